@@ -6,7 +6,7 @@ call first runs, so functions that call each other in many ways cost nothing unt
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -182,7 +182,7 @@ class _BodyCompiler:
         bound = bound_attributes(node, self._bound) if has_attributes else {}
         types = {name: attribute_type(each) for name, each in bound.items()}
         stated = resolved.stated(types, location)
-        values = {name: self._attribute_value(bound[name]) for name in stated}
+        values = {name: self._attribute_value(bound[name], location) for name in stated}
         attributes = resolved.attributes(values)
         if id(node) in self._gradients:
             attributes = {**attributes, "graph": self._inner[id(self._gradients[id(node)].proto)].program}
@@ -202,7 +202,7 @@ class _BodyCompiler:
             step.fallback = Step(index, node, other.schema, other.kernel, other.attributes(values), plan=other.plan)
         return step
 
-    def _attribute_value(self, attribute: Any) -> Any:
+    def _attribute_value(self, attribute: Any, location: Callable[[], str]) -> Any:
         """Return an AttributeProto's value: a number, text, an array, a Program, a TypeProto, or a tuple of these."""
         value = attribute_value(attribute)
         match attribute_type(attribute):
@@ -211,16 +211,16 @@ class _BodyCompiler:
             case "tensors" | "sparse_tensors":
                 return tuple(map(self._compiler.constants.array, value))
             case "graph":
-                return self._graph(attribute, value)
+                return self._graph(attribute, value, location)
             case "graphs":
-                return tuple(self._graph(attribute, graph) for graph in value)
+                return tuple(self._graph(attribute, graph, location) for graph in value)
         return value
 
-    def _graph(self, attribute: Any, graph: Any) -> Program:
+    def _graph(self, attribute: Any, graph: Any, location: Callable[[], str]) -> Program:
         if id(graph) not in self._inner:
             message = f"the graph '{printable(attribute.name)}' is an attribute of a function's call"
             why = "the specification does not define which scope its names belong to"
-            raise RunError(Finding("R202", message, why=why, help="write the graph into the function"))
+            raise RunError(Finding("R202", message, location(), why, "write the graph into the function"))
         return self._inner[id(graph)].program
 
     def _connect(self, step: Step) -> None:

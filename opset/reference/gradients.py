@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from opset.budget import Exhausted
-from opset.errors import Finding, OpsetError, RunError, printable
+from opset.errors import Finding, RunError, printable
 from opset.reference import derivatives
 from opset.reference.derivatives import Node, Rule
 from opset.reference.limits import stopped
@@ -75,8 +75,6 @@ def _node(step: Step, values: dict[int, Any], found: dict[int, Array], context: 
 def _derivatives(graph: Program, rule: Rule, node: Node, step: Step) -> Sequence[Any]:
     try:
         return rule(node)
-    except OpsetError:
-        raise
     except Exhausted as error:
         raise stopped(error, graph.location(step)) from error
     except Exception as error:

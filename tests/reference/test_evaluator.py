@@ -355,6 +355,41 @@ def test_an_error_names_the_node_its_inputs_and_why(nodes, code, says):
     assert says in str(caught.value)
 
 
+BRANCHES = """<domain: "local", opset_import: ["": 21]> F <body> (a) => (b) { c = Constant <value = bool {1}> ()
+    b = If <then_branch: graph = @body, else_branch = e () => (float[2, 3] q) { q = Identity (a) }> (c) }"""
+
+
+@pytest.mark.parametrize(
+    ("call", "place", "says"),
+    [
+        ("Twice (x, x)", "graph 'g', node 'here' (Twice)", "too many inputs"),
+        ("F <body = t () => (float[2, 3] r) { r = Neg (x) }> (x)", "function 'local.F', node number 1 (If)",
+         "the graph 'body' is an attribute of a function's call"),
+    ],
+)  # fmt: skip
+def test_calls_that_their_function_cannot_take_are_told(call, place, says):
+    with pytest.raises(RunError) as caught:
+        evaluator(f"g (float[2, 3] x) => (float[2, 3] y) {{ [here] y = local.{call} }}" + FUNCTIONS + BRANCHES).run(
+            None, {"x": X}
+        )
+    assert codes(caught) == ["R202"] and says in caught.value.message
+    assert caught.value.place.startswith(place)
+
+
+@pytest.mark.parametrize("graph", ["g (float[1] x) => (float[1] y) <float[1] w = {2}> { y = Add (x, w) }",
+                                   "g (float[1] x) => (float[1] y) { w = Constant <value = float[1] {2}> ()"
+                                   "  y = Add (x, w) }"])  # fmt: skip
+def test_tensors_for_which_the_machine_has_no_memory_are_told(graph, monkeypatch):
+    def array_of(*_):
+        raise MemoryError
+
+    run = evaluator(graph)
+    monkeypatch.setattr("opset.reference.constants.array_of", array_of)
+    with pytest.raises(RunError) as caught:
+        run.run(None, {"x": X[0, :1]})
+    assert codes(caught) == ["R302"] and caught.value.why == "the machine has no more memory"
+
+
 def test_an_error_in_a_function_names_its_call():
     functions = '<domain: "local", opset_import: ["": 21]> F (a) => (b) { b = MatMul (a, a) }'
     with pytest.raises(RunError) as caught:

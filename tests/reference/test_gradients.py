@@ -262,6 +262,13 @@ def test_all_nodes_without_a_rule_are_told_at_once():
     ]
 
 
+def test_a_derivative_that_takes_more_than_is_allowed_is_stopped():
+    graph = gradient_of("y = Identity (x)  t = Flatten (y)", '<xs = ["x"], y = "t"> (x)')
+    error = refused(graph, {"x": np.ones(10_000, np.float32), "z": X[0]}, max_bytes=300_000)
+    assert error.code == "R302" and error.place.endswith("slice, node number 1 (Flatten)")
+    assert "it needs 320,032 bytes" in error.why
+
+
 def test_the_last_value_of_a_slice_is_its_own_derivative():
     graph = gradient_of("y = Neg (x)", '<xs = ["y"], y = "y"> (z)')
     assert results(graph, {"x": np.float32([1, 2]), "z": np.float32([3, 4])})[0].tolist() == [1, 1]

@@ -394,6 +394,22 @@ def test_a_kernel_without_an_attribute_of_its_operator(tmp_path):
     assert caught.value.help == "let the kernel take it by keyword: (x, *, factor)"
 
 
+@pytest.mark.parametrize(
+    ("returned", "code", "says"),
+    [
+        ("None", "R204", "there is no output 'Y'"),
+        ("(None, x)", "R204", "there is no output 'Y'"),
+        ("[x]", "R204", "the output 'Y' cannot be seq(tensor(float))"),
+        ("x > 0", "R202", "the output 'Y' cannot be tensor(bool)"),
+    ],
+)
+def test_a_kernel_that_does_not_return_what_its_operator_has(returned, code, says, tmp_path):
+    source = KERNELS.replace("x * factor", returned)
+    caught = failure([folder_of(tmp_path, source)])
+    assert (caught.code, caught.message) == (code, says)
+    assert caught.place == "graph 'g', node number 0 (Scale)"
+
+
 def test_a_kernel_that_passes_a_graph_too_few_inputs(tmp_path):
     source = """
         from opset.extend import kernel

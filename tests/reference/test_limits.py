@@ -106,12 +106,19 @@ LARGER_THAN_INPUTS = [
     ("StringNormalizer", 10, "", (TEXT,), {"case_change_action": "UPPER"}),
     ("MaxRoiPool", 22, "", (np.zeros((1, 1, 1, 1), np.float32), empty(1, 5)), {"pooled_shape": [10_000, 1]}),
     ("ConstantOfShape", 23, "", (np.array([2**62] * 60),), {}),
+    ("Pad", 13, "", (np.zeros(1, np.float32), np.array([0, 10**9])), {"mode": "wrap"}),
+    ("ImageDecoder", 20, "", (np.frombuffer(b"P6 3000 3000 255\n", np.uint8),), {}),
 ]
 
 
 @pytest.mark.parametrize(("operator", "version", "domain", "inputs", "attributes"), LARGER_THAN_INPUTS)
 def test_what_is_much_larger_than_the_inputs_is_announced(operator, version, domain, inputs, attributes):
     assert "it needs" in refused("R302", operator, *inputs, version=version, domain=domain, **attributes)
+
+
+def test_an_image_that_its_decoder_takes_for_a_bomb_is_refused():
+    said = refused("R302", "ImageDecoder", np.frombuffer(b"P6 30000 30000 255\n", np.uint8))
+    assert "900000000 pixels" in said and "use a smaller image" in said
 
 
 ROTATING = """

@@ -1,0 +1,122 @@
+"""What kernels refuse beside what operators declare: each refusal by one node, with its constraint and its words."""
+
+import numpy as np
+import pytest
+from onnx import helper, numpy_helper, parser
+
+from opset import ReferenceEvaluator, RunError
+
+ML = "ai.onnx.ml"
+ROWS = np.array([[1, 2], [-1, 0.5]], np.float32)
+FEATURE = np.array([[[1.0]]], np.float32)
+HEADS = np.zeros((1, 1, 2, 2), np.float32)
+BYTES = np.ones((1, 1, 3), np.uint8)
+TREES = {
+    "nodes_treeids": [0, 0, 0], "nodes_nodeids": [0, 1, 2], "nodes_featureids": [0, 0, 0],
+    "nodes_modes": ["BRANCH_LEQ", "LEAF", "LEAF"], "nodes_values": [0.5, 0.0, 0.0],
+    "nodes_truenodeids": [1, 0, 0], "nodes_falsenodeids": [2, 0, 0],
+    "target_treeids": [0, 0], "target_nodeids": [1, 2], "target_ids": [0, 0], "target_weights": [1.0, 2.0],
+    "n_targets": 1,
+}  # fmt: skip
+FOREST = {
+    "n_targets": 2, "nodes_featureids": [0, 1], "nodes_modes": np.array([0, 1], np.uint8),
+    "nodes_splits": np.array([0.5, 0], np.float32), "nodes_truenodeids": [1, 0], "nodes_trueleafs": [0, 1],
+    "nodes_falsenodeids": [2, 1], "nodes_falseleafs": [1, 1], "leaf_targetids": [0, 1, 0],
+    "leaf_weights": np.array([1, 2, 3], np.float32), "tree_roots": [0],
+}  # fmt: skip
+MEMBERS = {**FOREST, "nodes_modes": np.array([6, 6], np.uint8)}
+MACHINE = {
+    "classlabels_ints": [0, 1], "coefficients": [0.5, -0.5, 0.25], "rho": [0.125],
+    "support_vectors": [1.0, 0.0, 0.0, 1.0, 1.0, 1.0], "vectors_per_class": [2, 1],
+}  # fmt: skip
+SUM = parser.parse_graph("b (float s, float x) => (float t, float u) { t = Add (s, x)  u = Identity (t) }")
+STATE, BATCH = np.zeros(1, np.float32), np.ones((1, 2), np.float32)
+NO_TENSOR = parser.parse_graph("b (int64 i, bool c) => (bool d, seq(float) u) { d = Not (c)  u = SequenceEmpty () }")
+
+
+def of(operator, version, label, word, *inputs, outputs=1, **attributes):
+    """Return a row of the table; its name is the operator and the word."""
+    return pytest.param(operator, version, label, word, inputs, outputs, attributes, id=f"{operator}-{word}")
+
+
+def nan(count):
+    return np.array([1.5, np.nan] * count, np.float32)
+
+
+@pytest.mark.parametrize(
+    ("operator", "version", "label", "word", "inputs", "outputs", "attributes"),
+    [
+        of("AffineGrid", 20, "C2", "theta of", np.zeros((2, 2, 3), np.float32), np.array([1, 1, 2, 2])),
+        of("Attention", 25, "C10", "beside a cache", HEADS, HEADS, HEADS, None, None, None, np.array([1]), outputs=3),
+        of("BatchNormalization", 1, "", "with spatial 0", HEADS, *[np.ones(1, np.float32)] * 4, outputs=5,
+           spatial=0, consumed_inputs=[0, 0, 0, 1, 1]),
+        of("Conv", 22, "C2", "window (0,)", FEATURE, np.zeros((1, 1, 0), np.float32)),
+        of("ConvInteger", 10, "C6", "shape(w) = [1, 1, 0]", BYTES, np.ones((1, 1, 0), np.uint8)),
+        of("LinearRegressor", 1, "C2", "2 intercepts for 1 rows", ROWS, coefficients=[1.0, 2.0], intercepts=[1.0, 2.0]),
+        of("Loop", 21, "C5", "no tensor", np.array(2), body=NO_TENSOR),
+        of("MaxUnpool", 22, "C4", "output_shape (2, 1, 1)", FEATURE, np.zeros((1, 1, 1), np.int64),
+           np.array([2, 1, 1]), kernel_shape=[1]),
+        of("MaxUnpool", 22, "C4", "would be of (1, 1, -1)", FEATURE, np.zeros((1, 1, 1), np.int64),
+           kernel_shape=[1], pads=[1, 1]),
+        of("OneHotEncoder", 1, "C1", "1 integers and 0 strings", np.array(["a"], object), cats_int64s=[1]),
+        of("SVMClassifier", 1, "C2", "vectors of 2 classes, and 3 labels", ROWS,
+           **{**MACHINE, "classlabels_ints": [0, 1, 2]}),
+        of("SVMClassifier", 1, "C2", "vectors of 3 classes", ROWS,
+           **{**MACHINE, "classlabels_ints": [0, 1, 2], "vectors_per_class": [2, 2, -1]}),
+        of("SVMClassifier", 1, "C2", "2 coefficients", ROWS, **{**MACHINE, "coefficients": [0.5, -0.5]}),
+        of("SVMClassifier", 1, "C2", "0 constants", ROWS, **{**MACHINE, "rho": []}),
+        of("SVMClassifier", 1, "C2", "1 prob_a and 0 prob_b", ROWS, **MACHINE, prob_a=[-1.5]),
+        of("SVMClassifier", 1, "C2", "1 prob_a and 2 prob_b for 3 pairs", ROWS, classlabels_ints=[0, 1, 2],
+           coefficients=[1.0] * 6, rho=[0.0] * 3, support_vectors=[1.0] * 6, vectors_per_class=[1, 1, 1],
+           prob_a=[1.0], prob_b=[1.0, 2.0]),
+        of("SVMClassifier", 1, "C2", "3 coefficients for 2 classes of 2 features", ROWS, classlabels_ints=[0, 1],
+           coefficients=[1.0, 2.0, 3.0]),
+        of("Scan", 8, "C4", "lengths [2, 3]", None, BATCH, np.ones((1, 3), np.float32), num_scan_inputs=2, body=SUM),
+        of("Scan", 8, "C7", "a rank is too low", None, STATE, STATE, num_scan_inputs=1, body=SUM, outputs=2),
+        of("Scan", 8, "C7", "batches of [2, 1]", None, np.zeros(2, np.float32), BATCH, num_scan_inputs=1, body=SUM,
+           outputs=2),
+        of("Split", 18, "C2", "num_outputs 3, 2 outputs", np.arange(4), num_outputs=3, outputs=2),
+        of("Split", 13, "C2", "1 parts, 2 outputs", np.arange(4), np.array([4]), outputs=2),
+        of("TensorScatter", 24, "C2", "axis 1", np.zeros((1, 2, 3), np.float32), np.zeros((1, 1, 4), np.float32),
+           axis=1),
+        *(of("TreeEnsemble", 5, "C2", word, ROWS, **{**FOREST, **changed}) for word, changed in [
+            ("or are empty", {"nodes_truenodeids": [1]}),
+            ("different lengths", {"leaf_weights": np.ones(2, np.float32)}),
+            ("tree_roots holds 2 to 2", {"tree_roots": [2]}),
+            ("leaf_targetids holds 0 to 2, and there are 2", {"leaf_targetids": [0, 2, 0]}),
+            ("leaf_targetids holds -1 to 1", {"leaf_targetids": [0, 1, -1]}),
+            ("nodes_modes holds 7", {"nodes_modes": np.array([0, 7], np.uint8)}),
+        ]),
+        of("TreeEnsemble", 5, "C2", "1 sets for 2 nodes", ROWS, **MEMBERS, membership_values=nan(1)),
+        of("TreeEnsemble", 5, "C2", "2 sets for 2 nodes", ROWS, **MEMBERS, membership_values=nan(3)[:5]),
+        *(of("TreeEnsembleRegressor", 3, "C2", word, ROWS, **{**TREES, **changed}) for word, changed in [
+            ("the attributes nodes_* have different lengths", {"nodes_treeids": [0, 0]}),
+            ("or are empty", {name: [] for name in TREES if name.startswith("nodes_")}),
+            ("votes have different lengths", {"target_ids": [0]}),
+            ("the same id", {"nodes_nodeids": [0, 1, 1]}),
+            ("one value for each node", {"nodes_values": [0.5]}),
+            ("one weight for each vote", {"target_weights": [1.0]}),
+            ("votes for 0 to 1, and there are 1", {"target_ids": [0, 1]}),
+            ("votes for -1 to 0", {"target_ids": [0, -1]}),
+        ]),
+    ],
+)  # fmt: skip
+def test_a_kernel_refuses(operator, version, label, word, inputs, outputs, attributes):
+    domain = ML if operator in ("LinearRegressor", "OneHotEncoder") or operator.startswith(("SVM", "Tree")) else ""
+    given = {f"x{number}": value for number, value in enumerate(inputs) if value is not None}
+    names = [f"x{number}" if value is not None else "" for number, value in enumerate(inputs)]
+    arrays = {name: numpy_helper.from_array(value) if isinstance(value, np.ndarray) else value
+              for name, value in attributes.items() if not (isinstance(value, list) and not value)}  # fmt: skip
+    node = helper.make_node(operator, names, [f"y{number}" for number in range(outputs)], domain=domain, **arrays)
+    declared = [
+        helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), value.shape)
+        for name, value in given.items()
+    ]
+    graph = helper.make_graph([node], "g", declared, [helper.make_empty_tensor_value_info("y0")])
+    imports = [helper.make_opsetid(name, version if name == domain else 21) for name in {"", domain}]
+    model = helper.make_model(graph, opset_imports=imports, ir_version=10)
+    with pytest.raises(RunError) as caught:
+        ReferenceEvaluator(model, strict=True).run(None, given)
+    (finding,) = caught.value.findings
+    assert finding.code == ("R203" if label else "R204")
+    assert finding.why.startswith(f"{label}: " if label else "") and word in finding.why
