@@ -22,7 +22,8 @@ def known_versions(registry: Registry, domain: str, *versions: int) -> str:
 def opset_lines(data: dict[str, Any]) -> list[str]:
     """Return `opset_data` as text."""
     title = styled(printable(f"{data['domain']} {data['version']}"), "bold", sys.stdout)
-    facts = [f"{len(data['operators'])} operators"]
+    count = len(data["operators"])
+    facts = [f"{count} operator{'' if count == 1 else 's'}"]
     facts += [f"in onnx {', '.join(data['releases'])}"] if data["releases"] else []
     lines = [f"{title}  ({'; '.join(facts)})"]
     for part in ("new", "changed", "withdrawn"):

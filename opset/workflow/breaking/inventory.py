@@ -87,8 +87,9 @@ def lock_contradicted(comparison: Comparison) -> Iterator[Found]:
             for name, versions in operators.items():
                 key = normalised(domain), name
                 operator, before = (state.operators.get(key) for state in (comparison.new, comparison.old))
-                if operator is None and (before is not None or lock is not comparison.new.lock):
-                    continue  # B102 has it, or the folder never had the operator
+                here = lock is comparison.new.lock and not comparison.partial
+                if operator is None and (before is not None or not here):
+                    continue  # B102 has it, or the folder never had the operator, or it is left out
                 for since, digest in versions.items():
                     yield from _contradicted(key, int(since), digest, operator, before)
 
