@@ -1,4 +1,4 @@
-"""Adapters of Gemm, whose addend broadcasts from version 7 on and is optional from 11 on; Einsum by products."""
+"""Products of matrices: of integers since version 9; Gemm's addend, optional since 11 and broadcast since 7; Einsum."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from opset.adapters.shared import INTEGERS, cast, unsqueeze, working
 from opset.inference.einsum import Label, contraction
+from opset.model.elements import NUMBERS
 from opset.schemas.constraints import Violation
 from opset.version_converter.registration import down, lower
 from opset.version_converter.rewrite import FIX_SIZES, GIVE_SHAPES, SHOWN, Builder, Node, Refusal, Result
@@ -21,6 +22,87 @@ def gemm_11_down(op: Builder, node: Node) -> Result:
     element = node.need_element(0)
     zero = op.const(0 if element in INTEGERS else -0.0, element, [])
     return op.copy(node, inputs=[node.input(0), node.input(1), zero], drop=["beta"])
+
+
+_BITS = {"int32": 32, "uint32": 32, "int64": 64, "uint64": 64}
+"""Integers whose matrices version 9 multiplies."""
+_PART_BITS = 16
+_PART = 1 << _PART_BITS
+MOST_SUMMED = 1 << 19
+"""Most products of parts in a sum: those of up to four pairs of parts are added, and double holds the total."""
+
+
+@down("MatMul", since=9)
+def mat_mul_9_down(op: Builder, node: Node) -> Result:
+    """Multiply integers as double, in parts whose sums of products double holds."""
+    element = node.need_element(0)
+    if element not in _BITS:
+        return None
+    left, right = node.shape(0), node.shape(1)
+    _need_short_sums(left and left[-1], right and right[-min(len(right), 2)])
+    return cast(op, _product_of_integers(op, node.input(0), node.input(1), element), "int64", element)
+
+
+@down("Gemm", since=9)
+def gemm_9_down(op: Builder, node: Node) -> Result:
+    """Multiply integers as MatMul does. Whole factors wrap; with another, sums are computed in double and cut off."""
+    element = node.need_element(0)
+    if element not in _BITS:
+        return None
+    alpha, beta = node.attr("alpha"), node.attr("beta")
+    turned = bool(node.attr("transA")), bool(node.attr("transB"))
+    left, right = node.shape(0), node.shape(1)
+    if any(shape is not None and len(shape) != 2 for shape in (left, right)):
+        raise Refusal("C103", "the inputs are no matrices")
+    _need_short_sums(left and left[0 if turned[0] else 1], right and right[1 if turned[1] else 0])
+    a, b = (op.Transpose(x, perm=[1, 0]) if turn else x for x, turn in zip(node.inputs, turned, strict=False))
+    y, c = _product_of_integers(op, a, b, element), node.input(2)
+    if not (alpha.is_integer() and beta.is_integer()):
+        y, c = cast(op, cast(op, y, "int64", element), element, "double"), cast(op, c, element, "double")
+        y, c = op.Mul(y, op.const(alpha, "double", [])), op.Mul(c, op.const(beta, "double", []))
+        return cast(op, op.Add(y, c), "double", element)
+    y, c = _times(op, y, alpha), _times(op, cast(op, c, element, "int64"), beta)
+    return cast(op, op.Add(y, c), "int64", element)
+
+
+def _times(op: Builder, x: str, factor: float) -> str:
+    """Return integers times a whole number, modulo 2**64."""
+    wrapped = (int(factor) + 2**63) % 2**64 - 2**63
+    return x if wrapped == 1 else op.Mul(x, op.const(wrapped))
+
+
+def _need_short_sums(*sizes: object) -> None:
+    """Raise a Refusal where none of these sizes, which are equal, shows that double holds sums of as many products."""
+    known = [size for size in sizes if isinstance(size, int)]
+    if not known:
+        raise Refusal("C207", "it is not known how many products of integers are added", FIX_SIZES)
+    if known[0] > MOST_SUMMED:
+        raise Refusal("C204", f"{known[0]} products of integers are added, and {MOST_SUMMED} are allowed")
+
+
+def _product_of_integers(op: Builder, a: str, b: str, element: str) -> str:
+    """Return the product of matrices of integers as int64, right in as many of its lowest bits as the type has."""
+    count = _BITS[element] // _PART_BITS
+    left, right = (_parts(op, cast(op, x, element, "int64"), count) for x in (a, b))
+    total = ""
+    for place in reversed(range(count)):
+        products = [op.MatMul(left[at], right[place - at]) for at in range(place + 1)]
+        while len(products) > 1:
+            products.append(op.Add(products.pop(), products.pop()))
+        here = op.Cast(products[0], to=NUMBERS["int64"])
+        total = op.Add(op.Mul(total, op.const(_PART)), here) if total else here
+    return total
+
+
+def _parts(op: Builder, x: str, count: int) -> list[str]:
+    """Return numbers of double, less than 2**16, that make up integers: the first one, 2**16 times the second, …"""
+    parts = []
+    for _ in range(count - 1):
+        # Whichever way Div rounds negative numbers, the rest is less than the divisor.
+        above = op.Div(x, op.const(_PART))
+        parts.append(op.Sub(x, op.Mul(above, op.const(_PART))))
+        x = above
+    return [op.Cast(part, to=NUMBERS["double"]) for part in [*parts, x]]
 
 
 @down("Gemm", since=7)

@@ -105,6 +105,43 @@ def test_bfloat16_goes_through_float(check, operator, since, shapes, attributes)
     check(nodes, since, since - 1, feeds, expect=[expect], rtol=2**-7, atol=1e-5)
 
 
+def integers(kind, *shape):
+    """Return numbers of the whole range, the least and the greatest among them."""
+    limits = np.iinfo(kind)
+    x = np.random.default_rng(len(shape)).integers(limits.min, limits.max, shape, kind, endpoint=True)
+    x.flat[:2] = [limits.min, limits.max][: x.size]
+    return x
+
+
+WHOLE = [np.int32, np.int64, np.uint32, np.uint64]
+
+
+@pytest.mark.parametrize("kind", WHOLE)
+@pytest.mark.parametrize("to", [8, 7])
+def test_products_of_integers_wrap(check, kind, to):
+    node, open_ = make_node("MatMul", ["a", "b"], ["y"]), {"a": ["M", None]}
+    for left, right in (((3, 5), (5, 4)), ((5,), (5,)), ((2, 1, 3, 5), (4, 5, 2)), ((3, 0), (0, 2))):
+        feeds = {"a": integers(kind, *left), "b": integers(kind, *right)}
+        check(node, 13, to, feeds, shapes=open_ if len(left) == 2 else None, expect=[np.matmul(*feeds.values())])
+    ones = np.full((1, 1 << 17), np.iinfo(kind).max, kind)
+    check(node, 9, to, {"a": ones, "b": ones.T}, expect=[ones @ ones.T])
+
+
+@pytest.mark.parametrize("kind", WHOLE)
+@pytest.mark.parametrize("turned", [False, True])
+def test_products_of_integers_with_an_addend(check, kind, turned):
+    a, b = integers(kind, 3, 5), integers(kind, 5, 4)
+    for alpha, beta, shape in ((1.0, -1.0, (3, 4)), (2.0**33 + 2**12, 2.0**63, (3, 1)), (-3.0, 0.0, ())):
+        c = integers(kind, *shape)
+        factors = [np.uint64(int(factor) % 2**64).astype(kind) for factor in (alpha, beta)]
+        node = make_node("Gemm", ["a", "b", "c"], ["y"], alpha=alpha, beta=beta, transA=turned, transB=turned)
+        feeds = {"a": a.T.copy(), "b": b.T.copy(), "c": c} if turned else {"a": a, "b": b, "c": c}
+        with np.errstate(over="ignore"):
+            check(node, 9, 7, feeds, expect=[a @ b * factors[0] + c * factors[1]])
+    small = {"a": np.array([[3, 2]], kind), "b": np.array([[1], [2]], kind), "c": np.array([5], kind)}
+    check(make_node("Gemm", ["a", "b", "c"], ["y"], alpha=0.5, beta=0.5), 9, 8, small, expect=[np.array([[6]], kind)])
+
+
 EQUATIONS = {
     "ij,jk->ik": [(2, 3), (3, 4)],
     "ij,jk": [(0, 3), (3, 4)],
@@ -178,6 +215,12 @@ def test_large_determinants_are_refused(refused):
 REFUSED = [
     (12, 11, "C204", "a diagonal of",
      '(float[100000,100000] x) => (float[] y) { y = Einsum<equation="ii->i">(x) }'),
+    (9, 8, "C207", "how many products of integers",
+     "(int32[2,K] x, int32[K,2] z) => (int32[] y) { y = MatMul(x, z) }"),
+    (9, 8, "C204", "524289 products of integers are added",
+     "(int64[524289,2] x, int64[2,K] z, int64[2,2] c) => (int64[] y) { y = Gemm<transA=1, transB=1>(x, z, c) }"),
+    (9, 8, "C103", "no matrices",
+     "(int64[2] x, int64[2] z, int64 c) => (int64[] y) { y = Gemm(x, z, c) }"),
 ]  # fmt: skip
 
 
