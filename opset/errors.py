@@ -172,7 +172,6 @@ CODES: dict[str, str] = {
     "C207": "a rank or shape must be known and is not",
     "C208": "no conversion is possible",
     "C301": "the IR version cannot be that low",
-    "C302": "the model uses a feature that its IR version lacks",
     "C401": "the conversion was stopped: it takes more than it may",
     "C501": "the function cannot be inlined",
     "R101": "an input is missing",

@@ -96,6 +96,25 @@ def test_files_that_pages_name_exist(page):
     assert [name for name in named if not (ROOT / name).exists()] == []
 
 
+def test_reasons_of_refusals_are_given_by_statements():
+    text = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "opset").rglob("*.py"))
+    # The page leaves out which value it is that a reason names after an input.
+    given = re.findall(r'f?"([^"\n]*)"', text.replace(" ('{printable(self.input(index))}')", ""))
+    parts = [found for each in given if len("".join(found := re.split(r"\{[^{}]*\}", each))) > 12]
+    page = (ROOT / "docs" / "refused.md").read_text(encoding="utf-8")
+    reasons = re.findall(r"\| C\d+ \| (?:it is expressed by \w+, and )?(.*) \|$", page, re.MULTILINE)
+    assert len(reasons) > 40
+    unknown = [each for each in reasons if not any(_has_in_order(each, found) for found in parts)]
+    assert unknown == []
+
+
+def _has_in_order(text, parts):
+    """Whether a text is made of these parts, with anything between them."""
+    if not (text.startswith(parts[0]) and text.endswith(parts[-1])):
+        return False
+    return re.fullmatch(".+".join(map(re.escape, parts)), text) is not None
+
+
 def test_the_readme_has_the_two_commands_to_begin_with():
     blocks = [body for language, body in BLOCK.findall((ROOT / "README.md").read_text()) if language == "sh"]
     assert ".venv/bin/pip install ." in blocks[0] and ".venv/bin/opset convert examples/" in blocks[0]

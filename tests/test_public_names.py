@@ -106,3 +106,10 @@ def test_every_code_is_of_a_known_kind():
     assert [code for code in errors.CODES if not re.fullmatch(r"[USMGICRBT]\d{3}", code)] == []
     assert list(errors.CODES) == list(dict.fromkeys(errors.CODES))
     assert len(set(errors.CODES.values())) == len(errors.CODES)
+
+
+def test_every_code_is_given_by_a_statement():
+    folder = Path(errors.__file__).parent
+    texts = "".join(path.read_text(encoding="utf-8") for path in folder.rglob("*.py") if path.name != "errors.py")
+    told = re.sub(r"frozenset\(.*\)", "", texts)  # sets of codes name what others give
+    assert errors.CODES.keys() - re.findall(r'"([A-Z]\d{3})"', told) == set()
