@@ -397,7 +397,7 @@ def _nearest(mode: str, rounding: str, ratio: Fraction, size: int, out: int) -> 
     start, step = int(2 * over * first), int(2 * over * (second - first))
     exact, unit = float32(float(ratio)) == ratio, 2 * over
     to_edge = over if rounding in ROUNDING else 0
-    # Sizeed from the edge below: floor, or ceil for what goes down at an edge.
+    # Measured from the edge below: floor, or ceil for what goes down at an edge.
     down = unit - 1 if rounding in ("round_prefer_floor", "ceil") else 0
     shift = {"round_prefer_floor": -over, "round_prefer_ceil": over}.get(rounding, 0) + down
     found = []

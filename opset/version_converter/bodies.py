@@ -139,8 +139,6 @@ class _Splicing:
 
     def _constant(self, attribute: Any) -> _Value:
         value, kind = self._attribute(attribute), attribute_type(attribute)
-        if value is None:
-            raise Refusal("C103", f"the attribute '{attribute.ref_attr_name}' is not set")
         if kind == "tensor":
             return _Value(ELEMENTS[value.data_type].name, tuple(value.dims), tensor_values(None, value))
         element = {"float": "float", "int": "int64", "string": "string"}[kind.removesuffix("s")]

@@ -12,10 +12,11 @@ from opset.errors import Finding, printable
 from opset.model import proto as pb
 from opset.model.elements import ELEMENTS, NUMBERS, element_name
 from opset.model.graph import function_key, list_as_input, state_type, subgraphs
-from opset.model.index import Body, FreshNames, FunctionKey, ModelIndex
+from opset.model.index import Body, FreshNames, FunctionKey, ModelIndex, Operator
 from opset.opsets import releases
 from opset.opsets.registry import Registry
 from opset.schemas import quirks
+from opset.schemas.names import normalised
 from opset.schemas.signature import constraint_misfits, type_misfits
 from opset.version_converter.adapted import Adapting, result_of
 from opset.version_converter.derive import check_types, run
@@ -305,7 +306,7 @@ class BodyConversion:
     def _taken_from(self, start: int, node: Any, index: int, counted: Counted) -> list[Any] | None:
         """Take one node to the target across each transition of its operator, and of those that it becomes."""
         context = self._context
-        pending: list[tuple[Any, int, tuple[str, ...]]] = [(node, start, ())]
+        pending: list[tuple[Any, int, tuple[Operator, ...]]] = [(node, start, ())]
         done: list[Any] = []
         crossed: list[str] = []
         while pending:
@@ -323,7 +324,7 @@ class BodyConversion:
                 done.append(current)
             else:
                 if crossed[-1].endswith(LOWERED):
-                    inside = (*inside, current.op_type)
+                    inside = (*inside, (current.op_type, normalised(current.domain)))
                 pending.extend([(*each, inside) for each in reversed(made)])
         if not crossed:
             return None
@@ -334,7 +335,7 @@ class BodyConversion:
         return done
 
     def _moved(
-        self, current: Any, version: int, crossed: list[str], inside: tuple[str, ...]
+        self, current: Any, version: int, crossed: list[str], inside: tuple[Operator, ...]
     ) -> list[tuple[Any, int]] | None:
         """Take a node across its transitions up to the first that changes it: what it becomes, with versions.
 
@@ -342,10 +343,10 @@ class BodyConversion:
         whose lowerings have made the node.
         """
         context = self._context
-        domain = "" if current.domain == "ai.onnx" else current.domain
+        domain = normalised(current.domain)
         final = context.opsets.get(domain, self.versions.get(domain, version))
         lowered = (current.op_type, domain) in context.lowered
-        if lowered and current.op_type in inside:
+        if lowered and (current.op_type, domain) in inside:
             raise Refusal("C204", f"at version {final} it needs {current.op_type} itself")
         # What is lowered at an unchanged opset goes below the operator's first version, and from there to the target.
         towards = 0 if lowered else final

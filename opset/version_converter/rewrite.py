@@ -45,10 +45,8 @@ class Refusal(Exception):
 
 
 def _value(attribute: Any) -> Any:
-    """Return the value of an AttributeProto, lists as such. Raises Refusal C103 where it has none."""
+    """Return the value of an AttributeProto, lists as such."""
     value = attribute_value(attribute)
-    if value is None:
-        raise Refusal("C103", f"the attribute '{printable(attribute.name)}' has no value")
     return list(value) if isinstance(value, tuple) else value
 
 

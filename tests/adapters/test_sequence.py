@@ -158,6 +158,8 @@ def test_sequences_of_one_form_keep_their_own_elements(check):
 
 
 REFUSED = [
+    (11, 10, "C201", "'s' is one whose elements are not known",
+     "(seq(float[]) s, float[2] x) => (int64 n) { t = SequenceConstruct(x) n = SequenceLength(s) }"),
     (11, 10, "C103", "the position is 2, and there are 1",
      "(float[2] x) => (float[] y) <int64 p = {2}> { s = SequenceConstruct(x) y = SequenceAt(s, p) }"),
     (11, 10, "C103", "the sequence is empty",

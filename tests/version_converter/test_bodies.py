@@ -88,12 +88,13 @@ versions:
 """
 
 
-def own(folder, text, type_="float"):
+def own(folder, text, type_="float", nodes=""):
     """Lower a node of an operator of the folder com.acme."""
     (folder / "com.acme").mkdir()
     (folder / "com.acme" / "Half.yaml").write_text(text)
-    given = model("y = com.acme.Half (x)", 13, f"{type_}[3]")
-    given.opset_import.add(domain="com.acme", version=1)
+    given = model(nodes or "y = com.acme.Half (x)", 13, f"{type_}[3]")
+    for domain in ("com.acme", "com.foreign"):
+        given.opset_import.add(domain=domain, version=1)
     return opset.lower(given, ["com.acme.Half"], schemas=[folder])
 
 
@@ -108,6 +109,23 @@ def test_a_type_that_no_body_is_right_for(tmp_path):
     with pytest.raises(ConversionError) as caught:
         own(tmp_path, OWN, "int32")
     assert (caught.value.code, caught.value.why) == ("C202", "nothing expresses Half exactly in int32")
+
+
+UNKNOWN = "u = com.foreign.Magic (x)  y = com.acme.Half (u)"
+
+
+@pytest.mark.parametrize(
+    ("stated", "instead"),
+    [
+        ("    types: {T: [float, float16]}\n", ""),
+        ("types: {T: [float, float16]}", "emulate: {float16: float}"),
+        ("types: {T: [float, float16]}", "types: {T: [float, float16, int32]}"),
+    ],
+)
+def test_types_that_a_body_needs_to_know(tmp_path, stated, instead):
+    with pytest.raises(ConversionError) as caught:
+        own(tmp_path, OWN.replace(stated, instead), nodes=UNKNOWN)
+    assert (caught.value.code, caught.value.why) == ("C203", "the type of 'u' is not known")
 
 
 @pytest.mark.parametrize(

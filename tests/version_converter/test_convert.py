@@ -296,7 +296,9 @@ OVERLOADED = """<ir_version: 10, opset_import: ["": 21, "d": 1]>
     <opset_import: ["": 21, "d": 1], domain: "d">
     Outer <k: float = 5.0> (v) => (w) { w = d.Scale:by <k: float = @k> (v) }
     <opset_import: ["": 21], domain: "d">
-    Scale_by (v) => (w) { w = Neg (v) }"""
+    Scale_by (v) => (w) { w = Neg (v) }
+    <opset_import: ["": 21], domain: "d">
+    Scale_by_1 (v) => (w) { w = Neg (v) }"""  # which nothing calls
 
 
 def test_overloads_and_defaults_of_functions_are_rewritten_for_older_ir_versions():
@@ -308,7 +310,7 @@ def test_overloads_and_defaults_of_functions_are_rewritten_for_older_ir_versions
         "calls state the defaults of function attributes, as before IR version 9: 2",
     ]
     after = opset.convert(before, 17)
-    assert [each.name for each in after.functions] == ["Scale_by_1", "Outer", "Scale_by"]
+    assert [each.name for each in after.functions] == ["Scale_by_2", "Outer", "Scale_by", "Scale_by_1"]
     assert not any(each.overload or each.attribute_proto for each in after.functions)
     np.testing.assert_allclose(run(after, x=X)[0], X * 2 * 5 * -3, rtol=1e-6)
     assert opset.plan(before, 19).ir_version == (10, 9)
@@ -437,6 +439,26 @@ def test_a_malformed_model_is_an_error_of_its_own(change, code, to):
 )
 def test_a_node_that_does_not_fit_its_operator_is_refused_with_the_reason(node, code):
     refused(model([node], 11), 13, code)
+
+
+@pytest.mark.parametrize(
+    ("version", "to", "code", "why", "graph"),
+    [
+        (11, 12, "C103", "the attribute 'axis' is a duplicate",
+         "(float[1,3] x) => (float[] y) { y = Softmax <axis = 1, axis = 0> (x) }"),
+        # What the first node needs shows the rank, and that shows what the second one does not fit.
+        (13, 11, "C103", "'axis' is 3: it has to be -rank <= x < rank (constraint C1)",
+         "(float[2,3] x) => (float[] y) { a = Abs (x)  b = Softmax <axis = 0> (a)  y = Softmax <axis = 3> (a) }"),
+        (28, 27, "C103", "the input 'X' cannot be tensor(int32)", "(int32[2] x) => (int32[] y) { y = Celu (x) }"),
+        (11, 10, "C207", "the rank of 'x' is not known",
+         "(float[] x, bool[2] c) => (float[] y) { y = Compress <axis = -1> (x, c) }"),
+    ],
+)  # fmt: skip
+def test_a_node_whose_values_do_not_fit_is_refused_with_the_reason(version, to, code, why, graph):
+    given = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["": {version}]> g {graph}')
+    with pytest.raises(ConversionError) as caught:
+        opset.convert(given, to)
+    assert caught.value.code == code and why in caught.value.why
 
 
 @pytest.mark.parametrize(

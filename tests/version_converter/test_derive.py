@@ -1,7 +1,7 @@
 """What is derived of a transition: names, values, types and defaults of attributes, operators under another name."""
 
 import pytest
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, parser
 
 import opset
 from opset.errors import ConversionError
@@ -145,3 +145,75 @@ def test_attributes_are_checked_also_where_nothing_moves(folder):
     with pytest.raises(ConversionError, match="'way' is 'sideways'") as raised:
         moved(folder, 2, 2, way="sideways", step=5)
     assert raised.value.code == "C103"
+
+
+PICK = """\
+operator: Pick
+family: acme
+versions:
+- since: 2
+  change:
+    attributes:
+      count: {removed: int, input: K}
+      far: {removed: float, input: F}
+      few: {removed: ints, input: N}
+      gone: {removed: string}
+      kept: {removed: int, ignored: true}
+      way: {type: [string, int]}
+      turn: {negative: true}
+    adapters: {up: derived, down: derived}
+  doc: Picks.
+  inputs:
+  - {name: X, type: tensor(float), doc: values}
+  - {name: K, type: T, doc: how many}
+  - {name: F, type: tensor(double), optional: true, doc: how far}
+  - {name: N, type: tensor(int64), optional: true, doc: which}
+  outputs:
+  - {name: Y, type: tensor(float), doc: the result}
+  attributes:
+    turn: {type: int, doc: axis}
+    way: {type: int, doc: direction}
+  types: {T: [int64, string]}
+  shape: same(X)
+- since: 1
+  same_as: 2
+  shares: [outputs]
+  inputs:
+  - {name: X, type: tensor(float), doc: values}
+  attributes:
+    count: {type: int, doc: how many}
+    far: {type: float, doc: how far}
+    few: {type: ints, required: true, doc: which}
+    gone: {type: string, doc: a name}
+    kept: {type: int, doc: nothing}
+    turn: {type: int, doc: axis}
+    way: {type: string, doc: direction}
+  shape: same(X)
+"""
+
+
+@pytest.mark.parametrize(
+    ("to", "nodes", "code", "why"),
+    [
+        (2, "y = com.acme.Pick <few = [1], count = 1, gone = 'a'> (x)", "C204", "'gone' has no equal at version 2"),
+        (2, "y = com.acme.Pick <few = [1], count = 1, way = 'a'> (x)", "C204", "'way' has no equal at version 2"),
+        (2, "y = com.acme.Pick <few = [1]> (x)", "C204", "'count' is absent, and its input is required at version 2"),
+        (2, "y = com.acme.Pick <few = [1], count = 1, far = 0.5> (x)", "C202", "'far' cannot become the input 'F'"),
+        (1, "y = com.acme.Pick (x, one)", "C204", "the input 'N' is absent"),
+        (1, "y = com.acme.Pick (x, word, , one)", "C202", "the input 'K' is of type string"),
+        (1, "y = com.acme.Pick (x, two, , one)", "C204", "the input 'K' is no single number"),
+        (1, "z = Abs (x) y = com.acme.Pick <turn = -2> (z, one, , one)", "C103", "axis -2 is out of range for rank 1"),
+    ],
+)
+def test_attributes_and_inputs_that_do_not_become_each_other(tmp_path, to, nodes, code, why):
+    (tmp_path / "com.acme").mkdir()
+    (tmp_path / "com.acme" / "Pick.yaml").write_text(PICK)
+    model = parser.parse_model(
+        f'<ir_version: 8, opset_import: ["": 13, "com.acme": {3 - to}]> g (float[2] x) => (float[2] y) '
+        '<int64[1] one = {1}, int64[2] two = {1, 2}, string[1] word = {"a"}> { '
+        + nodes.replace("'", '"') + " }"
+    )  # fmt: skip
+    with pytest.raises(ConversionError) as raised:
+        opset.convert(model, {"com.acme": to}, schemas=[tmp_path])
+    (finding,) = raised.value.findings
+    assert finding.code == code and why in finding.why

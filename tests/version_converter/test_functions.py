@@ -98,3 +98,19 @@ def test_imports_of_operator_sets_need_ir_version_3(ir_version):
     after = opset.convert(early, 7)
     assert after.ir_version == 3
     onnx.checker.check_model(after)
+
+
+def test_constants_of_integers_in_a_function_below_9():
+    function = helper.make_function("local", "F", ["a"], ["b"], [node("Relu", ["a"], ["b"], name="r")], imports(_=14))
+    function.opset_import[0].domain = ""
+    known, ends = [helper.make_opsetid("", 14), *imports(local=1)], ([("x", INT64, [3])], [("y", INT64, [3])])
+    call = node("F", ["x"], ["y"], domain="local")
+    after = opset.convert(model([call], [function], known, *ends), 8)
+    assert not after.graph.initializer and "Cast" in [each.op_type for each in after.functions[0].node]
+    x = np.array([-(2**62), 0, 2**62 + 1])
+    np.testing.assert_array_equal(opset.ReferenceEvaluator(after).run(None, {"x": x})[0], np.maximum(x, 0))
+    large = onnx.numpy_helper.from_array(np.array([2**53 + 1]), "c")
+    function.node.extend([node("Constant", [], ["c"], value=large), node("Add", ["b", "c"], ["d"])])
+    function.output[0] = "d"
+    with pytest.raises(ConversionError, match="a Constant before version 9 cannot hold int64"):
+        opset.convert(model([call], [function], known, *ends), 8)

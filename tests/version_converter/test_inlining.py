@@ -187,7 +187,7 @@ def test_a_domain_that_only_functions_import():
     [
         ('<domain: "d", opset_import: ["": 18]> F (a) => (b) { b = other.Op (a) }', "does not import it"),
         ('<domain: "d", opset_import: ["other": 2]> F (a) => (b) { b = other.Op (a) }', "other 2, and the model 1"),
-        ('<domain: "d", opset_import: ["": 18]> F () => (b) { b = Constant <value_float = 1.0> () }', "1 inputs"),
+        ('<domain: "d", opset_import: ["": 18]> F () => (b) { b = Constant <value_float = 1.0> () }', "why .* 1 inputs"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_inlined(function, why):
@@ -247,6 +247,9 @@ def test_functions_of_functions_that_are_gone_are_removed_too():
     after = opset.inline_functions(before, ["Scale", "Dead"])
     # `Unused` was called by nothing before.
     assert [each.name for each in after.functions] == ["Unused"]
+    before = model("{ t = d.Lost (x)  y = d.Scale (t) }", SCALE, unused, lost, caller, dead)
+    after = opset.inline_functions(before, ["Scale", "Dead"])
+    assert [each.name for each in after.functions] == ["Unused", "Lost"]
 
 
 def test_operators_are_named_beside_functions():

@@ -73,6 +73,15 @@ def test_an_operator_without_a_lowering_is_refused():
     assert (caught.value.code, caught.value.why) == ("C201", "there is no lowering of Mul")
 
 
+def test_a_graph_of_operators_that_are_lowered_too_is_refused():
+    model = parser.parse_model("""<ir_version: 8, opset_import: ["": 14]>
+    m (float[3] x) => (float[3] y) <int64 a = {0}> { y = CumSum (x, a) }""")
+    with pytest.raises(ConversionError, match="needs a subgraph with Identity, which is lowered, too") as caught:
+        opset.lower(model, ["CumSum", "Identity"])
+    assert caught.value.code == "C201"
+    assert "Loop" in operators(opset.lower(model, ["CumSum"]))
+
+
 def test_unknown_operators_and_none_are_usage_errors():
     for names in (["Nope"], ["com.example.Mul"], [""], []):
         with pytest.raises(UsageError):
@@ -198,6 +207,45 @@ def branch(reads, count=1, operator="Abs"):
     nodes = [helper.make_node(operator, [reads], ["value"])] * count
     values = [helper.make_tensor_value_info("value", TensorProto.FLOAT, None)]
     return pb.GraphProto.FromString(helper.make_graph(nodes, "branch", [], values).SerializeToString())
+
+
+@pytest.mark.parametrize(
+    ("adapter", "why"),
+    [
+        (lambda op, node: op.Scale(node.input(0)), "it needs Scale, which does not exist at version 1"),
+        (lambda op, node: op.If(op.const(1, "bool"), domain="", then_branch=branch("x"), else_branch=branch("x")),
+         "it needs a subgraph with Abs, which is lowered, too"),
+        (lambda op, node: op.Abs(node.input(0), domain="my"), "it needs Abs of my, which the model does not import"),
+        (lambda op, node: op.copy(node, op_type="Nope"), "it needs Nope, which does not exist at version 1"),
+    ],
+)  # fmt: skip
+def test_a_lowering_that_makes_what_the_target_lacks_is_refused(own, adapter, why):
+    lower("Scale", since=2, domain="com.example")(adapter)
+    with pytest.raises(ConversionError) as caught:
+        opset.lower(scaled(2), ["com.example.Scale", "Abs"], schemas=[own])
+    assert caught.value.findings[0].why.endswith(why)
+
+
+def test_attributes_of_what_a_lowering_makes_are_checked_before_they_are_converted(own):
+    lower("Scale", since=2, domain="com.example")(
+        lambda op, node: op.DepthToSpace(node.input(0), blocksize=2, mode="RDC", domain="")
+    )
+    with pytest.raises(ConversionError, match=r"'mode' is 'RDC': it has to be DCR or CRD \(constraint C") as caught:
+        opset.convert(scaled(2), {"com.example": 1, "": 10}, schemas=[own])
+    assert caught.value.code == "C103"
+
+
+def test_a_lowering_to_an_operator_of_the_same_name_which_is_lowered_too(own):
+    (own / "com.example" / "Gelu.yaml").write_text(SCALE.replace("Scale", "Gelu"))
+    lower("Gelu", since=2, domain="com.example")(lambda op, node: op.Gelu(node.input(0), domain=""))
+    model = scaled(2)
+    model.graph.node[0].op_type, model.opset_import[0].version = "Gelu", 20
+    try:
+        assert operators(opset.lower(model, ["com.example.Gelu"], schemas=[own])) == {"Gelu"}
+        both = opset.lower(model, ["com.example.Gelu", "Gelu"], schemas=[own])
+    finally:
+        forget("lower", "com.example", "Gelu")
+    assert "Erf" in operators(both) and "Gelu" not in operators(both)
 
 
 def test_two_nodes_whose_lowering_has_names_of_its_own_are_refused(own):
