@@ -10,7 +10,7 @@ import pytest
 from opset.cli.output import shortage
 from tests.hostile.attacks.files import scale
 from tests.hostile.attacks.models import SAMPLE
-from tests.hostile.processes import attack, imported, launch, own
+from tests.hostile.processes import ROOT, attack, imported, launch, own
 from tests.reference.graphs import results
 
 SPINNING = """
@@ -98,8 +98,10 @@ def test_workers_import_nothing_from_the_working_folder(tmp_path):
     for name in ("onnx", "numpy", "json", "sitecustomize"):
         (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / name)!r}, 'w').close()\n")
     (tmp_path / "sitecustomize.py").unlink()
-    for given in (os.pathsep, f".{os.pathsep}{tmp_path}"):
-        launch("conformance", "corpus", "--runtime", "onnx", cwd=tmp_path, env={"PYTHONPATH": given})
+    for given in ("", f".{os.pathsep}{tmp_path}"):
+        path = f"{given}{os.pathsep}{ROOT}"
+        ended = launch("conformance", "corpus", "--runtime", "onnx", cwd=tmp_path, env={"PYTHONPATH": path})
+        assert "pass" in own(ended, 0, 1).text
     assert not [name for name in ("onnx", "numpy", "json") if (tmp_path / name).exists()]
 
 
