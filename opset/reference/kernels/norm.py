@@ -16,9 +16,9 @@ from opset.reference.registration import KernelContext, kernel
 Outputs = tuple[Array | None, ...]
 
 
-def _working(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the type to compute in: double for double, float for others."""
-    return np.dtype(np.float64 if dtype == np.float64 else np.float32)
+def _working(*dtypes: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the type to compute in: double where one of the types is double, else float."""
+    return np.dtype(np.float64 if np.float64 in dtypes else np.float32)
 
 
 def _channels(x: Array) -> Array:
@@ -31,7 +31,7 @@ def _scaled(x: Array, scale: Array, bias: Array, mean: Array, variance: Array, e
     factor = scale.astype(np.float64) / np.sqrt(variance.astype(np.float64) + epsilon)
     addend = bias.astype(np.float64) - mean.astype(np.float64) * factor
     ones = (1,) * (x.ndim - 1 - factor.ndim)
-    wide = _working(x.dtype)
+    wide = _working(x.dtype, scale.dtype, bias.dtype, mean.dtype, variance.dtype)
     y = x * factor.astype(wide).reshape(*factor.shape, *ones)
     y += addend.astype(wide).reshape(*factor.shape, *ones)
     return y.astype(x.dtype, copy=False)
@@ -58,7 +58,7 @@ def _of_batch(
 
     Statistics are those of a channel if they are `shared` among its positions, else of each position.
     """
-    wide = x.astype(_working(x.dtype), copy=False)
+    wide = x.astype(_working(x.dtype, mean.dtype, variance.dtype), copy=False)
     axes = tuple(axis for axis in range(x.ndim) if axis != 1) if shared else (0,)
     batch_mean, batch_variance = (each.reshape(scale.shape) for each in _moments(wide, axes, context))
     y = _scaled(x, scale, bias, batch_mean, batch_variance, epsilon)
@@ -228,7 +228,7 @@ def rms_normalization_23(
     y = y.astype(stash, copy=False).astype(x.dtype, copy=False)
     if y.dtype == scale.dtype:
         return _affine(y, scale, None)
-    both = np.result_type(_working(y.dtype), _working(scale.dtype))
+    both = _working(y.dtype, scale.dtype)
     return (y.astype(both) * scale.astype(both)).astype(scale.dtype)
 
 

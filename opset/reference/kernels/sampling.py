@@ -36,10 +36,12 @@ def grid_sample_16(
     if batch * channels * count and not math.prod(sizes) and padding_mode != "zeros":
         raise Violation("C5", f"X of {x.shape}")
     dtype = np.result_type(x.dtype, np.float32 if x.dtype.itemsize <= 4 else np.float64)
+    precision = np.float64 if np.float64 in (x.dtype, grid.dtype) else np.float32
     result = np.full((batch, channels, count), zero_of(x.dtype if mode == "nearest" else dtype))
     for image in range(batch) if result.size and math.prod(sizes) else ():
+        points = grid[image].reshape(-1, rank)
         axes = [
-            _neighbours(grid[image, ..., rank - 1 - axis].reshape(-1), size, taps, align_corners, padding_mode)
+            _neighbours(points[:, rank - 1 - axis].astype(precision), size, taps, align_corners, padding_mode)
             for axis, size in enumerate(sizes)
         ]
         _interpolate(x[image], axes, result[image], context)
@@ -77,7 +79,6 @@ def _interpolate(image: Array, axes: list[Neighbours], result: Array, context: K
 
 def _neighbours(at: Array, size: int, taps: int, align_corners: int, padding_mode: str) -> Neighbours:
     """Return the neighbours along an axis of points with coordinates from -1 to 1."""
-    at = at.astype(np.float64 if at.dtype == np.float64 else np.float32)
     half = at.dtype.type(0.5)
     at = (at + 1) * half * at.dtype.type(size - 1) if align_corners else ((at + 1) * at.dtype.type(size) - 1) * half
     low, high = (0, size - 1) if align_corners else (-0.5, size - 0.5)
