@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from opset.adapters.indexing import last_written
-from opset.adapters.positions import counting, minus, plus, product, reshaped, sizes_of
+from opset.adapters.positions import along, coordinates, counting, minus, plus, product, reshaped, sizes_of
 from opset.adapters.shared import cast, need_size, working
 from opset.errors import printable
 from opset.version_converter.registration import down, lower, up
@@ -109,7 +109,12 @@ def average_pool_19_down(op: Builder, node: Node) -> Result:
 def _windows(node: Node, size: int, reach: int, stride: int, begin: int, end: int) -> tuple[int, int, int]:
     """Return the padding along an axis, and the number of windows."""
     if node.attr("auto_pad") in ("SAME_UPPER", "SAME_LOWER"):
-        raise Refusal("C204", "runtimes differ in how they pad windows with gaps for 'auto_pad'", "state 'pads'")
+        if any(dilation != 1 for dilation in node.attr("dilations", [])):
+            raise Refusal("C204", "runtimes differ in how they pad windows with gaps for 'auto_pad'", "state 'pads'")
+        count = -(-size // stride)
+        padding = max((count - 1) * stride + reach - size, 0)
+        begin = (padding + (node.attr("auto_pad") == "SAME_LOWER")) // 2
+        return begin, padding - begin, count
     if node.attr("auto_pad") == "VALID":
         begin = end = 0
     room = size + begin + end - reach
@@ -180,14 +185,12 @@ def _maxima_with_gaps(op: Builder, node: Node) -> Result:
 
     In place of padding, a window has the nearest of its own elements twice, which leaves the maximum as it is.
     """
-    if node.output(1):
-        raise Refusal("C204", "'dilations' with the output 'Indices' cannot be expressed by windows without gaps")
     kernel, axes = node.attr("kernel_shape"), len(node.attr("kernel_shape"))
-    strides, dilations = node.attr("strides", [1] * axes), node.attr("dilations")
+    strides, dilations = node.attr("strides", [1] * axes), node.attr("dilations", [1] * axes)
     pads = node.attr("pads", [0] * (2 * axes))
     if node.need_rank(0) != axes + 2 or not len(dilations) == len(strides) == axes or len(pads) != 2 * axes:
         raise Refusal("C103", f"kernel {kernel}, strides {strides}, dilations {dilations} and pads {pads} do not fit")
-    x = node.input(0)
+    x, sources = node.input(0), []
     for axis, (taps, stride, dilation) in enumerate(zip(kernel, strides, dilations, strict=True)):
         size = need_size(node, 0, axis + 2)
         reach = (taps - 1) * dilation + 1
@@ -201,9 +204,51 @@ def _maxima_with_gaps(op: Builder, node: Node) -> Result:
                 raise Refusal("C204", "a window may hold only padding")
             places += [min(max(at, inside[0]), inside[-1]) for at in window]
         x = op.Gather(x, op.const(places), axis=axis + 2)
-    return op.copy(
-        node, inputs=[x], drop=["auto_pad", "ceil_mode", "dilations", "pads", "storage_order"], strides=kernel
-    )
+        sources.append(places)
+    y = op.copy(
+        node, inputs=[x], outputs=[op.fresh("maxima")] if node.output(1) else None,
+        drop=["auto_pad", "ceil_mode", "dilations", "pads", "storage_order"], strides=kernel,
+    )  # fmt: skip
+    return [y, _places_of_maxima(op, node, x, sources)] if node.output(1) else y
+
+
+def _places_of_maxima(op: Builder, node: Node, x: str, sources: list[list[int]]) -> str:
+    """Return the positions of maxima in the input, of windows that lie side by side, as the numbers of their elements.
+
+    `sources` are the coordinates along each axis that the elements of the windows come from. Of several that come from
+    one, or are equal, the first is found.
+    """
+    kernel = node.attr("kernel_shape")
+    axes, element = len(kernel), node.need_element(0)
+    counts = [len(places) // taps for places, taps in zip(sources, kernel, strict=True)]
+    apart = [size for pair in zip(counts, kernel, strict=True) for size in pair]
+    windows = op.Reshape(cast(op, x, element, working(element)), op.const([0, 0, *apart]))
+    windows = op.Transpose(windows, perm=[0, 1, *range(2, 2 * axes + 2, 2), *range(3, 2 * axes + 2, 2)])
+    windows = op.Reshape(windows, op.const([0, 0, *counts, math.prod(kernel)]))
+    left = op.ArgMax(windows, axis=axes + 2, keepdims=0)
+    spatial = [need_size(node, 0, axis + 2) for axis in range(axes)]
+    outer = sizes_of(op, node, 0, [0, 1])
+    area = math.prod(spatial)
+    total = coordinates(op, [*outer, *[1] * axes], [product(op, [outer[1], area]), area, *[0] * axes])
+    for axis in reversed(range(axes)):
+        above = op.Div(left, op.const(kernel[axis]))
+        tap = op.Sub(left, op.Mul(above, op.const(kernel[axis])))
+        starts = along(op, op.const(list(range(0, len(sources[axis]), kernel[axis]))), axis + 2, axes + 2)
+        place = op.Gather(op.const(sources[axis]), op.Add(tap, starts), axis=0)
+        stride = math.prod(spatial[:axis] if node.attr("storage_order") else spatial[axis + 1 :])
+        place = place if stride == 1 else op.Mul(place, op.const(stride))
+        total = place if total is None else op.Add(total, place)
+        left = above
+    assert total is not None
+    return total
+
+
+@down("MaxPool", since=8)
+def max_pool_8_down(op: Builder, node: Node) -> Result:
+    """Find the positions of maxima by ArgMax in windows that are gathered side by side, as those with gaps are."""
+    if node.output(1):
+        return _maxima_with_gaps(op, node)
+    return op.copy(node, drop=["storage_order"]) if node.has("storage_order") else None
 
 
 def _norms_with_gaps(op: Builder, node: Node) -> Result:

@@ -191,7 +191,6 @@ def test_what_rounding_up_refuses(check, refused):
     valid = {"kernel_shape": [2], "strides": [3], "auto_pad": "VALID", "ceil_mode": 1}
     refused(node("MaxPool", ["x"], ["y"], **valid), 10, 9, {"x": ROW[:, :, :7]}, "C204")
     check(node("MaxPool", ["x"], ["y"], **{**valid, "ceil_mode": 0}), 10, 9, {"x": ROW})
-    refused(node("MaxPool", ["x"], ["y", "z"], kernel_shape=[2], dilations=[2]), 10, 9, {"x": ROW}, "C204")
     refused(node("MaxPool", ["x"], ["y"], **{**LATE, "pads": [0]}), 10, 9, {"x": ROW}, "C103")
     plain = check(node("MaxPool", ["x"], ["y"], kernel_shape=[2], dilations=[1]), 10, 9, {"x": ROW})
     assert [a.name for a in plain.graph.node[0].attribute] == ["kernel_shape"]
@@ -251,11 +250,54 @@ def test_maxima_of_windows_with_gaps(check, window):
         check(gaps, 10, to, {"x": image}, shapes={"x": ["N", "C", 7, 8]}, operators=["Gather", "Gather", "MaxPool"])
 
 
+def run_kernels(model, feeds):
+    return opset.ReferenceEvaluator(model).run(None, feeds)
+
+
+@pytest.mark.parametrize("order", [0, 1])
+@pytest.mark.parametrize(
+    "window",
+    [
+        {"kernel_shape": [2, 3]}, {"kernel_shape": [3, 2], "strides": [2, 1], "pads": [2, 0, 0, 1]},
+        {"kernel_shape": [3, 2], "strides": [2, 1], "auto_pad": "SAME_UPPER"},
+        {"kernel_shape": [2, 2], "strides": [1, 3], "auto_pad": "SAME_LOWER"},
+        {"kernel_shape": [3, 2], "strides": [3, 2], "ceil_mode": 1},
+        {"kernel_shape": [2, 2], "dilations": [2, 3], "pads": [1, 1, 2, 1]},
+    ],
+)  # fmt: skip
+def test_where_the_maxima_are(check, own, order, window):
+    pool = node("MaxPool", ["x"], ["y", "i"], storage_order=order, **window)
+    both = {"outputs": ["y", "i"], "kinds": {"i": TensorProto.INT64}}
+    # There are many equal maxima.
+    x = RNG.integers(-3, 3, (2, 3, 7, 8)).astype(np.int8 if order else np.float32)
+    expect = own(pool, 12, {"x": x}, {"y": helper.np_dtype_to_tensor_dtype(x.dtype), "i": TensorProto.INT64})
+    for to in (9, 7) if "dilations" in window else (7,):
+        check(pool, 12, to, {"x": x}, shapes={"x": ["N", "C", 7, 8]}, expect=expect, **both)
+    x = np.where(RNG.random(x.shape) < 0.3, np.nan, np.where(RNG.random(x.shape) < 0.3, -np.inf, x)).astype(np.float32)
+    expect = own(pool, 12, {"x": x}, {"i": TensorProto.INT64})
+    check(pool, 12, 7, {"x": x}, expect=expect, judge=run_kernels, **both)
+
+
+def test_where_the_maxima_of_other_ranks_are(check):
+    both = {"outputs": ["y", "i"], "kinds": {"i": TensorProto.INT64}}
+    check(node("MaxPool", ["x"], ["y", "i"], kernel_shape=[3]), 8, 7, {"x": ROW}, **both)
+    cubes = RNG.random((2, 2, 4, 3, 5), np.float32)
+    for order in (0, 1):
+        pool = node("MaxPool", ["x"], ["y", "i"], kernel_shape=[2, 2, 3], pads=[0, 1, 1, 1, 0, 1], storage_order=order)
+        check(pool, 8, 7, {"x": cubes}, **both)
+    check(node("MaxPool", ["x"], ["y"], kernel_shape=[2], storage_order=1), 8, 7, {"x": ROW}, operators=["MaxPool"])
+
+
 def test_windows_with_gaps_that_are_not_known(refused):
     gaps = node("MaxPool", ["x"], ["y"], kernel_shape=[2, 2], dilations=[2, 2])
     refused(gaps, 10, 9, {"x": IMAGE}, "C207", **UNKNOWN)
     padded = node("MaxPool", ["x"], ["y"], kernel_shape=[2, 2], dilations=[2, 2], pads=[3, 0, 0, 0])
     refused(padded, 10, 9, {"x": IMAGE}, "C204")
+    same = node("MaxPool", ["x"], ["y"], kernel_shape=[2, 2], dilations=[1, 2], auto_pad="SAME_UPPER")
+    refused(same, 10, 9, {"x": IMAGE}, "C204")
+    places = node("MaxPool", ["x"], ["y", "i"], kernel_shape=[2, 2])
+    both = {"outputs": ["y", "i"], "kinds": {"i": TensorProto.INT64}}
+    refused(places, 8, 7, {"x": IMAGE}, "C207", **both, **UNKNOWN)
 
 
 @pytest.mark.parametrize("to", [8, 7])
