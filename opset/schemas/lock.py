@@ -75,7 +75,8 @@ def parse_lock(data: bytes, path: Path | str) -> Lock:
 
 
 def _unread(path: Path | str, error: Exception) -> SchemaError:
-    return SchemaError(Finding("S204", "the lock file cannot be read", place=str(path), why=str(error)))
+    why = error.strerror if isinstance(error, OSError) else None
+    return SchemaError(Finding("S204", "the lock file cannot be read", place=str(path), why=why or str(error)))
 
 
 def lock_released(folder: Path, operators: Iterable[Operator]) -> list[str]:

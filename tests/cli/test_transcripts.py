@@ -21,12 +21,12 @@ TRANSCRIPTS = Path(__file__).parent / "transcripts"
 
 
 def printed_by(verb, *arguments):
-    """Return what one line prints: `opset …`, `cat FILE`, `copy FOLDER OTHER` or `edit FILE OLD NEW`."""
+    """Return what one line prints: `opset …`, `cat FILE`, `copy FOLDER OTHER`, `edit FILE OLD NEW` of the first OLD."""
     if verb == "edit":
         path, old, new = arguments
         text = Path(path).read_text(encoding="utf-8")
-        assert text.count(old) == 1
-        Path(path).write_text(text.replace(old, new), encoding="utf-8")
+        assert old in text
+        Path(path).write_text(text.replace(old, new, 1), encoding="utf-8")
         return ""
     if verb == "copy":
         shutil.copytree(*arguments)

@@ -159,6 +159,11 @@ def test_nothing_is_written_through_a_link(folder, tmp_path):
     folder.symlink_to(tmp_path / "elsewhere")
     assert run("new", "com.acme.Thin").exit_code == 2
     assert not any((tmp_path / "elsewhere").iterdir())
+    folder.unlink()
+    folder.parent.rmdir()
+    folder.parent.symlink_to(tmp_path / "elsewhere")
+    assert "error[U104] schemas/ here is not used" in run("new", "com.acme.Thin").stderr
+    assert not any((tmp_path / "elsewhere").iterdir())
 
 
 def test_the_standard_is_written_to_in_a_checkout_alone(monkeypatch, tmp_path):
@@ -376,9 +381,7 @@ def test_the_standard_gets_an_operator_and_a_version_in_a_copy_of_the_package(tm
     printed, changed = touched("bump", "Erf", "--check")
     assert f"in development: {since}: {{types: {{T: [+float8]}}}}" in printed and not changed
 
-    printed, changed = touched(
-        "new", "Cbrt", "--family", "unary", "--shape", "function", "--format", "json"
-    )
+    printed, changed = touched("new", "Cbrt", "--family", "unary", "--shape", "function", "--format", "json")
     assert json.loads(printed)["since"] == since
     kernels, inference = "opset/reference/kernels/unary.py", "opset/inference/unary.py"
     assert changed.keys() == {"opset/schemas/ai.onnx/Cbrt.yaml", kernels, inference}

@@ -205,18 +205,25 @@ def test_a_command_may_do_anything(program, tmp_path):
 
 def test_memory_is_limited(tmp_path):
     program = tmp_path / "program.py"
-    program.write_text(textwrap.dedent("""
+    program.write_text(
+        textwrap.dedent("""
         try:
             bytearray(1 << 40)
         except MemoryError:
             raise SystemExit("there is not enough memory")
-    """))
+    """)
+    )
     (found,) = asked(Runtime("fake", (*PYTHON, str(program)), False, 5, 1 << 30), "x")
     assert found.why == "exit status 1: there is not enough memory"
 
 
-def test_a_runtime_that_cannot_be_started_is_an_error():
+def test_a_runtime_that_cannot_be_started_is_an_error(tmp_path):
+    program = tmp_path / "program"  # which the system takes for no program
+    program.write_bytes(b"\0")
+    program.chmod(0o755)
     for named in (
+        lambda: asked(runtime_named("onnx", [], python=str(program)), "x"),
+        lambda: asked(runtime_named("", [str(program)]), "x"),
         lambda: runtime_named("no-such-program x", ["no-such-program", "x"]),
         lambda: runtime_named("", []),
         lambda: runtime_named("onnx", ["onnx"], python="no-such-python"),
@@ -226,6 +233,7 @@ def test_a_runtime_that_cannot_be_started_is_an_error():
         with pytest.raises(UsageError) as caught:
             named()
         assert caught.value.code == "T224" and caught.value.why and caught.value.help
-    for options in ({"python": "python3"}, {"providers": ["CPUExecutionProvider"]}):
+    providers = {"providers": ["CPUExecutionProvider"]}
+    for name, options in (("sh", {"python": "python3"}), ("sh", providers), ("onnx", providers)):
         with pytest.raises(UsageError, match="U103"):
-            runtime_named("sh", ["sh"], **options)
+            runtime_named(name, [name], **options)

@@ -96,6 +96,32 @@ def test_what_a_runtime_lacks_is_refused_and_what_fails_is_an_error():
     assert "[ONNXRuntimeError]" not in found and "/onnxruntime_src" not in found
     ours = worker.RUNTIMES["opset"]([])
     assert "R203" in answered(ours, wrong, x=x)["error"]
+    unknown = MODEL.format(ir=8, opset=17, given="float[2]", found="float[2]", node="Nonesuch")
+    assert "R201" in answered(ours, unknown, x=x)["refused"]
+
+
+class Values:
+    """A runtime's own values, of an interface that lacks much."""
+
+    OrtValue = type("Value", (), {"has_value": lambda self: True, "is_tensor": lambda self: False,
+                                  "data_type": lambda self: "seq"})  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("call", "why"),
+    [
+        (lambda it: worker.Runtime._parts(it, np.zeros(1, "V1")), "returns the type |V1"),
+        (lambda it: it._own(["a"]), "takes no such value beside one of a type"),
+        (lambda it: it._foreign(22, [1], b"1"), "takes no value of a type that numpy lacks"),
+        (lambda it: it._returned(Values.OrtValue(), bytearray()), "returns no seq beside a type that numpy lacks"),
+    ],
+)
+def test_what_an_interface_for_python_lacks_is_refused(call, why):
+    runtime = worker.OnnxRuntime.__new__(worker.OnnxRuntime)
+    runtime._module = Values
+    with pytest.raises(worker.Refused) as caught:
+        call(runtime)
+    assert f"its interface for Python {why}" in str(caught.value)
 
 
 def test_the_program_needs_neither_opset_nor_protobuf_and_answers_on_a_descriptor_of_its_own():

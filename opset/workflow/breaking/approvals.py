@@ -88,7 +88,8 @@ def read_approvals(path: Path) -> tuple[list[Approval], list[Break]]:
     except (FileNotFoundError, NotADirectoryError):
         return [], []
     except (OSError, ValueError) as error:
-        raise _unread(path, [Finding("B194", "the approved breaks cannot be read", why=str(error))]) from None
+        why = error.strerror if isinstance(error, OSError) else None
+        raise _unread(path, [Finding("B194", why or str(error), place=str(path))]) from None
     except SchemaError as error:
         raise _unread(path, error.findings) from None
     if findings:
@@ -110,7 +111,7 @@ def read_approvals(path: Path) -> tuple[list[Approval], list[Break]]:
 
 def _unread(path: Path, findings: Iterable[Finding]) -> ComparisonError:
     head = Finding("B194", "the approved breaks cannot be read", place=str(path), help="nothing was compared")
-    return ComparisonError([head, *[each for each in findings if each.code != "B194" or each.message != head.message]])
+    return ComparisonError([head, *findings])
 
 
 class _Entry(Fields):

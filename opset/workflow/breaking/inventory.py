@@ -191,5 +191,3 @@ def domain_added(comparison: Comparison) -> Iterator[Found]:
         if domain not in comparison.old.domains:
             count = sum(each == domain for each, _ in comparison.new.operators)
             yield Found(f"the domain was added, with {count} operator{'' if count == 1 else 's'}", domain=domain)
-
-

@@ -262,7 +262,8 @@ def _git(folder: Path, revision: str, *arguments: str, given: bytes = b"", missi
         help = "install git, or compare with a folder: --against DIR"
         raise _failed(revision, f"{folder} is no folder" if not folder.is_dir() else "there is no git", help) from None
     except (OSError, ValueError) as error:
-        raise _failed(revision, str(error)) from error
+        why = error.strerror if isinstance(error, OSError) else None
+        raise _failed(revision, why or str(error)) from error
     except subprocess.TimeoutExpired:
         raise _failed(revision, f"git took more than {SECONDS} seconds") from None
     if len(printed) > MAX_BYTES:

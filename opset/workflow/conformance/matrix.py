@@ -217,7 +217,7 @@ def _totals(data: Mapping[str, Any]) -> Table:
     versions = sum(len(each["versions"]) for each in data["operators"])
     text = (
         f"{sum(whole.values()):,} cases of {len(data['operators'])} operators in {versions} versions were run on "
-        f"{data['runtime']['name']} {data['runtime']['version']}."
+        f"{' '.join(filter(None, (data['runtime']['name'], data['runtime']['version'])))}."
     )
     return Table("", text, ("result", "cases", "meaning"), rows)
 

@@ -3,12 +3,17 @@
 import json
 import os
 import shutil
+import threading
 from pathlib import Path
 
 import pytest
 
+from opset.errors import ComparisonError
+from opset.opsets.registry import default_registry
 from opset.schemas.index import FOLDER
 from opset.schemas.model import Docs, OpSchema
+from opset.workflow.breaking import revisions
+from opset.workflow.breaking.comparison import compare
 from opset.workflow.breaking.states import State, merged, operator_state
 from tests.cli.commands import run
 from tests.test_pre_commit import HOOKS
@@ -130,6 +135,56 @@ def test_a_comparison_that_failed_never_reads_as_clean(repository, what, code):
     assert result.exit_code == 3
     assert result.stdout == ""
     assert result.stderr.startswith(f"error[{code}] ")
+
+
+class AtOnce(threading.Timer):
+    """A timer whose time is up when it is started."""
+
+    def start(self):
+        self.function()
+
+
+def fails(error):
+    def raising(*arguments):
+        raise error
+
+    return raising
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "why"),
+    [
+        ("MAX_ENTRIES", 1, "schemas/ has too many files"),
+        ("MAX_BYTES", 20, "git rev-parse prints more than 20 bytes"),
+        ("MAX_BYTES", 200, "the files have 409 bytes, and at most 200 are read"),
+        ("Timer", AtOnce, "git took more than 60 seconds"),
+        ("_output", fails(FileNotFoundError()), "there is no git"),
+        ("_output", fails(OSError("so it is")), "so it is"),
+        ("_is_operator", lambda path: path == "com.acme/\x1b", "'com.acme/\\x1b' is badly named there"),
+    ],
+)
+def test_a_revision_that_git_does_not_give(repository, monkeypatch, name, value, why):
+    Path("schemas/com.acme/\x1b").touch()
+    git(repository, "add", ".")
+    git(repository, "commit", "-q", "-m", "two")
+    write(Path("schemas"), Thin=EDITED)
+    monkeypatch.setattr(revisions, name, value)
+    result = against("HEAD")
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert f"error[B191] the revision 'HEAD' cannot be read\n  why     {why}" in result.stderr
+
+
+def test_what_holds_no_operator_is_not_compared(repository):
+    nowhere = Path("nowhere")
+    with pytest.raises(ComparisonError, match="nowhere is no folder"):
+        revisions.find_revision(nowhere, "v1")
+    git(repository, "mv", "schemas/com.acme/Thin.yaml", "schemas/notes")
+    git(repository, "commit", "-q", "-m", "two")
+    write(Path("schemas"))
+    assert "error[B193] no operator was read of schemas at HEAD" in against("HEAD").stderr
+    for old, new, name in (([], default_registry(), "the older state"), (default_registry(), [], "the newer state")):
+        with pytest.raises(ComparisonError, match=f"no operator was read of {name}"):
+            compare(old, new)
 
 
 def test_a_present_state_that_cannot_be_read(repository):
@@ -343,7 +398,11 @@ def thin_1(X, *, alpha):
 
 FUNCTIONS = {
     "kernels.py": (
-        "kernel", "def thin_1(X, *, alpha):\n    return X * X.dtype.type(alpha)", "(alpha)", "(alpha + 1)", "T101"
+        "kernel",
+        "def thin_1(X, *, alpha):\n    return X * X.dtype.type(alpha)",
+        "(alpha)",
+        "(alpha + 1)",
+        "T101",
     ),
     "inference.py": ("infer", "def thin_1(call):\n    return call.shape(0)", "(0)", "(0)[1:]", "T104"),
 }
