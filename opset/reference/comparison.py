@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from opset.errors import brief
 from opset.reference.numerics.arrays import pieces
 from opset.reference.values import outline, type_of
 
@@ -65,8 +66,7 @@ def differences(
             have = np.asarray(actual, None if typed else want.dtype)  # Python's numbers have no type of the standard
             yield _of_arrays(where, want, have, rtol, atol, absolute)
         else:
-            same = type(expected) is type(actual) and expected == actual
-            yield Difference(where, "" if same else f"it is {type_of(actual)}, and {type_of(expected)} is expected")
+            yield Difference(where, _of_others(expected, actual))
 
 
 def tolerance_of(dtype: np.dtype[Any]) -> float:
@@ -99,6 +99,13 @@ def ulps(expected: Any, actual: Any) -> tuple[str, float]:
         distance, spacing = np.abs(want - have)[finite], np.abs(np.spacing(expected)).astype(np.float64)[finite]
         steps = np.where(distance == 0, 0, distance / spacing)  # behind the greatest number there may be NaN
         return "", float(np.nan_to_num(steps, nan=np.inf).max(initial=0.0))
+
+
+def _of_others(expected: Any, actual: Any) -> str:
+    """Return how two values differ of which one at least is no number, as the text in a map; "" where they do not."""
+    if type(expected) is not type(actual):
+        return f"it is {type_of(actual)}, and {type_of(expected)} is expected"
+    return "" if expected == actual else f"{brief(str(actual))} instead of {brief(str(expected))}"
 
 
 def _of_arrays(

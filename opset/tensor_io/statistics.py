@@ -60,7 +60,7 @@ def _statistics(array: Any) -> dict[str, Any]:
     found: dict[str, Any] = {"min": None, "max": None, "mean": None, "std": None}
     if count:
         number = int if integers or array.dtype.name.startswith(("int", "uint")) else float
-        std = math.sqrt(squares / count) if math.isfinite(squares) else math.inf
+        std = math.sqrt(squares / count)
         found = {"min": number(least), "max": number(greatest), "mean": _known(mean), "std": _known(std)}
     if not integers:
         nan = sum(int(np.count_nonzero(np.isnan(_wide(part)))) for (part,) in pieces(array))

@@ -9,9 +9,11 @@ import pytest
 from opset import ReferenceEvaluator, RunError
 from opset.budget import Limits
 from opset.model import proto as pb
-from opset.reference.examples import type_proto
+from opset.reference.comparison import differences
+from opset.reference.examples import feeds_of, model_of, type_proto
 from opset.reference.numerics.error_function import erf
 from opset.reference.numerics.selection import select
+from tests.examples import PAIRS
 from tests.reference.graphs import results
 
 
@@ -86,3 +88,35 @@ def test_a_result_much_larger_than_its_operands_is_refused(operator, version, ty
     with pytest.raises(RunError) as caught:
         ReferenceEvaluator(model, limits=Limits(max_bytes=1_000_000)).run(None, feeds)
     assert caught.value.code == "R302"
+
+
+# Blocks: what is computed piece by piece is what is computed at once.
+
+BLOCKS = {
+    "kernels.ml_svm.BLOCK": ("SVMClassifier", "SVMRegressor"),
+    "kernels.ml_trees.BLOCK": ("TreeEnsemble", "TreeEnsembleClassifier", "TreeEnsembleRegressor"),
+    "kernels.conv.BLOCK": ("Conv", "DeformConv"),
+    "kernels.cast._BLOCK": ("Cast",),
+    "kernels.create._BLOCK": ("RandomNormal", "RandomUniform", "Bernoulli", "Multinomial"),
+    "numerics.error_function._BLOCK": ("Erf", "Gelu"),
+    "numerics.arrays.PIECE": ("Mod", "Mish"),
+}
+LAST = {
+    (schema.name, example.name): (schema, example)
+    for schema, example in PAIRS
+    if not example.error and any(schema.name in names for names in BLOCKS.values())
+}
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_blocks_of_any_size_give_the_same(name, monkeypatch):
+    chosen = [pair for (operator, _), pair in LAST.items() if operator in BLOCKS[name]]
+
+    def outputs():
+        return [ReferenceEvaluator(model_of(*pair), seed=1).run(None, feeds_of(pair[1])) for pair in chosen]
+
+    whole = outputs()
+    for size in (1, 3):
+        monkeypatch.setattr(f"opset.reference.{name}", size)
+        for pair, expected, actual in zip(chosen, whole, outputs(), strict=True):
+            assert not [each.why for each in differences(expected, actual) if each.why], pair[1].name

@@ -106,6 +106,7 @@ LARGER_THAN_INPUTS = [
     ("StringNormalizer", 10, "", (TEXT,), {"case_change_action": "UPPER"}),
     ("MaxRoiPool", 22, "", (np.zeros((1, 1, 1, 1), np.float32), empty(1, 5)), {"pooled_shape": [10_000, 1]}),
     ("ConstantOfShape", 23, "", (np.array([2**62] * 60),), {}),
+    ("NonMaxSuppression", 11, "", (empty(1, 1, 4), np.ones((1, 9000, 1), np.float32), np.array(1)), {}),
     ("Pad", 13, "", (np.zeros(1, np.float32), np.array([0, 10**9])), {"mode": "wrap"}),
     ("ImageDecoder", 20, "", (np.frombuffer(b"P6 3000 3000 255\n", np.uint8),), {}),
 ]

@@ -427,6 +427,10 @@ def test_json_holds_numbers_that_json_does_not_have():
     assert literals.json_of(array) == ["nan", "inf", "-inf", -0.0]
     assert literals.value_of("nan+1j", "tensor(complex128)").imag == 1
     assert json.loads(json.dumps(literals.json_of(TEXT))) == TEXT.tolist()
+    texts = {b"\xff": b"\xfe", "é": ""}  # bytes that are not UTF-8
+    written = literals.json_of(texts)
+    assert written == {"\udcff": "\udcfe", "é": ""}
+    assert literals.value_of(written, "map(string, string)") == texts
 
 
 def test_files_that_are_none_are_refused_at_once(tmp_path):

@@ -1,0 +1,74 @@
+"""Summaries of values: the statistics are those of all finite numbers, and what is small is shown whole."""
+
+import math
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from opset.reference.numerics.arrays import PIECE
+from opset.tensor_io.statistics import SMALL, lines, summary
+
+LONG = np.tile(np.array([1, -3, 5], np.float32), PIECE)  # three pieces
+
+
+@pytest.mark.parametrize(
+    ("array", "expected"),
+    [
+        (np.array([1, 2, 3, 6], np.float32), (1, 6, 3, math.sqrt(3.5), 0, 0)),
+        (np.array([1, np.nan, 3, np.inf, -np.inf, np.nan, np.nan]), (1, 3, 2, 1, 3, 2)),
+        (np.array([np.nan, -np.inf], ml_dtypes.bfloat16), (None, None, None, None, 1, 1)),
+        (np.array([2**63, 2**64 - 1], np.uint64), (2**63, 2**64 - 1, 1.5 * 2**63, 2.0**62)),
+        (np.array([-8, 7], ml_dtypes.int4), (-8, 7, -0.5, 7.5, 0, 0)),
+        (np.array([-1e300, 1e300]), (-1e300, 1e300, 0, None, 0, 0)),
+        (np.array([1.5e308, 1.5e308]), (1.5e308, 1.5e308, None, None, 0, 0)),
+        (LONG, (-3, 5, 1, math.sqrt(32 / 3), 0, 0)),
+        (np.where(np.arange(LONG.size) % PIECE == 1, np.nan, LONG)[::-1], (-3, 5, 1, math.sqrt(32 / 3), 3, 0)),
+    ],
+)
+def test_statistics_are_of_all_finite_numbers(array, expected):
+    found = {name: value for name, value in summary(array).items() if name not in ("type", "shape", "value")}
+    assert [*found] == ["min", "max", "mean", "std", "nan", "inf"][: len(expected)]
+    assert [*found.values()][:2] == [*expected[:2]]
+    for have, want in zip(found.values(), expected, strict=True):
+        assert have == (want if want is None else pytest.approx(want, rel=1e-4))
+
+
+def test_what_has_no_order_has_no_statistics():
+    for array in (np.array(["a"], object), np.array([True]), np.array([1j]), np.zeros((0, 2), np.float32)):
+        assert {*summary(array)} - {"value"} == {"type", "shape"}
+
+
+def test_small_values_alone_are_shown():
+    for count, is_shown in ((SMALL, True), (SMALL + 1, False), (0, False)):
+        assert ("value" in summary(np.zeros(count))) is is_shown
+    assert "value" in summary(np.array(["a" * 4_000], object))
+    assert "value" not in summary(np.array(["a" * 10_000], object))
+    for count, is_shown in ((SMALL, True), (SMALL + 1, False)):
+        found = summary(dict.fromkeys(range(count), np.float32(1)))
+        assert found["length"] == count and ("value" in found) is is_shown
+    found = summary([np.zeros(1)] * (SMALL + 1))
+    assert found["length"] == SMALL + 1 and len(found["entries"]) == SMALL
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "expected"),
+    [
+        (np.array([[1, 2.5], [np.nan, np.inf]], np.float32), None,
+         ["v  tensor(float)[2, 2]  min 1  max 2.5  mean 1.75  std 0.75  1 nan  1 inf", "  [1, 2.5]", "  [nan, inf]"]),
+        (np.zeros(25, np.int64), None, ["v  tensor(int64)[25]  min 0  max 0  mean 0  std 0"]),
+        (np.array(3.25), None, ["v  tensor(double)[]  3.25"]),
+        (np.array([["a", "b"], ["", "nan"]], object), None,
+         ["v  tensor(string)[2, 2]", "  ['a', 'b']", "  ['', 'nan']"]),
+        (np.array(["a"], object), None, ["v  tensor(string)[1]  ['a']"]),
+        (None, "optional(tensor(float))", ["v  optional(tensor(float))  nothing"]),
+        ([], "seq(tensor(float))", ["v  seq(tensor(float)) of 0"]),
+        ([np.array([1], np.int64), np.array([[2], [3]], np.int64)], None,
+         ["v  seq(tensor(int64)) of 2", "  [0]  tensor(int64)[1]  [1]",
+          "  [1]  tensor(int64)[2, 1]  min 2  max 3  mean 2.5  std 0.5", "    [2]", "    [3]"]),
+        ({"a": np.float32(0.1), "b": np.float32(2)}, "map(string, float)",
+         ["v  map(string, float) of 2", "  a: 0.1", "  b: 2"]),
+    ],
+)  # fmt: skip
+def test_a_summary_as_text(value, kind, expected):
+    assert lines("v", summary(value, kind)) == expected
