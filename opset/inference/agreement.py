@@ -74,28 +74,9 @@ def is_one(shape: Shape | None) -> bool | None:
     return False if False in ones else None if None in ones else True
 
 
-def check_one_element(call: Call, index: int, label: str) -> None:
-    """Raise Violation with the label where an input certainly has not exactly one element."""
-    shape = call.shape(index)
-    if is_one(shape) is False:
-        raise Violation(label, f"shape({call.parameter(index)}) = {shown(shape)}")
-
-
-def one_element(call: Call, index: int, label: str = "") -> Element:
-    """Return the one element of an input of any rank, None where it is not known or there is no such input.
-
-    Raises Violation with the label where the input certainly has another number of elements.
-    """
-    check_one_element(call, index, label)
-    elements = call.elements(index)
-    if elements is not None and len(elements) != 1:
-        raise Violation(label, f"{call.parameter(index)} has {len(elements)} elements")
-    return None if elements is None else elements[0]
-
-
-def one_size(call: Call, index: int, label: str = "") -> Size | None:
-    """Return the one element of an integer input, as `one_element` does."""
-    element = one_element(call, index, label)
+def one_size(call: Call, index: int) -> Size | None:
+    """Return the one element of an integer input, of which one is declared; None where it is not known or absent."""
+    element = call.element(index)
     return element if isinstance(element, int | Dim) else None
 
 
@@ -109,15 +90,6 @@ def element_stated(call: Call, attribute: str) -> str | None:
     number = call.attribute(attribute)
     # Version 1 of Cast spells it.
     return number.lower() if isinstance(number, str) else None if number is None else element_name(number)
-
-
-def quotient(call: Call, size: Size | None, divisor: int, label: str, what: str) -> Size | None:
-    """Return a size divided by a number above 0, by which it has to be divisible: the label is of that constraint."""
-    if size is None:
-        return None
-    if equal(size % divisor, 0) is False:
-        raise Violation(label, f"{what} is {size}, no multiple of {divisor}")
-    return size // divisor
 
 
 SIZES = Algebra(equal, at_most, less, followed)
@@ -174,23 +146,6 @@ def required(call: Call, name: str) -> Any:
     if value is None:
         raise Violation("", f"the attribute {name} is missing")
     return value
-
-
-def axes_of(
-    call: Call, axes: Iterable[int], rank: int, label: str, *, twice: str | None = None, front: bool = False
-) -> list[int]:
-    """Return axes counted from the front; with `front` they have to be.
-
-    Raises Violation for those out of range, and with the label `twice`, if there is one, where two are the same.
-    """
-    found: list[int] = []
-    for axis in axes:
-        if front and axis < 0:
-            raise Violation(label, f"axis {axis}, rank {rank}")
-        found.append(call.axis(axis, rank, label))
-    if twice is not None and len(set(found)) < len(found):
-        raise Violation(twice, f"of the axes {found[:20]} two are the same")
-    return found
 
 
 def is_filled(shape: Sequence[Size | None]) -> bool:

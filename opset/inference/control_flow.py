@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import Any
 
 from opset.inference.agreement import is_one, unify
-from opset.inference.call import Call, Constant, Element, Unknown
+from opset.inference.call import Call, Constant, Unknown
 from opset.inference.dimensions import Dim, Size, lower, maximum, minimum
 from opset.inference.outcomes import GraphRequest, Outputs
 from opset.inference.registration import infer
@@ -276,10 +276,7 @@ def _trips(call: Call) -> tuple[Size | None, int]:
     if not call.has(0):
         return None, 1
     _check_single(call.type(0), "C2", "M")
-    elements: Sequence[Element] = call.elements(0) or (None,)
-    if len(elements) != 1:
-        raise Violation("C2", f"M has {len(elements)} elements")
-    number = elements[0]
+    number = call.element(0)
     if not isinstance(number, int | Dim):
         return None, 0
     trips = maximum(0, number)
@@ -309,12 +306,8 @@ def _true(type_: Type | None) -> Constant | None:
 def _truth(call: Call, index: int) -> bool | None:
     """Return the value of a constant condition, else None. Raises Violation C1 where it is not one truth value."""
     _check_truth(call.type(index), "C1")
-    elements = call.elements(index)
-    if elements is None:
-        return None
-    if len(elements) != 1:
-        raise Violation("C1", f"the condition has {len(elements)} elements")
-    return elements[0] if isinstance(elements[0], bool) else None
+    element = call.element(index)
+    return element if isinstance(element, bool) else None
 
 
 def _small(call: Call, index: int) -> Constant | None:

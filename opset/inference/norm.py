@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from opset.inference.agreement import axes_of
 from opset.inference.call import Call
 from opset.inference.registration import infer
 from opset.inference.types import Known, Shape, Type, tensor
@@ -42,6 +41,4 @@ def layer_normalization_17(call: Call) -> list[Shape | Type | None]:
 @infer("MeanVarianceNormalization")
 def mean_variance_normalization_9(call: Call) -> Shape:
     """Return the shape of the values."""
-    shape = call.require_shape(0)
-    axes_of(call, call.attribute("axes"), len(shape), "C1", twice="")
-    return shape
+    return call.require_shape(0)

@@ -35,6 +35,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from opset.errors import Finding, InferenceError
+from opset.inference.call import Unknown
 from opset.opsets.hooks import Function, Hook, Layer, Lookup
 from opset.opsets.registry import Registry
 from opset.schemas.model import OpSchema
@@ -136,13 +137,18 @@ def named(schema: OpSchema) -> Function:
         return lambda call: function(call, 0, *given)
 
     def outputs(call: Any) -> list[Any]:
-        return [
-            function(call, index, *given)
-            for index in range(call.output_count)
-            for function, given in [parts[min(index, len(parts) - 1)]]
-        ]
+        return [_one(call, index, *parts[min(index, len(parts) - 1)]) for index in range(call.output_count)]
 
     return outputs
+
+
+def _one(call: Any, index: int, function: Function, given: tuple[int | str, ...]) -> Any:
+    """Return what a rule says of one of several outputs; where it is not known, the others may be."""
+    try:
+        return function(call, index, *given)
+    except Unknown as error:
+        call.doubt(str(error))
+        return None
 
 
 def written(families: Iterable[str]) -> frozenset[tuple[str, str, int]]:

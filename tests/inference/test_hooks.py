@@ -31,6 +31,9 @@ def scale(call):
 """
 
 
+BODY = "y = com.example.Scale <times: int = 3> (x)"
+
+
 @pytest.fixture(autouse=True)
 def _forget():
     """Forget what a test has registered."""
@@ -38,13 +41,13 @@ def _forget():
     forget("infer", "com.example", "Scale")
 
 
-def result(path, *, yaml=SCALE, functions=None, body="y = com.example.Scale <times: int = 3> (x)"):
+def result(path, *, yaml=SCALE, functions=None, body=BODY, inputs="float[N, 2] x"):
     domain = path / "com.example"
     domain.mkdir(exist_ok=True)
     (domain / "Scale.yaml").write_text(yaml)
     if functions is not None:
         (domain / "inference.py").write_text(functions)
-    head = '<ir_version: 8, opset_import: ["": 17, "com.example": 1]> main (float[N, 2] x) => (float y)'
+    head = f'<ir_version: 8, opset_import: ["": 17, "com.example": 1]> main ({inputs}) => (float y)'
     text = f"{head} {{ {body} }}"
     model = parser.parse_model(text)
     model.graph.output[0].ClearField("type")
@@ -53,6 +56,23 @@ def result(path, *, yaml=SCALE, functions=None, body="y = com.example.Scale <tim
 
 def test_a_rule_in_yaml(tmp_path):
     assert str(result(tmp_path, yaml=SCALE + "  shape: same(X)\n").type("y")) == "float[N, 2]"
+
+
+def test_a_rule_in_yaml_reports_shapes_that_do_not_fit(tmp_path):
+    yaml = SCALE.replace(
+        "doc: values}", "doc: values}, {name: A, type: T, doc: factors}, {name: B, type: T, doc: factors}"
+    )
+    yaml += "  shape: onto(X, A, B)\n"
+    body = "y = com.example.Scale (x, z, b)"
+    wrong = [
+        ("N, 2", "1, 1, 2", ["C1: B of shape [1, 1, 2] does not broadcast to [N, 2]"]),
+        ("1, 2", "3, 2", ["C1: B of shape [3, 2] does not broadcast to [1, 2]"]),
+        ("N, 2", "3, 1", []),
+    ]
+    for shape, other, why in wrong:
+        inputs = f"float[{shape}] x, float z, float[{other}] b"  # the rank of z is not known
+        found = result(tmp_path, yaml=yaml, inputs=inputs, body=body)
+        assert ([each.why for each in found.findings], str(found.type("y"))) == (why, "float" if why else "float[N, 2]")
 
 
 def test_a_function_beside_the_yaml(tmp_path):

@@ -1,14 +1,21 @@
-"""Every version has a rule or a function, and the guide lists the rules."""
+"""Every version has a rule or a function, and the guide lists the rules; what they ask for by name is declared."""
 
+import ast
 import re
 from dataclasses import replace
 from pathlib import Path
 
 from opset.inference import registration as inference
 from opset.opsets.registry import default_registry
+from opset.schemas.shapes import names_of
 
 GUIDE = Path(__file__).parents[2] / "docs" / "inference.md"
 REGISTRY = default_registry()
+LABEL = re.compile(r"C[0-9]+")
+MODULES = sorted(Path(inference.__file__).parent.glob("*.py"))
+SIZES = {"size", "run"}
+ATTRIBUTES = {"attribute", "required", "known_attribute", "element_stated", "count_of", "labels_of", "fit"}
+"""Functions whose arguments name sizes of declared patterns, or attributes."""
 
 
 def test_every_rule_serves_an_operator_and_stands_in_the_guide():
@@ -38,3 +45,38 @@ def test_every_version_says_how_its_outputs_are_inferred():
         if not schema.deprecated and rules.find(schema) is None
     ]
     assert missing == []
+
+
+def words(node):
+    """Yield the strings that an expression may be."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.value
+    elif isinstance(node, ast.IfExp):
+        yield from (*words(node.body), *words(node.orelse))
+
+
+def asked(tree):
+    """Yield the name of each function of SIZES and ATTRIBUTES that is called, and each string that it is given."""
+    for node in ast.walk(tree):
+        call, given = node, getattr(node, "args", ())
+        if isinstance(node, ast.GeneratorExp | ast.SetComp | ast.ListComp):  # ... for name in (...)
+            part = node.generators[0]
+            call, given = node.elt, getattr(part.iter, "elts", ())
+            if ast.unparse(part.target) not in map(ast.unparse, getattr(call, "args", ())):
+                continue
+        if isinstance(call, ast.Call):
+            function = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+            if function in SIZES | ATTRIBUTES:
+                yield from ((function, word) for each in given for word in words(each) if not LABEL.fullmatch(word))
+
+
+def test_what_functions_ask_for_by_name_is_declared():
+    """A name that is wrong is never given: the function goes on as if it were left out."""
+    schemas = [each for domain in REGISTRY.domains for name in REGISTRY.operators(domain)
+               for each in REGISTRY.versions(name, domain)]  # fmt: skip
+    attributes = {name for schema in schemas for name in schema.attributes}
+    sizes = {name for schema in schemas for condition in schema.conditions for name in names_of(condition)}
+    found = [(path.name, *each) for path in MODULES for each in asked(ast.parse(path.read_text(encoding="utf-8")))]
+    wrong = [each for each in found if each[2] not in (sizes if each[1] in SIZES else attributes)]
+    assert wrong == []
+    assert {each[1] for each in found} == SIZES | ATTRIBUTES

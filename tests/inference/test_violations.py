@@ -4,7 +4,12 @@ import onnx.parser
 import pytest
 
 import opset
+from opset.inference.types import MAX_RANK
 
+ROWS = "(float[2,2] x) => (float[] y, float[] z) { y, z = ai.onnx.ml."
+LABELS = "classlabels_ints=[1, 2]"
+VECTORS = f"{LABELS}, vectors_per_class=[1, 1], support_vectors=[1.0, 2.0, 3.0, 4.0]"
+DOMAINS = '"ai.onnx.ml": 3, "ai.onnx.preview": 1, "ai.onnx.preview.training": 1'
 BROKEN = [
     (18, "C3: 5 is no multiple of the 4 elements of a block",
      "(float[1,5,4] x) => (float[] y) <int64[2] i = {3, 3}, int64[2] b = {2, 2}> { y = Col2Im(x, i, b) }"),
@@ -13,10 +18,55 @@ BROKEN = [
     (13, "C1: 3 pads", "(float[] x) => (float[] y) <int64[3] p = {1, 1, 1}> { y = Pad(x, p) }"),
     (11, "C4: the windows over 1 positions cover -1 elements",
      "(float[1,1,1] x, int64[1,1,1] i) => (float[] y) { y = MaxUnpool<kernel_shape=[1], pads=[1, 1]>(x, i) }"),
+    (13, "C1: shape []", "(float x, int64[1] a) => (float[] y) { y = Squeeze(x, a) }"),
+    (13, "C2: shape [2, 3]", "(float[2,3] x, int64[1] a) => (float[] y) { y = Squeeze(x, a) }"),
+    (13, "C2: it is of string", "(string[2] x) => (float[] y) { y = RandomNormalLike(x) }"),
+    (13, "the attribute shape is missing", "() => (float[] y) { y = RandomNormal() }"),
+    (7, "scales is no list of numbers", "(float[2,3] x) => (float[] y) { y = Upsample(x) }"),
+    (26, "C5: the graph returns 2 outputs",
+     """(float[1,1,1,2] q, float[1,1,3,2] k) => (float[] y) {
+         y = ai.onnx.preview.FlexAttention <score_mod = g (float[B,H,L,S] s) => (float[B,H,L,S] a, float[B,H,L,S] b)
+             { a = Identity(s) b = Identity(s) }> (q, k, k) }"""),
+    (13, "C2: X has no entries", "(float x, int64[1] i) => (float[] y) { y = ai.onnx.ml.ArrayFeatureExtractor(x, i) }"),
+    (13, "C1: categories are int64s, and X is of string",
+     "(string[2] x) => (float[] y) { y = ai.onnx.ml.OneHotEncoder<cats_int64s=[1]>(x) }"),
+    (13, "C1: categories are strings, and X is of int64",
+     "(int64[2] x) => (float[] y) { y = ai.onnx.ml.OneHotEncoder<cats_strings=[\"a\"]>(x) }"),
+    (13, "C2: 0 targets", "(float[2,0] x) => (float[] y) { y = ai.onnx.ml.LinearRegressor<targets=0>(x) }"),
+    (13, "C2: 2 intercepts for 1 targets",
+     "(float[2,1] x) => (float[] y) { y = ai.onnx.ml.LinearRegressor<coefficients=[1.0], intercepts=[1.0, 2.0]>(x) }"),
+    (13, "C2: 2 intercepts for 1 rows of coefficients", f"{ROWS} LinearClassifier<{LABELS}, coefficients=[1.0, 2.0],"
+     " intercepts=[1.0, 2.0]>(x) }"),
+    (13, "C2: vectors of 1 classes, and 2 labels", f"{ROWS} SVMClassifier<{LABELS}, vectors_per_class=[1]>(x) }}"),
+    (13, "C2: vectors of 2 classes, and 2 labels", f"{ROWS} SVMClassifier<{LABELS}, vectors_per_class=[3, -1]>(x) }}"),
+    (13, "C2: 3 coefficients and 1 constants for 2 classes",
+     f"{ROWS} SVMClassifier<{VECTORS}, coefficients=[1.0, 2.0, 3.0], rho=[1.0]>(x) }}"),
+    (13, "C2: 2 coefficients and 0 constants for 2 classes",
+     f"{ROWS} SVMClassifier<{VECTORS}, coefficients=[1.0, 2.0]>(x) }}"),
+    (13, "C2: 1 prob_a and 0 prob_b for 1 pairs",
+     f"{ROWS} SVMClassifier<{VECTORS}, coefficients=[1.0, 2.0], rho=[1.0], prob_a=[1.0]>(x) }}"),
+    (13, "C2: the attributes target_* have different lengths",
+     """(float[2,3] x) => (float[] y) { y = ai.onnx.ml.TreeEnsembleRegressor<n_targets=1, nodes_nodeids=[0],
+         nodes_treeids=[0], nodes_modes=["LEAF"], nodes_featureids=[0], nodes_values=[1.0], nodes_truenodeids=[0],
+         nodes_falsenodeids=[0], target_treeids=[0], target_nodeids=[0, 1], target_ids=[0],
+         target_weights=[1.0]>(x) }"""),
+    (13, "C3: tensors of double and float",
+     """(float r, int64 t, double[2] x, float[2] g, float[2] h) => (float[] y, float[] z) {
+         y, z = ai.onnx.preview.training.Adagrad(r, t, x, g, h) }"""),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("version", "why", "graph"), BROKEN)
 def test_a_broken_constraint_is_reported(version, why, graph):
-    model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : {version}]> g {graph}')
+    model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : {version}, {DOMAINS}]> g {graph}')
+    assert [(each.code, each.why) for each in opset.infer(model).findings] == [("I201", why)]
+
+
+@pytest.mark.parametrize("dims", [[-1], [1] * (MAX_RANK + 1)])
+def test_a_table_of_no_shape_is_reported(dims):
+    graph = """(float[2] x) => (float[] y) {
+        y = ai.onnx.ml.LabelEncoder<keys_tensor = float[1] {1}, values_floats = [1.0]> (x) }"""
+    model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 13, "ai.onnx.ml": 4]> g {graph}')
+    model.graph.node[0].attribute[0].t.dims[:] = dims
+    why = f"a tensor of rank {len(dims)}, or with a size below 0"
     assert [(each.code, each.why) for each in opset.infer(model).findings] == [("I201", why)]

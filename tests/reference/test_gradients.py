@@ -239,6 +239,7 @@ def test_dropout_needs_its_mask():
         ("y = Neg (x)", '<xs = ["x", "x"], y = "y"> (x, x)', "R202", "duplicate"),
         ("y = Neg (x)", '<xs = ["nothing"], y = "y"> (x)', "R202", "'nothing'"),
         ("y = Neg (x)", '<xs = ["x"], y = "no"> (x)', "R202", "'no'"),
+        ("q = Neg (x)", '<xs = ["x"], y = "y"> (x) y = Mul (dx, x)', "R202", "'y' depends on its own gradient"),
         ("y = Neg (x)", '<xs = ["x"], y = "y"> (x, x)', "R203", "C1"),
         ("i = Constant <value = int64 {1}> ()  y = Neg (x)", '<xs = ["i"], y = "y"> (i)', "R203", "C2"),
         ("y = Less (x, z)", '<xs = ["x"], y = "y"> (x)', "R203", "C3"),
