@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from opset.adapters.positions import reshaped, sizes_of
+from opset.adapters.positions import counting, product, reshaped, sizes_of
 from opset.adapters.shared import FLOATS, INTEGERS, cast, float16, float32, is_negative, unsqueeze
 from opset.model.elements import NUMBERS
 from opset.model.types import Shape
@@ -391,13 +391,29 @@ def less_or_equal_lowered(op: Builder, node: Node) -> Result:
 
 @lower("Where", since=9)
 def where_lowered(op: Builder, node: Node) -> Result:
-    """Combine what a mask leaves of both."""
+    """Combine what a mask leaves of both; what is no number is gathered from both in one row."""
     condition, x, y = node.inputs
-    return selected(op, condition, x, y, node.need_element(1))
+    element = node.need_element(1)
+    if element == "bool" or element in INTEGERS or element in FLOATS:
+        return selected(op, condition, x, y, element)
+    first, second = (_numbered(op, node, index) for index in (1, 2))
+    second = op.Add(second, op.Size(x))
+    number = op.Add(second, op.Mul(op.Cast(condition, to=NUMBERS["int64"]), op.Sub(first, second)))
+    row = op.const([-1])
+    return op.Gather(op.Concat(op.Reshape(x, row), op.Reshape(y, row), axis=0), number, axis=0)
+
+
+def _numbered(op: Builder, node: Node, index: int) -> str:
+    """Return a tensor in the shape of an input that numbers its elements."""
+    shape = op.Shape(node.input(index))
+    if node.rank(index) is None:
+        return reshaped(op, counting(op, op.Size(node.input(index))), None, shape)
+    sizes = sizes_of(op, node, index)
+    return reshaped(op, counting(op, product(op, sizes)), sizes, shape)
 
 
 def selected(op: Builder, condition: str, x: str, y: str, element: str) -> str:
-    """Return elements of x where a condition is true, else of y, without Where.
+    """Return bools or numbers of x where a condition is true, else of y, without Where.
 
     Integers are multiplied by 0 or 1 and added; floats are raised to the power of 0 or 1 and multiplied: a power of 0
     is 1, even of infinities and NaN, and DOUBLE holds the power of 1 with bits to spare.
@@ -407,10 +423,8 @@ def selected(op: Builder, condition: str, x: str, y: str, element: str) -> str:
         return str(op.Or(op.And(condition, x), op.And(other, y)))
     if element in INTEGERS:
         wide = WIDE_INTEGERS.get(element, element)
-    elif element in FLOATS:
-        wide = "double"
     else:
-        raise Refusal("C202", f"before version 9, nothing selects elements of {element} by a condition")
+        wide = "double"
     kept = [
         (op.Mul if element in INTEGERS else op.Pow)(cast(op, value, element, wide), op.Cast(mask, to=NUMBERS[wide]))
         for mask, value in ((condition, x), (other, y))

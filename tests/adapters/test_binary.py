@@ -12,6 +12,8 @@ from onnx.helper import make_node
 from onnx.reference import ReferenceEvaluator
 from onnx.reference.op_run import OpRun
 
+import opset
+
 ARITHMETIC = {"Add": np.add, "Sub": np.subtract, "Mul": np.multiply, "Div": np.divide, "Pow": np.power}
 LOGICAL = {"And": np.logical_and, "Or": np.logical_or, "Xor": np.logical_xor}
 COMPARISON = {"Equal": np.equal, "Greater": np.greater, "Less": np.less}
@@ -540,9 +542,22 @@ def test_selection_by_a_condition(check, kind, to):
         check(nodes, 9, to, feeds, expect=[expect], outputs=["y"])
 
 
-def test_selection_of_text_is_refused(refused):
-    feeds = {"c": np.array([True]), "a": np.array(["a"], object), "b": np.array(["b"], object)}
-    refused(make_node("Where", ["c", "a", "b"], ["y"]), 9, 8, feeds, "C202")
+def run_kernels(model, feeds):
+    return opset.ReferenceEvaluator(model).run(None, feeds)
+
+
+@pytest.mark.parametrize("shapes", [None, {"a": ["N", 1, None]}, {"a": None, "b": None}])
+@pytest.mark.parametrize("to", [8, 7])
+def test_selection_of_what_is_no_number(check, shapes, to):
+    condition, node = np.array([[True, False], [False, True]])[:, None], make_node("Where", ["c", "a", "b"], ["y"])
+    x, other = np.array([[["a", ""]], [["\u00e9", "d"]]], object), np.array([["x"], ["y"], ["z"]], object)
+    feeds = {"c": condition, "a": x, "b": other}
+    check(node, 9, to, feeds, shapes=shapes, expect=[np.where(condition, x, other)])
+    feeds = {"c": condition, "a": x[:, :0], "b": other[:1]}
+    check(node, 9, to, feeds, shapes=shapes and {"a": None}, expect=[x[:, :0]])
+    if to == 8:
+        feeds = {"c": np.array([True, False]), "a": np.complex64([1 + 2j, 0]), "b": np.complex64(3j)}
+        check(node, 9, to, feeds, expect=[np.complex64([1 + 2j, 3j])], judge=run_kernels)
 
 
 @pytest.mark.parametrize("kind", [kind for kind in INTEGERS if np.iinfo(kind).min == 0])
