@@ -99,7 +99,6 @@ BLOCKS = {
     "kernels.cast._BLOCK": ("Cast",),
     "kernels.create._BLOCK": ("RandomNormal", "RandomUniform", "Bernoulli", "Multinomial"),
     "numerics.error_function._BLOCK": ("Erf", "Gelu"),
-    "numerics.arrays.PIECE": ("Mod", "Mish"),
 }
 LAST = {
     (schema.name, example.name): (schema, example)

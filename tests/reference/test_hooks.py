@@ -102,7 +102,10 @@ def test_a_file_beside_the_yaml_gives_kernels_for_each_version(tmp_path):
 def test_its_errors_name_node_and_constraint(tmp_path):
     error = failure([folder_of(tmp_path)], "y = com.example.Scale <factor = -1.0> (x)")
     assert (error.code, error.message) == ("R203", "Scale requires: factor > 0")
-    assert error.why.startswith("C1: factor -1; ") and "(Scale)" in error.place
+    assert error.why == "C1: factor -1; its inputs are tensor(float)[2]" and "(Scale)" in error.place
+    source = KERNELS.replace('Violation("C1", f"factor {factor:g}")', 'Violation("C9", "")')
+    error = failure([folder_of(tmp_path, source)], "y = com.example.Scale <factor = -1.0> (x)")
+    assert (error.message, error.why) == ("Scale breaks C9", "C9: its inputs are tensor(float)[2]")
 
 
 def test_a_domain_without_yaml_may_have_kernels(tmp_path):

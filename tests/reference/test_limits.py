@@ -154,6 +154,32 @@ def test_a_linear_machine_needs_no_matrix_of_its_features():
     assert scores.tolist() == [[20_000.5], [20_000.5]]
 
 
+def test_functions_of_many_vectors_are_worked_on_in_blocks(monkeypatch):
+    monkeypatch.setattr("opset.reference.kernels.ml_svm.BLOCK", 10_000)
+    x, ones = np.arange(1000, dtype=np.float32)[:, None], [1.0] * 1000
+    machine = {"n_supports": 1000, "coefficients": ones, "support_vectors": ones, "rho": [0.0]}
+    (scores,) = computed("SVMRegressor", x, version=1, domain=ML, **machine)
+    assert np.array_equal(scores, 1000 * x)
+
+
+LOOP = """Loop (n, c) <body = body (int64 i, bool go) => (bool again, float[K] o) {
+    again = Identity (go)  k = Constant <value_ints = [50000]> ()
+    o = ConstantOfShape <value = float[1] {1}> (k) }>"""
+
+
+@pytest.mark.parametrize("node", [LOOP, "local.F (n, c)"])
+def test_what_a_loop_held_is_free_after_it(node):
+    """Five loops one after the other, each of which holds 400,000 bytes twice: iterations, and what they stack to."""
+    steps = "".join(f"y{i} = {node}  m{i} = ReduceMax <keepdims = 0> (y{i})  " for i in range(5))
+    model = parse_model(f"""<ir_version: 10, opset_import: ["": 21, "local": 1]> g (int64 n, bool c) => (float s) {{
+        {steps} s = Sum (m0, m1, m2, m3, m4) }}
+        <domain: "local", opset_import: ["": 21]> F (n, c) => (b) {{ b = {LOOP} }}""")
+    feeds = {"n": np.array(2), "c": np.array(True)}
+    assert ReferenceEvaluator(model, limits=Limits(max_bytes=1_300_000)).run(None, feeds) == [5]
+    with pytest.raises(RunError, match="too much memory"):
+        ReferenceEvaluator(model, limits=Limits(max_bytes=700_000)).run(None, feeds)
+
+
 def test_votes_of_a_leaf_are_worked_on_in_blocks():
     """A leaf with many votes, which many rows reach."""
     votes, rows = 2_000, 4_000

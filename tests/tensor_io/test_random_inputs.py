@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from opset.budget import Limits
-from opset.errors import UsageError
+from opset.errors import RunError, UsageError
 from opset.model import proto as pb
 from opset.model.elements import NUMBERS
 from opset.reference.examples import type_proto
@@ -75,3 +75,43 @@ def test_what_cannot_be_drawn_is_told_at_once():
         ("U103", "no value can be drawn for 'u'", "it is of a type that the model does not declare"),
         ("U103", "no value can be drawn for 'r'", "the model does not declare its rank"),
     ]
+
+
+def inputs_of(**shapes):
+    found = []
+    for name, shape in shapes.items():
+        found.append(pb.ValueInfoProto(name=name, type=type_proto("tensor(double)", [None] * len(shape))))
+        for dim, size in zip(found[-1].type.tensor_type.shape.dim, shape, strict=True):
+            if isinstance(size, int):
+                dim.dim_value = size
+            elif size:
+                dim.dim_param = size
+    return found
+
+
+def test_sizes_are_those_of_given_values_and_missing_ones_are_named_once():
+    inputs = inputs_of(a=("N", 2), b=("N", "M"), c=("N",))
+    drawn = random_inputs(inputs, {"a": np.zeros((5, 2)), "b": np.zeros((3, 4))}, 0, Limits())
+    assert {name: value.shape for name, value in drawn.items()} == {"c": (5,)}
+    with pytest.raises(UsageError) as caught:
+        random_inputs(inputs_of(a=("N", "M"), b=("M", -1, None), c=("K",)), {"c": np.zeros(3)}, 0, Limits())
+    (finding,) = caught.value.findings
+    assert finding.message == "the size of N, M, b.1, b.2 is not known"
+    assert finding.help == "set it: --dim N=1 --dim M=1 --dim b.1=1 --dim b.2=1"
+
+
+def test_inputs_share_the_limit():
+    inputs = inputs_of(a=(8, 8), b=(8, 8))
+    assert len(random_inputs(inputs, {}, 0, Limits(max_bytes=1024))) == 2
+    with pytest.raises(RunError) as caught:
+        random_inputs(inputs, {}, 0, Limits(max_bytes=1023))
+    assert (caught.value.code, caught.value.why) == (
+        "R302", "one of them needs 512 bytes, and 511 are left of what is allowed in all",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", [(1,) * 65, (0, 2**63 - 1, 2)])
+def test_a_shape_that_numpy_does_not_have_is_told(shape):
+    with pytest.raises(UsageError) as caught:
+        random_inputs(inputs_of(a=shape), {}, 0, Limits())
+    assert "numpy has no array of its shape" in caught.value.why
