@@ -292,6 +292,33 @@ def test_the_clock_is_looked_at_within_few_but_long_strings(monkeypatch):
     refused("R303", "RegexFullMatch", np.full(50, "x" * 500_000, object), pattern="x*")
 
 
+def full(*shape, value=0.5):
+    return np.full(shape, value, np.float32)
+
+
+LONG = [
+    ("RNN", 22, (full(20, 1, 1), full(1, 1, 1), full(1, 1, 1)), {"hidden_size": 1}),
+    ("GRU", 22, (full(20, 1, 1), full(1, 3, 1), full(1, 3, 1)), {"hidden_size": 1}),
+    ("LSTM", 22, (full(20, 1, 1), full(1, 4, 1), full(1, 4, 1)), {"hidden_size": 1}),
+    ("LinearAttention", 27, (full(1, 20, 1),) * 3, {"update_rule": "linear", "q_num_heads": 1, "kv_num_heads": 1}),
+    ("NonMaxSuppression", 11, (full(1, 1, 4), full(1, 20, 1), np.array(1)), {}),
+    ("GridSample", 20, (full(1, 1, 4, 4, 4), full(1, 1, 1, 1, 3)), {"mode": "cubic"}),
+    ("MaxRoiPool", 22, (full(1, 1, 4, 4), full(1, 5, value=0)), {"pooled_shape": [20, 1]}),
+    ("ConvTranspose", 22, (full(1, 1, 2, 2), full(1, 1, 5, 5)), {}),
+    ("DeformConv", 22, (full(20, 1, 1, 1), full(1, 1, 1, 1), full(20, 2, 1, 1)), {}),
+    ("RoiAlign", 22, (full(1, 1, 2, 2), full(20, 4), np.zeros(20, np.int64)), {}),
+    ("Col2Im", 18, (full(1, 25, 1), np.array([5, 5]), np.array([5, 5])), {}),
+    ("MaxPool", 22, (full(1, 1, 40),), {"kernel_shape": [20]}),
+]
+
+
+@pytest.mark.parametrize(("operator", "version", "inputs", "attributes"), LONG)
+def test_the_clock_is_looked_at_in_every_turn(operator, version, inputs, attributes, monkeypatch):
+    clock = itertools.count(0, 5)
+    monkeypatch.setattr(time, "monotonic", lambda: next(clock))
+    refused("R303", operator, *inputs, version=version, **attributes)
+
+
 def test_long_details_of_a_violation_are_cut():
     assert Violation("C1", "short").detail == "short"
     assert len(Violation("C1", "x" * 10**6).detail) < 1_000
