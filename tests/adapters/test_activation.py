@@ -283,3 +283,14 @@ def test_celu_of_double_is_as_precise_as_its_kernel(check):
         expect = np.maximum(x, 0) + alpha * np.expm1(np.minimum(x, 0) / alpha)
         for to in (27, 12, 7):
             check(make_node("Celu", ["x"], ["y"], alpha=alpha), 28, to, {"x": x}, expect=[expect], rtol=1e-15)
+
+
+REFUSED = [
+    (9, 8, "C204", "which is no number of int32",
+     "(int32[2] x) => (int32[] y) { y = Shrink<bias=1e19>(x) }"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("version", "to", "code", "why", "graph"), REFUSED)
+def test_each_reason_to_refuse(reject, version, to, code, why, graph):
+    reject(graph, version, to, code, why)

@@ -43,6 +43,17 @@ def test_branches_of_one_shape_stay(check, here, there, described, value):
     assert after.graph.node[0] == choice(here, there)
 
 
+def test_an_output_of_branches_that_is_omitted_stays_so():
+    text = """<ir_version: 8, opset_import: ["": 11]> g (float[2] x, bool c) => (float[2] y) {
+      z, y = If (c) <then_branch = t () => (float[2] a, float[2] b) { a = Abs (x) b = Neg (x) },
+                    else_branch = e () => (float[2] a, float[2] b) { a = Neg (x) b = Abs (x) }>
+    }"""
+    before = onnx.parser.parse_model(text)
+    before.graph.node[0].output[0] = ""
+    after = opset.convert(before, 10)
+    assert list(after.graph.node) == list(before.graph.node)
+
+
 NAMED_ALIKE = """
 <ir_version: 8, opset_import: ["": 11]>
 g (float[N] x, float[M] z, bool c) => (float[n] y) {
@@ -446,6 +457,8 @@ REFUSED = [
     (11, 10, "C203", "'t' is not known",
      "(bool c) => (float[] y) { t = If(c) <then_branch = f () => (a) { a = my.Magic() }, else_branch = e () => "
      "(b) { b = my.Magic() }> y = my.Magic(t)}"),
+    (17, 16, "C103", "an output is tensor(float)",
+     "(seq(float[]) s) => (float[2] y) { y = SequenceMap(s) <body = f (float[] i) => (float[] a) { a = Neg(i) }> }"),
 ]  # fmt: skip
 
 

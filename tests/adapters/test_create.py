@@ -377,3 +377,16 @@ def test_eye_by_comparison(check, k, to):
         x = np.ones((3, 4), np.int64)
         check(make_node("EyeLike", ["x"], ["y"], k=k), 9, to, {"x": x}, shapes=shapes)
         check(make_node("EyeLike", ["x"], ["y"], k=k, dtype=1), 9, to, {"x": x}, shapes=shapes)
+
+
+REFUSED = [
+    (9, 8, "C103", "no tensor with one",
+     "(int64[1] s) => (float[] y) { y = ConstantOfShape<value = float[2] {1, 2}>(s) }"),
+    (9, 8, "C103", "no matrix",
+     "(float[2,2,2] x) => (float[] y) { y = EyeLike(x) }"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("version", "to", "code", "why", "graph"), REFUSED)
+def test_each_reason_to_refuse(reject, version, to, code, why, graph):
+    reject(graph, version, to, code, why)

@@ -433,6 +433,10 @@ REFUSED = [
      '(bool[3] x, int64[3] i) => (bool[] y) { y = ScatterElements<reduction="add">(x, i, x) }'),
     (9, 8, "C103", "axis 3 is out of range for rank 2",
      "(float[3] x, float[2] v) => (float[] y) <int64 d = {4}> { i = Relu(x) y = OneHot<axis=3>(i, d, v) }"),
+    (11, 10, "C103", "the ranks 2 and 1 differ",
+     "(float[2,3] x, int64[2] i) => (float[] y) { y = GatherElements(x, i) }"),
+    (11, 10, "C207", "the length of the index tuples",
+     "(float[2,3] x, int64[n,m] i) => (float[] y) { y = GatherND(x, i) }"),
 ]  # fmt: skip
 
 

@@ -147,6 +147,8 @@ REFUSED = [
      "(float[1] x) => (float[] y) <int64[1] r = {2049}> { y = Tile(x, r) }"),
     (10, 9, "C103", "the first two axes",
      "(float[2,3] x, int64[2] l) => (float[] y) { y = ReverseSequence<batch_axis=1, time_axis=1>(x, l) }"),
+    (14, 13, "C103", "too few for a matrix",
+     "(float[3] x) => (float[] y) { y = Trilu(x) }"),
 ]  # fmt: skip
 
 

@@ -409,6 +409,10 @@ REFUSED = [
      "(float[2,3] x, float[3] s) => (float[] y) { y = LayerNormalization<stash_type=17>(x, s) }"),
     (23, 22, "C204", "'stash_type' 17 cannot be expressed",
      "(float[2,3] x, float[3] s) => (float[] y) { y = RMSNormalization<stash_type=17>(x, s) }"),
+    (21, 20, "C103", "too few for channels",
+     "(float[3] x, float[3] s) => (float[] y) { y = GroupNormalization<num_groups=1>(x, s, s) }"),
+    (21, 20, "C204", "'num_groups' 1099511627776 cannot",
+     "(float[3,c,2] x, float[c] s) => (float[] y) { y = GroupNormalization<num_groups=1099511627776>(x, s, s) }"),
 ]  # fmt: skip
 
 

@@ -320,6 +320,8 @@ REFUSED = [
      "pads=[0,3], ceil_mode=1>(x) }"),
     (10, 9, "C103", "do not fit",
      "(float[1,1,8,8] x) => (float[] y) { y = MaxPool<kernel_shape=[2,2], dilations=[2]>(x) }"),
+    (9, 8, "C103", "do not fit",
+     "(float[1,1,2,2] x, int64[1,1,2,2] i) => (float[] y) { y = MaxUnpool<kernel_shape=[2,2], strides=[2]>(x, i) }"),
 ]  # fmt: skip
 
 

@@ -440,8 +440,9 @@ def test_growth_that_may_change_no_size_beside_shrinking(check, refused):
 
 def test_antialias_where_growing_changes_no_size(check, refused):
     how = resize(["x", "", "s"], mode="linear", antialias=1)
-    check(how, 18, 17, {"x": IMAGE}, {"s": floats(1, 1, 1.3, 2)}, rtol=1e-5)
-    check(how, 18, 17, {"x": IMAGE}, {"s": floats(1, 1, 2, 3)}, rtol=1e-5, shapes={"x": [1, 2, "H", "W"]})
+    check(how, 18, 17, {"x": IMAGE}, {"s": floats(1, 1, 1.3, 2)}, rtol=1e-5, operators=["Resize"])
+    open_sizes = {"shapes": {"x": [1, 2, "H", "W"]}, "operators": ["Resize"]}
+    check(how, 18, 17, {"x": IMAGE}, {"s": floats(1, 1, 2, 3)}, rtol=1e-5, **open_sizes)
     refused(how, 18, 17, {"x": IMAGE}, "C204", {"s": floats(1, 1, 1.1, 2)})
     refused(how, 18, 17, {"x": IMAGE}, "C204", {"s": floats(1, 1, 1.3, 2)}, shapes={"x": [1, 2, "H", "W"]})
 
@@ -687,6 +688,12 @@ REFUSED = [
      "(float[4,3] x) => (float[] y) <float[4] r = {0, 0.5, 1, 1}, int64[2] z = {5, 7}> { y = "
      'Resize<nearest_mode="floor", coordinate_transformation_mode="tf_crop_and_resize", '
      'keep_aspect_ratio_policy="not_larger">(x, r, , z) }'),
+    (11, 10, "C103", "there are 3 sizes for 2",
+     '(float[2,4] x) => (float[] y) <float[0] r = {}, int64[3] z = {2, 2, 2}> { y = Resize<mode="cubic">(x, r, r, '
+     "z) }"),
+    (11, 10, "C204", "is rounded to that before",
+     '(float[1,3] x) => (float[] y) <float[0] r = {}, float[2] s = {1, 1.3}> { y = Resize<nearest_mode="floor">(x, '
+     "r, s) }"),
 ]  # fmt: skip
 
 

@@ -133,3 +133,14 @@ def test_nearest_elements_of_all_types(check, x):
     expect = np.array([[[[*x[0, 0], outside]]]], x.dtype)
     sample = node("GridSample", ["x", "g"], ["y"], mode="nearest")
     check(sample, 20, 15, feeds, expect=[expect])
+
+
+REFUSED = [
+    (16, 15, "C103", "of 2 dimensions",
+     "(float[1,1] x, float[1,1] g) => (float[] y) { y = GridSample(x, g) }"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("version", "to", "code", "why", "graph"), REFUSED)
+def test_each_reason_to_refuse(reject, version, to, code, why, graph):
+    reject(graph, version, to, code, why)

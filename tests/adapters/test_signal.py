@@ -130,6 +130,8 @@ REFUSED = [
      "MelWeightMatrix(b, l, r, e, f) }"),
     (17, 16, "C103", "holds the parts of a number",
      "(float[4,2] x) => (float[] y) { c = Relu(x) y = DFT<axis=1>(c) }"),
+    (17, 16, "C103", "the signal has 4 dimensions",
+     "(float[1,8,1,1] x) => (float[] y) <int64 s = {2}, int64 l = {4}> { y = STFT(x, s, , l) }"),
 ]  # fmt: skip
 
 

@@ -71,6 +71,8 @@ def test_pads_that_no_attribute_holds(check, refused, to):
     wide, exact = X.astype(np.int64) + 2**60, X.astype(np.float64)
     check(pad, 11, to, {"x": X.astype(np.int32)}, {**pads, "v": np.array(2**24 + 1, np.int32)})
     check(pad, 11, to, {"x": wide}, {**pads, "v": np.array(1)})
+    none = {"p": ints(0, 0, 0, 0, 0, 0), "v": np.array(1)}
+    check(pad, 11, to, {"x": wide}, none, operators=["Reshape", "Identity"])
     check(pad, 11, to, {"x": exact}, {**pads, "v": np.array(0.1)})
     refused(pad, 11, to, {"x": X}, "C103", {**pads, "v": np.float32([1, 2])})
 
@@ -310,6 +312,12 @@ REFUSED = [
     (10, 9, "C204", "indices are too many",
      "(float[200000] x) => (float[] y) <int64[1] s = {0}, int64[1] e = {200000}, int64[1] a = {0}, int64[1] t = "
      "{2}> { y = Slice(x, s, e, a, t) }"),
+    (10, 9, "C103", "2 axes are sliced, and the rank is 1",
+     "(float[2] x, int64[2] s) => (float[] y) { y = Slice(x, s, s) }"),
+    (1, 2, "C103", "sizes are given twice",
+     "(float[2] x, float[2] s) => (float[] y, float[] z) { y, z = Split<axis=0, split=[1,1]>(x, s) }"),
+    (18, 17, "C103", "both the input 'split'",
+     "(float[2] x, int64[2] s) => (float[] y, float[] z) { y, z = Split<num_outputs=2>(x, s) }"),
 ]  # fmt: skip
 
 

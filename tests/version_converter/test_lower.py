@@ -235,6 +235,30 @@ def test_attributes_of_what_a_lowering_makes_are_checked_before_they_are_convert
     assert caught.value.code == "C103"
 
 
+def two_outputs():
+    graph = branch("x")
+    graph.output.add().CopyFrom(graph.output[0])
+    return graph
+
+
+@pytest.mark.parametrize(
+    ("adapter", "to", "why"),
+    [
+        (lambda op, node: op.If(op.const(1, "bool"), domain="", then_branch=branch("x"), else_branch=two_outputs()), 10,
+         "the branches and the node have different numbers of outputs"),
+        (lambda op, node: op.Loop(op.const(1), op.const(1, "bool"), domain="", body=branch("x")), 10,
+         "the body does not have the inputs and outputs of a loop"),
+        (lambda op, node: op.Scan(node.input(0), domain="", body=branch("x"), num_scan_inputs=1), 8,
+         "'num_scan_inputs', the body and the inputs and outputs do not fit"),
+    ],
+)  # fmt: skip
+def test_graphs_of_what_a_lowering_makes_have_to_fit_its_node(own, adapter, to, why):
+    lower("Scale", since=2, domain="com.example")(adapter)
+    with pytest.raises(ConversionError, match=why) as caught:
+        opset.convert(scaled(2), {"com.example": 1, "": to}, schemas=[own])
+    assert caught.value.code == "C103"
+
+
 def test_a_lowering_to_an_operator_of_the_same_name_which_is_lowered_too(own):
     (own / "com.example" / "Gelu.yaml").write_text(SCALE.replace("Scale", "Gelu"))
     lower("Gelu", since=2, domain="com.example")(lambda op, node: op.Gelu(node.input(0), domain=""))
