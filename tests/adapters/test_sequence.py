@@ -408,6 +408,8 @@ def test_elements_of_a_given_sequence_are_not_of_one_size(build):
         opset.ReferenceEvaluator(each).run(None, {"x": x}) for each in (numbers, opset.convert(numbers, 11))
     )
     np.testing.assert_array_equal(before, after)
+    numbers.graph.input.add(name="m").type.sequence_type.elem_type.SetInParent()  # of what, nothing says
+    assert opset.convert(numbers, 11).graph.input[1] == numbers.graph.input[1]
 
 
 def test_a_sequence_that_begins_with_elements_is_not_stacked(build):

@@ -235,6 +235,12 @@ def test_attributes_of_what_a_lowering_makes_are_checked_before_they_are_convert
     assert caught.value.code == "C103"
 
 
+def test_a_lowering_may_make_an_operator_of_its_own_domain(own):
+    (own / "com.example" / "Half.yaml").write_text(SCALE.replace("Scale", "Half").replace("since: 2", "since: 1"))
+    lower("Scale", since=2, domain="com.example")(lambda op, node: op.Half(node.input(0), factor=node.attr("factor")))
+    assert operators(opset.lower(scaled(2), ["com.example.Scale"], schemas=[own])) == {"Half"}
+
+
 def two_outputs():
     graph = branch("x")
     graph.output.add().CopyFrom(graph.output[0])
