@@ -78,7 +78,7 @@ def test_a_shared_initializer_stays_and_one_that_nothing_uses_any_more_goes():
     assert [tensor.name for tensor in opset.convert(shared, 12).graph.initializer] == ["axes"]
 
 
-def test_what_a_training_graph_uses_stays():
+def test_what_a_training_graph_or_an_annotation_uses_stays():
     axes = numpy_helper.from_array(np.array([0], np.int64), "axes")
     before = model([helper.make_node("Unsqueeze", ["x", "axes"], ["y"])], 13, initializer=[axes])
     before.training_info.add().update_binding.add(key="axes", value="y")
@@ -86,6 +86,9 @@ def test_what_a_training_graph_uses_stays():
     assert [tensor.name for tensor in after.graph.initializer] == ["axes"]
     del before.training_info[:]
     assert not opset.convert(before, 12).graph.initializer
+    annotation = before.graph.quantization_annotation.add(tensor_name="x")
+    annotation.quant_parameter_tensor_names.add(key="ZERO_POINT_TENSOR", value="axes")
+    assert [tensor.name for tensor in opset.convert(before, 12).graph.initializer] == ["axes"]
 
 
 def test_an_extra_output_goes_only_where_nothing_reads_it():

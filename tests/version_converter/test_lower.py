@@ -279,9 +279,11 @@ def test_a_lowering_to_an_operator_of_the_same_name_which_is_lowered_too(own):
 
 
 def test_two_nodes_whose_lowering_has_names_of_its_own_are_refused(own):
-    lower("Scale", since=2, domain="com.example")(lambda op, node: op.Abs(node.input(0), outputs=["own"], domain=""))
+    lower("Scale", since=2, domain="com.example")(
+        lambda op, node: op.Neg(op.Abs(node.input(0), outputs=["own"], domain=""), domain="")
+    )
     model = scaled(2)
-    assert operators(opset.lower(model, ["com.example.Scale"], schemas=[own])) == {"Abs"}
+    assert operators(opset.lower(model, ["com.example.Scale"], schemas=[own])) == {"Abs", "Neg"}
     second = model.graph.node.add()
     second.CopyFrom(model.graph.node[0])
     second.input[0], second.output[0] = "y", "z"
