@@ -209,7 +209,9 @@ def _maxima_with_gaps(op: Builder, node: Node) -> Result:
         node, inputs=[x], outputs=[op.fresh("maxima")] if node.output(1) else None,
         drop=["auto_pad", "ceil_mode", "dilations", "pads", "storage_order"], strides=kernel,
     )  # fmt: skip
-    return [y, _places_of_maxima(op, node, x, sources)] if node.output(1) else y
+    if not node.output(1):
+        return y
+    return [y, _places_of_maxima(op, node, x, sources) if node.values.is_read(node.output(1)) else ""]
 
 
 def _places_of_maxima(op: Builder, node: Node, x: str, sources: list[list[int]]) -> str:
@@ -246,9 +248,9 @@ def _places_of_maxima(op: Builder, node: Node, x: str, sources: list[list[int]])
 @down("MaxPool", since=8)
 def max_pool_8_down(op: Builder, node: Node) -> Result:
     """Find the positions of maxima by ArgMax in windows that are gathered side by side, as those with gaps are."""
-    if node.output(1):
+    if node.output(1) and node.values.is_read(node.output(1)):
         return _maxima_with_gaps(op, node)
-    return op.copy(node, drop=["storage_order"]) if node.has("storage_order") else None
+    return op.copy(node, outputs=node.outputs[:1], drop=["storage_order"]) if node.has("storage_order") else None
 
 
 def _norms_with_gaps(op: Builder, node: Node) -> Result:

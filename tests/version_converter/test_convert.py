@@ -95,8 +95,16 @@ def test_an_extra_output_goes_only_where_nothing_reads_it():
     pool = helper.make_node("MaxPool", ["x"], ["y", "where"], kernel_shape=[2, 2])
     image = [info("x", F, [1, 1, 4, 4])]
     assert list(opset.convert(model([pool], 8, image), 7).graph.node[0].output) == ["y"]
+    for stated, version, operators in (
+        ({"storage_order": 1}, 8, ["MaxPool"]), ({"dilations": [2, 2]}, 10, ["Gather", "Gather", "MaxPool"]),
+    ):  # fmt: skip
+        pool.attribute.extend(itertools.starmap(helper.make_attribute, stated.items()))
+        found = opset.convert(model([pool], version, image), 7).graph
+        assert [each.op_type for each in found.node if each.op_type != "Constant"] == operators
+        assert list(found.node[-1].output) == ["y"]
+        del pool.attribute[1:]
     read = model([pool], 8, image, outputs=[info("y", F, None), info("where", I64, None)])
-    refused(read, 7, "C204")
+    assert list(opset.convert(read, 7).graph.node[0].output) != ["y"]
 
 
 def test_an_input_that_is_computed_or_can_be_overridden_is_not_constant():
