@@ -161,6 +161,8 @@ versions:
       kept: {removed: int, ignored: true}
       way: {type: [string, int]}
       turn: {negative: true}
+    inputs: {added: [K, F, N, E]}
+    outputs: {added: [Z]}
     adapters: {up: derived, down: derived}
   doc: Picks.
   inputs:
@@ -168,8 +170,10 @@ versions:
   - {name: K, type: T, doc: how many}
   - {name: F, type: tensor(double), optional: true, doc: how far}
   - {name: N, type: tensor(int64), optional: true, doc: which}
+  - {name: E, type: tensor(float), optional: true, doc: what else}
   outputs:
   - {name: Y, type: tensor(float), doc: the result}
+  - {name: Z, type: tensor(float), optional: true, doc: the rest}
   attributes:
     turn: {type: int, doc: axis}
     way: {type: int, doc: direction}
@@ -177,9 +181,10 @@ versions:
   shape: same(X)
 - since: 1
   same_as: 2
-  shares: [outputs]
   inputs:
   - {name: X, type: tensor(float), doc: values}
+  outputs:
+  - {name: Y, type: tensor(float), doc: the result}
   attributes:
     count: {type: int, doc: how many}
     far: {type: float, doc: how far}
@@ -202,6 +207,8 @@ versions:
         (1, "y = com.acme.Pick (x, one)", "C204", "the input 'N' is absent"),
         (1, "y = com.acme.Pick (x, word, , one)", "C202", "the input 'K' is of type string"),
         (1, "y = com.acme.Pick (x, two, , one)", "C204", "the input 'K' is no single number"),
+        (1, "y = com.acme.Pick (x, one, , one, x)", "C204", "the input 'E' does not exist at version 1"),
+        (1, "a, z = com.acme.Pick (x, one, , one) y = Add (a, z)", "C204", "the output 'Z' does not exist at"),
         (1, "z = Abs (x) y = com.acme.Pick <turn = -2> (z, one, , one)", "C103", "axis -2 is out of range for rank 1"),
     ],
 )
