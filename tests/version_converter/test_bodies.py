@@ -128,6 +128,13 @@ def test_types_that_a_body_needs_to_know(tmp_path, stated, instead):
     assert (caught.value.code, caught.value.why) == ("C203", "the type of 'u' is not known")
 
 
+def test_a_body_without_types_is_right_for_all(tmp_path):
+    lines = OWN.splitlines()
+    body = "\n".join([*lines[: lines.index("  function:") + 2], "    nodes: |", "      Y = Add (X, X)", ""])
+    found = own(tmp_path, body, nodes=UNKNOWN)
+    assert [node.op_type for node in found.graph.node] == ["Magic", "Add"]
+
+
 @pytest.mark.parametrize(
     ("line", "code"),
     [

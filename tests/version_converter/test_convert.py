@@ -399,6 +399,12 @@ def test_nothing_is_touched_that_need_not_be():
     assert after.SerializeToString() == before.SerializeToString()
 
 
+def test_what_a_large_model_may_take_is_in_proportion():
+    before = model([squeeze_11()], 11)
+    before.graph.doc_string = "of which there is much " * (1 << 18)
+    assert opset.convert(before, 13).graph.doc_string == before.graph.doc_string
+
+
 def test_the_result_does_not_depend_on_hash_seeds():
     script = (
         "import sys, opset\nfrom tests.version_converter.test_convert import loop_model, function_model\n"

@@ -218,6 +218,9 @@ def test_explosions_are_refused_before_anything_is_made():
     with pytest.raises(ConversionError, match="steps are needed") as caught:
         opset.inline_functions(before)
     assert caught.value.code == "C401"
+    large = parse_model(f"<{IMPORTS}> main (float[1, 3] x) => (float[1, 3] y) {{ y = d.Scale (x) }} {SCALE}")
+    large.graph.doc_string = "of which there is much " * (1 << 18)
+    assert not opset.inline_functions(large.SerializeToString()).proto.functions
     made = opset.inline_functions(before, ["F25", "F24"])
     assert operators(made) == [("d", "F23")] * 4 and len(made.functions) == 24
     fat = parse_model(f"<{IMPORTS}> main (float[1] x) => (float[1] y) {{ y = d.Scale (x) }} {SCALE}")

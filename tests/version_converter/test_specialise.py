@@ -313,3 +313,17 @@ def test_calls_with_other_types_get_functions_of_their_own():
     before = model(nodes, [function("F", ["a"], body, 14)], 14, {"x": IMAGE, "i": ints32}, ["y", "z"])
     after = same(before, 13, {"x": IMAGE, "i": ints32})
     assert [[each.op_type for each in made.node] for made in after.functions] == [["Relu"], ["Constant", "Max"]]
+
+
+def test_a_list_of_the_function_is_held_by_a_constant_from_12_on():
+    """Nothing calls the function, so nothing says which list that is."""
+    upsample = node("Upsample", ["a"], ["b"])
+    upsample.attribute.add(name="scales", type=onnx.AttributeProto.FLOATS, ref_attr_name="s")
+    scaled = function("F", ["a"], [upsample], 8, attributes=["s"])
+    before = model([node("Abs", ["x"], ["y"])], [scaled], 8, {"x": IMAGE})
+    (made,) = opset.convert(before, 12).functions
+    assert made.node[0].op_type == "Constant"
+    assert (made.node[0].attribute[0].name, made.node[0].attribute[0].ref_attr_name) == ("value_floats", "s")
+    with pytest.raises(ConversionError) as caught:
+        opset.convert(before, 11)
+    assert caught.value.code == "C206"

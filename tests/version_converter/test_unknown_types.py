@@ -88,3 +88,14 @@ def test_a_map_over_a_sequence_of_unknown_type_does_not_become_a_loop(known):
       z = SequenceMap (s, t) <body = b (float[N] p, float[N] q) => (float[N] r) {{ r = Identity (p) }}>
     }}"""
     assert refusal(text, 16) == ("C203", f"the type of '{unknown}' is not known")
+
+
+def test_types_in_a_function_are_those_of_each_call_or_not_known():
+    """One that fits was seen before, in the graph."""
+    text = """<ir_version: 8, opset_import: ["": 6, "f": 1]>
+    g (float[2] x, int32[2] i) => (float[2] y, float[2] z, int32[2] j) { y = Neg (x)  z = f.F (x)  j = f.F (i) }
+    <domain: "f", opset_import: ["": 6]> F (a) => (b) { b = Neg (a) }"""
+    assert refusal(text, 5)[0] == "C202"
+    called = text.replace("  j = f.F (i)", "").replace(", int32[2] j)", ")")
+    assert opset.convert(parser.parse_model(called), 5).functions[0].node[0].op_type == "Neg"
+    assert refusal(called.replace("f.F (x)", "Neg (x)"), 5) == ("C203", "the type of 'a' is not known")
