@@ -391,3 +391,22 @@ def test_the_standard_gets_an_operator_and_a_version_in_a_copy_of_the_package(tm
                        if isinstance(each, ast.FunctionDef) and each.name == f"cbrt_{since}"]  # fmt: skip
         assert ast.unparse(function.decorator_list[0]).startswith(f"{decorator}('Cbrt'")
         assert isinstance(function.body[-1], ast.Raise)
+
+
+TYPED = [
+    ("Resize", """(
+    x: Array, roi: Array | None, scales: Array | None, sizes: Array | None, *, antialias: int,
+    axes: tuple[int, ...] | None, coordinate_transformation_mode: str, cubic_coeff_a: float, exclude_outside: int,
+    extrapolation_value: float, keep_aspect_ratio_policy: str, mode: str, nearest_mode: str,
+) -> Array"""),
+    ("Loop", "(m: Array | None, cond: Array | None, *v_initial: Array, body: Any) -> Array"),
+    ("TopK", "(x: Array, k: Array, *, axis: int, largest: int, sorted: int) -> tuple[Array, ...]"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "signature"), TYPED)
+def test_kernels_of_the_standard_have_types(name, signature):
+    schema = next(each for each in reversed(default_registry().versions(name)) if each.since_version < 25)
+    stub = kernel_stub(schema, True)
+    assert f"def {stub.name}{signature}:" in stub.text
+    assert ("typing" in stub.imports) == ("Any" in signature)

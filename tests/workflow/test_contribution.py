@@ -80,6 +80,7 @@ EDITS = [
     ("uses", "Mix", THIN, "", "", MISSING, "8", "no example has the choice 'b' of mode"),
     ("uses", "Mix", THIN, "", "", MISSING, "6", "no example gives the optional input n"),
     ("negative_axis", "Mix", THIN, "", "", MISSING, "12", "a negative axis"),
+    ("negative_axis", "Mix", "Mix.yaml", "name: n,", "name: axes,", MISSING, "12", "a negative element of axes"),
     ("broadcast", "Mix", THIN, "", "", MISSING, "12", "inputs of different shapes"),
     ("adapters", "Thin", ADAPTERS, r"@down.*", "", MISSING, "9", "down: written, and there is none"),
     ("upgrade", "Thin", ADAPTERS, r"\+ 1\)", "+ 2)", MISSING, "73", "1 -> 2: every_second computes something else"),
@@ -261,6 +262,20 @@ def test_an_adapter_that_fails_is_no_refusal(folder):
     path.write_text(path.read_text().replace('if node.attr("start"):', 'if 1 // (1 - node.attr("start")):'))
     missing = [each for each in found(candidate(folder, "Thin"), "downgrade") if each.state == MISSING]
     assert any("an adapter fails on rows" in each.why and "ZeroDivisionError" in each.why for each in missing)
+
+
+@pytest.mark.parametrize(
+    ("operator", "version", "why"),
+    [
+        ("ReduceSum", 13, "the example two_axes"),
+        ("Squeeze", 11, "the example negative_axis_by_attribute"),
+        ("Relu", 14, "it has no axis that may be negative"),
+        ("ReduceSum", 1, "the example negative_axis_by_attribute_before"),
+    ],
+)
+def test_an_axis_may_be_an_attribute_or_an_input(operator, version, why):
+    one = Candidate(default_registry(), default_registry().schema(operator, version))
+    assert [each.why for each in found(one, "negative_axis")] == [why]
 
 
 def test_types_of_no_example_are_tried_by_casting_one():

@@ -6,12 +6,19 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from opset.cli import cli
-from opset.opsets.registry import registry_with
+from opset.inference.dimensions import variable
+from opset.inference.types import optional, sequence, tensor
+from opset.opsets.registry import default_registry, registry_with
+from opset.opsets.releases import RELEASES
+from opset.workflow.examples.claims import _is_float, _is_number, _others
+from opset.workflow.examples.crossings import body_opsets
 from opset.workflow.examples.examination import PARTS, examine
+from opset.workflow.examples.inferred import disagreement, seen
 
 SCALE = """\
 operator: Scale
@@ -216,11 +223,17 @@ FAILURES = {
     "an ignored attribute has an effect": (
         [("kernels.py", "return x * x.dtype.type(factor)", "return x * x.dtype.type(factor + hint)"),
          ("Scale.yaml", "outputs: [{float: [2.5]}]", "outputs: [{float: [3.75]}]")],
-        {"T108": "contradicts the claim 'hint: {ignored: true}'|with hint = 1|Scale.yaml:6|Scale.yaml:3",
+        {"T108": "contradicts the claim 'hint: {ignored: true}'|with hint = 1|Scale.yaml:6|Scale.yaml:3|"
+                 "; 1 more example contradicts it\n",
          "T107": "hinted"},
     ),
     "another value is the old behaviour": (
         [("Scale.yaml", "bias: {added: float, default: 0.0}", "bias: {added: float, default: 0.0, old: 1.0}")],
+        {"T108": "contradicts the claim 'bias: {old: 1.0}'|with bias = 1.0|Scale.yaml:6", "T107": "1 -> 2"},
+    ),
+    "another value is the old behaviour, and some nodes are refused": (
+        [("Scale.yaml", "bias: {added: float, default: 0.0}", "bias: {added: float, default: 0.0, old: 1.0}"),
+         ("Scale.yaml", "hint: {removed: int, ignored: true}", "hint: {removed: int, undefined: 1}")],
         {"T108": "contradicts the claim 'bias: {old: 1.0}'|with bias = 1.0|Scale.yaml:6", "T107": "1 -> 2"},
     ),
     "emulated types are rounded elsewhere": (
@@ -327,12 +340,32 @@ def test_a_claim_is_examined_on_examples_in_any_order(tmp_path, failure):
     folder = domain(tmp_path, *changes)
     paths = [folder / "com.test" / f"{name}.yaml" for name in ("Scale", "Pick")]
     before = {str(each).partition("; ")[0] for each in _claims(folder)}
-    for path in paths:
-        head, _, rest = path.read_text().partition("examples:\n")
-        examples = ["- " + each for each in re.split(r"^- ", rest, flags=re.MULTILINE)[1:]]
-        path.write_text(head + "examples:\n" + "".join(examples[::-1]))
-    claims = {each.message.rpartition(" contradicts the claim ")[2] for each in _claims(folder)}
-    assert claims and claims == {re.search(r"contradicts the claim ('.*')$", each, re.MULTILINE)[1] for each in before}
+    wanted = {re.search(r"contradicts the claim ('.*')$", each, re.MULTILINE)[1] for each in before}
+    texts = {path: path.read_text().partition("examples:\n") for path in paths}
+    for first in (False, True):
+        for path, (head, title, rest) in texts.items():
+            examples = ["- " + each for each in re.split(r"^- ", rest, flags=re.MULTILINE)[1:]]
+            more = [INERT[path.stem], *examples] if first else examples[::-1]
+            path.write_text("".join([head, title, *more]))
+        claims = {each.message.rpartition(" contradicts the claim ")[2] for each in _claims(folder)}
+        assert wanted and (wanted <= claims if first else wanted == claims)  # more examples may contradict more
+
+
+# Examples to which most claims do not apply: such a one is no reason to leave out those that follow.
+INERT = {
+    "Scale": """\
+- {name: both, since: 1, inputs: [{float: [8]}], outputs: [{float: [16]}]}
+- {name: half, since: 2, inputs: [{float16: [8]}], outputs: [{float16: [16]}]}
+- {name: special, since: 1, until: 1, attributes: {hint: 1}, inputs: [{float: [0]}], outputs: [{float: [0]}]}
+""",
+    "Pick": """\
+- {name: alike, since: 1, inputs: [{float: [[5, 5], [5, 5]]}], outputs: [{float: [5, 5]}]}
+- {name: large, since: 1, until: 1, attributes: {kind: large}, inputs: [{float: [1, 2]}], outputs: [{float: 2}]}
+- {name: doubled, since: 1, until: 1, attributes: {scale: 2}, inputs: [{float: [1, 2]}], outputs: [{float: 2}]}
+- {name: half, since: 2, inputs: [{float16: [1, 2]}], outputs: [{float16: 1}]}
+- {name: other, since: 2, attributes: {axis: -1}, inputs: [{float: [1, 2]}, {int64: 2}], outputs: [{float: 2}]}
+""",
+}
 
 
 def _claims(folder):
@@ -499,3 +532,87 @@ def test_a_kernel_that_does_not_end_is_ended(tmp_path, verb):
     assert found.returncode == 1 and not found.stdout
     assert "error[R303] the evaluation was stopped" in found.stderr
     assert not (tmp_path / "cases").exists()
+
+
+# What the parts rest on.
+
+N = variable("N")
+
+
+@pytest.mark.parametrize(
+    ("type_", "value", "sizes", "why", "bound"),
+    [
+        (None, np.zeros(1, "f4"), {}, "", {}),
+        (tensor("float", [2, N]), np.zeros((2, 3), "f4"), {}, "", {"N": 3}),
+        (tensor("float", [2, N]), np.zeros((2, 3), "f4"), {"N": 4}, " with {'N': 4}, and the value's shape is [2, 3]",
+         {"N": 4}),
+        (tensor("float", [N + 1]), np.zeros(3, "f4"), {"N": 2}, "", {"N": 2}),
+        (tensor("float", [N + 1]), np.zeros(3, "f4"), {"N": 3}, " with {'N': 3}, and the value's shape is [3]",
+         {"N": 3}),
+        (tensor("float", [N + 1]), np.zeros(3, "f4"), {}, "", {}),
+        (tensor("float", [2]), np.zeros(3, "f4"), {}, ", and the value's shape is [3]", {}),
+        (tensor("float", [None]), np.zeros(3, "f4"), {}, "", {}),
+        (tensor("float", [3, 1]), np.zeros(3, "f4"), {}, ", and the value's shape is [3]", {}),
+        (tensor("float"), np.zeros(3, "f4"), {}, "", {}),
+        (tensor(None, [3]), np.zeros(3, "f4"), {}, "", {}),
+        (tensor("int64", [3]), np.zeros(3, "f4"), {}, ", and the value is of float", {}),
+        (tensor("float"), None, {}, ", and the value is left out", {}),
+        (tensor("float"), [np.zeros(3, "f4")], {}, ", and the value is a seq", {}),
+        (tensor("float"), {1: 2.0}, {}, ", and the value is a map", {}),
+        (optional(tensor("float", [3])), None, {}, "", {}),
+        (optional(tensor("float", [2])), np.zeros(3, "f4"), {}, "float[2], and the value's shape is [3]", {}),
+        (sequence(tensor("float", [N])), [np.zeros(3, "f4"), np.zeros(2, "f4")], {}, "", {}),
+        (sequence(tensor("float", [2])), [np.zeros(2, "f4"), np.zeros(3, "f4")], {},
+         "float[2], and the value's shape is [3]", {}),
+        (sequence(tensor("float")), np.zeros(3, "f4"), {}, ", and the value is a tensor", {}),
+    ],
+)  # fmt: skip
+def test_how_a_type_is_not_that_of_a_value(type_, value, sizes, why, bound):
+    sizes = dict(sizes)
+    found = disagreement(type_, seen(value), sizes, bind=True)
+    assert found == (f"{type_}{why}" if why.startswith((",", " ")) else why)
+    assert sizes == bound
+    free = {}
+    disagreement(type_, seen(value), free, bind=False)
+    assert free == {}
+
+
+@pytest.mark.parametrize(
+    ("operator", "version", "attribute", "value", "others"),
+    [
+        ("Resize", 13, "mode", "nearest", ["linear", "cubic"]),
+        ("Resize", 13, "nearest_mode", "floor", ["round_prefer_floor", "round_prefer_ceil", "ceil"]),
+        ("Resize", 13, "exclude_outside", 0, [1]),
+        ("Resize", 13, "cubic_coeff_a", 0.5, [0.0, 1.0, 2.0]),
+        ("LSTM", 14, "hidden_size", 1, [0, 2, -1]),
+        ("LSTM", 14, "layout", 1, [0]),
+        ("LSTM", 14, "activations", ["Tanh", "Elu"], [["Relu"] * 2, ["Tanh"] * 2, ["Sigmoid"] * 2]),
+        ("LSTM", 14, "activation_alpha", None, []),
+        ("Conv", 11, "pads", [1, 2], [[2, 3], [2, 1], [0, 0]]),
+        ("Conv", 11, "dilations", [1, 2], [[2, 3], [2, 1]]),
+        ("Conv", 11, "pads", None, [[0], [1]]),
+        ("Cast", 13, "to", 1, []),
+    ],
+)  # fmt: skip
+def test_other_values_of_an_attribute_are_legal_ones(operator, version, attribute, value, others):
+    schema = default_registry().schema(operator, version)
+    assert _others(schema, schema.attributes[attribute], value) == others
+
+
+def test_bodies_are_tried_where_each_begins_and_ends():
+    registry = default_registry()
+    for name, version in (("Gelu", 20), ("Clip", 13), ("Softmax", 13), ("Selu", 22)):
+        schema = registry.schema(name, version)
+        opsets = sorted({body.opset for body in schema.function})
+        newer = [each.since_version for each in registry.versions(name) if each.since_version > version]
+        last = newer[0] - 1 if newer else RELEASES[-1].opset
+        ends = {version - 1, last, *(each - 1 for each in opsets[1:])}
+        assert body_opsets(registry, schema) == sorted({*opsets, *(each for each in ends if each >= opsets[0])}), name
+
+
+def test_types_that_claims_tell_apart():
+    numbers = ["float", "int64", "uint8", "bfloat16", "float8e4m3fn", "double"]
+    others = ["tensor(string)", "tensor(bool)", "tensor(complex64)", "seq(tensor(float))"]
+    assert [_is_number(f"tensor({each})") for each in numbers] == [True] * 6
+    assert [_is_number(each) for each in others] == [False] * 4
+    assert [_is_float(f"tensor({each})") for each in numbers] == [True, False, False, True, True, True]

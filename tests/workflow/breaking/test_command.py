@@ -14,7 +14,7 @@ from opset.schemas.index import FOLDER
 from opset.schemas.model import Docs, OpSchema
 from opset.workflow.breaking import revisions
 from opset.workflow.breaking.comparison import compare
-from opset.workflow.breaking.states import State, merged, operator_state
+from opset.workflow.breaking.states import State, folder_state, merged, operator_state
 from tests.cli.commands import run
 from tests.test_pre_commit import HOOKS
 from tests.workflow.breaking.conftest import THIN, git, write
@@ -185,6 +185,14 @@ def test_what_holds_no_operator_is_not_compared(repository):
     for old, new, name in (([], default_registry(), "the older state"), (default_registry(), [], "the newer state")):
         with pytest.raises(ComparisonError, match=f"no operator was read of {name}"):
             compare(old, new)
+
+
+def test_the_newest_version_of_a_domain_is_that_of_any_operator(tmp_path):
+    late = THIN.replace("since: 1", "since: 4")
+    state = folder_state(write(tmp_path, Thin=late, Thick=THIN.replace("Thin", "Thick")), "now")
+    assert state.domains == {"com.acme": 4}
+    write(tmp_path, Thin=THIN, Thick=late.replace("Thin", "Thick"))
+    assert folder_state(tmp_path, "now").domains == {"com.acme": 4}
 
 
 def test_a_present_state_that_cannot_be_read(repository):
