@@ -133,16 +133,6 @@ def test_which_axes_a_window_of_version_1_has(refused):
     refused(node("LpPool", ["x"], ["y"], kernel_shape=[2, 2]), 2, 1, {"x": IMAGE}, "C207", shapes={"x": None})
 
 
-@pytest.mark.parametrize("mode", ["avg", "max"])
-def test_regions_are_aligned_as_they_were(check, refused, mode):
-    regions = {"r": np.array([[0, 0, 5, 6], [1, 2, 3, 3]], np.float32), "b": np.array([0, 0], np.int64)}
-    align = {"output_height": 2, "output_width": 2, "sampling_ratio": 2, "mode": mode}
-    check(node("RoiAlign", ["x", "r", "b"], ["y"], **align), 10, 16, {"x": IMAGE}, regions)
-    old = {**align, "coordinate_transformation_mode": "output_half_pixel"}
-    check(node("RoiAlign", ["x", "r", "b"], ["y"], **old), 16, 10, {"x": IMAGE}, regions)
-    refused(node("RoiAlign", ["x", "r", "b"], ["y"], **align), 16, 10, {"x": IMAGE}, "C204", regions)
-
-
 CEILED = [
     {"kernel_shape": [3, 3], "strides": [2, 2]}, {"kernel_shape": [2, 2], "strides": [2, 2]},
     {"kernel_shape": [3, 3], "strides": [2, 2], "pads": [1, 0, 1, 1]}, {"kernel_shape": [3, 2]},

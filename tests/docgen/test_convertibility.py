@@ -48,10 +48,8 @@ def test_a_written_adapter_has_its_text_operators_and_reasons():
 
 def test_an_attribute_that_the_target_lacks_is_dropped_where_it_has_the_old_value():
     assert transition("Shape", "15-13")["how"] == "written"
-    found = transition("RoiAlign", "16-10")
-    assert "Drop `coordinate_transformation_mode`." in found["text"]
-    why = "`coordinate_transformation_mode` is not `output_half_pixel`: version 10 has no such attribute"
-    assert ("C204", why) in refusals("RoiAlign", "16-10")
+    assert transition("AveragePool", "7-1")["text"] == "Drop `count_include_pad`."
+    assert ("C204", "`count_include_pad` is not 0: version 1 has no such attribute") in refusals("AveragePool", "7-1")
 
 
 def test_an_input_that_becomes_an_attribute_has_to_be_constant():

@@ -33,7 +33,7 @@ REFUSED = {
     ("Gather", 11, 1): "C202",  # indices that may be negative need arithmetic, which version 1 has for floats alone
     ("LpPool", 18, 22): "C204",
     ("MaxPool", 12, 22): "C204",
-    ("RoiAlign", 16, 10): "C204",  # the default of version 16 means something that version 10 lacks
+    ("RoiAlign", 16, 10): "C204",  # how many points a region has is computed, and it is moved, as before 16 none was
 }
 # Examples of broken constraints that inference does not report, although all inputs are constants: those of values
 # that it does not follow. An entry that it does report has to be removed.
