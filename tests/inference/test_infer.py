@@ -1,5 +1,7 @@
 """What an inference tells of whole models: stated types, functions, scopes of names, gaps, and what is written."""
 
+import re
+
 import onnx
 import pytest
 from hypothesis import given, settings
@@ -327,3 +329,31 @@ def test_writing_is_idempotent_and_deterministic(operators):
     assert infer(once).findings == ()
     assert infer_shapes(once, data_prop=True) == once
     assert infer_shapes(proto, data_prop=True) == once
+
+
+SELECTED = "(float[1,4,4] b, float[1,2,4] s{0}) => (int64[] y) {1} {{ y = NonMaxSuppression(b, s{2}) }}"
+COUNTED = "(float[N] x) => (float[] y) <float a = {0}, float d = {{1.0}}> {{ n = Shape(x) m = Squeeze(n)" \
+    " k = Cast<to=1>(m) y = Range(a, k, d) }}"  # fmt: skip
+PLAIN = [
+    (18, '(string[0,1] x) => (string[] y) <int64[2] s = {0, 1}> { y = Resize<mode="linear">(x, , , s) }',
+     "string[0, 1]"),
+    (13, SELECTED.format("", "", ""), "int64[0, 3]"),
+    (13, SELECTED.format("", "<int64 m = {0}>", ", m"), "int64[0, 3]"),
+    (13, SELECTED.format("", "<int64 m = {1}>", ", m"), "int64[?, 3]"),
+    (13, SELECTED.format(", int64 m", "", ", m"), "int64[?, 3]"),
+    (13, COUNTED.format("{2.0}"), "float[max(0, N - 2)]"),
+    (13, COUNTED.format("{0.5}"), "float[?]"),
+    (13, "() => (float[] y) <bool[1] c = {1}> { b = Add(c, c) y = ConstantOfShape(b) }", "float[?]"),
+    (13, "(float[N] x, float[M] z) => (float[K] y) { y = Add(x, z) }", "float[K]"),
+    (21, """(float x, float[4,2] s, int64[n] d) => (int8[] y) {
+        z = Reshape(x, d) y = QuantizeLinear<block_size = 2, output_dtype = 3> (z, s) }""", "int8[4, ?]"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("version", "graph", "told"), PLAIN)
+def test_what_follows_of_single_nodes(version, graph, told):
+    single = parser.parse_model(f'<ir_version: 10, opset_import: ["" : {version}]> g {graph}')
+    found = infer(single)
+    assert list(found.findings) == []
+    made_up = r"\by_d[0-9]+\b"
+    assert re.sub(made_up, "?", str(found.type("y"))) == told

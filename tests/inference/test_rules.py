@@ -14,7 +14,8 @@ REGISTRY = default_registry()
 LABEL = re.compile(r"C[0-9]+")
 MODULES = sorted(Path(inference.__file__).parent.glob("*.py"))
 SIZES = {"size", "run"}
-ATTRIBUTES = {"attribute", "required", "known_attribute", "element_stated", "count_of", "labels_of", "fit"}
+ATTRIBUTES = {"attribute", "required", "known_attribute", "element_stated", "count_of", "labels_of", "fit", "_list",
+              "_graph"}  # fmt: skip
 """Functions whose arguments name sizes of declared patterns, or attributes."""
 
 

@@ -53,6 +53,14 @@ BROKEN = [
     (13, "C3: tensors of double and float",
      """(float r, int64 t, double[2] x, float[2] g, float[2] h) => (float[] y, float[] z) {
          y, z = ai.onnx.preview.training.Adagrad(r, t, x, g, h) }"""),
+    (13, "C3: scan_input_directions (2,)",
+     """(float s, float[3] x) => (float[] y, float[] z) { y, z = Scan <num_scan_inputs=1, scan_input_directions=[2],
+         body = g (float t, float u) => (float v, float w) { v = Identity(t) w = Identity(u) }> (s, x) }"""),
+    (13, "C3: scan_output_directions (2,)",
+     """(float s, float[3] x) => (float[] y, float[] z) { y, z = Scan <num_scan_inputs=1, scan_output_directions=[2],
+         body = g (float t, float u) => (float v, float w) { v = Identity(t) w = Identity(u) }> (s, x) }"""),
+    (18, "C4: mode 'linear' of string",
+     '(string[1,1] x) => (string[] y) <int64[2] s = {1, 1}> { y = Resize<mode="linear">(x, , , s) }'),
 ]  # fmt: skip
 
 
