@@ -86,6 +86,21 @@ def test_a_function_in_python(tmp_path):
     assert str(result(tmp_path).type("y")) == "float[]"
 
 
+def test_a_bug_in_a_function_of_elements_is_no_fault_of_the_node(tmp_path):
+    functions = FUNCTIONS + """
+
+from opset.inference.registration import data
+
+@data("Scale", domain="com.example")
+def scale_data(call):
+    return call.elements(0)[9]
+"""
+    body = "c = Constant <value_floats = [1.0, 2.0]> () y = com.example.Scale (c)"
+    (finding,) = result(tmp_path, functions=functions, body=body).findings
+    assert (finding.code, finding.message) == ("I303", "there is a bug in the inference function of Scale 1")
+    assert finding.why.startswith("IndexError: ") and "inference.py:" in finding.why
+
+
 def test_without_either_the_signature_tells_the_type(tmp_path):
     found = result(tmp_path)
     assert str(found.type("y")) == "float"
