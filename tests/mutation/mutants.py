@@ -160,6 +160,8 @@ def _children(node: ast.AST) -> Iterator[ast.AST]:
     for name, value in ast.iter_fields(node):
         if name in ("annotation", "returns", "type_comment", "bases", "decorator_list"):
             continue
+        if name == "keywords" and _is_zip(node):
+            continue
         for child in value if isinstance(value, list) else [value]:
             if not isinstance(child, ast.AST) or isinstance(child, ast.JoinedStr):
                 continue
@@ -169,6 +171,11 @@ def _children(node: ast.AST) -> Iterator[ast.AST]:
                 continue
             elif not (isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant)):
                 yield child
+
+
+def _is_zip(node: ast.AST) -> bool:
+    """Whether a node calls `zip`: `strict` states what the code around makes sure of."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "zip"
 
 
 def _is_hint(node: ast.Assign) -> bool:
@@ -247,7 +254,7 @@ def _call(node: ast.Call) -> Iterator[Change]:
             args[index : index + 2] = reversed(args[index : index + 2])
             yield "arguments swapped", node, _copied(node, args=args)
     for index, keyword in enumerate(node.keywords):
-        if keyword.arg is not None:
+        if keyword.arg is not None and not _is_zip(node):
             yield (
                 "argument dropped",
                 node,

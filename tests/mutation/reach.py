@@ -151,8 +151,10 @@ class Reach:
                 self.files.setdefault(file, []).append((made["sources"][file], tests, reached))
 
     def tests(self, mutant: Mutant) -> list[Case]:
-        """Return the tests that reach a mutant; where none reaches its lines, those that reach its function or file."""
+        """Return the tests that reach a mutant, of a jump or what runs at import more than these."""
         spans = [(mutant.line, mutant.last)]
+        if mutant.kind == "continue/break":
+            spans = [(mutant.line - 1, mutant.last)]  # compiled, the condition before it may jump on its own
         if mutant.function == "" or mutant.kind == "default changed":
             spans = [(1, 10**9)]  # what runs at import is recorded with the first test that imports it
         found = {test for span in spans for test in self._between(mutant.file, *span)}

@@ -5,6 +5,7 @@ import ast
 import pytest
 
 from tests.mutation import mutants as module
+from tests.mutation import reach
 from tests.mutation.__main__ import SURVIVED, judge, listed
 from tests.mutation.mutants import draw, mutants, raises
 from tests.mutation.reach import Case, choose, closeness
@@ -66,10 +67,30 @@ def test_a_raise_of_a_name_of_python_is_none_of_ours(monkeypatch):
         assert len(raises("opset/found.py")) == count
 
 
+def test_whether_zip_is_strict_is_left_alone(monkeypatch):
+    lines = b"def f(a, b):\n    return zip(a, b, strict=True)\n".splitlines(keepends=True)
+    monkeypatch.setattr(module, "_lines", lambda file: lines)
+    assert {(each.kind, each.after) for each in mutants("opset/found.py")} == {
+        ("returned None", "return None"), ("argument dropped", "return (zip(a, strict=True))"),
+        ("arguments swapped", "return (zip(b, a, strict=True))"),
+    }  # fmt: skip
+
+
 def test_a_draw_is_the_same_for_the_same_seed():
     drawn = draw(3, 10, ["tensor_io"])
     assert drawn == draw(3, 10, ["tensor_io"]) != draw(4, 10, ["tensor_io"])
     assert {each.package for each in drawn} == {"tensor_io"} and len({each.kind for each in drawn}) > 4
+
+
+def test_a_jump_is_reached_where_its_condition_is(code, monkeypatch):
+    monkeypatch.setattr(reach, "_hash_now", lambda file: "now")
+    found = reach.Reach([])
+    line = CODE.splitlines().index("        if value < least and not value:") + 1
+    case = Case("tests/test_found.py::test_it", 0.1)
+    found.files["opset/found.py"] = [("now", [case], {line: [0]})]
+    reached = {(each.line - line, each.kind) for each in code if found.tests(each) == [case]}
+    assert (1, "continue/break") in reached and (0, "not") in reached
+    assert {number for number, kind in reached if kind not in ("continue/break", "off by one")} == {0}
 
 
 def test_tests_of_the_same_family_come_first():

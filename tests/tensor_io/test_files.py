@@ -22,7 +22,7 @@ from opset.reference.numerics.memory import ENTRY
 from opset.reference.value_info import ValueInfo
 from opset.reference.values import type_of
 from opset.tensor_io import json_values as literals
-from opset.tensor_io.files import read_values, write_values
+from opset.tensor_io.files import read_values, values_in_stream, write_values
 from tests.bounds import lines
 from tests.model.test_arrays import TEXT, VALUES, X, arrays, same
 
@@ -443,6 +443,36 @@ def test_files_that_are_none_are_refused_at_once(tmp_path):
     assert "the limit is 999" in refused(tmp_path / "large.pb", limit=999)
     with pytest.raises(RunError, match="form of the file is not known"):
         read(tmp_path / "v.csv")
+
+
+class Broken(io.BytesIO):
+    """A stream that ends with an error of the system."""
+
+    def read1(self, size=-1, /):
+        raise OSError(5, "Input/output error")
+
+
+@pytest.mark.parametrize(
+    ("stream", "why"),
+    [
+        (io.BytesIO(b'{"x": 1'), "Expecting ',' delimiter"),
+        (io.BytesIO(b"\x93NUMPY"), "it is no object of values by name"),
+        (io.BytesIO(b'{"x": "' + b"a" * 100), "it has more than 99 bytes"),
+        (Broken(), "Input/output error"),
+    ],
+)
+def test_a_stream_that_holds_no_values_is_refused(stream, why):
+    with pytest.raises(RunError) as caught:
+        values_in_stream(stream, [FLOAT], "input", 99)
+    assert (caught.value.code, caught.value.file) == ("R105", "<stdin>") and why in caught.value.why
+
+
+def test_a_folder_that_cannot_be_listed_is_refused(tmp_path, monkeypatch):
+    def listdir(path):
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr("os.listdir", listdir)
+    assert refused(tmp_path) == "Input/output error"
 
 
 SEEDS = {

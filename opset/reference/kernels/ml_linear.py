@@ -46,8 +46,7 @@ def linear_classifier_1(
         return labels[(margin > 0).astype(np.int64)], pair.astype(np.float32)
     if rows != len(labels):
         raise Violation("C5", f"{rows} rows of coefficients for {len(labels)} labels")
-    best = scores.argmax(axis=1) if rows else np.zeros(len(scores), np.int64)
-    return labels[best], transformed(scores, post_transform).astype(np.float32)
+    return labels[scores.argmax(axis=1)], transformed(scores, post_transform).astype(np.float32)
 
 
 def _linear(x: Array, coefficients: Floats, intercepts: Floats, rows: int, context: KernelContext) -> Array:
