@@ -285,7 +285,8 @@ def _attribute_words(facets: dict[str, Any]) -> str:
 
 def first_sentence(doc: str) -> str:
     """Return the first sentence of a description on one line, without the marks of code."""
-    return re.split(r"(?<=[.!?]) (?=[A-Z])", " ".join(doc.replace("`", "").split()), maxsplit=1)[0]
+    paragraph = doc.strip().partition("\n\n")[0]
+    return re.split(r"(?<=[.!?]) (?=[A-Z])", " ".join(paragraph.replace("`", "").split()), maxsplit=1)[0]
 
 
 def brief_type(type_: str) -> str:

@@ -9,6 +9,7 @@ from urllib.parse import unquote
 import html5lib
 import pytest
 
+from opset.docgen.facts import brief_type
 from opset.docgen.paths import Paths, slug, slugs
 from opset.errors import CODES
 from opset.opsets.registry import default_registry
@@ -80,17 +81,22 @@ def test_nothing_is_fetched_from_elsewhere(site):
     assert b"@import" not in site["assets/style.css"] and b"url(" not in site["assets/style.css"]
 
 
-def test_a_page_for_every_operator_version_attribute_and_parameter(site):
+def test_a_version_of_an_operator_has_exactly_its_parameters_in_order(site):
     for name, domain, text in operator_pages(site):
-        ids = {*ID.findall(text.encode())}
         for schema in REGISTRY.versions(name, domain):
             anchor = f"v{schema.since_version}"
-            wanted = {anchor} | {f"{anchor}-attr-{slug(each)}" for each in schema.attributes}
-            wanted |= {f"{anchor}-in-{slug(each.name)}" for each in schema.inputs}
-            wanted |= {f"{anchor}-out-{slug(each.name)}" for each in schema.outputs}
-            wanted |= {f"{anchor}-type-{each}" for each in schema.types}
-            wanted |= {f"{anchor}-{each}" for each in REGISTRY.documentation(schema).constraints}
-            assert {*map(str.encode, wanted)} <= ids, name
+            section = text.partition(f'id="{anchor}"')[2].partition("</section>")[0]
+            wanted = [(f"attr-{slug(each.name)}", each.type) for each in schema.attributes.values()]
+            for side, parameters in (("in", schema.inputs), ("out", schema.outputs)):
+                wanted += [(f"{side}-{slug(each.name)}", brief_type(each.type)) for each in parameters]
+            wanted += [(f"type-{each}", REGISTRY.phrase(types)) for each, types in schema.types.items()]
+            wanted += [(each, None) for each in REGISTRY.documentation(schema).constraints]
+            found = re.findall(rf'<div id="{anchor}-([^"]+)">.*?<span class="fact">([^<]*)</span>', section, re.DOTALL)
+            said = [html.unescape(fact).partition(" = ")[0] for _, fact in found]
+            assert [label for label, _ in found] == [label for label, _ in wanted], (name, anchor)
+            assert [fact for fact, (_, kind) in zip(said, wanted, strict=True) if kind is not None] == [
+                kind for _, kind in wanted if kind is not None
+            ], (name, anchor)
 
 
 def test_every_code_has_a_page(site):
