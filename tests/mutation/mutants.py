@@ -160,8 +160,8 @@ def _children(node: ast.AST) -> Iterator[ast.AST]:
     for name, value in ast.iter_fields(node):
         if name in ("annotation", "returns", "type_comment", "bases", "decorator_list"):
             continue
-        if name == "keywords" and _is_zip(node):
-            continue
+        if name == "keywords":
+            value = [each for each in value if not _changes_nothing(node, each)]
         for child in value if isinstance(value, list) else [value]:
             if not isinstance(child, ast.AST) or isinstance(child, ast.JoinedStr):
                 continue
@@ -173,9 +173,11 @@ def _children(node: ast.AST) -> Iterator[ast.AST]:
                 yield child
 
 
-def _is_zip(node: ast.AST) -> bool:
-    """Whether a node calls `zip`: `strict` states what the code around makes sure of."""
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "zip"
+def _changes_nothing(call: ast.AST, keyword: ast.keyword) -> bool:
+    """Whether a keyword states what is so anyway, or saves memory alone: `strict` of zip, `copy` of astype."""
+    function = call.func if isinstance(call, ast.Call) else None
+    name = function.id if isinstance(function, ast.Name) else getattr(function, "attr", "")
+    return (name, keyword.arg) in (("zip", "strict"), ("astype", "copy"))
 
 
 def _is_hint(node: ast.Assign) -> bool:
@@ -254,7 +256,7 @@ def _call(node: ast.Call) -> Iterator[Change]:
             args[index : index + 2] = reversed(args[index : index + 2])
             yield "arguments swapped", node, _copied(node, args=args)
     for index, keyword in enumerate(node.keywords):
-        if keyword.arg is not None and not _is_zip(node):
+        if keyword.arg is not None and not _changes_nothing(node, keyword):
             yield (
                 "argument dropped",
                 node,

@@ -8,7 +8,8 @@ import pytest
 
 from opset.reference.comparison import Difference, differences, ulps
 from opset.reference.numerics.arrays import PIECE
-from opset.reference.type_comparison import apart
+from opset.reference.type_comparison import apart, in_type
+from opset.schemas.model import ExampleValue
 
 ONE, TWO = np.array(1, np.float32), np.array(2, np.float32)
 NAN, INFINITY = math.nan, math.inf
@@ -135,3 +136,20 @@ def test_results_in_two_types_are_compared_where_both_hold_them(want, have, said
     assert apart(want, have, 0.0) == (said, compared)
     if said.startswith("element"):
         assert apart(want, have, 100.0)[0] == ""
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "content"),
+    [
+        ([1.0, 0.0], "tensor(int8)", [1, 0]),
+        ([1.0, 0.0], "tensor(bool)", [True, False]),
+        ([2.0], "tensor(bool)", None),
+        ([0.5, math.inf], "tensor(float16)", [0.5, math.inf]),
+        ([0.1], "tensor(bfloat16)", None),
+        ([-1.0], "tensor(uint8)", None),
+    ],
+)
+def test_values_in_another_type_are_the_same_or_none(values, kind, content):
+    found = in_type(ExampleValue("tensor(float)", values, (len(values),)), kind)
+    assert found == (None if content is None else ExampleValue(kind, content, (len(values),)))
+    assert content is None or [*map(type, found.content)] == [*map(type, content)]
