@@ -334,7 +334,11 @@ def test_writing_is_idempotent_and_deterministic(operators):
 SELECTED = "(float[1,4,4] b, float[1,2,4] s{0}) => (int64[] y) {1} {{ y = NonMaxSuppression(b, s{2}) }}"
 COUNTED = "(float[N] x) => (float[] y) <float a = {0}, float d = {{1.0}}> {{ n = Shape(x) m = Squeeze(n)" \
     " k = Cast<to=1>(m) y = Range(a, k, d) }}"  # fmt: skip
+CROPPED = "(float[1,1,N,4] x{0}) => (float[] y) <float[4] s = {{1.0, 1.0, 0.5, 2.0}}{1}> {{" \
+    " y = Resize<mode=\"linear\", coordinate_transformation_mode=\"tf_crop_and_resize\">(x, r, s) }}"  # fmt: skip
 PLAIN = [
+    (18, CROPPED.format("", ", float[8] r = {0.0, 0.0, 0.0, 0.25, 1.0, 1.0, 1.0, 1.0}"), "float[1, 1, floor(N/2), 6]"),
+    (18, CROPPED.format(", float[8] r", ""), "float[?, ?, ?, ?]"),
     (18, '(string[0,1] x) => (string[] y) <int64[2] s = {0, 1}> { y = Resize<mode="linear">(x, , , s) }',
      "string[0, 1]"),
     (13, SELECTED.format("", "", ""), "int64[0, 3]"),

@@ -59,6 +59,9 @@ BROKEN = [
     (13, "C3: scan_output_directions (2,)",
      """(float s, float[3] x) => (float[] y, float[] z) { y, z = Scan <num_scan_inputs=1, scan_output_directions=[2],
          body = g (float t, float u) => (float v, float w) { v = Identity(t) w = Identity(u) }> (s, x) }"""),
+    (8, "C3: directions (2,)",
+     """(float[1] s, float[1,3] x) => (float[] y, float[] z) { y, z = Scan <num_scan_inputs=1, directions=[2],
+         body = g (float t, float u) => (float v, float w) { v = Identity(t) w = Identity(u) }> (, s, x) }"""),
     (18, "C4: mode 'linear' of string",
      '(string[1,1] x) => (string[] y) <int64[2] s = {1, 1}> { y = Resize<mode="linear">(x, , , s) }'),
 ]  # fmt: skip
