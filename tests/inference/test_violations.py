@@ -50,6 +50,11 @@ BROKEN = [
          nodes_treeids=[0], nodes_modes=["LEAF"], nodes_featureids=[0], nodes_values=[1.0], nodes_truenodeids=[0],
          nodes_falsenodeids=[0], target_treeids=[0], target_nodeids=[0, 1], target_ids=[0],
          target_weights=[1.0]>(x) }"""),
+    (13, "C2: votes are for 0 to 1, and there are 1",
+     """(float[2,3] x) => (float[] y) { y = ai.onnx.ml.TreeEnsembleRegressor<n_targets=1, nodes_nodeids=[0],
+         nodes_treeids=[0], nodes_modes=["LEAF"], nodes_featureids=[0], nodes_values=[1.0], nodes_truenodeids=[0],
+         nodes_falsenodeids=[0], target_treeids=[0, 0], target_nodeids=[0, 0], target_ids=[0, 1],
+         target_weights=[1.0, 1.0]>(x) }"""),
     (13, "C3: tensors of double and float",
      """(float r, int64 t, double[2] x, float[2] g, float[2] h) => (float[] y, float[] z) {
          y, z = ai.onnx.preview.training.Adagrad(r, t, x, g, h) }"""),
