@@ -10,6 +10,7 @@ import pytest
 from opset import Limits, ReferenceEvaluator, RunError
 from opset.model import proto as pb
 from opset.model.syntax import parse_model
+from opset.reference.context import StepContext
 from opset.reference.numerics.memory import nbytes
 from opset.schemas.constraints import Violation
 from tests.bounds import lines
@@ -145,6 +146,53 @@ def test_values_that_iterations_hand_on_count(most, fits):
     with pytest.raises(RunError) as caught:
         evaluator.run(None, feeds)
     assert caught.value.code == "R302"
+
+
+def full(*shape, value=0.5):
+    return np.full(shape, value, np.float32)
+
+
+SPOT = full(1, 8, 60, 60), np.array([[0, 0, 50, 50]], np.float32), np.array([0])
+ANNOUNCED = [
+    ("Cast", 21, (full(50_000).astype(np.float16),), {"to": 1}),
+    ("Cast", 21, (full(50_000),), {"to": 16}),
+    ("MaxPool", 22, (full(1, 1, 200, 200),), {"kernel_shape": [2, 2]}, 2),
+    ("DeformConv", 22, (full(1, 4, 40, 40), full(4, 4, 3, 3), full(1, 18, 38, 38)), {}),
+    ("RoiAlign", 22, SPOT, {"output_height": 40, "output_width": 40}),
+    ("RoiAlign", 22, SPOT, {"output_height": 40, "output_width": 40, "mode": "max"}),
+    ("RNN", 22, (full(200, 4, 8), full(1, 64, 8), full(1, 64, 64)), {"hidden_size": 64}),
+    ("MatMul", 13, (full(300, 2), full(2, 300)), {}),
+    ("GridSample", 20, (full(1, 4, 8, 8), full(1, 100, 100, 2)), {"mode": "cubic"}),
+    ("Attention", 24, (full(1, 2, 100, 8),) * 3, {}),
+    ("Resize", 19, (full(1, 1, 50, 50), None, np.array([1, 1, 8, 8], np.float32)), {"mode": "cubic"}),
+    ("TopK", 11, (full(100, 300), np.array([50])), {}, 2),
+    ("OneHot", 11, (np.zeros(1000, np.int64), np.array(100), np.zeros(2)), {}),
+    ("Conv", 22, (full(1, 4, 60, 60), full(8, 4, 3, 3)), {}),
+    ("LRN", 13, (full(1, 16, 60, 60),), {"size": 5}),
+    ("Unique", 11, (np.arange(20_000) % 9,), {}, 4),
+]
+
+
+@pytest.mark.parametrize("row", ANNOUNCED, ids=lambda row: row[0])
+def test_what_is_announced_is_about_what_is_taken(row, monkeypatch):
+    """Memory beside the inputs, as Python counts it, is within a small factor of what the kernel reserves."""
+    operator, version, inputs, attributes, outputs = (*row, 1)[:5]
+    announced = []
+    reserve = StepContext.reserve
+
+    def counted(self, count, dtype=np.float32):
+        announced.append(int(count) * np.dtype(dtype).itemsize)
+        reserve(self, count, dtype)
+
+    monkeypatch.setattr(StepContext, "reserve", counted)
+    monkeypatch.setattr("tests.reference.test_limits.MEGABYTE", 4 * MEGABYTE)
+    computed(operator, *inputs, version=version, outputs=outputs, **attributes)  # imports take memory, too
+    announced.clear()
+    tracemalloc.start()
+    computed(operator, *inputs, version=version, outputs=outputs, **attributes)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak / 5 <= sum(announced) <= 7 * peak
 
 
 def test_a_linear_machine_needs_no_matrix_of_its_features():
@@ -290,10 +338,6 @@ def test_the_clock_is_looked_at_within_few_but_long_strings(monkeypatch):
     monkeypatch.setattr(time, "monotonic", lambda: next(clock))
     assert computed("RegexFullMatch", np.full(2, "x" * 500_000, object), pattern="x*")[0].all()
     refused("R303", "RegexFullMatch", np.full(50, "x" * 500_000, object), pattern="x*")
-
-
-def full(*shape, value=0.5):
-    return np.full(shape, value, np.float32)
 
 
 LONG = [

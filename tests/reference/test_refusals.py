@@ -39,6 +39,25 @@ def of(operator, version, label, word, *inputs, outputs=1, **attributes):
     return pytest.param(operator, version, label, word, inputs, outputs, attributes, id=f"{operator}-{word}")
 
 
+def computed(operator, version, inputs, outputs, attributes):
+    """Return what a node computes where the standard alone says what is right."""
+    domain = ML if operator in ("LinearRegressor", "OneHotEncoder") or operator.startswith(("SVM", "Tree")) else ""
+    given = {f"x{number}": value for number, value in enumerate(inputs) if value is not None}
+    names = [f"x{number}" if value is not None else "" for number, value in enumerate(inputs)]
+    arrays = {name: numpy_helper.from_array(value) if isinstance(value, np.ndarray) else value
+              for name, value in attributes.items() if not (isinstance(value, list) and not value)}  # fmt: skip
+    results = [f"y{number}" for number in range(outputs)]
+    node = helper.make_node(operator, names, results, domain=domain, **arrays)
+    declared = [
+        helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), value.shape)
+        for name, value in given.items()
+    ]
+    graph = helper.make_graph([node], "g", declared, [*map(helper.make_empty_tensor_value_info, results)])
+    imports = [helper.make_opsetid(name, version if name == domain else 21) for name in {"", domain}]
+    model = helper.make_model(graph, opset_imports=imports, ir_version=10)
+    return ReferenceEvaluator(model, strict=True).run(None, given)
+
+
 def nan(count):
     return np.array([1.5, np.nan] * count, np.float32)
 
@@ -105,21 +124,14 @@ def nan(count):
     ],
 )  # fmt: skip
 def test_a_kernel_refuses(operator, version, label, word, inputs, outputs, attributes):
-    domain = ML if operator in ("LinearRegressor", "OneHotEncoder") or operator.startswith(("SVM", "Tree")) else ""
-    given = {f"x{number}": value for number, value in enumerate(inputs) if value is not None}
-    names = [f"x{number}" if value is not None else "" for number, value in enumerate(inputs)]
-    arrays = {name: numpy_helper.from_array(value) if isinstance(value, np.ndarray) else value
-              for name, value in attributes.items() if not (isinstance(value, list) and not value)}  # fmt: skip
-    node = helper.make_node(operator, names, [f"y{number}" for number in range(outputs)], domain=domain, **arrays)
-    declared = [
-        helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), value.shape)
-        for name, value in given.items()
-    ]
-    graph = helper.make_graph([node], "g", declared, [helper.make_empty_tensor_value_info("y0")])
-    imports = [helper.make_opsetid(name, version if name == domain else 21) for name in {"", domain}]
-    model = helper.make_model(graph, opset_imports=imports, ir_version=10)
     with pytest.raises(RunError) as caught:
-        ReferenceEvaluator(model, strict=True).run(None, given)
+        computed(operator, version, inputs, outputs, attributes)
     (finding,) = caught.value.findings
     assert finding.code == ("R203" if label else "R204")
     assert finding.why.startswith(f"{label}: " if label else "") and word in finding.why
+
+
+def test_a_cache_is_named_whole_or_not_at_all():
+    """What version 25 of Attention allows beside what it refuses."""
+    assert [each.shape for each in computed("Attention", 25, (HEADS,) * 3, 3, {})] == [HEADS.shape] * 3
+    assert len(computed("Attention", 25, (HEADS, HEADS, HEADS, None, None, None, np.array([1])), 1, {})) == 1
