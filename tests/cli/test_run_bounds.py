@@ -8,6 +8,7 @@ import onnx
 import pytest
 
 from opset.cli import run as verb
+from opset.cli import supervision
 from opset.errors import ModelError
 from opset.model import arrays
 from opset.model import proto as pb
@@ -247,3 +248,39 @@ def test_nothing_is_drawn_of_no_possible_shape(folder, kind, dims):
     (folder / "m.onnx").write_bytes(model.SerializeToString())
     result = run("run", "m.onnx", "--random")
     assert result.exit_code == 2 and "no value can be drawn for 'w'" in result.stderr
+
+
+ENDS = [
+    ("run", True, 0, 1, "error[R303] the evaluation was stopped"),
+    ("run", False, -9, 1, "the system killed its process"),
+    ("run", False, -24, 1, "the system allows its process no more of the processor's time"),
+    ("run", False, -11, 1, "error[R204] the process of the evaluation crashed"),
+    ("run", False, 5, 1, "its process ended with status 5 and no result"),
+    ("run", False, 70, 70, ""),
+    ("run", False, 141, 141, ""),
+    ("convert", True, 0, 1, "error[C401] the model was not converted"),
+    ("convert", False, -9, 70, "error[M101] the model was not converted"),
+    ("convert", False, 141, 141, ""),
+    ("infer", True, 0, 1, "error[I401] the model was not read"),
+    ("testgen", True, 0, 1, "error[R303] the evaluation was stopped"),
+    ("testgen", False, 70, 70, ""),
+    ("testgen", False, 141, 141, ""),
+]
+ARGUMENTS = {
+    "run": ["add.onnx", "--random", "--dim", "N=1"], "convert": ["add.onnx", "--to", "20"], "infer": ["add.onnx"],
+    "testgen": ["Relu", "-o", "cases"],
+}  # fmt: skip
+
+
+@pytest.mark.skipif(not supervision.POSSIBLE, reason="processes are not copied here")
+@pytest.mark.parametrize(("verb", "late", "status", "expected", "said"), ENDS)
+def test_a_process_that_gave_no_result_is_reported(folder, monkeypatch, verb, late, status, expected, said):
+    def supervised(work, seconds):
+        assert seconds == 7
+        raise supervision.Ended(late, status)
+
+    save("add.onnx", ADD, folder)
+    monkeypatch.setattr(supervision, "supervised", supervised)
+    result = run(verb, *ARGUMENTS[verb], "--timeout", "7")
+    assert result.exit_code == expected
+    assert said in result.stderr and bool(said) == bool(result.stderr)
