@@ -58,6 +58,16 @@ def test_a_manifest_that_names_what_cannot_be_ours_is_refused(line, tmp_path):
     assert (tmp_path / "x").exists() and not (site / "index.html").exists()
 
 
+@pytest.mark.parametrize("damage", ["bytes", "folder"])
+def test_a_manifest_that_cannot_be_read_is_refused(damage, tmp_path):
+    if damage == "bytes":
+        (tmp_path / MANIFEST).write_bytes(b"\xff")
+    else:
+        (tmp_path / MANIFEST).mkdir()
+    assert "name another folder" in refused("U103", tmp_path, "html", {"index.html": b"1"}, True)
+    assert not (tmp_path / "index.html").exists()
+
+
 def test_no_link_is_followed(tmp_path):
     site, other = tmp_path / "site", tmp_path / "other"
     other.mkdir()

@@ -276,6 +276,10 @@ def test_folders_of_entry_points(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(tmp_path))
     assert entry_point_folders() == [package]
     assert registry_module.ENTRY_POINTS == "opset.schemas"
+    (info / "entry_points.txt").write_text("[opset.schemas]\nacme = ..\n")
+    with pytest.raises(UsageError) as caught:
+        entry_point_folders()
+    assert (caught.value.code, caught.value.file) == ("U103", str(info / "entry_points.txt"))
 
 
 def test_resolving_reads_no_yaml():

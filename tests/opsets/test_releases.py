@@ -4,7 +4,7 @@ import onnx.helper
 import pytest
 
 from opset.errors import UsageError
-from opset.opsets.releases import ML, RELEASES, TRAINING, ir_version_of_opset, release
+from opset.opsets.releases import ML, RELEASES, TRAINING, ir_version_of_opset, opset_beside, release, release_with
 from opset.opsets.runtimes import RUNTIMES, runtime
 
 
@@ -58,6 +58,12 @@ def test_ir_version_of_an_opset():
     assert [ir_version_of_opset(version, ML) for version in (1, 2, 3, 4, 5)] == [3, 6, 8, 9, 10]
     assert ir_version_of_opset(1, TRAINING) == 7
     assert ir_version_of_opset(13, "ai.onnx") == 7
+
+
+def test_the_newest_opset_that_goes_with_others_and_the_release_of_one():
+    given = [{}, {ML: 1}, {ML: 2}, {ML: 3}, {ML: 99}, {TRAINING: 1}, {ML: 2, TRAINING: 1}, {"com.acme": 7}]
+    assert [opset_beside(each) for each in given] == [8, 8, 11, 18, 28, 14, 14, 8]
+    assert [release_with(each).name for each in (1, 9, 13, 99)] == ["1.0", "1.4.1", "1.8.1", RELEASES[-1].name]
 
 
 def test_a_version_in_development_follows_the_newest_release():
