@@ -5,7 +5,7 @@ import pytest
 
 from opset.errors import UsageError
 from opset.opsets.releases import ML, RELEASES, TRAINING, ir_version_of_opset, opset_beside, release, release_with
-from opset.opsets.runtimes import RUNTIMES, runtime
+from opset.opsets.runtimes import RUNTIMES, _order, runtime
 
 
 def test_the_table_is_that_of_onnx():
@@ -118,3 +118,8 @@ def test_rows_of_a_runtime_are_in_order():
         opsets = [row.max_opset for row in RUNTIMES if row.name == name]
         assert opsets == sorted(opsets)
     assert all(row.how in ("measured", "documented") and row.source for row in RUNTIMES)
+
+
+def test_releases_are_ordered_by_value_and_names_come_before_numbers():
+    releases = ["1.rc", "1.0", "1.2", "1.09", "1.10", "2"]
+    assert sorted({*releases}, key=_order) == releases

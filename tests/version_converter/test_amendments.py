@@ -10,7 +10,7 @@ import pytest
 
 import opset
 from opset import parse_model
-from opset.opsets.amendments import AMENDMENTS, schema_in
+from opset.opsets.amendments import AMENDMENTS, amendments_of, schema_in
 from opset.opsets.registry import get_schema
 from opset.opsets.releases import RELEASES
 
@@ -180,6 +180,7 @@ def test_amendments_name_what_their_versions_have():
             schema = get_schema(operator, each.since)
             assert schema.since_version == each.since and each.text.startswith(f"onnx {each.release} ")
             assert {*each.gained, *each.lost} <= {*schema.types} and {*each.optional} <= {*schema.attributes}
+            assert amendments_of(schema) == tuple(other for other in amendments if other.since == each.since)
 
 
 def test_the_newest_release_declares_what_we_do(tmp_path):

@@ -225,6 +225,13 @@ def branch(op_type, name, **attributes):
     return helper.make_graph(nodes, name, [], [helper.make_empty_tensor_value_info(name)])
 
 
+def test_an_attribute_that_is_dropped_may_follow_others():
+    proto = model("Dropout", 9, X, ratio=0.5, is_test=1)
+    proto.graph.node[0].attribute.sort(key=lambda each: each.name, reverse=True)
+    assert [each.name for each in proto.graph.node[0].attribute] == ["ratio", "is_test"]
+    assert opset.plan(proto, 21).notes == ["attribute 'is_test' of Dropout, dropped, which changes nothing: 1 node"]
+
+
 def test_nodes_of_subgraphs_are_mended_and_kept_too():
     proto = model("Dropout", 9, X)
     del proto.graph.node[:]
