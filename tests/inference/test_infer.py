@@ -345,6 +345,8 @@ PLAIN = [
     (13, SELECTED.format("", "<int64 m = {0}>", ", m"), "int64[0, 3]"),
     (13, SELECTED.format("", "<int64 m = {1}>", ", m"), "int64[?, 3]"),
     (13, SELECTED.format(", int64 m", "", ", m"), "int64[?, 3]"),
+    (13, """() => (float[] y) <int64[5] d = {4, 5, 6, 7, 8}, int64[1] s = {4}, int64[1] e = {-9}, int64[1] t = {-2}> {
+        b = Slice(d, s, e, , t) y = ConstantOfShape(b) }""", "float[8, 6, 4]"),
     (13, COUNTED.format("{2.0}"), "float[max(0, N - 2)]"),
     (13, COUNTED.format("{0.5}"), "float[?]"),
     (13, "() => (float[] y) <bool[1] c = {1}> { b = Add(c, c) y = ConstantOfShape(b) }", "float[?]"),
