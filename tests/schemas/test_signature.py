@@ -153,3 +153,9 @@ def test_ranges():
 def test_what_is_no_range(text):
     with pytest.raises(ValueError):
         parse_range(text)
+
+
+def test_a_list_with_several_illegal_values_is_one_misfit():
+    schema = get_schema("LSTM", 14)
+    (found,) = signature.value_misfits(schema, {"activations": ["a", "b"], "layout": 0})
+    assert found.what == "the attribute 'activations' is ['a', 'b']" and found.constraint == "C6"
