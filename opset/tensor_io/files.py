@@ -11,6 +11,7 @@ What is read is untrusted: nothing is unpickled, and sizes are known before memo
 
 from __future__ import annotations
 
+import codecs
 import json
 import os
 import re
@@ -112,7 +113,9 @@ def values_in_stream(stream: IO[bytes], declared: Sequence[ValueInfo], role: str
         while len(text) <= most and (more := stream.read1(most + 1 - len(text))):  # type: ignore[attr-defined]
             text += more
             start = text[:64]
-            head = start.decode(json.detect_encoding(start), "replace").lstrip("\ufeff \t\r\n")
+            # Of a character whose bytes are not all there yet, nothing is decoded.
+            decoder = codecs.getincrementaldecoder(json.detect_encoding(start))("replace")
+            head = decoder.decode(start).lstrip("\ufeff \t\r\n")
             if len(start) >= 4 and head and head[0] != "{":
                 raise ValueError("it is no object of values by name")
         if len(text) > most:

@@ -54,7 +54,7 @@ def _sizes_of(inputs: Iterable[Any], given: Mapping[str, Any]) -> dict[str, int]
     sizes: dict[str, int] = {}
     for each in inputs:
         value = given.get(each.name)
-        if isinstance(value, np.ndarray) and each.type.WhichOneof("value") == "tensor_type":
+        if isinstance(value, np.ndarray):
             for dim, size in zip(each.type.tensor_type.shape.dim, value.shape, strict=False):
                 if dim.dim_param:
                     sizes.setdefault(dim.dim_param, size)

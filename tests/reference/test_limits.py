@@ -11,7 +11,7 @@ from opset import Limits, ReferenceEvaluator, RunError
 from opset.model import proto as pb
 from opset.model.syntax import parse_model
 from opset.reference.context import StepContext
-from opset.reference.numerics.memory import nbytes
+from opset.reference.numerics.memory import compact, nbytes
 from opset.schemas.constraints import Violation
 from tests.bounds import lines
 
@@ -391,3 +391,11 @@ def test_distinct_slices_are_what_numpy_finds(shape, axis):
 def test_texts_of_any_rank_are_counted():
     texts = np.array(["a", "bcd"], object)
     assert nbytes(texts.reshape((1,) * 39 + (2,))) == nbytes(texts)
+
+
+def test_a_small_part_of_a_large_array_does_not_keep_it_alive():
+    large, small = np.zeros(100_000), np.zeros(100)
+    part, half, of_small = compact([large[:10], large[:60_000], small[:10]])
+    assert part.base is None and part.shape == (10,)
+    assert half.base is large and of_small.base is small
+    assert compact(large) is large

@@ -8,6 +8,7 @@ import pickle
 import struct
 import zipfile
 import zlib
+from contextlib import nullcontext
 
 import numpy as np
 import onnx.numpy_helper
@@ -214,6 +215,20 @@ def test_hostile_json_takes_little_time(tmp_path):
             literals.value_of(literals.parse(text), kind)
 
 
+def test_entries_are_counted_at_every_depth(monkeypatch):
+    monkeypatch.setattr(literals, "_ENTRIES", 3)
+    for data, kind in {
+        "[[1, 2], [3, 4]]": "optional(seq(tensor(float)))",  # of a tensor, elements are none
+        "[[[1, 2], [3, 4]], [[5, 6]]]": "seq(optional(seq(tensor(float))))",
+        '{"1": [1, 2], "2": [3, 4]}': "map(int64, seq(tensor(float)))",
+    }.items():
+        with pytest.raises(ValueError, match="more than 3 entries") if "map" in kind else nullcontext():
+            assert literals.value_of(literals.parse(data), kind) is not None
+    for kind in ("optional(seq(tensor(float)))", "seq(optional(tensor(float)))"):
+        with pytest.raises(ValueError, match="more than 3 entries"):
+            literals.value_of([1, 2, 3, 4], kind)
+
+
 def test_a_folder_of_a_model_without_inputs_has_none(tmp_path):
     (tmp_path / "output_0.pb").write_bytes(tensor_of("y", X).SerializeToString())
     assert read(tmp_path) == {}
@@ -284,6 +299,7 @@ def npy(descr="<f4", shape="(2, 3)", data=bytes(24), version=b"\x01\x00", header
         (npy(shape="(1099511627776,)"), "needs 4,398,046,511,104 bytes, and 24 are there"),
         (npy(shape=f"({'1000000, ' * 600})"), "needs more than 2^64 bytes, and 24 are there"),
         (npy(shape="(0, 9223372036854775807)", data=b""), "damaged"),
+        (npy(shape="(0, 4611686018427387904)", data=b""), "damaged"),
         (npy(shape="(0, 4611686018427387903)", data=b""), "no array has the shape"),
         (npy(shape="(0, " + "1, " * 100 + ")", data=b""), "no array has the shape"),
         (npy(shape="(-1, -24)"), "shape is damaged"),
@@ -465,6 +481,21 @@ def test_a_stream_that_holds_no_values_is_refused(stream, why):
     with pytest.raises(RunError) as caught:
         values_in_stream(stream, [FLOAT], "input", 99)
     assert (caught.value.code, caught.value.file) == ("R105", "<stdin>") and why in caught.value.why
+
+
+class Dribble(io.BytesIO):
+    """A stream that gives one byte at a time."""
+
+    def read1(self, size=-1, /):
+        return self.read(min(size, 1))
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-be", "utf-32"])
+def test_a_stream_may_give_few_bytes_in_any_encoding_of_json(encoding):
+    text = '       {"x": [1.5]}'.encode(encoding)
+    assert values_in_stream(Dribble(text), [FLOAT], "input", 4096)["x"].tolist() == [1.5]
+    with pytest.raises(RunError, match="cannot be read"):
+        values_in_stream(Dribble(b"      [" + b"1" * 50), [FLOAT], "input", 4096)
 
 
 def test_a_folder_that_cannot_be_listed_is_refused(tmp_path, monkeypatch):

@@ -91,7 +91,8 @@ def inputs_of(**shapes):
 
 def test_sizes_are_those_of_given_values_and_missing_ones_are_named_once():
     inputs = inputs_of(a=("N", 2), b=("N", "M"), c=("N",))
-    drawn = random_inputs(inputs, {"a": np.zeros((5, 2)), "b": np.zeros((3, 4))}, 0, Limits())
+    inputs.append(pb.ValueInfoProto(name="s", type=type_proto("seq(tensor(float))")))
+    drawn = random_inputs(inputs, {"a": np.zeros((5, 2)), "b": np.zeros((3, 4)), "s": [np.zeros(2)]}, 0, Limits())
     assert {name: value.shape for name, value in drawn.items()} == {"c": (5,)}
     with pytest.raises(UsageError) as caught:
         random_inputs(inputs_of(a=("N", "M"), b=("M", -1, None), c=("K",)), {"c": np.zeros(3)}, 0, Limits())

@@ -223,7 +223,7 @@ def _numbers(stated: Sequence[int] | None, count: int, label: str) -> Sequence[i
     """Return one number for each of `count`, 0 by default. Raises Violation."""
     if not stated:
         return [0] * count
-    if len(stated) != count or (label == "C3" and not {0, 1}.issuperset(stated)):
+    if len(stated) != count:
         raise Violation(label, f"{list(stated)} for {count}")
     return stated
 
