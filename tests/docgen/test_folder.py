@@ -36,6 +36,7 @@ def test_files_that_are_no_longer_made_are_removed(tmp_path):
 def test_a_folder_with_other_files_is_refused(tmp_path):
     (tmp_path / "index.html").write_text("mine")
     assert "--force" in refused("U102", tmp_path, "html", {"index.html": b"1"}, False)
+    assert "in use" in refused("U102", tmp_path, "html", {"other.html": b"1"}, False)
     assert tree(tmp_path) == {"index.html": b"mine"}
     write_documentation(tmp_path, "html", {"index.html": b"1"}, True)
     (tmp_path / "b.html").write_text("mine")
