@@ -408,6 +408,7 @@ def test_json_that_is_no_value_is_refused(tmp_path, text, why):
     ("text", "kind", "why"),
     [
         ("[1.5]", "tensor(int64)", "1.5 is no element of int64"),
+        ("[1.0]", "tensor(uint8)", "1.0 is no element of uint8"),
         ("[true]", "tensor(int8)", "true is no element of int8"),
         ("[300]", "tensor(uint8)", "does not fit uint8"),
         ("[8]", "tensor(int4)", "does not fit int4"),
@@ -443,6 +444,7 @@ def test_json_holds_numbers_that_json_does_not_have():
     assert literals.json_of(array) == ["nan", "inf", "-inf", -0.0]
     assert literals.value_of("nan+1j", "tensor(complex128)").imag == 1
     assert json.loads(json.dumps(literals.json_of(TEXT))) == TEXT.tolist()
+    assert json.dumps(literals.json_of(np.array([2**64 - 1, 0], np.uint64))) == "[18446744073709551615, 0]"
     texts = {b"\xff": b"\xfe", "é": ""}  # bytes that are not UTF-8
     written = literals.json_of(texts)
     assert written == {"\udcff": "\udcfe", "é": ""}
