@@ -332,8 +332,8 @@ def _list(call: Call, name: str, count: int, label: str) -> Sequence[int]:
     given = call.attribute(name)
     if not given:
         return [0] * count
-    if len(given) != count or (label == "C3" and not {0, 1}.issuperset(given)):
-        raise Violation(label, f"{name} has {len(given)} numbers for {count}" if len(given) != count else name)
+    if len(given) != count:
+        raise Violation(label, f"{name} has {len(given)} numbers for {count}")
     return tuple(given)
 
 
