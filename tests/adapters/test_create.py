@@ -322,6 +322,7 @@ def test_ranges_of_bfloat16_and_other_stash_types(check, refused):
 def test_ranges_are_counted(check, kind, to):
     node = make_node("Range", ["s", "l", "d"], ["y"])
     bounds = [(0, 5, 1), (1, 10, 3), (10, -5, -4), (5, 5, 1), (5, 0, 1), (0, 3, -2), (-7, 9, 5), (3, 11, 7)]
+    bounds.append((4, -1, -1))
     if kind in (np.float32, np.float64):
         bounds += [(0.5, 3.2, 0.25), (1, 0, -0.3), (0, 1, 0.1), (0, -1, 0.5)]
     for bound in bounds:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from onnx import TensorProto, numpy_helper
+from onnx import TensorProto, numpy_helper, parser
 from onnx.helper import make_node
 
 import opset
@@ -424,6 +424,17 @@ def test_distinct_elements_of_nan_and_of_what_is_not_known(check, refused):
     refused(unique, 11, 10, {"x": x[:0]}, "C204")
     refused(unique, 11, 10, {"x": np.zeros(5000, np.float32)}, "C204")
     refused(unique, 11, 10, {"x": np.array(["a"], object)}, "C202")
+
+
+def test_compress_is_lowered_where_there_is_nonzero():
+    model = parser.parse_model(
+        '<ir_version: 8, opset_import: ["": 13]> g (float[2,3] x, bool[3] c) => (float[] y) '
+        "{ y = Compress <axis=1> (x, c) }"
+    )
+    lowered = opset.lower(model, ["Compress"])
+    assert "NonZero" in [node.op_type for node in lowered.graph.node]
+    feeds = {"x": np.float32([[1, 2, 3], [4, 5, 6]]), "c": np.array([True, False, True])}
+    np.testing.assert_array_equal(opset.ReferenceEvaluator(lowered).run(None, feeds)[0], feeds["x"][:, [0, 2]])
 
 
 REFUSED = [

@@ -694,9 +694,26 @@ REFUSED = [
     (11, 10, "C204", "is rounded to that before",
      '(float[1,3] x) => (float[] y) <float[0] r = {}, float[2] s = {1, 1.3}> { y = Resize<nearest_mode="floor">(x, '
      "r, s) }"),
+    (11, 10, "C205", "the input 'scales'",
+     "(float[2,n] x, float[2] s) => (float[] y) <float[0] r = {}> { y = Resize(x, r, s) }"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("version", "to", "code", "why", "graph"), REFUSED)
 def test_each_reason_to_refuse(reject, version, to, code, why, graph):
     reject(graph, version, to, code, why)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    ("coordinates", "sizes", "computed"),
+    [("tf_half_pixel_for_nn", (1, 2, 7, 5), True), ("half_pixel", (1, 2, 3, 4), True),
+     ("tf_crop_and_resize", (1, 2, 1, 5), False)],
+)  # fmt: skip
+def test_coordinates_that_few_models_have(check, dtype, coordinates, sizes, computed):
+    made = resize(["x", "r", "e", "z"], mode="linear", coordinate_transformation_mode=coordinates)
+    feeds, constants = {"x": IMAGE.astype(dtype)}, {"r": floats(0, 0, 0.2, 0, 1, 1, 0.9, 1), "e": floats()}
+    (feeds if computed else constants)["z"] = ints(*sizes)
+    # The evaluator of this project has all modes in double, too.
+    check(made, 11, 10, feeds, constants, judge=lambda model, given: opset.ReferenceEvaluator(model).run(None, given),
+          **NEAR)  # fmt: skip

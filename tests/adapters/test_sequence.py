@@ -178,6 +178,8 @@ REFUSED = [
      "(float[] x, int64 i) => (float[] y) { s = SplitToSequence<axis=-1>(x) y = SequenceAt(s, i) }"),
     (11, 10, "C207", "the rank of 'x' is not known",
      "(float[] x) => (float[] y) { s = SequenceConstruct(x, x) y = ConcatFromSequence<axis=-1>(s) }"),
+    (11, 10, "C207", "the rank of 'x' is not known",
+     "(float[] x) => (float[] y) { s = SplitToSequence(x) y = ConcatFromSequence<axis=0>(s) }"),
 ]  # fmt: skip
 
 

@@ -128,6 +128,13 @@ def test_types_that_a_body_needs_to_know(tmp_path, stated, instead):
     assert (caught.value.code, caught.value.why) == ("C203", "the type of 'u' is not known")
 
 
+def test_ranks_of_later_inputs_choose_a_body(tmp_path):
+    body = OWN.replace("doc: values}\n", "doc: values}\n  - {name: W, type: T, doc: factors}\n", 1)
+    body = body.replace("  - opset: 7\n", "  - opset: 7\n    where: {rank(W): 0}\n")
+    found = own(tmp_path, body, nodes="w = Constant <value_float: float = 1.0> ()  y = com.acme.Half (x, w)")
+    assert [node.op_type for node in found.graph.node] == ["Constant", "Mul"]
+
+
 def test_a_body_without_types_is_right_for_all(tmp_path):
     lines = OWN.splitlines()
     body = "\n".join([*lines[: lines.index("  function:") + 2], "    nodes: |", "      Y = Add (X, X)", ""])

@@ -86,6 +86,10 @@ def test_what_a_training_graph_or_an_annotation_uses_stays():
     assert [tensor.name for tensor in after.graph.initializer] == ["axes"]
     del before.training_info[:]
     assert not opset.convert(before, 12).graph.initializer
+    algorithm = helper.make_graph([helper.make_node("Neg", ["axes"], ["n"])], "a", [], [info("n", I64, [1])])
+    before.training_info.add().algorithm.CopyFrom(algorithm)
+    assert [tensor.name for tensor in opset.convert(before, 12).graph.initializer] == ["axes"]
+    del before.training_info[:]
     annotation = before.graph.quantization_annotation.add(tensor_name="x")
     annotation.quant_parameter_tensor_names.add(key="ZERO_POINT_TENSOR", value="axes")
     assert [tensor.name for tensor in opset.convert(before, 12).graph.initializer] == ["axes"]
@@ -397,6 +401,33 @@ def test_nothing_is_touched_that_need_not_be():
         del part.graph.node[:-1]
         part.opset_import[0].version = 0
     assert after.SerializeToString() == before.SerializeToString()
+
+
+def annotated():
+    """Return a model with all that older readers skip, by the IR version that it came with."""
+    made = model([helper.make_node("Neg", ["x"], ["y"])], 13, ir=11)
+    made.configuration.add(name="one")
+    made.graph.node[0].device_configurations.add(configuration_id="one")
+    for entry in (made.graph, made.graph.node[0], made.graph.input[0]):
+        entry.metadata_props.add(key="k", value="v")
+    made.graph.quantization_annotation.add(tensor_name="x")
+    neg = helper.make_node("Neg", ["a"], ["b"])
+    made.functions.add(name="F", domain="f", input=["a"], output=["b"]).node.append(neg)
+    made.functions[0].opset_import.add(version=13)
+    made.functions[0].value_info.add(name="b").type.tensor_type.elem_type = F
+    made.opset_import.add(domain="f", version=1)
+    return made
+
+
+def test_what_older_readers_skip_is_noted():
+    metadata = ["value_info of functions", "metadata of values", "metadata of graphs, nodes or functions"]
+    found = {11: ["device configurations"], 10: metadata}
+    for wanted in (8, 10, 11):
+        notes = opset.plan(annotated(), 12, ir_version=wanted).notes
+        assert notes == [
+            f"kept for readers of IR version {version}, older ones skip it: {name}"
+            for version, names in found.items() for name in names if version > wanted
+        ]  # fmt: skip
 
 
 def test_what_a_large_model_may_take_is_in_proportion():

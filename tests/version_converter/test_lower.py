@@ -187,6 +187,8 @@ def test_an_adapter_that_raises_is_refused_with_what_it_raised(own):
         (lambda op, node: op.Abs(node.input(0), node.input(0), domain=""), "makes a Abs that is not valid: "),
         (lambda op, node: op.If(op.const(1, "bool"), domain="", then_branch=branch("nowhere"), else_branch=branch("x")),
          "reads 'nowhere', which nothing computes, in a graph of If"),
+        (lambda op, node: op.If(op.const(1, "bool"), domain="", then_branch=branch("x", 0), else_branch=branch("x")),
+         "returns 'value', which nothing computes, in a graph of If"),
         (lambda op, node: op.If(op.const(1, "bool"), domain="", then_branch=branch("x", 2), else_branch=branch("x")),
          "computes 'value', which is computed already, in a graph of If"),
         (lambda op, node: op.If(op.const(1, "bool"), domain="", then_branch=branch("x", 1, "Sin!"),

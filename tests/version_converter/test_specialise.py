@@ -192,9 +192,9 @@ def test_attributes_that_calls_omit_are_absent():
 def test_a_model_without_omissions_keeps_its_functions_and_names_stay_free():
     clip = function("F", ["a", "l"], [node("Clip", ["a", "l"], ["b"])], 11)
     taken = function("F_1", ["a"], [node("Neg", ["a"], ["b"])], 11)
-    calls = [call(["x", "l"]), call(["y"], ["z"]), call(["z"], ["u"], "F_1"), call(["u"], ["w"], "F_2")]
+    calls = [call(["x", "l"]), call(["y"], ["z"]), call(["z"], ["u"], "F_1")]  # nothing calls F_2
     before = model(
-        calls, [clip, taken, function("F_2", ["a"], [node("Abs", ["a"], ["b"])], 11)], 11, {"x": IMAGE}, ["w"],
+        calls, [clip, taken, function("F_2", ["a"], [node("Abs", ["a"], ["b"])], 11)], 11, {"x": IMAGE}, ["u"],
         {"l": np.float32(-0.5)},
     )  # fmt: skip
     after = same(before, 10, {"x": IMAGE})
