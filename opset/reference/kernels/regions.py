@@ -143,7 +143,8 @@ def _aligned(image: Array, rows: Points, columns: Points, mode: str, context: Ke
         )
         context.reserve(channels * down.shape[0] * image.shape[2], image.dtype)
         return down @ image @ across.T
-    context.reserve(channels * len(rows[0]) * len(columns[0]) * count, image.dtype)
+    # The neighbours, their weights, both multiplied, and what is combined so far.
+    context.reserve(4 * channels * len(rows[0]) * len(columns[0]) * count, image.dtype)
     shape = (channels, len(rows[0]), len(columns[0]), count)
     combined = np.full(shape, 0 if mode == "avg" else -np.inf, image.dtype)
     combine = np.add if mode == "avg" else np.maximum
