@@ -207,9 +207,14 @@ def _signature(data: dict[str, Any]) -> list[str]:
         f"{code(each['name'])} ({_declared(each)}){_described(each['doc'])}" for each in data["attributes"]
     ))  # fmt: skip
     return lines + _section("Types", (
-        f"{code(name)}: {code(data['type_sets'][name])}" + (f": {_types(types)}" if len(types) > 1 else "")
-        for name, types in data["types"].items()
+        f"{code(name)}: {_allowed(data['type_sets'][name], types)}" for name, types in data["types"].items()
     ))  # fmt: skip
+
+
+def _allowed(sets: str, types: Sequence[str]) -> str:
+    """Return the named sets that types are, and the types; the types alone where no set fits any."""
+    listed = _types(types)
+    return listed if sorted(sets.split(", ")) == sorted(map(brief_type, types)) else f"{code(sets)}: {listed}"
 
 
 def _described(doc: str) -> str:
