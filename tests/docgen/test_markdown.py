@@ -159,7 +159,7 @@ def test_what_a_page_says(tmp_path):
         "- `alpha` (float; default `1e-05`): says",
         '(string; default `"a"`)',
         "(ints; default `[1, -1]`)",
-        "- `T`: `double, float`: `double`, `float`",
+        "- `T`: `double`, `float`",
         "- C1 (run time): says `x`",
         "**Function body**, from opset 14 on\n\n```\nY = Mul (X, X)\n```",
         "alpha = 0.5\nX: float[2, 2] [[1.5, nan], [2, 3]]\n",
