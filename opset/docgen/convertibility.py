@@ -480,7 +480,8 @@ class _Derivation:
             types = _enumeration(sorted(derived.only_for.get(name, ())))
             self.does.append(f"Drop `{name}`.")
             if default is not None and default != old:
-                why = f"`{name}` is absent, which means {_value(default)}, and version {since} means {_value(old)}"
+                absent = f"`{name}` is absent{f', with {types}' if types else ''}"
+                why = f"{absent}, which means {_value(default)}, and version {since} means {_value(old)}"
                 self._refuse("C204", why if old is not None else f"`{name}` has no equal at version {since}")
             why = f"`{name}` is given" if old is None else f"`{name}` is not {_value(old)}"
             self._refuse("C204", f"{why}{f', with {types}' if types else ''}: version {since} has no such attribute")

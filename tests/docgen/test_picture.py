@@ -93,15 +93,17 @@ def test_constants_subgraphs_and_omitted_inputs():
         """
         half = Constant <value: tensor = double {0.70710678}> ()
         large = Constant <value_ints: ints = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]> ()
+        tenth = Constant <value: tensor = float {0.1}> ()
         k = Cast <to = 7> (input)
         r = Resize <mode = "linear"> (half, , large)
         output = If (k) <then_branch: graph = g () => (a) { b = Neg (r)  a = Add (b, half) }>
+        unused = Neg (tenth)
         """
     )
     assert [(box.label, *box.detail) for box in graph.boxes] == [
         ("input",), ("Constant", "value_ints=[1, 2, 3, 4, 5…"), ("Cast", "(input)", "to=int64"),
         ("Resize", "(≈0.707107, \u2013, large)", 'mode="linear"'), ("If", "(k)", "then_branch={2 nodes}"),
-        ("output",),
+        ("Neg", "(0.1)"), ("output",),
     ]  # fmt: skip
     edges = defaultdict(set)
     for edge in graph.edges:
@@ -139,3 +141,13 @@ def test_links_make_a_picture_a_group():
     assert 'role="img"' in picture(Graph("t", [Box("a")], []))
     assert 'role="group"' in picture(Graph("t", [Box("a", href="b.html")], []))
     assert "prefers-color-scheme: dark" in stylesheet()
+
+
+def test_a_picture_is_made_smaller_to_seven_tenths_in_steps_of_100_and_scrolled_from_1200_on():
+    seen = set()
+    for size in range(5, 250, 3):
+        drawn = picture(Graph("t", [Box("a" * size)], []))
+        least, width = map(int, re.search(r'class="w(\d+)".* viewBox="0 0 (\d+) ', drawn).groups())
+        assert least == 12 if width > 1715 else 0.7 * width - 100.5 < 100 * least < 0.7 * width + 0.5
+        seen.add(least)
+    assert seen == {*range(13)}

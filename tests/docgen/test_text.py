@@ -120,6 +120,18 @@ def test_formulas():
     assert text.formula(r"\nocommand x") == r'<pre class="formula" tabindex="0">\nocommand x</pre>'
 
 
+def test_a_formula_that_defines_macros_or_is_very_long_is_its_source():
+    for source in (r"\newcommand{\a}{x}\a", "x" * (text.LONGEST_FORMULA + 1)):
+        assert text.formula(source) == f'<pre class="formula" tabindex="0">{source}</pre>'
+    assert "<math" in text.formula("x" * text.LONGEST_FORMULA)
+
+
+def test_sections_have_the_words_of_a_page_without_its_marks():
+    page = "# T\nof *two*\nlines\n\n## A `b`\n- [c](d.md)\n- e\n\n| f | g |\n|---|---|\n| h | i |\n"
+    page += "\n```\nj = k\n```\n    l\n"
+    assert [*text.sections(page)] == [("", "", "of two lines\n"), ("A b", "a-b", "c\ne\nf g h i \nj = k\nl\n")]
+
+
 def test_cells_have_no_styles_and_empty_ones_are_no_headings():
     found = text.html("| a | |\n|--:|---|\n| b | c |\n", lambda target: target)
     assert "style" not in found and '<th class="right">a</th>' in found and "<td></td>" in found

@@ -23,3 +23,36 @@ def _moved(op: Builder, node: Node, force: float) -> Result:
     if not force:
         return op.Identity(node.input(0))
     return op.copy(node, inputs=[node.input(0)], grid=None, force=force)
+
+
+@up("Wash", since=3, domain="com.paint")
+def wash_3_up(op: Builder, node: Node) -> Result:
+    """Thin twice where there is much water."""
+    if node.attr("water") < 2:
+        return None
+    thin = op.copy(node, water=1)
+    return op.copy(node, inputs=[thin], brush=1)
+
+
+@up("Wash", since=4, domain="com.paint")
+def wash_4_up(op: Builder, node: Node) -> Result:
+    """Fade it."""
+    return op.Fade(node.input(0), domain="com.paint")
+
+
+@down("Wash", since=4, domain="com.paint")
+def wash_4_down(op: Builder, node: Node) -> Result:
+    """Trim it."""
+    return op.Trim(node.input(0), op.const(255.0))
+
+
+@down("Wash", since=3, domain="com.paint")
+def wash_3_down(op: Builder, node: Node) -> Result:
+    """Name what is nowhere."""
+    return op.Relu(node.input(0), domain="com.paint")
+
+
+@down("Wash", since=2, domain="com.paint")
+def wash_2_down(op: Builder, node: Node) -> Result:
+    """Pile it on itself."""
+    return op.Stack(node.input(0), node.input(0))
