@@ -270,6 +270,27 @@ def test_a_loop_stacks_what_it_appends_to_a_sequence(same, reader, to):
         same(fill(APPENDED, nodes), to, CUBE, n, p, kind=kind)
 
 
+def test_that_loops_stack_is_noted_beside_what_else_is(build):
+    model = build(fill(APPENDED, READERS["counted"][1]), 14, FEEDS, kinds={"y": TensorProto.INT64})
+    plan = opset.plan(model, {"": 12, "ai.onnx.ml": 3})
+    stacked = "sequences that loops filled, and that they stack now: 1"
+    assert plan.notes == ["the model does not import ai.onnx.ml", stacked]
+    assert (plan.source, plan.target, plan.ir_version[0]) == ({"": 14}, {"": 12}, model.ir_version)
+    # Where no older version asks for it, no loop is rewritten.
+    with pytest.raises(ConversionError, match="there is no lowering of SequenceInsert"):
+        opset.lower(model, ["SequenceInsert"])
+
+
+def test_elements_of_a_sequence_cost_steps_each_time_that_they_are_looked_at(build):
+    names = ["x"] * 2000
+    nodes = [helper.make_node("SequenceConstruct", names, ["s"])]
+    nodes += [helper.make_node("SequenceAt", ["s", "p"], [f"y{number}"]) for number in range(20)]
+    model = build(nodes, 11, {"x": X}, {"p": np.array(1)}, outputs=["y0"])
+    assert len(opset.convert(model, 10, limits=opset.Limits(max_steps=60_000)).graph.node) == 20
+    with pytest.raises(ConversionError, match="C401"):
+        opset.convert(model, 10, limits=opset.Limits(max_steps=30_000))
+
+
 @pytest.mark.parametrize("reader", ["stacked", "counted", "computed", "constant", "joined one"])
 def test_sizes_that_all_iterations_share_need_no_numbers(same, reader):
     kind, nodes = READERS.get(reader, ("float[]", "y = ConcatFromSequence <axis = 0> (s)"))

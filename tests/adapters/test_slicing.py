@@ -179,6 +179,17 @@ def test_steps_beside_plain_bounds(check, refused):
     check(step, 13, 9, {"x": X}, {**constants, "t": ints(1, 1, 1)}, operators=["Slice"])
     check(step, 13, 9, {"x": X}, constants, shapes={"x": [2, 3, "N"]})
     refused(step, 13, 9, {"x": X}, "C207", {**constants, "e": ints(2, 3, BIG)}, shapes={"x": [2, 3, "N"]})
+    for values in ({"s": -2}, {"e": 2**31 - 1}, {"t": 0}):
+        given = {**constants, **{name: ints(*constants[name][:2], value) for name, value in values.items()}}
+        refused(step, 13, 9, {"x": X}, "C207", given, shapes={"x": [2, 3, "N"]})
+    for start, increment in ((-1, -1), (-2, 1), (-3, 2)):
+        given = {
+            **constants,
+            "s": ints(1, 0, start),
+            "t": ints(1, 2, increment),
+            "e": ints(2, 3, BIG - (increment < 0)),
+        }
+        check(step, 13, 9, {"x": X}, given, shapes={"x": [2, 3, "N"]})
     refused(step, 13, 9, {"x": X}, "C204", {**constants, "s": ints(1, 0, -9)})
     refused(step, 13, 9, {"x": X}, "C103", {**constants, "t": ints(1, 0, 1)})
     refused(step, 13, 9, {"x": X}, "C103", {**constants, "t": ints(1, 1)})

@@ -8,6 +8,7 @@ from opset import ConversionError, ReferenceEvaluator
 from opset.errors import SchemaError
 from opset.extend import parse_model
 from opset.model.syntax import parse_node
+from opset.model.tensor import tensor_values
 from opset.opsets.registry import default_registry, get_schema
 from opset.schemas.bodies import function_of
 from opset.workflow.examples.crossings import body_opsets
@@ -103,6 +104,13 @@ def test_operators_of_ones_own_have_bodies(tmp_path):
     assert [node.op_type for node in found.graph.node] == ["Constant", "Mul"]
     feeds = {"x": np.array([-1, 0, 2], np.float32)}
     np.testing.assert_array_equal(ReferenceEvaluator(found).run(None, feeds)[0], feeds["x"] / 2)
+
+
+def test_a_constant_that_a_body_casts_is_one_of_that_type(tmp_path):
+    body = OWN.replace("float16]", "float16, bool]").replace("int32]", "bool]").replace("Mul", "And")
+    constant, conjunction = own(tmp_path, body, "bool").graph.node
+    held = constant.attribute[0].t
+    assert (conjunction.op_type, held.data_type, tensor_values(None, held)) == ("And", 9, [True])
 
 
 def test_a_type_that_no_body_is_right_for(tmp_path):

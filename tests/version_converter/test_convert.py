@@ -124,6 +124,12 @@ def test_an_input_that_is_computed_or_can_be_overridden_is_not_constant():
     # Before IR version 4 every initializer was listed as an input, and none could be overridden.
     overridable.ir_version = 3
     assert opset.convert(overridable, 10)
+    for count, why in ((63, "'v63' follows from what a caller may override: v0"), (64, "is computed at run time")):
+        chain = [helper.make_node("Identity", [f"v{number}"], [f"v{number + 1}"]) for number in range(count)]
+        start = numpy_helper.from_array(np.array([2, 2], np.float32), "v0")
+        inputs = [info("x"), info("v0", F, [2])]
+        error = refused(model([*chain, resize(f"v{count}")], 13, inputs=inputs, initializer=[start]), 10, "C205")
+        assert why in error.why
 
 
 def test_every_refusal_is_reported_at_once_and_the_model_is_untouched():
@@ -264,6 +270,12 @@ def test_a_runtime_takes_what_it_takes():
     assert (after.opset_import[0].version, after.ir_version) == (20, 9)
     # A model that the runtime reads already is left as it is.
     assert opset.convert(after, runtime="onnxruntime==1.31").opset_import[0].version == 20
+    before.opset_import.add(domain="ai.onnx.ml")
+    for versions, expected in (((6, 1), [20, 1]), ((7, 2), [7, 2]), ((20, 4), [20, 4]), ((21, 5), [20, 4])):
+        for entry, version in zip(before.opset_import, versions, strict=True):
+            entry.version = version
+        after = opset.convert(before, runtime="onnxruntime==1.17")
+        assert [entry.version for entry in after.opset_import] == expected
 
 
 @pytest.mark.parametrize(
@@ -336,6 +348,29 @@ def test_a_default_that_a_call_may_not_state_holds_the_ir_version():
     plan = opset.plan(onnx.parser.parse_model(text), 17)
     assert plan.ir_version == (10, 9)
     assert "the IR version is 9, not 8, because of: defaults of function attributes" in plan.notes
+
+
+@pytest.mark.parametrize(
+    ("element", "value", "fits"),
+    [("int64", "-9007199254740992", True), ("int64", "9007199254740993", False), ("int64", "-9007199254740993", False),
+     ("bool", "1", True), ("string", '"1"', False)],
+)  # fmt: skip
+def test_constants_of_functions_before_version_9_are_cast_where_doubles_hold_them(element, value, fits):
+    """Constant held floating point alone, and functions have no initializers."""
+    before = onnx.parser.parse_model(
+        f"""<ir_version: 8, opset_import: ["": 11, "f": 1]> g ({element}[1] x) => ({element}[1] y) {{ y = f.F (x) }}
+        <domain: "f", opset_import: ["": 11]> F (a) => (b) {{
+            c = Constant <value = {element}[1] {{{value}}}> ()
+            b = Identity (c)
+        }}"""
+    )
+    if fits:
+        constant, cast, _ = opset.convert(before, 8).functions[0].node
+        held = numpy_helper.to_array(constant.attribute[0].t)
+        assert (held.dtype, held.tolist()) == (np.float64, [float(value)])
+        assert (cast.op_type, cast.attribute[0].i) == ("Cast", getattr(TensorProto, element.upper()))
+    else:
+        assert "cannot hold" in refused(before, 8, "C202").why
 
 
 def test_a_feature_that_an_ir_version_lacks_is_refused_when_that_one_is_asked_for():
@@ -567,7 +602,8 @@ INVALID = {
 @pytest.mark.parametrize("to", [12, 13, 17])
 @pytest.mark.parametrize(("code", "node"), INVALID.items())
 def test_an_invalid_node_is_refused_at_its_own_opset_too(code, node, to):
-    refused(model([node], 13), to, code)
+    error = refused(model([node], 13), to, code)
+    assert error.findings[0].message == f"{node.op_type} is not valid at version 13"
 
 
 @pytest.mark.parametrize("operators", [["Gelu"], ["Elu"]])
@@ -595,6 +631,40 @@ def test_a_domain_that_is_not_imported_is_refused_at_every_target():
     before = model([helper.make_node("Scaler", ["x"], ["y"], domain="ai.onnx.ml")], 13)
     for to in (12, 13, 17):
         refused(before, to, "C102")
+
+
+def test_versions_that_are_not_known_are_refused_where_they_would_change():
+    """At what a model imports, nothing says what its operators mean."""
+    text = """<ir_version: 8, opset_import: ["": 13, "ai.onnx.ml": 99, "f": 1]> g (float[2] x) => (float[2] y) {
+        y = f.F (x)
+    }
+    <domain: "f", opset_import: ["": 99]> F (a) => (b) { b = Relu (a) }"""
+    both = refused(onnx.parser.parse_model(text), {"": 12, "ai.onnx.ml": 3}, "C104", "C104")
+    assert [finding.place for finding in both.findings] == ["graph 'g', opset_import", "function 'f.F', opset_import"]
+    assert [finding.message.split(" is ")[0] for finding in both.findings] == ["ai.onnx.ml 99", "ai.onnx 99"]
+    assert refused(onnx.parser.parse_model(text), 12, "C104").place.startswith("function")
+    known = text.replace('"": 99', '"": 13')
+    assert opset.convert(onnx.parser.parse_model(known), 12).opset_import[1].version == 99
+    assert refused(onnx.parser.parse_model(known), "ai.onnx.ml=3", "C104").place.startswith("graph")
+
+
+@pytest.mark.parametrize(
+    ("text", "to", "steps", "place"),
+    [
+        ("y = Softmax <axis = 0> (x)", 12, 5, "graph 'g', node number 0 (Softmax)"),
+        ("y = f.F (x)", 10, 0, "functions"),
+        ("y = f.F (x)", 10, 1, "function 'f.F', node number 0 (Clip)"),
+        ("a = Abs (x)  y = Softmax <axis = 99> (a)", 13, 0, "graph 'g', node number 0 (Abs)"),
+    ],
+)
+def test_a_conversion_that_may_take_no_more_says_where_it_stopped(text, to, steps, place):
+    before = onnx.parser.parse_model(
+        f'<ir_version: 8, opset_import: ["": 13, "f": 1]> g (float[2, 3] x) => (float[] y) {{ {text} }}'
+        + '<domain: "f", opset_import: ["": 13]> F (a, least) => (b) { b = Clip (a, least) }' * text.count("f.F")
+    )
+    with pytest.raises(ConversionError) as caught:
+        opset.convert(before, to, limits=opset.Limits(max_steps=steps))
+    assert [(finding.code, finding.place) for finding in caught.value.findings] == [("C401", place)]
 
 
 @pytest.mark.parametrize("stated", [3, 4, 5])

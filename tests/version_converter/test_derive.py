@@ -28,6 +28,7 @@ versions:
     size: {type: ints, doc: sizes}
     step: {type: int, required: true, doc: step}
     way: {type: string, default: up, choices: [up, down, same], constraint: C2, doc: direction}
+    ways: {type: strings, doc: directions}
   shape: same(X)
 - since: 2
   change:
@@ -38,6 +39,7 @@ versions:
       sizes: {removed: ints}
       step: {required: [false, true], old: 1}
       way: {default: [ud, up], values: {ud: up, dd: down}}
+      ways: {values: {ud: up, dd: down}}
     adapters: {up: derived, down: derived}
   same_as: 3
   shares: [inputs, outputs, attributes]
@@ -51,6 +53,7 @@ versions:
     sizes: {type: ints, range: ">= 0", constraint: C3, doc: sizes}
     step: {type: int}
     way: {type: string, default: ud, choices: [ud, dd, same], constraint: C2}
+    ways: {type: strings}
   shape: same(X)
 """
 REPLACEMENT = """\
@@ -69,6 +72,7 @@ versions:
     size: {type: ints, doc: sizes}
     step: {type: int, required: true, doc: step}
     way: {type: string, default: up, choices: [up, down], constraint: C2, doc: direction}
+    ways: {type: strings, doc: directions}
   shape: same(X)
 """
 
@@ -101,6 +105,7 @@ def moved(folder, version, to, **attributes):
         ({"sizes": [1, 2], "step": 5}, {"size": [1, 2], "step": 5}),
         ({"way": "dd", "step": 5}, {"way": b"down", "step": 5}),
         ({"way": "same", "step": 5}, {"way": b"same", "step": 5}),
+        ({"ways": [b"dd", b"same", b"ud"], "step": 5}, {"ways": [b"down", b"same", b"up"], "step": 5}),
         ({"by": 4.0, "kind": "INT64", "step": 5}, {"by": 4, "kind": 7, "step": 5}),
     ],
 )

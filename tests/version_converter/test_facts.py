@@ -102,6 +102,25 @@ def test_a_chain_of_100000_nodes_is_answered_without_recursion():
     assert values.shape("v100000") == (1,)
 
 
+def test_each_attribute_of_a_constant_is_a_value():
+    values = known(
+        parser.parse_model("""<ir_version: 8, opset_import: ["": 13]> g () => (int64 y) {
+        tensor = Constant <value = int32[2] {1, 2}> ()
+        y = Constant <value_int = 3> ()
+        ints = Constant <value_ints = [4, 5]> ()
+        float = Constant <value_float = 0.5> ()
+        floats = Constant <value_floats = [1.5, 2.5]> ()
+        string = Constant <value_string = "a"> ()
+        strings = Constant <value_strings = ["b", "c"]> ()
+    }""")
+    )[0]
+    assert {name: tuple(values.constant(name)) for (name,) in values.body.computes} == {
+        "tensor": ("int32", (2,), (1, 2)), "y": ("int64", (), (3,)), "ints": ("int64", (2,), (4, 5)),
+        "float": ("float", (), (0.5,)), "floats": ("float", (2,), (1.5, 2.5)),
+        "string": ("string", (), (b"a",)), "strings": ("string", (2,), (b"b", b"c")),
+    }  # fmt: skip
+
+
 def test_sizes_that_only_value_info_states_are_not_computed_with():
     """A batch that was 1 when the model was exported, and is variable now, must not become a constant."""
     nodes = [
@@ -333,6 +352,22 @@ def test_what_computed_an_attribute_alone_goes_away_and_need_not_be_legal():
     assert same(text, 10, {"x": np.arange(8, dtype=np.float32).reshape(2, 4), "c": True})
     read = text.replace("int64[1] width,", "int64[1] width, int64[A] axes,")
     assert "axes" in [name for node in converted(read, 10)[1].graph.node for name in node.output]
+
+
+def test_a_node_whose_other_output_is_read_does_not_go_away_with_an_attribute():
+    """What else only attributes were computed from goes, in whichever order it is looked at."""
+    made = " ".join(f"k{n} = Identity (c{n})  y{n} = ReduceSum <keepdims = 0> (x, k{n})" for n in range(6))
+    given = ", ".join(f"int64[1] c{n} = {{{n % 2}}}" for n in range(6))
+    text = f"""<ir_version: 8, opset_import: ["": 13]>
+        g (float[1, 3] x) => (float[] y, int64[1] q, float[] y0) <int64[2] ones = {{1, 1}}, {given}> {{
+            sizes = Shape (x)
+            p, q = Split (sizes, ones)
+            {made}
+            y = ReduceSum <keepdims = 0> (x, p)
+        }}"""
+    nodes = converted(text, 12)[1].graph.node
+    assert [node.op_type for node in nodes] == ["Shape", "Split", *["ReduceSum"] * 7]
+    assert same(text, 12, {"x": np.arange(3, dtype=np.float32).reshape(1, 3)})
 
 
 def test_branches_whose_shapes_are_inferred_agree_or_do_not():

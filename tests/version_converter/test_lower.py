@@ -295,6 +295,43 @@ def test_two_nodes_whose_lowering_has_names_of_its_own_are_refused(own):
     assert caught.value.code == "C105"
 
 
+def test_what_a_lowering_reads_of_other_values_counts_for_each_node(own):
+    @lower("Scale", since=2, domain="com.example")
+    def scale_lowered(op, node):
+        return op.Mul(node.input(0), op.const(node.values.constant("k").values[0], "float", []), domain="")
+
+    model = parser.parse_model(
+        """<ir_version: 8, opset_import: ["": 17, "com.example": 2]> m (float[2] x, bool c) => (float[2] y) {
+            y = If (c) <
+                then_branch = t () => (float[2] a) { k = Constant <value_float = 2.0> ()  a = com.example.Scale (x) },
+                else_branch = e () => (float[2] a) { k = Constant <value_float = 3.0> ()  a = com.example.Scale (x) }
+            >
+        }"""
+    )
+    lowered = opset.lower(model, ["com.example.Scale"], schemas=[own])
+    for c, factor in ((True, 2), (False, 3)):
+        feeds = {"x": np.float32([1, 5]), "c": np.array(c)}
+        np.testing.assert_array_equal(opset.ReferenceEvaluator(lowered).run(None, feeds)[0], feeds["x"] * factor)
+
+
+@pytest.mark.parametrize(("count", "stops"), [(500, False), (-1, False), (2000, True)])
+def test_elements_that_a_lowering_counts_are_charged_before_there_are_any(own, count, stops):
+    counted = []
+
+    @lower("Scale", since=2, domain="com.example")
+    def scale_lowered(op, node):
+        counted.append(op.charge_elements(count))
+        return op.Abs(node.input(0), domain="")
+
+    limits = opset.Limits(max_steps=1000)
+    if stops:
+        with pytest.raises(ConversionError, match="C401"):
+            opset.lower(scaled(2), ["com.example.Scale"], schemas=[own], limits=limits)
+    else:
+        opset.lower(scaled(2), ["com.example.Scale"], schemas=[own], limits=limits)
+    assert counted == [] if stops else [count]
+
+
 @pytest.mark.parametrize("needed", [True, False])
 def test_a_lowering_imports_what_it_needs_and_nothing_else(own, needed):
     @lower("Scale", since=2, domain="com.example")

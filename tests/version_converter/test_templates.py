@@ -47,8 +47,8 @@ def test_whole_models_become_what_they_would(monkeypatch):
 
 
 def test_another_constant_is_another_form(monkeypatch):
-    lines = "".join(f"y{n} = CumSum <reverse: int = {n % 2}> (x, a{n % 3})\n" for n in range(6))
-    outputs = ", ".join(f"float[3, 4] y{n}" for n in range(6))
+    lines = "".join(f"y{n} = CumSum <reverse: int = {n % 2}> (x, a{n % 3})\n" for n in range(7))
+    outputs = ", ".join(f"float[3, 4] y{n}" for n in range(7))
     model = parser.parse_model(
         f'<ir_version: 7, opset_import: ["": 11]> m (float[3, 4] x) => ({outputs}) {{ {lines} }}'
     )
