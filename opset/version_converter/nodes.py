@@ -84,7 +84,7 @@ class BodyConversion:
         self.message, self._facts = context.messages[body], context.facts[body]
         self._released: set[str] = set()
         self._index = 0
-        """The node that is converted."""
+        """The node that is checked or converted."""
 
     @property
     def _final(self) -> int:
@@ -143,6 +143,7 @@ class BodyConversion:
             if route is None:
                 route = routes[operator] = self._route(operator)
             if not functions or body.function_key(index) not in functions:
+                self._index = index
                 yield index, route, plain and not attributes and "" not in reads
 
     def _check(self, index: int) -> None:
@@ -230,7 +231,6 @@ class BodyConversion:
 
     def _converted(self, index: int, route: Route) -> list[Any] | None:
         """Return the nodes that replace one, None where it stays as it is."""
-        self._index = index
         if route.verdict is not Verdict.CHECK:
             return self._node(index, route.counted)
         signature = self._signature(index)

@@ -654,7 +654,7 @@ def test_versions_that_are_not_known_are_refused_where_they_would_change():
         ("y = Softmax <axis = 0> (x)", 12, 5, "graph 'g', node number 0 (Softmax)"),
         ("y = f.F (x)", 10, 0, "functions"),
         ("y = f.F (x)", 10, 1, "function 'f.F', node number 0 (Clip)"),
-        ("a = Abs (x)  y = Softmax <axis = 99> (a)", 13, 0, "graph 'g', node number 0 (Abs)"),
+        ("a = Abs (x)  y = Softmax <axis = 99> (a)", 13, 0, "graph 'g', node number 1 (Softmax)"),
     ],
 )
 def test_a_conversion_that_may_take_no_more_says_where_it_stopped(text, to, steps, place):

@@ -146,6 +146,16 @@ def test_an_operator_goes_on_under_another_name(folder):
     assert moved(folder, 1, 3, sizes=[1], by=3.0) == ("Stretch", {"size": [1], "by": 3, "step": 1})
 
 
+def test_a_transition_that_is_declared_impossible_is_refused_with_the_reason(folder):
+    stated = "adapters: {up: 'impossible: nobody scales upwards', down: written}"
+    text = OPERATOR.replace("adapters: {up: derived, down: derived}\n  same_as", stated + "\n  same_as")
+    (folder / "com.acme" / "Scale.yaml").write_text(text)
+    for version, to, why in ((1, 2, "nobody scales upwards"), (2, 1, "no adapter is written for it")):
+        with pytest.raises(ConversionError) as caught:
+            moved(folder, version, to, step=5)
+        assert (caught.value.code, caught.value.why) == ("C208", why)
+
+
 def test_attributes_are_checked_also_where_nothing_moves(folder):
     with pytest.raises(ConversionError, match="'way' is 'sideways'") as raised:
         moved(folder, 2, 2, way="sideways", step=5)

@@ -187,6 +187,8 @@ def test_an_adapter_that_raises_is_refused_with_what_it_raised(own):
         (lambda op, node: op.Abs(node.input(0), node.input(0), domain=""), "makes a Abs that is not valid: "),
         (lambda op, node: op.If(op.const(1, "bool"), domain="", then_branch=branch("nowhere"), else_branch=branch("x")),
          "reads 'nowhere', which nothing computes, in a graph of If"),
+        (lambda op, node: op.If(op.const(1, "bool"), domain="", then_branch=nested("nowhere"), else_branch=branch("x")),
+         "reads 'nowhere', which nothing computes, in a graph of If"),
         (lambda op, node: op.If(op.const(1, "bool"), domain="", then_branch=branch("x", 0), else_branch=branch("x")),
          "returns 'value', which nothing computes, in a graph of If"),
         (lambda op, node: op.If(op.const(1, "bool"), domain="", then_branch=branch("x", 2), else_branch=branch("x")),
@@ -202,6 +204,16 @@ def test_a_lowering_that_makes_what_is_not_valid_is_refused(own, adapter, shown)
         opset.lower(scaled(2), ["com.example.Scale"], schemas=[own])
     assert caught.value.code == "C105" and f"the lowering of Scale {shown}" in caught.value.why
     assert "node number 0 (Scale)" in caught.value.place
+
+
+def nested(reads):
+    """A graph with a branch in it that reads a value."""
+    graph = branch("x")
+    inner = parser.parse_graph(f"i () => (float[] w) {{ v = Abs (value)  w = Add (v, {reads}) }}")
+    test = helper.make_node("Constant", [], ["test"], value=helper.make_tensor("", TensorProto.BOOL, [], [True]))
+    for node in (test, helper.make_node("If", ["test"], ["z"], then_branch=inner, else_branch=inner)):
+        graph.node.append(pb.NodeProto.FromString(node.SerializeToString()))
+    return graph
 
 
 def branch(reads, count=1, operator="Abs"):
@@ -235,6 +247,13 @@ def test_attributes_of_what_a_lowering_makes_are_checked_before_they_are_convert
     with pytest.raises(ConversionError, match=r"'mode' is 'RDC': it has to be DCR or CRD \(constraint C") as caught:
         opset.convert(scaled(2), {"com.example": 1, "": 10}, schemas=[own])
     assert caught.value.code == "C103"
+
+
+def test_a_graph_in_a_graph_that_a_lowering_makes_reads_values_of_all_around(own):
+    lower("Scale", since=2, domain="com.example")(
+        lambda op, node: op.If(op.const(1, "bool", []), domain="", then_branch=nested("x"), else_branch=branch("x"))
+    )
+    assert operators(opset.lower(scaled(2), ["com.example.Scale"], schemas=[own])) == {"Constant", "If"}
 
 
 def test_a_lowering_may_make_an_operator_of_its_own_domain(own):
