@@ -2,13 +2,15 @@
 
 import json
 import os
+from types import SimpleNamespace
 
 import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from opset.cli import output
+from opset.cli import batch, output
+from opset.cli.configuration import MAX_BYTES, MAX_FOLDERS
 from opset.version_converter import report
 from tests.cli.commands import SMALL, run, run_json, save, version
 
@@ -545,6 +547,10 @@ def test_schemas_of_a_folder_make_a_domain_known(own):
         ("[tool.opset\n", 2, "pyproject.toml"),
         ("[tool]\nopset = 3 # tool.opset", 2, "is no list of folders"),
         ('[tool.opset]\nschemas = ["nowhere"]', 2, "nowhere"),
+        (f"[tool.opset]\nschemas = {['schemas'] * (MAX_FOLDERS + 1)}", 2, f"at most {MAX_FOLDERS} are accepted"),
+        (f"tool.opset = {'[' * 99}{']' * 99}", 2, "it is nested more than"),
+        ("# opset" + " " * MAX_BYTES, 2, "put a file in its place"),
+        ('[tool.opset]\nschemas = [".."]', 2, "leads out of the project"),
     ],
 )
 def test_schemas_of_the_project(text, status, says, own):
@@ -561,7 +567,7 @@ def test_schemas_that_do_not_read_are_configuration(own):
     assert "error[S103]" in result.stderr and "Twice.yaml:2:1" in result.stderr
 
 
-def test_colour_is_for_terminals_that_want_it(refused, monkeypatch):
+def test_colour_is_for_terminals_that_want_it_and_models_for_none(refused, monkeypatch):
     import sys
 
     from opset.text import styled
@@ -571,6 +577,9 @@ def test_colour_is_for_terminals_that_want_it(refused, monkeypatch):
             return True
 
     assert "\x1b" not in run("convert", "refused.onnx", "--to", 12).output
+    monkeypatch.setattr(batch, "sys", SimpleNamespace(stdout=Terminal()))
+    for verb in (["convert", "--to", 12], ["text"]):
+        assert "a model is not written to a terminal" in run(*verb, "refused.onnx", "-o", "-").stderr
     for name in ("NO_COLOR", "TERM"):
         monkeypatch.delenv(name, raising=False)
     assert styled("x", "red", Terminal()) == "\x1b[1;31mx\x1b[0m"

@@ -23,6 +23,7 @@ from opset.schemas.lint import RULES, LintContext, lint
 from opset.schemas.loader import operator_files, parse_operator, standard_sets
 from opset.schemas.lock import read_lock
 from opset.schemas.model import Attribute, OpSchema, Parameter
+from opset.schemas.reader import MAX_SIZE
 from opset.workflow.authoring import homes
 from opset.workflow.authoring.blocks import lines_of
 from opset.workflow.authoring.bump import bump, completed, state_of, with_version
@@ -133,6 +134,7 @@ def test_nothing_is_overwritten_and_all_that_is_in_the_way_is_reported(folder):
         (("com.acme.Wide", "--shape", "function"), ["U103"]),
         (("com.acme.9", "--domain", "../up"), ["S215", "S215"]),
         (("com.acme.Wide", "--shape", "same(Q)"), ["U103"]),
+        (("com.acme.Wide", "--family", "x" * 257), ["S102"]),
         (("Relu", "-o", "schemas"), ["U102"]),
     ):
         result = run("new", *arguments)
@@ -152,6 +154,14 @@ def test_a_function_of_the_same_name_is_in_the_way_and_one_that_is_registered_is
     (folder / "kernels.py").write_text(source)
     assert [Path(path).name for path in new_operator("com.acme.Thin").files] == ["Thin.yaml"]
     assert (folder / "kernels.py").read_text() == source
+
+
+def test_what_would_not_read_back_is_not_written(folder):
+    path = filled(folder)
+    path.write_bytes(data := (path.read_bytes() + b"#").ljust(MAX_SIZE, b"#"))
+    with pytest.raises(UsageError, match="cannot be edited line by line"):
+        bump("com.acme.Thin", since=2)
+    assert path.read_bytes() == data
 
 
 def test_nothing_is_written_through_a_link(folder, tmp_path):
@@ -281,6 +291,8 @@ def test_which_version_comes_next():
     assert next_version(28, 28, 13) == 29 and next_version(28, 28, 0) == 29
     assert next_version(29, 28, 13) == 29 and next_version(29, 28, 29) == 0  # 29 is in development
     assert next_version(0, 0, 0) == 1 and next_version(3, 0, 0) == 3 and next_version(3, 0, 3) == 4
+    released = {domain: home_of(domain, None).released({}) for domain in ("", "ai.onnx.ml", "com.own")}
+    assert released == {"": RELEASES[-1].opset, "ai.onnx.ml": RELEASES[-1].ml, "com.own": 0}
 
 
 @pytest.mark.parametrize(

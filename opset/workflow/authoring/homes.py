@@ -98,7 +98,7 @@ class Home(NamedTuple):
     def released(self, lock: Lock) -> int:
         """Return the newest version of the domain's operator set that is released; 0 where none is."""
         versions = (int(since) for each in lock.get(shown(self.domain), {}).values() for since in each)
-        return max((RELEASES[-1].opset_of(self.domain) if self.standard else 0, *versions), default=0)
+        return max((RELEASES[-1].opset_of(self.domain) if self.standard else 0, *versions))
 
     def lock(self) -> Lock:
         """Return the lock of the folder. Raises SchemaError."""

@@ -59,3 +59,33 @@ def test_beside_a_release_the_lock_shows_edits_of_released_versions():
         report = compare(release_state(release("1.17.0"), state), state, rules=["B190"])
         assert [each.version for each in report.breaks] == [version] * bool(version)
         assert "signatures alone" in report.notes[0]
+
+
+def edited(rule, schema, **docs):
+    """The older state of a rule's pair with another schema of its version, and other words."""
+    (key, operator), *_ = (state := golden.state(rule, "old")).operators.items()
+    (since, version), *_ = operator.versions.items()
+    changed = replace(version, schema=replace(version.schema, **schema), docs=version.docs._replace(**docs))
+    return replace(state, operators={key: replace(operator, versions={since: changed})})
+
+
+def test_what_comes_after_an_entry_that_is_gone_or_the_same_is_compared():
+    (body,) = golden.state("B152", "old").operators["com.acme", "Thin"].versions[1].schema.function
+    later = body._replace(opset=18, nodes="Y = Identity (X)")
+    old, new = (edited("B152", {"function": each}) for each in ((body, later), (later._replace(emulate={"a": "b"}),)))
+    assert [each.message for each in compare(old, new, rules=["B152"]).findings] == [
+        "the function body of opset 13 was removed",
+        "emulate of the function body of opset 18 changed",
+    ]
+    (first,) = golden.state("B143", "old").operators["com.acme", "Thin"].versions[1].schema.conditions
+    words = {"C1": "one", "C2": "two"}
+    pairs = ((first, first._replace(label="C2", form=form)) for form in "12")
+    old, new = (edited("B143", {"conditions": each}, constraints=words) for each in pairs)
+    assert [each.message for each in compare(old, new, rules=["B143"]).findings] == [
+        "the constraint C2 changed: no longer rank of X: 1; now rank of X: 2"
+    ]
+
+
+def test_what_an_operator_of_the_standard_lacks_is_at_its_version():
+    relu = standard_state().operators["", "Relu"]
+    assert relu.place(14, "attributes", "X") == relu.place(14) != relu.place(14, "inputs", "X")
