@@ -222,3 +222,33 @@ def test_a_limit_holds_for_all_tensors_together_and_what_a_sparse_one_unfolds_to
         dense_of(None, sparse, 1000)
     sparse.dims[:] = [2, 3]
     assert value_of(sparse, 1000).tolist() == [[0, 1, 0], [2, 0, 3]]
+    small = pb.TensorProto(data_type=22, dims=[4], raw_data=b"\x21\x43")  # int4: two in a byte
+    assert array_of(None, small, 4).tolist() == [1, 2, 3, 4]
+    with pytest.raises(ModelError, match="it has 4 elements of a byte each, and 3 bytes are allowed"):
+        array_of(None, small, 3)
+
+
+@pytest.mark.parametrize(
+    ("indices", "why"),
+    [
+        (np.array([[0, 1], [1, 0], [1, 2]]), ""),
+        (np.array([1, 3, 5], np.int32), "one int64"),
+        (np.array([1, 3]), "for each value"),
+        (np.zeros((3, 2, 1), int), "one row"),
+        (np.array([[0], [1], [1]]), "outside its dims"),
+        (np.array([[0, 1], [1, 0], [-1, 2]]), "outside its dims"),
+        (np.array([[0, 1], [1, 0], [1, 3]]), "outside its dims"),
+        (np.array([-1, 3, 5]), "outside its dims"),
+        (np.array([1, 3, 6]), "outside its dims"),
+    ],
+)
+def test_indices_fit_values_and_dims(indices, why):
+    sparse = pb.SparseTensorProto(dims=[2, 3])
+    sparse.values.CopyFrom(tensor_of("", X[0]))
+    sparse.indices.CopyFrom(tensor_of("", indices))
+    if not why:
+        assert dense_of(None, sparse).tolist() == [[0, 1, 0], [2, 0, 3]]
+        return
+    with pytest.raises(ModelError, match=why) as caught:
+        dense_of(None, sparse)
+    assert caught.value.code == "M206"

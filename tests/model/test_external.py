@@ -512,9 +512,10 @@ def test_links_at_the_target_are_not_followed(path, tmp_path):
 
 def test_data_never_lands_outside_of_the_output_folder(tmp_path, secret):
     (tmp_path / "out").mkdir()
-    for location in ("../outside/secret", str(secret), "sub/../weights"):
+    for location in ("../outside/secret", str(secret), "sub/../weights", ".opset-0123456789abcdef.tmp"):
         (tmp_path / "model" / "sub").mkdir(parents=True, exist_ok=True)
         path = write(tmp_path / "model", tensor("w", 6, location=location))
+        (tmp_path / "model" / ".opset-0123456789abcdef.tmp").write_bytes(DATA)
         loaded = load(path, allow_external_roots=[secret.parent])
         with pytest.raises(UsageError) as caught:
             loaded.save(tmp_path / "out" / "m.onnx")

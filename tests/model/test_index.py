@@ -5,7 +5,7 @@ from onnx import TensorProto, helper
 
 from opset.errors import ModelError
 from opset.model import proto as pb
-from opset.model.index import FreshNames, ModelIndex, bodies, verify
+from opset.model.index import FreshNames, ModelIndex, bodies, check_head, imports_of, node_label, verify
 
 
 def ours(model):
@@ -49,6 +49,48 @@ def test_bodies_come_parents_first_with_their_paths():
     assert all(found.index(body.parent) < found.index(body) for body in found[1:])
     assert {body.root for body in found} == {found[0]}
     verify(found)
+
+
+def test_of_many_levels_the_outermost_and_the_innermost_are_said():
+    inner = nested(6)
+    proto = model([helper.make_node("If", ["c"], ["y"], name="top", then_branch=inner, else_branch=inner)], ["x", "c"])
+    labels = [body.label for body in bodies(proto)]
+    above = "graph 'g', node 'top' (If), else_branch"
+    nodes = [f"node 'if{level}' (If), else_branch" for level in range(5, 0, -1)]
+    assert {", ".join([above, *nodes[:3]]), ", ".join([above, "… 2 levels …", *nodes[2:]])} <= {*labels}
+
+
+def test_a_node_without_a_name_or_with_a_long_one_is_said_by_its_number():
+    assert node_label("n", "Add", 3) == "node 'n' (Add)"
+    assert node_label("", "Add", 3) == "node number 3 (Add)"
+    long = node_label("n" * 1000, "Add", 3)
+    assert long.startswith("node 'nnn") and long.endswith("…' number 3 (Add)")
+
+
+def test_heads_and_imports():
+    head = pb.ModelProto(ir_version=2)
+    with pytest.raises(ModelError) as caught:
+        check_head(head)
+    assert caught.value.code == "M109"
+    head.graph.SetInParent()
+    check_head(head)
+    head.ir_version = 3
+    with pytest.raises(ModelError) as caught:
+        check_head(head)
+    assert caught.value.code == "M107"
+    proto = pb.ModelProto()
+    entries = [("", 7), ("ai.onnx", 8), ("d", 1), ("d", 2), ("known", 0), ("other", 0), ("e", 1), ("e", 1)]
+    for domain, version in entries:
+        proto.opset_import.add(domain=domain, version=version)
+    with pytest.raises(ModelError) as caught:
+        imports_of(proto, "here", ("known", ""))
+    assert [(each.code, each.message, each.why) for each in caught.value.findings] == [
+        ("M108", "the domain 'ai.onnx' is imported twice, at 7 and 8", '"" and "ai.onnx" are one domain'),
+        ("M108", "the domain 'd' is imported twice, at 1 and 2", ""),
+        ("M107", "the domain 'known' has no version", ""),
+    ]
+    del proto.opset_import[:5]
+    assert imports_of(proto, "here", ("known", "")) == {"other": 0, "e": 1}
 
 
 def test_a_subgraph_sees_only_what_stands_before_its_node():

@@ -226,6 +226,8 @@ def test_all_the_rest():
     model.training_info.add(algorithm=graph).update_binding.add(key="w", value="y")
     model.configuration.add(name="c", num_devices=2, device=["a", "b"])
     model.opset_import.add(version=7)
+    model.metadata_props.add(key="whole", value="v")
+    model.metadata_props.add(key="without a value")
     model.MergeFromString(b"\xca\x3e\x02hi")
     text = again(model)
     for each in ('doc_string: "two\nlines"', 'denotation: "DATA_BATCH"', 'unknown: "ca3e026869"', "opset_import: [7]",

@@ -14,7 +14,8 @@ import onnx
 import pytest
 
 from opset.errors import ModelError, UsageError
-from opset.model import load, reading, wire, write_stream
+from opset.model import copying, files, load, reading, wire, write_stream
+from opset.model.writing import save_in_place
 
 
 def delimited(number, content):
@@ -303,3 +304,51 @@ def test_a_model_that_became_too_large(tmp_path):
     model.proto.producer_name = "touched"
     assert code_of(model.save, tmp_path / "out.onnx", kind=ModelError) == "M111"
     assert os.listdir(tmp_path) == ["big.onnx"]
+
+
+def test_a_model_that_is_reached_by_a_link_is_replaced_where_it_is(model, tmp_path):
+    (tmp_path / "here" / "below").mkdir(parents=True)
+    (tmp_path / "else").mkdir()
+    for name, target in (("in", "below/m.onnx"), ("out", "../else/m.onnx")):
+        (tmp_path / "here" / name).symlink_to(target)
+    model.proto.producer_name = "new"
+    here = tmp_path / "here"
+    for mode in ("copy", "link", "move"):
+        assert code_of(save_in_place, model, here, "in", external=mode) == "U103"
+    assert code_of(save_in_place, model, here, "out") == "U104"
+    assert not [*here.rglob("*.onnx"), *(tmp_path / "else").iterdir()]
+    save_in_place(model, here, "in")
+    save_in_place(model, here, "out", [tmp_path / "else"])
+    for path in (here / "below" / "m.onnx", tmp_path / "else" / "m.onnx"):
+        assert onnx.load(path).producer_name == "new"
+    (here / "m.onnx").write_bytes(b"old")
+    (here / "m.onnx.data").write_bytes(b"precious")
+    assert code_of(save_in_place, model, here, "m.onnx", external="move") == "U102"
+    assert (here / "m.onnx.data").read_bytes() == b"precious"
+    save_in_place(model, here, "m.onnx", external="move", force=True)
+    assert (here / "m.onnx.data").read_bytes() != b"precious"
+
+
+def test_a_file_that_comes_while_another_is_written_stays(model, tmp_path, monkeypatch):
+    write = copying.write_pieces
+
+    def raced(*arguments):
+        write(*arguments)
+        (tmp_path / "out.onnx").write_bytes(b"precious")
+
+    monkeypatch.setattr(files, "write_pieces", raced)
+    assert code_of(model.save, tmp_path / "out.onnx") == "U102"
+    assert (tmp_path / "out.onnx").read_bytes() == b"precious"
+    assert sorted(os.listdir(tmp_path)) == ["in.onnx", "out.onnx"]
+
+
+def test_a_file_that_ends_while_it_is_copied(tmp_path):
+    (tmp_path / "short").write_bytes(b"abc")
+    with (
+        (tmp_path / "short").open("rb") as origin,
+        (tmp_path / "copy").open("wb") as target,
+        pytest.raises(ModelError) as caught,
+    ):
+        copying._copy(origin.fileno(), 0, 4, target.fileno(), "short", 0)
+    assert (caught.value.code, caught.value.file) == ("M105", "short")
+    assert (tmp_path / "copy").read_bytes() == b"abc"

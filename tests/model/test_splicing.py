@@ -75,6 +75,15 @@ def test_values_of_subgraphs_get_new_names_and_capture_by_the_new_names():
     assert other.output[0].name == "y__t" and other.initializer[0].name == other.node[0].input[0] == "y__w"
 
 
+def test_what_a_call_leaves_out_or_the_function_does_not_declare():
+    function = "F <k> (a, n) => (o) { o = If (n) <then_branch = g () => (a) { u = Neg (n) }> }"
+    assert splice(function, "y = d.F (x, c)").nodes[0].attribute[0].g.output[0].name == "x"
+    with pytest.raises(Unfit, match="returns the input 'a', which the call omits"):
+        splice(function, "y = d.F (, c)")
+    with pytest.raises(Unfit, match="uses the attribute 'm', which it does not declare"):
+        splice("F <k> (a) => (o) { o = Op <p: int = @m> (a) }", "y = d.F <m = 5> (x)")
+
+
 def test_a_graph_that_the_call_gives_must_be_closed():
     function = "F <body> (n) => (o) { o = If <then_branch: graph = @body, else_branch: graph = @body> (n) }"
     call = "y = d.F <body = g () => (u) <float k = {1}> { u = Neg (k) }> (c)"
