@@ -111,9 +111,7 @@ def _compared(symbolic: Any, plain: Any) -> Any:
     """Return a comparison whose result is None where it depends on the values of dimension variables."""
 
     def compare(a: Any, b: Any) -> Element:
-        if not any(isinstance(each, Dim) for each in (a, b)):
-            return bool(plain(a, b))
-        result: Element = None if any(isinstance(each, float | str | bytes) for each in (a, b)) else symbolic(a, b)
+        result: Element = symbolic(a, b) if isinstance(a, Dim) or isinstance(b, Dim) else bool(plain(a, b))
         return result
 
     return compare

@@ -125,9 +125,9 @@ def slice_1_data(call: Call) -> Any:
         size = given.dims[axis]
         start, end = start + size * (start < 0), end + size * (end < 0)
         if step > 0:
-            positions[axis] = range(min(max(start, 0), size), min(max(end, 0), size), step)
+            positions[axis] = range(max(start, 0), min(end, size), step)
         else:
-            positions[axis] = range(min(max(start, 0), size - 1), min(max(end, -1), size - 1), step)
+            positions[axis] = range(min(max(start, 0), size - 1), max(end, -1), step)
     return picked(given, positions)
 
 

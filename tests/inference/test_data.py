@@ -1,8 +1,9 @@
 """Elements that inference follows are those that the evaluator computes, also at the limits of each type.
 
 Every example of an operator whose elements are followed becomes a model of constants: as it is, and with its first
-values, and those of the same type, drawn from the limits of each type that the operator takes. Shapes that follow from
-constants are compared for all operators.
+values, and those of the same type, drawn from the limits of each type that the operator takes. One input after another
+becomes sizes N + c and M + c: what follows of them is true of the numbers of the example, and of others. Shapes that
+follow from constants are compared for all operators.
 """
 
 from functools import cache
@@ -14,6 +15,7 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 import opset
 from opset.errors import OpsetError
+from opset.inference.dimensions import substitute
 from opset.inference.registration import RuleLookup
 from opset.inference.result import infer
 from opset.reference.examples import feeds_of, model_of
@@ -37,6 +39,15 @@ UNFOLLOWED = {
     "ReduceMin": ["greatest_integer", "no_elements", "true_of_nothing"], "ScatterND": ["empty_tuples"],
 }  # fmt: skip
 """Examples whose elements are not followed, although they are whole numbers: shapes do not depend on such ones."""
+SIZES = {"N": 3, "M": 5}
+"""The sizes that stand in the place of an example's numbers, in turn."""
+OTHERS = {"N": 4, "M": 9}
+UNFOLLOWED_SIZES = {
+    **dict.fromkeys(["Cast", "CastLike"], ["to_bool"]),
+    **dict.fromkeys(["BitCast", "ConstantOfShape", "Div", "Mod", "NonZero", "Pow", "Range", "ReduceMean", "ReduceProd"], ...),
+    **dict.fromkeys(["Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"], ...),
+}  # fmt: skip
+"""Examples of which sizes do not follow, or any of an operator: powers, quotients, long products, and what varies."""
 FOLLOWED = ("int32", "int64", "bool")
 BUDGET = opset.Limits(max_bytes=2**20)
 """Enough for all examples: a limit that is a shape needs more, and is nothing to compare."""
@@ -110,6 +121,59 @@ def in_whole_numbers(schema, example):
     return feeds or None
 
 
+def of_sizes(schema, example, feeds, name):
+    """Return the model of an example with sizes as the elements of an input, each N or M and a number."""
+    model, values = constant(schema, example, feeds, {}), feeds[name]
+    letters = [*np.resize([*SIZES], values.size)]
+    offsets = [int(value) - SIZES[letter] for value, letter in zip(values.flat, letters, strict=True)]
+    kept = [each for each in model.graph.initializer if each.name != name]
+    nodes = [
+        helper.make_node("Shape", ["data"], ["lengths"]),
+        helper.make_node("Add", ["lengths", "offsets"], ["moved"]),
+        helper.make_node("Reshape", ["moved", "form"], [name]),
+        *model.graph.node,
+    ]
+    graph = helper.make_graph(
+        nodes, "g", [helper.make_tensor_value_info("data", TensorProto.BOOL, letters)], model.graph.output,
+        [*kept, numpy_helper.from_array(np.array(offsets, np.int64), "offsets"),
+         numpy_helper.from_array(np.array(values.shape, np.int64), "form")],
+    )  # fmt: skip
+    model.graph.CopyFrom(graph)
+    return model
+
+
+def moved(values):
+    """Return the elements of an input where N and M have other values."""
+    steps = np.resize([OTHERS[letter] - SIZES[letter] for letter in SIZES], values.size)
+    return values + steps.reshape(values.shape)
+
+
+def faults_of_sizes(schema, example, feeds, name):
+    """Yield what is wrong of that which follows from sizes as an input, and "unknown" for elements that do not."""
+    (scope,) = infer(of_sizes(schema, example, feeds, name))._scopes()
+    for sizes, given in ((SIZES, feeds), (OTHERS, feeds | {name: moved(feeds[name])})):
+        plain = constant(schema, example, given, {})
+        try:
+            computed = opset.ReferenceEvaluator(plain, limits=BUDGET).run(None, {})
+        except OpsetError:
+            continue
+        for output, array in zip(plain.graph.output, computed, strict=True):
+            if not isinstance(array, np.ndarray):
+                continue
+            shape, found = scope.types[output.name].shape, scope.constants.get(output.name)
+            for size, own in zip(shape or array.shape, array.shape, strict=True):
+                # Sizes with other names depend on more than N and M.
+                if size is not None and isinstance(told := substitute(size, sizes), int) and told != own:
+                    yield f"a size {size} where {own} is, {sizes}"
+            if found is None and array.size and array.dtype.name in FOLLOWED:
+                yield "unknown"
+            for element, own in zip(found.values if found else (), array.flat if found else (), strict=True):
+                if element is None:
+                    yield "unknown"
+                elif not isinstance(element, float) and substitute(element, sizes) != own:
+                    yield f"{element} where {own} is, {sizes}"
+
+
 def constant(schema, example, feeds, attributes):
     """Return the model of an example whose inputs are constants."""
     model = ModelProto.FromString(model_of(schema, example).SerializeToString())
@@ -176,6 +240,27 @@ def test_elements_are_those_that_the_evaluator_computes(operator):
                 wrong += [(schema.since_version, example.name, feeds, *each) for each in found if not each[2]]
     assert wrong == []
     assert count > 0
+
+
+@pytest.mark.parametrize("operator", sorted(followed()), ids=lambda key: key[1])
+def test_elements_that_follow_of_sizes_are_true_of_numbers(operator):
+    wrong = []
+    for schema, example in followed()[operator]:
+        feeds = in_whole_numbers(schema, example) or {}
+        for name, values in feeds.items():
+            small = 0 < values.size <= 8 and -1000 < values.min() <= values.max() < 1000
+            if schema.since_version < 7 or values.dtype != np.int64 or not small:
+                continue
+            if schema.name == "Reshape" and name == "input_1" and values.min() < 1:
+                continue  # sizes that are 0 or -1 by chance are taken as sizes
+            found = {*faults_of_sizes(schema, example, feeds, name)}
+            formal = schema.inputs[min(int(name[6:]), len(schema.inputs) - 1)]
+            left_out = UNFOLLOWED_SIZES.get(schema.name, UNFOLLOWED.get(schema.name, ()))
+            # Other inputs decide which elements there are.
+            if formal.type != schema.inputs[0].type or left_out is ... or example.name in left_out:
+                found -= {"unknown"}
+            wrong += [(schema.name, schema.since_version, example.name, name, each) for each in found]
+    assert wrong == []
 
 
 @pytest.mark.parametrize("domain", REGISTRY.domains)

@@ -336,6 +336,8 @@ COUNTED = "(float[N] x) => (float[] y) <float a = {0}, float d = {{1.0}}> {{ n =
     " k = Cast<to=1>(m) y = Range(a, k, d) }}"  # fmt: skip
 CROPPED = "(float[1,1,N,4] x{0}) => (float[] y) <float[4] s = {{1.0, 1.0, 0.5, 2.0}}{1}> {{" \
     " y = Resize<mode=\"linear\", coordinate_transformation_mode=\"tf_crop_and_resize\">(x, r, s) }}"  # fmt: skip
+RESHAPED = "(float[{}] x, float[{}) => (float[] y) <int64[1] t = {{2}}> {{ {} d = Concat<axis=0>(m, t) y = Reshape(x, d) }}"
+OF_SIZE = "(float[N] x) => (float[] y) <int64[1] t = {{3}}> {{ s = Shape(x) {} y = ConstantOfShape(q) }}"
 PLAIN = [
     (18, CROPPED.format("", ", float[8] r = {0.0, 0.0, 0.0, 0.25, 1.0, 1.0, 1.0, 1.0}"), "float[1, 1, floor(N/2), 6]"),
     (18, CROPPED.format(", float[8] r", ""), "float[?, ?, ?, ?]"),
@@ -347,6 +349,39 @@ PLAIN = [
     (13, SELECTED.format(", int64 m", "", ", m"), "int64[?, 3]"),
     (13, """() => (float[] y) <int64[5] d = {4, 5, 6, 7, 8}, int64[1] s = {4}, int64[1] e = {-9}, int64[1] t = {-2}> {
         b = Slice(d, s, e, , t) y = ConstantOfShape(b) }""", "float[8, 6, 4]"),
+    (13, """() => (float[] y) <int64[5] d = {4, 5, 6, 7, 8}, int64[1] s = {9}, int64[1] e = {-9}, int64[1] t = {-3}> {
+        b = Slice(d, s, e, , t) y = ConstantOfShape(b) }""", "float[8, 5]"),
+    (13, RESHAPED.format("N,4", "M] z", "m = Shape(z)"), "float[2*N, 2]"),
+    (13, RESHAPED.format("N,3", "M] z", "m = Shape(z)"), "float[M, 2]"),
+    (13, RESHAPED.format("N,3", "1] z", "m = Cast<to=7>(z)"), "float[N + floor(N/2), 2]"),
+    (13, "(float[2] x, int64[n] v) => (float[] y) { s = Shape(x) c = Concat<axis=0>(s, v) y = ConstantOfShape(c) }",
+     "float"),
+    (13, '(float[0,2] x) => (float[] y) <int64[4] p = {0, 1, 0, 1}> { y = Pad<mode="edge">(x, p) }', "float[0, 4]"),
+    (6, "(float[2,3] x, float[3] s) => (float[] y) { y = PRelu(x, s) }", "float[2, 3]"),
+    (6, "(float[2] x, float[1] s) => (float[] y) { y = PRelu(x, s) }", "float[2]"),
+    (13, "(float[2,3] x, float[2,2,2] z) => (float[] y) { y = ai.onnx.ml.FeatureVectorizer(x, z) }", "float[2, 7]"),
+    (13, "(float[3] x) => (float[] y) { y = ai.onnx.ml.FeatureVectorizer(x) }", "float[1, 3]"),
+    (13, "(float[2,3] x, float[] z) => (float[] y) { y = ai.onnx.ml.FeatureVectorizer(x, z) }", "float[2, ?]"),
+    (13, """(float[2,3] x) => (float[] z, float[] y) {
+        t, y = ai.onnx.ml.LinearClassifier<classlabels_ints=[1, 2], coefficients=[1.0, 2.0, 3.0]>(x)
+        z = Cast<to=1>(t) }""", "float[2, 2]"),
+    (13, "(float[4] x, float[1] s, uint8 z) => (uint8[] y) { y = QuantizeLinear(x, s, z) }", "uint8[4]"),
+    *((14, f"(float[3,2,4] x, float[{w}] w, float[{r}] r, float[{b}] b, float[{p}] p) => (float[] y)"
+       " { y = LSTM(x, w, r, b, , , , p) }", "float[3, 1, 2, 5]")
+      for w, r, b, p in (("1,20,4", "", "", ""), ("", "1,20,?", "", ""), ("", "", "1,40", ""), ("", "", "", "1,15"))),
+    (26, """() => (float[] y) <float[1] f = {4.2e-45}> {
+        b = BitCast<to=6>(f) c = Cast<to=7>(b) y = ConstantOfShape(c) }""", "float[3]"),
+    (13, "() => (float[] y) <int64 a = {1}, int64 b = {4}> { r = Range(a, b, a) y = ConstantOfShape(r) }",
+     "float[1, 2, 3]"),
+    (13, OF_SIZE.format("q = Div(s, t)"), "float[floor(N/3)]"),
+    (13, OF_SIZE.format("u = Add(s, t) q = Div(u, s)"), "float[floor((N + 3)/N)]"),
+    (13, OF_SIZE.format("u = Neg(s) v = Div(u, t) q = Neg(v)"), "float[?]"),
+    (13, OF_SIZE.format("q = Mod<fmod=1>(s, t)"), "float[N - 3*floor(N/3)]"),
+    (13, OF_SIZE.format("u = Sub(s, t) q = Mod<fmod=1>(u, t)"), "float[?]"),
+    *((16, OF_SIZE.format(f"u = Add(s, t) a = {name}(u, s) b = {name}(s, u) c = {name}(s, s) d = {name}(s, t)"
+                          " e = Concat<axis=0>(a, b, c, d) q = Cast<to=7>(e)"), told)
+      for name, told in (("Less", "float[0, 1, 0, ?]"), ("LessOrEqual", "float[0, 1, 1, ?]"), ("Greater", "float[1, 0, 0, ?]"),
+                         ("GreaterOrEqual", "float[1, 0, 1, ?]"), ("Equal", "float[0, 0, 1, ?]"))),
     (13, COUNTED.format("{2.0}"), "float[max(0, N - 2)]"),
     (13, COUNTED.format("{0.5}"), "float[?]"),
     (13, "() => (float[] y) <bool[1] c = {1}> { b = Add(c, c) y = ConstantOfShape(b) }", "float[?]"),
@@ -358,7 +393,7 @@ PLAIN = [
 
 @pytest.mark.parametrize(("version", "graph", "told"), PLAIN)
 def test_what_follows_of_single_nodes(version, graph, told):
-    single = parser.parse_model(f'<ir_version: 10, opset_import: ["" : {version}]> g {graph}')
+    single = parser.parse_model(f'<ir_version: 10, opset_import: ["" : {version}, "ai.onnx.ml": 3]> g {graph}')
     found = infer(single)
     assert list(found.findings) == []
     made_up = r"\by_d[0-9]+\b"

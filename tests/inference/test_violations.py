@@ -9,6 +9,9 @@ from opset.inference.types import MAX_RANK
 ROWS = "(float[2,2] x) => (float[] y, float[] z) { y, z = ai.onnx.ml."
 LABELS = "classlabels_ints=[1, 2]"
 VECTORS = f"{LABELS}, vectors_per_class=[1, 1], support_vectors=[1.0, 2.0, 3.0, 4.0]"
+LINEAR = f"ai.onnx.ml.LinearClassifier<{LABELS}, coefficients"
+GRAMS = 'TfIdfVectorizer<mode="TF", min_gram_length=1, max_gram_length=1, max_skip_count=0, ngram_counts=[0],' \
+    ' ngram_indexes=[0]'  # fmt: skip
 DOMAINS = '"ai.onnx.preview": 1, "ai.onnx.preview.training": 1'
 BROKEN = [
     (18, "C3: 5 is no multiple of the 4 elements of a block",
@@ -72,6 +75,36 @@ BROKEN = [
     (8, "C3: directions has 2 numbers for 1",
      """(float[1] s, float[1,3] x) => (float[] y, float[] z) { y, z = Scan <num_scan_inputs=1, directions=[0, 0],
          body = g (float t, float u) => (float v, float w) { v = Identity(t) w = Identity(u) }> (, s, x) }"""),
+    (13, "C6: axis 0, mode edge", '(float[2] x) => (float[] y) <int64[2] p = {-2, 1}> { y = Pad<mode="edge">(x, p) }'),
+    (13, "C2: sizes [?, 5], dimension 4",
+     "(float[4] x, int64[1] u) => (float[] y, float[] z) <int64[1] t = {5}> { d = Concat<axis=0>(u, t) y, z = Split(x, d) }"),
+    (13, "C2: sizes [N, 1], dimension N", """(float[N] x) => (float[] y, float[] z) <int64[1] t = {1}> {
+        s = Shape(x) d = Concat<axis=0>(s, t) y, z = Split(x, d) }"""),
+    (6, "C1: the shapes are [2, 3] and [2]", "(float[2,3] x, float[2] s) => (float[] y) { y = PRelu(x, s) }"),
+    (6, "C1: the shapes are [2] and [2]", "(float[2] x, float[2] s) => (float[] y) { y = PRelu(x, s) }"),
+    (6, "C1: the shapes are [2, 3] and [1, 3]", "(float[2,3] x, float[1,3] s) => (float[] y) { y = PRelu(x, s) }"),
+    (13, "C2: indices from -4 to -4, dimension 3",
+     "(float[3] x, int64[1] u) => (float[] y) <int64[1] i = {-4}> { j = Concat<axis=0>(i, u) y = Gather(x, j) }"),
+    (13, "C2: indices from 3 to 3, dimension 3",
+     "(float[3] x, int64[1] u) => (float[] y) <int64[1] i = {3}> { j = Concat<axis=0>(i, u) y = Gather(x, j) }"),
+    (13, "C2: the number of rows is 2 and 1",
+     "(float[2,3] x, float[4] z) => (float[] y) { y = ai.onnx.ml.FeatureVectorizer(x, z) }"),
+    (13, "C2: 4 coefficients, 3 features",
+     f"(float[2,3] x) => (float[] y, float[] z) {{ y, z = {LINEAR}=[1.0, 2.0, 3.0, 4.0]>(x) }}"),
+    (13, "C2: 0 coefficients, 3 features",
+     f"(float[2,3] x) => (float[] y, float[] z) {{ y, z = {LINEAR}: floats = []>(x) }}"),
+    (13, "C2: 1 coefficients, 0 features",
+     f"(float[2,0] x) => (float[] y, float[] z) {{ y, z = {LINEAR}=[1.0]>(x) }}"),
+    (13, "C5: 3 rows of coefficients for 2 labels",
+     f"(float[2,1] x) => (float[] y, float[] z) {{ y, z = {LINEAR}=[1.0, 2.0, 3.0]>(x) }}"),
+    (13, "C3: shapes [1] and [1, 1]",
+     "(float[4] x, float[1,1] s, uint8[1] z) => (uint8[] y) { y = QuantizeLinear(x, s, z) }"),
+    (13, "C3: shapes [] and [4]", "(float[4] x, float[4] s, uint8 z) => (uint8[] y) { y = QuantizeLinear(x, s, z) }"),
+    (14, "C3: by r_rows, hidden_size is 5 and 6",
+     "(float[3,2,4] x, float[1,20,4] w, float[1,24,?] r) => (float[] y) { y = LSTM(x, w, r) }"),
+    (9, "C4: a pool of strings for X of int64", f'(int64[2] x) => (float[] y) {{ y = {GRAMS}, pool_strings=["a"]>(x) }}'),
+    (9, "C4: a pool of numbers for X of string", f"(string[2] x) => (float[] y) {{ y = {GRAMS}, pool_int64s=[1]>(x) }}"),
+    (18, "C5: 0 scales and 0 sizes", "(float[1,4] x) => (float[] y) { y = Resize(x) }"),
     (18, "C4: mode 'linear' of string",
      '(string[1,1] x) => (string[] y) <int64[2] s = {1, 1}> { y = Resize<mode="linear">(x, , , s) }'),
 ]  # fmt: skip
