@@ -336,7 +336,8 @@ COUNTED = "(float[N] x) => (float[] y) <float a = {0}, float d = {{1.0}}> {{ n =
     " k = Cast<to=1>(m) y = Range(a, k, d) }}"  # fmt: skip
 CROPPED = "(float[1,1,N,4] x{0}) => (float[] y) <float[4] s = {{1.0, 1.0, 0.5, 2.0}}{1}> {{" \
     " y = Resize<mode=\"linear\", coordinate_transformation_mode=\"tf_crop_and_resize\">(x, r, s) }}"  # fmt: skip
-RESHAPED = "(float[{}] x, float[{}) => (float[] y) <int64[1] t = {{2}}> {{ {} d = Concat<axis=0>(m, t) y = Reshape(x, d) }}"
+RESHAPED = "(float[{}] x, float[{}) => (float[] y) <int64[1] t = {{2}}> {{ {} d = Concat<axis=0>(m, t)" \
+    " y = Reshape(x, d) }}"  # fmt: skip
 OF_SIZE = "(float[N] x) => (float[] y) <int64[1] t = {{3}}> {{ s = Shape(x) {} y = ConstantOfShape(q) }}"
 PLAIN = [
     (18, CROPPED.format("", ", float[8] r = {0.0, 0.0, 0.0, 0.25, 1.0, 1.0, 1.0, 1.0}"), "float[1, 1, floor(N/2), 6]"),
@@ -379,9 +380,9 @@ PLAIN = [
     (13, OF_SIZE.format("q = Mod<fmod=1>(s, t)"), "float[N - 3*floor(N/3)]"),
     (13, OF_SIZE.format("u = Sub(s, t) q = Mod<fmod=1>(u, t)"), "float[?]"),
     *((16, OF_SIZE.format(f"u = Add(s, t) a = {name}(u, s) b = {name}(s, u) c = {name}(s, s) d = {name}(s, t)"
-                          " e = Concat<axis=0>(a, b, c, d) q = Cast<to=7>(e)"), told)
-      for name, told in (("Less", "float[0, 1, 0, ?]"), ("LessOrEqual", "float[0, 1, 1, ?]"), ("Greater", "float[1, 0, 0, ?]"),
-                         ("GreaterOrEqual", "float[1, 0, 1, ?]"), ("Equal", "float[0, 0, 1, ?]"))),
+                          " e = Concat<axis=0>(a, b, c, d) q = Cast<to=7>(e)"), f"float[{told}, ?]")
+      for name, told in (("Less", "0, 1, 0"), ("LessOrEqual", "0, 1, 1"), ("Greater", "1, 0, 0"),
+                         ("GreaterOrEqual", "1, 0, 1"), ("Equal", "0, 0, 1"))),
     (13, COUNTED.format("{2.0}"), "float[max(0, N - 2)]"),
     (13, COUNTED.format("{0.5}"), "float[?]"),
     (13, "() => (float[] y) <bool[1] c = {1}> { b = Add(c, c) y = ConstantOfShape(b) }", "float[?]"),

@@ -77,7 +77,8 @@ BROKEN = [
          body = g (float t, float u) => (float v, float w) { v = Identity(t) w = Identity(u) }> (, s, x) }"""),
     (13, "C6: axis 0, mode edge", '(float[2] x) => (float[] y) <int64[2] p = {-2, 1}> { y = Pad<mode="edge">(x, p) }'),
     (13, "C2: sizes [?, 5], dimension 4",
-     "(float[4] x, int64[1] u) => (float[] y, float[] z) <int64[1] t = {5}> { d = Concat<axis=0>(u, t) y, z = Split(x, d) }"),
+     """(float[4] x, int64[1] u) => (float[] y, float[] z) <int64[1] t = {5}> {
+         d = Concat<axis=0>(u, t) y, z = Split(x, d) }"""),
     (13, "C2: sizes [N, 1], dimension N", """(float[N] x) => (float[] y, float[] z) <int64[1] t = {1}> {
         s = Shape(x) d = Concat<axis=0>(s, t) y, z = Split(x, d) }"""),
     (6, "C1: the shapes are [2, 3] and [2]", "(float[2,3] x, float[2] s) => (float[] y) { y = PRelu(x, s) }"),
@@ -102,8 +103,10 @@ BROKEN = [
     (13, "C3: shapes [] and [4]", "(float[4] x, float[4] s, uint8 z) => (uint8[] y) { y = QuantizeLinear(x, s, z) }"),
     (14, "C3: by r_rows, hidden_size is 5 and 6",
      "(float[3,2,4] x, float[1,20,4] w, float[1,24,?] r) => (float[] y) { y = LSTM(x, w, r) }"),
-    (9, "C4: a pool of strings for X of int64", f'(int64[2] x) => (float[] y) {{ y = {GRAMS}, pool_strings=["a"]>(x) }}'),
-    (9, "C4: a pool of numbers for X of string", f"(string[2] x) => (float[] y) {{ y = {GRAMS}, pool_int64s=[1]>(x) }}"),
+    (9, "C4: a pool of strings for X of int64",
+     f'(int64[2] x) => (float[] y) {{ y = {GRAMS}, pool_strings=["a"]>(x) }}'),
+    (9, "C4: a pool of numbers for X of string",
+     f"(string[2] x) => (float[] y) {{ y = {GRAMS}, pool_int64s=[1]>(x) }}"),
     (18, "C5: 0 scales and 0 sizes", "(float[1,4] x) => (float[] y) { y = Resize(x) }"),
     (18, "C4: mode 'linear' of string",
      '(string[1,1] x) => (string[] y) <int64[2] s = {1, 1}> { y = Resize<mode="linear">(x, , , s) }'),
