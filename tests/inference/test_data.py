@@ -43,7 +43,8 @@ SIZES = {"N": 3, "M": 5}
 """The sizes that stand in the place of an example's numbers, in turn."""
 OTHERS = {"N": 4, "M": 9}
 VARYING = (
-    "BitCast ConstantOfShape Div Equal Greater GreaterOrEqual Less LessOrEqual Mod NonZero Pow Range ReduceMean ReduceProd"
+    "BitCast ConstantOfShape Div Equal Greater GreaterOrEqual Less LessOrEqual Mod NonZero Pow Range ReduceMean"
+    " ReduceProd"
 ).split()
 """Operators of which sizes do not follow: powers, quotients, long products, and what varies with them."""
 UNFOLLOWED_SIZES = UNFOLLOWED | {"Cast": ["to_bool"], "CastLike": ["to_bool"]}
