@@ -9,6 +9,7 @@ import pytest
 import opset
 from tests.conformance import judge
 from tests.conformance.disputes import DISPUTES
+from tests.conformance.exported import graph_cases
 from tests.conformance.judge import SOURCE, Case, Judge
 from tests.conformance.matrix import node_cases
 
@@ -67,7 +68,7 @@ def test_what_neither_runtime_nor_onnx_runs_the_own_evaluator_judges(
 
 
 def test_each_decision_names_a_judge_and_cases() -> None:
-    known = [case.name for case in node_cases()]
+    known = [*(case.name for case in node_cases()), *(f"exported/{case.name}" for case in graph_cases())]
     for pattern, right, why in DISPUTES:
         assert right in ("onnxruntime", "evaluator", "own evaluator")
         assert why
