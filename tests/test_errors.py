@@ -1,0 +1,85 @@
+"""Findings as text, many of them, and refusals of one kind as one."""
+
+import pickle
+
+import pytest
+
+from opset.errors import (
+    KEPT,
+    MOST,
+    SHOWN,
+    Collected,
+    ConversionError,
+    Finding,
+    ModelError,
+    RunError,
+    listing,
+    printable,
+)
+
+
+def refusal(place, name="x", code="C204", **more):
+    return Finding(code, "it is not converted", place, f"the attribute '{name}' is given", **more)
+
+
+def test_a_finding_says_what_it_knows():
+    assert str(Finding("M101", "a\x1b")) == "error[M101] a\\x1b"
+    assert str(Finding("M101", "a", "b", "c", "d", "e")) == "error[M101] a\n  where   b, e\n  why     c\n  help    d"
+    assert str(Finding("M101", "a", file="e")) == "error[M101] a\n  where   e"
+
+
+def test_a_file_is_named_where_none_is():
+    found = Collected([Finding("M101", "a"), Finding("M101", "b", file="other")], 4)
+    assert [each.file for each in found.in_file("f")] == ["f", "other"]
+    assert found.in_file("f").omitted == 4
+    assert type(ModelError(found).in_file("f")) is ModelError
+
+
+def test_refusals_of_one_kind_are_one_with_the_first_places():
+    found = Collected([
+        refusal("n0"), refusal("n1", "y"), Finding("M101", "a", "m0"), Finding("M101", "a", "m1"), refusal("n2", "z"),
+        refusal("n3", file="f"), refusal("n4", code="C205"), refusal("n5"), refusal("n6"), refusal("n7", help="h"),
+        refusal("n8", help="h"),
+    ])  # fmt: skip
+    assert [each.place for each in found.grouped()] == [
+        "n0; n1; n2; and 2 more", "m0", "m1", "n3", "n4", "n7; n8"
+    ]  # fmt: skip
+    assert found.grouped()[0].why == "the attribute 'x' is given"
+    assert str(ConversionError(found)).count("error[") == 6
+
+
+def test_the_first_are_kept_and_of_a_further_kind_one():
+    found = Collected([refusal("n")] * KEPT)
+    found += [refusal("n"), Finding("M101", "a"), refusal("n", code="C205"), refusal("n", code="C205")]
+    assert (len(found), found.omitted) == (KEPT + 1, 3)
+    assert found[-1].code == "C205"
+    found.extend(Collected([refusal("n")], 5))
+    assert (len(found), found.omitted) == (KEPT + 1, 9)
+    kinds = Collected(refusal("n", help=str(number)) for number in range(2 * KEPT))
+    assert (len(kinds), kinds.omitted) == (KEPT, KEPT)
+
+
+def test_long_parts_are_cut():
+    (found,) = Collected([Finding("M101", "a" * MOST, "b" * (MOST + 1))])
+    assert found == Finding("M101", "a" * MOST, "b" * MOST + "…")
+
+
+def test_an_error_says_the_first_and_counts_the_others():
+    error = ModelError(Collected([Finding("M101", f"a{number}") for number in range(SHOWN + 1)], 2))
+    assert str(error).splitlines()[-2:] == [f"error[M101] a{SHOWN - 1}", "… and 3 more"]
+    assert (error.code, error.message, error.omitted, len(error.findings)) == ("M101", "a0", 2, SHOWN + 1)
+    assert str(ModelError(error.findings[:SHOWN])).endswith(f"a{SHOWN - 1}")
+    again = pickle.loads(pickle.dumps(error))
+    assert (type(again), again.findings, again.omitted) == (ModelError, error.findings, 2)
+
+
+@pytest.mark.parametrize(("codes", "status"), [(["R101"], 1), (["R101", "R105"], 3)])
+def test_a_file_of_values_that_cannot_be_read_is_an_unreadable_input(codes, status):
+    assert RunError([Finding(code, "a") for code in codes]).exit_status == status
+
+
+def test_texts_of_strangers_are_short_and_safe():
+    assert printable("abc", 3) == "abc" and printable("abcd", 3) == "ab…" and printable("a\x1b", 3) == "a\\…"
+    assert printable(b"\xff", 9) == "\\xff" and printable(7) == "7"
+    assert listing(["a", "b", "c"]) == listing(["a", "b", "c"], 3) == "a, b, c"
+    assert listing([*"abc"] * 500, 2) == "a, b and 1,498 more"
