@@ -44,6 +44,8 @@ def test_the_usual_chain_of_an_exporter_resolves_to_names():
     unfollowed = infer(model(body), data_prop=False)
     assert unfollowed.type("y").shape is not None
     assert shown(unfollowed, "y") != shown(found, "y")
+    assert infer_shapes(model(body)) == unfollowed.written().as_given()
+    assert infer_shapes(model(body), data_prop=True) == found.written().as_given()
 
 
 def test_the_greater_of_a_number_and_of_none_is_none():
@@ -151,6 +153,15 @@ def test_what_functions_state_is_replaced():
     assert shapes == {"t": [0, 2], "u": [0, 2], "w": [0, 2], "never": [2, 3]}
 
 
+def test_graphs_of_functions_that_inference_does_not_enter_keep_what_they_state():
+    function = """<domain: "local", opset_import: ["": 17, "local": 1]> Turned (a) => (b) <float[7] b> {
+        u = local.What <body = t () => (d) <float[7] e> { e = Neg (a)  d = Relu (e) }> (a)  b = Neg (a) }"""
+    proto = model("y = local.Turned (x)", "main (float[2, 3] x) => (float[?, ?] y)", more=function)
+    written = infer(proto, overwrite=True).written(True).proto.functions[0]
+    entered, left = written.value_info[0], written.node[0].attribute[0].g.value_info[0]
+    assert [[dim.dim_value for dim in each.type.tensor_type.shape.dim] for each in (entered, left)] == [[2, 3], [7]]
+
+
 def test_variables_that_a_function_states_are_not_those_of_its_callers():
     function = """<domain: "local", opset_import: ["": 17]> Hits (a) => (b)
         <int64[2, N] n> { n = NonZero (a)  b = Cast <to = 1> (n) }"""
@@ -192,6 +203,19 @@ def test_what_is_not_known_is_told_where_it_begins():
     (gap,) = found.gaps
     assert (gap.value, gap.known) == ("a", "nothing")
     assert gap.reason == "there are no schemas of the domain local"
+
+
+def test_a_gap_is_where_the_inputs_do_not_explain_it_or_something_is_wrong():
+    nodes = """a = local.What (x)  b = Relu (a)  d = Transpose <perm = [0, 0]> (a)  e = local.Why (x)
+        y = If (c) <then_branch = t () => (f) <float[7] g> { g = Transpose (x)  f = Relu (g) },
+                    else_branch = e () => (h) { h = Neg (x) }>"""
+    found = infer(model(nodes, "main (float[2, 3] x, bool c) => (float[?, ?] y)"))
+    assert [(gap.value, gap.known, gap.reason) for gap in found.gaps] == [
+        ("a", "nothing", "there are no schemas of the domain local"),
+        ("d", "nothing", "C1: perm [0, 0]"),
+        ("e", "nothing", "there are no schemas of the domain local"),
+        ("g", "known", "float[7] is stated, float[3, 2] is inferred"),
+    ]
 
 
 FUNCTION = """
@@ -370,6 +394,8 @@ PLAIN = [
     *((14, f"(float[3,2,4] x, float[{w}] w, float[{r}] r, float[{b}] b, float[{p}] p) => (float[] y)"
        " { y = LSTM(x, w, r, b, , , , p) }", "float[3, 1, 2, 5]")
       for w, r, b, p in (("1,20,4", "", "", ""), ("", "1,20,?", "", ""), ("", "", "1,40", ""), ("", "", "", "1,15"))),
+    (13, """() => (float[] y) <float a = {0}, float b = {20}, float d = {1}, int64[1] i = {15}> {
+        r = Range(a, b, d) m = Add(r, d) c = Cast<to=7>(m) g = Gather(c, i) y = ConstantOfShape(g) }""", "float[16]"),
     (26, """() => (float[] y) <float[1] f = {4.2e-45}> {
         b = BitCast<to=6>(f) c = Cast<to=7>(b) y = ConstantOfShape(c) }""", "float[3]"),
     (13, "() => (float[] y) <int64 a = {1}, int64 b = {4}> { r = Range(a, b, a) y = ConstantOfShape(r) }",

@@ -237,6 +237,10 @@ def test_an_attribute_of_the_function_around_is_not_known_of_an_added_node():
     added.output[0] = "c"
     function.add(added, added.output, 13)
     assert [function.type("c"), function.shape("c")] == ["tensor(float)", None]
+    plain = parser.parse_model("""<ir_version: 8, opset_import: ["": 13]>
+        g (float[2, 3] a) => (d) { d = ReduceMax<keepdims = 0, axes = [1]>(a) }""").graph.node[0]
+    function.add(plain, plain.output, 13)
+    assert function.shape("d") == (2,)
 
 
 def test_a_function_that_nothing_calls_is_inferred_from_its_own_nodes():
