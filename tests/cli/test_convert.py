@@ -589,5 +589,3 @@ def test_colour_is_for_terminals_that_want_it_and_models_for_none(refused, monke
     monkeypatch.delenv("TERM")
     monkeypatch.setenv("NO_COLOR", "1")
     assert styled("x", "red", Terminal()) == "x"
-
-

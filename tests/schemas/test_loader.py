@@ -369,6 +369,15 @@ def test_many_versions_that_share_many_values_are_refused(tmp_path):
     assert {each.code for each in caught.value.findings} == {"S102"}
 
 
+def test_conditions_are_read_up_to_their_most(tmp_path):
+    clauses = ", ".join(["{rank: {X: 1}, where: {X: given}}"] * 200)
+    with pytest.raises(SchemaError) as caught:
+        load(tmp_path, f"{ONE}  inputs: [{{name: X, type: T, doc: x}}]\n  constraints: {{C1: [{clauses}]}}\n")
+    assert [each.message for each in caught.value.findings if each.code == "S102"] == [
+        "a version has at most 256 conditions, those of 'where' included"
+    ]
+
+
 def test_what_is_repeated_prints_as_shared(tmp_path):
     keys = "  inputs:\n  - {name: X, type: T}\n  types:\n    T: floats\n"
     repeated = SHARING.replace("  shares: [inputs, types]\n", keys)

@@ -10,6 +10,7 @@ from opset.errors import UsageError
 from opset.opsets.registry import default_registry, registry_with
 from opset.workflow.contribution.candidate import MISSING, NOT_APPLICABLE, OPEN
 from opset.workflow.contribution.checklist import STATES, Candidate, checklist, checks, markdown
+from opset.workflow.contribution.type_points import _cast
 from tests.cli.commands import run, run_json
 from tests.test_docs import ROOT
 
@@ -281,6 +282,14 @@ def test_an_axis_may_be_an_attribute_or_an_input(operator, version, why):
 def test_types_of_no_example_are_tried_by_casting_one():
     (item,) = found(Candidate(default_registry(), default_registry().schema("Softmax", 13)), "all_types")
     assert item.why == "3 types in examples, 1 with examples cast to them"
+    for domain, name, title, first, cast in (
+        ("ai.onnx.preview.training", "Momentum", "two_tensors", 2, [False, False, *[True] * 6]),
+        ("", "Clip", "only_max", 0, [True, None, True]),
+    ):
+        schema = default_registry().versions(name, domain)[-1]
+        (example,) = (each for each in default_registry().examples(name, domain) if each.name == title)
+        made = _cast(Candidate(default_registry(), schema), example, range(first, len(schema.inputs)), "tensor(double)")
+        assert [each and each.type == "tensor(double)" for each in made.inputs] == cast
 
 
 def test_statements(folder):

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,10 +16,11 @@ from opset.inference.dimensions import variable
 from opset.inference.types import optional, sequence, tensor
 from opset.opsets.registry import default_registry, registry_with
 from opset.opsets.releases import RELEASES
-from opset.workflow.examples.claims import _is_float, _is_number, _others
+from opset.workflow.examples.bench import Bench, Report
+from opset.workflow.examples.claims import _is_float, _is_number, _others, _Transition
 from opset.workflow.examples.crossings import body_opsets
 from opset.workflow.examples.examination import PARTS, examine
-from opset.workflow.examples.inferred import disagreement, seen
+from opset.workflow.examples.inferred import check_inference, disagreement, seen
 
 SCALE = """\
 operator: Scale
@@ -215,6 +217,13 @@ FAILURES = {
         [("Scale.yaml", "product = Mul (X, factor)", "product = Add (X, factor)")],
         {"T106": "Scale 2: the function body at opset 13 does not compute the example 'plain'|Scale.yaml:2"},
     ),
+    "no kernel, and the body computes something else": (
+        [("kernels.py", '@kernel("Scale", domain="com.test")', ""),
+         ("kernels.py", '@kernel("Scale", since=2, domain="com.test")', ""),
+         ("Scale.yaml", "product = Mul (X, factor)", "product = Add (X, factor)")],
+        {"T106": "Scale 2: the function body at opset 13 does not compute the example 'plain'|3.0 instead of 2.0",
+         "T112": "Scale 1"},
+    ),
     "derived adapter where the meaning changed": (
         [("kernels.py", "return x * x.dtype.type(factor)", "return np.floor(x * x.dtype.type(factor))"),
          ("Scale.yaml", "outputs: [{float: [2.5]}]", "outputs: [{float: [2]}]")],
@@ -240,8 +249,12 @@ FAILURES = {
         [("kernels.py", "x.astype(np.float32) * np.float32(factor) + np.float32(bias)",
           "x * x.dtype.type(factor / 0.77) * x.dtype.type(0.77) + x.dtype.type(bias)"),
          ("Scale.yaml", "outputs: [{float16: [3.25, 0.45]}]", "outputs: [{float16: [3.25, 0.45]}], tolerance: 0.01"),
-         ("Scale.yaml", "    emulate: {float16: float}\n    nodes", "    types: {T: [float]}\n    nodes")],
-        {"T108": "contradicts the claim 'emulate: {float16: float}'|through float, output 0: it differs by"},
+         ("Scale.yaml", "    emulate: {float16: float}\n    nodes", "    types: {T: [float]}\n    nodes"),
+         ("kernels.py", "bias):\n    return", "bias):\n    if x.size == 3:\n        raise ValueError\n    return"),
+         ("Scale.yaml", "examples:\n", "examples:\n- {name: three, since: 2, inputs: [{float16: [1, 2, 3]}], "
+          "outputs: [{float16: [2, 4, 6]}]}\n")],
+        {"T108": "contradicts the claim 'emulate: {float16: float}'|through float, output 0: it differs by",
+         "T102": "'three' cannot be computed"},
     ),
     "an attribute has an effect for other types": (
         [("kernels.py", "(1 if scale is None else scale)", "((1 if scale is None else scale) + 1 - exact)")],
@@ -616,3 +629,23 @@ def test_types_that_claims_tell_apart():
     assert [_is_number(f"tensor({each})") for each in numbers] == [True] * 6
     assert [_is_number(each) for each in others] == [False] * 4
     assert [_is_float(f"tensor({each})") for each in numbers] == [True, False, False, True, True, True]
+
+
+def test_an_attribute_for_some_types_is_for_examples_with_an_input_or_a_result_of_them():
+    claims = SimpleNamespace(newer=None, _without_effect=lambda schema, name, concerned: concerned)
+    concerned = _Transition.only_for(claims, "exact", frozenset(("float16", "int64")))
+    (example,) = (each for each in default_registry().examples("Clip") if each.name == "only_max")
+    inputs = [each and each._replace(type="tensor(float16)") for each in example.inputs]
+    values = [np.zeros(1, np.float32)]
+    assert [concerned(example, values), concerned(example, [np.zeros(1, np.int64)])] == [True, False]
+    assert [concerned(example._replace(inputs=each), values) for each in (inputs, inputs[:2])] == [False, False]
+
+
+@pytest.mark.parametrize(("wrong", "codes"), [(False, []), (True, ["T104"])])
+def test_an_output_that_is_left_out_does_not_end_the_comparison(wrong, codes):
+    bench, report = Bench(default_registry()), Report()
+    (example,) = (each for each in default_registry().examples("GRU") if each.name == "last_state_alone")
+    first, last = example.outputs
+    outputs = (first, last._replace(shape=(*last.shape, 1)) if wrong else last)
+    check_inference(bench, default_registry().schema("GRU", 14), example._replace(outputs=outputs), report)
+    assert [each.code for each in report.findings] == codes and report.gaps == []

@@ -86,6 +86,14 @@ def test_what_comes_after_an_entry_that_is_gone_or_the_same_is_compared():
     ]
 
 
+def test_every_type_set_that_was_edited_is_named_also_where_no_version_changed():
+    one, other = ({"first": (each,), "second": (each,)} for each in ("tensor(float)", "tensor(double)"))
+    state = golden.state("B152", "old")
+    found = compare(replace(state, sets=one), replace(state, sets=other), rules=["B182"]).findings
+    message = "the type set {!r} changed: +tensor(double), -tensor(float); no released version changed with it"
+    assert [(each.message, each.severity) for each in found] == [(message.format(each), "INFO") for each in one]
+
+
 def test_what_an_operator_of_the_standard_lacks_is_at_its_version():
     relu = standard_state().operators["", "Relu"]
     assert relu.place(14, "attributes", "X") == relu.place(14) != relu.place(14, "inputs", "X")
