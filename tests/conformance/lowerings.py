@@ -87,6 +87,13 @@ SPECIAL: tuple[Special, ...] = (
         "mask below 24 and 25: NaN and an infinity stay there. The kernel writes over them.",
     ),
     Special(
+        "Attention",
+        LARGE + r" in (an element of )?(V|input_2)$",
+        "numbers near the greatest among values",
+        "The weights of values sum up to 1 but for rounding. Whether the sum of their products overflows depends on "
+        "the order, which libraries choose by processor.",
+    ),
+    Special(
         "DFT|STFT",
         ".*",
         "NaN, infinities, numbers near the greatest, and signs of zeros",
