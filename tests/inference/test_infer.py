@@ -45,8 +45,8 @@ def test_the_usual_chain_of_an_exporter_resolves_to_names():
     assert unfollowed.type("y").shape is not None
     assert shown(unfollowed, "y") != shown(found, "y")
     whole = model(body, "main (float[N, 3] x) => (float[?, ?, ?] y)")
-    names = [[dim.dim_param for dim in infer_shapes(whole, data_prop=followed).graph.output[0].type.tensor_type.shape.dim]
-             for followed in (True, False)]  # fmt: skip
+    written = [infer_shapes(whole, data_prop=given).graph.output[0].type.tensor_type for given in (True, False)]
+    names = [[dim.dim_param for dim in each.shape.dim] for each in written]
     assert names[0] == ["N", "", ""] != names[1]
     assert infer_shapes(whole) == infer_shapes(whole, data_prop=False)
 

@@ -8,6 +8,8 @@ from tests.reference.test_refusals import TREES
 
 VOTES = {name.replace("target_", "class_"): value for name, value in TREES.items() if name != "n_targets"}
 RAMP = np.array([[[1, 2, 4, 8]]], np.float32)
+ROWS = np.array([[1, 2], [3, 4]], np.uint8)
+ONE, NONE = np.array(1, np.float32), np.array(0, np.uint8)
 HALF = -0.09375, 0.59375, 0.59375, -0.09375  # the weights of Keys's cubic kernel with coefficient -0.75, in the middle
 
 
@@ -41,6 +43,16 @@ PATHS = {
     "a region without size before another": (
         "RoiAlign", 16, (np.full((1, 1, 4, 4), 5, np.float32), floats([1, 1, 1, 1], [0, 0, 2, 2]), np.array([0, 0])),
         {}, [[[[[0]]], [[[5]]]]]),
+    "scales and zero points of each row and column": (
+        "QLinearMatMul", 21, (ROWS, floats(1, 2), np.array([0, 1], np.uint8), ROWS, floats(1, 2),
+                              np.array([0, 1], np.uint8), floats(1, 10), np.array([0, 1], np.uint8)), {},
+        [[[7, 14], [3, 5]]]),
+    "scales of the columns of a matrix, after a vector": (
+        "QLinearMatMul", 21, (ROWS[0], ONE, NONE, ROWS, floats(1, 2), np.array([0, 0], np.uint8), ONE, NONE), {},
+        [[7, 20]]),
+    "scales of the rows of a matrix, before a vector": (
+        "QLinearMatMul", 21, (ROWS, floats(1, 2), np.array([0, 0], np.uint8), ROWS[0], ONE, NONE, floats(1, 10),
+                              np.array([0, 0], np.uint8)), {}, [[5, 2]]),
     "texts of which one is no UTF-8": (
         "StringSplit", 20, (np.array([b"\xff-a", "b"], object),), {"delimiter": "-"},
         [[[b"\xff", "a"], ["b", ""]], [2, 1]]),
