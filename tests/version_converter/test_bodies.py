@@ -6,9 +6,10 @@ import pytest
 import opset
 from opset import ConversionError, ReferenceEvaluator
 from opset.errors import SchemaError
-from opset.extend import parse_model
+from opset.extend import lower, parse_model
 from opset.model.syntax import parse_node
 from opset.model.tensor import tensor_values
+from opset.opsets.hooks import forget
 from opset.opsets.registry import default_registry, get_schema
 from opset.schemas.bodies import function_of
 from opset.workflow.examples.crossings import body_opsets
@@ -89,13 +90,13 @@ versions:
 """
 
 
-def own(folder, text, type_="float", nodes=""):
+def own(folder, text, type_="float", nodes="", version=1):
     """Lower a node of an operator of the folder com.acme."""
     (folder / "com.acme").mkdir()
     (folder / "com.acme" / "Half.yaml").write_text(text)
     given = model(nodes or "y = com.acme.Half (x)", 13, f"{type_}[3]")
     for domain in ("com.acme", "com.foreign"):
-        given.opset_import.add(domain=domain, version=1)
+        given.opset_import.add(domain=domain, version=version)
     return opset.lower(given, ["com.acme.Half"], schemas=[folder])
 
 
@@ -104,6 +105,15 @@ def test_operators_of_ones_own_have_bodies(tmp_path):
     assert [node.op_type for node in found.graph.node] == ["Constant", "Mul"]
     feeds = {"x": np.array([-1, 0, 2], np.float32)}
     np.testing.assert_array_equal(ReferenceEvaluator(found).run(None, feeds)[0], feeds["x"] / 2)
+
+
+def test_a_lowering_counts_before_a_body(tmp_path):
+    lower("Half", since=2, domain="com.acme")(lambda op, node: op.Neg(node.input(0), domain=""))
+    try:
+        found = own(tmp_path, OWN.replace("since: 1", "since: 2"), version=2)
+    finally:
+        forget("lower", "com.acme", "Half")
+    assert [node.op_type for node in found.graph.node] == ["Neg"]
 
 
 def test_a_constant_that_a_body_casts_is_one_of_that_type(tmp_path):

@@ -242,6 +242,21 @@ def test_types_of_a_function_come_from_its_calls():
     refused(model([call, second], 19, [info("x"), info("z", 0)], **more), 18, "C203")
 
 
+def test_each_call_of_a_function_is_held_to_the_types_of_a_node_that_is_rewritten():
+    """Also where what one of the calls gives has been found to fit before."""
+    hardmax = "(a) => (b) { b = Hardmax <axis = 0> (a) }"
+    before = onnx.parser.parse_model(
+        f"""<ir_version: 8, opset_import: ["": 13, "f": 1]> g (float[2, 2] x, int8[2, 2] i) => (float[2, 2] y) {{
+            y = f.Before (x)
+            z = f.F (x)
+            j = f.F (i)
+        }}
+        <domain: "f", opset_import: ["": 13]> F {hardmax}
+        <domain: "f", opset_import: ["": 13]> Before {hardmax}"""
+    )
+    assert refused(before, 12, "C103").place == "function 'f.F', node number 0 (Hardmax)"
+
+
 def test_unknown_domains_pass_and_are_reported():
     before = model([helper.make_node("Magic", ["x"], ["y"], domain="com.acme", power=3)], 11, extra=[("com.acme", 4)])
     plan = opset.plan(before, 21)
@@ -318,10 +333,10 @@ OVERLOADED = """<ir_version: 10, opset_import: ["": 21, "d": 1]>
         c = d.Scale_by (b)
         y = d.Scale:by (c)
     }
-    <opset_import: ["": 21], domain: "d", overload: "by">
-    Scale <k: float = 3.0> (v) => (w) { c = Constant <value_float: float = @k> ()  w = Mul (v, c) }
     <opset_import: ["": 21, "d": 1], domain: "d">
     Outer <k: float = 5.0> (v) => (w) { w = d.Scale:by <k: float = @k> (v) }
+    <opset_import: ["": 21], domain: "d", overload: "by">
+    Scale <k: float = 3.0> (v) => (w) { c = Constant <value_float: float = @k> ()  w = Mul (v, c) }
     <opset_import: ["": 21], domain: "d">
     Scale_by (v) => (w) { w = Neg (v) }
     <opset_import: ["": 21], domain: "d">
@@ -337,7 +352,7 @@ def test_overloads_and_defaults_of_functions_are_rewritten_for_older_ir_versions
         "calls state the defaults of function attributes, as before IR version 9: 2",
     ]
     after = opset.convert(before, 17)
-    assert [each.name for each in after.functions] == ["Scale_by_2", "Outer", "Scale_by", "Scale_by_1"]
+    assert [each.name for each in after.functions] == ["Outer", "Scale_by_2", "Scale_by", "Scale_by_1"]
     assert not any(each.overload or each.attribute_proto for each in after.functions)
     np.testing.assert_allclose(run(after, x=X)[0], X * 2 * 5 * -3, rtol=1e-6)
     assert opset.plan(before, 19).ir_version == (10, 9)
@@ -351,23 +366,24 @@ def test_a_default_that_a_call_may_not_state_holds_the_ir_version():
 
 
 @pytest.mark.parametrize(
-    ("element", "value", "fits"),
-    [("int64", "-9007199254740992", True), ("int64", "9007199254740993", False), ("int64", "-9007199254740993", False),
-     ("bool", "1", True), ("string", '"1"', False)],
+    ("element", "values", "fits"),
+    [("int64", ["-9007199254740992"], True), ("int64", ["9007199254740993", "1"], False), ("bool", ["1"], True),
+     ("int64", ["-9007199254740993"], False), ("int64", ["1"] * 70_000, False), ("string", ['"1"'], False)],
+    ids=["exact", "one beyond", "bool", "below", "many", "string"],
 )  # fmt: skip
-def test_constants_of_functions_before_version_9_are_cast_where_doubles_hold_them(element, value, fits):
+def test_constants_of_functions_before_version_9_are_cast_where_doubles_hold_them(element, values, fits):
     """Constant held floating point alone, and functions have no initializers."""
     before = onnx.parser.parse_model(
         f"""<ir_version: 8, opset_import: ["": 11, "f": 1]> g ({element}[1] x) => ({element}[1] y) {{ y = f.F (x) }}
         <domain: "f", opset_import: ["": 11]> F (a) => (b) {{
-            c = Constant <value = {element}[1] {{{value}}}> ()
+            c = Constant <value = {element}[{len(values)}] {{{", ".join(values)}}}> ()
             b = Identity (c)
         }}"""
     )
     if fits:
         constant, cast, _ = opset.convert(before, 8).functions[0].node
         held = numpy_helper.to_array(constant.attribute[0].t)
-        assert (held.dtype, held.tolist()) == (np.float64, [float(value)])
+        assert (held.dtype, held.tolist()) == (np.float64, [*map(float, values)])
         assert (cast.op_type, cast.attribute[0].i) == ("Cast", getattr(TensorProto, element.upper()))
     else:
         assert "cannot hold" in refused(before, 8, "C202").why

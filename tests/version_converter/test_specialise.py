@@ -134,6 +134,24 @@ def test_an_optional_input_that_has_to_be_written_stays_as_an_empty_name():
     same(before, 12, {"x": np.float32([1, 2, 3])})
 
 
+def test_values_inside_a_function_are_not_omitted_with_its_inputs():
+    """Those that nodes compute, and those that loops carry, are there in each call."""
+    made = opset.parse_model(
+        """<ir_version: 8, opset_import: ["": 12, "d": 1]> main (float[3] x) => (float[3] y) { y = d.F (x) }
+        <domain: "d", opset_import: ["": 12]> F (a, l) => (b) {
+            c = Abs (a)
+            n = Constant <value_int = 2> ()
+            e = Clip (c, l)
+            b = Loop (n, , e) <body = g (int64 i, bool go, float[3] v) => (bool more, float[3] w) {
+                more = Identity (go)
+                k = Clip (v, l)
+                w = Add (k, k)
+            }>
+        }"""
+    )
+    same(onnx.ModelProto.FromString(made.SerializeToString()), 10, {"x": floats(1, -2, 3)})
+
+
 def test_where_calls_differ_the_function_is_specialised():
     body = [node("Clip", ["a", "l", "h"], ["b"])]
     before = model(
@@ -179,6 +197,9 @@ def test_attributes_that_calls_omit_are_absent():
     functions.append(function("Outer", ["a"], [outer], 11, attributes=["n"], domains=[OURS]))
     for name, some in (("F", functions[:1]), ("Outer", functions)):
         same(model([call(["x"], name=name)], some, 11, {"x": IMAGE}), 13, {"x": IMAGE})
+    squeeze = function("F", ["a"], [listed(node("Squeeze", ["a"], ["b"]), "axes", "k")], 11, attributes=["k"])
+    (made,) = same(model([call(["x"])], [squeeze], 11, {"x": IMAGE}), 13, {"x": IMAGE}).functions
+    assert [(each.op_type, [*each.input]) for each in made.node] == [("Squeeze", ["a"])]
     split = refers(node("Split", ["a"], ["b", "c"]), "axis", "k")
     functions = [function("F", ["a"], [split], 2, ["b", "c"], attributes=["k"])]
     outer = refers(node("F", ["a"], ["b", "c"], domain=OURS), "k", "n")
