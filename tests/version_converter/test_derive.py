@@ -162,6 +162,22 @@ def test_attributes_are_checked_also_where_nothing_moves(folder):
     assert raised.value.code == "C103"
 
 
+def test_an_attribute_that_alone_keeps_a_node_from_crossing_is_refused(tmp_path):
+    (tmp_path / "com.acme").mkdir()
+    lines = [
+        "operator: Scale", "family: acme", "versions:", "- since: 2", "  change:",
+        "    attributes: {gone: {removed: string}}", "    adapters: {up: derived, down: derived}", "  doc: Scales.",
+        "  inputs: [{name: X, type: tensor(float), doc: x}]", "  outputs: [{name: Y, type: tensor(float), doc: y}]",
+        "  shape: same(X)", "- since: 1", "  same_as: 2", "  shares: [inputs, outputs]",
+        "  attributes: {gone: {type: string, doc: a name}}", "  shape: same(X)", "",
+    ]  # fmt: skip
+    (tmp_path / "com.acme" / "Scale.yaml").write_text("\n".join(lines))
+    assert moved(tmp_path, 1, 2) == ("Scale", {})
+    with pytest.raises(ConversionError) as caught:
+        moved(tmp_path, 1, 2, gone="a")
+    assert (caught.value.code, caught.value.why) == ("C204", "the attribute 'gone' has no equal at version 2")
+
+
 PICK = """\
 operator: Pick
 family: acme
