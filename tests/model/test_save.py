@@ -352,3 +352,20 @@ def test_a_file_that_ends_while_it_is_copied(tmp_path):
         copying._copy(origin.fileno(), 0, 4, target.fileno(), "short", 0)
     assert (caught.value.code, caught.value.file) == ("M105", "short")
     assert (tmp_path / "copy").read_bytes() == b"abc"
+
+
+def test_data_is_copied_in_parts(tmp_path, monkeypatch):
+    (tmp_path / "data").write_bytes(bytes(range(25)))
+    monkeypatch.delattr(os, "copy_file_range", raising=False)
+    monkeypatch.setattr(copying, "COPIED_AT_ONCE", 10)
+    read, sizes = copying.read_into, []
+
+    def counted(origin, offset, part, name):
+        sizes.append(len(part))
+        return read(origin, offset, part, name)
+
+    monkeypatch.setattr(copying, "read_into", counted)
+    with (tmp_path / "data").open("rb") as origin, (tmp_path / "copy").open("wb") as target:
+        copying._copy(origin.fileno(), 2, 22, target.fileno(), "data", 0)
+    assert (tmp_path / "copy").read_bytes() == bytes(range(2, 24))
+    assert sizes == [10, 10, 2]

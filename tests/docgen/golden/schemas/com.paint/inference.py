@@ -5,13 +5,13 @@ from opset.extend import Call, Shape, Violation, infer
 def wash_4(call: Call) -> Shape:
     shape = call.require_shape(0)
     _check(call.attribute("brush") > 0)
-    if any(_of("C2", size) for size in shape):
-        raise Violation("C2", "a size is 0")
-    return shape
+    return tuple(size for size in shape if _filled(size, "C2"))
 
 
-def _of(label: str, size: object) -> bool:
-    return size == 0
+def _filled(size: object, label: str) -> bool:
+    if size == 0:
+        raise Violation(label, "a size is 0")
+    return True
 
 
 def _check(met: bool, label: str = "C1") -> None:
