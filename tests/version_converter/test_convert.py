@@ -698,3 +698,7 @@ def test_a_feature_before_its_ir_version_raises_nothing(stated):
     if stated > 3:
         with pytest.raises(ConversionError, match="IR version 3 has no sequence and map types"):
             opset.convert(model, 7, ir_version=3)
+    if stated == 5:
+        model.ir_version = 6
+        with pytest.raises(ConversionError, match="IR version 5 has no sequence and map types"):
+            opset.convert(model, 7, ir_version=5)
