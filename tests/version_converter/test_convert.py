@@ -698,7 +698,10 @@ def test_a_feature_before_its_ir_version_raises_nothing(stated):
     if stated > 3:
         with pytest.raises(ConversionError, match="IR version 3 has no sequence and map types"):
             opset.convert(model, 7, ir_version=3)
-    if stated == 5:
-        model.ir_version = 6
-        with pytest.raises(ConversionError, match="IR version 5 has no sequence and map types"):
-            opset.convert(model, 7, ir_version=5)
+
+
+@pytest.mark.parametrize("kind", ["seq(float)", "map(int64, float)"])
+def test_an_ir_version_before_a_kind_of_value_is_refused_where_it_is_asked_for(kind):
+    text = f'<ir_version: 6, opset_import: ["": 9]> g ({kind} m, float[2] x) => (float[2] y) {{ y = Relu (x) }}'
+    with pytest.raises(ConversionError, match="IR version 5 has no sequence and map types"):
+        opset.convert(onnx.parser.parse_model(text), 7, ir_version=5)
