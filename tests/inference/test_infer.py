@@ -403,6 +403,8 @@ PLAIN = [
         b = BitCast<to=6>(f) c = Cast<to=7>(b) y = ConstantOfShape(c) }""", "float[3]"),
     (13, "() => (float[] y) <int64 a = {1}, int64 b = {4}> { r = Range(a, b, a) y = ConstantOfShape(r) }",
      "float[1, 2, 3]"),
+    (13, """() => (float[] y) <float[1] a = {1.5}, int64[1] b = {2}> {
+        p = Pow(a, b) c = Cast<to=7>(p) y = ConstantOfShape(c) }""", "float[2]"),
     (13, OF_SIZE.format("q = Div(s, t)"), "float[floor(N/3)]"),
     (13, OF_SIZE.format("u = Add(s, t) q = Div(u, s)"), "float[floor((N + 3)/N)]"),
     (13, OF_SIZE.format("u = Neg(s) v = Div(u, t) q = Neg(v)"), "float[?]"),
