@@ -121,6 +121,8 @@ def _may_be_negative(node: Node, index: int) -> bool:
     return constant is None or any(value < 0 for value in constant.values)
 
 
+MOST_AXES = 64
+"""Most dimensions of a tensor in numpy and in runtimes."""
 COMPARED = 1 << 24
 """Most comparisons of Unique where each element is compared with each."""
 
@@ -276,17 +278,24 @@ def _positions_of_any_rank(op: Builder, node: Node) -> tuple[str, str]:
 @lower("GatherND", since=11)
 def gather_nd_lowered(op: Builder, node: Node) -> Result:
     """Gather slices by one index instead of a tuple, from the data with the axes of the tuple as one."""
-    depth = index_depth(node, 1)
+    depth = _need_depth(node)
     return op.Gather(merged(op, node, 0, depth), _tuples_as_one(op, node, depth), axis=0)
+
+
+def _need_depth(node: Node) -> int:
+    """Return how many axes an index tuple has. Raises Refusal if they are none, or more than there are."""
+    depth, rank = index_depth(node, 1), node.rank(0)
+    if not depth:
+        raise Refusal("C204", "the index tuples are empty, and each update is as large as the data")
+    if rank is not None and not 1 <= depth <= rank:
+        raise Refusal("C103", f"the indices are tuples of {depth}, and the data has {rank} dimensions")
+    if depth > MOST_AXES:
+        raise Refusal("C204", f"the indices are tuples of {depth}, and {MOST_AXES} are allowed")
+    return depth
 
 
 def _tuples_as_one(op: Builder, node: Node, depth: int) -> str:
     """Return index tuples as indices into their axes as one."""
-    if not depth:
-        raise Refusal("C204", "the index tuples are empty, and each update is as large as the data")
-    rank = node.rank(0)
-    if rank is not None and not 1 <= depth <= rank:
-        raise Refusal("C103", f"the indices are tuples of {depth}, and the data has {rank} dimensions")
     sizes = sizes_of(op, node, 0, range(depth))
     indices = from_front(op, node, 1, sizes)
     if depth > 1:
@@ -353,7 +362,7 @@ def last_written(op: Builder, numbers: str, initial: str, first: str, positions:
 
 def _slices_as_elements(op: Builder, node: Node) -> tuple[str, str, str, list[Size] | None]:
     """Return data, positions and updates of ScatterND in one row each; the sizes of the data if its rank is known."""
-    depth = index_depth(node, 1)
+    depth = _need_depth(node)
     sizes = sizes_of(op, node, 0) if node.rank(0) is not None else None
     rows = _tuples_as_one(op, node, depth)
     x, rows, updates = (op.Reshape(name, op.const([-1])) for name in (node.input(0), rows, node.input(2)))

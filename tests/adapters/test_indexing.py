@@ -150,6 +150,15 @@ def test_elements_are_written_where_no_rank_is_known(check, refused, to):
     refused(node, 11, to, feeds, "C103", shapes=UNKNOWN)
 
 
+@pytest.mark.parametrize("size", [65, 2**31])
+def test_tuples_of_more_axes_than_tensors_have_are_refused(refused, size):
+    feeds = {"x": DATA, "i": np.zeros((1, size if size < 100 else 3), np.int64), "u": DATA}
+    shapes = {"x": None, "i": ["d", size], "u": None}
+    for operator, inputs in (("GatherND", "xi"), ("ScatterND", "xiu")):
+        node, given = make_node(operator, [*inputs], ["y"]), {name: feeds[name] for name in inputs}
+        refused(node, 13, 10, given, "C204", shapes=shapes)
+
+
 @pytest.mark.parametrize("to", [10, 9, 8, 7])
 @pytest.mark.parametrize(
     ("shape", "depth"),

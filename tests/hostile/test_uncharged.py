@@ -36,7 +36,8 @@ DECIDED = {
         version_converter/rewrite.arguments version_converter/validity.plain_nodes_fit
         adapters/attention.tensor_scatter_lowered adapters/binary.axis_to_broadcasting
         adapters/control_flow.scan_9_down adapters/control_flow.scan_lowered adapters/control_flow.scan_11_down
-        adapters/conv._starts adapters/interpolation._along adapters/linalg._joined adapters/linalg._lengths
+        adapters/conv._starts adapters/indexing._positions adapters/interpolation._along adapters/linalg._joined
+        adapters/linalg._lengths
         adapters/norm.along_channels adapters/positions.merged adapters/quantize._laid_out adapters/reduce._stacked
         adapters/reshape.squeeze_13_down adapters/indexing.gather_nd_12_down adapters/slicing.split_18_down
         adapters/slicing._parts_at_run_time schemas/shapes._indices reference/checks.check_inputs
@@ -48,7 +49,8 @@ DECIDED = {
         adapters/reduce._steps""",
     "bits or digits of an element type": """
         inference/cast._lowest_bits adapters/binary.bitwise_lowered adapters/binary._digits
-        adapters/cast._float_of_bits adapters/unary.bitwise_not_lowered schemas/examples.element
+        adapters/cast._float_of_bits adapters/linalg._parts adapters/linalg._product_of_integers
+        adapters/unary.bitwise_not_lowered schemas/examples.element
         reference/numerics/products._product_of_digits""",
     "the exponent is at most 64": "inference/binary._power inference/binary._exact_power",
     "versions of the operator set of the target, which is known": "version_converter/rewrite._written_in",
@@ -56,7 +58,8 @@ DECIDED = {
         adapters/resize._nearest_indices
         inference/ml_trees._check_trees inference/shapes.equal_parts adapters/create._positions
         adapters/indexing._compared adapters/interpolation._coordinates adapters/layout._regroup
-        adapters/ml_trees._written""",
+        adapters/indexing._tuples_as_one adapters/ml_trees._written
+        adapters/pool._places_of_maxima adapters/regions._points""",
     "each makes a node, which is charged": "adapters/positions.elements_of",
     "a range, of which no list is made": "adapters/create._range_of adapters/slicing._indices",
     "a text or not": "schemas/lint._lost_functions",
