@@ -330,9 +330,9 @@ COMPARED = 20
 
 
 def _examples(operators: OperatorPair) -> list[tuple[Example, Example | None, list[int]]]:
-    """Return each old example, the one of the new state on the same inputs, and the versions for which they differ.
+    """Return each old example, the one of the new state on the same inputs, and the versions at which both are.
 
-    None stands for one that the new state does not have; those that are the same in both states are left out.
+    None stands for one that the new state does not have; versions with the same examples are left out.
     """
     found: dict[tuple[str, str], tuple[Example, Example | None, list[int]]] = {}
     for since, old in operators.old.versions.items():
@@ -344,8 +344,6 @@ def _examples(operators: OperatorPair) -> list[tuple[Example, Example | None, li
             by_content.setdefault(_content(each), []).append(each)
         for name, example in old.examples.items():
             beside = new.examples.get(name)
-            if beside == example:
-                continue
             alike = by_content.get(_content(example), [])
             named = [beside] if beside in alike else []
             same = [each for each in alike[:COMPARED] if not named and _result(each) == _result(example)]

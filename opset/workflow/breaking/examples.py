@@ -54,8 +54,6 @@ def changed_versions(comparison: Comparison) -> dict[Key, list[OpSchema]]:
     for key, operator in comparison.new.operators.items() if not comparison.old.released else ():
         old = comparison.old.operators.get(key)
         functions = key[0] in comparison.functions
-        if old is operator and not functions:
-            continue
         for since, version in operator.versions.items():
             before = old.versions.get(since) if old is not None else None
             same = before is not None and before.schema == version.schema and before.examples == version.examples

@@ -3,6 +3,7 @@
     python -m tests.workflow.breaking.golden        # writes findings.txt and the pages; read the difference
 
 A rule has a folder in fixtures/: `old` and `new` are a pair in which it finds something; `good` is what to do instead.
+`back` is the way from `new` to `old`.
 """
 
 import difflib
@@ -27,13 +28,20 @@ def state(rule, side):
 
 @cache
 def report(rule, side):
-    """The comparison of a rule's old state with its new one, or with the good one."""
-    registry = registry_with([], data=[FIXTURES / rule / side])
-    return compare(state(rule, "old"), state(rule, side), registry=registry)
+    """The comparison of a rule's old state with its new one or with the good one, or of both in the other order."""
+    before, after = sides(side)
+    registry = registry_with([], data=[FIXTURES / rule / after])
+    return compare(state(rule, before), state(rule, after), registry=registry)
+
+
+def sides(side):
+    """The names of the older state and of the newer one."""
+    return ("new", "old") if side == "back" else ("old", side)
 
 
 def pairs():
-    return [(rule, side) for rule in sorted(RULES) for side in ("new", "good") if (FIXTURES / rule / side).is_dir()]
+    every = [(rule, side) for rule in sorted(RULES) for side in ("new", "good", "back")]
+    return [(rule, side) for rule, side in every if (FIXTURES / rule / sides(side)[1]).is_dir()]
 
 
 def findings():
@@ -41,8 +49,10 @@ def findings():
     lines = []
     for rule, side in pairs():
         lines.append(f"{rule} {side}")
-        found = report(rule, side).findings
-        lines += [f"  {each.severity:4} {each.rule} {each.title}: {each.message} [{each.requires}]" for each in found]
+        for each in report(rule, side).findings:
+            lines.append(f"  {each.severity:4} {each.rule} {each.title}: {each.message} [{each.requires}]")
+            lines += [f"    at {each.place.removeprefix(f'{FIXTURES}/{rule}/')}"] if each.place else []
+            lines += [f"    help: {each.help}"] if each.help else []
     return "\n".join(lines) + "\n"
 
 

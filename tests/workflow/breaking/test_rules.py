@@ -6,11 +6,13 @@ import pytest
 
 from opset.errors import CODES
 from opset.opsets.releases import release
+from opset.schemas.model import Attribute, Condition, Example, SpecialCase
 from opset.workflow.breaking import RULES, compare
 from opset.workflow.breaking.report import REQUIREMENTS, SEVERITIES
 from opset.workflow.breaking.rules import CLAUSES
-from opset.workflow.breaking.states import release_state, standard_state
+from opset.workflow.breaking.states import folder_state, release_state, standard_state
 from tests.workflow.breaking import golden
+from tests.workflow.breaking.conftest import THIN, write
 
 
 def test_the_findings_of_every_rule_on_every_pair():
@@ -97,3 +99,141 @@ def test_every_type_set_that_was_edited_is_named_also_where_no_version_changed()
 def test_what_an_operator_of_the_standard_lacks_is_at_its_version():
     relu = standard_state().operators["", "Relu"]
     assert relu.place(14, "attributes", "X") == relu.place(14) != relu.place(14, "inputs", "X")
+
+
+FIRST, LAST = "A0", "z9"
+"""Names before and after those of the pairs."""
+
+
+def around(names, value):
+    """Entries with a value of their own before and after others."""
+    return {FIRST: value(FIRST), **names, LAST: value(LAST)}
+
+
+def with_neighbors(version):
+    """A version with attributes, types, constraints and examples that are the same in every state."""
+    schema, docs = version.schema, version.docs
+    conditions = [Condition(each, "rank", "X", ">= 0") for each in (FIRST, LAST)]
+    schema = replace(
+        schema,
+        attributes=around(schema.attributes, lambda name: Attribute(name, "int", 1)),
+        types=around(schema.types, lambda name: ("tensor(bool)",)),
+        conditions=(conditions[0], *schema.conditions, conditions[1]),
+    )
+    cases = [SpecialCase(each) for each in (FIRST, LAST)]
+    docs = docs._replace(
+        attributes=around(docs.attributes, str),
+        constraints=around(docs.constraints, str),
+        special_cases=(cases[0], *docs.special_cases, cases[1]),
+    )
+    examples = around(version.examples, lambda name: Example(name, 1, attributes={"alpha": name}))
+    return replace(version, schema=schema, docs=docs, examples=examples)
+
+
+def beside_others(state, domains):
+    """A state in which nothing is the first or the last: operators and parts of versions are around its own."""
+    (key, one), *_ = sorted(golden.state("B101", "old").operators.items())
+    operators = {}
+    for domain in ("com.aaa", *domains, "com.zzz"):
+        for name in (FIRST, LAST):
+            operators[domain, name] = replace(one, domain=domain, name=name, family=name)
+    for key, each in state.operators.items():
+        versions = {since: with_neighbors(version) for since, version in each.versions.items()}
+        operators[key] = each if state.lock else replace(each, versions=versions)  # a lock holds what it holds
+    sets = around(state.sets, lambda name: ("tensor(bool)",))
+    return replace(state, operators=dict(sorted(operators.items())), sets=sets)
+
+
+@pytest.mark.parametrize(("rule", "side"), golden.pairs())
+def test_what_is_the_same_in_both_states_hides_nothing(rule, side):
+    old, new = (golden.state(rule, each) for each in golden.sides(side))
+    both = old.domains.keys() & new.domains.keys()
+    found = compare(beside_others(old, both), beside_others(new, both)).findings
+    assert found == compare(old, new).findings
+
+
+def found(tmp_path, before, after, rules):
+    """What rules find in two states, each of operators by their names."""
+    states = [folder_state(write(tmp_path / name, **texts), name) for name, texts in (("old", before), ("new", after))]
+    return [f"{each.title}: {each.message}" for each in compare(*states, rules=rules).findings]
+
+
+def newer(text, change, *edits):
+    """An operator with version 2 above version 1: its change block, and what is replaced in it."""
+    version = text.partition("versions:\n")[2].partition("examples:")[0].replace("since: 1", "since: 2")
+    for before, after in edits:
+        assert before in version, before
+        version = version.replace(before, after)
+    adapters = "adapters: {up: derived, down: derived}"
+    change = f"  change: {{{', '.join(filter(None, (change, adapters)))}}}\n"
+    return text.replace("versions:\n", f"versions:\n{version.replace('  doc:', f'{change}  doc:', 1)}")
+
+
+def test_all_versions_that_came_are_reported_whatever_came_before(tmp_path):
+    gamma = ("    alpha:", "    gamma: {type: float, default: 0.0, doc: more}\n    alpha:")
+    wider = newer(THIN, "attributes: {gamma: {added: float, default: 0.0}}", gamma)
+    before = {name: THIN.replace("Thin", name) for name in ("Bare", "Thin")}
+    after = {name: wider.replace("Thin", name) for name in ("Bare", "Thin")} | {"Much": wider.replace("Thin", "Much")}
+    assert found(tmp_path, before, after, ["B105", "B106"]) == [
+        "com.acme.Much 1: the operator was added in opset 1 of com.acme, which is released: 1 is its newest",
+        "com.acme.Bare 2: version 2 was added in the new opset 2 of com.acme",
+        "com.acme.Much 2: version 2 was added in the new opset 2 of com.acme",
+        "com.acme.Thin 2: version 2 was added in the new opset 2 of com.acme",
+    ]
+
+
+def test_all_operators_that_are_gone_are_reported_and_what_they_may_be_now(tmp_path):
+    other = THIN.replace("alpha", "beta")
+    before = {name: other.replace("Thin", name) for name in ("Also", "Bare", "Gone", "Thin")}
+    after = {"Bare": before["Bare"], "Wide": THIN.replace("Thin", "Wide")}
+    assert found(tmp_path / "a", before, after, ["B102"]) == [
+        f"com.acme.{name}: the operator is gone" for name in ("Also", "Gone", "Thin")
+    ]
+    after["Broad"] = other.replace("Thin", "Broad")
+    assert found(tmp_path / "b", before, after, ["B102"]) == [
+        f"com.acme.{name}: the operator is gone; it seems to be Broad now" for name in ("Also", "Gone", "Thin")
+    ]
+
+
+@pytest.mark.parametrize("few", ["Ant", "Bee", "Cat", "Dog"])
+def test_the_operator_that_differs_from_its_siblings_is_named_wherever_it_stands(tmp_path, few):
+    names = ["Ant", "Bee", "Cat", "Dog"]
+    before = {name: THIN.replace("Thin", name) for name in names}
+    types = "[double, float]", "[bfloat16, double, float]"
+    after = before | {few: newer(before[few], "types: {T: [+bfloat16]}", types)}
+    others = ", ".join(name for name in names if name != few)
+    message = f"{few} allowed the same types as {others} at old, and no longer"
+    assert found(tmp_path, before, after, ["B184"]) == [f"com.acme.{few} 2: {message}"]
+
+
+@pytest.mark.parametrize(
+    ("change", "edit", "message"),
+    [
+        ("", ("", ""), "the new version is the same as the one before"),
+        ("clarified: How.", ("", ""), "the new version only clarifies, which needs none"),
+        ("", ("Returns", "Is"), "the new version only clarifies, which needs none"),
+        ("", ("default: 1.0", 'default: 1.0, range: ">= 0"'), "and other conditions: say what changed in 'meaning'"),
+        ("", ("  shape:", "  constraints: {C1: {rank: {X: '>= 1'}}}\n  shape:"), "and other conditions: say what"),
+        ("", ("  shape: same(X)\n", ""), "and other conditions: say what changed in 'meaning'"),
+        ("meaning: Another.", ("", ""), ""),
+        ("attributes: {alpha: {default: [1.0, 2.0]}}", ("default: 1.0", "default: 2.0"), ""),
+    ],
+)
+def test_a_version_that_changes_nothing_is_told_from_one_that_does(tmp_path, change, edit, message):
+    after = newer(THIN, change, edit)
+    messages = found(tmp_path, {"Thin": THIN}, {"Thin": after}, ["B181"])
+    assert len(messages) == bool(message) and message in "".join(messages)
+
+
+def test_a_default_that_is_the_same_number_of_another_type_does_not_change(tmp_path):
+    text = THIN.partition("examples:")[0]
+    more = text.replace("  types:", "    beta: {type: float, default: 1.0, doc: more}\n  types:")
+    edited = more.replace("alpha: {type: float, default: 1.0", "alpha: {type: int, default: 1")
+    both = edited.replace("beta: {type: float, default: 1.0", "beta: {type: float, default: 2.0")
+    kind = "com.acme.Thin 1: the type of the attribute 'alpha' changed: float -> int"
+    assert found(tmp_path / "a", {"Thin": more}, {"Thin": edited}, ["B124", "B125"]) == [kind]
+    default = "com.acme.Thin 1: the default of the attribute 'beta' changed: 1.0 -> 2.0"
+    assert found(tmp_path / "b", {"Thin": more}, {"Thin": both}, ["B124", "B125"]) == [kind, default]
+    other = edited.replace("type: int, default: 1", "type: int, default: 2")
+    default = "com.acme.Thin 1: the default of the attribute 'alpha' changed: 1.0 -> 2"
+    assert found(tmp_path / "c", {"Thin": more}, {"Thin": other}, ["B124", "B125"]) == [kind, default]
