@@ -1,4 +1,4 @@
-"""Function bodies of operators: read from the text that the YAML has, chosen for a node, and as FunctionProto."""
+"""Function bodies of operators: read from the text that the YAML has, and chosen for a node."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from functools import lru_cache
 from typing import Any
 
 from opset.errors import Finding, ModelError, SchemaError
-from opset.model import proto as pb
-from opset.model.attributes import FIELDS
 from opset.model.syntax import parse_graph
 from opset.schemas.model import FunctionBody, OpSchema
 from opset.schemas.patterns import Expression, Test, parse_tests
@@ -67,46 +65,3 @@ def _holds(test: Test, value: Any) -> bool:
 
 def _number(bound: Expression) -> Any:
     return -_number(bound.operands[0]) if bound.operator == "negative" else bound.operands[0]
-
-
-def function_of(schema: OpSchema, opset: int, node: Any = None) -> Any:
-    """Return an operator at an opset of ai.onnx as a FunctionProto, None where it has no body that fits.
-
-    Without a node, the body is one that serves all nodes. It is one for all types; those that a body emulates are not
-    cast. Before opset 15 it may have CastLike, and before 12 attributes of Constant, which only came then.
-    """
-    attributes = {each.name: each for each in node.attribute} if node is not None else {}
-    inputs = dict(zip((each.name for each in schema.inputs), node.input if node is not None else (), strict=False))
-
-    def given(name: str) -> bool | None:
-        return None if node is None else name in attributes or bool(inputs.get(name))
-
-    def value(name: str) -> Any:
-        if node is None or name not in attributes:
-            return None if node is None else schema.attributes[name].default
-        return getattr(attributes[name], FIELDS[schema.attributes[name].type][1])
-
-    fitting = fitting_bodies(schema, opset, given, value, lambda name: None)
-    body = next((each for each in fitting if not each.types), None)
-    if body is None:
-        return None
-    function = pb.FunctionProto(name=schema.name, domain=schema.domain)
-    function.input.extend(each.name for each in schema.inputs)
-    function.output.extend(each.name for each in schema.outputs)
-    for attribute in schema.attributes.values():
-        if attribute.default is None:
-            function.attribute.append(attribute.name)
-            continue
-        made = function.attribute_proto.add(name=attribute.name, type=FIELDS[attribute.type][0])
-        default: Any = attribute.default
-        encoded = default.encode() if isinstance(default, str) else default
-        field = FIELDS[attribute.type][1]
-        if isinstance(default, tuple):
-            getattr(made, field).extend(each.encode() if isinstance(each, str) else each for each in default)
-        else:
-            setattr(made, field, encoded)
-    function.opset_import.add(domain="", version=opset)
-    if schema.domain:
-        function.opset_import.add(domain=schema.domain, version=schema.since_version)
-    function.node.extend(body_nodes(body.nodes))
-    return function

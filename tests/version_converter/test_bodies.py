@@ -7,11 +7,9 @@ import opset
 from opset import ConversionError, ReferenceEvaluator
 from opset.errors import SchemaError
 from opset.extend import lower, parse_model
-from opset.model.syntax import parse_node
 from opset.model.tensor import tensor_values
 from opset.opsets.hooks import forget
 from opset.opsets.registry import default_registry, get_schema
-from opset.schemas.bodies import function_of
 from opset.workflow.examples.crossings import body_opsets
 from tests.conformance.bodies import compared
 
@@ -43,27 +41,6 @@ def test_what_no_body_is_right_for_is_refused():
     with pytest.raises(ConversionError) as caught:
         opset.convert(model("y = Celu (x)", 28, "bfloat16[3]"), 11)
     assert caught.value.code == "C202"
-
-
-def test_a_body_as_a_function():
-    assert function_of(get_schema("Add"), 20) is None
-    assert function_of(get_schema("Gelu"), 20) is None  # it depends on the node
-    assert function_of(get_schema("Gelu"), 8, parse_node("y = Gelu (x)")) is None
-    function = function_of(get_schema("Gelu"), 20, parse_node('y = Gelu <approximate = "tanh"> (x)'))
-    assert "Tanh" in [node.op_type for node in function.node]
-    elu = function_of(get_schema("Elu"), 20)
-    assert [each.name for each in elu.attribute_proto] == ["alpha"]
-    assert ([*elu.input], [*elu.output], elu.opset_import[0].version) == (["X"], ["Y"], 20)
-
-
-def test_a_function_body_computes_as_a_local_function():
-    given = model("y = my.Elu <alpha = 2.0> (x)", 20)
-    given.opset_import.add(domain="my", version=1)
-    given.functions.append(function_of(get_schema("Elu"), 20))
-    given.functions[0].domain = "my"
-    feeds = {"x": np.array([-1, 0, 2], np.float32)}
-    (expected,) = ReferenceEvaluator(model("y = Elu <alpha = 2.0> (x)", 20)).run(None, feeds)
-    np.testing.assert_allclose(ReferenceEvaluator(given).run(None, feeds)[0], expected, rtol=1e-6)
 
 
 OWN = """\
