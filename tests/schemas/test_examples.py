@@ -299,6 +299,41 @@ def test_what_is_wrong_is_told_with_its_place(name, tmp_path):
     assert found == expected
 
 
+MISSING = "or 'error': the constraint that it breaks"
+HELPS = {
+    "neither": [MISSING],
+    "unknown key": ["did you mean outputs?", MISSING],
+    "since": ["its versions are 1, 3"],
+    "unknown attribute": ["did you mean size or sparse?"],
+    "type of another version": ["an example holds for all versions from 'since' to 'until'"],
+    "{flot: 1}": ["did you mean float or float16 or bfloat16?"],
+    "{seq(float): [1], shape: [1]}": ["write {value: …, shape: …} for a tensor inside"],
+    "{seq(float): [{valu: 1}]}": ["did you mean value?"],
+    "{float: null, shape: [2]}": [],
+}
+
+
+@pytest.mark.parametrize("name", HELPS)
+def test_what_helps_is_told(name, tmp_path):
+    with pytest.raises(SchemaError) as caught:
+        load(tmp_path, BROKEN[name][0])
+    assert [each.help for each in caught.value.findings if each.help] == HELPS[name]
+
+
+@pytest.mark.parametrize(
+    ("text", "help"),
+    [
+        (example("outputs: [{float: null}]"), "an output may leave them open, with a shape"),
+        (example("error: C12"), "did you mean C2 or C1?"),
+        (example("outputs: [], stated: 3 body, chosen: it"), "leave one of them out"),
+    ],
+)
+def test_what_else_helps_is_told(text, help, tmp_path):
+    with pytest.raises(SchemaError) as caught:
+        load(tmp_path, text)
+    assert [each.help for each in caught.value.findings] == [help]
+
+
 def test_number_and_types_of_values_are_those_of_every_version(tmp_path):
     text = (FOLDER / "ai.onnx" / "Softmax.yaml").read_text().partition("examples:\n")[0] + "examples:\n"
     (tmp_path / "ai.onnx").mkdir()

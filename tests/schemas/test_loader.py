@@ -16,7 +16,7 @@ from opset.schemas.diff import short_float
 from opset.schemas.fields import float32
 from opset.schemas.index import FOLDER, compile_operators, make_docs, make_schema
 from opset.schemas.layout import dump_operator
-from opset.schemas.loader import load_folder, load_operator, load_sets, operator_files
+from opset.schemas.loader import load_folder, load_operator, load_sets, operator_files, parse_operator, parse_sets
 from opset.schemas.model import Attribute, AttributeChange, Change, Docs, Example, FunctionBody, OpSchema, Parameter
 from opset.schemas.printer import dump_document
 from opset.schemas.reader import Findings, read
@@ -320,6 +320,37 @@ def test_what_is_wrong_is_told_with_its_place(name, tmp_path):
         load_operator(path, SETS)
     found = [f"{finding.code} {finding.place.removeprefix(f'{path}:')}" for finding in caught.value.findings]
     assert found == expected
+    with pytest.raises(SchemaError) as again:
+        parse_operator(text.encode(), path, SETS)
+    assert again.value.findings == caught.value.findings
+
+
+HELPS = {
+    "missing and unknown keys": ["did you mean operator?"],
+    "names that are not text": ["quote it"],
+    "since twice": ["every version but the first has it"],
+    "no doc": ["or 'same_as': a newer version"],
+    "shares without same_as": ["name the version that shares"],
+    "shares what is not there": ["leave it out"],
+    "shares and says": ["leave one of them out"],
+    "unknown key of a version": ["did you mean formula?"],
+    "parameters that are no list": [],
+    "type constraint": ["did you mean T?"],
+    "type set": ["did you mean float or floats or float8?", "did you mean float?"],
+    "default of a string": ["quote it"],
+    "default of no list": [],
+    "signed type": ["did you mean float or floats or float8?"],
+    "change of a parameter": ["did you mean removed?"],
+    "label": ["C1, C2, …"],
+    "keys of a body": ["did you mean nodes?"],
+}
+
+
+@pytest.mark.parametrize("name", HELPS)
+def test_what_helps_is_told(name, tmp_path):
+    with pytest.raises(SchemaError) as caught:
+        load(tmp_path, BROKEN[name][0])
+    assert [each.help for each in caught.value.findings if each.help] == HELPS[name]
 
 
 def test_a_version_shares_keys_that_it_lists_and_no_others(tmp_path):
@@ -452,6 +483,9 @@ def test_type_sets_that_are_refused(text, code, tmp_path):
     with pytest.raises(SchemaError) as caught:
         load_sets(tmp_path / "types.yaml")
     assert caught.value.code == code
+    with pytest.raises(SchemaError) as again:
+        parse_sets(text.encode(), tmp_path / "types.yaml")
+    assert again.value.findings == caught.value.findings
 
 
 def test_a_set_of_sets_does_not_grow_without_end(tmp_path):
