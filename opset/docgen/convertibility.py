@@ -556,13 +556,16 @@ class _Derivation:
         derived, source, target, since = self._derived, self._source, self._derived.target, self._since
         lost: dict[tuple[str, tuple[str, ...]], None] = {}
         tied: dict[str, list[str]] = {}
+        bound: set[str] = set()
         for each in derived.type_restrictions:
             here = (source.outputs if each.outputs else source.inputs)[each.position]
             there = (target.outputs if each.outputs else target.inputs)[each.position]
             missing = tuple(sorted(set(source.allowed(here)).difference(target.allowed(there))))
             if missing:
                 lost[here.type if here.type in source.types else here.name, missing] = None
-            elif here.name not in tied.setdefault(there.type, []):
+            else:
+                bound.add(there.type)
+            if here.name not in tied.setdefault(there.type, []):
                 tied[there.type].append(here.name)
         emulated = {f"tensor({name})" for name in derived.emulate}
         for (name, types), _ in lost.items():
@@ -570,7 +573,7 @@ class _Derivation:
             names = [_element(each) for each in types]
             if names:
                 self._refuse("C202", f"version {since} does not take {_enumeration(names)} as `{name}`", types=names)
-        for names in tied.values():
+        for names in (tied[type_] for type_ in tied if type_ in bound):
             both = _enumeration([f"`{name}`" for name in names])
             self._refuse("C202", f"{both} are of different types, which version {since} does not allow")
         if derived.type_restrictions or derived.emulate:

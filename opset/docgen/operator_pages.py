@@ -329,7 +329,7 @@ def _comparisons(registry: Registry, versions: tuple[OpSchema, ...]) -> dict[str
 def _example(versions: tuple[OpSchema, ...], example: Example, number: int) -> dict[str, Any]:
     """Return an example with the version that it is written for: the newest for which it holds."""
     held = example_versions(example, [each.since_version for each in versions])
-    schema = next((each for each in reversed(versions) if each.since_version in held), versions[-1])
+    schema = next(each for each in versions if each.since_version == held[-1])
     data = example_data(example)
     inputs, outputs = plain_example(schema, data)
     return {
@@ -360,7 +360,7 @@ def _attribute_texts(attributes: Mapping[str, Any]) -> Iterator[tuple[str, str]]
 
 def _held(held: list[int], versions: tuple[OpSchema, ...]) -> str:
     """Return for which versions an example holds, "" where for all."""
-    if len(held) == len(versions) or not held:
+    if len(held) == len(versions):
         return ""
     if held[-1] == versions[-1].since_version:
         return f"from version {held[0]}" if len(held) > 1 else f"version {held[0]}"

@@ -1,4 +1,4 @@
-"""The documentation of a small domain as files to read, in which every kind of section occurs.
+"""The documentation of two small domains, and of an operator of the standard, as files to read.
 
     python -m tests.docgen.golden        # writes what is in expected/; read the difference
 """
@@ -10,27 +10,51 @@ from pathlib import Path
 
 from opset import __version__
 from opset.docgen import documentation
-from opset.opsets.registry import registry_with
+from opset.docgen.convertibility import Convertibility
+from opset.docgen.markdown import operator_section
+from opset.docgen.operator_pages import Site, operator_page
+from opset.docgen.paths import Paths
+from opset.opsets.registry import default_registry, registry_with
 
 HERE = Path(__file__).parent
 EXPECTED = HERE / "expected"
-DOMAIN = "com.paint"
+DOMAINS = ["com.clay", "com.paint"]
+WIDE = 200
+EMPTY = ([], {}, "", None)
 TYPES = ("types/index.html", "types/bool.html", "types/float.html", "types/int32.html")
 
 
 @cache
 def texts():
-    """The text of each file that says something of the domain, by its path; of a page of the site its content."""
+    """The text of each file that says something of the domains, by its path; of a page of the site its content."""
     registry = registry_with([HERE / "schemas"])
     found = {}
-    for path, content in documentation(registry, "markdown", [DOMAIN]):
+    for path, content in documentation(registry, "markdown", DOMAINS):
         found[path] = content.decode().partition("## Type sets")[0].replace(__version__, "VERSION")
-    for path, content in documentation(registry, "html", [DOMAIN]):
-        if path.startswith((DOMAIN, "opsets/", "families/")) or path in TYPES:
+    for path, content in documentation(registry, "html", DOMAINS):
+        if path.startswith((*DOMAINS, "opsets/", "families/")) or path in TYPES:
             found[path] = re.search(r"<main.*</main>\n", content.decode(), re.DOTALL)[0]
         elif path == "assets/index.js":
             found["search.txt"] = searched(content.decode())
+    for path, content in documentation(registry, "json", DOMAINS):
+        if path == "operators.json":
+            domains = json.loads(content)["domains"]
+            found["operators.txt"] = "".join(f"{line}\n" for domain in domains for line in outlined(domain))
+    standard = default_registry()
+    site = Site(standard, Paths(standard, [""]), Convertibility(standard), {})
+    found["Upsample.txt"] = "".join(f"{line}\n" for line in outlined(operator_page(site, "", "Upsample")))
+    found["Upsample.md"] = "".join(f"{line}\n" for line in operator_section(standard, "", "Upsample"))
     return found
+
+
+def outlined(data, key="", indent=""):
+    """Plain data as lines, without what is empty: a short part stands on one, a longer one has a line for each part."""
+    text = f"{indent}{key}{json.dumps(data)}"
+    if len(text) <= WIDE or not isinstance(data, dict | list):
+        return [text]
+    parts = data.items() if isinstance(data, dict) else enumerate(data)
+    lines = [outlined(part, f"{name} ", f"{indent} ") for name, part in parts if part not in EMPTY]
+    return [f"{indent}{key}", *(line for each in lines for line in each)]
 
 
 def searched(script):
@@ -41,7 +65,7 @@ def searched(script):
         lines += [f"{name} {index['domains'][domain]} {index['families'][family]}", *(f"  {each!r}" for each in facts)]
         for since, flags, *columns in versions:
             lines.append(f"  {since} {flags} {' '.join(str(index['lists'][each]) for each in columns)}")
-    lines += [" | ".join(each).replace("\n", " / ") for each in index["pages"] if DOMAIN in "".join(each)]
+    lines += [" | ".join(each).replace("\n", " / ") for each in index["pages"] if "com." in "".join(each[:2])]
     return "\n".join(lines) + "\n"
 
 
