@@ -15,7 +15,7 @@ def _fired(op: Builder, node: Node) -> Result:
 up("Pot", since=4, domain="com.clay")(_fired)
 up("Pot", since=6, domain="com.clay")(_fired)
 down("Pot", since=6, domain="com.clay")(_fired)
-down("Pot", since=4, domain="com.clay")(_fired)
+down("Pot", since=4, domain="com.clay")(partial(_fired))
 
 
 @lower("Pot", since=2, domain="com.clay")
