@@ -16,9 +16,10 @@ import numpy as np
 import pytest
 
 from opset.errors import CorpusError, UsageError
+from opset.reference.comparison import Difference
 from opset.workflow.conformance import matrix
 from opset.workflow.conformance.expectations import expected, read_expectations
-from opset.workflow.conformance.results import conform, read_corpus, reason
+from opset.workflow.conformance.results import Case, Result, conform, read_corpus, reason
 from opset.workflow.conformance.runtimes import Runtime
 from opset.workflow.corpus import cases as corpus
 from tests.cli.commands import heed_interrupts, run, run_json
@@ -168,21 +169,79 @@ def test_the_list_for_onnxruntime_names_each_case_once():
     assert len(names) > 100 and len({*names}) == len(names)
 
 
-def test_a_list_that_cannot_be_used_is_an_error(tmp_path):
+ENTRY = "- {cases: [a], result: wrong, reason: why}"
+KEYS = "an entry has the keys cases, reason, result, all of them"
+RESULTS = "and not one of wrong, error, crash, timeout, accepted, varies"
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "why"),
+    [
+        ("[]", "", "it has no list for the runtime 'copy', only for: none"),
+        (f"other:\n{ENTRY}\nmore: []", "", "it has no list for the runtime 'copy', only for: other, more"),
+        ("copy: 3", ":1:7", "it is no list of entries"),
+        (f"copy:\n{ENTRY}\n- 3", ":3:3", KEYS),
+        ("copy: [{cases: [a], result: wrong}]", ":1:8", KEYS),
+        ("copy: [{cases: [], result: wrong, reason: why}]", ":1:16", "`cases` is no list of names or patterns"),
+        ("copy: [{cases: a, result: wrong, reason: why}]", ":1:16", "`cases` is no list of names or patterns"),
+        ("copy: [{cases: [a, ''], result: wrong, reason: x}]", ":1:16", "`cases` is no list of names or patterns"),
+        ("copy: [{cases: [a, 1], result: wrong, reason: x}]", ":1:16", "`cases` is no list of names or patterns"),
+        ("copy: [{cases: [a], result: pass, reason: why}]", ":1:29", f"`result` is 'pass', {RESULTS}"),
+        ("copy: [{cases: [a], result: wrong, reason: ' '}]", ":1:44", "`reason` is no text"),
+        ("copy: [{cases: [a], result: wrong, reason: 3}]", ":1:44", "`reason` is no text"),
+    ],
+)
+def test_a_list_that_cannot_be_used_is_an_error(tmp_path, text, place, why):
     path = tmp_path / "list.yaml"
-    entry = "- {cases: [a], result: wrong, reason: why}"
-    for text in (
-        "", "[", "copy: 3", f"other:\n{entry}", f"copy:\n{entry}\n- 3", "copy: [{cases: [a], result: wrong}]",
-        "copy: [{cases: [], result: wrong, reason: why}]", "copy: [{cases: [a], result: pass, reason: why}]",
-        "copy: [{cases: [a], result: wrong, reason: ''}]", "copy: [{cases: a, result: wrong, reason: why}]",
-        f"copy:\n{entry}\ncopy:\n{entry}",
-    ):  # fmt: skip
+    path.write_text(text)
+    with pytest.raises(UsageError) as caught:
+        read_expectations(str(path), "copy")
+    (found,) = caught.value.findings
+    assert (found.code, found.place, found.why) == ("T227", f"{path}{place}" if place else "", why)
+    assert found.file == ("" if place else str(path))
+    wanted = "write the list below the runtime's name" if "no list for" in why else "an entry is {cases: [NAME, …], re"
+    assert found.help.startswith(wanted)
+
+
+def test_a_list_that_cannot_be_read_is_an_error(tmp_path):
+    path = tmp_path / "list.yaml"
+    twice = f"copy:\n{ENTRY}\n" * 2
+    for text, why in (("", "no document"), ("[", "expected node content"), (twice, "the key 'copy' is duplicate")):
         path.write_text(text)
         with pytest.raises(UsageError, match="T227") as caught:
             read_expectations(str(path), "copy")
-        assert caught.value.why and caught.value.help
+        assert why in caught.value.why and caught.value.place.startswith(f"{path}:") and caught.value.help
     with pytest.raises(UsageError, match=r"why +No such file"):
         read_expectations(str(tmp_path / "nothing"), "copy")
+
+
+def judged(name, result, kind="node", *, operator="", version=1, types=("float",), chosen="", **to):
+    """What a runtime made of a case that is named, of Abs or of an operator of another domain."""
+    names = ("ai.onnx.ml", operator) if operator else ("", "Abs")
+    case = Case(name, kind, *names, version, name, f"shows {name}", types, (0.0, 0.0), {}, chosen=chosen)
+    return Result(case, result, **to)
+
+
+def test_a_list_is_compared_with_all_cases_that_it_names(tmp_path):
+    path = tmp_path / "list.yaml"
+    path.write_text("""copy:
+- {cases: [a1, "a*"], result: wrong, reason: One.}
+- {cases: ["?2", "c[12]"], result: accepted, reason: Two.}
+""")
+    entries = read_expectations(str(path), "copy")
+    run = [
+        judged("a1", "wrong"), judged("a2", "error", chosen="open"), judged("a3", "crash"), judged("a4", "crash"),
+        judged("a5", "refused"), judged("b2", "rejected"), judged("c1", "accepted"), judged("d1", "error"),
+    ]  # fmt: skip
+    found = expected(entries, run, "list")
+    assert found.reasons == {**dict.fromkeys(["a1", "a2", "a3", "a4", "a5"], "One."), "b2": "Two.", "c1": "Two."}
+    changed, better = "state what happens now, and why", "remove the entry, or this case from it"
+    assert [(each.message, each.place, each.why, each.help) for each in found.findings] == [
+        ("a3 is expected to be wrong, and is crash", "list:2", "the entry says: One.", changed),
+        ("a5 is expected to be wrong, and is refused", "list:2", "the entry says: One.", better),
+        ("b2 is expected to be accepted, and is rejected", "list:3", "the entry says: Two.", better),
+    ]
+    assert found.unused == []
 
 
 def test_reports_are_deterministic_and_hold_hostile_text_as_data(tmp_path):
@@ -223,6 +282,134 @@ def test_the_matrix_counts(tmp_path):
     assert data["types"] == {"float": {"pass": 3, "wrong": 1}, "int4": {"pass": 1}}
     text = matrix.markdown(data)
     assert "| operator | 1 | 13 | 16 | invalid |" in text and "| Identity | 1 | 1 1w |  | 1a |" in text
+
+
+RUN = [
+    judged("a", "pass"), judged("b", "wrong", version=13, why="it differs"),
+    judged("c", "error", why="none for Abs(13)"), judged("d", "crash", why="ended", chosen="ties"),
+    judged("e", "timeout", version=6, why="late"),
+    judged("f", "accepted", "invalid"), judged("g", "rejected", "invalid"),
+    judged("h", "refused", why="no Abs(1) here", types=("int4",)),
+    judged("i", "refused", version=13, why="no Abs(13) here", types=("int8", "int4")), judged("j", "missing"),
+    judged("k", "pass", "random", operator="Zed", version=2),
+    judged("l", "wrong", operator="Zed", version=2, why="other", output=1,
+           difference=Difference("", "other", 0.5, float("inf"))),
+]  # fmt: skip
+COLUMNS = (
+    "The columns are the versions that introduced a definition. A number is that of cases that pass; a letter says "
+    "what others do: w wrong, e error, c crash, t timeout, r refused, a accepted, m missing. The last column has the "
+    "cases that break a constraint."
+)
+PAGE = """# Conformance of it 1.2
+
+12 cases of 2 operators in 4 versions were run on it 1.2.
+
+| result | cases | meaning |
+| --- | --- | --- |
+| pass | 2 | the outputs are those of the case, within its tolerance |
+| rejected | 1 | a case that breaks a constraint of its operator fails, as it should |
+| wrong | 2 | an output is not the expected one |
+| error | 1 | the runtime fails on a valid case |
+| crash | 1 | the process of the runtime died |
+| timeout | 1 | the case did not come to an end |
+| accepted | 1 | a case that breaks a constraint of its operator is computed |
+| refused | 2 | the runtime says that it lacks the operator, its version or an element type |
+| missing | 1 | a file of the case is not there, or is not the one of the manifest |
+
+## Changes
+
+Beside the earlier report.
+
+|  | case | before | now |
+| --- | --- | --- | --- |
+| worse | b | pass | wrong |
+| worse | h | pass | refused |
+| better | a | wrong | pass |
+| better | i | wrong | refused |
+
+## Disagreements
+
+| case | result | what happens |
+| --- | --- | --- |
+| e | timeout | late |
+| l | wrong | other |
+
+## Expected disagreements
+
+Each with its reason.
+
+| operator | versions | types | cases | examples | reason |
+| --- | --- | --- | --- | --- | --- |
+| Abs | 1 | float | 1e | c | known |
+| Abs | 13 | float | 1w | b | known |
+
+## Choices
+
+What the standard leaves open: these are no faults, and fail no run.
+
+| operator | versions | types | cases | examples | what is open |
+| --- | --- | --- | --- | --- | --- |
+| Abs | 1 | float | 1c | d | ties |
+
+## Operators of ai.onnx
+
+{COLUMNS}
+
+| operator | 1 | 6 | 13 | invalid |
+| --- | --- | --- | --- | --- |
+| Abs | 1 1e 1c 1r 1m | 1t | 1w 1r | 1 1a |
+
+## Operators of ai.onnx.ml
+
+{COLUMNS}
+
+| operator | 2 | invalid |
+| --- | --- | --- |
+| Zed | 1 1w |  |
+
+## Element types
+
+Cases count for each type that their inputs and outputs have.
+
+| type | pass | wrong | error | crash | timeout | refused | missing |
+| --- | --- | --- | --- | --- | --- | --- | --- |
+| float | 2 | 2 | 1 | 1 | 1 |  | 1 |
+| int4 |  |  |  |  |  | 2 |  |
+| int8 |  |  |  |  |  | 1 |  |
+
+## Refused
+
+What the runtime says it lacks.
+
+| operator | versions | types | cases | examples | what it says |
+| --- | --- | --- | --- | --- | --- |
+| Abs | 1, 13 | int4, int8 | 2r | h, i | no Abs here |
+
+## Accepted
+
+Cases that break a constraint of their operator, and are computed all the same.
+
+| operator | versions | types | cases | examples | what is broken |
+| --- | --- | --- | --- | --- | --- |
+| Abs | 1 | float | 1a | f | shows f |
+"""
+
+
+def test_the_page_of_a_report():
+    before = {"a": "wrong", "b": "pass", "h": "pass", "i": "wrong", "e": "wrong", "f": "refused", "z": "pass"}
+    reasons = {"a": "unused", "b": "known", "c": "known", "d": "unused", "f": "too"}
+    data = matrix.report({"name": "it", "version": "1.2"}, RUN, reasons, matrix.changes(RUN, before))
+    assert matrix.markdown(data) == PAGE.replace("{COLUMNS}", COLUMNS)
+    assert {each["name"]: each["expected"] for each in data["cases"] if "expected" in each} == {
+        "b": "known", "c": "known", "f": "too",
+    }  # fmt: skip
+    assert {each["name"]: each["difference"] for each in data["cases"] if "difference" in each} == {
+        "l": {"output": 1, "absolute": 0.5, "relative": "inf"}
+    }
+    assert data["cases"][1] == {
+        "name": "b", "kind": "node", "domain": "ai.onnx", "operator": "Abs", "version": 13, "example": "b",
+        "shows": "shows b", "types": ["float"], "result": "wrong", "why": "it differs", "expected": "known",
+    }  # fmt: skip
 
 
 def test_the_exit_status_says_what_kind_of_fault_there_is(tmp_path):

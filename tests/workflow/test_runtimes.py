@@ -1,6 +1,10 @@
 """Runtimes that crash, hang, print rubbish or leave processes behind: each case has its result, and nothing is left."""
 
+import json
 import os
+import resource
+import shutil
+import struct
 import subprocess
 import sys
 import textwrap
@@ -12,7 +16,17 @@ import pytest
 
 from opset.errors import UsageError
 from opset.reference.value_info import ValueInfo
-from opset.workflow.conformance.runtimes import Request, Runtime, answers, runtime_named
+from opset.workflow.conformance import runtimes
+from opset.workflow.conformance.runtimes import (
+    Request,
+    Runtime,
+    _died,
+    _environment,
+    _parsed,
+    _value,
+    answers,
+    runtime_named,
+)
 
 PYTHON = (sys.executable, "-I", "-S")
 OUTPUTS = [ValueInfo("y", "tensor(string)", None)]
@@ -215,6 +229,94 @@ def test_memory_is_limited(tmp_path):
     )
     (found,) = asked(Runtime("fake", (*PYTHON, str(program)), False, 5, 1 << 30), "x")
     assert found.why == "exit status 1: there is not enough memory"
+
+
+@pytest.mark.parametrize("memory", [1 << 30, None])
+def test_what_a_process_may_take_and_where_it_prints(tmp_path, memory):
+    program = tmp_path / "program.py"
+    program.write_text(
+        textwrap.dedent("""
+        import os, resource, signal, sys
+        limits = [resource.getrlimit(getattr(resource, f"RLIMIT_{each}"))[0] for each in ("CORE", "FSIZE", "AS")]
+        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+        raise SystemExit(f"{limits} {len(blocked)} {os.getsid(0) == os.getpid()} {sys.stdin.read()!r}")
+    """)
+    )
+    (found,) = asked(Runtime("fake", (*PYTHON, str(program)), False, 30, memory), "x")
+    unlimited = resource.getrlimit(resource.RLIMIT_AS)[0]
+    assert found.why == f"exit status 1: {[0, 1 << 30, memory or unlimited]} 0 True ''"
+
+
+def test_a_worker_has_one_thread_and_knows_where_to_answer(monkeypatch):
+    monkeypatch.setattr("os.environ", {"HOME": "/home", "OMP_NUM_THREADS": "8"})
+    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    assert _environment(7) == {"HOME": "/home", **threads, "OPSET_ANSWERS": "7"}
+
+
+@pytest.mark.parametrize(
+    ("status", "words", "how"),
+    [
+        (3, "no", "exit status 3: no"), (0, "", "exit status 0"), (-6, "", "ended by SIGABRT"),
+        (-63, "no", "ended by signal 63: no"),
+    ],
+)  # fmt: skip
+def test_how_a_process_died(status, words, how):
+    assert _died(status, words) == how
+
+
+def message(header, data=b""):
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    return bytearray(struct.pack(">II", len(text), len(data)) + text + data)
+
+
+def test_a_message_is_read_once_it_is_complete(monkeypatch):
+    whole = message({"a": 1}, b"xyz")
+    for length in (0, 7, 8, len(whole) - 1):
+        part = whole[:length]
+        assert _parsed(part) is None and len(part) == length
+    assert _parsed(whole) == ({"a": 1}, b"xyz") and not whole
+    assert _parsed(message({})) == ({}, b"")
+    for wrong in (message([]), message({}) + b"x", message(b"{")):
+        with pytest.raises(ValueError):
+            _parsed(wrong)
+    monkeypatch.setattr(runtimes, "MOST", 20)
+    assert _parsed(message({}, bytes(10))) == ({}, bytes(10))
+    with pytest.raises(ValueError, match="it has 21 bytes, and at most 20 are read"):
+        _parsed(message({}, bytes(11)))
+
+
+def test_values_of_an_answer():
+    data = np.array([1, 2, 3], np.float32).tobytes()
+    tensor = {"tensor": 1, "shape": [2], "at": [4, 12]}
+    scalar = {"tensor": 1, "shape": [], "at": [8, 12]}
+    assert _value(tensor, data).tolist() == [2.0, 3.0]
+    assert [each.tolist() for each in _value({"sequence": [tensor, scalar]}, data)] == [[2.0, 3.0], 3.0]
+    numbers = _value({"map": [["a", scalar], ["b", {"number": 2}], ["c", {"number": 0.5}], ["d", tensor]]}, data)
+    assert [type(each).__name__ for each in numbers.values()] == ["float32", "int", "float", "ndarray"]
+    assert [numbers["a"], numbers["b"], numbers["c"]] == [3.0, 2, 0.5]
+    assert _value({"nothing": True}, data) is None
+    assert _value({"tensor": 8, "shape": [1], "text": ["\udcff\u00e4"]}, b"").tolist() == [b"\xff\xc3\xa4"]
+    deep = scalar
+    for _ in range(16):
+        deep = {"sequence": [deep]}
+    assert _value(deep, data) is not None
+    with pytest.raises(ValueError, match="it is nested too deeply"):
+        _value({"sequence": [deep]}, data)
+
+
+def test_which_runtime_is_named():
+    memory = runtimes.MEMORY
+    found = runtime_named("onnx", ["onnx"])
+    assert found == Runtime("onnx", (sys.executable, str(runtimes.WORKER), "onnx"), True, 60.0, memory)
+    found = runtime_named("opset", [], name="ours", seconds=3, memory=5)
+    root = str(runtimes.WORKER.parents[2])
+    assert found == Runtime("ours", (sys.executable, str(runtimes.WORKER), "opset", root), True, 3, 5)
+    found = runtime_named("onnxruntime", [], python="sh", providers=["A", "B"])
+    assert found.command == (shutil.which("sh"), str(runtimes.WORKER), "onnxruntime", "A", "B")
+    assert found.memory is None
+    found = runtime_named("sh -c x", ["sh", "-c", "x"])
+    assert found == Runtime("sh -c x", ("sh", "-c", "x"), False, 60.0, None)
+    assert runtime_named("sh", ["sh"], name="it", seconds=2, memory=7) == Runtime("it", ("sh",), False, 2, 7)
 
 
 def test_a_runtime_that_cannot_be_started_is_an_error(tmp_path):

@@ -280,7 +280,7 @@ def _prepare(mask: Iterable[int], memory: int | None, system: Any) -> None:
     import resource
 
     if system is not None:
-        system.prctl(_END_WITH_PARENT, signal.SIGKILL, 0, 0, 0)
+        system.prctl(_END_WITH_PARENT, signal.SIGKILL)
     signal.pthread_sigmask(signal.SIG_SETMASK, mask)
     limits = [(resource.RLIMIT_CORE, 0), (resource.RLIMIT_FSIZE, FILE_SIZE)]
     for limit, most in [*limits, *([(resource.RLIMIT_AS, memory)] if memory else [])]:
