@@ -6,15 +6,23 @@ import pytest
 
 from opset.errors import (
     KEPT,
+    LONGEST,
     MOST,
     SHOWN,
+    WIDTH,
     Collected,
+    ComparisonError,
     ConversionError,
+    CorpusError,
     Finding,
     ModelError,
+    OpsetError,
     RunError,
+    brief,
+    escaped,
     listing,
     printable,
+    quoted,
 )
 
 
@@ -83,3 +91,41 @@ def test_texts_of_strangers_are_short_and_safe():
     assert printable(b"\xff", 9) == "\\xff" and printable(7) == "7"
     assert listing(["a", "b", "c"]) == listing(["a", "b", "c"], 3) == "a, b, c"
     assert listing([*"abc"] * 500, 2) == "a, b and 1,498 more"
+    assert listing([*"ab"] * 10) == ", ".join([*"ab"] * 10) and listing([*"ab"] * 11).endswith("b and 2 more")
+    assert listing(["a\x1b"]) == "a\\x1b" and listing(["a", "b"], show=str.upper) == "A, B"
+    for shown, width in ((printable, LONGEST), (brief, WIDTH)):
+        assert shown("a" * width) == "a" * width and shown("a" * (width + 1)) == "a" * (width - 1) + "…"
+    assert quoted("a" * (WIDTH + 1)) == f"'{'a' * (WIDTH - 1)}…'" and quoted(b"a\x1b") == r"'a\x1b'"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a b", "a b"), ("é", "é"), ("a\nb", r"a\nb"), ("é\u202e", r"é\u202e"), ("\ud800", r"\ud800"),
+        (b"a\xff\x1b", r"a\xff\x1b"), ("é".encode(), "é"), (7, "7"), (Finding("M101", "a\nb").message, r"a\nb"),
+    ],
+)  # fmt: skip
+def test_what_a_terminal_would_obey_is_escaped(text, shown):
+    assert escaped(text) == shown
+
+
+def test_limits_are_those_that_messages_have():
+    assert (WIDTH, LONGEST, MOST, KEPT, SHOWN) == (200, 1000, 4096, 1000, 100)
+
+
+@pytest.mark.parametrize(
+    ("kind", "status"), [(ComparisonError, 3), (CorpusError, 3), (ModelError, 3), (OpsetError, 1), (RunError, 1)]
+)
+def test_the_exit_status_is_that_of_the_kind(kind, status):
+    assert kind(Finding("B191", "a")).exit_status == status
+
+
+def test_refusals_that_differ_in_names_of_values_alone_are_of_one_kind():
+    one = refusal("n0", "x", help="rename 'a'")
+    assert one.kind == refusal("n1", "y", help="rename 'b'").kind != ()
+    others = [
+        one._replace(code="C205"), one._replace(message="m"), one._replace(why="w"), one._replace(help="h"),
+        one._replace(file="f"),
+    ]  # fmt: skip
+    assert len({each.kind for each in (one, *others)}) == 6
+    assert Finding("M101", "a").kind == Finding("", "a").kind == ()

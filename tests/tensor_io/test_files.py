@@ -6,6 +6,7 @@ import math
 import os
 import pickle
 import struct
+import sys
 import zipfile
 import zlib
 from contextlib import nullcontext
@@ -18,12 +19,22 @@ from hypothesis import strategies as st
 
 from opset.errors import OpsetError, RunError, UsageError
 from opset.model import proto as pb
-from opset.model.arrays import DTYPES, message_of, tensor_of
+from opset.model.arrays import DTYPES, TEXT_SIZE, message_of, tensor_of
 from opset.reference.numerics.memory import ENTRY
 from opset.reference.value_info import ValueInfo
 from opset.reference.values import type_of
 from opset.tensor_io import json_values as literals
-from opset.tensor_io.files import read_values, values_in_stream, write_values
+from opset.tensor_io import npz
+from opset.tensor_io.files import (
+    bytes_to_write,
+    check_form,
+    form_of,
+    read_values,
+    typed,
+    values_in_json,
+    values_in_stream,
+    write_values,
+)
 from tests.bounds import lines
 from tests.model.test_arrays import TEXT, VALUES, X, arrays, same
 
@@ -506,6 +517,145 @@ def test_a_folder_that_cannot_be_listed_is_refused(tmp_path, monkeypatch):
 
     monkeypatch.setattr("os.listdir", listdir)
     assert refused(tmp_path) == "Input/output error"
+
+
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [("v.npz", ".npz"), ("V.NPZ", ".npz"), ("v.json", ".json"), ("v/", "/"), ("v.npz/", "/"), ("there.json", "/")],
+)
+def test_the_form_that_is_written_follows_from_the_name(name, form, tmp_path):
+    (tmp_path / "there.json").mkdir()
+    assert form_of(f"{tmp_path}/{name}") == form
+
+
+@pytest.mark.parametrize("name", ["v", "v.npy", "v.pb", "v.json.gz"])
+def test_other_forms_are_not_written(name):
+    with pytest.raises(UsageError, match="does not determine the form") as caught:
+        form_of(name)
+    assert (caught.value.code, caught.value.file) == ("U103", name)
+    assert caught.value.help == "name a file .npz or .json, or a folder with a / at its end"
+
+
+def test_what_an_archive_will_not_hold_is_told_before_anything_is_computed():
+    kinds = ["tensor(float)", None, "seq(tensor(float))", "tensor(string)", "tensor(bfloat16)", "tensor(bool)"]
+    declared = [ValueInfo(name, kind) for name, kind in zip("abcdef", kinds, strict=True)]
+    with pytest.raises(UsageError) as caught:
+        check_form("v.npz", declared)
+    assert [(each.code, each.why, each.file) for each in caught.value.findings] == [
+        ("U103", "'c' is seq(tensor(float)), and a .npz file holds tensors alone", "v.npz"),
+        ("U103", "'e' is tensor(bfloat16), and a .npz file loses that type", "v.npz"),
+    ]
+    assert {each.help for each in caught.value.findings} == {"write a folder, which holds every value: -o FOLDER/"}
+    check_form("v.npz", declared[:2])
+    for path in ("v.json", "v/"):
+        check_form(path, declared)
+
+
+def test_bytes_to_write_are_copies_and_what_json_is_made_of():
+    values = {"output": {"y": np.zeros(10, np.float32), "z": [np.zeros(2)]}, "input": {"x": np.zeros(3)}}
+    held = 40 + (16 + ENTRY) + 24
+    assert [bytes_to_write(path, values) for path in ("v.npz", "v/", "v.json")] == [
+        2 * held, 3 * held, 3 * held + 80 * 13
+    ]  # fmt: skip
+
+
+def test_json_of_a_value_without_a_declared_type_is_refused():
+    with pytest.raises(ValueError, match=r"does not declare its type: pass it as \.npz or \.pb"):
+        typed([1], ValueInfo("x"), 99)
+    assert values_in_json('{"input/other": [1], "x": [2]}', [FLOAT], "input", ENTRY + 4)["other"] == [1]
+    with pytest.raises(ValueError, match="'x': it takes 8 bytes, and the limit is 7; 'y': the model does not declare"):
+        values_in_json('{"x": [1, 2], "y": 1}', [FLOAT, ValueInfo("y")], "input", 7)
+
+
+def test_an_error_of_the_system_says_what_it_was(tmp_path):
+    (tmp_path / "v.npz").symlink_to(tmp_path / "v.npz")
+    assert refused(tmp_path / "v.npz") == "Too many levels of symbolic links"
+
+
+@pytest.mark.parametrize(("count", "is_read"), [(npz._DIRECTORY, True), (npz._DIRECTORY + 1, False)])
+def test_the_directory_of_an_archive_is_read_up_to_its_most(count, is_read):
+    pieces = npz._Pieces(io.BytesIO(b"abc"))
+    with nullcontext() if is_read else pytest.raises(ValueError, match=f"its directory has {count:,} bytes"):
+        assert pieces.read(count) == b"abc"
+    assert (pieces.seekable(), pieces.seek(1), pieces.read(1), pieces.read(), pieces.tell()) == (True, 1, b"b", b"c", 3)
+
+
+@pytest.mark.parametrize("name", ["a\0b", "a" * 60_001])
+def test_a_name_that_no_file_in_an_archive_has_is_refused(name, tmp_path):
+    with pytest.raises(UsageError, match="cannot be that of a file in an archive"):
+        write_values(f"{tmp_path}/v.npz", {"output": {name: X}}, {"output": [FLOAT]}, False)
+
+
+def test_a_member_of_an_archive_that_ends_early_is_told():
+    with pytest.raises(ValueError, match="it ends after 20 of 24 bytes"):
+        npz.read_array(io.BytesIO(npy()[:-4]), len(npy()), LIMIT)
+
+
+def test_text_takes_more_than_its_bytes(tmp_path):
+    np.save(tmp_path / "v.npy", np.full(100, "é"))
+    why = refused(tmp_path / "v.npy", name="x", limit=400 + 100 * TEXT_SIZE - 1)
+    assert why == f"it takes {400 + 100 * TEXT_SIZE:,} bytes, and the limit is {399 + 100 * TEXT_SIZE:,}"
+    assert read(tmp_path / "v.npy", name="x", limit=400 + 100 * TEXT_SIZE)["x"].tolist() == ["é"] * 100
+
+
+@pytest.mark.parametrize(
+    ("levels", "kind", "why"),
+    [
+        (32, "tensor(float)", ""),
+        (33, "tensor(float)", "it has more than 32 dimensions"),
+        (63, "seq(" * 63 + "tensor(float)" + ")" * 63, ""),
+        (64, "seq(" * 64 + "tensor(float)" + ")" * 64, "its type is nested too deeply"),
+    ],
+)
+def test_nesting_is_bounded(levels, kind, why):
+    with pytest.raises(ValueError, match=why) if why else nullcontext():
+        literals.value_of(literals.parse("[" * levels + "1" + "]" * levels), kind)
+
+
+@pytest.mark.parametrize(
+    ("data", "kind", "expected"),
+    [
+        ({"shape": [0] * 32, "data": []}, "tensor(float)", np.zeros([0] * 32, np.float32)),
+        ({"shape": [], "data": [1]}, "tensor(int8)", np.int8(1)),
+        ({"shape": [2, 1], "data": [True, False]}, "tensor(bool)", np.array([[True], [False]])),
+        ([True, False], "tensor(bool)", np.array([True, False])),
+        ([1, 2.5, -3], "tensor(double)", np.array([1, 2.5, -3])),
+        ([sys.float_info.max, -sys.float_info.max], "tensor(double)", np.array([1, -1]) * sys.float_info.max),
+        (["NaN", "Infinity", "-Infinity", 1], "tensor(float)", np.array([np.nan, np.inf, -np.inf, 1], np.float32)),
+        ([1, 2.5, "1+2j", "-1j"], "tensor(complex64)", np.array([1, 2.5, 1 + 2j, -1j], np.complex64)),
+        (5, "tensor(uint4)", 5),
+    ],
+)
+def test_json_of_every_kind_of_element(data, kind, expected):
+    array = literals.value_of(data, kind)
+    assert type_of(array) == kind and array.shape == np.shape(expected)
+    np.testing.assert_array_equal(array, expected)
+
+
+@pytest.mark.parametrize(
+    ("data", "kind", "why"),
+    [
+        ({"shape": [0] * 33, "data": []}, "tensor(float)", "its shape is no list of sizes"),
+        ({"shape": [1 << 62], "data": []}, "tensor(float)", "its shape is no list of sizes"),
+        ({"shape": [True], "data": [1]}, "tensor(float)", "its shape is no list of sizes"),
+        ({"shape": 1, "data": [1]}, "tensor(float)", "a tensor is nested lists"),
+        ({"shape": [1], "data": [1], "more": []}, "tensor(float)", "a tensor is nested lists"),
+        ([10**400], "tensor(double)", "a number is out of range"),
+        ([10**400], "tensor(complex64)", "a number is out of range"),
+        ([1.5, True], "tensor(float)", "true is no element of float32"),
+        ([True], "tensor(complex64)", "true is no element of complex64"),
+        (["1"], "tensor(bool)", '"1" is no element of bool'),
+        ([{}], "tensor(string)", "an object of 0 is no element of text"),
+        (["nan"], "tensor(int8)", '"nan" is no element of int8'),
+        ([[1], []], "tensor(float)", "its lists in dimension 1 are not all of 1 entries"),
+        ({"a": 1}, "seq(tensor(float))", "an object of 1 is no list, and the type is seq(tensor(float))"),
+        ([1], "map(string, float)", "a list of 1 is no object, and the type is map(string, float)"),
+    ],
+)
+def test_json_that_is_no_element_is_refused(data, kind, why):
+    with pytest.raises(ValueError) as caught:
+        literals.value_of(data, kind)
+    assert str(caught.value).startswith(why)
 
 
 SEEDS = {
