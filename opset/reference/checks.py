@@ -109,7 +109,7 @@ def check_outputs(step: Step, result: Any, location: str) -> None:
     tensor.
     """
     schema = step.schema
-    if schema is None or not schema.outputs:
+    if schema is None:
         return
     name = f"{schema.name} {schema.since_version}"
     results = result if result.__class__ is tuple else (result,)

@@ -413,6 +413,60 @@ def test_a_kernel_that_does_not_return_what_its_operator_has(returned, code, say
     assert caught.place == "graph 'g', node number 0 (Scale)"
 
 
+PARTS = """\
+operator: Scale
+family: example
+versions:
+- since: 1
+  doc: Gives `X`, and more.
+  inputs: [{name: X, type: T, doc: values}]
+  outputs:
+  - {name: Y, type: T, doc: the same}
+  - {name: Z, type: tensor(bool), optional: true, doc: more}
+  - {name: L, type: S, optional: true, doc: more}
+  - {name: O, type: optional(tensor(float)), optional: true, doc: more}
+  types: {T: [float], S: [tensor(float), seq(tensor(float))]}
+"""
+PARTS_KERNEL = """\
+from opset.extend import kernel
+
+@kernel("Scale", domain="com.example")
+def scale(x):
+    return RETURNED
+"""
+
+
+@pytest.mark.parametrize(
+    ("outputs", "returned", "code", "says"),
+    [
+        ("y, z", "x, x", "R202", "the output 'Z' cannot be tensor(float)"),
+        ("y, z", "x, None", "R204", "there is no output 'Z'"),
+        ("y, z", "(x,)", "R204", "there is no output 'Z'"),
+        ("y, z", "x, [x > 0]", "R204", "the output 'Z' cannot be seq(tensor(bool))"),
+        ("y, , l", "x, None, x > 0", "R202", "the output 'L' cannot be tensor(bool)"),
+    ],
+)
+def test_each_output_of_a_kernel_is_looked_at(outputs, returned, code, says, tmp_path):
+    folders = [folder_of(tmp_path, PARTS_KERNEL.replace("RETURNED", returned), schema=PARTS)]
+    caught = failure(folders, f"{outputs} = com.example.Scale (x)")
+    assert (caught.code, caught.message) == (code, says)
+
+
+@pytest.mark.parametrize(
+    ("outputs", "returned"),
+    [("y, , l", "x, None, []"), ("y, , l", "x, x, x"), ("y, , , o", "x, None, None, None"), ("y, z", "x, (x > 0)[0]")],
+)
+def test_outputs_that_an_operator_may_have_are_taken(outputs, returned, tmp_path):
+    folders = [folder_of(tmp_path, PARTS_KERNEL.replace("RETURNED", returned), schema=PARTS)]
+    assert result(folders, f"{outputs} = com.example.Scale (x)") == [1, 2]
+
+
+def test_outputs_that_no_schema_describes_are_not_looked_at(tmp_path):
+    schema = PARTS[: PARTS.index("  outputs:")] + "  types: {T: [float]}\n"
+    folders = [folder_of(tmp_path, PARTS_KERNEL.replace("RETURNED", "x"), schema=schema)]
+    assert result(folders, "y = com.example.Scale (x)") == [1, 2]
+
+
 def test_a_kernel_that_passes_a_graph_too_few_inputs(tmp_path):
     source = """
         from opset.extend import kernel
