@@ -117,7 +117,7 @@ class Resolver:
         defaults = {
             name: each.default
             for name, each in formal.items()
-            if not each.required and (kernel.any_attributes or name in kernel.attributes)
+            if kernel.any_attributes or name in kernel.attributes
         }
         resolved = ResolvedKernel(schema, kernel, defaults, plan_of(schema) if schema is not None else None)
         quirk = quirks.of_values(operator, version) if schema is not None and not domain and not self._strict else None

@@ -395,6 +395,19 @@ def test_a_kernel_without_an_attribute_of_its_operator(tmp_path):
         result([folder_of(tmp_path, source)], "y = com.example.Scale <factor = 3.0> (x)")
     assert (caught.value.code, caught.value.message) == ("R202", "the kernel takes no attribute 'factor'")
     assert caught.value.help == "let the kernel take it by keyword: (x, *, factor)"
+    assert result([folder_of(tmp_path, source.replace("x * factor", "x").replace("x, factor", "x"))]) == [1, 2]
+
+
+def test_a_kernel_of_any_attributes_gets_defaults(tmp_path):
+    source = """
+        from opset.extend import kernel
+
+        @kernel("Scale", domain="com.example")
+        def scale(x, **attributes):
+            return x * attributes["factor"]
+    """
+    assert result([folder_of(tmp_path, source)]) == [2, 4]
+    assert result([folder_of(tmp_path, source)], "y = com.example.Scale <factor = 3.0> (x)") == [3, 6]
 
 
 @pytest.mark.parametrize(

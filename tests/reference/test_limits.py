@@ -332,6 +332,11 @@ def test_products_of_large_integers_wrap(dtype, shapes):
     assert np.array_equal(y, np.matmul(a, b))
 
 
+def test_parts_of_a_text_are_announced_as_many_as_spaces_allow():
+    assert computed("StringSplit", np.array(["a " * 10_000], object), outputs=2)[1].tolist() == [10_000]
+    assert "it needs 1,280,064 bytes" in refused("R302", "StringSplit", np.array(["a " * 20_000], object), outputs=2)
+
+
 def test_the_clock_is_looked_at_within_few_but_long_strings(monkeypatch):
     """On a clock that goes on by five seconds whenever it is looked at, a minute passes within the one node."""
     clock = itertools.count(0, 5)

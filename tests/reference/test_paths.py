@@ -53,6 +53,9 @@ PATHS = {
     "scales of the rows of a matrix, before a vector": (
         "QLinearMatMul", 21, (ROWS, floats(1, 2), np.array([0, 0], np.uint8), ROWS[0], ONE, NONE, floats(1, 10),
                               np.array([0, 0], np.uint8)), {}, [[5, 2]]),
+    "a sum of bytes beyond the 32 bits in which it is kept": (
+        "QLinearMatMul", 21, (np.full((1, 33_100), 255, np.uint8), floats(1), NONE, np.full((33_100, 1), 255, np.uint8),
+                              ONE, NONE, floats(1), NONE), {}, [[[0]]]),
     "texts of which one is no UTF-8": (
         "StringSplit", 20, (np.array([b"\xff-a", "b"], object),), {"delimiter": "-"},
         [[[b"\xff", "a"], ["b", ""]], [2, 1]]),
