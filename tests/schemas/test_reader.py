@@ -2,6 +2,7 @@
 
 import math
 import re
+from contextlib import suppress
 
 import pytest
 import yaml
@@ -9,7 +10,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opset.errors import SchemaError
-from opset.schemas.reader import MAX_FINDINGS, MAX_SIZE, Findings, read, scalar
+from opset.schemas.reader import (
+    MAX_FINDINGS,
+    MAX_KEY,
+    MAX_MESSAGE,
+    MAX_SIZE,
+    MAX_STEPS,
+    Findings,
+    YamlNode,
+    read,
+    reading_budget,
+    scalar,
+)
 from tests.bounds import lines
 
 LOADERS = [yaml.SafeLoader, yaml.CSafeLoader]
@@ -113,6 +125,68 @@ def test_what_is_not_accepted(text, places, loader):
         assert found[0][0] == "S101"
     else:
         assert found == places
+
+
+SAID = [
+    (b"", "the file holds no document"),
+    (b"a: \xff\n", "the file is not UTF-8"),
+    (b"a: 1\n---\nb: 2\n", "a second document starts here"),
+    (b"a: &x 1\n", "anchors and aliases are not accepted; write the value out"),
+    (b"a: !x {}\n", "tags are not accepted; leave it out; quote a string that looks otherwise"),
+    (b"a: 1\na: 3\n", "the key 'a' is duplicate in this mapping"),
+    (b"1: x\n", "a key has to be text; quote it"),
+    (b"a: 1e999\n", "the number is larger than a float can be; write .inf for infinity"),
+    (b"a: -1e999\n", "the number is larger than a float can be; write .inf for infinity"),
+    (b"a" * 257 + b": 1\n", "a key has at most 256 characters"),
+    (b"a: {b: > 0}\n", "put text that begins with a sign in quotes: '> 0'"),
+]
+
+
+@pytest.mark.parametrize(("text", "said"), SAID)
+def test_what_is_said_and_what_helps(text, said):
+    findings = Findings("f.yaml")
+    with suppress(SchemaError):
+        read(text, findings)
+    (finding,) = findings
+    assert "; ".join(filter(None, (finding.message, finding.help))).endswith(said)
+
+
+def test_what_is_accepted_at_its_limit():
+    assert plain("a" * MAX_KEY + ": .inf\n") == {"a" * MAX_KEY: math.inf}
+    assert plain("a: '1e999'\nb: -.inf\n") == {"a": "1e999", "b": -math.inf}
+
+
+def test_a_second_document_is_not_read():
+    findings = Findings("f.yaml")
+    assert read(b"a: 1\n---\n&x b: 2\n---\nc: 3\n", findings).plain() == {"a": 1}
+    assert [each.place for each in findings] == ["f.yaml:2:1"]
+
+
+def test_a_node_knows_its_size_and_places():
+    root = read(b"a: [1, {b: 2}]\nc: x\n", Findings("f"))
+    assert root.size() == 6
+    assert sorted(root.places()) == ["1:1", "1:1", "1:12", "1:4", "1:5", "1:8", "1:9", "2:1", "2:4"]
+
+
+def test_files_of_a_folder_share_a_budget():
+    budget = reading_budget()
+    Findings("f", budget).charge(MAX_STEPS)
+    node = YamlNode(None, 2, 3)
+    findings = Findings("g", budget)
+    with pytest.raises(SchemaError) as caught:
+        findings.charge(1, node)
+    assert (caught.value.code, caught.value.place) == ("S102", "g:2:3")
+    assert caught.value.message == f"reading the files of this folder takes more than {MAX_STEPS:,} steps"
+    assert caught.value.help.startswith("values count") and [*caught.value.findings] == findings
+
+
+def test_a_finding_is_noted_once_and_cut():
+    findings = Findings("f")
+    for message in ("a", "a", "b" * (MAX_MESSAGE + 1)):
+        findings.add("S105", message, help=message)
+    assert [(each.message, each.help, each.place) for each in findings] == [
+        ("a", "a", "f:1:1"), ("b" * MAX_MESSAGE, "b" * MAX_MESSAGE, "f:1:1")
+    ]  # fmt: skip
 
 
 def test_size_is_limited():
