@@ -563,6 +563,69 @@ def test_s226_to_s228_versions_say_how_outputs_are_inferred(tmp_path):
     assert found(first) == ["S227"]
 
 
+def test_what_is_written_for_nothing_is_told_with_its_file(tmp_path):
+    write(tmp_path, TEXT.replace("{up: derived", "{up: written"))
+    up, first = ("com.acme", "Scale", 2, "up"), ("com.acme", "Scale", 1)
+
+    def said(written=None, kernels=None, functions=None):
+        inferred = None if functions is None else Inferred(functions, lambda schema: "")
+        found = lint([tmp_path], written, kernels, inferred)
+        assert {each.place.removeprefix(f"{tmp_path}/com.acme/") for each in found} <= {"Scale.yaml", "Other.yaml"}
+        return [each.message for each in found]
+
+    assert said([up, (*first, "lower")], [first], [first]) == []
+    assert said([up, (*first, "down")]) == ["an adapter down is written for Scale 1, which is no transition"]
+    assert said([up, (*up[:3], "lower")]) == ["a lowering is written for Scale 2, which is not its first version"]
+    assert said([up], [first, (*first[:2], 3)]) == ["a kernel is written for Scale 3, which is no version"]
+    assert said([up], [first, ("com.acme", "Other", 0)]) == ["a kernel is written for Other, which is no operator"]
+    asked = "a function infers the outputs of {}, and is never asked"
+    assert said([up], None, [first, (*first[:2], 3)]) == [asked.format("Scale from 3 on")]
+    assert said([up], None, [first, ("com.acme", "Other", 0)]) == [asked.format("Other")]
+
+
+def test_nothing_is_said_of_adapters_of_a_domain_whose_adapters_are_not_known(tmp_path):
+    write(tmp_path, TEXT.replace("{up: derived", "{up: written"))
+    target = folder_of_domains(tmp_path)
+    for unknown, found in ((frozenset(), ["S207", "S206"]), (frozenset(["com.acme"]), [])):
+        hooks = Hooks([("com.acme", "Scale", 2, "down"), ("com.acme", "Gone", 2, "up")][:1], unknown=unknown)
+        assert sorted(codes(check(target, lambda families, hooks=hooks: hooks).findings)) == sorted(found)
+
+
+def test_hooks_are_asked_for_by_the_families_of_the_standard_that_are_checked(tmp_path):
+    text = TEXT.replace("family: acme", "family: pool")
+    asked = []
+
+    def hooks_of(families):
+        asked.append({*families})
+        return Hooks()
+
+    for domain in ("com.acme", "ai.onnx"):
+        write(tmp_path / domain, text, domain=domain)
+        check(folder_of_domains(tmp_path / domain), hooks_of)
+        check(select([tmp_path / domain / domain]).targets[0], hooks_of)
+    assert asked == [set(), set(), {*FAMILIES}, {"pool"}]
+
+
+def test_of_very_many_findings_the_first_are_shown(tmp_path, monkeypatch):
+    write(tmp_path, TEXT.replace(", doc: where", "").replace(", doc: factor", ""))
+    for most, found in ((3, ["S212"] * 3), (2, ["S212", "S212", "S102"])):
+        monkeypatch.setattr("opset.schemas.lint.MAX_FOLDER_FINDINGS", most)
+        findings = lint([tmp_path])
+        assert codes(findings) == found
+    assert findings[-1].message == "more than 2 findings of rules are about this folder"
+    assert (findings[-1].place, findings[-1].help) == (str(tmp_path), "mend these first: the others are not shown")
+
+
+def test_a_target_says_how_many_files_there_are_and_could_not_be_read(tmp_path):
+    write(tmp_path)
+    write(tmp_path, "operator: [", "Broken")
+    checked = check(folder_of_domains(tmp_path), lambda families: Hooks())
+    assert (checked.files, checked.unread, len(checked.operators)) == (2, 1, 1)
+    assert [(operator.name, since) for operator, since in checked.unlocked] == [("Scale", 1), ("Scale", 2)]
+    (tmp_path / "lock.json").write_text("[]")
+    assert check(folder_of_domains(tmp_path), lambda families: Hooks()).unlocked == []
+
+
 def test_findings_of_the_loader_are_among_them(tmp_path):
     write(tmp_path, TEXT.replace("doc: Scales.", "dok: Scales."))
     write(tmp_path, TEXT.replace(", doc: where", ""), "Scale", "org.acme")

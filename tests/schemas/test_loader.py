@@ -4,22 +4,36 @@ import itertools
 import os
 import random
 import struct
+from pathlib import Path
 
 import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from opset.budget import Budget, Limits
 from opset.errors import SchemaError
 from opset.model.elements import NUMBERS
+from opset.schemas import loader
 from opset.schemas.diff import short_float
-from opset.schemas.fields import float32
+from opset.schemas.fields import MAX_ENTRIES, float32
 from opset.schemas.index import FOLDER, compile_operators, make_docs, make_schema
 from opset.schemas.layout import dump_operator
-from opset.schemas.loader import load_folder, load_operator, load_sets, operator_files, parse_operator, parse_sets
+from opset.schemas.loader import (
+    domain_of,
+    load_folder,
+    load_operator,
+    load_sets,
+    operator_files,
+    parse_operator,
+    parse_sets,
+    read_operator,
+    read_operators,
+    siblings,
+)
 from opset.schemas.model import Attribute, AttributeChange, Change, Docs, Example, FunctionBody, OpSchema, Parameter
 from opset.schemas.printer import dump_document
-from opset.schemas.reader import Findings, read
+from opset.schemas.reader import MAX_KEY, Findings, read
 from opset.schemas.status import ground_of, status_of
 from opset.schemas.types import expand, is_type, shortest
 from tests.released import OPERATORS, is_released
@@ -488,6 +502,95 @@ def test_type_sets_that_are_refused(text, code, tmp_path):
     assert again.value.findings == caught.value.findings
 
 
+MANY = ", ".join(f"{{name: X{n}, type: tensor(int8)}}" for n in range(MAX_ENTRIES + 1))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (ONE.replace("family: acme", f"family: {'a' * MAX_KEY}"), []),
+        (ONE.replace("family: acme", f"family: {'a' * (MAX_KEY + 1)}"), ["a name has at most 256 characters"]),
+        (ONE.replace("family: acme", 'family: "a\\n"'), ["a name has no control characters"]),
+        (ONE.replace("since: 1", f"since: {2**31 - 1}"), []),
+        (ONE.replace("since: 1", f"since: {2**31}"), ["a number from 1 to 2147483647 has to stand here"]),
+        (f"{ONE}  inputs: [{MANY.rpartition(', {')[0]}]\n", []),
+        (f"{ONE}  inputs: [{MANY}]\n", ["there are at most 256 inputs, and outputs"]),
+        (f"{ONE}  types: {{{', '.join(f'T{n}: bool' for n in range(MAX_ENTRIES))}}}\n", []),
+        (f"{ONE}  types: {{{', '.join(f'T{n}: bool' for n in range(MAX_ENTRIES + 1))}}}\n",
+         ["there are at most 256 types"]),
+        (f"{ONE}  attributes: {{a: {{type: ints, default: [{-(2**63)}, {2**63 - 1}]}}}}\n", []),
+        (f"{ONE}  attributes: {{a: {{type: int, default: {-(2**63) - 1}}}}}\n",
+         ["a number from -9223372036854775808 to 9223372036854775807 has to stand here"]),
+        (f"{ONE}  attributes: {{a: {{type: float, default: true}}}}\n", ["a number has to stand here"]),
+        (f"{ONE}  attributes: {{a: {{type: string, default: []}}}}\n", ["text has to stand here"]),
+        (f"{ONE}  function: [{{opset: 1, nodes: ''}}]\n", ["the text must not be empty"]),
+        (f"{ONE}  special_cases: [{{text: ''}}]\n", ["the text must not be empty"]),
+        (f"{ONE}  special_cases: [{{stated: 1 body}}]\n", ["the key 'text' is missing"]),
+        (f"{ONE}  inputs: [{{name: X, type: tensor(int8), variadic: true, min_arity: {2**31 - 1}}}]\n", []),
+    ],
+)  # fmt: skip
+def test_numbers_names_and_lists_have_bounds(text, said, tmp_path):
+    assert [each.message for each in read_operator(write(tmp_path, text), SETS)[1]] == said
+
+
+def test_what_is_too_much_is_left_out(tmp_path):
+    text = f"{ONE}  inputs: [{MANY}]\n"
+    (schema,) = read_operator(write(tmp_path, text), SETS)[0].damaged.schemas
+    assert [each.name for each in schema.inputs] == [f"X{n}" for n in range(MAX_ENTRIES)]
+
+
+def test_the_domain_is_the_folder_of_the_file(tmp_path, monkeypatch):
+    (tmp_path / "com.acme" / "in").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "com.acme")
+    assert {domain_of(Path(each)) for each in ("A.yaml", "./A.yaml", "../com.acme/A.yaml")} == {"com.acme"}
+    monkeypatch.chdir("in")
+    assert domain_of(Path("../A.yaml")) == "com.acme"
+    assert domain_of(Path("ai.onnx/A.yaml")) == ""
+
+
+def test_after_too_many_findings_no_more_files_are_read(tmp_path, monkeypatch):
+    files = [write(tmp_path, ONE.replace("doc", "dok"), name) for name in ("A", "B", "C", "D")]
+    monkeypatch.setattr(loader, "MAX_FOLDER_FINDINGS", 4)
+    findings = read_operators(files, SETS)[1]
+    last = findings[-1]
+    assert [each.code for each in findings] == ["S103", "S104", "S103", "S104", "S102"]
+    assert (last.message, last.place, last.help) == (
+        "files of this folder were not read: 2, of which this is the first", f"{files[2]}:1:1", "mend the others first"
+    )  # fmt: skip
+    assert last.why == "the ones before have more than 4 findings"
+    assert [each.code for each in read_operators(files[:2], SETS)[1]] == ["S103", "S104"] * 2
+
+
+def test_after_too_many_steps_no_more_files_are_read(tmp_path, monkeypatch):
+    files = [write(tmp_path, ONE, name) for name in ("A", "B", "C")]
+    monkeypatch.setattr(loader, "reading_budget", lambda: Budget(Limits(), max_steps=15))
+    operators, findings = read_operators(files, SETS)
+    assert len(operators) == 1 and [each.code for each in findings] == ["S102", "S102"]
+    assert findings[1].place == f"{files[2]}:1:1" and "of which this is the first" in findings[1].message
+    assert findings[1].why == "the ones before took more than 262,144 steps"
+
+
+def test_files_of_operators_are_those_of_domains_in_order_and_not_too_many(tmp_path, monkeypatch):
+    files = [write(tmp_path, ONE, name, domain) for domain in ("b", "a") for name in ("Z", "Y")]
+    (tmp_path / "a" / "notes.txt").touch()
+    (tmp_path / "Top.yaml").touch()
+    assert operator_files(tmp_path) == sorted(files)
+    assert siblings(tmp_path / "a") == sorted(files[2:]) and siblings(tmp_path / "nowhere") == []
+    for place in (tmp_path / "nowhere", files[0]):
+        with pytest.raises(SchemaError, match="this is not a folder of operator files") as caught:
+            operator_files(place)
+        assert (caught.value.code, caught.value.place) == ("S101", f"{place}:1:1")
+    monkeypatch.setattr(loader, "MAX_FILES", 4)
+    assert operator_files(tmp_path) == sorted(files)
+    write(tmp_path, ONE, "X", "a")
+    with pytest.raises(SchemaError, match="it holds more than 4 operator files"):
+        operator_files(tmp_path)
+    monkeypatch.setattr(loader, "MAX_FILES", 3)
+    assert siblings(tmp_path / "a") == []
+    with pytest.raises(SchemaError, match="a holds more than 3 files"):
+        operator_files(tmp_path)
+
+
 def test_a_set_of_sets_does_not_grow_without_end(tmp_path):
     lines = ["s0: [float, double]"] + [f"s{n + 1}: [s{n}, seq(s{n}), optional(s{n})]" for n in range(60)]
     (tmp_path / "types.yaml").write_text("\n".join(lines))
@@ -618,9 +721,9 @@ EXAMPLES = st.fixed_dictionaries(
 )
 def test_what_is_printed_reads_back(document):
     text = dump_document(document)
-    for loader in (yaml.SafeLoader, yaml.CSafeLoader):
+    for kind in (yaml.SafeLoader, yaml.CSafeLoader):
         findings = Findings("f")
-        again = read(text.encode("utf-8"), findings, loader).plain()
+        again = read(text.encode("utf-8"), findings, kind).plain()
         assert findings == []
         assert repr(again) == repr(document)
     assert dump_document(again) == text

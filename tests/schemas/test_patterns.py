@@ -84,7 +84,8 @@ def test_a_size_has_the_name_that_it_is():
         (">= 2", [patterns.Test(">=", (number(2),))]),
         ("x < a", [patterns.Test("<", (A,))]),
         ("-rank(X) <= x < 3 and != 0", [
-            patterns.Test(">=", (Expression("negative", (X,)),)), patterns.Test("<", (number(3),)), patterns.Test("!=", (number(0),)),
+            patterns.Test(">=", (Expression("negative", (X,)),)), patterns.Test("<", (number(3),)),
+            patterns.Test("!=", (number(0),)),
         ]),
         *[(f"2 {sign} x", [patterns.Test(mirrored, (number(2),))]) for sign, mirrored in (
             ("<", ">"), ("<=", ">="), (">", "<"), (">=", "<="), ("!=", "!="), ("=", "="),

@@ -1,11 +1,12 @@
 """Every character that a document may hold is written so that the reader gives it back, wherever it is."""
 
+import math
 import sys
 import unicodedata
 
 import pytest
 
-from opset.schemas.printer import dump_document
+from opset.schemas.printer import dump_document, flow
 from tests.schemas.test_reader import plain
 
 PRINTED = [chr(code) for code in range(1, sys.maxunicode + 1) if not 0xD800 <= code < 0xE000]
@@ -46,3 +47,111 @@ def test_a_character_of_each_kind_is_read_as_it_was_written(place):
     for character in one_of_each_kind():
         written = document(PLACES[place](character))
         assert plain(dump_document(written)) == written, hex(ord(character))
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "null"), (True, "true"), (False, "false"), (1.5, "1.5"), (-0.0, "-0.0"), (7, "7"),
+        (math.inf, ".inf"), (-math.inf, "-.inf"), (math.nan, ".nan"),
+        ("a", "a"), ("1", '"1"'), ("a, b", '"a, b"'), ("no", '"no"'), ("", '""'), ("0..5", "0..5"),
+        ("0..5.", '"0..5."'), ("+float", "+float"), ("-x y", '"-x y"'), ("a:b", "a:b"), ("a: b", '"a: b"'),
+        ("a#", "a#"), ("a #", '"a #"'),
+        ([1, {"a b": 2, "c": []}], '[1, {"a b": 2, c: []}]'), ("a  b", r'"a \x20b"'), (" a", r'"\x20a"'),
+        ("\x01\u2028\U000e0001", r'"\x01\u2028\U000e0001"'), ('"\\\n', r'"\"\\\n"'),
+    ],
+)  # fmt: skip
+def test_a_value_in_flow_style(value, text):
+    assert flow(value) == text
+
+
+WORDS = "a" * 80
+WHOLE = f"""\
+operator: A
+family: f
+versions:
+- since: 2
+  deprecated: true
+  change:
+    meaning: >-
+      {WORDS}
+      {WORDS}
+    types:
+      T: [+{WORDS},
+        +{WORDS}]
+    adapters: {{up: derived, down: derived}}
+  doc: |-
+    one
+
+    two
+  formula: |-
+    \\frac{{x}}{{y}}
+  special_cases:
+  - a
+  - >-
+    {WORDS} more
+    {WORDS}
+  - text: t
+    chosen: c
+  counterparts:
+    numpy: f(x)
+    "a b": >-
+      {WORDS}
+      {WORDS}
+  inputs:
+  - {{name: X, type: T, doc: {WORDS}
+     {WORDS}}}
+  attributes:
+    a: {{type: int, default: 1}}
+    b:
+      type: string
+      default: |
+        x
+        y
+      doc: >-
+        {WORDS}
+        {WORDS}
+        {WORDS}
+  types:
+    T: [float]
+  constraints:
+    C1:
+    - {{rank: {{X: 1}}, where: {{mode: a}}}}
+    - rank:
+        {'a' * 30}: 1
+        {'b' * 30}: 1
+        {'c' * 30}: 1
+        {'d' * 30}: 1
+    C2: {{rank: {{X: 2}}}}
+    C3: []
+    C10: ten
+  function:
+  - opset: 7
+    nodes: |
+      a
+      b
+  outputs: []
+examples:
+- {{name: e, since: 1,
+   inputs: [{{float: [{WORDS},
+     {WORDS}]}}],
+   outputs: [null]}}
+- name: g
+  since: 2
+  doc: d
+  like: e
+  attributes:
+    body: |
+      x
+      y
+  outputs: []
+"""
+
+
+def test_a_document_with_all_that_there_is_prints_as_it_is():
+    document = plain(WHOLE)
+    assert dump_document(document) == WHOLE
+    (version,) = document["versions"]
+    version["constraints"] = dict(reversed(version["constraints"].items()))
+    document["examples"] = [dict(reversed(each.items())) for each in document["examples"]]
+    assert dump_document(document) == WHOLE
