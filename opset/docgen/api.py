@@ -150,7 +150,8 @@ def _members(cls: type, anchor: str, module: ModuleType) -> Iterator[Entry]:
             seen.add(name)
             where = f"{anchor}.{name}"
             if value is called:
-                signature, doc = _signature(name, value, member is called), _function_doc(value, module)
+                bound = not isinstance(member, staticmethod)
+                signature, doc = _signature(name, value, bound), _function_doc(value, module)
                 yield Entry(name, where, "method", signature, doc)
             else:
                 returned = _annotation(inspect.signature(value).return_annotation)
@@ -184,7 +185,7 @@ def _assigned(module: ModuleType, name: str) -> tuple[str, str]:
 
 
 def _signature(name: str, function: Callable[..., Any], bound: bool = False) -> str:
-    """Return a signature as Python writes it, a parameter a line where it is long; without `self` if `bound`."""
+    """Return a signature as Python writes it, a parameter a line where it is long; without the first one if `bound`."""
     signature = inspect.signature(function)
     parameters = [*signature.parameters.values()][bound:]
     shown: list[str] = []

@@ -1,6 +1,8 @@
 """The Python API page: every public name with its signature and what its docstring says."""
 
+import importlib.util
 import re
+import sys
 
 import pytest
 
@@ -65,3 +67,247 @@ def test_links_lead_to_what_is_there(entries, sections):
     anchors = {f"#{anchor}" for anchor in entries}
     assert len(targets) > 20
     assert targets <= anchors | {f"errors/{code}.html" for code in CODES}
+
+
+SHAPES = '''"""Shapes."""
+from functools import cached_property
+from collections.abc import Callable
+from typing import Any, NamedTuple, Union
+import pathlib
+
+Length = Union[int, "Circle"]
+"""A length, see `Circle`."""
+Lengths: Any = Callable[[Length], pathlib.Path] | None
+Area = "Length | Circle"
+LIMIT: int = len("abc")
+"""The greatest `LIMIT`.
+
+    of `Circle` in code
+
+It is low.
+"""
+UNKNOWN = object()
+other, LIMITS = 1, 2
+LIMITS = [3]
+
+
+class _Base:
+    """What nobody sees."""
+
+    def __init__(self, size: int) -> None:
+        """`size` is that of all.
+        Nothing is made."""
+
+    def grown(self, by: "Length" = 1, /, *more: int, exact=False, **others: str) -> "_Base":
+        """Grow it.
+
+        `by` is how much.
+        `more` are others.
+        """
+
+    @property
+    def size(self) -> pathlib.Path:
+        """Its size."""
+
+    def hidden(self): ...
+
+
+class Shape(_Base):
+    """A shape. Raises S101 and `S102`, or ModelError; no `X`.
+    Raises ConversionError, too.
+    It is `Shape`.
+    """
+
+    kind = "shape"
+
+    def _private(self): ...
+
+    @classmethod
+    def made(cls, text: str = "a b", *, limit: float = ...) -> "Shape":
+        """Make one; `Circle` is another, `text` is what it is."""
+
+    @staticmethod
+    def none(anything=UNKNOWN, /, *, Circle: int, **others):
+        """Make none of `Circle`."""
+
+
+class Circle(Shape):
+    """A circle."""
+
+    def grown(self) -> None:
+        """Grow it."""
+
+    @cached_property
+    def area(self) -> "Length":
+        """Its area."""
+
+
+class Model(Shape):
+    """One that is made."""
+
+    def __init__(self, size: int) -> None:
+        """Nobody reads this."""
+
+
+class Point(NamedTuple):
+    """A point."""
+
+    x: int
+    y: int = 0
+
+
+class Plain(ValueError):
+    """An error without a constructor."""
+
+
+def shape_that_has_a_long_name(first: int, second: str = "", third: "Length | None" = None, *rest: int, a: int = 1):
+    """Return it."""
+
+
+def shape_t(first: int, second: str = "", *, third: "Length | None" = None, x: int = 0) -> int:
+    """Return what has a signature of 88 characters."""
+
+
+def shape_ts(first: int, second: str = "", *, third: "Length | None" = None, x: int = 0) -> int:
+    """Return what has a signature of 89 characters."""
+'''
+
+SHOWN = """\
+## opset.shapes: Shapes of things (opset.shapes-shapes-of-things)
+opset.shapes.Shape class
+  Shape(size: int)
+  |A shape. Raises [S101](errors/S101.html) and [`S102`](errors/S102.html), or [ModelError](#opset.ModelError); no `X`.
+  |
+  |Raises [ConversionError](#opset.ConversionError), too.
+  |It is [`Shape`](#opset.shapes.Shape).
+    opset.shapes.Shape.made method
+      made(text: str = 'a b', *, limit: float = ...) -> Shape
+      |Make one; [`Circle`](#opset.shapes.Circle) is another, `text` is what it is.
+    opset.shapes.Shape.none method
+      none(anything=..., /, *, Circle: int, **others)
+      |Make none of `Circle`.
+    opset.shapes.Shape.grown method
+      grown(by: Length = 1, /, *more: int, exact=False, **others: str) -> _Base
+      |Grow it.
+      |
+      |`by` is how much.
+      |
+      |`more` are others.
+    opset.shapes.Shape.size property
+      size: Path
+      |Its size.
+    opset.shapes.Shape.hidden method
+      hidden()
+      |
+opset.shapes.Circle class
+  Circle(size: int)
+  |A circle.
+    opset.shapes.Circle.grown method
+      grown() -> None
+      |Grow it.
+    opset.shapes.Circle.area property
+      area: Length
+      |Its area.
+    opset.shapes.Circle.size property
+      size: Path
+      |Its size.
+    opset.shapes.Circle.hidden method
+      hidden()
+      |
+opset.shapes.Model class
+  Model
+  |One that is made.
+    opset.shapes.Model.grown method
+      grown(by: Length = 1, /, *more: int, exact=False, **others: str) -> _Base
+      |Grow it.
+      |
+      |`by` is how much.
+      |
+      |`more` are others.
+    opset.shapes.Model.size property
+      size: Path
+      |Its size.
+    opset.shapes.Model.hidden method
+      hidden()
+      |
+opset.shapes.Point class
+  Point(x: int, y: int = 0)
+  |A point.
+opset.shapes.Plain class
+  Plain
+  |An error without a constructor.
+opset.shapes.shape_that_has_a_long_name function
+  shape_that_has_a_long_name(
+      first: int,
+      second: str = '',
+      third: Length | None = None,
+      *rest: int,
+      a: int = 1,
+  )
+  |Return it.
+opset.shapes.shape_t function
+  shape_t(first: int, second: str = '', *, third: Length | None = None, x: int = 0) -> int
+  |Return what has a signature of 88 characters.
+opset.shapes.shape_ts function
+  shape_ts(
+      first: int,
+      second: str = '',
+      *,
+      third: Length | None = None,
+      x: int = 0,
+  ) -> int
+  |Return what has a signature of 89 characters.
+## opset.shapes: Constants (opset.shapes-constants)
+opset.shapes.Length type
+  Length = Union[int, Circle]
+  |A length, see [`Circle`](#opset.shapes.Circle).
+opset.shapes.Lengths type
+  Lengths = Callable[[Length], Path] | None
+  |
+opset.shapes.Area type
+  Area = Length | Circle
+  |
+opset.shapes.LIMIT constant
+  LIMIT: int
+  |The greatest [`LIMIT`](#opset.shapes.LIMIT).
+  |
+  |    of `Circle` in code
+  |
+  |It is low.
+opset.shapes.UNKNOWN constant
+  UNKNOWN: object
+  |
+opset.shapes.LIMITS constant
+  LIMITS: list
+  |"""
+
+
+def shown(entry, indent=""):
+    yield f"{indent}{entry.anchor} {entry.kind}"
+    yield from (f"{indent}  {line}" for line in entry.signature.split("\n"))
+    yield from (f"{indent}  |{line}" for line in entry.doc.split("\n"))
+    for each in entry.members:
+        yield from shown(each, f"{indent}    ")
+
+
+def test_all_kinds_of_names_of_a_module(tmp_path, monkeypatch):
+    (tmp_path / "shapes.py").write_text(SHAPES)
+    spec = importlib.util.spec_from_file_location("opset.shapes", tmp_path / "shapes.py")
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "opset.shapes", module)
+    spec.loader.exec_module(module)
+    names = "Shape Circle Model Point Plain shape_that_has_a_long_name shape_t shape_ts"
+    constants = "Length Lengths Area LIMIT UNKNOWN LIMITS"
+    module.__all__ = f"{names} {constants}".split()
+    module._HOMES = dict.fromkeys(constants.split(), "opset.shapes")
+    monkeypatch.setattr(api, "TOPICS", {module: {"Shapes of things": names, "Constants": constants}})
+    api._public.cache_clear()
+    try:
+        found = api.api_page()
+    finally:
+        api._public.cache_clear()
+    lines = []
+    for section in found:
+        lines.append(f"## {section.module}: {section.title} ({section.anchor}){section.doc}")
+        lines += [line for entry in section.entries for line in shown(entry)]
+    assert "\n".join(lines) == SHOWN
