@@ -5,13 +5,17 @@ To write what they are now, for a reader to judge: OPSET_TRANSCRIBE=1 python -m 
 
 import inspect
 import os
+import runpy
 from pathlib import Path
 
 import click
+import pytest
 
+import opset.cli
 from opset.cli import VERBS, cli
+from opset.cli.batch import writing
+from opset.cli.limits import limits_options
 
-LISTED = Path(__file__).parent / "options.txt"
 NAMED = ("metavar", "multiple", "required", "is_flag", "is_eager", "show_default")
 
 
@@ -26,11 +30,10 @@ def kind(type_):
     return type_.name
 
 
-def lines(verb):
-    context = click.Context(cli, info_name="opset")
-    command = cli.get_command(context, verb)
-    yield f"{verb}: {'help' if command.no_args_is_help else 'a call'} without arguments"
-    yield from (f"  | {line}".rstrip() for line in inspect.cleandoc(command.help).split("\n"))
+def lines(command, context):
+    """What a command takes."""
+    yield f"{command.name}: {'help' if command.no_args_is_help else 'a call'} without arguments"
+    yield from (f"  | {line}".rstrip() for line in inspect.cleandoc(command.help or "").split("\n"))
     for each in command.params:
         facts = {name: getattr(each, name, None) for name in NAMED} | {"default": each.get_default(context)}
         facts["nargs"] = each.nargs if each.nargs != 1 else None
@@ -41,8 +44,32 @@ def lines(verb):
             yield f"      {each.help}"
 
 
-def test_all_arguments_and_options():
-    found = "".join(f"{line}\n" for verb in VERBS for line in lines(verb))
+def of_verbs():
+    """What each verb takes."""
+    context = click.Context(cli, info_name="opset")
+    for verb in VERBS:
+        command = cli.get_command(context, verb)
+        command.name = verb
+        yield from lines(command, context)
+
+
+def shared():
+    """What the options of several verbs are, in modules that are run once more."""
+    folder = Path(opset.cli.__file__).parent
+    options = {}
+    for name in ("inputs", "configuration", "output"):
+        module = runpy.run_path(folder / f"{name}.py")
+        options |= {name: value for name, value in module.items() if name.endswith("_option")}
+    options |= {"limits_options": limits_options, "writing": writing("Where the result goes.")}
+    for name, option in sorted(options.items()):
+        command = click.command(name)(option(lambda **_: None))
+        yield from lines(command, click.Context(command))
+
+
+@pytest.mark.parametrize(("name", "found"), [("options", of_verbs), ("shared_options", shared)])
+def test_all_arguments_and_options(name, found):
+    listed = Path(__file__).parent / f"{name}.txt"
+    text = "".join(f"{line}\n" for line in found())
     if os.environ.get("OPSET_TRANSCRIBE"):
-        LISTED.write_text(found, encoding="utf-8")
-    assert found == LISTED.read_text(encoding="utf-8")
+        listed.write_text(text, encoding="utf-8")
+    assert text == listed.read_text(encoding="utf-8")
