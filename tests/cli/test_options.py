@@ -57,7 +57,7 @@ def shared():
     """What the options of several verbs are, in modules that are run once more."""
     folder = Path(opset.cli.__file__).parent
     options = {}
-    for name in ("inputs", "configuration", "output"):
+    for name in ("inputs", "configuration", "new", "output"):
         module = runpy.run_path(folder / f"{name}.py")
         options |= {name: value for name, value in module.items() if name.endswith("_option")}
     options |= {"limits_options": limits_options, "writing": writing("Where the result goes.")}

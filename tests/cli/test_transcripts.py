@@ -4,6 +4,7 @@ they print, stdout before stderr, and the exit status.
 To write what is printed now, for a reader to judge: OPSET_TRANSCRIBE=1 python -m pytest tests/cli/test_transcripts.py
 """
 
+import json
 import os
 import re
 import shlex
@@ -14,6 +15,7 @@ import pytest
 
 from opset.opsets.registry import default_registry
 from tests.cli.commands import run
+from tests.outline import outlined
 from tests.test_docs import ROOT
 
 NEWEST = f" of {default_registry().domains['']}"
@@ -21,7 +23,10 @@ TRANSCRIPTS = Path(__file__).parent / "transcripts"
 
 
 def printed_by(verb, *arguments):
-    """Return what one line prints: `opset …`, `cat FILE`, `copy FOLDER OTHER`, `edit FILE OLD NEW` of the first OLD."""
+    """Return what one line prints: `opset …`, `cat FILE`, `copy FOLDER OTHER`, `edit FILE OLD NEW` of the first OLD.
+
+    Of `json …` it is what `opset … --format json` prints, shorter, with five digits of numbers.
+    """
     if verb == "edit":
         path, old, new = arguments
         text = Path(path).read_text(encoding="utf-8")
@@ -33,6 +38,11 @@ def printed_by(verb, *arguments):
         return ""
     if verb == "cat":
         return Path(*arguments).read_text(encoding="utf-8")
+    if verb == "json":
+        result = run(*arguments, "--format", "json")
+        data = json.loads(result.stdout, parse_float=lambda text: float(f"{float(text):.5g}"))
+        stdout = "".join(f"{line}\n" for line in outlined(data) if line)
+        return stdout + result.stderr + (f"[{result.exit_code}]\n" if result.exit_code else "")
     result = run(*arguments)
     return result.stdout + result.stderr + (f"[{result.exit_code}]\n" if result.exit_code else "")
 

@@ -15,11 +15,11 @@ from opset.docgen.markdown import operator_section
 from opset.docgen.operator_pages import Site, operator_page
 from opset.docgen.paths import Paths
 from opset.opsets.registry import default_registry, registry_with
+from tests.outline import outlined
 
 HERE = Path(__file__).parent
 EXPECTED = HERE / "expected"
 DOMAINS = ["com.clay", "com.paint"]
-WIDE = 200
 EMPTY = ([], {}, "", None)
 TYPES = ("types/index.html", "types/bool.html", "types/float.html", "types/int32.html")
 
@@ -39,22 +39,12 @@ def texts():
     for path, content in documentation(registry, "json", DOMAINS):
         if path == "operators.json":
             domains = json.loads(content)["domains"]
-            found["operators.txt"] = "".join(f"{line}\n" for domain in domains for line in outlined(domain))
+            found["operators.txt"] = "".join(f"{line}\n" for domain in domains for line in outlined(domain, EMPTY))
     standard = default_registry()
     site = Site(standard, Paths(standard, [""]), Convertibility(standard), {})
-    found["Upsample.txt"] = "".join(f"{line}\n" for line in outlined(operator_page(site, "", "Upsample")))
+    found["Upsample.txt"] = "".join(f"{line}\n" for line in outlined(operator_page(site, "", "Upsample"), EMPTY))
     found["Upsample.md"] = "".join(f"{line}\n" for line in operator_section(standard, "", "Upsample"))
     return found
-
-
-def outlined(data, key="", indent=""):
-    """Plain data as lines, without what is empty: a short part stands on one, a longer one has a line for each part."""
-    text = f"{indent}{key}{json.dumps(data)}"
-    if len(text) <= WIDE or not isinstance(data, dict | list):
-        return [text]
-    parts = data.items() if isinstance(data, dict) else enumerate(data)
-    lines = [outlined(part, f"{name} ", f"{indent} ") for name, part in parts if part not in EMPTY]
-    return [f"{indent}{key}", *(line for each in lines for line in each)]
 
 
 def searched(script):
