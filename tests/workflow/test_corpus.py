@@ -13,8 +13,11 @@ import pytest
 from onnx import numpy_helper
 
 import opset
-from opset.opsets.registry import default_registry
+from opset.errors import Finding, OpsetError, RunError
+from opset.opsets.registry import default_registry, registry_with
 from opset.workflow.corpus.cases import AUTHOR, corpus, picked
+from opset.workflow.corpus.judging import Judge
+from opset.workflow.examples.bench import Bench
 from tests.cli.commands import run, run_json
 from tests.docgen.domains import tree as whole_tree
 
@@ -157,6 +160,55 @@ def test_what_contradicts_kernel_or_body_is_no_case(tmp_path):
     case = json.loads((out / "manifest.json").read_text())["cases"][0]
     assert case["judged_by"] == ["function body of opset 7"]
     assert (out / "node" / "test_acme_scale_v1_right" / "model.onnx").exists()
+
+
+BODIES = 'function: [{opset: 9, nodes: "Y = Sum (X, X)"}, {opset: 7, nodes: "Y = Add (X, X)"}]'
+
+
+def judge(folder, text):
+    registry = registry_with([acme(folder, text)])
+    (schema,) = registry.versions("Scale", "com.acme")
+    return Judge(registry), schema, registry.examples("Scale", "com.acme")[0]
+
+
+def test_each_body_is_a_judge_of_its_own(tmp_path):
+    text = SCALE.replace('function: [{opset: 7, nodes: "Y = Add (X, X)"}]', BODIES)
+    one, schema, example = judge(tmp_path / "right", text)
+    assert one.judged(schema, example) == ["kernel", "function body of opset 7", "function body of opset 9"]
+    for at, operator in ((7, "Add"), (9, "Sum")):
+        one, schema, example = judge(tmp_path / operator, text.replace(operator, "Mul"))
+        with pytest.raises(OpsetError) as caught:
+            one.judged(schema, example)
+        (found,) = caught.value.findings
+        assert (found.code, found.message) == ("T212", f"the function body of opset {at} contradicts the example")
+        assert found.why == "output 0: 1 of 2 elements differ; the first at [0]: 1.0 instead of 2.0"
+
+
+def test_a_judge_that_lacks_a_package_is_none(tmp_path, monkeypatch):
+    one, schema, example = judge(tmp_path, SCALE.replace('function: [{opset: 7, nodes: "Y = Add (X, X)"}]', BODIES))
+    ran = Bench.run
+
+    def lacking(code):
+        def run(bench, model, example):
+            if {node.op_type for node in model.graph.node} & {"Scale", "Add"}:
+                raise RunError(Finding(code, "it is not there", why="install it"))
+            return ran(bench, model, example)
+
+        return run
+
+    monkeypatch.setattr(Bench, "run", lacking("R205"))
+    assert one.judged(schema, example) == ["function body of opset 9"]
+    monkeypatch.setattr(Bench, "run", lacking("R204"))
+    with pytest.raises(OpsetError) as caught:
+        one.judged(schema, example)
+    (found,) = caught.value.findings
+    assert (found.code, found.why) == ("T211", "it is not there: install it")
+
+
+def test_a_lowering_is_a_judge():
+    every = cases("Celu", "Acosh", "Erf", every_version=True)
+    assert every["test_acosh_v9_plain"]["judged_by"][:2] == ["kernel", "lowering at version 9"]
+    assert every["test_acosh_v22_plain"]["judged_by"][:2] == ["kernel", "lowering at version 22"]
 
 
 def test_names_that_differ_in_case_alone_are_one_case(tmp_path):

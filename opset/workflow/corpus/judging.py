@@ -99,11 +99,12 @@ class Judge:
         """Yield what expresses an operator by others, and the model of an example in which it does."""
         bench, at = self._bench, {schema.domain: schema.since_version}
         if schema.function:
-            model, done = with_standard(model_of(schema, example)), 0
+            done = 0
             for opset in body_opsets(bench.registry, schema):
                 body = max(each.opset for each in schema.function if each.opset <= opset)
                 if body == done:
                     continue
+                model = with_standard(model_of(schema, example), opset)
                 found = expressed(bench.registry, model, schema, opset)
                 done = body if found.model is not None else done
                 yield f"function body of opset {body}", found

@@ -377,8 +377,10 @@ class _Transition:
         shown, against = False, []
         for example in self._of_type(new):
             values = self._outputs(self.newer, example)
-            results = self._run(self._emulating(example, values, new, old), example) if values is not None else None
-            if values is None or results is None:
+            if values is None:
+                continue
+            results = self._run(self._emulating(example, values, new, old), example)
+            if results is None:
                 continue
             shown = True
             if why := _first(values, results):

@@ -116,10 +116,10 @@ def conversion(bench: Bench, model: Any, schema: OpSchema, target: int) -> Conve
     return converted(load(with_standard(model)), without, bench.registry, routes=bench.routes)
 
 
-def with_standard(model: Any) -> Any:
-    """Return a model that imports ai.onnx, the newest version if it does not do so yet."""
+def with_standard(model: Any, opset: int = RELEASES[-1].opset) -> Any:
+    """Return a model that imports ai.onnx, at an opset if it does not do so yet."""
     if not any(each.domain in ("", "ai.onnx") for each in model.opset_import):
-        model.opset_import.add(domain="", version=RELEASES[-1].opset)
+        model.opset_import.add(domain="", version=opset)
     return model
 
 
@@ -225,11 +225,11 @@ def check_bodies(bench: Bench, schema: OpSchema, example: Example, report: Repor
             report.skip("function", why)
             return
         expected = bench.outputs(schema, example)
-    model = with_standard(model_of(schema, example))
     findings: list[Finding] = []
     refused = ""
     ran = False
     for opset in body_opsets(bench.registry, schema):
+        model = with_standard(model_of(schema, example), opset)  # whose opset decides which body it is
         try:
             found = expressed(bench.registry, model, schema, opset)
         except OpsetError as error:  # a body that cannot be read
