@@ -196,10 +196,9 @@ def _changes_nothing(schema: OpSchema, name: str, value: Any, registry: Registry
             elif before is not None and name in before.attributes:
                 ignored = facet is not None and facet.ignored
         elif name in each.attributes:
-            if facet is None or facet.renamed or facet.only_for or isinstance(facet.old, dict):
+            if facet is None or facet.only_for:
                 return False
-            old = each.attributes[name].default if facet.old is None else facet.old
-            return value is not None and old is not None and value == old
+            return facet.old is not None and bool(value == facet.old)
         before = each
     return ignored
 

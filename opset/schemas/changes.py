@@ -95,11 +95,12 @@ class Changes(TypeFields):
             "types": lambda each: self.named(each, self.type_change),
         }
         diff = {key: read_one(fields[key]) for key, read_one in readers.items() if key in fields}
+        adapters = self.mapping(fields["adapters"], ADAPTERS_KEYS, ADAPTERS_KEYS) if "adapters" in fields else {}
+        up = self.adapter(adapters.get("up"))
         declared: dict[str, AttributeChange] = {}
         for name, each in self.mapping(fields["attributes"]).items() if "attributes" in fields else ():
-            if difference := self.attribute_change(name, each, attributes.get(name), declared):
+            if difference := self.attribute_change(name, each, attributes.get(name), up, declared):
                 diff.setdefault("attributes", {})[name] = difference
-        adapters = self.mapping(fields["adapters"], ADAPTERS_KEYS, ADAPTERS_KEYS) if "adapters" in fields else {}
         return Change(
             diff,
             declared,
@@ -107,7 +108,7 @@ class Changes(TypeFields):
             self.flag(fields.get("renamed")),
             self.text(fields.get("meaning")),
             self.text(fields.get("clarified")),
-            self.adapter(adapters.get("up")),
+            up,
             self.adapter(adapters.get("down")),
         )
 
@@ -137,7 +138,7 @@ class Changes(TypeFields):
         return {key: readers[key](each) for key, each in self.mapping(node, PARAMETER_CHANGE_KEYS).items()}
 
     def attribute_change(
-        self, name: str, node: YamlNode, attribute: Attribute | None, declared: dict[str, AttributeChange]
+        self, name: str, node: YamlNode, attribute: Attribute | None, up: str, declared: dict[str, AttributeChange]
     ) -> dict[str, Any]:
         """Return the part that a diff shows, and note in `declared` the part that it does not."""
         fields = self.mapping(node, ATTRIBUTE_CHANGE_KEYS)
@@ -151,7 +152,7 @@ class Changes(TypeFields):
         }
         if came or not fields.keys().isdisjoint(FACETS):
             old = self.old_value(fields["old"], attribute) if "old" in fields else None
-            if came and "old" not in fields and attribute is not None:
+            if came and "old" not in fields and attribute is not None and up != "written":
                 old = attribute.default
             declared[name] = AttributeChange(
                 old,

@@ -77,7 +77,8 @@ class AttributeChange(NamedTuple):
 
     - `old`: for an attribute that was added, or became required: the value with which the newer version behaves as the
       older one does without it. A mapping {"all": 1} means a list of ones, however long. An attribute without default
-      may also be absent. For an added one it is the new default where the YAML does not state it.
+      may also be absent. For an added one it is the new default where neither YAML nor a
+      written adapter up says otherwise.
     - `ignored`: for a removed one: it never had an effect, so it may be dropped.
     - `input`: for a removed one: the name of the input that carries its value now.
     - `negative`: for an axis that stayed: negative values, which count from the end, came with the newer version.

@@ -179,7 +179,7 @@ def test_what_a_file_says(tmp_path):
         attributes={
             "axes": AttributeChange(input="C", undefined=()),
             "dilations": AttributeChange(old={"all": 1}),
-            "mode": AttributeChange(old="up", renamed="way", values={"upwards": "up"}),
+            "mode": AttributeChange(renamed="way", values={"upwards": "up"}),
             "strict": AttributeChange(
                 old=0, only_for=("bfloat16", "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz")
             ),

@@ -142,6 +142,9 @@ DROPPED = {
     "an order that came later": ("DepthToSpace", 9, [IMAGE[:, :, :2].reshape(1, 4, 2, 2)],
                                  {"blocksize": 2, "mode": "DCR"}),
     "a rounding that came later": ("AveragePool", 9, [IMAGE], {"kernel_shape": [2, 2], "ceil_mode": 0}),
+    "a word that says what was so": ("Resize", 10, [IMAGE, np.array([1, 1, 2, 2], np.float32)],
+                                     {"mode": "linear", "coordinate_transformation_mode": "asymmetric"}),
+    "what this version ended": ("Gemm", 7, [X, X.T, np.float32(1)], {"broadcast": 0}),
     "the default axis": ("DequantizeLinear", 12, [BYTES, np.float32(2), np.uint8(1)], {"axis": 1}),
 }  # fmt: skip
 
@@ -167,6 +170,14 @@ REFUSED = {
     "a word that there is not": ("Gelu", 20, [X], {"approximate": "foo"}, [21]),
     "a word of a later version": ("Resize", 18, [IMAGE, None, np.array([1, 1, 2, 2], np.float32)],
                                   {"coordinate_transformation_mode": "half_pixel_symmetric"}, [21]),
+    "a default that came with another meaning": (
+        "Resize", 10, [IMAGE, np.array([1, 1, 2, 2], np.float32)],
+        {"mode": "linear", "coordinate_transformation_mode": "half_pixel"}, [13, 10]),
+    "another meaning of a type that came later": (
+        "GroupNormalization", 18, [IMAGE, *NORM[:2]], {"num_groups": 2, "stash_type": 1}, [21]),
+    "a word for what nothing says": ("Resize", 10, [IMAGE, np.array([1, 1, 2, 2], np.float32)],
+                                     {"nearest_mode": "floor"}, [13]),
+    "an attribute for types that came later": ("Cast", 13, [X], {"to": 1, "saturate": 1}, [19, 21]),
     "an attribute that there never was": ("Relu", 13, [X], {"alpha": 1.0}, [21, 12]),
     "statistics of each position": ("BatchNormalization", 9, [IMAGE, *NORM], {"spatial": 0}, [13, 21]),
     "training by an attribute that came later": ("BatchNormalization", 9, [IMAGE, *NORM], {"training_mode": 1}, [13]),
