@@ -291,6 +291,12 @@ def test_elements_of_a_sequence_cost_steps_each_time_that_they_are_looked_at(bui
         opset.convert(model, 10, limits=opset.Limits(max_steps=30_000))
 
 
+@pytest.mark.parametrize("to", [12, 11])
+def test_an_empty_sequence_that_is_read_elsewhere_stays(same, to):
+    readers = "l = SequenceLength (e) a = ConcatFromSequence <axis = 0> (s) b = Cast <to = 1> (l) y = Add (a, b)"
+    same(fill(APPENDED, readers), to, CUBE)
+
+
 @pytest.mark.parametrize("reader", ["stacked", "counted", "computed", "constant", "joined one"])
 def test_sizes_that_all_iterations_share_need_no_numbers(same, reader):
     kind, nodes = READERS.get(reader, ("float[]", "y = ConcatFromSequence <axis = 0> (s)"))
@@ -370,6 +376,14 @@ def test_loops_in_functions_stack(evaluate):
     model = onnx.parser.parse_model(f"{head} {held} {{ y = l.f (x, n, one, p, k) }} {function}")
     after = opset.convert(model, 10)
     np.testing.assert_array_equal(*evaluate(model, FEEDS), *evaluate(after, FEEDS))
+
+
+def test_an_empty_sequence_that_is_an_output_stays():
+    head = HEAD.replace("float[] x", "float[4, 3, 5] x").replace("float[] y", "int64 y, seq(float[]) e")
+    text = f"{head} {{ e = SequenceEmpty () {APPENDED} y = SequenceLength (s) }}"
+    after = opset.convert(onnx.parser.parse_model(text), 12)
+    assert [node.op_type for node in after.graph.node].count("SequenceEmpty") == 1
+    assert opset.ReferenceEvaluator(after).run(None, FEEDS) == [3, []]
 
 
 NOT_STACKED = {

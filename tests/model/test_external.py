@@ -10,7 +10,7 @@ import pytest
 from onnx import external_data_helper, helper, numpy_helper
 
 from opset.errors import ModelError, UsageError
-from opset.model import load, reading, writing
+from opset.model import files, load, reading, writing
 from opset.model.external import findings
 
 DATA = bytes(range(256)) * 8
@@ -425,6 +425,30 @@ def test_all_large_data_may_be_moved_into_one_file(path, tmp_path):
     again = tmp_path / "again.onnx"
     load(out).save(again, external="inline")
     assert values(again) == values(path)
+
+
+def test_copies_lie_in_a_limited_number_of_folders(tmp_path, monkeypatch):
+    (tmp_path / "out").mkdir()
+    for name in ("a", "b"):
+        (tmp_path / "in" / name).mkdir(parents=True)
+        (tmp_path / "in" / name / "w").write_bytes(DATA)
+    tensors = [tensor(name, 10, location=f"{name}/w") for name in ("a", "b")]
+    model = helper.make_model(helper.make_graph([], "g", [], [], tensors))
+    (tmp_path / "in" / "m.onnx").write_bytes(model.SerializeToString())
+    monkeypatch.setattr(files, "MOST_FOLDERS", 2)
+    with pytest.raises(UsageError) as caught:
+        changed(tmp_path / "in" / "m.onnx").save(tmp_path / "out" / "m.onnx", external="copy")
+    assert (caught.value.code, caught.value.message) == ("U103", "the data is spread over more than 2 folders")
+    assert "external='move'" in caught.value.help and listing(tmp_path / "out") == []
+    monkeypatch.setattr(files, "MOST_FOLDERS", 3)
+    changed(tmp_path / "in" / "m.onnx").save(tmp_path / "out" / "m.onnx", external="copy")
+    assert listing(tmp_path / "out") == ["a/w", "b/w", "m.onnx"]
+
+
+def test_a_file_is_no_folder_to_write_to(tmp_path):
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(NotADirectoryError):
+        files.OpenFolder(str(tmp_path / "file"))
 
 
 def test_everywhere_in_a_model(tmp_path, monkeypatch):

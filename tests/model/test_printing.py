@@ -249,6 +249,23 @@ def test_large_data_is_read_from_the_file_or_left_there(tmp_path, monkeypatch):
         opset.parse_model(text)
 
 
+@pytest.mark.parametrize(
+    ("kind", "dims", "limit", "shown"),
+    [
+        (99, [5], 4, "w = &{dims: [5], data_type: 99}"),
+        (1, [-5], None, "w = &{dims: [-5], data_type: 1}"),
+        (1, [2, -5], 4, "w = &{dims: [2, -5], data_type: 1}"),
+        (1, [0, 5], 4, "float[0, 5] w = {}"),
+        (1, [1, 5], 4, "float[1, 5] w = {...}"),
+        (1, [1, 5], 5, "w = &{dims: [1, 5], data_type: 1}"),
+    ],
+)
+def test_tensors_without_data_are_printed_as_type_and_dims_ask(kind, dims, limit, shown):
+    graph = pb.GraphProto(name="g")
+    graph.initializer.add(name="w", data_type=kind, dims=dims)
+    assert shown in to_text(graph, limit=limit).splitlines()[-2]
+
+
 def test_a_file_of_text_is_a_model(tmp_path):
     text = '<ir_version: 8, opset_import: ["": 17]> g (float[2] x) => (float[2] y) { y = Relu (x) }'
     path = tmp_path / "m.onnxtxt"
