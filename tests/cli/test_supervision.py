@@ -1,0 +1,173 @@
+"""Work in another process: what it gives, how it ends, and that nothing of it is left."""
+
+import errno
+import math
+import multiprocessing
+import os
+import signal
+import time
+
+import pytest
+
+from opset.budget import Budget, Exhausted, Limits
+from opset.cli import supervision
+from opset.cli.processes import spread
+from opset.cli.supervision import GRACE, PATIENCE, Ended, run_in_bounds, supervised
+from opset.errors import Finding, ModelError, RunError
+
+pytestmark = pytest.mark.skipif(not supervision.POSSIBLE, reason="processes are not copied here")
+LATE = 0.01
+
+
+def state():
+    """The files that are open in this process, and the signals that it blocks."""
+    return sorted(os.listdir("/proc/self/fd")), signal.pthread_sigmask(signal.SIG_BLOCK, [])
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_left():
+    before = state()
+    yield
+    assert state() == before and multiprocessing.active_children() == []
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+
+
+def ended(work, seconds=60.0):
+    with pytest.raises(Ended) as raised:
+        supervised(work, seconds)
+    return raised.value.late, raised.value.signal, raised.value.status
+
+
+def raising(error):
+    def work(*_):
+        raise error
+
+    return work
+
+
+def test_what_the_work_returns():
+    assert supervised(lambda: (1, "a", (2.5, None)), 60) == (1, "a", (2.5, None))
+    assert len(supervised(lambda: "ab" * 2_000_000, math.inf)) == 4_000_000
+    assert supervised(os.getpid, 60) != os.getpid()
+
+
+def test_the_work_has_the_signals_of_this_process_and_an_alarm_of_its_own():
+    blocked, alarm = supervised(
+        lambda: (len(signal.pthread_sigmask(signal.SIG_BLOCK, [])), signal.getitimer(signal.ITIMER_REAL)[0]), 1000
+    )
+    assert blocked == len(state()[1])
+    assert 1000 + GRACE < alarm <= 1000 + GRACE + PATIENCE
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "said"),
+    [
+        (BrokenPipeError(), 141, ""), (KeyboardInterrupt(), 130, ""), (SystemExit(3), 130, ""), (MemoryError(), 1, ""),
+        (KeyError("such"), 70, "opset: internal error: KeyError: 'such' (test_supervision.py:"),
+    ],
+)  # fmt: skip
+def test_how_the_work_fails(error, status, said, capfd):
+    assert ended(raising(error)) == (False, 0, status)
+    text = capfd.readouterr().err
+    assert said in text and bool(said) == bool(text) and "Traceback" not in text
+
+
+def test_results_that_cannot_be_sent_are_internal_errors(capfd):
+    assert ended(object) == (False, 0, 70)
+    assert "internal error: ValueError" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGHUP, signal.SIGTERM])
+def test_signals_that_end_the_work(number):
+    assert ended(lambda: os.kill(os.getpid(), number)) == (False, number, -number)
+
+
+def test_an_alarm_means_that_the_time_is_up():
+    assert ended(lambda: os.kill(os.getpid(), signal.SIGALRM)) == (True, signal.SIGALRM, -signal.SIGALRM)
+
+
+def test_work_that_takes_longer_is_ended_and_killed_if_it_goes_on():
+    assert ended(lambda: time.sleep(60), LATE) == (True, signal.SIGTERM, -signal.SIGTERM)
+
+    def deaf():
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        time.sleep(60)
+
+    assert ended(deaf, LATE) == (True, signal.SIGKILL, -signal.SIGKILL)
+
+
+def test_where_no_process_can_be_made_the_work_is_done_here(monkeypatch):
+    monkeypatch.setattr(supervision, "_forked", raising(OSError(errno.EAGAIN, "no more processes")))
+    assert supervised(os.getpid, 60) == os.getpid()
+
+
+def test_work_in_bounds_has_one_budget():
+    assert run_in_bounds(lambda budget: budget.max_steps, Limits(max_steps=3), 7) == 3
+    for timeout, seconds in ((None, 7), (5, 5)):
+        given = run_in_bounds(lambda budget: budget._timeout * 100 + budget.max_bytes, Limits(None, 4, timeout), 7)
+        assert given == seconds * 100 + 4
+
+
+@pytest.mark.parametrize("timeout", [None, 60])
+def test_limits_that_are_reached_are_errors_of_a_run(timeout, capfd):
+    def work(budget: Budget):
+        raise Exhausted("steps", "it may take 3 steps")
+
+    if timeout is None:
+        with pytest.raises(RunError, match="it may take 3 steps"):
+            run_in_bounds(work, Limits(), 7)
+    else:
+        assert run_in_bounds(work, Limits(timeout=timeout), 7) == 1
+        assert "error[R301]" in capfd.readouterr().err
+
+
+def test_errors_of_the_work_are_written_there(capfd):
+    error = ModelError(Finding("M101", "the file cannot be read"))
+    assert run_in_bounds(raising(error), Limits(timeout=60), 7) == error.exit_status == 3
+    assert capfd.readouterr().err.startswith("error[M101] the file cannot be read\n")
+    with pytest.raises(ModelError):
+        run_in_bounds(raising(error), Limits(), 7)
+
+
+def test_what_is_printed_there_is_printed_once(capfd):
+    print("before", end=" ")
+    assert run_in_bounds(lambda budget: print("within", end=" ") or 4, Limits(timeout=60), 7) == 4
+    print("after", end="")
+    assert capfd.readouterr().out == "before within after"
+
+
+# Several processes.
+
+
+def started():
+    def work(item):
+        if item == "die":
+            os._exit(3)
+        if item == "sleep":
+            time.sleep(600)
+        return f"{item}!"
+
+    return work
+
+
+def lost(item, late):
+    return item, late
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 9])
+def test_results_are_in_the_order_of_the_items(jobs):
+    items = ["a", "die", "b", "c", "die", "d"]
+    found = [*spread(started, items, jobs, lost)]
+    assert found == ["a!", ("die", False), "b!", "c!", ("die", False), "d!"]
+
+
+def test_an_item_that_takes_too_long_is_lost():
+    assert [*spread(started, ["a", "sleep", "b"], 1, lost, 0.5)] == ["a!", ("sleep", True), "b!"]
+
+
+def test_closing_ends_all_processes():
+    results = spread(started, ["a", "sleep", "sleep"], 3, lost)
+    assert next(results) == "a!" and len(multiprocessing.active_children()) == 3
+    results.close()
