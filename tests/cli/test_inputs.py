@@ -1,0 +1,216 @@
+"""The models that a command line names, where results go, and sizes: as functions give them."""
+
+import os
+from pathlib import Path
+
+import click
+import pytest
+
+from opset.cli import inputs
+from opset.cli.inputs import Input, Output, dims_option, expand, named_model, output_for, suffix
+from opset.cli.limits import size
+from opset.errors import ModelError, UsageError
+
+FILES = """
+a.onnx b.onnxtxt c.txt a-opset13.onnx b-inferred.onnxtxt lone-inlined.onnx a-lowered.onnx .hidden.onnx
+deep/a.onnx deep/er/a.onnx deep/.git/x.onnx deep/folder.onnx/in.onnx deep/er/b[1].onnx other/a.onnx
+"""
+
+
+@pytest.fixture
+def tree(tmp_path, monkeypatch):
+    for name in FILES.split():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    (tmp_path / "link").symlink_to("deep")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def paths(*arguments, products=False):
+    return " ".join(each.path for each in expand(arguments, products=products))
+
+
+@pytest.mark.parametrize(
+    ("argument", "found"),
+    [
+        (".", "./.hidden.onnx ./a.onnx ./b.onnxtxt ./lone-inlined.onnx ./deep/a.onnx ./deep/.git/x.onnx ./deep/er/a.onnx "
+              "./deep/er/b[1].onnx ./deep/folder.onnx/in.onnx ./other/a.onnx"),
+        ("link", "link/a.onnx link/.git/x.onnx link/er/a.onnx link/er/b[1].onnx link/folder.onnx/in.onnx"),
+        ("*.onnx", "a.onnx lone-inlined.onnx"),
+        (".*.onnx", ".hidden.onnx"),
+        ("*", "a.onnx b.onnxtxt c.txt lone-inlined.onnx"),
+        ("*/a.onnx", "deep/a.onnx link/a.onnx other/a.onnx"),
+        ("**/a.onnx", "a.onnx deep/a.onnx deep/er/a.onnx other/a.onnx"),
+        ("deep/**", "deep/a.onnx deep/er/a.onnx deep/er/b[1].onnx deep/folder.onnx/in.onnx"),
+        ("deep/**/*.onnx", "deep/a.onnx deep/er/a.onnx deep/er/b[1].onnx deep/folder.onnx/in.onnx"),
+        ("**/**/er/a.onnx", "deep/er/a.onnx"),
+        ("deep/er/b[1].onnx", "deep/er/b[1].onnx"),
+        ("deep/e?/[ab]*", "deep/er/a.onnx deep/er/b[1].onnx"),
+        ("d*/er/../a.onnx", "deep/er/../a.onnx"),
+        ("-", "-"),
+        ("nowhere.onnx", "nowhere.onnx"),
+    ],
+)  # fmt: skip
+def test_what_an_argument_stands_for(tree, argument, found):
+    assert paths(argument) == found
+
+
+def test_patterns_from_the_root_on(tree):
+    for pattern in ("**/a.onnx", "deep/*.onnx"):
+        assert paths(f"{tree}/{pattern}") == " ".join(f"{tree}/{each}" for each in paths(pattern).split())
+
+
+def test_products_are_left_out_beside_their_originals_alone(tree):
+    assert paths("*", products=True) == (
+        "a-lowered.onnx a-opset13.onnx a.onnx b-inferred.onnxtxt b.onnxtxt c.txt lone-inlined.onnx"
+    )
+    assert paths("a-*.onnx") == "a-lowered.onnx a-opset13.onnx"
+    assert paths("a-opset13.onnx", "a.onnx", "./a.onnx", "deep/../a.onnx") == "a-opset13.onnx a.onnx"
+
+
+def test_what_is_known_of_an_input(tree):
+    assert expand(["deep/er"], products=False) == [
+        Input("deep/er/a.onnx", True, "deep/er", ""), Input("deep/er/b[1].onnx", True, "deep/er", ""),
+    ]  # fmt: skip
+    assert expand(["deep"], products=False)[2] == Input("deep/er/a.onnx", True, "deep", "er")
+    assert expand(["a.*", "deep/er/b[1].onnx"], products=False) == [
+        Input("a.onnx", True), Input("deep/er/b[1].onnx", True),
+    ]  # fmt: skip
+    assert [named_model(each) for each in ("-", "text:-", "a")] == [Input("-"), Input("-", text=True), Input("a")]
+
+
+def test_arguments_that_stand_for_nothing_are_all_told(tree):
+    (tree / "empty").mkdir()
+    with pytest.raises(ModelError) as raised:
+        expand(["*.none", "a.onnx", "empty", "*/none"], products=False)
+    assert [each.file for each in raised.value.collected] == ["*.none", "empty", "*/none"]
+
+
+def test_folders_that_cannot_be_read_are_reported_like_models(tree, monkeypatch):
+    listed = inputs._Listing.entries
+
+    def entries(self, folder):
+        if folder.endswith("deep/.git"):
+            raise PermissionError(folder)
+        return listed(self, folder)
+
+    monkeypatch.setattr(inputs._Listing, "entries", entries)
+    assert paths("deep") == "deep/a.onnx deep/.git deep/er/a.onnx deep/er/b[1].onnx deep/folder.onnx/in.onnx"
+    assert expand(["deep"], products=False)[1] == Input("deep/.git", True, "deep", ".git")
+    assert paths("deep/**/a.onnx") == "deep/a.onnx deep/er/a.onnx"
+    with pytest.raises(ModelError):
+        expand(["deep/.git/*"], products=False)
+
+
+def test_entries_are_counted_for_all_arguments_together(tree, monkeypatch):
+    count = sum(len([*Path(folder).iterdir()]) for folder in ("deep/er", "other"))
+    monkeypatch.setattr(inputs, "MOST_ENTRIES", count)
+    assert len(expand(["deep/er", "other"], products=False)) == 3
+    monkeypatch.setattr(inputs, "MOST_ENTRIES", count - 1)
+    with pytest.raises(UsageError, match="the folder is too large") as raised:
+        expand(["deep/er", "other"], products=False)
+    assert f"more than {count - 1} files" in raised.value.findings[0].why
+
+
+FOUND = Input("in/deep/a.onnx", True, "in", "deep")
+
+
+@pytest.mark.parametrize(
+    ("where", "model", "place"),
+    [
+        (Output(), Input("in/a.onnx"), ("in", "a-x.onnx")),
+        (Output(), Input("a.pb"), ("", "a-x.onnx")),
+        (Output(), Input("a.onnxtxt"), ("", "a-x.onnxtxt")),
+        (Output(), FOUND, ("in", "deep/a-x.onnx")),
+        (Output(in_place=True), Input("in/a.pb"), ("in", "a.pb")),
+        (Output(in_place=True), FOUND, ("in", "deep/a.onnx")),
+        (Output(folder="out"), Input("in/a.onnx"), ("out", "a-x.onnx")),
+        (Output(folder="out"), FOUND, ("out", "deep/a-x.onnx")),
+        (Output(folder="out"), Input("-"), ("out", "stdin-x.onnx")),
+        (Output(folder="out"), Input("-", text=True), ("out", "stdin-x.onnxtxt")),
+    ],
+)
+def test_where_a_result_is_placed(where, model, place):
+    assert where.place(model, "x") == place
+
+
+@pytest.mark.parametrize(
+    ("given", "models", "where"),
+    [
+        (None, "a.onnx", Output()),
+        (None, "a.onnx deep/a.onnx", Output()),
+        (None, "-", Output(stream=True)),
+        (None, "text:-", Output(stream=True, text=True)),
+        ("-", "a.onnx", Output(stream=True)),
+        ("text:-", "a.onnx", Output(stream=True, text=True)),
+        ("new.onnx", "a.onnx", Output(file="new.onnx")),
+        ("new/", "a.onnx", Output(folder="new/")),
+        ("deep", "a.onnx", Output(folder="deep")),
+        ("new", "a.onnx b.onnxtxt", Output(folder="new")),
+        ("new", "deep/er", Output(folder="new")),
+        ("c.txt", "a.onnx", Output(file="c.txt")),
+    ],
+)
+def test_where_results_go(tree, given, models, where):
+    assert output_for(given, False, expand(models.split(), products=True)) == where
+
+
+@pytest.mark.parametrize(
+    ("given", "in_place", "models", "said"),
+    [
+        ("x", True, "a.onnx", "--in-place and -o exclude each other"),
+        (None, True, "- a.onnx", "a stream cannot be converted in place"),
+        (None, False, "- a.onnx", "several models do not fit into one stream"),
+        ("c.txt", False, "a.onnx b.onnxtxt", "'c.txt' is no folder, and several models are to be written there"),
+        ("c.txt", False, "deep/er", "'c.txt' is no folder"),
+        ("new", False, "a.onnx other/a.onnx", "two models have one name"),
+        (None, False, "a.onnx a.pb", "two models have one name"),
+    ],
+)
+def test_results_that_cannot_go_anywhere(tree, given, in_place, models, said):
+    with pytest.raises(UsageError, match=said):
+        output_for(given, in_place, expand(models.split(), products=True))
+
+
+def test_results_in_place():
+    assert output_for(None, True, [Input("a.onnx")]) == Output(in_place=True)
+
+
+def test_names_of_results():
+    assert suffix({"": 21, "ai.onnx.ml": 3}) == "opset21"
+    assert suffix({"b": 2, "a": 1}) == "a1-b2"
+
+
+def test_sizes_of_dimensions():
+    command = click.command()(dims_option(lambda dims: click.echo(dims)))
+    assert command.main(["--dim", "N=1", "--dim", "a=b=020", "--dim", "N=1"], standalone_mode=False) is None
+    parsed = command.make_context("x", ["--dim", "a=b=020", "--dim", f"N={'9' * 18}", "--dim", "a=b=20"]).params["dims"]
+    assert parsed == {"a=b": 20, "N": 10**18 - 1}
+    for wrong in ("N", "=1", "N=", f"N={'9' * 19}", "N=-1", "N=1.0", "N=\u0661"):
+        with pytest.raises(click.BadParameter, match="is not NAME=N"):
+            command.make_context("x", ["--dim", wrong])
+    with pytest.raises(click.BadParameter, match="'N' is given two numbers"):
+        command.make_context("x", ["--dim", "N=1", "--dim", "N=2"])
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("1000000", 1000000), ("0", 0), ("3K", 3 << 10), ("512M", 512 << 20), ("2g", 2 << 30), ("5tib", 5 << 40),
+        ("7b", 7), ("1GiB", 1 << 30), ("1kB", 1 << 10), ("9" * 18, 10**18 - 1), (None, None),
+    ],
+)  # fmt: skip
+def test_sizes_in_bytes(text, count):
+    assert size(None, None, text) == count
+
+
+@pytest.mark.parametrize("text", ["", "K", "1.5G", "-1", "1P", "1 G", "9" * 19, "\u0661", "1GiBs"])
+def test_what_is_no_size(text):
+    with pytest.raises(click.BadParameter, match="is no size such as 1000000, 512M or 2G"):
+        size(None, None, text)
+
+
+def test_a_link_to_nothing_is_named_as_it_is(tree):
+    os.symlink("nothing", "to[1].onnx")
+    assert expand(["to[1].onnx"], products=False) == [Input("to[1].onnx", True)]
