@@ -34,8 +34,8 @@ def paths(*arguments, products=False):
 @pytest.mark.parametrize(
     ("argument", "found"),
     [
-        (".", "./.hidden.onnx ./a.onnx ./b.onnxtxt ./lone-inlined.onnx ./deep/a.onnx ./deep/.git/x.onnx ./deep/er/a.onnx "
-              "./deep/er/b[1].onnx ./deep/folder.onnx/in.onnx ./other/a.onnx"),
+        (".", "./.hidden.onnx ./a.onnx ./b.onnxtxt ./lone-inlined.onnx ./deep/a.onnx ./deep/.git/x.onnx "
+              "./deep/er/a.onnx ./deep/er/b[1].onnx ./deep/folder.onnx/in.onnx ./other/a.onnx"),
         ("link", "link/a.onnx link/.git/x.onnx link/er/a.onnx link/er/b[1].onnx link/folder.onnx/in.onnx"),
         ("*.onnx", "a.onnx lone-inlined.onnx"),
         (".*.onnx", ".hidden.onnx"),
