@@ -274,7 +274,10 @@ def test_s203_a_released_signature_is_edited(tmp_path):
     write(tmp_path, TEXT.replace("Scales.", "Scales it."))
     assert lint([tmp_path]) == []
     write(tmp_path, TEXT.replace("{name: by, type: T", "{name: by, type: T, optional: true"))
-    assert codes(lint([tmp_path])) == ["S203", "S203"]
+    found = lint([tmp_path])
+    assert codes(found) == ["S203", "S203"]
+    assert found[0].message == "the signature of Scale 1 was edited after its release"
+    assert {each.help for each in found} == {"restore it, and put the edit into a new version"}
 
 
 def test_s204_a_released_version_is_gone(tmp_path):
@@ -282,7 +285,9 @@ def test_s204_a_released_version_is_gone(tmp_path):
     write(tmp_path, TEXT.replace("Scale", "Other"), "Other")
     lock_released(tmp_path, load_folder(tmp_path, SETS)[0])
     (tmp_path / "com.acme" / "Other.yaml").unlink()
-    assert codes(lint([tmp_path])) == ["S204", "S204"]
+    found = lint([tmp_path])
+    assert [each.message for each in found] == [f"the released version {since} of Other is gone" for since in (1, 2)]
+    assert {(each.code, each.place) for each in found} == {("S204", f"{tmp_path}/com.acme/Other.yaml")}
     (tmp_path / "lock.json").write_text("[]")
     assert codes(lint([tmp_path])) == ["S204"]
 
@@ -295,7 +300,8 @@ def test_s241_a_released_version_is_not_in_the_lock(tmp_path):
     (tmp_path / "lock.json").write_text(json.dumps(lock))
     (finding,) = lint([tmp_path])
     assert (finding.code, finding.place.rpartition(":")[0]) == ("S241", f"{tmp_path}/com.acme/Scale.yaml:19")
-    assert "version 2 of com.acme is released" in finding.why
+    assert finding.why == "version 2 of com.acme is released, since the lock has it"
+    assert finding.help.endswith("lock it: opset lint --lock; if it is new, give it a version above 2")
     lock["com.acme"]["Scale"] = {"1": "0" * 64}
     (tmp_path / "lock.json").write_text(json.dumps(lock))
     assert codes(lint([tmp_path])) == ["S203"]  # version 2 may be new
@@ -303,6 +309,9 @@ def test_s241_a_released_version_is_not_in_the_lock(tmp_path):
     checked = check(target, lambda families: Hooks(), released=True)
     assert [(operator.name, since) for operator, since in checked.unlocked] == [("Scale", 2)]
     assert codes(checked.findings)[-1] == "S241"
+    last = checked.findings[-1]
+    assert last.message == "Scale 2 is not in the lock: an edit of its signature would not be noticed"
+    assert (last.why, last.help) == ("", "if it is released as it is here, lock it: opset lint --lock")
 
 
 def test_s206_and_s207_adapters_and_declarations_agree(tmp_path):

@@ -35,7 +35,7 @@ from opset.schemas.model import Attribute, AttributeChange, Change, Docs, Exampl
 from opset.schemas.printer import dump_document
 from opset.schemas.reader import MAX_KEY, Findings, read
 from opset.schemas.status import ground_of, status_of
-from opset.schemas.types import expand, is_type, shortest
+from opset.schemas.types import compact, expand, is_type, shortest
 from tests.released import OPERATORS, is_released
 from tests.schemas.texts import SCALE
 
@@ -804,6 +804,27 @@ def test_the_shortest_list_of_a_set_is_its_name():
         assert shortest(types, SETS) == [name]
     wrapped = ["optional(seq(tensor(int2)))", "seq(map(int64, tensor(float)))", "sparse_tensor(float)", "tensor(int2)"]
     assert shortest(wrapped, {}) == ["optional(seq(int2))", *wrapped[1:3], "int2"]
+
+
+@pytest.mark.parametrize(
+    ("name", "missing", "beside", "phrase"),
+    [
+        ("floats", [], [], "floats"),
+        ("floats", [], ["string"], "floats, string"),
+        ("float8", ["float8e4m3fn"], [], "float8 without float8e4m3fn"),
+        ("float8", ["float8e4m3fn", "float8e5m2"], [], "float8e4m3fnuz, float8e5m2fnuz"),
+        ("wide_ints", ["int32", "uint32"], [], "int64, uint64"),
+        ("ints", ["int16"], ["string"], "string, ints without int16"),
+        ("numeric_ir4", ["bfloat16"], [], "numeric"),
+        ("numeric_ir4", ["bfloat16", "double"], [], "numeric without double"),
+        ("tensors_ir12", ["bfloat16", "bool"], [], "tensors_ir12 without bfloat16, bool"),
+        ("tensors_ir12", ["bfloat16", "bool", "complex128"], [], "complex64, castable_ir12 without bfloat16, bool"),
+        ("quantized_ir13", ["float4e2m1", "int2", "uint2"], [], "quantized_ir10"),
+    ],
+)
+def test_types_as_a_phrase(name, missing, beside, phrase):
+    types = {*SETS[name]} - {f"tensor({each})" for each in missing} | {f"tensor({each})" for each in beside}
+    assert compact(types, SETS) == phrase
 
 
 @given(st.floats(width=32, allow_nan=False))

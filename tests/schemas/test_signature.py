@@ -63,6 +63,76 @@ def test_a_misfit_says_what_and_why():
     assert "\x1b" not in misfit.what
 
 
+TWO = OpSchema(
+    "", "Op", 3, "f", (Parameter("A", "T"), Parameter("B", "T"), Parameter("C", "U", "variadic", False)),
+    (Parameter("Y", "T"), Parameter("Z", "tensor(bool)", "optional")),
+    {each.name: each for each in (
+        Attribute("a", "int", required=True), Attribute("m", "string", choices=("x", "y", "")),
+        Attribute("axis", "int", kind="axis", constraint="C1"),
+        Attribute("to", "int", kind="data_type", choices=("T", "int8")),
+    )},
+    {"T": (FLOAT, INT64), "U": (FLOAT, "seq(tensor(bool))")},
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("facts", "expected"),
+    [
+        ({"inputs": [FLOAT]}, ("input count", "the node has 1 inputs", "Op 3 has 3 or more", "")),
+        ({"outputs": [FLOAT, None, FLOAT]}, ("output count", "the node has 3 outputs", "Op 3 has 1 to 2", "")),
+        ({"inputs": [FLOAT, "", FLOAT]}, ("missing input", "the input 'B' is missing", "Op 3 requires it", "B")),
+        ({"inputs": [FLOAT, "tensor(bool)", FLOAT]},
+         ("input type", "the input 'B' cannot be tensor(bool)", f"Op 3 takes {FLOAT}, {INT64}", "B")),
+        ({"inputs": [FLOAT, FLOAT, FLOAT, "seq(tensor(bool))", INT64]},
+         ("input type", f"the input 'C' cannot be {INT64}", f"Op 3 takes {FLOAT}, seq(tensor(bool))", "C")),
+        ({"outputs": [FLOAT, FLOAT]},
+         ("output type", f"the output 'Z' cannot be {FLOAT}", "Op 3 has tensor(bool)", "Z")),
+        ({"inputs": [FLOAT, None, FLOAT], "outputs": [INT64]},
+         ("tied types", f"the output 'Y' is {INT64}, and 'A' is {FLOAT}", "both have the type T", "Y")),
+        ({"attributes": {"a": None, "b": None}},
+         ("unknown attribute", "there is no attribute 'b'", "Op 3 has none of this name", "b")),
+        ({"attributes": {"a": "ints"}},
+         ("attribute type", "the attribute 'a' is of type ints", "it has to be of type int", "a")),
+        ({"attributes": {}}, ("missing attribute", "the attribute 'a' is missing", "Op 3 requires it", "a")),
+        ({"values": {"m": "z" * 79}},
+         ("attribute value", f"the attribute 'm' is '{'z' * 79}…", 'it has to be x, y or ""', "m")),
+        ({"values": {"m": "z" * 78}},
+         ("attribute value", f"the attribute 'm' is '{'z' * 78}'", 'it has to be x, y or ""', "m")),
+        ({"values": {"axis": 2}, "ranks": [2]},
+         ("attribute value", "the attribute 'axis' is 2", "it has to be -rank <= x < rank", "axis")),
+        ({"values": {"to": 99}}, ("attribute value", "the attribute 'to' is 99", "it names no element type", "to")),
+        ({"values": {"to": 9}},
+         ("attribute value", "the attribute 'to' is 9", "it is bool, and has to be float, int64 or int8", "to")),
+    ],
+)  # fmt: skip
+def test_each_misfit_says_what_and_why(facts, expected):
+    (misfit,) = misfits(TWO, **facts)
+    assert misfit[:4] == expected
+
+
+def test_a_misfit_of_a_value_has_its_constraint_and_the_facts():
+    (misfit,) = misfits(TWO, values={"axis": -3}, ranks=[2, 7])
+    assert (misfit.constraint, misfit.detail) == ("C1", "axis -3, rank 2")
+    (misfit,) = misfits(TWO, values={"to": 99})
+    assert (misfit.constraint, misfit.detail) == ("", "to 99")
+
+
+def test_values_of_choices_and_types_as_words():
+    assert [signature.listed(each) for each in ((), ("a",), ("a", ""), (1, 2, 3))] == ["", "a", 'a or ""', "1, 2 or 3"]
+    assert signature.data_types(TWO, TWO.attributes["to"]) == {"float", "int64", "int8"}
+    assert signature.data_types(TWO, Attribute("to", "int", kind="data_type")) == set()
+    assert [each.name for each in signature.declared_attributes(TWO)] == ["m", "axis", "to"]
+    assert [each.name for each in TWO.attributes.values() if signature.needs_ranks(each)] == ["axis"]
+    assert signature.needs_ranks(Attribute("a", "int", range="0 <= x < rank(Y)"))
+
+
+def test_words_in_any_case_are_the_same():
+    schema = schema_of(Attribute("a", "strings", choices=("Relu", "Tanh"), kind="any_case"))
+    assert kinds(schema, values={"a": ["RELU", "tanh"]}) == []
+    assert kinds(schema, values={"a": ["relu", "elu"]}) == kinds(schema, values={"a": [1]}) == ["attribute value"]
+    assert kinds(schema_of(Attribute("a", "string", choices=("Relu",))), values={"a": "relu"}) == ["attribute value"]
+
+
 def test_the_content_of_an_optional_may_stand_for_it():
     element = get_schema("OptionalHasElement", 15)
     assert kinds(element, inputs=[FLOAT]) == [signature.INPUT_TYPE]
@@ -131,6 +201,12 @@ def test_only_declarations_that_name_a_constraint_are_enforced():
         (Attribute("flag", "int", kind="bool"), "flag is 0 or 1"),
         (Attribute("to", "int", kind="data_type", choices=("T2",)), "to is the number of a type in T2"),
         (Attribute("to", "int", kind="data_type", choices=("float", "double")), "to is float or double"),
+        (Attribute("to", "string", kind="data_type", choices=("T", "int8")), "to is the name of a type in T or int8"),
+        (Attribute("to", "int", kind="data_type"), "to is the number of an element type"),
+        (Attribute("axis", "int", kind="axis", range=">= 0 and != 3"),
+         "axis >= 0 and axis != 3 and -rank(X) <= axis < rank(X)"),
+        (Attribute("a", "int", range="-rank <= x <= rank(Y) and != 0"), "-rank(X) <= a <= rank(Y) and a != 0"),
+        (Attribute("a", "ints", range="> 0"), "each of a > 0"),
     ],
 )
 def test_the_constraint_that_a_declaration_stands_for(attribute, text):
