@@ -1,8 +1,13 @@
-"""The checklist of a contribution: each point on the worked domain, passed, and missing after an edit, by line."""
+"""The checklist of a contribution: each point on the worked domain, passed, and missing after an edit, by line.
+
+    python -m tests.workflow.test_contribution      # writes checklists.txt; read the difference
+"""
 
 import json
 import re
 import shutil
+import tempfile
+from pathlib import Path
 
 import pytest
 
@@ -10,7 +15,6 @@ from opset.errors import UsageError
 from opset.opsets.registry import default_registry, registry_with
 from opset.workflow.contribution.candidate import MISSING, NOT_APPLICABLE, OPEN
 from opset.workflow.contribution.checklist import STATES, Candidate, checklist, checks, markdown
-from opset.workflow.contribution.type_points import _cast
 from tests.cli.commands import run, run_json
 from tests.test_docs import ROOT
 
@@ -97,14 +101,18 @@ EDITS = [
 ]  # fmt: skip
 
 
-@pytest.fixture
-def folder(tmp_path):
+def copied(folder):
     """A copy of the worked domain, with an operator that lacks much."""
     for name in ("types.yaml", "lock.json"):
-        shutil.copy(EXAMPLES / name, tmp_path)
-    shutil.copytree(EXAMPLES / "com.acme", tmp_path / "com.acme", ignore=shutil.ignore_patterns("__pycache__"))
-    (tmp_path / "com.acme" / "Mix.yaml").write_text(MIX)
-    return tmp_path
+        shutil.copy(EXAMPLES / name, folder)
+    shutil.copytree(EXAMPLES / "com.acme", folder / "com.acme", ignore=shutil.ignore_patterns("__pycache__"))
+    (folder / "com.acme" / "Mix.yaml").write_text(MIX)
+    return folder
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return copied(tmp_path)
 
 
 def candidate(folder, name):
@@ -118,16 +126,62 @@ def found(candidate, name):
     return [*check.function(candidate)]
 
 
-@pytest.mark.parametrize("edit", EDITS, ids=lambda edit: f"{edit[0]}-{edit[1]}")
-def test_what_is_missing_is_found_with_its_line(edit, folder):
-    point, operator, file, pattern, text, state, place, why = edit
+def edited(folder, edit):
+    """What is found for the point of an edit."""
+    point, operator, file, pattern, text, *_ = edit
     path = (folder / "com.acme" / file).resolve()
     if pattern:
         before = path.read_text()
         path.write_text(re.sub(pattern, lambda match: text, before, flags=re.DOTALL))
         assert path.read_text() != before
-    items = [each for each in found(candidate(folder, operator), point) if each.state == state]
-    assert items, found(candidate(folder, operator), point)
+    return found(candidate(folder, operator), point)
+
+
+CHECKLISTS = Path(__file__).with_name("checklists.txt")
+
+
+def lines(folder, point, items):
+    """What is found for a point as checklists.txt has it."""
+    for each in items:
+        yield f"  {point}: {each.state}: {each.why}"
+        yield f"    at {each.place}"
+        yield from [f"    help: {each.help}"] * bool(each.help)
+
+
+def section(folder, title, points):
+    """A part of checklists.txt; the length of a page is left out, as it changes with every form of documentation."""
+    text = "\n".join([title, *(line for name, items in points for line in lines(folder, name, items))])
+    return re.sub(r"\d+ lines", "… lines", text.replace(f"{folder.resolve()}/", "").replace(f"{folder}/", ""))
+
+
+def title_of(edit):
+    return f"{edit[0]} of {edit[1]} after {edit[3]!r} -> {edit[4].partition(chr(10))[0]!r} in {edit[2]}"
+
+
+def whole(folder):
+    """All points of every version of the domain."""
+    registry = registry_with([folder])
+    for name in sorted(registry.operators("com.acme")):
+        for schema in registry.versions(name, "com.acme"):
+            points = checklist(Candidate(registry, schema))
+            yield section(folder, f"{name} {schema.since_version}", [(each.name, each.items) for each in points])
+
+
+def known():
+    return CHECKLISTS.read_text().rstrip("\n").split("\n\n")
+
+
+def test_all_that_is_found_of_every_version(folder):
+    assert [*whole(folder)] == known()[:5]
+
+
+@pytest.mark.parametrize("edit", EDITS, ids=lambda edit: f"{edit[0]}-{edit[1]}")
+def test_what_is_missing_is_found_with_its_line(edit, folder):
+    point, operator, _, _, _, state, place, why = edit
+    every = edited(folder, edit)
+    assert section(folder, title_of(edit), [(point, every)]) in known()
+    items = [each for each in every if each.state == state]
+    assert items, every
     places = [each.place.removeprefix(f"{folder}/com.acme/{operator}.yaml:").partition(":")[0] for each in items]
     assert place in places, items
     assert any(why in each.why for each in items), items
@@ -280,16 +334,35 @@ def test_an_axis_may_be_an_attribute_or_an_input(operator, version, why):
 
 
 def test_types_of_no_example_are_tried_by_casting_one():
+    from opset.workflow.contribution.type_points import _cast  # the order of imports is that of the points
+
     (item,) = found(Candidate(default_registry(), default_registry().schema("Softmax", 13)), "all_types")
     assert item.why == "3 types in examples, 1 with examples cast to them"
-    for domain, name, title, first, cast in (
-        ("ai.onnx.preview.training", "Momentum", "two_tensors", 2, [False, False, *[True] * 6]),
-        ("", "Clip", "only_max", 0, [True, None, True]),
+    for domain, name, title, first, cast, results in (
+        ("ai.onnx.preview.training", "Momentum", "two_tensors", 2, [False, False, *[True] * 6], [True] * 4),
+        ("", "Clip", "only_max", 0, [True, None, True], [True]),
+        ("", "GRU", "last_state_alone", 0, [True, True, True], [None, True]),
+        ("", "TopK", "largest", 0, [True, False], [True, False]),
     ):
         schema = default_registry().versions(name, domain)[-1]
         (example,) = (each for each in default_registry().examples(name, domain) if each.name == title)
-        made = _cast(Candidate(default_registry(), schema), example, range(first, len(schema.inputs)), "tensor(double)")
+        takers = range(first, len(schema.inputs)) if name in ("Momentum", "Clip") else [first]
+        made = _cast(Candidate(default_registry(), schema), example, takers, "tensor(double)")
         assert [each and each.type == "tensor(double)" for each in made.inputs] == cast
+        assert [each and each.type == "tensor(double)" for each in made.outputs] == results
+
+
+@pytest.mark.parametrize(
+    ("element", "elements"),
+    [
+        ("int32", [0, 1, 1, 0, 0, 0]), ("uint8", [0, 1, 1, 0, 0, 0]), ("bool", [True] * 5 + [False]),
+        ("float16", [2.5, 1.0, -3.0, float("inf"), 4, 0]),
+    ],
+)  # fmt: skip
+def test_numbers_are_cast_to_what_every_type_has(element, elements):
+    from opset.workflow.contribution.type_points import _element
+
+    assert [_element(each, element) for each in (2.5, 1.0, -3.0, float("inf"), 4, 0)] == elements
 
 
 def test_statements(folder):
@@ -337,3 +410,19 @@ def test_forms(folder):
     assert "\n- [x] A description that leaves nothing open (`doc`): passed\n  - it, its parameters" in text
     assert re.search(r"- \[ \] A reference implementation \(`kernel`\): missing\n  - no kernel .*To do: write", text)
     json.dumps(data)
+
+
+def main():
+    sections = []
+    for edit in (None, *EDITS):
+        with tempfile.TemporaryDirectory() as path:
+            folder = copied(Path(path))
+            if edit is None:
+                sections += whole(folder)
+            else:
+                sections.append(section(folder, title_of(edit), [(edit[0], edited(folder, edit))]))
+    CHECKLISTS.write_text("\n\n".join(sections) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -169,21 +169,26 @@ def _cast(it: Candidate, example: Example, takers: Sequence[int], type_: str) ->
     if graphs or element == "string" or any(each is not None and not each.type.startswith(NUMBERS) for each in values):
         return None
 
-    def cast(value: ExampleValue | None, formals: tuple[Parameter, ...], index: int) -> ExampleValue | None:
-        if value is None or formals[min(index, len(formals) - 1)].type != constraint:
-            return value
-        many = isinstance(value.content, list)
-        found = [_element(each, element) for each in (value.content if many else [value.content])]
-        return ExampleValue(type_, found if many else found[0], value.shape)
+    def is_cast(formals: tuple[Parameter, ...], index: int) -> bool:
+        return formals[min(index, len(formals) - 1)].type == constraint
 
-    inputs = tuple([cast(each, it.schema.inputs, index) for index, each in enumerate(example.inputs)])
+    inputs = [
+        _cast_value(each, type_) if each is not None and is_cast(it.schema.inputs, index) else each
+        for index, each in enumerate(example.inputs)
+    ]
     if not any(each is not None and each.type == type_ for each in inputs):
         return None
     outputs = [
-        each and cast(each._replace(content=0), it.schema.outputs, index)
+        each._replace(type=type_) if each is not None and is_cast(it.schema.outputs, index) else each
         for index, each in enumerate(example.outputs or ())
     ]
-    return example._replace(inputs=inputs, outputs=tuple(outputs))
+    return example._replace(inputs=tuple(inputs), outputs=tuple(outputs))
+
+
+def _cast_value(value: ExampleValue, type_: str) -> ExampleValue:
+    many = isinstance(value.content, list)
+    found = [_element(each, type_[7:-1]) for each in (value.content if many else [value.content])]
+    return ExampleValue(type_, found if many else found[0], value.shape)
 
 
 def _element(value: Any, element: str) -> Any:
