@@ -211,6 +211,20 @@ def test_differences_are_findings(add):
     assert [each["code"] for each in data["errors"]] == ["R401"] and data["exit_status"] == 1
 
 
+def test_the_greatest_difference_of_a_sequence_is_told(folder):
+    model = save("lists.onnx", LISTS, folder)
+    given = ["--set", "o=null", "--set", 't=["a", "b"]']
+    for wanted, found in (
+        ("[[1, 2.5], [4]]", {"verdict": "different", "absolute": 1.0, "relative": 0.25}),
+        ("[[1, 4], [3]]", {"verdict": "different", "absolute": 2.0, "relative": 0.5}),
+        ("[]", {"verdict": "same", "absolute": 0.0, "relative": 0.0}),
+    ):
+        Path("want.json").write_text(f'{{"r": {wanted}}}')
+        values = "[]" if wanted == "[]" else "[[1, 2], [3]]"
+        data = run_json("run", model, *given, "--set", f"s={values}", "--compare", "want.json")
+        assert data["comparison"]["r"] == found
+
+
 @pytest.mark.parametrize(
     ("want", "why"),
     [

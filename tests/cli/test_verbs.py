@@ -483,6 +483,23 @@ def test_an_internal_error_is_one_line_and_a_request(monkeypatch, small, folder)
     assert result.exit_code == 70 and "Traceback" in result.stderr
 
 
+@pytest.mark.parametrize(("verb", "function"), [("infer", "infer"), ("inline", "inlined")])
+def test_an_internal_error_is_told_with_the_model(monkeypatch, small, folder, verb, function):
+    from click.testing import CliRunner
+
+    from opset.cli import cli
+
+    def broken(*_, **__):
+        raise KeyError("such things")
+
+    save("large.onnx", SMALL, folder)
+    monkeypatch.setattr(f"opset.cli.{verb}.{function}", broken)
+    result = CliRunner().invoke(cli, [verb, "small.onnx", "large.onnx", "-o", "out"])
+    assert (result.exit_code, result.stdout) == (70, "2 models: 2 failed\n")
+    names = [line.partition(" (test_verbs.py:")[0] for line in result.stderr.splitlines()]
+    assert names == [f"{name}.onnx: opset: internal error: KeyError: 'such things'" for name in ("small", "large")]
+
+
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_prints_tracebacks_if_it_is_asked(verb):
     from click.testing import CliRunner
