@@ -7,19 +7,41 @@ import json
 import re
 from functools import cache
 from pathlib import Path
+from unittest.mock import patch
 
 from opset import __version__
-from opset.docgen import documentation
+from opset.docgen import documentation, index_pages, site
+from opset.docgen.api import Entry, Section
 from opset.docgen.convertibility import Convertibility
+from opset.docgen.guides import Guide
 from opset.docgen.markdown import operator_section
 from opset.docgen.operator_pages import Site, operator_page
 from opset.docgen.paths import Paths
+from opset.errors import CODES
 from opset.opsets.registry import default_registry, registry_with
+from opset.opsets.releases import RELEASES
 from tests.outline import outlined
 
 HERE = Path(__file__).parent
 EXPECTED = HERE / "expected"
 DOMAINS = ["com.clay", "com.paint"]
+GUIDES = (
+    Guide("index", "Guides", "# Guides\n", "", "this list"),
+    Guide("firing", "Firing *clay*", "# Firing\n\n[Glazing](glazing.md#hot) or [not](other.md).\n", "How", "in a kiln"),
+    Guide("glazing", "Glazing", "# Glazing\n\n## Hot\n\n    glaze\n", "How", "after it"),
+    Guide("clay", "Clay", "# Clay\n", "What", "of which <all> is made"),
+)
+SECTIONS = [
+    Section("opset", "Models", "opset-models", "Of *models*.", (
+        Entry("load", "opset.load", "function", "load(path: str) -> Model", "Return a model."),
+        Entry("Model", "opset.Model", "class", "Model", "A model.", (
+            Entry("save", "opset.Model.save", "method", "save(path: str) -> None", "Write it."),
+        )),
+    )),
+    Section("opset.extend", "Types", "opset.extend-types", "", (
+        Entry("Size", "opset.extend.Size", "type", "Size = int", "A size."),
+    )),
+]  # fmt: skip
 EMPTY = ([], {}, "", None)
 TYPES = ("types/index.html", "types/bool.html", "types/float.html", "types/int32.html")
 
@@ -31,8 +53,10 @@ def texts():
     found = {}
     for path, content in documentation(registry, "markdown", DOMAINS):
         found[path] = content.decode().partition("## Type sets")[0].replace(__version__, "VERSION")
-    for path, content in documentation(registry, "html", DOMAINS):
-        if path.startswith((*DOMAINS, "opsets/", "families/")) or path in TYPES:
+    with patch.multiple(site, guides=lambda: GUIDES, api_page=lambda: SECTIONS):
+        html = [*documentation(registry, "html", DOMAINS)]
+    for path, content in html:
+        if path.startswith((*DOMAINS, "opsets/", "families/", "guides/")) or path in (*TYPES, "index.html", "api.html"):
             found[path] = re.search(r"<main.*</main>\n", content.decode(), re.DOTALL)[0]
         elif path == "assets/index.js":
             found["search.txt"] = searched(content.decode())
@@ -41,10 +65,24 @@ def texts():
             domains = json.loads(content)["domains"]
             found["operators.txt"] = "".join(f"{line}\n" for domain in domains for line in outlined(domain, EMPTY))
     standard = default_registry()
-    site = Site(standard, Paths(standard, [""]), Convertibility(standard), {})
-    found["Upsample.txt"] = "".join(f"{line}\n" for line in outlined(operator_page(site, "", "Upsample"), EMPTY))
+    of_standard = Site(standard, Paths(standard, [""]), Convertibility(standard), {})
+    found["pages.txt"] = "".join(f"{line}\n" for line in indexes(standard))
+    found["Upsample.txt"] = "".join(f"{line}\n" for line in outlined(operator_page(of_standard, "", "Upsample"), EMPTY))
     found["Upsample.md"] = "".join(f"{line}\n" for line in operator_section(standard, "", "Upsample"))
     return found
+
+
+def indexes(standard):
+    """The data of those index pages that are not of one domain, with the first two of what they list."""
+    of_standard = Site(standard, Paths(standard, ["ai.onnx.preview.training"]), Convertibility(standard), {})
+    few = {"CODES": dict([*CODES.items()][:2]), "RELEASES": RELEASES[:1] + RELEASES[8:9]}
+    with patch.multiple(index_pages, **few):
+        pages = [*index_pages.index_pages(of_standard, index_pages.operators_of(of_standard))]
+    for page in pages:
+        if page.path == "sets.html":
+            page.page["parts"][0]["table"]["rows"][2:] = []
+        if page.path.startswith(("errors/", "releases.html", "sets.html")):
+            yield from (page.path, *outlined(page._asdict()))
 
 
 def searched(script):
@@ -55,7 +93,8 @@ def searched(script):
         lines += [f"{name} {index['domains'][domain]} {index['families'][family]}", *(f"  {each!r}" for each in facts)]
         for since, flags, *columns in versions:
             lines.append(f"  {since} {flags} {' '.join(str(index['lists'][each]) for each in columns)}")
-    lines += [" | ".join(each).replace("\n", " / ") for each in index["pages"] if "com." in "".join(each[:2])]
+    shown = [each for each in index["pages"] if "com." in "".join(each[:2]) or each[1].startswith(("guides", "api"))]
+    lines += [" | ".join(each).replace("\n", " / ") for each in shown]
     return "\n".join(lines) + "\n"
 
 
