@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from opset.schemas import selection
 from opset.schemas.selection import select
 from tests.schemas.texts import SCALE
 
@@ -113,3 +114,95 @@ def test_links_to_folders_are_searched_at_the_top_alone_and_a_note_says_so(tree)
     assert selected("top")[0] == [(ONE.replace("lib/schemas", "top"), True, False)]
     (tree / "top" / "com.acme").unlink()
     assert select([tree]).notes == [f"{tree}/k8s/again is a link to a folder, and was not searched"]
+
+
+def said(path):
+    """Return the one finding about a path: its message, why and help."""
+    (finding,) = select([Path(path)]).findings
+    return finding.message, finding.why, finding.help
+
+
+READ = "operators are read from <domain>/<Operator>.yaml"
+
+
+def test_what_is_not_read_says_why_and_what_to_do(tree):
+    for name in ("lib/schemas/com.acme/Turn.yml", "lib/schemas/com.acme/in/Turn.yaml"):
+        write(tree / name)
+    misnamed = ("this operator file is not read", "its name does not end in .yaml", "call it Turn.yaml")
+    assert said("lib/schemas/com.acme/Turn.yml") == misnamed
+    misplaced = f"{READ} of a folder of domains", "move it into the folder of its domain"
+    assert said("lib/schemas/com.acme/in/Turn.yaml") == ("this operator file is at the wrong depth", *misplaced)
+    assert said("types.md") == ("this is no operator file", "", "")
+    assert said("nowhere") == ("this is not a file or folder of operators", "", "")
+
+
+def test_a_folder_without_operators_names_what_it_has(tree):
+    (tree / "empty").mkdir()
+    help = f"{READ}; opset explain schemas"
+    assert said("empty") == ("this folder has no operators", "it has no YAML file of an operator", help)
+    assert said("k8s") == ("this folder has no operators", "it has YAML files that are none: deploy.yaml", help)
+    for name in ("a/in/b.yaml", "c.yml", "e.yaml", "f.yaml"):
+        write(tree / "k8s" / name, OTHER)
+    assert said("k8s")[1] == "it has YAML files that are none: c.yml, deploy.yaml, e.yaml and 2 more"
+    (tree / "k8s" / "f.yaml").unlink()
+    (tree / "k8s" / "e.yaml").unlink()
+    assert said("k8s")[1] == "it has YAML files that are none: c.yml, deploy.yaml, a/in/b.yaml"
+
+
+@pytest.mark.parametrize(
+    ("limit", "most", "why"),
+    [
+        ("MAX_ENTRIES", 14, ""),
+        ("MAX_ENTRIES", 13, "there are more than 13 files and folders"),
+        ("MAX_PEEKED", 4, ""),
+        ("MAX_PEEKED", 3, "there are more than 3 other YAML files"),
+    ],
+)
+def test_a_search_is_bounded(limit, most, why, tree, monkeypatch):
+    monkeypatch.setattr(selection, limit, most)
+    found = [each for each in select([tree]).findings if each.code == "S102"]
+    assert [(each.message, each.why, each.help, each.place) for each in found] == (
+        [("not all of this folder was searched", why, "name the folders of domains", str(tree))] if why else []
+    )
+
+
+def test_hidden_folders_and_those_of_tools_are_passed_over(tree):
+    for name in ("node_modules/com.b/A.yaml", "__pycache__/com.b/A.yaml", ".venv/com.b/A.yaml", "x/com.b/A.yaml"):
+        write(tree / name)
+    targets = select([Path("x"), Path()]).targets
+    assert [str(each.folder) for each in targets] == ["x", "lib/schemas"]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (SCALE, True),
+        ("\ufeff" + SCALE, True),
+        ('{"operator": Scale}', True),
+        ("'operator' : Scale", True),
+        ("# a comment\noperator: Scale\n", True),
+        ("versions:\n- since: 1\n", True),
+        ("versions: 1\n- since: 1\n", False),
+        ("operators: 1\n", False),
+        (OTHER, False),
+        (" " * 65536 + "\noperator: Scale\n", False),
+    ],
+)
+def test_what_looks_like_an_operator(text, found, tmp_path):
+    write(tmp_path / "A.yaml", text)
+    assert selection._is_operator(tmp_path / "A.yaml") is found
+
+
+def test_the_same_folder_is_one_target(tree):
+    def files(*paths):
+        return [" ".join(map(str, each.files)) for each in select(map(Path, paths)).targets]
+
+    scale, turn = "lib/schemas/com.acme/Scale.yaml", "lib/schemas/com.acme/Turn.yaml"
+    assert files(scale, turn, scale) == [f"{scale} {turn}"]
+    assert files(turn, "lib/schemas") == files("lib/schemas", turn) == [ALL]
+    assert files(turn, "lib/schemas/com.acme") == [f"{turn} {scale}"]
+    (target,) = select([Path(turn), Path("lib/schemas/com.acme")]).targets
+    holder = Path("lib/schemas/com.acme")
+    assert target.holds(holder / "Gone.yaml") and not target.holds(Path("lib/schemas/org.acme/Gone.yaml"))
+    (target,) = select([Path(turn)]).targets
+    assert target.holds(Path(turn)) and not target.holds(Path(scale))
