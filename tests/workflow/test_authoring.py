@@ -1,12 +1,17 @@
-"""`opset new` and `opset bump`: what they write lints once it is filled in, and every other byte stays as it is."""
+"""`opset new` and `opset bump`: what they write lints once it is filled in, and every other byte stays as it is.
+
+    python -m tests.workflow.test_authoring      # writes authored.txt; read the difference
+"""
 
 import ast
+import difflib
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -20,16 +25,24 @@ from opset.opsets.releases import RELEASES
 from opset.schemas.index import FOLDER, compile_operators, standard_index
 from opset.schemas.layout import dump_operator
 from opset.schemas.lint import RULES, LintContext, lint
-from opset.schemas.loader import operator_files, parse_operator, standard_sets
+from opset.schemas.loader import MAX_VERSION, operator_files, parse_operator, standard_sets
 from opset.schemas.lock import read_lock
 from opset.schemas.model import Attribute, OpSchema, Parameter
 from opset.schemas.reader import MAX_SIZE
 from opset.workflow.authoring import homes
 from opset.workflow.authoring.blocks import lines_of
 from opset.workflow.authoring.bump import bump, completed, state_of, with_version
-from opset.workflow.authoring.homes import home_of, named, next_version
+from opset.workflow.authoring.homes import check_since, home_of, named, next_version
 from opset.workflow.authoring.new import _document, _standard_operator, new_operator, operator_text
-from opset.workflow.authoring.stubs import kernel_stub, with_stubs
+from opset.workflow.authoring.stubs import (
+    _importing,
+    adapter_stub,
+    in_the_way,
+    is_registered,
+    kernel_stub,
+    snake,
+    with_stubs,
+)
 from tests.cli.commands import run
 
 PACKAGE = Path(opset.__file__).parent
@@ -414,6 +427,20 @@ TYPED = [
 ) -> Array"""),
     ("Loop", "(m: Array | None, cond: Array | None, *v_initial: Array, body: Any) -> Array"),
     ("TopK", "(x: Array, k: Array, *, axis: int, largest: int, sorted: int) -> tuple[Array, ...]"),
+    ("Concat", "(*inputs: Array, axis: int) -> Array"),
+    ("LSTM", """(
+    x: Array, w: Array, r: Array, b: Array | None, sequence_lens: Array | None, initial_h: Array | None,
+    initial_c: Array | None, p: Array | None, *, activation_alpha: tuple[float, ...] | None,
+    activation_beta: tuple[float, ...] | None, activations: Any, clip: float | None, direction: str,
+    hidden_size: int | None, input_forget: int, layout: int,
+) -> tuple[Array, ...]"""),
+]  # fmt: skip
+OWN = [
+    ("TopK", "(x, k, *, axis, largest, sorted)"), ("Concat", "(*inputs, axis)"), ("Relu", "(x)"),
+    ("LSTM", """(
+    x, w, r, b, sequence_lens, initial_h, initial_c, p, *, activation_alpha, activation_beta, activations, clip,
+    direction, hidden_size, input_forget, layout,
+)"""),
 ]  # fmt: skip
 
 
@@ -423,3 +450,147 @@ def test_kernels_of_the_standard_have_types(name, signature):
     stub = kernel_stub(schema, True)
     assert f"def {stub.name}{signature}:" in stub.text
     assert ("typing" in stub.imports) == ("Any" in signature)
+
+
+@pytest.mark.parametrize(("name", "signature"), OWN)
+def test_kernels_of_ones_own_have_none(name, signature):
+    schema = next(each for each in reversed(default_registry().versions(name)) if each.since_version < 25)
+    stub = kernel_stub(schema, False)
+    assert f"def {stub.name}{signature}:" in stub.text and stub.imports == {"opset.extend": ("kernel",)}
+
+
+@pytest.mark.parametrize(
+    ("name", "function"),
+    [
+        ("Relu", "relu"), ("LayerNormalization", "layer_normalization"), ("LSTM", "lstm"), ("MatMul", "mat_mul"),
+        ("RMSNormalization", "rms_normalization"), ("Conv2D", "conv2_d"), ("GatherND", "gather_nd"),
+    ],
+)  # fmt: skip
+def test_how_functions_are_named(name, function):
+    assert snake(name) == function
+
+
+@pytest.mark.parametrize(
+    ("since", "own", "released", "why", "least"),
+    [
+        (3, 2, 1, None, 0), (2, 2, 1, "the newest version of Thin is 2", 3), (0, 0, 0, "the newest version", 1),
+        (5, 2, 5, "version 5 is released", 6), (6, 2, 5, None, 0), (5, 5, 5, "the newest version of Thin is 5", 6),
+        (MAX_VERSION, 2, 5, None, 0), (MAX_VERSION + 1, 2, 5, "version 5 is released", 6),
+    ],
+)  # fmt: skip
+def test_which_versions_an_author_may_choose(since, own, released, why, least):
+    found = check_since(since, own, released, "Thin")
+    assert (found is None) == (why is None)
+    if found is not None:
+        assert found.why.startswith(why) and found.help == f"versions go from {least} to {MAX_VERSION}"
+        assert (found.code, found.message) == ("U103", f"--since {since} is not possible")
+
+
+@pytest.mark.parametrize(
+    ("source", "registered", "there"),
+    [
+        ("", False, ""), ("x = 1\n\n\ndef other(): pass\n", False, ""), ("def thin_2_up(): pass\n", False, "1"),
+        ("\nclass thin_2_up: pass\n", False, "2"), ('@up("Thin", since=2)\ndef any(): pass\n', True, ""),
+        ('@down("Thin", since=2)\ndef any(): pass\n', False, ""),
+        ('@up("Wide", since=2)\ndef any(): pass\n', False, ""), ('@up("Thin", since=3)\ndef any(): pass\n', False, ""),
+        ('@up("Thin", since=TWO)\ndef any(): pass\n', False, ""),
+        ('@other\n@a.up("Thin", since=2)\n@up("Thin", domain=D, since=2)\ndef any(): pass\n', True, ""),
+        ('@up(THIN, since=2)\ndef any(): pass\n', False, ""), ('@up("Thin", since=2)\nclass Any: pass\n', False, ""),
+        ('@up("Thin")\ndef any(): pass\n\n\n@up("Thin", since=2)\ndef more(): pass\n', True, ""),
+    ],
+)
+def test_what_a_file_of_functions_has_already(source, registered, there):
+    stub = adapter_stub(OpSchema("com.acme", "Thin", 2, "acme"), "up", False)
+    assert is_registered(source, stub) == registered
+    assert in_the_way(source, stub) == (f"thin_2_up, line {there}" if there else "")
+    kernel = kernel_stub(OpSchema("com.acme", "Thin", 2, "acme"), False)
+    assert is_registered('@kernel("Thin", domain="com.acme")\ndef any(): pass\n', kernel)
+
+
+def test_the_last_line_of_a_file_gets_an_end_before_more_is_added(folder):
+    path = filled(folder)
+    text = path.read_text()
+    path.write_text(text.partition("#: Examples")[0].rstrip("\n"))
+    bump("com.acme.Thin")
+    first, second = path.read_text().split("- since: ")[1:]
+    assert first.endswith("  shape: same(X)\n") and second.endswith("  shape: same(X)")
+
+
+@pytest.mark.parametrize(
+    ("source", "at"),
+    [
+        ("", "from b.x import n\n"), ("import a\nx = 1\n", "import a\n\nfrom b.x import n\nx = 1\n"),
+        ('"""Doc."""\nx = 1\n', '"""Doc."""\n\nfrom b.x import n\nx = 1\n'), ("x = 1\n", "from b.x import n\nx = 1\n"),
+        ("from b.w import m\nx = 1\n", "from b.w import m\nfrom b.x import n\nx = 1\n"),
+        ("from b.y import m\nx = 1\n", "from b.x import n\nfrom b.y import m\nx = 1\n"),
+        ("from b.x import m\n", "from b.x import m, n\n"), ("from b.x import m, n\n", "from b.x import m, n\n"),
+        ("from b.x import z as y\n", "from b.x import n, z as y\n"), ("from c import n\n", "from c import n\n"),
+        ("from b.x import (\n    m,\n)\n", "from b.x import (\n    m,\n)\nfrom b.x import n\n"),
+        ("import b.a\nimport c\n", "import b.a\nimport c\n\nfrom b.x import n\n"),
+    ],
+)
+def test_where_an_import_is_added(source, at):
+    assert _importing(source, {"b.x": ("n",)}, "\n") == at
+
+
+# All that is written, word for word
+
+WRITTEN = Path(__file__).with_name("authored.txt")
+GAMMA = "    gamma: {type: float, default: 0.5, doc: it}\n"
+STEPS = {
+    "new com.acme.Thin": (),
+    "lint schemas --fix": (
+        ('doc: ""', "doc: it", 3), ("  types:", f"  attributes:\n{GAMMA}  types:", 1),
+        ("  shape:", "  special_cases: []\n  shape:", 1), ("#: Examples", f"{EXAMPLE}#: Examples", 1),
+        ("since: 1, inputs: [{float", "since: 1, attributes: {gamma: 1.0}, inputs: [{float", 1),
+    ),
+    "lint schemas --lock": (),
+    "bump com.acme.Thin": (),
+    "bump com.acme.Thin --check": (
+        ("T: floats", "T: [floats, int32]", 1), (GAMMA, f"{GAMMA}    beta: {{type: int, default: 1, doc: it}}\n", 1),
+        ("up: derived, down: derived", "up: written, down: written", 1),
+    ),
+    "bump com.acme.Thin --format json": (),
+    "bump com.acme.Thin --since 1": (),
+    "bump com.acme.Thin --since 2": (),
+    "bump com.acme.Thin --since 7": (),
+    "bump com.acme.Thin --check --format json": (("T: floats\n", "T: [double, float]\n", 1),),
+    "new com.acme.Deep --like TopK --shape function --family deep --since 3": (),
+    "new com.acme.Many --like Scaler --family deep": (),
+    "new com.acme.Same --like com.acme.Thin": (),
+}  # fmt: skip
+"""Commands, each with what is replaced in Thin.yaml before: a text by another one, so many times."""
+
+
+def session(folder):
+    """What each command prints and writes: new files, and what differs in others."""
+    before = {}
+    path = folder / "schemas" / "com.acme" / "Thin.yaml"
+    for command, edits in STEPS.items():
+        for text, other, count in edits:
+            path.write_text(path.read_text().replace(text, other, count))
+            before[path] = path.read_text()
+        done = run(*command.split())
+        yield f"$ opset {command}\n{done.stdout}{done.stderr}[{done.exit_code}]\n"
+        for each in sorted((folder / "schemas").rglob("*.*")):
+            text = each.read_text() if each.is_file() and each.suffix != ".pyc" else ""
+            old = before.get(each, "")
+            before[each] = text
+            name = each.relative_to(folder)
+            lines = difflib.unified_diff(old.splitlines(), text.splitlines(), f"{name}", "", n=0, lineterm="")
+            yield from [f"--- {name}\n{text}"] * bool(text and not old)
+            yield from [f"{line}\n" for line in lines if old and not line.startswith("+++")]
+
+
+def test_what_is_printed_and_written_word_for_word(folder):
+    assert "".join(session(folder.parents[1])) == WRITTEN.read_text()
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        WRITTEN.write_text("".join(session(Path(folder))))
+
+
+if __name__ == "__main__":
+    main()
