@@ -432,7 +432,7 @@ class BodyConversion:
         if step.adapter is not None or step.derived.emulate:
             # The operator itself takes all that it took before, unless its own restrictions say otherwise.
             same = None if step.derived.type_restrictions else step.source.name
-            if not op.form or op.form not in context.valid:
+            if op.form not in context.valid:
                 self._check_types([entry for entry in made if entry[0].op_type != same])
             if op.form:
                 context.valid.add(op.form)

@@ -6,9 +6,9 @@ from onnx import parser
 from opset import infer
 from opset.budget import Budget, Limits
 from opset.inference import work
-from opset.inference.call import Constant
+from opset.inference.call import MAX_DATA, Constant
 from opset.inference.elements import applied, offsets_of, picked, strides_of
-from opset.inference.work import BASE, CHECKED, ELEMENT_BYTES, NAME_BYTES, NAMED, NEW, NODE, PART_BYTES, PER_BYTE
+from opset.inference.work import CHECKED, ELEMENT_BYTES, NAME_BYTES, NAMED, NEW, NODE, PART_BYTES
 
 HEAD = '<ir_version: 10, opset_import: ["": 21, "d": 1]>'
 FUNCTION = '<domain: "d", opset_import: ["": 21]> F (a) => (b) { b = Neg (a) }'
@@ -19,21 +19,23 @@ CHARGED = {
         "g (float[2, 3] x, float[4] z) => (a, y) { a = Relu (x) y = Relu (z) }", 2 * (NODE + NEW) + 2 + 1, 0),
     "a name": ("g (float[2, 3] x) => (y) { y = NonZero (x) }", NODE + NEW + 2 + NAMED + 2, NAME_BYTES),
     "elements that are computed": (
-        "g (float[2, 3] x) => (y) { s = Shape (x) y = Mul (s, s) }",
-        2 * (NODE + NEW) + 2 + 2 + 2 + 2 * 2 + 2, 4 * ELEMENT_BYTES),
+        "g (float[2, 3, 4] x) => (y) { s = Shape (x) y = Mul (s, s) }",
+        2 * (NODE + NEW) + 3 + 3 + 2 + 2 * 3 + 3, 6 * ELEMENT_BYTES),
     "elements that are broadcast": (
         "g (float[2, 3] x, float[5] z) => (y) { s = Shape (x) t = Shape (z) y = Mul (s, t) }",
         3 * NODE + 3 * NEW + 2 + 1 + 2 + 2 + 1 + 2 * 2 + 2 + 2, 5 * ELEMENT_BYTES),
     "elements that are read": (
         "g (float[2, 3] x) => (y) <int64[2] k = {3, 2}> { y = Reshape (x, k) }", NODE + NEW + 3 + 2, 2 * ELEMENT_BYTES),
     "an element with a condition": (
-        "g (float[2, 3, 1] x) => (y) <int64 k = {1}> { y = DFT (x, , k) }", NODE + NEW + 3 + 1 + CHECKED, ELEMENT_BYTES),
+        "g (float[2, 3, 1] x) => (y) <int64 k = {1}> { y = DFT (x, , k) }",
+        NODE + NEW + 3 + 1 + CHECKED, ELEMENT_BYTES),
     "an attribute with a condition": (
         "g (float[2, 3, 4] x) => (y) { y = Transpose <perm = [2, 0, 1]> (x) }", NODE + NEW + 3 + 3 * CHECKED, 0),
     "elements of several parts": (
         "g (float[N, M] x) => (y) { s = Shape (x) y = Mul (s, s) }",
         # N and M are made three times for the graph, and N * N and M * M once for the product.
-        3 * 2 * 2 + 2 * (NODE + NEW) + 2 + 2 + 2 + 2 * 2 + 2 * (1 + 3) + 2, 4 * ELEMENT_BYTES + (2 + 2 + 3 + 3) * PART_BYTES),
+        3 * 2 * 2 + 2 * (NODE + NEW) + 2 + 2 + 2 + 2 * 2 + 2 * (1 + 3) + 2,
+        4 * ELEMENT_BYTES + (2 + 2 + 3 + 3) * PART_BYTES),
 }  # fmt: skip
 
 
@@ -69,7 +71,7 @@ def test_steps_and_bytes_are_those_that_are_described(name, budgets):
     model = inferred(graph)
     (budget,) = budgets
     assert (budget.steps, budget.live) == (steps, kept)
-    assert budget.max_steps == BASE + PER_BYTE * model.ByteSize()
+    assert budget.max_steps == (1 << 20) + 4 * model.ByteSize()
 
 
 def test_a_body_is_charged_by_its_size_each_time_that_it_is_entered(budgets):
@@ -83,14 +85,25 @@ def test_elements_are_charged_before_they_are_picked():
     data = Constant("int64", (2, 3), (1, 2, 3, 4, 5, None))
     budget = Budget(Limits())
     with work.charging(budget):
-        assert picked(data, {1: [2, 0, 5, -1]}, fill=7) == (3, 1, 7, 7, None, 4, 7, 7)
+        assert picked(data, {1: [2, 0, 3, -1]}, fill=7) == (3, 1, 7, 7, None, 4, 7, 7)
         assert budget.steps == 8
         assert picked(data, {1: [2]}, order=[1, 0]) == (3, None)
         assert budget.steps == 10
-        assert picked(data, {0: []}) == () and picked(data, {0: [0] * 10_000}) is None
+        assert picked(data, {0: []}) == () and picked(data, {0: [0] * (MAX_DATA // 3 + 1)}) is None
         assert budget.steps == 10
         assert offsets_of((2, 2), strides_of((4, 3))) == [0, 1, 3, 4]
         assert budget.steps == 14
+    assert picked(data, {0: [1]}) == (4, 5, None) and budget.steps == 14
+
+
+def test_elements_are_followed_in_the_first_half_of_the_steps():
+    assert work.follows()
+    with work.charging(Budget(Limits(), max_steps=11)):
+        work.work(5)
+        assert work.follows()
+        work.work(1)
+        assert not work.follows()
+
 
 
 @pytest.mark.parametrize("error", [ArithmeticError, TypeError, ValueError])
@@ -98,4 +111,5 @@ def test_what_a_function_does_not_take_is_not_known(error):
     def fails(*_):
         raise error
 
-    assert applied(fails, 1, 2) is None and applied(max, 1, None) is None and applied(max, 1, 2) == 2
+    assert applied(fails, 1, 2) is None and applied(max, 1, 2) == 2
+    assert applied(lambda *_: 3, 1, None) is None

@@ -7,6 +7,7 @@ import onnxruntime
 import pytest
 
 import opset
+from opset.budget import Budget
 from opset.errors import ConversionError, ModelError, UsageError
 from opset.model.syntax import parse_model
 from opset.version_converter import inlining
@@ -232,6 +233,40 @@ def test_explosions_are_refused_before_anything_is_made():
         opset.inline_functions(fat.SerializeToString(), limits=opset.Limits(max_bytes=1_000_000))
     with pytest.raises(ConversionError, match="bytes"):
         opset.inline_functions(fat.SerializeToString())
+
+
+@pytest.mark.parametrize(
+    ("call", "function", "nodes", "names", "copied"),
+    [
+        ("y = d.F (x)", "F (a) => (b) { b = Neg (a) }", 1, 3, 0),
+        ("y = d.F (x)", "F (a) => (b) { t = Neg (a)  b = Add (t, a) }", 2, 7, 0),
+        ("[a_long_name_of_a_call] y_of_length = d.F (x)  y = Neg (y_of_length)", "F (a) => (b) { b = Neg (a) }", 1, 3, 0),
+        ("y = d.F <k: float = 3.0> (x)",
+         "F <k> (a) => (b) { t = LeakyRelu <alpha: float = @k> (a)  b = Elu <alpha: float = @k> (t) }", 2, 6, 2),
+        ("y = d.F <k: float = 3.0, more: int = 1> (x)", "F <k, more> (a) => (b) { b = Neg (a) }", 1, 3, 0),
+    ],
+)  # fmt: skip
+def test_what_a_call_makes_is_charged(call, function, nodes, names, copied, monkeypatch):
+    made = []
+
+    def budget(*arguments, **named):
+        made.append(Budget(*arguments, **named))
+        return made[-1]
+
+    monkeypatch.setattr(inlining, "Budget", budget)
+    before = parse_model(f'<{IMPORTS}> main (float[1, 3] x) => (float[1, 3] y) {{ {call} }}'
+                         f'<domain: "d", opset_import: ["": 18]> {function}')  # fmt: skip
+    node = before.graph.node[0]
+    node.metadata_props.add(key="from", value="a tool")
+    after = opset.inline_functions(before.SerializeToString())
+    assert after.proto.graph.ByteSize() <= before.graph.ByteSize() + made[0].live
+    longest = 16 + len(node.name) + max(len(each) for each in (*node.input, *node.output))
+    held = nodes * node.metadata_props[0].ByteSize()
+    copies = copied * sum(each.ByteSize() for each in node.attribute)
+    assert made[0].live == before.functions[0].ByteSize() + held + copies + names * longest
+    assert made[0].steps == 16 * (1 + nodes)
+    size = before.ByteSize()
+    assert (made[0].max_steps, made[0].max_bytes) == ((1 << 21) + 8 * size, (1 << 27) + 8 * size)
 
 
 def test_cycles_are_an_error_and_models_without_functions_stay_as_they_are():

@@ -7,6 +7,7 @@ import pytest
 from onnx import TensorProto, helper, parser
 
 import opset
+from opset.budget import Budget
 from opset.errors import ConversionError, UsageError
 from opset.extend import lower
 from opset.model import proto as pb
@@ -349,6 +350,42 @@ def test_elements_that_a_lowering_counts_are_charged_before_there_are_any(own, c
     else:
         opset.lower(scaled(2), ["com.example.Scale"], schemas=[own], limits=limits)
     assert counted == [] if stops else [count]
+
+
+@pytest.fixture
+def budgets(monkeypatch):
+    """The budgets of the conversions of a test."""
+    made = []
+
+    def budget(*arguments, **named):
+        made.append(Budget(*arguments, **named))
+        return made[-1]
+
+    monkeypatch.setattr("opset.version_converter.conversion.Budget", budget)
+    return made
+
+
+def test_long_lists_that_a_lowering_writes_are_charged(own, budgets):
+    """Lists of at most eight elements cost nothing beside their node."""
+    steps = []
+    for count in (1, 8, 9, 40):
+        forget("lower", "com.example", "Scale")
+
+        @lower("Scale", since=2, domain="com.example")
+        def scale_lowered(op, node, count=count):
+            numbers = op.Constant(value_floats=[0.5] * count, domain="")
+            return op.Mul(node.input(0), op.ReduceMax(numbers, keepdims=0, domain=""), domain="")
+
+        opset.lower(scaled(2), ["com.example.Scale"], schemas=[own])
+        steps.append(budgets[-1].steps)
+    assert [each - steps[0] for each in steps] == [0, 0, 9, 40]
+
+
+def test_what_a_conversion_may_take_is_in_proportion_to_its_model(budgets):
+    model = parser.parse_model(LAYER)
+    opset.convert(model, 16)
+    size = model.ByteSize()
+    assert (budgets[0].max_steps, budgets[0].max_bytes) == ((1 << 21) + 8 * size, (1 << 25) + 8 * size)
 
 
 @pytest.mark.parametrize("needed", [True, False])
