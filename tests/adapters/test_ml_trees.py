@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from onnx import helper, numpy_helper
 
 import opset
+from opset.adapters.ml_trees import LEAF, Trees, as_ensemble
 from opset.errors import ConversionError, ModelError
+from opset.extend import Refusal
 from tests.adapters import ml_judges as ml
 from tests.adapters.ml_judges import NAN, array
 from tests.bounds import lines
@@ -432,6 +434,39 @@ def test_nodes_that_double_at_each_level_are_refused_at_once():
     with lines(1_000_000):
         finding = ml.refused(ml.model_of(node, 3, "float"), 5)
     assert (finding.code, "more than" in finding.why) == ("C204", True)
+
+
+# A leaf; and a root with a node, whose one branch is that of the root as well, between leaves 4, 5 and 6.
+TREES = Trees(
+    "float", [0, 1], [LEAF, 0, 1, 2, LEAF, LEAF, LEAF], [0, 0, 1, 2, 0, 0, 0],
+    [0.0, 1.0, 2.0, 3.0, 0.0, 0.0, 0.0], [0] * 7,
+    ([0, 2, 3, 4, 4, 5, 6], [0, 3, 6, 5, 4, 5, 6]),
+    {0: [(0, 0.5)], 4: [(0, 1.0), (1, 2.0), (2, 3.0)], 5: [(1, 4.0)], 6: [(1, 5.0), (0, 6.0)]},
+)  # fmt: skip
+
+
+def test_nodes_are_charged_as_often_as_they_are_written():
+    charged = []
+    made = as_ensemble(TREES, True, charged.append)
+    # The first tree becomes one node; the other has three votes in a leaf, and a node that is written twice.
+    assert charged == [8 * (1 + 3 * 4)]
+    assert list(made.attributes["nodes_modes"].raw_data) == [0, *[0, 1, 2, 2] * 3]
+    assert (made.copied, made.covered, made.some) == (True, {0, 1}, True)
+    assert made.attributes["tree_roots"] == [0, 1, 5, 9]
+
+
+@pytest.mark.parametrize(("few", "growth", "refused"), [(13, 0, False), (12, 0, True), (0, 1, False), (-2, 1, True)])
+def test_trees_that_become_too_large_are_refused(few, growth, refused, monkeypatch):
+    """There are 13 nodes to be written; the trees have 7 nodes and 7 votes."""
+    monkeypatch.setattr("opset.adapters.ml_trees.FEW_NODES", few)
+    monkeypatch.setattr("opset.adapters.ml_trees.GROWTH", growth)
+    charged = []
+    if refused:
+        with pytest.raises(Refusal, match=f"more than {few + 14 * growth} nodes"):
+            as_ensemble(TREES, True, charged.append)
+    else:
+        as_ensemble(TREES, True, charged.append)
+    assert charged == ([] if refused else [8 * 13])
 
 
 # Whatever an attribute holds.
