@@ -183,6 +183,7 @@ REFUSED_REGRESSORS = [
     (regressor((0, 1, 0, 1.0), base_values=[1.0]), "C204", "no vote"),
     (regressor(*BOTH, targets=2, aggregate_function="MIN"), "C204", "no vote"),
     (regressor((0, 1, 0, 1.0), aggregate_function="MAX"), "C204", "no vote"),
+    (regressor(*BOTH, (1, 1, 0, 1.0), aggregate_function="MIN", **TWO_TREES), "C204", "neutral to MIN"),
     (regressor(*BOTH, base_values=[1.0, 2.0]), "C103", "1 targets"),
     (regressor(*BOTH, BOTH[0]), "C204", "votes twice"),
     (regressor((0, 1, 1, 1.0)), "C103", "target_ids"),

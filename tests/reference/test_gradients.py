@@ -193,6 +193,12 @@ def test_what_does_not_depend_on_the_names_is_read_and_has_no_derivative():
     assert results(graph, {"x": np.float32([1, 2]), "z": np.float32([3, 4])})[0].tolist() == [-3, -4]
 
 
+def test_inputs_and_outputs_that_are_left_out_have_no_derivative():
+    nodes = "s = ReduceMax <keepdims = 0> (z)  p, = Dropout (x)  y = Clip (p, , s)"
+    graph = gradient_of(nodes, '<xs = ["x"], y = "y"> (x)')
+    assert results(graph, {"x": np.float32([1, 5]), "z": np.float32([3, 4])})[0].tolist() == [1, 0]
+
+
 def test_the_gradient_may_stand_before_what_it_differentiates():
     graph = """g (float[N] x) => (float[N] dx) {
         dx = ai.onnx.preview.training.Gradient <xs = ["x"], y = "y"> (x)  c = Exp (x)  y = Mul (c, x) }"""
@@ -268,6 +274,19 @@ def test_a_derivative_that_takes_more_than_is_allowed_is_stopped():
     error = refused(graph, {"x": np.ones(10_000, np.float32), "z": X[0]}, max_bytes=300_000)
     assert error.code == "R302" and error.place.endswith("slice, node number 1 (Flatten)")
     assert "it needs 320,032 bytes" in error.why
+
+
+def test_images_that_a_derivative_pads_are_announced():
+    """A kernel of 2 elements that are 3,000 apart, over an image of 4 elements between 3,000 zeros: 6,004 in all."""
+    call = '<xs = ["x", "w"], y = "y"> (x, w)'
+    graph = f"""g (float[2, 3, 4] x, float[5, 3, 2] w) => (float[2, 3, 4] dx, float[5, 3, 2] dw) {{
+        y = Conv <dilations = [3000], pads = [3000, 3000]> (x, w)
+        dx, dw = ai.onnx.preview.training.Gradient {call} }}"""
+    feeds = {"x": np.ones((2, 3, 4), np.float32), "w": np.ones((5, 3, 2), np.float32)}
+    dx, dw = results(graph, feeds)
+    assert dx.tolist() == [[[10] * 4] * 3] * 2 and dw.tolist() == [[[8, 8]] * 3] * 5
+    error = refused(graph, feeds, max_bytes=400_000)
+    assert f"it needs {2 * (2 * 3 * 6004) * 4:,} bytes" in error.why
 
 
 def test_the_last_value_of_a_slice_is_its_own_derivative():

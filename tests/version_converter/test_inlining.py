@@ -240,7 +240,8 @@ def test_explosions_are_refused_before_anything_is_made():
     [
         ("y = d.F (x)", "F (a) => (b) { b = Neg (a) }", 1, 3, 0),
         ("y = d.F (x)", "F (a) => (b) { t = Neg (a)  b = Add (t, a) }", 2, 7, 0),
-        ("[a_long_name_of_a_call] y_of_length = d.F (x)  y = Neg (y_of_length)", "F (a) => (b) { b = Neg (a) }", 1, 3, 0),
+        ("[a_long_name_of_a_call] y_of_length = d.F (x)  y = Neg (y_of_length)",
+         "F (a) => (b) { b = Neg (a) }", 1, 3, 0),
         ("y = d.F <k: float = 3.0> (x)",
          "F <k> (a) => (b) { t = LeakyRelu <alpha: float = @k> (a)  b = Elu <alpha: float = @k> (t) }", 2, 6, 2),
         ("y = d.F <k: float = 3.0, more: int = 1> (x)", "F <k, more> (a) => (b) { b = Neg (a) }", 1, 3, 0),

@@ -367,7 +367,7 @@ def budgets(monkeypatch):
 
 def test_long_lists_that_a_lowering_writes_are_charged(own, budgets):
     """Lists of at most eight elements cost nothing beside their node."""
-    steps = []
+    steps, held = [], []
     for count in (1, 8, 9, 40):
         forget("lower", "com.example", "Scale")
 
@@ -378,7 +378,9 @@ def test_long_lists_that_a_lowering_writes_are_charged(own, budgets):
 
         opset.lower(scaled(2), ["com.example.Scale"], schemas=[own])
         steps.append(budgets[-1].steps)
+        held.append(budgets[-1].live)
     assert [each - steps[0] for each in steps] == [0, 0, 9, 40]
+    assert [held[1] - held[0], held[2] - held[1]] == [5 * 7, 5]  # four bytes of a float, and its tag
 
 
 def test_what_a_conversion_may_take_is_in_proportion_to_its_model(budgets):
