@@ -94,6 +94,8 @@ def test_gelu(approximate):
     ("t = Conv <strides = [2, 1], pads = [1, 0, 2, 1], dilations = [1, 2], group = 2> (a, b)",
      [(1, 2, 5, 4), (2, 1, 3, 2)], 21),
     ('t = Conv <auto_pad = "SAME_LOWER", strides = [2]> (a, b)', [(1, 1, 6), (2, 1, 3)], 21),
+    ('t = Conv <auto_pad = "SAME_UPPER"> (a, b)', [(1, 1, 5), (1, 1, 4)], 21),
+    ('t = Conv <auto_pad = "VALID", strides = [3]> (a, b)', [(1, 1, 6), (1, 1, 2)], 21),
     ("lower = Constant <value = double {-1.0}> ()  t = Clip (a, lower, b)", [(3, 4), ()], 21),
     ("t = Clip <min = -1.0, max = 0.5> (a)", [(3, 4)], 6),
     ("i = Constant <value = int64[2] {1, 1}> ()  t = Pad (a, i, b)", [(3,), ()], 21),
