@@ -345,6 +345,42 @@ def test_arrays_that_are_not_what_they_say_are_refused(tmp_path, data, why):
     assert why in refused(tmp_path / "v.npz")
 
 
+@pytest.mark.parametrize(("length", "is_read"), [(8182, True), (8183, False)])
+def test_a_header_is_read_up_to_its_most(tmp_path, length, is_read):
+    header = b"{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }"
+    data = np.arange(6, dtype="<f4").tobytes()
+    (tmp_path / "v.npy").write_bytes(npy(header=header.ljust(length - 1) + b"\n", data=data))
+    if is_read:
+        assert read(tmp_path / "v.npy", name="x")["x"].tolist() == [[0, 2, 4], [1, 3, 5]]
+    else:
+        assert refused(tmp_path / "v.npy", name="x") == "its header is damaged"
+
+
+@pytest.mark.parametrize(("dims", "shown"), [(8, "[9, 9, 9, 9, 9, 9, 9, 9]"), (9, "[9, 9, 9, 9, 9, 9, 9, 9, …]")])
+def test_a_long_shape_is_cut_in_messages(tmp_path, dims, shown):
+    (tmp_path / "v.npy").write_bytes(npy(shape=f"({'9, ' * dims})"))
+    assert refused(tmp_path / "v.npy", name="x").startswith(f"shape {shown} of float32 needs {4 * 9**dims:,} bytes")
+
+
+def test_bytes_of_truth_values_are_true_unless_they_are_0(tmp_path):
+    (tmp_path / "v.npy").write_bytes(npy(descr="|b1", shape="(3,)", data=b"\0\1\2"))
+    found = read(tmp_path / "v.npy", name="x")["x"]
+    assert found.dtype == bool and found.tolist() == [False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("codes", "why"),
+    [([0x10FFFF, 0xD7FF, 0xE000], ""), ([0x110000], "characters"), ([0xD800], "characters"), ([0xDFFF], "characters")],
+)
+def test_text_in_files_of_numpy_is_of_characters(tmp_path, codes, why):
+    data = struct.pack(f"<{len(codes)}I", *codes)
+    (tmp_path / "v.npy").write_bytes(npy(descr="<U1", shape=f"({len(codes)},)", data=data))
+    if why:
+        assert why in refused(tmp_path / "v.npy", name="x")
+    else:
+        assert read(tmp_path / "v.npy", name="x")["x"].tolist() == [*map(chr, codes)]
+
+
 def zipped(*members, compression=zipfile.ZIP_STORED):
     whole = io.BytesIO()
     with zipfile.ZipFile(whole, "w", compression) as archive:

@@ -45,6 +45,50 @@ def test_other_values_are_what_is_declared(kind):
     assert fitted(value, ValueInfo("v0", kind, None))[1] == ""
 
 
+@pytest.mark.parametrize(
+    ("element", "found"),
+    [
+        ("int64", {0, 1, 2, 3}), ("uint2", {0, 1, 2, 3}), ("int2", {0, 1}), ("bool", {False, True}),
+        ("string", {"one", "two", "three", "four", "five", "six"}),
+    ],
+)  # fmt: skip
+def test_values_are_drawn_from_these(element, found):
+    (array,) = drawn(f"tensor({element})", shape=(20, 10))
+    assert array.shape == (20, 10) and {*array.ravel().tolist()} == found
+
+
+def test_floats_are_normally_distributed_and_powers_of_two_positive():
+    for element in ("float", "double", "float16"):
+        (array,) = drawn(f"tensor({element})", shape=(100, 100))
+        assert abs(array.astype(np.float64).mean()) < 0.1 and abs(array.astype(np.float64).std() - 1) < 0.1
+    (array,) = drawn("tensor(complex64)", shape=(100, 100))
+    assert abs(np.corrcoef(array.real.ravel(), array.imag.ravel())[0, 1]) < 0.1 and abs(array.imag.std() - 1) < 0.1
+    (array,) = drawn("tensor(float8e8m0)", shape=(100,))
+    assert np.all(array.astype(np.float32) > 0)
+
+
+@pytest.mark.parametrize(("kind", "size"), [("float", 8), ("bool", 8), ("double", 8), ("complex128", 16)])
+def test_numbers_are_drawn_in_64_bits_at_least(kind, size):
+    inputs = [pb.ValueInfoProto(name="v", type=type_proto(f"tensor({kind})", (3, 5)))]
+    assert random_inputs(inputs, {}, 0, Limits(max_bytes=15 * size))["v"].shape == (3, 5)
+    with pytest.raises(RunError, match="the inputs would take too much memory") as caught:
+        random_inputs(inputs, {}, 0, Limits(max_bytes=15 * size - 1))
+    assert caught.value.why.startswith(f"one of them needs {15 * size} bytes, and {15 * size - 1} are left")
+    assert caught.value.help == "smaller sizes: --dim; or more: --max-bytes"
+
+
+def test_entries_of_a_map_are_numbers_or_tensors_of_the_shape_that_is_declared():
+    kind = type_proto("map(int64, float)")
+    (numbers,) = random_inputs([pb.ValueInfoProto(name="m", type=kind)], {}, 0, Limits()).values()
+    assert [*numbers] == [0, 1] and {type(each) for each in numbers.values()} == {np.float32}
+    kind.map_type.value_type.tensor_type.shape.dim.add(dim_value=3)
+    (tensors,) = random_inputs([pb.ValueInfoProto(name="m", type=kind)], {}, 0, Limits()).values()
+    assert [each.shape for each in tensors.values()] == [(3,), (3,)]
+    assert not np.array_equal(tensors[0], tensors[1])
+    (nested,) = drawn("map(string, seq(tensor(float)))", shape=(2,))
+    assert [*nested] == ["one"] and len(nested["one"]) == 2
+
+
 def test_maps_and_sequences_have_two_entries():
     mapping, texts, sequence = drawn("map(int64, float)", "map(string, int64)", "seq(tensor(float))", shape=())
     assert [*mapping] == [0, 1] and [*texts] == ["one", "two"] and len(sequence) == 2
@@ -75,6 +119,7 @@ def test_what_cannot_be_drawn_is_told_at_once():
         ("U103", "no value can be drawn for 'u'", "it is of a type that the model does not declare"),
         ("U103", "no value can be drawn for 'r'", "the model does not declare its rank"),
     ]
+    assert {each.help for each in caught.value.findings} == {"pass one in a file or with --set"}
 
 
 def inputs_of(**shapes):

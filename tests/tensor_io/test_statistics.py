@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from opset.reference.numerics.arrays import PIECE
+from opset.reference.numerics.memory import nbytes
 from opset.tensor_io.statistics import SMALL, lines, summary
 
 LONG = np.tile(np.array([1, -3, 5], np.float32), PIECE)  # three pieces
@@ -42,8 +43,9 @@ def test_what_has_no_order_has_no_statistics():
 def test_small_values_alone_are_shown():
     for count, is_shown in ((SMALL, True), (SMALL + 1, False), (0, False)):
         assert ("value" in summary(np.zeros(count))) is is_shown
-    assert "value" in summary(np.array(["a" * 4_000], object))
-    assert "value" not in summary(np.array(["a" * 10_000], object))
+    held = nbytes(np.array([""], object))
+    assert "value" in summary(np.array(["a" * (8192 - held)], object))
+    assert "value" not in summary(np.array(["a" * (8193 - held)], object))
     for count, is_shown in ((SMALL, True), (SMALL + 1, False)):
         found = summary(dict.fromkeys(range(count), np.float32(1)))
         assert found["length"] == count and ("value" in found) is is_shown
@@ -51,9 +53,36 @@ def test_small_values_alone_are_shown():
     assert found["length"] == SMALL + 1 and len(found["entries"]) == SMALL
 
 
+def test_a_summary_names_the_type_shape_and_value():
+    assert summary(np.array([[True, False]])) == {"type": "tensor(bool)", "shape": [1, 2], "value": [[True, False]]}
+    assert summary(np.float32(1), "tensor(float)") == {"type": "tensor(float)", "value": 1.0}
+    assert summary([np.array(["a"], object)]) == {
+        "type": "seq(tensor(string))", "length": 1,
+        "entries": [{"type": "tensor(string)", "shape": [1], "value": ["a"]}],
+    }  # fmt: skip
+    kind = "map(int64, float)"
+    assert summary({1: np.float32(2)}, kind) == {"type": kind, "length": 1, "value": {"1": 2.0}}
+    found = summary(np.array([1, 3], np.int8))
+    assert found == {
+        "type": "tensor(int8)", "shape": [2], "min": 1, "max": 3, "mean": 2.0, "std": 1.0, "value": [1, 3]
+    }  # fmt: skip
+    assert [type(found[key]) for key in ("min", "max", "mean", "std")] == [int, int, float, float]
+    assert [type(summary(np.array([1.0]))[key]) for key in ("min", "nan", "inf")] == [float, int, int]
+    assert type(summary(np.array([1], ml_dtypes.uint4))["max"]) is int
+
+
 @pytest.mark.parametrize(
     ("value", "kind", "expected"),
     [
+        (np.array([np.nan, np.nan] * 13), None, ["v  tensor(double)[26]  26 nan"]),
+        (np.array([np.inf] * 25), None, ["v  tensor(double)[25]  25 inf"]),
+        (np.zeros((0, 3)), None, ["v  tensor(double)[0, 3]"]),
+        (np.array([["a" * 300]], object), None, [f"v  tensor(string)[1, 1]  [['{'a' * 198}…]]"]),
+        (np.array([[[1, 2]], [[3, 4]]], np.int64), None,
+         ["v  tensor(int64)[2, 1, 2]  min 1  max 4  mean 2.5  std 1.11803", "  [1, 2]", "  [3, 4]"]),
+        (np.array([1234567.0, 1e-9]), None,
+         ["v  tensor(double)[2]  min 1e-09  max 1.23457e+06  mean 617284  std 617283", "  [1.23457e+06, 1e-09]"]),
+        ({"a": "x"}, "map(string, string)", ["v  map(string, string) of 1", "  a: 'x'"]),
         (np.array([[1, 2.5], [np.nan, np.inf]], np.float32), None,
          ["v  tensor(float)[2, 2]  min 1  max 2.5  mean 1.75  std 0.75  1 nan  1 inf", "  [1, 2.5]", "  [nan, inf]"]),
         (np.zeros(25, np.int64), None, ["v  tensor(int64)[25]  min 0  max 0  mean 0  std 0"]),
