@@ -1,9 +1,13 @@
-"""`opset test` on a domain in which all is right, and on one that is changed in one place: what it finds, and where."""
+"""`opset test` on a domain in which all is right, and on one that is changed in one place: what it finds, and where.
+
+    python -m tests.workflow.test_examples      # writes examined.txt; read the difference
+"""
 
 import json
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,6 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from opset.cli import cli
+from opset.errors import Finding
 from opset.inference.dimensions import variable
 from opset.inference.types import optional, sequence, tensor
 from opset.opsets.registry import default_registry, registry_with
@@ -20,7 +25,7 @@ from opset.workflow.examples.bench import Bench, Report
 from opset.workflow.examples.claims import _is_float, _is_number, _others, _Transition
 from opset.workflow.examples.crossings import body_opsets
 from opset.workflow.examples.examination import PARTS, examine
-from opset.workflow.examples.inferred import check_inference, disagreement, seen
+from opset.workflow.examples.inferred import _Form, check_inference, disagreement, seen
 
 SCALE = """\
 operator: Scale
@@ -177,8 +182,15 @@ def not_by_the_newer(attribute):
     return [("Pick.yaml", "examples:\n", text), ("kernels.py", "exact, mode):\n", refusing)]
 
 
+def by_the_elements(more):
+    """An inference function that takes the size from the elements, where these are known, and adds to it."""
+    known = f"shape = call.require_shape(0); found = call.elements(0); return (len(found) + {more} if found else None,)"
+    return "return call.require_shape(0)", known
+
+
 # By failure: what is changed, and for each code of a finding, what it says and where.
 FAILURES = {
+    "nothing is wrong": ([], {}),
     "kernel gives another value": (
         [("kernels.py", "return x * x.dtype.type(factor)", "return x + x.dtype.type(factor)")],
         {"T101": "Scale 1: the example 'plain' is not what the kernel computes|Scale.yaml:36|3.0 instead of 2.0"},
@@ -203,6 +215,19 @@ FAILURES = {
         [("Scale.yaml", "error: C1", "error: C2"), ("Scale.yaml", '">= 1"}}', '">= 1"}}, C2: nothing')],
         {"T103": "'scalar' should break C2|C1:", "T105": "breaks C2, and inference reports something else|C1:"},
     ),
+    "inference knows the ranks alone": (
+        [("inference.py", "return call.require_shape(0)", "return (None,) * len(call.require_shape(0))"),
+         ("inference.py", "(*shape[:axis], *shape[axis + 1 :])", "(None,) * (len(shape) - 1)")],
+        {},
+    ),
+    "inference knows nothing": (
+        [("inference.py", "return call.require_shape(0)", "raise Unknown('it cannot be known')"),
+         ("inference.py", "import infer", "import Unknown, infer")],
+        {},
+    ),
+    "inference needs the elements": ([("inference.py", *by_the_elements(0))], {}),
+    "inference needs the elements, and is wrong with them": ([("inference.py", *by_the_elements(1))], {
+        "T104": "Scale 1: the example 'plain' is contradicted by inference|float[3]"}),
     "inference gives another shape": (
         [("inference.py", "(*shape[:axis], *shape[axis + 1 :])", "shape")],
         {"T104": "Pick 1: the example 'plain' is contradicted by inference|float[2, 2]|the kernel have tensor(float)"},
@@ -352,10 +377,31 @@ FAILURES = {
 }  # fmt: skip
 
 
+EXAMINED = Path(__file__).with_name("examined.txt")
+OF_PYTHON = ("R201", "T102", "T105")
+"""Codes of findings whose reasons may be words of Python, of one of its versions."""
+
+
+def section(folder, failure, report):
+    """A report as examined.txt has it."""
+    lines = [failure]
+    for each in report.findings:
+        lines.append(f"  {each.code} {each.place}: {each.message}")
+        lines += [f"    why: {each.why}"] if each.code not in OF_PYTHON else []
+        lines += [f"    help: {each.help}"] if each.help else []
+    for name in ("passed", "failed"):
+        lines.append(f"  {name}: {', '.join(f'{part} {count}' for part, count in getattr(report, name).items())}")
+    lines += [f"  {count} {part} not run: {why}" for (part, why), count in report.skipped.items()]
+    parts = (report.notes, report.gaps, sorted(report.unseen), report.refused)
+    lines += [f"  {each}" for part in parts for each in part]
+    return "\n".join(lines).replace(f"{folder}/com.test/", "")
+
+
 @pytest.mark.parametrize("failure", FAILURES)
 def test_a_change_is_found(tmp_path, failure):
     changes, wanted = FAILURES[failure]
     report = report_on(domain(tmp_path, *changes))
+    assert section(tmp_path, failure, report) in EXAMINED.read_text().rstrip("\n").split("\n\n")
     said = {}
     for finding in report.findings:
         said.setdefault(finding.code, []).append(str(finding))
@@ -662,6 +708,95 @@ def test_an_attribute_for_some_types_is_for_examples_with_an_input_or_a_result_o
     assert [concerned(example._replace(inputs=each), values) for each in (inputs, inputs[:2])] == [False, False]
 
 
+GROW = """\
+operator: Grow
+family: test
+versions:
+- since: 1
+  doc: Returns `X` in another size.
+  inputs: [{name: X, type: T, doc: values}, {name: scales, type: T, doc: factors}]
+  outputs: [{name: Y, type: T, doc: results}]
+  types: {T: [float]}
+examples:
+- {name: wide, since: 1, inputs: [{float: [[1], [2]]}, {float: SCALES}], outputs: [{float: [[1], [2]]}]}
+"""
+GROWING = """\
+from opset.extend import infer
+
+@infer("Grow", domain="com.test")
+def grow_1(call):
+    rows, columns = call.require_shape(0)
+    if call.elements(1) is None:
+        return None
+    return rows, columns if isinstance(columns, int) else columns + MORE
+"""
+
+
+@pytest.mark.parametrize(
+    ("scales", "more", "why", "gaps"),
+    [
+        ("[1, 1]", 0, "", []), ("1", 0, "", []),
+        ("[1, 1]", 1, "float[s0_0, s0_1 + 1] with s0_0 = 2, s0_1 = 1; the example has tensor(float)[2, 1]", []),
+        ("[[1, 1]]", 1, "", ["float"]),
+    ],
+)  # fmt: skip
+def test_sizes_may_follow_from_small_inputs_of_floats(tmp_path, scales, more, why, gaps):
+    (tmp_path / "com.test").mkdir()
+    (tmp_path / "com.test" / "Grow.yaml").write_text(GROW.replace("SCALES", scales))
+    (tmp_path / "com.test" / "inference.py").write_text(GROWING.replace("MORE", str(more)))
+    report = report_on(tmp_path, parts=["inference"])
+    assert [each.why for each in report.findings] == [f"output 0: inference gives {why}"] * bool(why)
+    assert {each.help for each in report.findings} <= {"the sizes of inputs were dim_params: dim_params"}
+    assert [each.known for each in report.gaps] == gaps and {each.form for each in report.gaps} <= {"dim_params"}
+    assert (report.passed["inference"], report.failed["inference"]) == (not why, bool(why))
+
+
+def test_of_a_broken_constraint_inference_reports_that_one_alone():
+    form = SimpleNamespace(example=SimpleNamespace(error="C1"), form="values", _finding=lambda *words: words)
+    said = [Finding("I202", "it", why="C1: so it is"), Finding("I101", "it", why="it contradicts itself")]
+    for findings, wrong in (
+        ([], []), (said, []), ([*said, Finding("I202", "it", why="C2: or so")], ["it: C2: or so"]),
+        ([Finding("I203", "it", why="C1: not")], ["it: C1: not"]),
+        ([Finding("I202", "it", why="C11: x")], ["it: C11: x"]),
+        ([Finding("I202", "a", why="C3: x"), Finding("I202", "b", why="C4: y")], ["a: C3: x"]),
+    ):  # fmt: skip
+        found = [*_Form._constraint(form, SimpleNamespace(findings=findings))]
+        assert found == [("T105", "breaks C1, and inference reports something else", why) for why in wrong]
+        assert form.unseen == (not findings)
+    form.form = "dim_params"
+    assert [*_Form._constraint(form, SimpleNamespace(findings=[]))] == [] and not form.unseen
+
+
+CHANGED_FILES = {
+    "": ("Scale.yaml:38", "Scale.yaml:9"),  # as it was
+    "operator: [": ("Scale.yaml", "Scale.yaml"),
+    "- 1\n": ("Scale.yaml", "Scale.yaml"),
+    "versions: 3\nexamples: {name: biased}\n": ("Scale.yaml", "Scale.yaml"),
+    "versions:\n- 3\n- {}\n- {since: 2}\nexamples:\n- 3\n- {doc: it}\n- {name: biased}\n":
+        ("Scale.yaml:8", "Scale.yaml:4"),
+    "versions:\n- {since: 1}\n- since: 2\n  change:\n    emulate: 3\n": ("Scale.yaml", "Scale.yaml:5"),
+    "versions:\n- since: 2\n  change: {emulate: {double: float}}\n": ("Scale.yaml", "Scale.yaml:3"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", CHANGED_FILES)
+def test_places_in_a_file_that_was_changed_since_it_was_read(tmp_path, text):
+    folder = domain(tmp_path)
+    registry = registry_with([folder])
+    schema = registry.schema("Scale", 2, "com.test")
+    (example,) = (each for each in registry.examples("Scale", "com.test") if each.name == "biased")
+    path = folder / "com.test" / "Scale.yaml"
+    bench = Bench(registry)
+    if text:
+        path.write_text(text)
+    found = bench.place(schema, example), bench.claim(schema, "change", "emulate", "float16")
+    assert [each.removeprefix(f"{folder}/com.test/") for each in found] == [*CHANGED_FILES[text]]
+    path.unlink()
+    gone = Bench(registry)
+    assert gone.place(schema, example) == gone.claim(schema) == "com.test/Scale.yaml"
+    assert not gone.states(schema, "change")
+
+
 @pytest.mark.parametrize(("wrong", "codes"), [(False, []), (True, ["T104"])])
 def test_an_output_that_is_left_out_does_not_end_the_comparison(wrong, codes):
     bench, report = Bench(default_registry()), Report()
@@ -670,3 +805,15 @@ def test_an_output_that_is_left_out_does_not_end_the_comparison(wrong, codes):
     outputs = (first, last._replace(shape=(*last.shape, 1)) if wrong else last)
     check_inference(bench, default_registry().schema("GRU", 14), example._replace(outputs=outputs), report)
     assert [each.code for each in report.findings] == codes and report.gaps == []
+
+
+def main():
+    sections = []
+    for failure, (changes, _) in FAILURES.items():
+        with tempfile.TemporaryDirectory() as folder:
+            sections.append(section(folder, failure, report_on(domain(Path(folder), *changes))))
+    EXAMINED.write_text("\n\n".join(sections) + "\n")
+
+
+if __name__ == "__main__":
+    main()
