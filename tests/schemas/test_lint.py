@@ -334,7 +334,14 @@ def test_s215_names(tmp_path):
     write(tmp_path, name="Scal")
     write(tmp_path, TEXT.replace("Scale\n", "Sc-ale\n"), name="Sc-ale")
     write(tmp_path, domain="com acme")
-    assert codes(lint([tmp_path])) == ["S215"] * 3
+    found = lint([tmp_path])
+    assert codes(found) == ["S215"] * 3
+    assert sorted((each.message, each.help) for each in found) == [
+        ("the domain 'com acme' is not made of words and dots", ""),
+        ("the file Scal.yaml declares the operator Scale", "call it Scale.yaml"),
+        ("the operator name 'Sc-ale' is no identifier", ""),
+    ]
+    assert all(each.place.endswith(".yaml:1:1") for each in found)
 
 
 def test_s216_families_of_the_standard(tmp_path):
@@ -342,6 +349,10 @@ def test_s216_families_of_the_standard(tmp_path):
     write(tmp_path, text.replace("family: acme", "family: pol"), domain="ai.onnx")
     (finding,) = lint([tmp_path])
     assert (finding.code, finding.help) == ("S216", "did you mean pool?")
+    assert finding.place.endswith("Scale.yaml:2:9")
+    write(tmp_path, text.replace("family: acme", "family: zzz"), domain="ai.onnx")
+    (finding,) = lint([tmp_path])
+    assert finding.help == f"known: {', '.join(FAMILIES)}"
     write(tmp_path, text.replace("family: acme", "family: pool"), domain="ai.onnx")
     assert lint([tmp_path]) == []
 
@@ -352,7 +363,10 @@ def test_s239_special_cases_of_the_standard(tmp_path):
     older = text.replace("same_as: 2\n", "same_as: 2\n  special_cases: [NaN stays NaN.]\n")
     for edit, found in ((text, ["S239", "S239"]), (none, []), (older, ["S239"])):
         write(tmp_path, edit, domain="ai.onnx.preview")
-        assert codes(lint([tmp_path])) == found
+        findings = lint([tmp_path])
+        assert codes(findings) == found
+        help = "add 'special_cases', a list, which is empty where there are none"
+        assert {each.help for each in findings} <= {help}
 
 
 def test_s242_what_is_open_is_chosen(tmp_path):
@@ -365,7 +379,9 @@ def test_s242_what_is_open_is_chosen(tmp_path):
         ("[NaN stays NaN.]", []), ("[Runtimes differ in the last digits.]", ["S242"]),
     ):  # fmt: skip
         write(tmp_path, text.replace("doc: Scales.\n", f"doc: Scales.\n  special_cases: {case}\n"), domain="com.acme")
-        assert [code for code in codes(lint([tmp_path])) if code == "S242"] == found, case
+        findings = [each for each in lint([tmp_path]) if each.code == "S242"]
+        assert codes(findings) == found, case
+        assert all(each.why.startswith("it says: ") and "add 'chosen'" in each.help for each in findings)
 
 
 def test_s243_a_clause_names_a_part_of_the_text(tmp_path):
@@ -382,6 +398,7 @@ def test_s243_a_clause_names_a_part_of_the_text(tmp_path):
     write(tmp_path, text.replace("  same_as: 2\n", older), domain="com.acme")
     (finding,) = [each for each in lint([tmp_path]) if each.code == "S243"]
     assert finding.why == "it is a text of version 2, and states something from version 1 on"
+    assert finding.help.startswith("write 13 summary, 13 attribute NAME")
 
 
 def test_s217_and_s218_type_sets(tmp_path):
@@ -570,6 +587,9 @@ def test_s226_to_s228_versions_say_how_outputs_are_inferred(tmp_path):
     assert found(second) == ["S226", "S228"]
     write(tmp_path, TEXT.replace("  attributes:\n    axis", "  shape: same(X)\n  attributes:\n    axis", 1))
     assert found(first) == ["S227"]
+    inferred = Inferred([second], lambda schema: "no rule" * ("same" in schema.shape))
+    rule, nothing = lint([tmp_path], None, None, inferred)[::-1][:2][::-1]
+    assert {(each.code, each.why, each.help) for each in (rule, nothing)} >= {("S227", "no rule", "")}
 
 
 def test_what_is_written_for_nothing_is_told_with_its_file(tmp_path):

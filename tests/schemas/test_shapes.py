@@ -125,6 +125,111 @@ def test_elements_and_attributes(tmp_path):
     assert broken(tmp_path, text, (), None, (), elements={2: [False]}) == broken(tmp_path, text, (), None, ()) == ""
 
 
+def test_elements_tell_how_many_there_are_where_the_shape_is_not_known(tmp_path):
+    text = "C1: {size: {K: 2}}"
+    assert broken(tmp_path, text, None, None, None, elements={2: [7, 8]}) == ""
+    assert broken(tmp_path, text, None, None, None, elements={2: [7]}) == "C1: K has 1 elements"
+    assert broken(tmp_path, text, None, None, None) == broken(tmp_path, text) == ""
+    assert broken(tmp_path, text, None, None, (N, 2), algebra=SIZES) == ""
+    text = "C1: {rank: {X: size(K)}}"
+    assert broken(tmp_path, text, (1, 1), None, None, elements={2: [7, 8]}) == ""
+    assert broken(tmp_path, text, (1, 1), None, (3, 1)) == "C1: rank(X) = 2"
+    assert broken(tmp_path, text, (1, 1), None, (3, 0)) == "C1: rank(X) = 2"
+    assert broken(tmp_path, text, (1, 1)) == ""
+
+
+@pytest.mark.parametrize(
+    ("form", "found"),
+    [
+        ("dim(X, 1)", "C1: rank(X) = 2"), ("dim(X, -2)", ""), ("dim(X, 2)", ""), ("dim(X, -3)", ""),
+        ("dim(W, 0)", ""), ("dim(X, 1) // 2", ""), ("dim(X, 1) // dim(X, 0)", ""), ("5 // (group - 3)", ""),
+        ("len(kernel)", "C1: rank(X) = 2"), ("len(mode)", ""), ("len(group)", ""), ("-group + 5", ""),
+        ("2 or dim(W, 0)", ""), ("!= dim(W, 0)", ""), ("!= 2", "C1: rank(X) = 2"),
+        ("multiple of group", "C1: rank(X) = 2"),
+        ("multiple of 2", ""), ("multiple of group - 3", ""), ("> 1.5", ""), ("<= 1.5", "C1: rank(X) = 2"),
+        (">= 2", ""), ("< 2", "C1: rank(X) = 2"), ("<= 2", ""), ("> 2", "C1: rank(X) = 2"),
+        ("dim(X, group)", ""), ("rank(W)", ""), ("dim(X, 0) + group - 3", ""),
+    ],
+)  # fmt: skip
+def test_numbers_that_decide(tmp_path, form, found):
+    facts = {"attributes": {"group": 3, "kernel": (1,), "mode": "b"}}
+    assert broken(tmp_path, f'C1: {{rank: {{X: "{form}"}}}}', (2, 4), **facts) == found
+
+
+@pytest.mark.parametrize(
+    ("where", "applies"),
+    [
+        ("{mode: b}", True), ("{mode: a or b}", True), ("{mode: a}", False), ("{mode: bb}", False),
+        ("{group: 3}", True), ("{group: 2 or 3}", True), ('{group: "> 3"}', False),
+        ("{K: 7}", True), ("{K: 8}", False), ("{Z: 7}", False), ("{W: 1}", False),
+        ("{rank(X): 1}", True), ("{rank(X): 2}", False), ("{rank(W): 1}", False), ("{rank(Z): 1}", False),
+        ("{mode: b, group: 3}", True), ("{mode: b, group: 4}", False), ("{W: absent}", True), ("{W: given}", False),
+        ("{K: given}", True), ("{kernel: given}", False), ("{kernel: absent}", False),
+    ],
+)  # fmt: skip
+def test_a_condition_holds_where_all_that_it_names_does(tmp_path, where, applies):
+    facts = {"elements": {2: [7]}, "given": {"W": False, "K": True}}
+    for mode in ("b", b"b"):
+        found = broken(
+            tmp_path, f"C1: {{where: {where}, rank: {{X: 0}}}}", (5,), None, (1,),
+            attributes={"group": 3, "mode": mode}, **facts,
+        )  # fmt: skip
+        assert found == ("C1: rank(X) = 1" if applies else "")
+
+
+def test_of_several_elements_none_is_the_one_that_decides(tmp_path):
+    text = "C1: {where: {K: 7}, rank: {X: 0}}"
+    for elements in ([7, 7], [], None):
+        assert broken(tmp_path, text, (5,), None, (2,), elements={2: elements}) == ""
+    assert broken(tmp_path, text, (5,), None, (1,), attributes={"mode": None}, elements={2: [7]}) == "C1: rank(X) = 1"
+    text = "C1: {where: {group: 1}, rank: {X: 0}}"
+    assert broken(tmp_path, text, (5,), attributes={"group": None}) == ""
+
+
+def test_what_is_bound_is_what_certainly_fits(tmp_path):
+    found = match(tmp_path, 'C1: {shape: {X: "(n, 2) or (2, n)"}}', (N, M), algebra=SIZES)
+    assert (found.sizes, found.completed()) == ({}, [(N, M)])
+    found = match(tmp_path, 'C1: {shape: {X: "(n, 2) or (2, n)"}}', (7, M), algebra=SIZES)
+    assert (found.sizes, found.completed()) == ({"n": 7}, [(7, 2)])
+    found = match(tmp_path, 'C1: {shape: {X: "(n, 2) or (n)"}}', (N, M), algebra=SIZES)
+    assert (found.sizes, found.completed()) == ({"n": N}, [(N, 2)])
+    found = match(tmp_path, 'C1: {shape: {X: "(N, ...D, C)", W: "(...D)"}}', (1, M, 3, 4), (2, N), algebra=SIZES)
+    assert (found.sizes, found.runs) == ({"N": 1, "C": 4}, {"D": (2, 3)})
+    assert found.completed() == [(1, 2, 3, 4), (2, 3)]
+    found = match(tmp_path, 'C1: {shape: {X: "(C = 1, ...)", W: "(n, C = 1)"}}', None, None, algebra=SIZES)
+    assert found.completed() == [None, None]
+    text = 'C1: {broadcast: {W: "(a, b)"}, shape: {X: "(a, b)"}}'
+    assert match(tmp_path, text, (N, 4), (3, 1), algebra=SIZES).sizes == {"a": 3, "b": 4}
+    assert match(tmp_path, text, None, (3, 1), algebra=SIZES).sizes == {"a": 3, "b": None}
+
+
+@pytest.mark.parametrize(
+    ("constraint", "shapes", "said"),
+    [
+        ('{shape: {X: "(N, C * group, _, 2 or k)", W: "(C, k)"}}', [(1, 2), (5, 5)],
+         "shape(X) = [1, 2] instead of [N, C * group, ?, 2 or k]"),
+        ('{shape: {X: "(N, ...D)", W: "(...D, N)"}}', [(1, 2), (3, 1)], "shape(W) = [3, 1] instead of [2, 1]"),
+        ('{shape: {X: "(-C + 2, dim(X, 0) - 1)", W: (C)}}', [(1,)], "shape(X) = [1] instead of [-C + 2, 0]"),
+        ('{shape: {X: "() or (1) or (...D, 2)"}}', [(3,)], "shape(X) = [3] instead of [] or [1] or [...D, 2]"),
+        ("{size: {X: 1}}", [(2, 3)], "shape(X) = [2, 3]"),
+        ("{size: {X: 6 or 7}}", [(2, 4)], "shape(X) = [2, 4]"),
+        ('{shape: {X: (k)}, sizes: {"k - 1": "> 4"}}', [(5,)], "k - 1 = 4"),
+        ("{values: {mode: 1}}", [], ""),
+        ("{values: {group: 2 or 4}}", [], "group 3"),
+        ("{values: {kernel: \"< 5\"}}", [], "kernel 6"),
+        ("{broadcast: {W: X}}", [(2, 3), (3, 3)], "shape(W) = [3, 3] does not broadcast to [2, 3]"),
+        ("{broadcast: {W: X}}", [(3,), (3, 3)], "shape(W) = [3, 3] does not broadcast to [3]"),
+        ("{broadcast: {W: X}}", [(3, 3), ()], ""),
+        ("{broadcast: {W: X}}", [None, (2,)], ""),
+        ("{rank: {Z: 2}}", [None, None, None, (1, 1), None, (1,)], "rank(Z) = 1"),
+        ("{rank: {K: 2}}", [None, None, (1, 1), (1,)], ""),
+    ],
+)
+def test_what_is_broken_is_told_with_what_was_wanted(tmp_path, constraint, shapes, said):
+    facts = {"attributes": {"group": 3, "kernel": (4, 6), "mode": "b"}}
+    assert broken(tmp_path, f"C1: {constraint}", *shapes, **facts) == (f"C1: {said}" if said else "")
+
+
 def test_axes_that_differ(tmp_path):
     text = "C1: {distinct: {kernel: rank(X)}}"
     assert broken(tmp_path, text, (1, 1), attributes={"kernel": (0, 1)}) == ""
