@@ -5,6 +5,8 @@ import json
 import pytest
 
 from opset.errors import CODES
+from opset.model.elements import NUMBERS
+from opset.schemas.example_rules import kind_of
 from opset.schemas.index import FOLDER, make_schema, standard_index
 from opset.schemas.lint import FAMILIES, Hooks, check
 from opset.schemas.lint import lint as lint_all
@@ -447,6 +449,47 @@ REWORDED = BOTH.replace("C1: by is a scalar\n    C2", "C1: by is one number\n   
 def test_s220_to_s223_examples(text, found, tmp_path):
     path = write(tmp_path, text) / "com.acme" / "Scale.yaml"
     assert [f"{each.code} {each.place.removeprefix(f'{path}:')}" for each in lint_all([tmp_path])] == found
+
+
+def test_s220_asks_for_an_example_that_is_still_to_be_filled_in(tmp_path):
+    for line, found in (("#: examples: show what it does", ["S220"]), ("# examples", [])):
+        write(tmp_path, f"{CONSTRAINED}  {line}\n")
+        assert codes(lint_all([tmp_path])) == found
+
+
+def test_s221_and_s222_say_what_to_add(tmp_path):
+    (finding,) = lint_all([write(tmp_path, BOTH)])
+    assert (finding.message, finding.help) == ("no example breaks C2 of Scale 2", "add one with 'error: C2'")
+    text = BOTH.replace("attributes: {axis: 0}, ", "") + AXIS.replace("attributes: {axis: 9}, ", "")
+    (finding,) = lint_all([write(tmp_path, text)])
+    assert finding.message == "no example sets axis of Scale"
+
+
+def test_each_type_is_of_a_kind():
+    same = {
+        "float": "float float16 double", "a signed integer": "int8 int16 int32 int64",
+        "an unsigned integer": "uint8 uint16 uint32 uint64", "an integer of 2 or 4 bits": "int2 int4 uint2 uint4",
+        "a float of 8 bits": "float8e4m3fn float8e4m3fnuz float8e5m2 float8e5m2fnuz",
+        "a float of a microscaling format": "float4e2m1 float6e2m3 float6e3m2 float8e8m0",
+        "a complex number": "complex64 complex128", "bool": "bool", "string": "string", "bfloat16": "bfloat16",
+    }  # fmt: skip
+    assert {each for words in same.values() for each in words.split()} == {*NUMBERS}
+    for kind, words in same.items():
+        assert {kind_of(f"tensor({each})") for each in words.split()} == {kind}
+    assert [kind_of(f"{each}tensor(float))") for each in ("seq(", "optional(", "optional(seq(")] == [
+        "a sequence", "an optional type", "an optional sequence"
+    ]  # fmt: skip
+    assert kind_of("map(int64, float)") == "a map" and kind_of("sparse_tensor(float)") == "a sparse tensor"
+
+
+def test_s240_names_the_first_types_of_a_kind(tmp_path):
+    found = [each for each in lint_all([write(tmp_path, KINDS % "string")]) if each.code == "S240"]
+    assert [each.help.partition(", with ")[2] for each in found] == [
+        "seq(float)", "int4", "optional(int8)", "uint8", "string"
+    ]  # fmt: skip
+    write(tmp_path, (KINDS % "string").replace("floats, int8, uint8", "floats, int8, unsigned_ints"))
+    (finding,) = [each for each in lint_all([tmp_path]) if "unsigned" in each.message]
+    assert finding.help == "add one from version 1 on, with uint16 or uint32 or uint64 or uint8"
 
 
 def test_s220_asks_for_examples_where_others_have_them(tmp_path):

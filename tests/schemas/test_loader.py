@@ -502,6 +502,7 @@ def test_type_sets_that_are_refused(text, code, tmp_path):
     assert again.value.findings == caught.value.findings
 
 
+CODED = {"at most": "S102", "is missing": "S104"}
 MANY = ", ".join(f"{{name: X{n}, type: tensor(int8)}}" for n in range(MAX_ENTRIES + 1))
 
 
@@ -530,7 +531,10 @@ MANY = ", ".join(f"{{name: X{n}, type: tensor(int8)}}" for n in range(MAX_ENTRIE
     ],
 )  # fmt: skip
 def test_numbers_names_and_lists_have_bounds(text, said, tmp_path):
-    assert [each.message for each in read_operator(write(tmp_path, text), SETS)[1]] == said
+    findings = read_operator(write(tmp_path, text), SETS)[1]
+    assert [each.message for each in findings] == said
+    codes = [next((code for word, code in CODED.items() if word in each), "S105") for each in said]
+    assert [each.code for each in findings] == codes
 
 
 def test_what_is_too_much_is_left_out(tmp_path):

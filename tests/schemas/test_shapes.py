@@ -335,6 +335,70 @@ def test_what_cannot_be_read_is_found(tmp_path, constraint, message):
     assert any(f"{each.code}: {each.message}".startswith(message) for each in caught.value.findings)
 
 
+FORM = "write 4, '3 or 4', '>= 2' or '-rank(X) <= x < rank(X)'"
+SHAPED = "write '(N, C, ...)', '(C * group, 1 or 2)' or '() or (1)'"
+
+
+@pytest.mark.parametrize(
+    ("constraint", "help"),
+    [
+        ("{rank: {X: 1 2}}", FORM), ("{size: {X: 1 2}}", FORM), ("{values: {K: 1 2}}", FORM),
+        ("{where: {group: 1 2}, rank: {X: 1}}", FORM), ("{where: {K: 1 2}, rank: {X: 1}}", FORM),
+        ("{shape: {X: 1 2}}", SHAPED), ("{broadcast: {X: (1}}", FORM), ("{distinct: {K: 1 2}}", "write rank(X)"),
+        ("{sizes: {C: 1 2}, shape: {X: (C)}}", "write '> 0' or 'multiple of group'"),
+        ("{given: {W: K X}}", "write true, false, NAME or not NAME"),
+        ("{where: {group: 1}}", "one of given, rank, shape, size, sizes, values, distinct, broadcast"),
+        ("{ranks: {X: 1}, rank: {X: 1}}", "did you mean rank?"),
+        ("{rank: {XX: 1}}", "did you mean X?"),
+        ("{given: {W: kernels}}", "did you mean kernel?"),
+        ("{rank: {X: len(kernels)}}", "did you mean kernel?"),
+        ("{rank: {X: groups}}", "did you mean group?"),
+        ("{where: {modes: a}, rank: {X: 1}}", "did you mean mode?"),
+        ("{values: {kernels: 1}}", "did you mean kernel?"),
+    ],
+)  # fmt: skip
+def test_what_helps_where_a_condition_cannot_be_read(tmp_path, constraint, help):
+    with pytest.raises(SchemaError) as caught:
+        operator_of(tmp_path, f"C1: {constraint}")
+    assert [each.help for each in caught.value.findings] == [help]
+
+
+@pytest.mark.parametrize(
+    ("constraint", "condition"),
+    [
+        ("{rank: {X: 2}}", ("rank", "X", "2")),
+        ("{values: {group: 1.5}}", ("values", "group", "1.5")),
+        ("{where: {K: true}, rank: {X: 1}}", ("rank", "X", "1", (("K", "true"),))),
+        ("{where: {rank(X): 1, W: given, mode: a}, size: {X: 1}}",
+         ("size", "X", "1", (("rank(X)", "1"), ("W", "given"), ("mode", "a")))),
+        ("{given: {W: true}}", ("given", "W", "true")),
+    ],
+)  # fmt: skip
+def test_what_is_read_of_a_condition(tmp_path, constraint, condition):
+    (schema,) = operator_of(tmp_path, f"C7: {constraint}").schemas
+    assert [(*each,) for each in schema.conditions] == [("C7", *condition, *[()] * (len(condition) == 3))]
+
+
+def test_conditions_are_in_the_order_of_their_labels_and_kinds(tmp_path):
+    text = "C10: {rank: {X: 1}}\nC9: {shape: {X: (C)}, given: {W: true}}\nC1: in words"
+    operator = operator_of(tmp_path, text)
+    assert [(each.label, each.kind) for each in operator.schemas[0].conditions] == [
+        ("C9", "given"), ("C9", "shape"), ("C10", "rank")
+    ]  # fmt: skip
+    assert [*operator.docs[0].constraints] == ["C1", "C9", "C10"]
+
+
+@pytest.mark.parametrize(("count", "is_read"), [(256, True), (257, False)])
+def test_a_version_has_so_many_conditions(tmp_path, count, is_read):
+    text = "C1: [" + ", ".join(["{rank: {X: 1}}"] * (count - 2)) + ", {rank: {X: 1}, where: {W: given}}]"
+    if is_read:
+        assert len(operator_of(tmp_path, text).schemas[0].conditions) == count - 1
+        return
+    with pytest.raises(SchemaError) as caught:
+        operator_of(tmp_path, text)
+    assert caught.value.message == "a version has at most 256 conditions, those of 'where' included"
+
+
 def test_constraints_are_inherited_and_read_with_the_names_of_each_version(tmp_path):
     older = (
         "- since: 1\n  same_as: 2\n  inputs:\n  - {name: Y, type: T, doc: y}\n  types:\n    T: float\n"
