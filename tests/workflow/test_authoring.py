@@ -298,6 +298,13 @@ def test_check_compares_with_what_was_released(folder):
     path.write_text(path.read_text().replace("  change:\n", "  change:\n    clarified: all of it\n", 1))
     assert [bump("com.acme.Thin")[1] for _ in range(2)] == ["completed", "unchanged"]
     assert new_operator("com.acme.Wide").since == 2
+    more = "  attributes: {n: {type: int, default: 1, doc: n}}\n  shape:"
+    path.write_text(path.read_text().replace("  shape:", more, 1))
+    assert state_of("com.acme.Thin").difference == {"attributes": {"n": {"added": "int", "default": 1}}}
+    lock = folder.parent / "lock.json"
+    lock.write_text(lock.read_text().replace('"1":', '"2":'))  # the newest is released, and an older one is not
+    state = state_of("com.acme.Thin")
+    assert (state.developed, state.difference) == ([1], {})
 
 
 def test_which_version_comes_next():

@@ -290,6 +290,16 @@ def test_values_of_types_of_no_example_are_compared(folder, result, missing):
         assert item.place.endswith("Wide.yaml:8:14")
 
 
+def test_which_lines_are_those_of_a_version(folder):
+    registry = registry_with([folder])
+    newer, older = (Candidate(registry, registry.schema("Thin", since, "com.acme")) for since in (2, 1))
+    begin, end = (int(each.place().split(":")[-2]) for each in (newer, older))
+    for line in (begin, begin + 1, end - 1, end, end + 1):
+        place = f"{folder}/com.acme/Thin.yaml:{line}:{3 if line < end else 1}"
+        assert (newer.holds(place), older.holds(place)) == (line < end, line >= end), line
+    assert not newer.holds("Thin.yaml:1:99") and not older.holds("Thin.yaml:1:99")
+
+
 def test_a_list_goes_on_after_a_point_that_does_not_apply(folder):
     for operator in ("Mix", "Thin"):
         one = candidate(folder, operator)

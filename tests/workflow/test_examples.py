@@ -21,6 +21,7 @@ from opset.inference.dimensions import variable
 from opset.inference.types import optional, sequence, tensor
 from opset.opsets.registry import default_registry, registry_with
 from opset.opsets.releases import RELEASES
+from opset.schemas.model import Attribute, Example, ExampleValue
 from opset.workflow.examples.bench import Bench, Report
 from opset.workflow.examples.claims import _is_float, _is_number, _others, _Transition
 from opset.workflow.examples.crossings import body_opsets
@@ -696,6 +697,47 @@ def test_types_that_claims_tell_apart():
     assert [_is_number(f"tensor({each})") for each in numbers] == [True] * 6
     assert [_is_number(each) for each in others] == [False] * 4
     assert [_is_float(f"tensor({each})") for each in numbers] == [True, False, False, True, True, True]
+
+
+def test_examples_are_taken_in_another_type_where_they_hold_its_values():
+    claims = SimpleNamespace(newer=default_registry().schema("Add", 14))
+    claims._names_type = lambda example: "to" in example.attributes
+    claims._retyped = lambda example, type_: _Transition._retyped(claims, example, type_)
+
+    def taken(element, *inputs, **attributes):
+        values = tuple(ExampleValue(f"tensor({each})", content, (1,)) for each, content in inputs)
+        example = Example("it", 1, attributes=attributes, inputs=values, outputs=values[:1])
+        claims.examples = lambda schema: [(example, [])]
+        return [[each.type for each in one.inputs] for one in _Transition._of_type(claims, element)]
+
+    assert taken("int8", ("int32", [7]), ("int32", [1])) == [["tensor(int8)"] * 2]
+    assert taken("int8", ("int32", [300]), ("int32", [1])) == []
+    assert taken("int8", ("int8", [7]), ("int32", [1])) == [["tensor(int8)", "tensor(int32)"]]
+    assert taken("float16", ("int32", [7]), ("int32", [1])) == []
+    assert taken("float16", ("float", [7.0]), ("double", [1.0])) == [["tensor(float16)"] * 2]
+    assert taken("int8", ("int32", [7]), ("int32", [1]), to=1) == []
+    assert taken("string", ("int32", [7]), ("int32", [1])) == []
+    example = Example("it", 1, inputs=(None, ExampleValue("tensor(float)", [1.0], (1,))), outputs=(None,))
+    made = _Transition._retyped(claims, example, "tensor(double)")
+    assert [each and each.type for each in made.inputs] == [None, "tensor(double)"] and made.outputs == (None,)
+    example = example._replace(outputs=example.inputs[1:])
+    assert _Transition._retyped(claims, example, "tensor(double)").outputs == (
+        ExampleValue("tensor(double)", None, (1,)),
+    )
+
+
+def test_an_example_means_the_same_at_both_versions_where_defaults_are_the_same_or_not_used():
+    def versions(older, newer):
+        made = ({name: Attribute(name, "int", default) for name, default in each.items()} for each in (older, newer))
+        one, other = (SimpleNamespace(attributes=each) for each in made)
+        return SimpleNamespace(older=one, newer=other)
+
+    def same(older, newer, **attributes):
+        return _Transition._same_defaults(versions(older, newer), Example("it", 1, attributes=attributes))
+
+    assert same({"a": 1}, {"a": 1}) and same({}, {"a": 1}) and same({"a": 1}, {})
+    assert not same({"a": 1}, {"a": 2}) and same({"a": 1}, {"a": 2}, a=3) and not same({"a": 1}, {"a": 2}, b=3)
+    assert not same({"a": 1, "b": 1}, {"a": 1, "b": 2}, a=1)
 
 
 def test_an_attribute_for_some_types_is_for_examples_with_an_input_or_a_result_of_them():

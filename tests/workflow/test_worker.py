@@ -3,12 +3,14 @@
 import importlib.util
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import ml_dtypes
 import numpy as np
 import pytest
 
 from opset.extend import parse_model
+from opset.model.elements import ELEMENTS
 from opset.reference.comparison import differences
 from opset.workflow.conformance import runtimes
 from opset.workflow.conformance.runtimes import WORKER, Request, _message, _parsed, _value
@@ -98,6 +100,46 @@ def test_what_a_runtime_lacks_is_refused_and_what_fails_is_an_error():
     assert "R203" in answered(ours, wrong, x=x)["error"]
     unknown = MODEL.format(ir=8, opset=17, given="float[2]", found="float[2]", node="Nonesuch")
     assert "R201" in answered(ours, unknown, x=x)["refused"]
+
+
+def test_the_kernels_are_strict_and_draw_the_same_numbers_each_time():
+    ours = worker.RUNTIMES["opset"]([])
+    squeezed = MODEL.format(ir=4, opset=10, given="float[2, 1]", found="float[2]", node="Squeeze <axes = [-1]>")
+    assert "error" in answered(ours, squeezed, x=np.zeros((2, 1), np.float32))
+    drawn = MODEL.format(ir=8, opset=17, given="float[9]", found="float[9]", node="RandomUniformLike")
+    first, again = (answered(ours, drawn, x=np.zeros(9, np.float32)) for _ in range(2))
+    assert same(first, again)
+
+
+def test_the_table_of_element_types_is_that_of_opset():
+    names = {each.number: each.dtype for each in ELEMENTS.values()}
+    bits = {each.number: each.bits for each in ELEMENTS.values()}
+    assert {number: names[number] for number in worker.NATIVE} == worker.NATIVE
+    others = names.keys() - worker.NATIVE.keys() - {worker.STRING}
+    assert {number: worker.BITS.get(number, 8) for number in others} == {number: bits[number] for number in others}
+
+
+@pytest.mark.parametrize(
+    ("number", "shape", "count"),
+    [
+        (16, [3], 6), (17, [3], 3), (22, [3], 2), (22, [2, 2], 2), (25, [5], 2), (28, [2], 2), (28, [0, 4], 0),
+        (16, [], 2),
+    ],
+)  # fmt: skip
+def test_elements_that_numpy_lacks_are_copied_as_they_lie_in_memory(number, shape, count):
+    data = np.arange(1, 17, dtype=np.uint8)
+    made = []
+    facts = {"has_value": True, "is_tensor": True, "element_type": number, "shape": shape, "data_ptr": data.ctypes.data}
+    own = type("OrtValue", (), {name: lambda self, fact=fact: fact for name, fact in facts.items()})
+    own.ortvalue_from_numpy_with_onnx_type = lambda *given: made.append(given)
+    runtime = worker.OnnxRuntime.__new__(worker.OnnxRuntime)
+    runtime._module = SimpleNamespace(OrtValue=own)
+    found = bytearray(b"__")
+    assert runtime._returned(own(), found) == {"tensor": number, "shape": shape, "at": [2, 2 + count]}
+    assert bytes(found[2:]) == data[:count].tobytes()
+    runtime._foreign(number, shape, bytes(found[2:]))
+    ((buffer, kind),) = made
+    assert (kind, buffer.shape) == (number, tuple(shape)) and buffer.tobytes()[:count] == data[:count].tobytes()
 
 
 class Values:

@@ -237,3 +237,15 @@ def test_a_default_that_is_the_same_number_of_another_type_does_not_change(tmp_p
     other = edited.replace("type: int, default: 1", "type: int, default: 2")
     default = "com.acme.Thin 1: the default of the attribute 'alpha' changed: 1.0 -> 2"
     assert found(tmp_path / "c", {"Thin": more}, {"Thin": other}, ["B124", "B125"]) == [kind, default]
+
+
+def test_examples_of_every_version_are_compared(tmp_path):
+    first = "- {name: first, since: 1, until: 1, inputs: [{float: [1]}], outputs: [{float: [1]}]}\n"
+    text = newer(THIN, "meaning: Another.").replace("{name: plain, since: 1,", "{name: plain, since: 2,")
+    edited = text.replace("outputs: [{float: [2, 4]}]", "outputs: [{float: [2, 5]}]")
+    message = "com.acme.Thin 2: the example 'plain' gives another result (version 2)"
+    assert found(tmp_path / "a", {"Thin": text + first}, {"Thin": edited + first}, ["B171"]) == [message]
+    later = first.replace("first, since: 1, until: 1", "last, since: 2")
+    other = later.replace("outputs: [{float: [1]}]", "outputs: [{float: [3]}]")
+    both = [message, message.replace("plain", "last")]
+    assert found(tmp_path / "b", {"Thin": text + later}, {"Thin": edited + other}, ["B171"]) == both
