@@ -260,3 +260,5 @@ def test_freezing_what_is_a_constant_already_changes_nothing():
     early.ir_version = 3
     plan = opset.plan(early, 8, freeze=["shape"])
     assert not plan.changes and "nothing was frozen" in plan.notes[0]
+    early.ir_version = 4
+    assert opset.plan(early, 8, freeze=["shape"]).notes == ["constant now, and no inputs any more: shape"]

@@ -28,6 +28,9 @@ PATHS = {
     "filters of one group with a bias each": (
         "DeformConv", 22, (floats([[[1, 2]]]), floats([[[1]]], [[[3]]]), np.zeros((1, 2, 1, 2), np.float32),
                            floats(10, 20)), {}, [[[[[11, 12]], [[23, 26]]]]]),
+    "an image of one element, at which all points are reflected": (
+        "GridSample", 20, (floats([[7]]), floats([[-2], [0.5]])), {"padding_mode": "reflection", "align_corners": 1},
+        [[[[7, 7]]]]),
     "integers between which a point lies": (
         "GridSample", 20, (np.array([[[0, 100, 40]]], np.int8), floats([[-0.5], [0.5]])), {"align_corners": 1},
         [[[[50, 70]]]]),

@@ -138,6 +138,7 @@ DROPPED = {
     "a mode that came later": ("BatchNormalization", 9, [IMAGE, *NORM], {"training_mode": 0}),
     "training of a dropout": ("Dropout", 7, [X], {"is_test": 1}),
     "a ratio without training": ("Dropout", 13, [X], {"ratio": 0.3}),
+    "a ratio beside that of the input": ("Dropout", 13, [X, np.float32(0.5)], {"ratio": 0.3}),
     "what never had an effect": ("Add", 13, [X, X], {"consumed_inputs": [0, 0]}),
     "an order that came later": ("DepthToSpace", 9, [IMAGE[:, :, :2].reshape(1, 4, 2, 2)],
                                  {"blocksize": 2, "mode": "DCR"}),
