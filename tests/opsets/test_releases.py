@@ -113,6 +113,37 @@ def test_an_unknown_runtime_or_release_is_not_guessed(spec, help):
     assert help in caught.value.help
 
 
+LIMITS = {
+    "onnxruntime": (
+        "1.4: 7 12 2 7, 1.6: 7 13 2 7, 1.7: 7 13 2 7, 1.8: 7 14 2 7, 1.9: 7 15 2 8, 1.10: 7 15 2 8, 1.11: 7 "
+        "16 2 8, 1.12: 7 17 3 8, 1.13: 7 17 3 8, 1.14: 7 18 3 8, 1.15: 7 19 3 9, 1.16: 7 19 3 9, 1.17: 7 20 4 "
+        "9, 1.18: 7 21 5 10, 1.19: 7 21 5 10, 1.20: 7 21 5 10, 1.21: 7 22 5 10, 1.22: 7 22 5 10, 1.23: 7 23 5 "
+        "11, 1.24: 7 25 5 13, 1.25: 7 26 5 13, 1.31: 7 26 5 13"
+    ),
+    "tensorrt": "8.2: 7 13, 8.5: 7 17, 9.2: 7 19, 10.15: 9 24",
+    "rknn-toolkit": "1.7: - 12",
+    "rknn-toolkit2": "1.6: 12 19",
+    "ascend-cann": "6.0: 9 13, 7.0: 9 18",
+    "migraphx": "6.2: - 19",
+    "windows-ml": "windows-10-1809: - 7, windows-10-1903: - 8, windows-10-2004: - 9, windows-11: - 12",
+    "unity-sentis": "2.5: 7 15, 2.6: 7 25",
+    "st-edge-ai": "3.0: 7 20",
+    "onnx-mlir": "0.5: - 21",
+}
+"""What runtimes take, entered a second time: least and greatest opset, that of ai.onnx.ml, IR version."""
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_limits_are_those_that_were_measured_or_documented(name):
+    rows = [[row.release, *row[2:6]] for row in RUNTIMES if row.name == name]
+    shown = [f"{release}: {' '.join('-' if each is None else str(each) for each in row)}" for release, *row in rows]
+    assert [each.removesuffix(" - -") for each in shown] == LIMITS[name].split(", ")
+
+
+def test_no_runtime_is_left_out():
+    assert {row.name for row in RUNTIMES} == {*LIMITS}
+
+
 def test_rows_of_a_runtime_are_in_order():
     for name in {row.name for row in RUNTIMES}:
         opsets = [row.max_opset for row in RUNTIMES if row.name == name]
