@@ -63,7 +63,7 @@ def constraint_changed(pair: Pair) -> Iterator[Found]:
 
 @rule("B144", "constraint-text", Pair, NONE, CLARIFIED, WARN)
 def constraint_text(pair: Pair) -> Iterator[Found]:
-    """The words of a constraint changed: a clarification, or another meaning."""
+    """The wording of a constraint was edited: a clarification, or another meaning."""
     if not pair.in_place:
         return
     for label, text in pair.new.docs.constraints.items():
@@ -75,7 +75,7 @@ def constraint_text(pair: Pair) -> Iterator[Found]:
 
 @rule("B145", "constraint-label", Pair, NONE, CLARIFIED, WARN)
 def constraint_label(pair: Pair) -> Iterator[Found]:
-    """A constraint has another label, by which errors and examples name it."""
+    """The label of a constraint was changed."""
     for label in pair.new.docs.constraints:
         if pair.in_place and (old := _labels_with(pair.old, pair.new, label)):
             yield Found(f"the constraint {label} was {listing(old)} before", ("constraints", label))
@@ -111,7 +111,7 @@ def _labels_with(other: Version, version: Version, label: str) -> list[str]:
 
 @rule("B151", "shape-rule", Pair, NEW_VERSION, BEHAVIOUR)
 def shape_rule(pair: Pair) -> Iterator[Found]:
-    """The shapes of outputs follow by another rule."""
+    """The rule for the shapes of outputs was changed."""
     old, new = pair.old.schema.shape, pair.new.schema.shape
     if old != new:
         comparable = bool(old and new)
@@ -121,7 +121,7 @@ def shape_rule(pair: Pair) -> Iterator[Found]:
 
 @rule("B152", "function-body", Pair, NEW_VERSION, BEHAVIOUR, WARN)
 def function_body(pair: Pair) -> Iterator[Found]:
-    """A function body came, went or changed, or serves other opsets, nodes or types."""
+    """A function body was added, removed or changed, or serves other opsets, nodes or types."""
     old, new = pair.old.schema.function, pair.new.schema.function
     gone, came = [each for each in old if each not in new], [each for each in new if each not in old]
     for body in gone:
@@ -140,14 +140,14 @@ def function_body(pair: Pair) -> Iterator[Found]:
 
 @rule("B153", "determinism", Pair, NEW_VERSION, BEHAVIOUR)
 def determinism(pair: Pair) -> Iterator[Found]:
-    """Results became deterministic, or no longer are."""
+    """Results became deterministic, or stopped being so."""
     if moved := pair.difference.get("determinism"):
         yield Found(f"results were {moved[0]} and are {moved[1]} now", ("determinism",))
 
 
 @rule("B154", "deprecated", Pair, NEW_VERSION, BEHAVIOUR)
 def deprecated(pair: Pair) -> Iterator[Found]:
-    """An operator was withdrawn, or came back."""
+    """An operator was withdrawn, or a withdrawn one came back."""
     if "deprecated" in pair.difference:
         now = "withdrawn" if pair.new.schema.deprecated else "no longer withdrawn"
         yield Found(f"the operator is {now}", ("deprecated",))
@@ -155,7 +155,7 @@ def deprecated(pair: Pair) -> Iterator[Found]:
 
 @rule("B155", "experimental", Pair, NEW_VERSION, IMMUTABLE)
 def experimental(pair: Pair) -> Iterator[Found]:
-    """A version became experimental, or no longer is."""
+    """A version became experimental, or stopped being so."""
     if "experimental" in pair.difference:
         now = "experimental" if pair.new.schema.experimental else "no longer experimental"
         yield Found(f"the version is {now}", ("experimental",))
@@ -163,7 +163,7 @@ def experimental(pair: Pair) -> Iterator[Found]:
 
 @rule("B156", "replacement", Pair, NONE, CLARIFIED, WARN)
 def replacement(pair: Pair) -> Iterator[Found]:
-    """Another operator is named as the one that replaces a withdrawn one."""
+    """The replacement of a withdrawn operator was changed."""
     old, new = pair.old.schema.replacement, pair.new.schema.replacement
     if pair.in_place and old != new:
         yield Found(f"the replacement changed: {old or 'none'} -> {new or 'none'}", ("replacement",))
@@ -238,7 +238,7 @@ _CLARIFY = "where implementations do this already, it is a clarification; otherw
 
 @rule("B161", "change-adapters", Pair, FORBIDDEN, IMMUTABLE)
 def change_adapters(pair: Pair) -> Iterator[Found]:
-    """A conversion that was promised is declared impossible, or the reverse."""
+    """A conversion that was possible is declared impossible, or the reverse."""
     if not pair.in_place or pair.new.schema.change is None or pair.old.schema.change is None:
         return
     for way in ("up", "down"):
@@ -255,7 +255,7 @@ def change_adapters(pair: Pair) -> Iterator[Found]:
 
 @rule("B162", "change-claims", Pair, NONE, IMMUTABLE, WARN)
 def change_claims(pair: Pair) -> Iterator[Found]:
-    """What a transition declares beside its difference was edited: `old`, `ignored`, `renamed`, `emulate` …"""
+    """A claim of a transition was edited: `old`, `ignored`, `renamed`, `emulate` …"""
     if not pair.in_place or pair.new.schema.change is None or pair.old.schema.change is None:
         return
     old, new = pair.old.change, pair.new.change
@@ -275,7 +275,7 @@ def change_claims(pair: Pair) -> Iterator[Found]:
 
 @rule("B163", "meaning-changed", Pair, NEW_VERSION, BEHAVIOUR, INFO)
 def meaning_changed(pair: Pair) -> Iterator[Found]:
-    """A new version declares another meaning."""
+    """A new version declares a change of meaning."""
     if not pair.in_place and pair.new.change.meaning:
         yield Found(f"the meaning changed: {pair.new.change.meaning}", ("change", "meaning"))
 
@@ -285,7 +285,7 @@ def meaning_changed(pair: Pair) -> Iterator[Found]:
 
 @rule("B171", "example-result", OperatorPair, NEW_VERSION, BEHAVIOUR)
 def example_result(operators: OperatorPair) -> Iterator[Found]:
-    """An example of a released version has another result: its outputs, or the constraint that it breaks."""
+    """The result of an example of a released version was changed: its outputs, or the constraint that it breaks."""
     for old, new, versions in _examples(operators):
         if new is not None and _result(old) != _result(new):
             what = "breaks another constraint" if old.error and new.error else "gives another result"
@@ -304,7 +304,7 @@ def example_removed(operators: OperatorPair) -> Iterator[Found]:
 
 @rule("B173", "example-renamed", OperatorPair, NONE, CLARIFIED, INFO)
 def example_renamed(operators: OperatorPair) -> Iterator[Found]:
-    """An example has another name."""
+    """An example was renamed."""
     for old, new, versions in _examples(operators):
         if new is not None and old.name != new.name:
             yield _about(operators, f"the example {old.name!r} is called {new.name!r} now", versions, "")
@@ -312,7 +312,7 @@ def example_renamed(operators: OperatorPair) -> Iterator[Found]:
 
 @rule("B174", "example-tolerance", OperatorPair, NONE, BEHAVIOUR, WARN)
 def example_tolerance(operators: OperatorPair) -> Iterator[Found]:
-    """An example of a released version allows another error."""
+    """The tolerance of an example of a released version was changed."""
     for old, new, versions in _examples(operators):
         if new is not None and old.tolerance != new.tolerance:
             said = ["the usual one" if each is None else f"{each:g}" for each in (old.tolerance, new.tolerance)]

@@ -68,7 +68,7 @@ def _moved(pair: Pair, came: set[str], went: set[str]) -> bool:
     )
 
 
-@rule("B183", "body-types", Pair, NEW_VERSION, TYPES)
+@rule("B183", "body-types", Pair, NONE, TYPES)
 def body_types(pair: Pair) -> Iterator[Found]:
     """A function body cannot take a type that its version allows."""
     if pair.in_place and _same_types(pair.old.schema, pair.new.schema):
@@ -90,7 +90,7 @@ def _of_standard(domain: str, name: str) -> Sequence[OpSchema]:
 
 @rule("B185", "withdrawn-raised", Pair, FORBIDDEN, OPSETS)
 def withdrawn_raised(pair: Pair) -> Iterator[Found]:
-    """A withdrawn operator got a new version, and stays withdrawn."""
+    """A withdrawn operator got a new version that is withdrawn, too."""
     if not pair.in_place and pair.old.schema.deprecated and pair.new.schema.deprecated:
         help = f"take version {pair.new.since} back: no model of its opset may use the operator"
         message = f"the operator is withdrawn since version {pair.old.since} and needs no other version"

@@ -24,7 +24,7 @@ NOT_COMPUTED = "T112"
 
 @rule("B189", "examples-fail", Comparison, NONE, BEHAVIOUR)
 def examples_fail(comparison: Comparison) -> Iterator[Found]:
-    """Schema, inference, function body and kernel of an operator that changed disagree on an example.
+    """Schema, inference, function body and kernel of a changed operator disagree on an example.
 
     An edit of the Python file beside the YAML of a domain may have changed each of its operators.
     """

@@ -68,7 +68,7 @@ def version_removed(operators: OperatorPair) -> Iterator[Found]:
 
 @rule("B104", "version-renumbered", OperatorPair, FORBIDDEN, IMMUTABLE)
 def version_renumbered(operators: OperatorPair) -> Iterator[Found]:
-    """A version has another since_version."""
+    """The since_version of a version was changed."""
     for old, new in operators.renumbered.items():
         restore = operators.old.restore or "restore the number"
         place = operators.new.place(new, "since")
@@ -81,7 +81,7 @@ def _gone(operators: OperatorPair) -> list[tuple[int, Version]]:
 
 @rule("B190", "lock-contradicted", Comparison, FORBIDDEN, IMMUTABLE)
 def lock_contradicted(comparison: Comparison) -> Iterator[Found]:
-    """A released version is not what the lock holds: in both states, so that beside each other they show nothing."""
+    """A released version differs from the lock: in both states, so that beside each other they show nothing."""
     for lock in (comparison.new.lock, comparison.old.lock):
         for domain, operators in (lock or {}).items():
             for name, versions in operators.items():
@@ -160,7 +160,7 @@ def opset_gap(comparison: Comparison) -> Iterator[Found]:
 
 @rule("B108", "opsets-several", Comparison, NONE, OPSETS, WARN)
 def opsets_several(comparison: Comparison) -> Iterator[Found]:
-    """Versions came in several new opsets."""
+    """Versions were added in several new opsets."""
     for domain, opsets in _new_opsets(comparison).items():
         if len(opsets) > 1:
             message = f"versions came in {len(opsets)} new opsets: {listing(list(map(str, opsets)))}"
@@ -179,7 +179,7 @@ def _new_opsets(comparison: Comparison) -> dict[str, list[int]]:
 
 @rule("B109", "family-moved", OperatorPair, NONE, CLARIFIED, INFO)
 def family_moved(operators: OperatorPair) -> Iterator[Found]:
-    """An operator belongs to another family."""
+    """An operator was moved to another family."""
     if operators.old.family != operators.new.family:
         yield Found(f"the family changed: {operators.old.family} -> {operators.new.family}")
 

@@ -23,15 +23,15 @@ from opset.workflow.breaking.states import Key, OperatorState, State, Version
 
 PARAMETERS = "adding, removing or reordering inputs or outputs is a breaking change"
 ATTRIBUTES = (
-    "adding, removing or renaming an attribute is a breaking change, even where it is optional and its default keeps "
+    "adding, removing or renaming an attribute is a breaking change, even if it is optional and its default keeps "
     "the meaning"
 )
-ATTRIBUTE_TYPES = "changing the type that an attribute has is a breaking change"
-TYPES = "adding or removing a type that inputs and outputs support is a breaking change"
-BEHAVIOUR = "a change of behaviour is a breaking change, even where the signature stays the same"
-CLARIFIED = "stating an ambiguity as implementations have it is not a breaking change"
-OPSETS = "the version of an operator set increases whenever an operator comes, goes or changes its meaning"
-IMMUTABLE = "what an operator is at its since_version is immutable: a change is a new version in a new operator set"
+ATTRIBUTE_TYPES = "changing the type of an attribute is a breaking change"
+TYPES = "adding or removing a type that an input or output supports is a breaking change"
+BEHAVIOUR = "a change of behavior is a breaking change, even if the signature stays the same"
+CLARIFIED = "clarifying an ambiguous text to match implementations is not a breaking change"
+OPSETS = "an operator set gets a new version if an operator is added, is removed or changes its meaning"
+IMMUTABLE = "a released version of an operator is immutable"
 CLAUSES = (PARAMETERS, ATTRIBUTES, ATTRIBUTE_TYPES, TYPES, BEHAVIOUR, CLARIFIED, OPSETS, IMMUTABLE)
 """Section "Operator versioning" and "Operator sets" of the versioning document of ONNX, in our words."""
 

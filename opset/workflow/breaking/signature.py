@@ -33,7 +33,7 @@ MOST_RANK = 9
 
 @rule("B111", "parameter-added", Pair, NEW_VERSION, PARAMETERS)
 def parameter_added(pair: Pair) -> Iterator[Found]:
-    """An input or output was added, be it optional."""
+    """An input or output was added, even an optional one."""
     for side in SIDES:
         for name in pair.part(side, "added"):
             option = next(each.option for each in getattr(pair.new.schema, side) if each.name == name)
@@ -50,7 +50,7 @@ def parameter_removed(pair: Pair) -> Iterator[Found]:
 
 @rule("B113", "parameter-renamed", Pair, NEW_VERSION, PARAMETERS)
 def parameter_renamed(pair: Pair) -> Iterator[Found]:
-    """An input or output has another name."""
+    """An input or output was renamed."""
     for side in SIDES:
         for old, new in (pair.part(side, "renamed") or {}).items():
             yield Found(f"the {side[:-1]} {old!r} is called {new!r} now", (side, new))
@@ -58,7 +58,7 @@ def parameter_renamed(pair: Pair) -> Iterator[Found]:
 
 @rule("B114", "parameter-reordered", Pair, NEW_VERSION, PARAMETERS)
 def parameter_reordered(pair: Pair) -> Iterator[Found]:
-    """Inputs or outputs are in another order, or one came before others."""
+    """Inputs or outputs were reordered, or one was inserted before others."""
     for side in SIDES:
         if order := pair.part(side, "order"):
             yield Found(f"the {side} that stayed are in the order {listing(order)} now", (side,))
@@ -79,7 +79,7 @@ def parameter_option(pair: Pair) -> Iterator[Found]:
 
 @rule("B116", "variadic-arity", Pair, NEW_VERSION, PARAMETERS)
 def variadic_arity(pair: Pair) -> Iterator[Found]:
-    """A variadic input or output takes another least number of values, or mixes types where it did not."""
+    """The minimum number of values of a variadic input or output was changed, or whether their types may differ."""
     for side in SIDES:
         for name, (fewest, least) in (pair.part(side, "min_arity") or {}).items():
             moved = "may be fewer" if least < fewest else "have to be more"
@@ -91,7 +91,7 @@ def variadic_arity(pair: Pair) -> Iterator[Found]:
 
 @rule("B117", "differentiable", Pair, NONE, CLARIFIED, INFO)
 def differentiable(pair: Pair) -> Iterator[Found]:
-    """An input or output became differentiable, or no longer is."""
+    """An input or output became differentiable, or stopped being so."""
     for side in SIDES if pair.in_place else ():
         before = {each.name: each for each in getattr(pair.old.schema, side)}
         for each in getattr(pair.new.schema, side):
@@ -106,7 +106,7 @@ def differentiable(pair: Pair) -> Iterator[Found]:
 
 @rule("B121", "attribute-added", Pair, NEW_VERSION, ATTRIBUTES)
 def attribute_added(pair: Pair) -> Iterator[Found]:
-    """An attribute was added, be it optional with a default that keeps the meaning."""
+    """An attribute was added, even an optional one whose default keeps the meaning."""
     for name, facets in pair.attributes.items():
         if "added" in facets and name not in pair.renamed.values():
             default = f" with the default {_value(facets['default'])}" if "default" in facets else ""
@@ -124,21 +124,21 @@ def attribute_removed(pair: Pair) -> Iterator[Found]:
 
 @rule("B123", "attribute-renamed", Pair, NEW_VERSION, ATTRIBUTES)
 def attribute_renamed(pair: Pair) -> Iterator[Found]:
-    """An attribute has another name."""
+    """An attribute was renamed."""
     for old, new in pair.renamed.items():
         yield Found(f"the attribute {old!r} is called {new!r} now", ("attributes", new))
 
 
 @rule("B124", "attribute-type", Pair, NEW_VERSION, ATTRIBUTE_TYPES)
 def attribute_type(pair: Pair) -> Iterator[Found]:
-    """An attribute has another type."""
+    """The type of an attribute was changed."""
     for name, old, new in _facet(pair, "type"):
         yield Found(f"the type of the attribute {name!r} changed: {old} -> {new}", ("attributes", name, "type"))
 
 
 @rule("B125", "attribute-default", Pair, NEW_VERSION, BEHAVIOUR)
 def attribute_default(pair: Pair) -> Iterator[Found]:
-    """An attribute has another default, got one, or lost it."""
+    """The default of an attribute was changed, added or removed."""
     for name, old, new in _facet(pair, "default"):
         if "type" in pair.attributes[name] and old == new:  # 2.0 is 2 where the attribute is an int
             continue
@@ -148,7 +148,7 @@ def attribute_default(pair: Pair) -> Iterator[Found]:
 
 @rule("B126", "attribute-required", Pair, NEW_VERSION, ATTRIBUTES)
 def attribute_required(pair: Pair) -> Iterator[Found]:
-    """An attribute became required, or may be left out now."""
+    """An attribute became required, or stopped being so."""
     for name, _, required in _facet(pair, "required"):
         yield Found(
             f"the attribute {name!r} {'has to be given' if required else 'may be left out'} now",
@@ -158,7 +158,7 @@ def attribute_required(pair: Pair) -> Iterator[Found]:
 
 @rule("B127", "attribute-values", Pair, NEW_VERSION, BEHAVIOUR)
 def attribute_values(pair: Pair) -> Iterator[Found]:
-    """Other values of an attribute are legal: `choices`, `range` or `kind` changed."""
+    """The legal values of an attribute were changed: `choices`, `range` or `kind`."""
     back = {new: old for old, new in pair.renamed.items()}
     for name, new in pair.new.schema.attributes.items():
         old = pair.old.schema.attributes.get(back.get(name, name))
@@ -184,7 +184,7 @@ def _same_types(pair: Pair, old: Attribute, new: Attribute) -> bool:
 
 @rule("B128", "attribute-label", Pair, NONE, CLARIFIED, WARN)
 def attribute_label(pair: Pair) -> Iterator[Found]:
-    """An illegal value of an attribute breaks a constraint of another label."""
+    """Illegal values of an attribute break a constraint with another label."""
     for name, new in pair.new.schema.attributes.items():
         old = pair.old.schema.attributes.get(name)
         if old is not None and old.constraint != new.constraint:
@@ -245,13 +245,13 @@ def _legal(text: str, *both: str) -> set[tuple[float, int]]:
 
 @rule("B131", "type-added", Pair, NEW_VERSION, TYPES)
 def type_added(pair: Pair) -> Iterator[Found]:
-    """A type was added to what a type constraint allows."""
+    """A type was added to a type constraint."""
     yield from _types(pair, "+", "allows {} as well")
 
 
 @rule("B132", "type-removed", Pair, NEW_VERSION, TYPES)
 def type_removed(pair: Pair) -> Iterator[Found]:
-    """A type was removed from what a type constraint allows."""
+    """A type was removed from a type constraint."""
     yield from _types(pair, "-", "no longer allows {}")
 
 
@@ -270,7 +270,7 @@ def _reused(pair: Pair, constraint: str) -> bool:
 
 @rule("B133", "parameter-type", Pair, NEW_VERSION, TYPES)
 def parameter_type(pair: Pair) -> Iterator[Found]:
-    """An input or output allows other types by another type constraint."""
+    """An input or output got another type constraint, which allows other types."""
     for side, name, old, new in _retyped(pair):
         before, after = set(pair.old.schema.allowed(old)), set(pair.new.schema.allowed(new))
         if before != after:
@@ -281,7 +281,7 @@ def parameter_type(pair: Pair) -> Iterator[Found]:
 
 @rule("B134", "types-tied", Pair, NEW_VERSION, TYPES)
 def types_tied(pair: Pair) -> Iterator[Found]:
-    """Inputs and outputs that had to be of one type no longer have to, or the reverse."""
+    """Inputs or outputs no longer have to be of the same type, or have to be now."""
     old, new = _typed(pair)
     both = [key for key in new if key in old]
     shared = {key: old[key].allowed & new[key].allowed for key in both}
@@ -303,7 +303,7 @@ def _may_differ(one: Set[str], other: Set[str]) -> bool:
 
 @rule("B135", "type-constraint-name", Pair, NONE, CLARIFIED, WARN)
 def type_constraint_name(pair: Pair) -> Iterator[Found]:
-    """A type constraint has another name, with the same types; or one came or went that nothing is typed by."""
+    """A type constraint was renamed without a change of its types, or an unused one was added or removed."""
     old, new = pair.old.schema.types, pair.new.schema.types
     used = {each.type for each in _parameters(pair.new.schema)} | {each.type for each in _parameters(pair.old.schema)}
     before_all, after_all = _typed(pair)

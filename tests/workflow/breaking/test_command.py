@@ -45,7 +45,7 @@ def test_a_revision_beside_now(repository):
         f"error[B125] com.acme.Thin 1: {MESSAGE}",
         "  where   schemas/com.acme/Thin.yaml:11:35",
         "  needs   new version",
-        "  why     a change of behaviour is a breaking change, even where the signature stays the same",
+        "  why     a change of behavior is a breaking change, even if the signature stays the same",
         "  help    restore it (git checkout v1 -- schemas/com.acme/Thin.yaml), and put the edit into a new version: "
         "opset bump com.acme.Thin",
         "more: opset explain B125",
