@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from opset.budget import Budget, Limits
 from opset.errors import ComparisonError
 from opset.opsets.registry import default_registry
 from opset.schemas.index import FOLDER
 from opset.schemas.model import Docs, OpSchema
 from opset.workflow.breaking import revisions
 from opset.workflow.breaking.comparison import compare
-from opset.workflow.breaking.states import State, folder_state, merged, operator_state
+from opset.workflow.breaking.states import State, folder_state, merged, operator_state, standard_state
 from tests.cli.commands import run
 from tests.test_pre_commit import HOOKS
 from tests.workflow.breaking.conftest import THIN, git, write
@@ -172,6 +173,21 @@ def test_a_revision_that_git_does_not_give(repository, monkeypatch, name, value,
     result = against("HEAD")
     assert (result.exit_code, result.stdout) == (3, "")
     assert f"error[B191] the revision 'HEAD' cannot be read\n  why     {why}" in result.stderr
+
+
+def test_all_files_of_a_revision_are_read_with_one_budget(repository, monkeypatch):
+    write(Path("schemas"), Thick=THIN.replace("Thin", "Thick"))
+    git(repository, "add", ".")
+    git(repository, "commit", "-q", "-m", "two")
+    present = standard_state()
+    steps = []
+    for revision in ("v1", "HEAD"):
+        budget = Budget(Limits(), max_steps=1 << 20)
+        monkeypatch.setattr("opset.schemas.reader.reading_budget", lambda budget=budget: budget)
+        found = revisions.revision_state(Path("schemas"), revision, present)
+        steps.append(budget.steps)
+        assert len(found.operators) == len(steps)
+    assert steps[1] >= 2 * steps[0] - 1 > 1
 
 
 def test_what_holds_no_operator_is_not_compared(repository):
