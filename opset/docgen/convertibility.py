@@ -189,8 +189,7 @@ class Convertibility:
         first, last = spans[-1][0], spans[0][1]
         outcomes = [self._outcome((key, since, start)) for start, _ in spans]
         made = {(*each, move.data["opset"]) for move in moves for each in move.inner if not outcomes[0].reason}
-        lowered: dict[Key, int] = {}
-        through: dict[tuple[str, str, Key], int] = {}
+        limits: dict[tuple[str, str, Key], int] = {}
         down = last < since
         for name, version, opset in made:
             for (code, why), found in self._of_made(name, version, opset).items():
@@ -198,12 +197,10 @@ class Convertibility:
                 if not reached:
                     continue
                 limit = reached[-1][1] + 1 if down else reached[0][0]
-                if code:
-                    known = through.get((code, why, name), limit)
-                    through[code, why, name] = max(known, limit) if down else min(known, limit)
-                else:
-                    known = lowered.get(name, limit)
-                    lowered[name] = max(known, limit) if down else min(known, limit)
+                known = limits.get((code, why, name), limit)
+                limits[code, why, name] = max(known, limit) if down else min(known, limit)
+        lowered = {name: limit for (code, _, name), limit in limits.items() if not code}
+        through = {key: limit for key, limit in limits.items() if key[0]}
         word = "below" if down else "from"
         return {
             "targets": [first, last],
