@@ -253,6 +253,41 @@ def test_a_rule_says_what_is_wrong(name, tmp_path):
     assert ": ".join(filter(None, (finding.message, finding.why))) == SAID[name]
 
 
+@pytest.mark.parametrize(
+    ("bodies", "said"),
+    [
+        ([("opset: 13", "Y = Mul (X, X) by2 = Exp (by)")], ["the body computes 'by2', which nothing uses"]),
+        ([("opset: 13", "a = Exp (X) Y = Mul (a, by) a = Exp (by)")],
+         ["the body defines 'a' twice", "the body computes 'a', which nothing uses"]),
+        ([("opset: 13", "Y, Z = Split <axis = 0> (X, by, by)")],
+         ["the body computes 'Z', which nothing uses",
+          "the body of opset 13 has Split, of which the node has 3 inputs: Split 13 has 1 to 2"]),
+        ([("opset: 13\n    where: {by: absent}", "Y = Mul (X, by)")],
+         ["the body of opset 13 has Mul, of which the input 'B' is missing: Mul 13 requires it"]),
+        ([("opset: 14", "Y = Mul <axis = 1> (X, by)"), ("opset: 7", PRODUCT)],
+         ["the body of opset 14 has Mul, of which there is no attribute 'axis': Mul 14 has none of this name"]),
+        ([("opset: 18", PRODUCT), ("opset: 13", "Y = ReduceMax <axes = [1]> (X)")], []),
+        ([("opset: 19", PRODUCT), ("opset: 13", "Y = ReduceMax <axes = [1]> (X)")],
+         [SAID["S235 attribute at a later opset"]]),
+        ([("opset: 13", PRODUCT), ("opset: 13\n    where: {axis: 1}", PRODUCT)], []),
+        ([("opset: 13", PRODUCT), ("opset: 13\n    types: {T: float}", PRODUCT)], []),
+        ([("opset: 7", "a = Constant <value_int = 1> () b = CastLike (a, X) Y = Mul (X, b)")], []),
+        ([("opset: 13", "a = Constant () Y = Mul (X, a)")],
+         ["a Constant has one attribute, 'value' or 'value_' and a type"]),
+        ([("opset: 13\n    where: {axis: given}", "a = Constant <value_int: int = @axis> () Y = Gather (X, a)")], []),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_bodies(bodies, said, tmp_path):
+    found = [each for each in lint([write(tmp_path, with_body(*bodies))], ()) if each.code != "S244"]
+    assert [each.message + (f": {each.why}" if each.why else "") for each in found] == said
+
+
+def test_a_parameter_that_is_variadic_has_no_body(tmp_path):
+    text = with_body(("opset: 13", "Y = Sum (X, by)")).replace("doc: factor", "variadic: true, doc: factor")
+    found = [each.message for each in lint([write(tmp_path, text)], ()) if each.code == "S234"]
+    assert found == ["an operator with a variadic input or output has no body in text"]
+
+
 def test_the_unbroken_example_is_clean(tmp_path):
     assert lint([write(tmp_path, with_body(("opset: 14", PRODUCT), ("opset: 13", PRODUCT)))]) == []
     assert lint([write(tmp_path, with_body(("opset: 7", "a = CastLike (by, X) Y = Mul (X, a)")))]) == []
