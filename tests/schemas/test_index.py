@@ -9,7 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from opset.schemas.index import FOLDER, build, compile_operators, make_docs, make_examples, make_schema
+from opset.schemas.index import (
+    FOLDER,
+    _read_index,
+    _stamp,
+    build,
+    compile_operators,
+    make_docs,
+    make_examples,
+    make_schema,
+    versions_of,
+)
 from opset.schemas.loader import load_folder
 
 
@@ -127,3 +137,116 @@ hook.initialize("standard", {})
     assert (schemas / "prose.json").exists()
     assert (schemas / "examples.json").exists()
     assert ask(checkout) == "['Relu', 'Softmax', 'Tan'] False"
+
+
+SMALL = """\
+operator: A
+family: f
+versions:
+- since: 2
+  deprecated: true
+  replacement: B
+  change:
+    attributes: {a: {added: ints, default: [1, 2], old: [3]}}
+    deprecated: true
+    meaning: more
+    adapters: {up: written, down: derived}
+  doc: it
+  special_cases: [one, {text: two, chosen: why}]
+  inputs:
+  - {name: X, type: T, variadic: true, min_arity: 0, doc: x}
+  outputs:
+  - {name: Y, type: T, doc: y}
+  attributes:
+    a: {type: ints, default: [1, 2], range: ">= 0", doc: b}
+    c: {type: string, choices: [p, q], constraint: C1, doc: d}
+  types:
+    T: [float, double]
+    U: [float, double]
+  constraints:
+    C2: {rank: {X: 2}, where: {c: p}}
+  shape: same(X)
+- since: 1
+  same_as: 2
+  shares: [inputs, outputs]
+  types:
+    T: float
+  constraints: {}
+examples:
+- {name: e, since: 2, attributes: {a: [1]}, inputs: [{float: [1]}], outputs: [{float: [1]}]}
+"""
+
+
+def test_what_is_compiled_is_short_and_complete(tmp_path):
+    (tmp_path / "com.acme").mkdir()
+    (tmp_path / "com.acme" / "A.yaml").write_text(SMALL)
+    (operator,) = load_folder(tmp_path)[0]
+    compiled = json.loads(json.dumps(compile_operators([operator], {"s": ("t",)})))
+    index, prose, examples = compiled
+    assert index == {
+        "stamp": 0, "types": [["tensor(float)"], ["tensor(double)", "tensor(float)"]], "newest": {"com.acme": 2},
+        "operators": {"com.acme": {"A": ["f", [
+            {"since": 1, "inputs": [["X", "T", "variadic", True, 0]], "outputs": [["Y", "T"]], "types": {"T": 0}},
+            {
+                "since": 2, "inputs": [["X", "T", "variadic", True, 0]], "outputs": [["Y", "T"]],
+                "attributes": [
+                    ["a", "ints", [1, 2], False, [], ">= 0"], ["c", "string", None, False, ["p", "q"], "", "", "C1"]
+                ],
+                "types": {"T": 1, "U": 1}, "deprecated": True, "replacement": "B", "shape": "same(X)",
+                "conditions": [["C2", "rank", "X", "2", [["c", "p"]]]],
+                "change": {
+                    "diff": {"deprecated": True, "attributes": {"a": {"added": "ints", "default": [1, 2]}}},
+                    "attributes": {"a": {
+                        "old": [3], "ignored": False, "input": "", "negative": False, "only_for": [], "renamed": "",
+                        "values": {}, "undefined": None,
+                    }},
+                    "meaning": "more", "up": "written",
+                },
+            },
+        ]]}},
+    }  # fmt: skip
+    assert prose["sets"] == {"s": ["t"]}
+    assert examples["operators"] == {"com.acme": {"A": [{
+        "name": "e", "since": 2, "attributes": {"a": [1]},
+        "inputs": [{"type": "tensor(float)", "content": [1], "shape": [1]}],
+        "outputs": [{"type": "tensor(float)", "content": [1], "shape": [1]}],
+    }]}}  # fmt: skip
+    for position, (schema, docs) in enumerate(zip(operator.schemas, operator.docs, strict=True)):
+        made = make_schema(index, "com.acme", "A", position)
+        assert repr(made) == repr(schema) and hash(made) == hash(schema)
+        assert make_docs(prose, "com.acme", "A", schema.since_version) == docs
+    assert make_examples(examples, "com.acme", "A") == operator.examples
+    assert make_examples(examples, "com.acme", "B") == make_examples(examples, "org", "A") == ()
+    assert versions_of(index, "com.acme", "A") == [1, 2]
+
+
+def test_an_index_is_read_line_by_line_unless_it_is_damaged(tmp_path):
+    path = tmp_path / "index.json"
+    head = '{"stamp": 7, "operators": {"a": ["A", "B"], "b": ["C"]}}'
+    assert _read_index(path) is None
+    for lines in ([], [head, "1"], [head, "1", "2", "3", "4"], ["{", "1", "2", "3"], ["{}", "1"]):
+        path.write_text("\n".join(lines))
+        assert _read_index(path) is None
+    path.write_text("\n".join([head, '["f", []]', '["g", [{"since": 3}]]', "3"]))
+    index = _read_index(path)
+    operators = {"a": {"A": b'["f", []]', "B": b'["g", [{"since": 3}]]'}, "b": {"C": b"3"}}
+    assert index == {"stamp": 7, "operators": operators}
+    assert versions_of(index, "a", "B") == [3] and index["operators"]["a"]["B"] == ["g", [{"since": 3}]]
+
+
+def test_a_stamp_is_of_sources_beside_and_below_the_folder(tmp_path):
+    (tmp_path / "d" / "e").mkdir(parents=True)
+    stamps = {_stamp(tmp_path)}
+    for name in ("types.yaml", "d/A.yaml", "a.py"):
+        (tmp_path / name).write_text("x")
+        stamps.add(_stamp(tmp_path))
+    assert len(stamps) == 4
+    for name in ("d/e/A.yaml", "index.json", "d/notes.txt"):
+        (tmp_path / name).write_text("x")
+    assert _stamp(tmp_path) in stamps
+    os.utime(tmp_path / "a.py", (5, 5))
+    stamps.add(_stamp(tmp_path))
+    (tmp_path / "a.py").write_text("xy")
+    os.utime(tmp_path / "a.py", (5, 5))
+    stamps.add(_stamp(tmp_path))
+    assert len(stamps) == 6
