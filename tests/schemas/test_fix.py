@@ -1,7 +1,9 @@
 """What `opset lint --fix` writes: computed differences and the layout, and nothing that only an author knows."""
 
-from opset.schemas.fix import fixed_text, fixes
+from opset.schemas.diff import Transition
+from opset.schemas.fix import fixed_text, fixes, says_nothing, without_guidance
 from opset.schemas.index import FOLDER
+from opset.schemas.layout import dump_operator
 from opset.schemas.loader import load_operator, load_sets
 from opset.schemas.selection import folder_of_domains
 from tests.schemas.texts import SCALE
@@ -81,3 +83,34 @@ versions:
 """
     path.write_text(text)
     assert fixed_text(load_operator(path, SETS), SETS) == text
+
+
+EXAMPLE = "examples:\n- {name: a, since: 2, attributes: {axis: 0}, inputs: [null, null], outputs: [null]}\n"
+
+
+def test_what_was_to_be_filled_in_goes_when_nothing_is_left(tmp_path):
+    text = RIGHT.replace("    meaning: It counts differently.\n", "")
+    guided = (text + EXAMPLE).replace("  doc: Scales.\n", "  #: say what it does\n  doc: Scales.\n")
+
+    def found(edited):
+        path = write(tmp_path, edited)
+        made = fixes(folder_of_domains(tmp_path))
+        return made.texts.get(str(path)), made.commented == [str(path)]
+
+    fixed = dump_operator(load_operator(write(tmp_path, text + EXAMPLE), SETS))
+    assert found(guided) == (fixed, False)
+    assert found(guided.replace("  #: say", "  # say")) == (None, True)
+    assert found(guided.replace(EXAMPLE, "")) == (None, True)  # an example is left to write
+    assert found(guided.replace("doc: factor}\n  outputs", "doc: ' '}\n  outputs")) == (None, True)
+    assert found((text + EXAMPLE).replace("doc: Scales.", "doc: 'Scales # it'"))[1] is False
+    assert without_guidance("a\n  #: b\n#:\n# c\n#:d\n") == "a\n# c\n#:d\n"
+
+
+def test_a_transition_that_says_nothing(tmp_path):
+    (step,) = load_operator(write(tmp_path, RIGHT), SETS).transitions
+    assert not says_nothing(step)
+    equal = Transition(step.old, step.old, step.change._replace(meaning=""))
+    assert says_nothing(equal)
+    for said in ({"meaning": "it"}, {"clarified": "it"}):
+        assert not says_nothing(Transition(step.old, step.old, equal.change._replace(**said)))
+    assert not says_nothing(Transition(step.old, step.new, equal.change))

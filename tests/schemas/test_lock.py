@@ -9,7 +9,7 @@ from opset.errors import SchemaError
 from opset.opsets.registry import get_schema
 from opset.schemas.index import FOLDER
 from opset.schemas.loader import load_folder
-from opset.schemas.lock import lock_released, read_lock, signature_hash
+from opset.schemas.lock import lock_released, parse_lock, read_lock, signature_hash
 from opset.schemas.model import Attribute, Change
 
 HASH = "ab" * 32
@@ -89,3 +89,46 @@ def test_a_broken_lock_is_told(text, tmp_path):
 def test_the_lock_is_json_with_one_version_a_line():
     text = (FOLDER / "lock.json").read_text()
     assert json.dumps(json.loads(text), indent=1) + "\n" == text
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ('{"a": {"B": {"0": "' + HASH + '"}}}', "'0' is no version with a SHA-256"),
+        ('{"a": {"B": {"' + "x" * 21 + '": ""}}}', f"'{'x' * 20}' is no version with a SHA-256"),
+        ('{"a": {"B": {"12345678901": "' + HASH + '"}}}', "'12345678901' is no version with a SHA-256"),
+        ("[" * 100_000, "it is nested too deeply"),
+    ],
+)
+def test_a_broken_lock_says_why(text, why, tmp_path):
+    with pytest.raises(SchemaError, match="the lock file cannot be read") as caught:
+        parse_lock(text.encode(), tmp_path)
+    assert (caught.value.why, caught.value.place) == (why, str(tmp_path))
+    lock = {"a": {"B": {"1234567890": HASH}}}
+    assert parse_lock(json.dumps(lock).encode(), "f") == lock
+
+
+def test_a_lock_that_cannot_be_opened_says_why(tmp_path):
+    (tmp_path / "lock.json").symlink_to("lock.json")
+    with pytest.raises(SchemaError) as caught:
+        read_lock(tmp_path)
+    assert caught.value.why == "Too many levels of symbolic links"
+    (tmp_path / "lock.json").unlink()
+    (tmp_path / "lock.json").mkdir()
+    with pytest.raises(SchemaError) as caught:
+        read_lock(tmp_path)
+    assert caught.value.why in ("it is no regular file", "Is a directory")
+    (tmp_path / "file").touch()
+    assert read_lock(tmp_path / "file") == {}
+
+
+def test_a_lock_is_in_the_order_of_domains_operators_and_versions(tmp_path):
+    (tmp_path / "lock.json").write_text(f'{{"org": {{"B": {{"10": "{HASH}", "9": "{HASH}"}}, "A": {{}}}}}}')
+    lock_released(tmp_path, folder(tmp_path))
+    lock = read_lock(tmp_path)
+    assert [*lock] == ["com.acme", "org"] and [*lock["org"]] == ["A", "B"] and [*lock["org"]["B"]] == ["9", "10"]
+    text = (tmp_path / "lock.json").read_text()
+    assert text.endswith("}\n") and "\n   \"9\": " in text
+    before = (tmp_path / "lock.json").stat()
+    assert lock_released(tmp_path, folder(tmp_path)) == []
+    assert (tmp_path / "lock.json").stat().st_ino == before.st_ino
