@@ -188,7 +188,7 @@ def test_uint16_is_the_bits_of_a_declared_bfloat16():
         (mapping([1], [1]), "map(string, float)", "it has keys that are no text, and map(string, float) is declared"),
         (pb.MapProto(key_type=8, string_keys=[b"a"]), "map(int64, float)", "it has keys that are text"),
         (mapping([1], [1]), "map(int64, int64)", "of float32, and tensor(int64) is declared"),
-        (pb.MapProto(keys=[1], values=pb.SequenceProto(tensor_values=[tensor_of("", X)])), "map(int64, float)",
+        (pb.MapProto(keys=[1, 2], values=pb.SequenceProto(tensor_values=[ONE, tensor_of("", X)])), "map(int64, float)",
          "a tensor that is no single value"),
     ],
 )  # fmt: skip

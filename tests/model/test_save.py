@@ -9,12 +9,14 @@ import subprocess
 import sys
 import threading
 import time
+from types import SimpleNamespace
 
 import onnx
 import pytest
 
 from opset.errors import ModelError, UsageError
 from opset.model import copying, files, load, reading, wire, write_stream
+from opset.model.source import Access
 from opset.model.writing import save_in_place
 
 
@@ -185,6 +187,19 @@ try:
 except UsageError as error:
     sys.exit(f"{error.code} {error.why}")
 """
+
+
+@pytest.mark.parametrize(
+    ("mode", "same_group", "granted"),
+    [(0o660, True, 0o660), (0o660, False, 0o600), (0o664, False, 0o664), (0o640, True, 0o640), (0o400, True, 0o600)],
+)
+def test_a_new_file_grants_what_its_sources_grant(mode, same_group, granted, tmp_path):
+    folder = files.OpenFolder(str(tmp_path))
+    group = files._group_in(folder)
+    source = SimpleNamespace(access=Access(mode, group if same_group else group + 1))
+    assert files._granted(folder, [SimpleNamespace(access=None), source]) == granted
+    assert files._granted(folder, [source, SimpleNamespace(access=Access(0o606, group))]) == granted & 0o606
+    folder.close()
 
 
 def test_a_file_that_cannot_grow_leaves_the_old_one(tmp_path):

@@ -92,6 +92,15 @@ def test_a_runtime_is_found_by_the_beginning_of_its_release(spec, row):
     assert (found.name, found.release, found.min_opset, found.max_opset, found.max_ml, found.max_ir) == row
 
 
+def test_of_releases_that_begin_alike_the_longest_one_counts(monkeypatch):
+    first = runtime("onnxruntime==1.17")
+    rows = [first, first._replace(release="1.17.3", max_opset=21), first._replace(release="1.17.3.1", max_opset=22)]
+    monkeypatch.setattr("opset.opsets.runtimes.RUNTIMES", rows)
+    assert [runtime(f"onnxruntime==1.17{rest}").max_opset for rest in ("", ".2", ".3", ".3.9", ".3.1")] == [
+        *(20, 20, 21, 21, 22)
+    ]
+
+
 @pytest.mark.parametrize(
     ("spec", "help"),
     [

@@ -10,6 +10,7 @@ import pytest
 
 import opset
 from opset import parse_model
+from opset.model.elements import NUMBERS
 from opset.opsets.amendments import AMENDMENTS, amendments_of, schema_in
 from opset.opsets.registry import get_schema
 from opset.opsets.releases import RELEASES
@@ -179,6 +180,11 @@ def test_amendments_name_what_their_versions_have():
         for each in amendments:
             schema = get_schema(operator, each.since)
             assert schema.since_version == each.since and each.text.startswith(f"onnx {each.release} ")
+            lost = [kind for other in amendments for kind in other.lost.get("T", ())]
+            for name, kinds in each.gained.items():
+                assert {f"tensor({kind})" for kind in kinds if kind not in lost} <= {*schema.types[name]}
+            for name, kinds in each.lost.items():
+                assert {*kinds} <= {*NUMBERS} and {f"tensor({kind})" for kind in kinds}.isdisjoint(schema.types[name])
             assert {*each.gained, *each.lost} <= {*schema.types} and {*each.optional} <= {*schema.attributes}
             assert amendments_of(schema) == tuple(other for other in amendments if other.since == each.since)
 
