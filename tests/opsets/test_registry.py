@@ -274,6 +274,8 @@ def test_folders_of_entry_points(tmp_path, monkeypatch):
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: acme\nVersion: 1\n")
     (info / "entry_points.txt").write_text("[opset.schemas]\nacme = acme_schemas\n")
     monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "entry_points.txt").write_text("[opset.schemas]\nacme = ..\n")  # no package's metadata
     assert entry_point_folders() == [package]
     assert registry_module.ENTRY_POINTS == "opset.schemas"
     (info / "entry_points.txt").write_text("[opset.schemas]\nacme = ..\n")
