@@ -333,6 +333,14 @@ def test_ranges_are_counted(check, kind, to):
         check(node, 11, to, {"l": feeds["l"]}, {"s": feeds["s"], "d": feeds["d"]}, **near)
 
 
+@pytest.mark.parametrize("kind", [np.int64, np.float32])
+def test_a_range_between_constants_is_one(check, kind):
+    node = make_node("Range", ["s", "l", "d"], ["y"])
+    held = dict(zip("sld", (np.array(each, kind) for each in (1, 10, 3)), strict=True))
+    after = check(node, 11, 10, {"x": np.zeros(1, np.float32)}, held)
+    assert {each.op_type for each in after.graph.node} <= {"Constant", "Identity"}
+
+
 @pytest.mark.parametrize("to", [10, 7])
 def test_ranges_of_large_steps(check, to):
     node, largest = make_node("Range", ["s", "l", "d"], ["y"]), 2**63 - 1

@@ -68,6 +68,16 @@ def test_an_order_of_channels_needs_their_number(refused):
     refused(node("SpaceToDepth", ["x"], ["y"], **crd), 28, 27, {"x": CHANNELS}, "C207", **unranked("x"))
 
 
+@pytest.mark.parametrize(("most", "fits"), [(12, True), (11, False)])
+def test_an_order_of_channels_is_no_longer_than_a_constant(check, refused, monkeypatch, most, fits):
+    monkeypatch.setattr("opset.adapters.layout.MAX_CONSTANT", most)
+    blocks = node("DepthToSpace", ["x"], ["y"], blocksize=2, mode="CRD")
+    if fits:
+        check(blocks, 11, 10, {"x": CHANNELS})
+    else:
+        refused(blocks, 11, 10, {"x": CHANNELS}, "C204")
+
+
 @pytest.mark.parametrize(
     "bounds", [{}, {"start": 1}, {"end": -1}, {"start": -2, "end": 9}, {"start": 2, "end": 1}, {"start": -9}]
 )

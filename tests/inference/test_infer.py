@@ -208,6 +208,22 @@ def test_what_is_not_known_is_told_where_it_begins():
     assert gap.reason == "there are no schemas of the domain local"
 
 
+@pytest.mark.parametrize(
+    ("node", "reason"),
+    [
+        ("y = ConstantOfShape (k)", "the number of sizes is not known"),
+        ("y = Squeeze (x)", "there are no axes, and N may be 1"),
+        ("s = SequenceConstruct (x)  y = SequenceInsert (s, v)",
+         "the tensors differ in rank, or that of one is not known"),
+    ],
+)  # fmt: skip
+def test_what_an_operator_leaves_open_is_told(node, reason):
+    proto = model(node, "main (float[N, 3] x, float[4] v, int64[K] k) => (float y)")
+    proto.graph.output[0].ClearField("type")
+    found = infer(proto)
+    assert [(gap.value, gap.reason) for gap in found.gaps] == [("y", reason)]
+
+
 def test_a_gap_is_where_the_inputs_do_not_explain_it_or_something_is_wrong():
     nodes = """a = local.What (x)  b = Relu (a)  d = Transpose <perm = [0, 0]> (a)  e = local.Why (x)
         y = If (c) <then_branch = t () => (f) <float[7] g> { g = Transpose (x)  f = Relu (g) },
