@@ -558,6 +558,8 @@ STEPS = {
         ("up: derived, down: derived", "up: written, down: written", 1),
     ),
     "bump com.acme.Thin --format json": (),
+    "bump com.acme.Thim": (),
+    "bump com.acme.Nothing": (),
     "bump com.acme.Thin --since 1": (),
     "bump com.acme.Thin --since 2": (),
     "bump com.acme.Thin --since 7": (),

@@ -175,6 +175,17 @@ def test_a_revision_that_git_does_not_give(repository, monkeypatch, name, value,
     assert f"error[B191] the revision 'HEAD' cannot be read\n  why     {why}" in result.stderr
 
 
+def test_files_that_did_not_change_are_no_reason_to_leave_out_others(repository):
+    texts = {name: THIN.replace("Thin", name) for name in ("Bare", "Thin", "Wide")}
+    write(Path("schemas"), **texts)
+    git(repository, "add", ".")
+    git(repository, "commit", "-q", "-m", "two")
+    for name in texts:
+        write(Path("schemas"), **{**texts, name: texts[name].replace("default: 1.0", "default: 2.0")})
+        (found,) = report("HEAD")[1]["findings"]
+        assert (found["rule"], found["operator"]) == ("B125", name)
+
+
 def test_all_files_of_a_revision_are_read_with_one_budget(repository, monkeypatch):
     write(Path("schemas"), Thick=THIN.replace("Thin", "Thick"))
     git(repository, "add", ".")

@@ -249,3 +249,31 @@ def test_examples_of_every_version_are_compared(tmp_path):
     other = later.replace("outputs: [{float: [1]}]", "outputs: [{float: [3]}]")
     both = [message, message.replace("plain", "last")]
     assert found(tmp_path / "b", {"Thin": text + later}, {"Thin": edited + other}, ["B171"]) == both
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "moved"),
+    [
+        ("kind: bool", "", "'kind' of the attribute 'n' changed: 'bool' -> nothing"),
+        ("kind: axis", "kind: bool", "'kind' of the attribute 'n' changed: 'axis' -> 'bool'"),
+        ("choices: [0, 1]", "", "'choices' of the attribute 'n' was loosened: [0, 1] -> anything"),
+        ("", "choices: [0, 1]", "'choices' of the attribute 'n' was tightened: anything -> [0, 1]"),
+        ("choices: [0, 1]", "choices: [0, 1, 2]", "'choices' of the attribute 'n' was loosened: [0, 1] -> [0, 1, 2]"),
+        ("choices: [0, 1]", "choices: [0]", "'choices' of the attribute 'n' was tightened: [0, 1] -> [0]"),
+        ("choices: [0, 1]", "choices: [0, 2]", "'choices' of the attribute 'n' changed: [0, 1] -> [0, 2]"),
+        ("choices: [0, 1]", "choices: [1, 0]", ""),
+        ('range: ">= 0"', 'range: "0 <= x"', "'range' of the attribute 'n' changed: '>= 0' -> '0 <= x'"),
+        ('range: ">= 0"', "", "'range' of the attribute 'n' was loosened: '>= 0' -> nothing"),
+        ("", 'range: ">= 0"', "'range' of the attribute 'n' was tightened: nothing -> '>= 0'"),
+        ('range: ">= 0"', 'range: "> -1"', "'range' of the attribute 'n' was loosened: '>= 0' -> '> -1'"),
+        ('range: ">= 0"', 'range: "> 0"', "'range' of the attribute 'n' was tightened: '>= 0' -> '> 0'"),
+        ('range: ">= 0"', 'range: "<= 0"', "'range' of the attribute 'n' changed: '>= 0' -> '<= 0'"),
+        ('range: "x < rank"', 'range: "x <= rank"',
+         "'range' of the attribute 'n' was loosened: 'x < rank' -> 'x <= rank'"),
+    ],
+)  # fmt: skip
+def test_which_values_of_an_attribute_became_legal_or_illegal(tmp_path, before, after, moved):
+    text = THIN.partition("examples:")[0].replace("  types:", "    n: {type: int, doc: it}\n  types:")
+    states = [{"Thin": text.replace("doc: it", f"doc: it{each and ', '}{each}")} for each in (before, after)]
+    messages = found(tmp_path, *states, ["B127"])
+    assert messages == [f"com.acme.Thin 1: {moved}"] * bool(moved)
