@@ -1,0 +1,61 @@
+"""Facts of operators as text: values, sentences, works of adapters, sizes."""
+
+import math
+
+import pytest
+
+from opset.docgen.facts import brief_type, default_text, finite, first_sentence, value_text, worst
+from opset.docgen.folder import size_of
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "none"), (True, "true"), (False, "false"), (1, "1"), (-2.0, "-2"), (1e-5, "1e-05"), (0.1, "0.1"),
+        (0.10000000149011612, "0.1"), (1 / 3, "0.3333333333333333"), (1.234567e300, "1.234567e+300"),
+        (1.23456789e300, "1.23456789e+300"), (16777217.0, "16777217.0"), (math.nan, "nan"), (-math.inf, "-inf"),
+        ([1, [None, 2.5]], "[1, [none, 2.5]]"), ((), "[]"), ("NOTSET", "NOTSET"), ("a b", '"a b"'), ("", '""'),
+    ],
+)  # fmt: skip
+def test_values(value, text):
+    assert value_text(value) == text
+
+
+def test_defaults_are_written_as_in_onnx_text():
+    assert default_text("a") == '"a"' and default_text('é"') == '"é\\""'
+    assert default_text(("a", 1, 0.5)) == '["a", 1, 0.5]' and default_text([]) == "[]"
+
+
+@pytest.mark.parametrize(
+    ("doc", "sentence"),
+    [
+        ("Adds `A` and `B`. Then it stops.", "Adds A and B."),
+        ("  Adds\n  A, e.g. one. And more.\n\nOther", "Adds A, e.g. one."),
+        ("Is it? Yes.", "Is it?"), ("Stop! Now", "Stop!"), ("Version 1.5 Is one", "Version 1.5 Is one"), ("", ""),
+    ],
+)  # fmt: skip
+def test_first_sentences(doc, sentence):
+    assert first_sentence(doc) == sentence
+
+
+def test_the_worst_of_several_adapters():
+    assert worst([]) == worst(["nothing to do"]) == "nothing to do"
+    assert worst(["nothing to do", "derived"]) == "derived"
+    assert worst(["derived", "written", "derived"]) == "written"
+    assert worst(["written", "impossible: b", "impossible: a"]) == "impossible: b"
+
+
+def test_plain_data_of_finite_numbers():
+    assert finite({"a": [math.nan, (math.inf, 1.5)], "b": -math.inf}) == {"a": ["nan", ["inf", 1.5]], "b": "-inf"}
+
+
+def test_types_as_people_write_them():
+    assert [brief_type(each) for each in ("tensor(float)", "seq(tensor(float))", "T")] == [
+        "float", "seq(tensor(float))", "T",
+    ]  # fmt: skip
+
+
+def test_sizes_of_files():
+    assert size_of([]) == "0.0 kB" and size_of([b"x" * 40, b"y" * 60]) == "0.1 kB"
+    assert size_of([b"x" * 99_900]) == "99.9 kB" and size_of([b"x" * 100_000]) == "0.1 MB"
+    assert size_of([b"x" * 1_250_000, b""]) == "1.2 MB"
