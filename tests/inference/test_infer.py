@@ -154,6 +154,9 @@ def test_what_functions_state_is_replaced():
     shapes = {value.name: [dim.dim_value for dim in value.type.tensor_type.shape.dim]
               for value in written.proto.functions[0].value_info}  # fmt: skip
     assert shapes == {"t": [0, 2], "u": [0, 2], "w": [0, 2], "never": [2, 3]}
+    branches = [each.g.output[0] for each in written.proto.functions[0].node[-1].attribute]
+    shapes = {value.name: [dim.dim_value for dim in value.type.tensor_type.shape.dim] for value in branches}
+    assert shapes == {"d": [0, 2], "f": [0, 2]}
 
 
 def test_graphs_of_functions_that_inference_does_not_enter_keep_what_they_state():
