@@ -681,6 +681,8 @@ def test_json_of_every_kind_of_element(data, kind, expected):
         ([1.5, True], "tensor(float)", "true is no element of float32"),
         ([True], "tensor(complex64)", "true is no element of complex64"),
         (["1"], "tensor(bool)", '"1" is no element of bool'),
+        ([True, 1], "tensor(bool)", "1 is no element of bool"),
+        ([1, True], "tensor(int8)", "true is no element of int8"),
         ([{}], "tensor(string)", "an object of 0 is no element of text"),
         (["nan"], "tensor(int8)", '"nan" is no element of int8'),
         ([[1], []], "tensor(float)", "its lists in dimension 1 are not all of 1 entries"),
