@@ -275,7 +275,7 @@ def escaped(text: object) -> str:
     """
     if isinstance(text, bytes):
         text = text.decode("utf-8", "backslashreplace")
-    elif isinstance(text, str) and text.isascii() and text.isprintable():
+    elif isinstance(text, str) and text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode() for c in str(text))
 
