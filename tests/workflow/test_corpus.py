@@ -15,8 +15,9 @@ from onnx import numpy_helper
 import opset
 from opset.errors import Finding, OpsetError, RunError
 from opset.opsets.registry import default_registry, registry_with
+from opset.schemas.model import Example
 from opset.workflow.corpus.cases import AUTHOR, corpus, picked
-from opset.workflow.corpus.judging import Judge
+from opset.workflow.corpus.judging import Judge, tolerance
 from opset.workflow.examples.bench import Bench
 from tests.cli.commands import run, run_json
 from tests.docgen.domains import tree as whole_tree
@@ -136,6 +137,22 @@ def test_tolerances_have_reasons(operator, name, rtol, reason):
     case = next(each for each in found.cases if each["name"] == name)
     assert case["tolerance"]["rtol"] == rtol and reason in case["tolerance_reason"]
     assert json.loads(found.files[f"node/{name}/data.json"]) == case["tolerance"]
+
+
+def test_the_tolerance_is_that_of_the_widest_type_of_all_outputs():
+    example = Example("it", 1)
+    single, half = (np.zeros(1, dtype) for dtype in (np.float32, np.float16))
+    usual = {"rtol": 1e-4, "atol": 1e-7}, "usual for float32: sums in another order"
+    assert tolerance(example, [single, np.zeros(1, np.int64)]) == usual
+    assert tolerance(example, [[single], {"a": np.float32(1)}]) == usual
+    for values in ([single, half], [half, single], [[single, half]], [{"a": half, "b": single}]):
+        found, why = tolerance(example, values)
+        assert found["rtol"] > 1e-4 and why == "usual for float16: two units of the last digit"
+        assert found["atol"] == float(f"{found['rtol'] / 1000:.6g}")
+    exact = {"rtol": 0.0, "atol": 0.0}, "results are exact"
+    assert [tolerance(example, each) for each in ([np.zeros(1, np.int64)], [], [[], {}])] == [exact] * 3
+    stated = {"rtol": 0.5, "atol": 0.5}, "stated by the example"
+    assert tolerance(example._replace(tolerance=0.5), [single]) == stated
 
 
 def acme(folder, text=SCALE, kernel=KERNEL):

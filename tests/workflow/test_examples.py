@@ -24,7 +24,7 @@ from opset.opsets.releases import RELEASES
 from opset.schemas.model import Attribute, Example, ExampleValue
 from opset.workflow.examples.bench import Bench, Report
 from opset.workflow.examples.claims import _is_float, _is_number, _others, _Transition
-from opset.workflow.examples.crossings import body_opsets
+from opset.workflow.examples.crossings import body_opsets, targets_of
 from opset.workflow.examples.examination import PARTS, examine
 from opset.workflow.examples.inferred import _Form, check_inference, disagreement, seen
 
@@ -678,6 +678,22 @@ def test_how_a_type_is_not_that_of_a_value(type_, value, sizes, why, bound):
 def test_other_values_of_an_attribute_are_legal_ones(operator, version, attribute, value, others):
     schema = default_registry().schema(operator, version)
     assert _others(schema, schema.attributes[attribute], value) == others
+
+
+def test_examples_go_to_the_neighbors_and_from_the_ends_all_the_way():
+    bench = Bench(default_registry())
+    numbers = [each.since_version for each in default_registry().versions("Pad")]
+    first, last = numbers[0], numbers[-1]
+
+    def targets(since, until, at):
+        return targets_of(bench, default_registry().schema("Pad", at), Example("it", since, until))
+
+    assert targets(numbers[1], numbers[-2], numbers[3]) == [numbers[2], numbers[4]]
+    assert targets(numbers[1], numbers[-2], numbers[1])[-2:] == [numbers[2], last]
+    assert first in targets(numbers[1], numbers[-2], numbers[-2])
+    assert targets(numbers[1], numbers[-2], numbers[-2])[-2:] == [numbers[-3], last]
+    assert targets(first, first, first)[-2:] == [numbers[1], last]
+    assert first not in targets(first, first, first) and last not in targets(last, last, last)
 
 
 def test_bodies_are_tried_where_each_begins_and_ends():

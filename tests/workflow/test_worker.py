@@ -142,6 +142,13 @@ def test_elements_that_numpy_lacks_are_copied_as_they_lie_in_memory(number, shap
     assert (kind, buffer.shape) == (number, tuple(shape)) and buffer.tobytes()[:count] == data[:count].tobytes()
 
 
+def test_objects_that_are_no_text_are_an_error():
+    with pytest.raises(TypeError, match="its interface for Python returns ndarray"):
+        worker.Runtime()._returned(np.array([{}], object), bytearray())
+    text = {"tensor": 8, "shape": [2], "text": ["a", "\udcff"]}
+    assert worker.Runtime()._returned(np.array(["a", b"\xff"], object), bytearray()) == text
+
+
 class Values:
     """A runtime's own values, of an interface that lacks much."""
 

@@ -144,10 +144,9 @@ def loaded_state(operators: Iterable[Operator], name: str, sets: TypeSets | None
     return State(name, {each.key: each for each in states}, sets or {})
 
 
-def registry_state(registry: Registry, name: str, domains: Iterable[str] | None = None) -> State:
-    """Return the state of the operators of a registry: all of them, or those of some domains."""
-    wanted = set(registry.domains if domains is None else domains)
-    keys = [(domain, each) for domain in registry.domains if domain in wanted for each in registry.operators(domain)]
+def registry_state(registry: Registry, name: str) -> State:
+    """Return the state of the operators of a registry."""
+    keys = [(domain, each) for domain in registry.domains for each in registry.operators(domain)]
     return State(name, {key: _registered(registry, *key) for key in keys}, registry.type_sets)
 
 

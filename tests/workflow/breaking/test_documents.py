@@ -11,7 +11,7 @@ from opset.opsets.registry import default_registry
 from opset.schemas.model import ExampleValue
 from opset.workflow.breaking import documents
 from opset.workflow.breaking.comparison import compare
-from opset.workflow.breaking.documents import _value, file_state
+from opset.workflow.breaking.documents import _number, _value, file_state
 from opset.workflow.breaking.states import folder_state, registry_state
 from tests.workflow.breaking.conftest import THIN, write
 
@@ -157,3 +157,25 @@ def test_a_file_of_no_operator_that_there_is_is_not_compared(tmp_path, twins, fi
     (found,) = caught.value.findings
     assert (found.code, found.message, found.why) == ("B193", message.format(path), why)
     assert found.help == ("keep the file as <domain>/<Operator>.yaml" if why else "")
+
+
+def test_a_file_that_cannot_be_read_is_not_compared(tmp_path, twins):
+    path = tmp_path / "com.acme" / "Thin.yaml"
+    path.parent.mkdir()
+    path.write_text("operator: Thin\n")
+    with pytest.raises(ComparisonError) as caught:
+        file_state(path, twins)
+    head, *more = caught.value.findings
+    assert (head.code, head.message) == ("B192", f"the schemas of {path} cannot be read") and more
+    path.unlink()
+    with pytest.raises(ComparisonError) as caught:
+        file_state(path, twins)
+    assert (caught.value.code, caught.value.why) == ("B192", "No such file or directory")
+
+
+def test_numbers_that_json_lacks_are_text():
+    values = [_number(each, "float") for each in ("inf", "-inf", "nan", "other", 2, 0.5, None)]
+    assert [str(each) for each in values] == ["inf", "-inf", "nan", "other", "2", "0.5", "None"]
+    assert [type(each).__name__ for each in values[:5]] == ["float", "float", "float", "str", "int"]
+    assert _number("inf", "string") == _number("inf") == "inf"
+    assert _number([["inf"], 1], "floats") == ((float("inf"),), 1) and _number(["inf"], "strings") == ("inf",)
