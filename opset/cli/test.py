@@ -130,7 +130,7 @@ def _lost(registry: Registry, seconds: float, subject: Subject, late: bool) -> R
     help = "allow more: --timeout" if late else "use fewer processes: -j 1"
     report = Report()
     if not subject.operator:
-        message = f"the functions of {shown(subject.domain)} take more than they may when their files are run"
+        message = f"running the files with the functions of {shown(subject.domain)} did not finish"
         report.count("kernel", [Finding("T109", message, shown(subject.domain), why, help)])
         return report
     schema = next(each for each in registry.versions(subject.operator, subject.domain))
@@ -139,7 +139,7 @@ def _lost(registry: Registry, seconds: float, subject: Subject, late: bool) -> R
         if example.name == subject.example:
             place, what = bench.place(schema, example), f"the example '{example.name}'"
     name = f"{subject.domain and f'{subject.domain}.'}{subject.operator}"
-    finding = Finding("T109", f"{name}: {what} takes more than it may", place, why, help)
+    finding = Finding("T109", f"{name}: the test of {what} did not finish", place, why, help)
     report.count("kernel" if subject.example else "claims", [finding])
     return report
 

@@ -274,7 +274,7 @@ def _with_other_names(name: str, where: str) -> ModelError:
     return ModelError(
         Finding(
             "M209",
-            "an external data file has other names",
+            "an external data file has more than one name",
             where,
             "there are hard links to it, and one of them may be a file outside of the model's folder",
             "copy the file, or allow its folder: allow_external_roots, or --allow-external-root DIR",

@@ -580,7 +580,7 @@ def texts_of_their_own(operator: Operator, context: LintContext) -> Iterator[Fin
                 texts.append(node.value)
             if any(_words_of(text) == _words_of(made[label]) for text in texts):
                 place = operator.place(since, "constraints", label)
-                yield Finding("S232", f"{label} states the text that it has anyway", place=place, help="leave it out")
+                yield Finding("S232", f"the text of {label} repeats its declaration", place=place, help="leave it out")
 
 
 def _words_of(text: str) -> list[str]:

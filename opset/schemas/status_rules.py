@@ -27,7 +27,7 @@ def openness_chosen(operator: Operator, context: LintContext) -> Iterator[Findin
     for each in _grounds(operator):
         if is_open(each.text) and not each.chosen:
             help = "add 'chosen', with what is open, or say it in another way"
-            message = "what the standard leaves open is not marked as chosen"
+            message = "a result that the standard leaves open is not marked as chosen"
             yield Finding("S242", message, _place(operator, each), f"it says: {each.text}", help)
 
 

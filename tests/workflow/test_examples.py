@@ -563,7 +563,7 @@ def test_an_example_that_does_not_end_is_ended(tmp_path, end):
     folder = domain(tmp_path, ("kernels.py", "    return x * x", f"    {end}\n    return x * x"))
     found = run(folder, "--only", "kernel", "--timeout", "0.3")
     assert found.exit_code == 1
-    assert "error[T109] com.test.Scale: the example 'hinted' takes more than it may" in found.output
+    assert "error[T109] com.test.Scale: the test of the example 'hinted' did not finish" in found.output
     assert "kernel      14       1        0\n" in found.output
 
 

@@ -298,7 +298,7 @@ def difference(example: Example, wanted: ExampleValue, actual: Any) -> str:
 
 def stopped(schema: OpSchema, example: Example, place: str, error: RunError) -> Finding:
     """Return the finding of an example whose evaluation was stopped."""
-    message = f"{named(schema)}: the example '{example.name}' takes more than it may"
+    message = f"{named(schema)}: the example '{example.name}' exceeded a limit"
     return Finding("T109", message, place, f"{error.message}: {error.why}", "allow more: --max-steps, --timeout")
 
 
