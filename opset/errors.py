@@ -203,7 +203,7 @@ CODES: dict[str, str] = {
     "B113": "an input or output was renamed",
     "B114": "inputs or outputs were reordered, or one was inserted before others",
     "B115": "an input or output became required, optional or variadic",
-    "B116": "the minimum number of values of a variadic input or output was changed, or whether their types may differ",
+    "B116": "a variadic input or output has another minimum number of values, or other rules for their types",
     "B117": "an input or output became differentiable, or stopped being so",
     "B121": "an attribute was added, even an optional one whose default keeps the meaning",
     "B122": "an attribute was removed",

@@ -110,7 +110,7 @@ def read_approvals(path: Path) -> tuple[list[Approval], list[Break]]:
 
 
 def _unread(path: Path, findings: Iterable[Finding]) -> ComparisonError:
-    head = Finding("B194", "the approved breaks cannot be read", place=str(path), help="nothing was compared")
+    head = Finding("B194", "the list of approved findings cannot be read", place=str(path), help="nothing was compared")
     return ComparisonError([head, *findings])
 
 

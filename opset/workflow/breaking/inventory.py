@@ -37,7 +37,7 @@ def domain_removed(comparison: Comparison) -> Iterator[Found]:
         yield Found(message, domain=domain, help=help)
 
 
-@rule("B102", "operator-removed", Comparison, FORBIDDEN, OPSETS)
+@rule("B102", "operator-removed", Comparison, FORBIDDEN, IMMUTABLE)
 def operator_removed(comparison: Comparison) -> Iterator[Found]:
     """An operator was removed or renamed, with all its versions."""
     for key, operator in comparison.old.operators.items():

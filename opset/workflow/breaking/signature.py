@@ -79,7 +79,7 @@ def parameter_option(pair: Pair) -> Iterator[Found]:
 
 @rule("B116", "variadic-arity", Pair, NEW_VERSION, PARAMETERS)
 def variadic_arity(pair: Pair) -> Iterator[Found]:
-    """The minimum number of values of a variadic input or output was changed, or whether their types may differ."""
+    """A variadic input or output has another minimum number of values, or other rules for their types."""
     for side in SIDES:
         for name, (fewest, least) in (pair.part(side, "min_arity") or {}).items():
             moved = "may be fewer" if least < fewest else "have to be more"
