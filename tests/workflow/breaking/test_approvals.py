@@ -75,7 +75,8 @@ def test_what_is_no_list_of_entries_is_not_read(tmp_path, monkeypatch):
         with pytest.raises(ComparisonError) as caught:
             read_approvals(path)
         head, found = caught.value.findings
-        assert (head.code, head.message, head.place) == ("B194", "the list of approved findings cannot be read", str(path))
+        message = "the list of approved findings cannot be read"
+        assert (head.code, head.message, head.place) == ("B194", message, str(path))
         assert head.help == "nothing was compared" and found.message.startswith(why) and found.place == str(path)
     path.unlink()
     path.mkdir()
