@@ -22,12 +22,12 @@ if TYPE_CHECKING:
         SchemaError,
         UsageError,
     )
-    from opset.inference.result import Inference, infer, infer_shapes
+    from opset.inference.engine.result import Inference, infer, infer_shapes
     from opset.model import Model, load
-    from opset.model.printing import to_text
-    from opset.model.syntax import parse_function, parse_graph, parse_model, parse_node
+    from opset.model.text.printing import to_text
+    from opset.model.text.syntax import parse_function, parse_graph, parse_model, parse_node
     from opset.opsets.registry import Registry, get_schema
-    from opset.reference.evaluator import ReferenceEvaluator
+    from opset.reference.engine.evaluator import ReferenceEvaluator
     from opset.schemas.model import OpSchema
     from opset.version_converter import Conversion, convert, lower, plan
     from opset.version_converter.inlining import inline_functions
@@ -42,22 +42,22 @@ _HOMES = {
         "opset.errors",
     ),
     "Conversion": "opset.version_converter",
-    "Inference": "opset.inference.result",
+    "Inference": "opset.inference.engine.result",
     "Limits": "opset.budget",
     "Model": "opset.model",
     "OpSchema": "opset.schemas.model",
-    "ReferenceEvaluator": "opset.reference.evaluator",
+    "ReferenceEvaluator": "opset.reference.engine.evaluator",
     "Registry": "opset.opsets.registry",
     "convert": "opset.version_converter",
     "get_schema": "opset.opsets.registry",
-    "infer": "opset.inference.result",
-    "infer_shapes": "opset.inference.result",
+    "infer": "opset.inference.engine.result",
+    "infer_shapes": "opset.inference.engine.result",
     "inline_functions": "opset.version_converter.inlining",
     "load": "opset.model",
     "lower": "opset.version_converter",
-    **dict.fromkeys("parse_function parse_graph parse_model parse_node".split(), "opset.model.syntax"),
+    **dict.fromkeys("parse_function parse_graph parse_model parse_node".split(), "opset.model.text.syntax"),
     "plan": "opset.version_converter",
-    "to_text": "opset.model.printing",
+    "to_text": "opset.model.text.printing",
 }
 
 __all__ = [

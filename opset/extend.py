@@ -13,8 +13,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from opset.inference.call import Call, Constant, Unknown
-    from opset.inference.dimensions import (
+    from opset.inference.building.call import Call, Constant, Unknown
+    from opset.inference.building.dimensions import (
         Dim,
         Size,
         broadcast,
@@ -26,33 +26,33 @@ if TYPE_CHECKING:
         product,
         variable,
     )
+    from opset.inference.building.types import Shape, Type, optional, sequence, tensor
     from opset.inference.registration import data, infer
-    from opset.inference.types import Shape, Type, optional, sequence, tensor
     from opset.model.elements import NUMBERS, element_name
-    from opset.model.syntax import parse_model
+    from opset.model.text.syntax import parse_model
     from opset.opsets.registry import registry_with
     from opset.reference.comparison import differences
-    from opset.reference.examples import feeds_of, model_of, value_of
+    from opset.reference.example_models import feeds_of, model_of, value_of
     from opset.reference.numerics.small_floats import rounded_once
     from opset.reference.registration import KernelContext, kernel
-    from opset.schemas.constraints import Violation
+    from opset.schemas.constraints.violation import Violation
     from opset.schemas.model import example_versions
     from opset.version_converter.registration import down, lower, up
     from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 _NAMES = {
-    "opset.inference.call": "Call Constant Unknown",
-    "opset.inference.dimensions": "Dim Size broadcast ceil_div equal less maximum minimum product variable",
+    "opset.inference.building.call": "Call Constant Unknown",
+    "opset.inference.building.dimensions": "Dim Size broadcast ceil_div equal less maximum minimum product variable",
     "opset.inference.registration": "data infer",
-    "opset.inference.types": "Shape Type optional sequence tensor",
+    "opset.inference.building.types": "Shape Type optional sequence tensor",
     "opset.model.elements": "NUMBERS element_name",
-    "opset.model.syntax": "parse_model",
+    "opset.model.text.syntax": "parse_model",
     "opset.opsets.registry": "registry_with",
     "opset.reference.comparison": "differences",
-    "opset.reference.examples": "feeds_of model_of value_of",
+    "opset.reference.example_models": "feeds_of model_of value_of",
     "opset.reference.numerics.small_floats": "rounded_once",
     "opset.reference.registration": "KernelContext kernel",
-    "opset.schemas.constraints": "Violation",
+    "opset.schemas.constraints.violation": "Violation",
     "opset.schemas.model": "example_versions",
     "opset.version_converter.registration": "down lower up",
     "opset.version_converter.rewrite": "Builder Node Refusal Result",

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from opset.schemas.reader import Findings, read
+from opset.schemas.yaml.reader import Findings, read
 from tests.cli.commands import run
 from tests.schemas.texts import SCALE
 

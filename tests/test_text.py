@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from opset.text import columns, prose, prose_width, styled, wrapped
+from opset.plain_text import columns, prose, prose_width, styled, wrapped
 
 
 @pytest.fixture

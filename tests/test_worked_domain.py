@@ -12,7 +12,7 @@ import pytest
 from opset import ReferenceEvaluator, convert, infer, lower
 from opset.errors import ConversionError
 from opset.extend import differences, example_versions, feeds_of, model_of, registry_with, value_of
-from opset.model.syntax import parse_model
+from opset.model.text.syntax import parse_model
 from opset.workflow.examples.examination import examine
 from tests.cli.commands import run, run_json
 from tests.test_docs import BLOCK, ROOT

@@ -20,9 +20,9 @@ from opset.cli.inputs import STREAM, Input, Output, expand, output_for
 from opset.cli.limits import limits_options
 from opset.errors import Collected, Finding, OpsetError, UsageError
 from opset.model import Model, load, write_stream
-from opset.model.container import load_file, load_text
-from opset.model.external import is_external, tensors
-from opset.model.writing import MODES, save_below, save_in_place
+from opset.model.storage.container import load_file, load_text
+from opset.model.storage.external import is_external, tensors
+from opset.model.storage.writing import MODES, save_below, save_in_place
 
 Work = Callable[[Input], dict[str, Any]]
 Command = TypeVar("Command", bound=Callable[..., Any])

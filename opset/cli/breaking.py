@@ -16,8 +16,8 @@ from opset.cli.configuration import Folders, folders_for, folders_of
 from opset.errors import Finding, SchemaError, UsageError, printable
 from opset.opsets.registry import Registry, default_registry
 from opset.opsets.releases import RELEASES, Release, release
+from opset.plain_text import styled
 from opset.schemas.index import FOLDER
-from opset.text import styled
 from opset.workflow.breaking.approvals import APPROVED_FILE, approve, parse_date, read_approvals
 from opset.workflow.breaking.comparison import compare
 from opset.workflow.breaking.documents import file_state

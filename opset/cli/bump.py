@@ -11,7 +11,7 @@ from opset.cli import output
 from opset.cli.new import called, domain_option, folder_option, made_data, made_lines, quoted, since_option
 from opset.errors import printable
 from opset.schemas.names import shown
-from opset.schemas.printer import flow
+from opset.schemas.yaml.printer import flow
 from opset.workflow.authoring.bump import State, bump, state_of
 
 

@@ -10,13 +10,13 @@ from typing import Any
 import click
 
 from opset.budget import Budget, Limits
+from opset.catalog import finite
 from opset.cli import output, supervision
 from opset.cli.configuration import folders_for, hooks_option, schemas_option
 from opset.cli.limits import limits_options
 from opset.cli.operators import operator_at
-from opset.docgen.facts import finite
 from opset.errors import Finding, UsageError, escaped, printable
-from opset.text import styled
+from opset.plain_text import styled
 from opset.workflow.contribution.candidate import MISSING, NOT_APPLICABLE, OPEN, PASSED, STATED
 from opset.workflow.contribution.checklist import (
     Candidate,

@@ -18,7 +18,7 @@ import click
 
 from opset.errors import Finding, UsageError, printable
 from opset.opsets.registry import Registry, entry_point_folders, files_named, registry_with
-from opset.schemas.files import file_bytes
+from opset.schemas.untrusted_files import file_bytes
 
 PROJECT = Path("pyproject.toml")
 TRUSTED = "OPSET_ALLOW_HOOKS"
@@ -185,8 +185,8 @@ def _check_contained(folders: Sequence[Path]) -> None:
     """Raise UsageError U103 where the configuration would have files read that lie outside of the project's folder."""
     if not folders:
         return
-    from opset.schemas.loader import TYPES_FILE  # slow, and needed for these folders anyway
     from opset.schemas.lock import LOCK_FILE
+    from opset.schemas.yaml.loader import TYPES_FILE  # slow, and needed for these folders anyway
 
     project = os.path.join(os.path.realpath(PROJECT.parent), "")
     for folder in folders:

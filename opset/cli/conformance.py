@@ -15,9 +15,9 @@ from opset.cli import output
 from opset.cli.limits import size
 from opset.cli.progress import progress
 from opset.errors import Collected, Finding, UsageError, printable
-from opset.model.files import exists
-from opset.model.writing import write_files
-from opset.text import columns
+from opset.model.storage.atomic import exists
+from opset.model.storage.writing import write_files
+from opset.plain_text import columns
 from opset.workflow.conformance import matrix
 from opset.workflow.conformance.expectations import Expected, expected, read_expectations
 from opset.workflow.conformance.results import BAD, GOOD, MISSING, REFUSED, Corpus, Result, conform, read_corpus

@@ -11,9 +11,9 @@ from opset.cli import output
 from opset.cli.batch import Call, Verb, opened, run, writing
 from opset.cli.inputs import STREAM, Input, dims_option, freeze_option, suffix
 from opset.errors import printable
-from opset.model.external import odd_keys
+from opset.model.storage.external import odd_keys
 from opset.opsets.registry import Registry
-from opset.text import styled
+from opset.plain_text import styled
 from opset.version_converter import Target, converted, report, target_of
 from opset.version_converter.targets import parse_versions
 

@@ -9,16 +9,16 @@ from typing import Any
 import click
 
 from opset.budget import Limits
+from opset.catalog import changes, difference_words, finite, opsets_difference, worst
 from opset.cli import output
 from opset.cli.configuration import hooks_option, registry_for, schemas_option
 from opset.cli.limits import limits_options
 from opset.cli.operator_sets import known_versions, opsets_difference_lines
 from opset.cli.operators import change_lines, version_at, versions_of
-from opset.docgen.facts import changes, difference_words, finite, opsets_difference, worst
 from opset.errors import Finding, UsageError, escaped, printable
+from opset.plain_text import prose, styled
 from opset.schemas.diff import signature_diff
 from opset.schemas.names import shown
-from opset.text import prose, styled
 
 
 @click.command(no_args_is_help=True)

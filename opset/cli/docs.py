@@ -10,8 +10,8 @@ from opset.cli.configuration import folders_for, hooks_option, schemas_option
 from opset.cli.domains import known_domain
 from opset.cli.progress import progress
 from opset.docgen import FORMS, documentation
-from opset.docgen.folder import size_of, write_documentation
 from opset.errors import Finding, UsageError, printable
+from opset.output_folder import size_of, write_documentation
 
 HOOKS = ("adapters.py", "inference.py", "kernels.py")
 STEP = 10

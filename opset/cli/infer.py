@@ -16,11 +16,11 @@ from opset.cli import output
 from opset.cli.batch import Call, Verb, opened, run, writing
 from opset.cli.inputs import STREAM, Input, dims_option, freeze_option
 from opset.errors import LONGEST, Collected, brief, listing, printable, quoted
-from opset.inference.result import Inference, infer
-from opset.inference.types import Type
-from opset.model.index import Labels, node_label
+from opset.inference.building.types import Type
+from opset.inference.engine.result import Inference, infer
+from opset.model.graph.index import Labels, node_label
 from opset.opsets.registry import Registry
-from opset.text import columns, styled
+from opset.plain_text import columns, styled
 
 SUFFIX = "inferred"
 WORDS = {"inferred": "inferred", "contradicted": "with contradictions", "failed": "failed"}

@@ -11,10 +11,10 @@ from opset.cli import output
 from opset.cli.batch import Call, Verb, opened, run, writing
 from opset.cli.inputs import STREAM, Input
 from opset.errors import SHOWN, brief, printable
-from opset.model.index import FunctionKey
+from opset.model.graph.index import FunctionKey
 from opset.opsets.registry import Registry
+from opset.plain_text import styled
 from opset.schemas.names import shown
-from opset.text import styled
 from opset.version_converter.inlining import inlined
 
 SUFFIX = "inlined"

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import click
 
 from opset.errors import Finding, ModelError, UsageError
-from opset.model.parts import TEXT_SUFFIX
+from opset.model.storage.parts import TEXT_SUFFIX
 
 STREAM = "-"
 TEXT_STREAM = f"text:{STREAM}"

@@ -15,18 +15,18 @@ from opset.cli import output
 from opset.cli.configuration import Folders, folders_for, folders_of, hooks_option, schemas_option
 from opset.errors import Collected, ConversionError, printable
 from opset.inference import registration as inference
-from opset.model.writing import write_below
+from opset.model.storage.writing import write_below
 from opset.opsets.hooks import Table
 from opset.opsets.registry import files_named
 from opset.reference import registration as kernels
-from opset.schemas.fix import fixes
 from opset.schemas.index import FOLDER
-from opset.schemas.lint import Checked, Hooks, check
-from opset.schemas.lint_context import Inferred
-from opset.schemas.loader import domain_of
+from opset.schemas.lint.context import Inferred
+from opset.schemas.lint.fix import fixes
+from opset.schemas.lint.rules import Checked, Hooks, check
 from opset.schemas.lock import lock_released
 from opset.schemas.names import shown
 from opset.schemas.selection import Selection, Target, select
+from opset.schemas.yaml.loader import domain_of
 from opset.version_converter import registration as adapters
 
 ADAPTERS = adapters.LAYER.file

@@ -14,8 +14,8 @@ from opset.errors import Finding, UsageError
 from opset.opsets.registry import Registry
 from opset.opsets.releases import RELEASES
 from opset.opsets.runtimes import RUNTIMES
+from opset.plain_text import columns
 from opset.schemas.names import near_miss, shown
-from opset.text import columns
 
 THINGS = ["operators", "domains", "releases", "runtimes"]
 

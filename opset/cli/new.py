@@ -10,8 +10,8 @@ import click
 
 from opset.cli import output
 from opset.errors import printable
+from opset.plain_text import columns
 from opset.schemas.names import shown
-from opset.text import columns
 from opset.workflow.authoring.new import FUNCTION, Made, new_operator
 
 folder_option = click.option(

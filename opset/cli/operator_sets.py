@@ -8,7 +8,7 @@ from typing import Any
 from opset.cli.domains import check_version, known_domain
 from opset.errors import escaped, printable
 from opset.opsets.registry import Registry
-from opset.text import columns, prose, styled
+from opset.plain_text import columns, prose, styled
 
 
 def known_versions(registry: Registry, domain: str, *versions: int) -> str:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from opset.catalog import arity_words, brief_type, default_text, served, value_text
 from opset.cli.domains import check_version, known_domain
-from opset.docgen.facts import arity_words, brief_type, default_text, served, value_text
 from opset.errors import Finding, UsageError, escaped
 from opset.opsets.registry import Registry
+from opset.plain_text import columns, prose, prose_width
 from opset.schemas.model import OpSchema
 from opset.schemas.names import near_miss, shown
 from opset.schemas.status import status_words
-from opset.text import columns, prose, prose_width
 
 
 def versions_of(registry: Registry, name: str, domain: str | None = None) -> tuple[OpSchema, ...]:

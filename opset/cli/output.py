@@ -13,7 +13,7 @@ import click
 
 from opset.errors import SHOWN, Collected, Finding, OpsetError, escaped, printable
 from opset.opsets.faults import format_traceback
-from opset.text import styled
+from opset.plain_text import styled
 
 _BATCH = 10_000  # parts of JSON that are written at once
 UNMAPPED = ("failed to map segment", "annot allocate memory")

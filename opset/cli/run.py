@@ -22,9 +22,10 @@ from opset.cli.inputs import STREAM, TEXT_STREAM, dims_option, freeze_option, na
 from opset.cli.limits import limits_options
 from opset.errors import MOST, Collected, Finding, OpsetError, RunError, UsageError, brief, listing, printable, quoted
 from opset.opsets.registry import Registry
+from opset.plain_text import styled
 from opset.reference.comparison import differences
-from opset.reference.evaluator import ReferenceEvaluator
-from opset.reference.limits import out_of_memory, stopped
+from opset.reference.engine.evaluator import ReferenceEvaluator
+from opset.reference.engine.limits import out_of_memory, stopped
 from opset.reference.numerics.memory import nbytes
 from opset.reference.value_info import ValueInfo
 from opset.reference.values import type_of
@@ -40,7 +41,6 @@ from opset.tensor_io.files import (
 )
 from opset.tensor_io.random_inputs import random_inputs
 from opset.tensor_io.statistics import lines, summary
-from opset.text import styled
 
 _ABSOLUTE = 0.1  # of the relative tolerance: a result near 0 may be the difference of numbers around 1
 TRACED = 20_000

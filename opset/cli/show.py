@@ -10,20 +10,20 @@ from typing import Any
 
 import click
 
+from opset.catalog import changes, example_data, finite, opset_data, schema_data
 from opset.cli import output
 from opset.cli.batch import opened
 from opset.cli.configuration import registry_for, schemas_option
 from opset.cli.inputs import STREAM, TEXT_STREAM, named_model
 from opset.cli.operator_sets import known_versions, opset_lines
 from opset.cli.operators import change_lines, example_lines, schema_lines, version_at, versions_of
-from opset.docgen.facts import changes, example_data, finite, opset_data, schema_data
 from opset.errors import SHOWN, Finding, UsageError, brief, escaped, listing, printable
-from opset.model.index import ModelIndex
-from opset.model.parts import TEXT_SUFFIX
+from opset.model.graph.index import ModelIndex
+from opset.model.storage.parts import TEXT_SUFFIX
 from opset.opsets.registry import Registry
+from opset.plain_text import columns, styled
 from opset.schemas.model import example_versions
 from opset.schemas.names import normalised, shown
-from opset.text import columns, styled
 
 
 @click.command(no_args_is_help=True)

@@ -92,7 +92,7 @@ def run_in_bounds(work: Callable[[Budget], int], limits: Limits, seconds: float)
         try:
             return work(budget)
         except Exhausted as error:
-            from opset.reference.limits import stopped
+            from opset.reference.engine.limits import stopped
 
             raise stopped(error) from error
 
@@ -117,7 +117,7 @@ def run_in_bounds(work: Callable[[Budget], int], limits: Limits, seconds: float)
 
 def failure(ended: Ended, limits: Limits) -> RunError:
     """Return the error of an evaluation whose process gave no result."""
-    from opset.reference.limits import out_of_memory, stopped  # which imports numpy
+    from opset.reference.engine.limits import out_of_memory, stopped  # which imports numpy
 
     if ended.late:
         return stopped(Exhausted("seconds", f"it may take {limits.timeout:g} seconds"))

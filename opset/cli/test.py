@@ -20,12 +20,12 @@ from opset.cli.operators import operator_at
 from opset.cli.progress import progress
 from opset.errors import Collected, Finding, SchemaError, UsageError, listing, printable
 from opset.opsets.registry import Registry
+from opset.plain_text import columns
 from opset.schemas.index import FOLDER
-from opset.schemas.loader import domain_of
 from opset.schemas.model import OpSchema
 from opset.schemas.names import shown
 from opset.schemas.selection import Target, folder_of_domains, select
-from opset.text import columns
+from opset.schemas.yaml.loader import domain_of
 from opset.workflow.examples.examination import PARTS, Bench, Report, Subject, examined, subjects
 
 SECONDS = 60.0

@@ -16,9 +16,9 @@ from opset.cli.domains import known_domain
 from opset.cli.limits import limits_options
 from opset.cli.operators import operator_at
 from opset.cli.progress import progress
-from opset.docgen.folder import size_of
 from opset.errors import Finding, UsageError, printable
 from opset.opsets.registry import Registry
+from opset.output_folder import size_of
 from opset.schemas.model import OpSchema
 from opset.workflow.corpus.cases import Corpus, Pick, corpus, picked, write_corpus
 

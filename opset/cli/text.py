@@ -11,9 +11,9 @@ from opset.cli import output
 from opset.cli.batch import opened, refuse_terminal, save
 from opset.cli.inputs import TEXT_STREAM, named_model, output_for
 from opset.errors import Finding, UsageError
-from opset.model.parts import TEXT_SUFFIX
-from opset.model.printing import to_text
-from opset.model.writing import write_files
+from opset.model.storage.parts import TEXT_SUFFIX
+from opset.model.storage.writing import write_files
+from opset.model.text.printing import to_text
 
 
 @click.command(no_args_is_help=True)

@@ -48,9 +48,9 @@ TOPICS = {
 }
 # Names in signatures that stand for several types, and where they are.
 _ALIASES = {
-    "ModelLike": "opset.model.container",
+    "ModelLike": "opset.model.storage.container",
     "Schemas": "opset.opsets.registry",
-    "Freeze": "opset.opsets.reading",
+    "Freeze": "opset.preparation",
 }
 # Classes whose objects are made by functions, or handed to those of an author: their constructors are internal.
 _MADE = frozenset("Model Inference Registry Builder Call Dim KernelContext Node".split())

@@ -12,7 +12,7 @@ from opset.docgen.picture import LONGEST, Box, Edge, Graph, picture
 from opset.errors import SchemaError, escaped
 from opset.model.attributes import attribute_type, attribute_value
 from opset.model.elements import element_name
-from opset.schemas.bodies import body_nodes
+from opset.schemas.function_bodies import body_nodes
 from opset.schemas.model import FunctionBody, OpSchema
 from opset.schemas.names import shown
 

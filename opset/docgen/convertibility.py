@@ -56,11 +56,11 @@ from opset.docgen.reflection import UNKNOWN, Reflection, reflect, summary
 from opset.errors import OpsetError
 from opset.model.elements import ELEMENTS, NUMBERS
 from opset.opsets.registry import Registry
-from opset.schemas.bodies import body_nodes
+from opset.schemas.constraints.signature import DATA_TYPE
+from opset.schemas.function_bodies import body_nodes
 from opset.schemas.model import OPTIONAL, SINGLE, OpSchema
 from opset.schemas.names import normalised, shown
-from opset.schemas.signature import DATA_TYPE
-from opset.version_converter.bodies import lower_by_body
+from opset.version_converter.body_lowering import lower_by_body
 from opset.version_converter.derive import ATTRIBUTE_ELEMENTS, Counterpart
 from opset.version_converter.rewrite import Refusal
 from opset.version_converter.routes import Step, routes_of

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from opset.docgen.facts import DERIVED, IMPOSSIBLE, NOTHING, WRITTEN
+from opset.catalog import DERIVED, IMPOSSIBLE, NOTHING, WRITTEN
 from opset.inference.registration import RuleLookup
 from opset.opsets.hooks import Lookup
 from opset.opsets.registry import Registry
 from opset.reference.registration import LAYER as KERNELS
 from opset.schemas.model import OpSchema
-from opset.version_converter.bodies import lower_by_body
+from opset.version_converter.body_lowering import lower_by_body
 from opset.version_converter.rewrite import Refusal
 from opset.version_converter.routes import Routes, Step, routes_of
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from opset import __version__
+from opset.catalog import changes, example_data, finite, schema_data
 from opset.docgen import Progress
 from opset.docgen.convertibility import GENERAL, Convertibility
-from opset.docgen.facts import changes, example_data, finite, schema_data
 from opset.model.elements import ELEMENTS
 from opset.opsets.registry import Registry
 from opset.opsets.releases import RELEASES

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from opset.docgen.facts import brief_type, first_sentence, opset_data, opsets_difference
+from opset.catalog import brief_type, first_sentence, opset_data, opsets_difference
+from opset.docgen.markup import html, inline
 from opset.docgen.operator_pages import Site
-from opset.docgen.paths import slug
-from opset.docgen.text import html, inline
 from opset.errors import CODES, escaped
+from opset.file_names import slug
 from opset.model.elements import ELEMENTS
 from opset.opsets.releases import RELEASES
 from opset.schemas.model import OpSchema

@@ -11,9 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from opset import __version__
-from opset.docgen import Progress
-from opset.docgen.coverage import FUNCTION, NONE, UNKNOWN, counts, coverage
-from opset.docgen.facts import (
+from opset.catalog import (
     arity_words,
     brief_type,
     changes,
@@ -25,9 +23,11 @@ from opset.docgen.facts import (
     served,
     value_text,
 )
-from opset.docgen.paths import slugs
+from opset.docgen import Progress
+from opset.docgen.coverage import FUNCTION, NONE, UNKNOWN, counts, coverage
 from opset.docgen.prose import code, escape, fence, phrase, prose
 from opset.errors import printable
+from opset.file_names import slugs
 from opset.opsets.registry import Registry
 from opset.schemas.model import Example, OpSchema, example_versions
 from opset.schemas.names import shown

@@ -8,10 +8,7 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from opset.docgen.body import body_picture
-from opset.docgen.code import highlight
-from opset.docgen.convertibility import GENERAL, Convertibility
-from opset.docgen.facts import (
+from opset.catalog import (
     arity_words,
     brief_type,
     changes,
@@ -24,11 +21,15 @@ from opset.docgen.facts import (
     served,
     value_text,
 )
-from opset.docgen.paths import Paths, slug
-from opset.docgen.text import formula, html, inline
+from opset.docgen.body import body_picture
+from opset.docgen.code import highlight
+from opset.docgen.convertibility import GENERAL, Convertibility
+from opset.docgen.markup import formula, html, inline
+from opset.docgen.paths import Paths
 from opset.errors import escaped
-from opset.opsets.kernels import kernels_data
+from opset.file_names import slug
 from opset.opsets.registry import Registry
+from opset.opsets.runtime_kernels import kernels_data
 from opset.schemas.diff import signature_diff
 from opset.schemas.model import VARIADIC, Example, OpSchema, example_versions
 from opset.schemas.names import shown

@@ -13,7 +13,7 @@ from functools import lru_cache
 from markdown_it.token import Token
 
 from opset.docgen.code import visible
-from opset.docgen.text import reader
+from opset.docgen.markup import reader
 
 _ACTIVE = re.compile(
     r"[\\`\[\]|~$]"

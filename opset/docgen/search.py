@@ -15,9 +15,9 @@ import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from opset.docgen.facts import first_sentence
+from opset.catalog import first_sentence
+from opset.docgen.markup import sections
 from opset.docgen.paths import Paths
-from opset.docgen.text import sections
 from opset.errors import printable
 from opset.opsets.registry import Registry
 from opset.schemas.model import Docs, OpSchema

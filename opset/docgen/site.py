@@ -10,14 +10,16 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from opset import __version__
-from opset.docgen import Progress, code, picture, text
+from opset.docgen import Progress, code, picture
+from opset.docgen import markup as text
 from opset.docgen.api import Entry, api_page
 from opset.docgen.convertibility import Convertibility
 from opset.docgen.guides import Guide, guides
 from opset.docgen.index_pages import IndexPage, Operator, index_pages, link, made, operators_of, part
 from opset.docgen.operator_pages import Site, operator_page
-from opset.docgen.paths import Paths, slug
+from opset.docgen.paths import Paths
 from opset.docgen.search import Page, index_script
+from opset.file_names import slug
 from opset.opsets.registry import Registry
 from opset.opsets.releases import RELEASES
 from opset.schemas.names import shown

@@ -3,7 +3,7 @@
 How the outputs of an operator follow from its inputs is declared once:
 
 - in its YAML, `shape: same(X)`, by a named rule (`rules/`): one for all outputs, or one for each, `same(X); scalar`;
-- or by a function in `opset/inference/<family>.py`, found by its decorator. It holds for every version from
+- or by a function in `opset/inference/families/<family>.py`, found by its decorator. It holds for every version from
   `since` on (without it, from the first), until a later one is registered:
 
       @infer("TopK", since=10)
@@ -35,7 +35,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from opset.errors import Finding, InferenceError
-from opset.inference.call import Unknown
+from opset.inference.building.call import Unknown
 from opset.opsets.hooks import Function, Hook, Layer, Lookup
 from opset.opsets.registry import Registry
 from opset.schemas.model import OpSchema
@@ -43,7 +43,7 @@ from opset.schemas.names import shown
 
 __all__ = ["LAYER", "RuleLookup", "data", "infer", "misnamed", "named", "rule", "written"]
 
-LAYER = Layer("inference.py", "opset.inference", "function", InferenceError, "I301", "opset explain inference")
+LAYER = Layer("inference.py", "opset.inference.families", "function", InferenceError, "I301", "opset explain inference")
 _rules: dict[str, Function] = {}
 
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from opset.model.container import Model, load
-    from opset.model.writing import write_stream
+    from opset.model.storage.container import Model, load
+    from opset.model.storage.writing import write_stream
 
 __all__ = ["Model", "load", "write_stream"]
 
@@ -19,6 +19,6 @@ __all__ = ["Model", "load", "write_stream"]
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from opset.model import container, writing
+    from opset.model.storage import container, writing
 
     return getattr(writing if name == "write_stream" else container, name)

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from opset.errors import Finding, ModelError
 from opset.model import proto as pb
-from opset.model.container import Model
 from opset.model.elements import ELEMENTS, NUMBERS, STRING
-from opset.model.encoding import element_bits, element_count, misfit
-from opset.model.tensor import tensor_bytes, tensor_values, text_of
-from opset.model.wire import too_large
+from opset.model.storage.container import Model
+from opset.model.storage.encoding import element_bits, element_count, misfit
+from opset.model.storage.tensor import tensor_bytes, tensor_values, text_of
+from opset.model.storage.wire import too_large
 
 Array = NDArray[Any]
 

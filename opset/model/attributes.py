@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opset.model.tensor import text_of
+from opset.model.storage.tensor import text_of
 
 # AttributeProto.AttributeType by the words of the schemas: its number and the field that holds the value.
 FIELDS = {

@@ -24,10 +24,10 @@ from opset.schemas.index import (
 )
 from opset.schemas.model import Docs, Example, OpSchema
 from opset.schemas.names import near_miss, normalised, shown
-from opset.schemas.types import TypeSets, compact
+from opset.schemas.type_sets import TypeSets, compact
 
 if TYPE_CHECKING:
-    from opset.schemas.loader import Operator
+    from opset.schemas.yaml.loader import Operator
 
 ENTRY_POINTS = "opset.schemas"
 Source = tuple[dict[str, Any], dict[str, Any] | None, dict[str, Any] | None]
@@ -180,7 +180,7 @@ def registry_with(schemas: Schemas, *, data: Iterable[Path | str] = ()) -> Regis
     folders = [*trusted, *data]
     if not folders:
         return default_registry()
-    from opset.schemas.loader import load_folder, standard_sets
+    from opset.schemas.yaml.loader import load_folder, standard_sets
 
     sets = standard_sets()
     standard = default_registry()

@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 
 from opset.reference.comparison import tolerance_of
-from opset.reference.examples import value_of
+from opset.reference.example_models import value_of
 from opset.schemas.model import ExampleValue
 
 _WHOLE = 2.0**53

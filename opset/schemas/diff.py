@@ -27,7 +27,7 @@ from functools import cached_property
 from typing import Any
 
 from opset.schemas.model import Attribute, Change, OpSchema, Parameter
-from opset.schemas.types import TypeSets, shortest
+from opset.schemas.type_sets import TypeSets, shortest
 
 
 @dataclass(frozen=True)

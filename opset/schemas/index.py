@@ -37,10 +37,10 @@ from opset.schemas.model import (
     Parameter,
     SpecialCase,
 )
-from opset.schemas.types import TypeSets
+from opset.schemas.type_sets import TypeSets
 
 if TYPE_CHECKING:
-    from opset.schemas.loader import Operator
+    from opset.schemas.yaml.loader import Operator
 
 FOLDER = Path(__file__).parent
 _INDEX, _PROSE, _EXAMPLES = "index.json", "prose.json", "examples.json"
@@ -82,7 +82,7 @@ def _build_standard() -> Compiled:
 
 def build(folder: Path) -> Compiled:
     """Compile a folder of operator YAML; write the files into it where that is allowed. Raises SchemaError."""
-    from opset.schemas.loader import load_folder
+    from opset.schemas.yaml.loader import load_folder
 
     stamp = _stamp(folder)
     compiled = index, prose, examples = compile_operators(*load_folder(folder))

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from opset.errors import Finding, SchemaError
-from opset.model.writing import write_below
-from opset.schemas.files import file_bytes, parse_json
+from opset.model.storage.writing import write_below
 from opset.schemas.model import OpSchema, Parameter
 from opset.schemas.names import shown
+from opset.schemas.untrusted_files import file_bytes, parse_json
 
 if TYPE_CHECKING:
-    from opset.schemas.loader import Operator
+    from opset.schemas.yaml.loader import Operator
 
 LOCK_FILE = "lock.json"
 MAX_LOCK = 16 << 20

@@ -28,10 +28,10 @@ class Attribute(NamedTuple):
     A default is an int, a str, the float that a float32 holds (1e-05 is 9.999999747378752e-06), or a tuple of these.
 
     The other fields declare which values are legal; for a list they hold for each element. They are no part of the
-    signature that is locked. opset/schemas/signature.py checks them.
+    signature that is locked. opset/schemas/constraints/signature.py checks them.
 
     - `choices`: the legal values; of a `data_type`, element types by name or names of type constraints of the schema.
-    - `range`: comparisons such as ">= 0" or "-rank <= x < rank"; see opset/schemas/ranges.py.
+    - `range`: comparisons such as ">= 0" or "-rank <= x < rank"; see opset/schemas/constraints/ranges.py.
     - `kind`: "bool" (0 or 1), "axis", "axes", "data_type" (the number of an element type) or "any_case" (words in which
       upper and lower case are the same).
     - `constraint`: the label of the constraint that an illegal value breaks.

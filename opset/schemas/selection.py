@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from opset.errors import Finding, SchemaError
-from opset.model.source import NO_WAIT, OPEN
-from opset.schemas.loader import MAX_FILES, TYPES_FILE, operator_files
+from opset.model.storage.source import NO_WAIT, OPEN
 from opset.schemas.lock import LOCK_FILE
+from opset.schemas.yaml.loader import MAX_FILES, TYPES_FILE, operator_files
 
 SUFFIX = ".yaml"
 MAX_ENTRIES = 2**18

@@ -22,8 +22,8 @@ from typing import IO, TYPE_CHECKING, Any, Final
 
 from opset.errors import Finding, ModelError, RunError, UsageError, printable
 from opset.model.arrays import MESSAGES, decoded, dtype_of_element, encoded, message_of, value_of
-from opset.model.source import NO_WAIT, OPEN
-from opset.model.writing import write_files
+from opset.model.storage.source import NO_WAIT, OPEN
+from opset.model.storage.writing import write_files
 from opset.reference.numerics.memory import nbytes
 from opset.reference.value_info import ValueInfo
 from opset.reference.values import type_of

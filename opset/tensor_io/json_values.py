@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 
 from opset.errors import ModelError, printable, quoted
 from opset.model.arrays import array_of, data_type_of, dtype_of_element
-from opset.model.tensor import make_tensor, text_of
-from opset.schemas.files import parse_json
+from opset.model.storage.tensor import make_tensor, text_of
+from opset.schemas.untrusted_files import parse_json
 
 MOST: Final = 32 << 20
 """Bytes of the longest text that is read: parsed, it takes thirty times as much memory."""

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opset.model.arrays import TEXT_SIZE
-from opset.model.source import CHUNK
-from opset.model.tensor import text_of
+from opset.model.storage.source import CHUNK
+from opset.model.storage.tensor import text_of
 from opset.reference.numerics.memory import nbytes
 
 Array = NDArray[Any]

@@ -15,7 +15,7 @@ from opset.errors import Finding, RunError, UsageError, printable
 from opset.model.arrays import data_type_of, dtype_of_element
 from opset.model.elements import element_name
 from opset.model.types import type_string
-from opset.reference.limits import most_bytes
+from opset.reference.engine.limits import most_bytes
 
 _ENTRIES = 2  # of a sequence or map of tensors; of one that holds others 1, as they would multiply
 _WORDS = ("one", "two", "three", "four", "five", "six")

@@ -9,8 +9,8 @@ from typing import Any
 from opset.budget import Limits
 from opset.errors import ConversionError, Finding, UsageError
 from opset.model import load
-from opset.opsets.reading import Freeze
 from opset.opsets.registry import Registry, Schemas, default_registry, registry_with
+from opset.preparation import Freeze
 from opset.version_converter.conversion import converted
 from opset.version_converter.result import Conversion
 from opset.version_converter.targets import Target, of_release, of_runtime, of_version, without

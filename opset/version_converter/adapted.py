@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 from opset.budget import Exhausted
 from opset.errors import OpsetError, brief, printable, quoted
 from opset.model.attributes import attribute_type
-from opset.model.graph import function_key, subgraphs
-from opset.model.index import FreshNames, FunctionKey
+from opset.model.graph.index import FreshNames, FunctionKey
+from opset.model.graph.walking import function_key, subgraphs
 from opset.opsets.faults import describe_exception
 from opset.opsets.hooks import origin_of
 from opset.opsets.registry import Registry
+from opset.schemas.constraints.signature import arity_misfits, attribute_misfits
 from opset.schemas.model import OpSchema
 from opset.schemas.names import normalised
-from opset.schemas.signature import arity_misfits, attribute_misfits
 from opset.version_converter.facts import ValueFacts
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 from opset.version_converter.routes import Step

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 from opset.budget import ALLOW_MORE, Budget, Exhausted, Limits
 from opset.errors import Finding
 from opset.model import proto as pb
-from opset.model.container import Model
-from opset.model.index import Body, FreshNames, ModelIndex, index_model, messages_of
-from opset.model.tensor import tensor_values
+from opset.model.graph.index import Body, FreshNames, ModelIndex, index_model, messages_of
+from opset.model.storage.container import Model
+from opset.model.storage.tensor import tensor_values
 from opset.opsets.amendments import amended_after
-from opset.opsets.reading import Freeze, read_model
 from opset.opsets.registry import Registry
 from opset.opsets.releases import RELEASES
+from opset.preparation import Freeze, read_model
 from opset.schemas import quirks
 from opset.schemas.names import shown
 from opset.version_converter.facts import Inferred, ValueFacts
@@ -168,7 +168,11 @@ def _attempt(
 
 
 def _with_sizes(model: Model, dims: Mapping[str, int]) -> Model:
-    from opset.inference.binding import bind_dims, check_names, names_of_inputs  # most conversions need no inference
+    from opset.inference.engine.binding import (  # most conversions need no inference
+        bind_dims,
+        check_names,
+        names_of_inputs,
+    )
 
     check_names(dims, names_of_inputs(model))
     return bind_dims(model, dims)

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from opset.errors import printable
 from opset.model.elements import NUMBERS, element_name
+from opset.schemas.constraints.signature import DATA_TYPE, arity_misfits, comparisons_of, type_misfits, value_misfits
 from opset.schemas.model import OPTIONAL, SINGLE, VARIADIC, Attribute, AttributeChange, Change, OpSchema
-from opset.schemas.signature import DATA_TYPE, arity_misfits, comparisons_of, type_misfits, value_misfits
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result, unknown_type
 
 # Element types of an input that an attribute of a type can hold exactly.

@@ -13,18 +13,18 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from opset.budget import Budget, Limits
-from opset.model.container import Model
 from opset.model.elements import element_name
-from opset.model.graph import function_key, names_read, subgraphs
-from opset.model.index import Body, ModelIndex
+from opset.model.graph.index import Body, ModelIndex
+from opset.model.graph.walking import function_key, names_read, subgraphs
+from opset.model.storage.container import Model
 from opset.model.types import MAX_CONSTANT, Constant, Shape, shape_of, type_string
 from opset.schemas.names import normalised
 
 if TYPE_CHECKING:
-    from opset.inference.dimensions import Size
-    from opset.inference.engine import Engine
-    from opset.inference.scopes import Scope
-    from opset.inference.types import Type
+    from opset.inference.building.dimensions import Size
+    from opset.inference.building.types import Type
+    from opset.inference.engine.engine import Engine
+    from opset.inference.engine.scopes import Scope
     from opset.opsets.registry import Registry
 
 SMALL = 256
@@ -53,8 +53,8 @@ class Inferred:
     @cached_property
     def _run(self) -> tuple[Engine, dict[Body, list[Scope]]]:
         """The inference itself, and what it found of each body that is converted, where that is certain."""
-        from opset.inference.engine import Engine
-        from opset.inference.work import budget_of
+        from opset.inference.building.work import budget_of
+        from opset.inference.engine.engine import Engine
 
         budget = self._budget or budget_of(self._model.proto.ByteSize(), Limits())
         engine = Engine(
@@ -70,13 +70,13 @@ class Inferred:
         found = [scope.type_of(name) for scope in scopes[body]]
         if len(found) < 2:
             return found[0] if found else None
-        from opset.inference.types import join
+        from opset.inference.building.types import join
 
         return reduce(join, found)
 
     def steady_axes(self, body: Body, name: str) -> set[int]:
         """Return the axes along which a value has one size for certain, whenever one run of the node around runs it."""
-        from opset.inference.dimensions import variables
+        from opset.inference.building.dimensions import variables
 
         found: list[set[int]] = []
         for scope in self._run[1][body]:
@@ -92,8 +92,8 @@ class Inferred:
 
         The standard's own cases name the size of each element by one variable, and the elements differ in it.
         """
-        from opset.inference.dimensions import variables
-        from opset.inference.types import layers
+        from opset.inference.building.dimensions import variables
+        from opset.inference.building.types import layers
 
         found: set[str] = set()
         for body, scope in zip(self._index.graphs, self.graphs(), strict=True):
@@ -249,7 +249,7 @@ class ValueFacts:
 
     def state(self, name: str, element: str, shape: Shape | None) -> None:
         """Make the type of a new value known: an output of a new node with a subgraph, which is not inferred."""
-        from opset.inference.types import tensor
+        from opset.inference.building.types import tensor
 
         sizes = None if shape is None else [size if isinstance(size, int) else None for size in shape]
         self._found[name] = tensor(element, sizes)
@@ -557,7 +557,7 @@ class ValueFacts:
 
     def _type_of(self, name: str) -> Type | None:
         """Return the whole type of a value, as it is inferred or as the model states it."""
-        from opset.inference.types import of_text
+        from opset.inference.building.types import of_text
 
         home = self._home(name)
         if home is None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from opset.model.graph import function_key
-from opset.model.index import Body, FunctionKey
+from opset.model.graph.index import Body, FunctionKey
+from opset.model.graph.walking import function_key
 
 DEFAULTS, OVERLOADS = 9, 10
 """The IR versions that introduced defaults of function attributes, and overloads of functions."""

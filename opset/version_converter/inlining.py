@@ -20,12 +20,12 @@ from opset.budget import ALLOW_MORE, Budget, Exhausted, Limits
 from opset.errors import Collected, ConversionError, Finding, UsageError, brief, listing, printable, quoted
 from opset.model import load
 from opset.model import proto as pb
-from opset.model.container import Model
-from opset.model.graph import function_key, subgraphs
-from opset.model.index import Body, FreshNames, FunctionKey, ModelIndex, bodies_below, index_model, node_label
-from opset.model.splicing import Unfit, spliced
-from opset.opsets.reading import read_model
+from opset.model.graph.index import Body, FreshNames, FunctionKey, ModelIndex, bodies_below, index_model, node_label
+from opset.model.graph.splicing import Unfit, spliced
+from opset.model.graph.walking import function_key, subgraphs
+from opset.model.storage.container import Model
 from opset.opsets.registry import Registry, Schemas, registry_with
+from opset.preparation import read_model
 from opset.schemas.names import normalised, shown
 from opset.version_converter.conversion import BASE_STEPS, BYTES_PER_BYTE, STEPS_PER_BYTE, converted
 from opset.version_converter.rewiring import set_imports

@@ -7,8 +7,8 @@ from typing import Any
 
 from opset.errors import Finding
 from opset.model.elements import ELEMENTS
-from opset.model.graph import list_as_input
-from opset.model.index import Body, bodies
+from opset.model.graph.index import Body, bodies
+from opset.model.graph.walking import list_as_input
 from opset.opsets import releases
 from opset.version_converter.functions import lower_functions
 from opset.version_converter.targets import Target

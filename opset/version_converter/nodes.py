@@ -11,13 +11,13 @@ from opset.budget import ALLOW_MORE, Budget, Exhausted
 from opset.errors import Finding, printable
 from opset.model import proto as pb
 from opset.model.elements import ELEMENTS, NUMBERS, element_name
-from opset.model.graph import function_key, list_as_input, state_type, subgraphs
-from opset.model.index import Body, FreshNames, FunctionKey, ModelIndex, Operator
+from opset.model.graph.index import Body, FreshNames, FunctionKey, ModelIndex, Operator
+from opset.model.graph.walking import function_key, list_as_input, state_type, subgraphs
 from opset.opsets import releases
 from opset.opsets.registry import Registry
 from opset.schemas import quirks
+from opset.schemas.constraints.signature import constraint_misfits, type_misfits
 from opset.schemas.names import normalised
-from opset.schemas.signature import constraint_misfits, type_misfits
 from opset.version_converter.adapted import Adapting, result_of
 from opset.version_converter.derive import check_types, run
 from opset.version_converter.facts import ValueFacts

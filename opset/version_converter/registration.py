@@ -1,7 +1,7 @@
 """Where meaning moved between two versions of an operator: one plain function a transition and direction.
 
-`opset/adapters/<family>.py` holds the adapters and lowerings of the operators of that family. A function is found by
-its decorator:
+`opset/adapters/families/<family>.py` holds the adapters and lowerings of the operators of that family. A function is
+found by its decorator:
 
     @up("Softmax", since=13)          # a node as before version 13 -> one that is right at version 13
     @down("Softmax", since=13)        # a node of version 13 -> one that is right at the version before
@@ -27,7 +27,7 @@ from opset.version_converter.rewrite import Builder, Node, Result
 Adapter = Callable[[Builder, Node], Result]
 
 LAYER = Layer(
-    "adapters.py", "opset.adapters", "adapter", ConversionError, "C105", "opset explain adapters", exact=True
+    "adapters.py", "opset.adapters.families", "adapter", ConversionError, "C105", "opset explain adapters", exact=True
 )
 
 

@@ -19,9 +19,9 @@ from operator import itemgetter
 from typing import Any
 
 from opset.errors import SHOWN, brief, listing, printable
-from opset.model.index import Labels
+from opset.model.graph.index import Labels
+from opset.plain_text import columns
 from opset.schemas.names import shown
-from opset.text import columns
 from opset.version_converter.result import Action, Conversion
 
 Data = Mapping[str, Any]

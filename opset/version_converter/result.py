@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from opset.errors import Collected
-from opset.model.container import Model
-from opset.model.index import Body
+from opset.model.graph.index import Body
+from opset.model.storage.container import Model
 
 
 class Action(NamedTuple):

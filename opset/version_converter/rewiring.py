@@ -7,8 +7,8 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from opset.errors import printable
-from opset.model.graph import names_read
-from opset.model.index import Body
+from opset.model.graph.index import Body
+from opset.model.graph.walking import names_read
 from opset.version_converter.facts import ValueFacts
 from opset.version_converter.rewrite import Builder, Node, Refusal
 

@@ -10,13 +10,13 @@ from opset.errors import LONGEST, brief, listing, printable, quoted
 from opset.model import proto as pb
 from opset.model.attributes import FIELDS, attribute_value
 from opset.model.elements import NUMBERS, element_name
-from opset.model.index import FreshNames
-from opset.model.tensor import make_tensor
+from opset.model.graph.index import FreshNames
+from opset.model.storage.tensor import make_tensor
 from opset.model.types import Constant, Shape
 from opset.opsets.registry import Registry
+from opset.schemas.constraints.signature import type_misfits
 from opset.schemas.model import OpSchema
 from opset.schemas.names import shown
-from opset.schemas.signature import type_misfits
 from opset.version_converter.facts import ValueFacts
 
 FEW = 8

@@ -247,8 +247,8 @@ class Routes:
         if not source.domain and not source.function_bodies(version):
             return None
         # What reads text is imported where it is needed.
-        from opset.schemas.body_rules import faults
-        from opset.version_converter.bodies import lower_by_body
+        from opset.schemas.lint.body_rules import faults
+        from opset.version_converter.body_lowering import lower_by_body
 
         if not self._registry.is_standard(source.name, source.domain):
             versions = self._registry.versions

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from opset.budget import Budget
 from opset.model import proto as pb
 from opset.model.attributes import FIELDS, attribute_type
-from opset.model.graph import function_key
-from opset.model.index import Body, FunctionKey, ModelIndex, bodies, bodies_below
+from opset.model.graph.index import Body, FunctionKey, ModelIndex, bodies, bodies_below
+from opset.model.graph.walking import function_key
 
 if TYPE_CHECKING:
-    from opset.inference.scopes import Scope
+    from opset.inference.engine.scopes import Scope
 
 Keeps = Callable[[Body, int], bool]
 """Whether the node at an index of a body stays as it is, whatever its inputs and attributes are."""

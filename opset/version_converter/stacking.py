@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from opset.budget import Budget
-from opset.inference.types import Type
+from opset.inference.building.types import Type
 from opset.model import proto as pb
 from opset.model.attributes import attribute_value
 from opset.model.elements import NUMBERS
-from opset.model.graph import names_read
-from opset.model.index import Body, FreshNames, ModelIndex, bodies_below, messages_of
+from opset.model.graph.index import Body, FreshNames, ModelIndex, bodies_below, messages_of
+from opset.model.graph.walking import names_read
 from opset.version_converter.facts import Inferred
 from opset.version_converter.rewrite import set_attribute
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from opset.model import proto as pb
 from opset.model.attributes import attribute_type
-from opset.model.index import Body, FreshNames
+from opset.model.graph.index import Body, FreshNames
 from opset.version_converter.facts import ValueFacts
 
 SEPARATOR = "__"

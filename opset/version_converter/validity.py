@@ -12,12 +12,10 @@ from typing import Any, NamedTuple
 
 from opset.errors import printable
 from opset.model.attributes import attribute_type, attribute_value
-from opset.model.index import Body, Operator
+from opset.model.graph.index import Body, Operator
 from opset.opsets.registry import Registry
 from opset.schemas import quirks
-from opset.schemas.constraints import Violation
-from opset.schemas.model import OpSchema
-from opset.schemas.signature import (
+from opset.schemas.constraints.signature import (
     Misfit,
     arity_misfits,
     attribute_misfits,
@@ -25,7 +23,9 @@ from opset.schemas.signature import (
     declared_attributes,
     needs_ranks,
 )
-from opset.schemas.subgraphs import check_graphs
+from opset.schemas.constraints.subgraphs import check_graphs
+from opset.schemas.constraints.violation import Violation
+from opset.schemas.model import OpSchema
 from opset.version_converter.facts import ValueFacts
 from opset.version_converter.rewrite import Refusal
 

@@ -70,7 +70,7 @@ def test_an_order_of_channels_needs_their_number(refused):
 
 @pytest.mark.parametrize(("most", "fits"), [(12, True), (11, False)])
 def test_an_order_of_channels_is_no_longer_than_a_constant(check, refused, monkeypatch, most, fits):
-    monkeypatch.setattr("opset.adapters.layout.MAX_CONSTANT", most)
+    monkeypatch.setattr("opset.adapters.families.layout.MAX_CONSTANT", most)
     blocks = node("DepthToSpace", ["x"], ["y"], blocksize=2, mode="CRD")
     if fits:
         check(blocks, 11, 10, {"x": CHANNELS})

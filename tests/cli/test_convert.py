@@ -570,7 +570,7 @@ def test_schemas_that_do_not_read_are_configuration(own):
 def test_colour_is_for_terminals_that_want_it_and_models_for_none(refused, monkeypatch):
     import sys
 
-    from opset.text import styled
+    from opset.plain_text import styled
 
     class Terminal:
         def isatty(self):

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from opset.cli.progress import progress as progress_of
-from opset.docgen.folder import MANIFEST
+from opset.output_folder import MANIFEST
 from tests.cli.commands import run
 from tests.docgen import domains
 from tests.docgen.whole import SETTINGS, made

@@ -31,7 +31,7 @@ from opset.model.arrays import dtype_of_element
 from opset.model.elements import NUMBERS
 from opset.opsets.registry import default_registry
 from opset.reference.comparison import ulps
-from opset.reference.examples import feeds_of, model_of
+from opset.reference.example_models import feeds_of, model_of
 from opset.schemas.model import OpSchema, example_versions
 from opset.workflow.examples.crossings import ULP, body_opsets, expressed
 from tests.conformance.judge import RANDOM

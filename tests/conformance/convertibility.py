@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 from opset.docgen.convertibility import GENERAL, IMPLIED, Convertibility
 from opset.model.elements import NUMBERS, element_name
 from opset.opsets.registry import default_registry
-from opset.reference.examples import model_of
+from opset.reference.example_models import model_of
 from opset.schemas.model import Example, OpSchema, example_versions
 from opset.schemas.names import normalised, shown
 from opset.version_converter import plan

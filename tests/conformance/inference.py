@@ -44,7 +44,7 @@ import onnx
 from onnx import numpy_helper, shape_inference
 
 import opset
-from opset.inference.result import Inference, infer
+from opset.inference.engine.result import Inference, infer
 from opset.reference.values import type_of
 from opset.workflow.examples.inferred import Seen, disagreement
 from tests.conformance.decided import decided

@@ -24,7 +24,7 @@ import opset
 from opset import ReferenceEvaluator
 from opset.errors import ConversionError, OpsetError
 from opset.opsets.registry import default_registry
-from opset.reference.examples import feeds_of, model_of
+from opset.reference.example_models import feeds_of, model_of
 from opset.schemas.model import Example, OpSchema, example_versions
 from opset.schemas.names import shown
 from opset.workflow.examples.bench import disagreements

@@ -27,7 +27,7 @@ from opset import ReferenceEvaluator
 from opset.model import proto as pb
 from opset.opsets.registry import default_registry
 from opset.opsets.releases import RELEASES
-from opset.reference.examples import feeds_of, model_of
+from opset.reference.example_models import feeds_of, model_of
 from opset.schemas.model import Example, OpSchema, example_versions
 from opset.schemas.names import shown
 from opset.workflow.examples.bench import disagreements

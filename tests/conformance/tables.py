@@ -73,7 +73,7 @@ class Code:
         return {}
 
     def kernels(self) -> dict[str, ast.Module]:
-        return self.layer("opset.reference.kernels", "opset.opsets.kernels")
+        return self.layer("opset.reference.kernels", "opset.opsets.runtime_kernels")
 
     def inference(self) -> dict[str, ast.Module]:
         return self.layer("opset.inference", "opset.opsets.inference")

@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-from opset.docgen import api, text
+from opset.docgen import api
+from opset.docgen import markup as text
 from opset.errors import CODES
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
+from opset.catalog import changes
 from opset.docgen import documentation
 from opset.docgen.coverage import counts, coverage
-from opset.docgen.facts import changes
 from opset.errors import OpsetError
 from opset.opsets.registry import default_registry, registry_with
 from tests.docgen import domains

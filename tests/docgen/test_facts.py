@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from opset.docgen.facts import brief_type, default_text, finite, first_sentence, value_text, worst
-from opset.docgen.folder import size_of
+from opset.catalog import brief_type, default_text, finite, first_sentence, value_text, worst
+from opset.output_folder import size_of
 
 
 @pytest.mark.parametrize(

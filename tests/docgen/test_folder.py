@@ -4,10 +4,10 @@ import os
 
 import pytest
 
-from opset.docgen import folder as folder_module
-from opset.docgen.folder import MANIFEST, size_of, write_documentation
+from opset import output_folder as folder_module
 from opset.errors import UsageError
-from opset.model.writing import remove_below
+from opset.model.storage.writing import remove_below
+from opset.output_folder import MANIFEST, size_of, write_documentation
 from tests.docgen.domains import tree
 
 
@@ -90,7 +90,7 @@ def test_no_link_is_followed(tmp_path):
 def test_what_fails_leaves_the_old_state(before, tmp_path, monkeypatch):
     if before:
         write_documentation(tmp_path, "html", before, False)
-    monkeypatch.setattr("opset.model.files.write_pieces", failing(3))
+    monkeypatch.setattr("opset.model.storage.atomic.write_pieces", failing(3))
     refused("U104", tmp_path, "html", {"index.html": b"3", "new.html": b"4", "newer.html": b"5"}, False)
     monkeypatch.undo()
     assert tree(tmp_path) == before and (tmp_path / MANIFEST).exists() == bool(before)
@@ -100,7 +100,7 @@ def test_what_fails_leaves_the_old_state(before, tmp_path, monkeypatch):
 
 def failing(last):
     """What writes files, and fails once it has written some."""
-    from opset.model.copying import write_pieces
+    from opset.model.storage.copying import write_pieces
 
     written = []
 

@@ -8,8 +8,8 @@ from urllib.parse import unquote
 import pytest
 from markdown_it import MarkdownIt
 
+from opset.catalog import default_text
 from opset.docgen import documentation, markdown
-from opset.docgen.facts import default_text
 from opset.docgen.prose import code, escape, fence, phrase, prose
 from opset.opsets.registry import default_registry, registry_with
 from tests.docgen import domains

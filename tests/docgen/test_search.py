@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 import opset
 from opset.docgen.guides import guides
+from opset.docgen.markup import html
 from opset.docgen.search import Page, index_script
-from opset.docgen.text import html
 from opset.errors import CODES
 from opset.opsets.registry import default_registry, registry_with
 from opset.opsets.releases import RELEASES

@@ -9,9 +9,10 @@ from urllib.parse import unquote
 import html5lib
 import pytest
 
-from opset.docgen.facts import brief_type
-from opset.docgen.paths import Paths, slug, slugs
+from opset.catalog import brief_type
+from opset.docgen.paths import Paths
 from opset.errors import CODES
+from opset.file_names import slug, slugs
 from opset.opsets.registry import default_registry
 
 REGISTRY = default_registry()

@@ -3,7 +3,7 @@
 import html5lib
 import pytest
 
-from opset.docgen import text
+from opset.docgen import markup as text
 from opset.opsets.registry import default_registry
 
 HOSTILE = [

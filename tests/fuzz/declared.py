@@ -29,10 +29,10 @@ from typing import Any
 import numpy as np
 
 import opset
-from opset.inference import work
+from opset.inference.building import work
 from opset.model.arrays import tensor_of
 from opset.opsets.registry import default_registry
-from opset.reference.examples import feeds_of, model_of
+from opset.reference.example_models import feeds_of, model_of
 from opset.schemas.model import Example, OpSchema
 from opset.version_converter import conversion
 from tests.conformance.processes import Died, each

@@ -24,10 +24,10 @@ import yaml
 
 from opset.errors import ComparisonError, SchemaError
 from opset.schemas.index import FOLDER
-from opset.schemas.loader import Operator, folder_sets, load_folder, load_operator, operator_files, standard_sets
 from opset.schemas.model import OpSchema
 from opset.schemas.names import shown
-from opset.schemas.printer import dump_document
+from opset.schemas.yaml.loader import Operator, folder_sets, load_folder, load_operator, operator_files, standard_sets
+from opset.schemas.yaml.printer import dump_document
 from opset.workflow.breaking import Report, compare
 from opset.workflow.breaking.states import State, loaded_state
 from tests.fuzz import editing

@@ -274,7 +274,7 @@ def test_a_folder_of_models_that_is_exchanged_for_a_link_replaces_nothing_elsewh
     (tmp_path / "link").symlink_to(tmp_path / "outside")
     exchanging(tmp_path / "models" / "sub", tmp_path / "link")
     from opset.cli.inputs import expand
-    from opset.model.writing import save_in_place
+    from opset.model.storage.writing import save_in_place
 
     done = 0
     for _ in range(60):

@@ -8,8 +8,8 @@ import pytest
 from opset.docgen import documentation
 from opset.errors import OpsetError
 from opset.opsets.registry import default_registry
-from opset.schemas.files import parse_json
 from opset.schemas.lock import parse_lock
+from opset.schemas.untrusted_files import parse_json
 from opset.tensor_io import json_values
 from opset.workflow.breaking.comparison import compare
 from opset.workflow.breaking.documents import file_state

@@ -6,7 +6,7 @@ import pytest
 
 from opset.model import proto as pb
 from opset.model.arrays import tensor_of
-from opset.model.syntax import parse_model
+from opset.model.text.syntax import parse_model
 from tests.hostile.processes import attack, own
 
 HEADER = '<ir_version: 8, opset_import: ["": {opset}, "local": 1]>'

@@ -14,8 +14,8 @@ import pytest
 import opset
 from opset import Limits, ReferenceEvaluator, RunError
 from opset.cli.supervision import POSSIBLE
-from opset.model.syntax import parse_model
-from opset.reference import limits as reference_limits
+from opset.model.text.syntax import parse_model
+from opset.reference.engine import limits as reference_limits
 from tests.cli.commands import heed_interrupts
 from tests.hostile.processes import attack, own
 

@@ -11,7 +11,7 @@ import onnx.parser
 import pytest
 
 import opset
-from opset.model import reading, wire
+from opset.model.storage import reading, wire
 from tests.hostile.processes import attack, own
 
 SMALL = """<ir_version: 6, opset_import: ["": 11]>

@@ -6,7 +6,7 @@ import pytest
 from onnx import parser
 
 import opset
-from opset.inference.binding import bind_dims, names_of_inputs
+from opset.inference.engine.binding import bind_dims, names_of_inputs
 
 RESIZE = """<ir_version: 7, opset_import: ["": 11]>
     main (float[batch, 2, side, ?] x) => (float[?, ?, ?, ?] y) {

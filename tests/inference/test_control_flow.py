@@ -5,7 +5,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from opset.inference.result import infer
+from opset.inference.engine.result import infer
 from tests.bounds import lines
 
 

@@ -15,11 +15,11 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 import opset
 from opset.errors import OpsetError
-from opset.inference.dimensions import substitute
+from opset.inference.building.dimensions import substitute
+from opset.inference.engine.result import infer
 from opset.inference.registration import RuleLookup
-from opset.inference.result import infer
-from opset.reference.examples import feeds_of, model_of
-from opset.schemas.signature import DATA_TYPE
+from opset.reference.example_models import feeds_of, model_of
+from opset.schemas.constraints.signature import DATA_TYPE
 from tests.examples import PAIRS, REGISTRY
 
 LOOKUP = RuleLookup(REGISTRY)

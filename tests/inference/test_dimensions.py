@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from opset.inference.dimensions import (
+from opset.inference.building.dimensions import (
     MAX_SIZE,
     Dim,
     TooComplex,

@@ -7,7 +7,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import opset
-from opset.inference.foreign import DOMAIN, ELEMENT_OF, SAME
+from opset.inference.engine.foreign import DOMAIN, ELEMENT_OF, SAME
 from opset.model.elements import NUMBERS
 
 FLOATS = np.random.default_rng(3).random((3, 4), np.float32)

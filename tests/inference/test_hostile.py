@@ -7,7 +7,7 @@ import pytest
 from onnx import AttributeProto, TensorProto, helper, parser
 
 from opset import Inference, ModelError, OpsetError, infer
-from opset.inference.dimensions import Dim
+from opset.inference.building.dimensions import Dim
 from opset.opsets.registry import default_registry
 from tests.bounds import growth, lines, megabytes
 

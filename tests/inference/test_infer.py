@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from onnx import TensorProto, helper, parser
 
 from opset import InferenceError, Model, ModelError, infer, infer_shapes
-from opset.inference.dimensions import variable
+from opset.inference.building.dimensions import variable
 
 N = variable("N")
 

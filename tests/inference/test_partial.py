@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from onnx import helper
 
-from opset.inference.result import infer
-from opset.reference.examples import feeds_of
+from opset.inference.engine.result import infer
+from opset.reference.example_models import feeds_of
 from tests.examples import PAIRS
 from tests.inference.test_data import constant
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from opset.inference import registration as inference
 from opset.opsets.registry import default_registry
-from opset.schemas.shapes import names_of
+from opset.schemas.constraints.input_shapes import names_of
 
 GUIDE = Path(__file__).parents[2] / "docs" / "inference.md"
 REGISTRY = default_registry()

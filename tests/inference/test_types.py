@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opset.inference.dimensions import equal, parse, variable
-from opset.inference.types import (
+from opset.inference.building.dimensions import equal, parse, variable
+from opset.inference.building.types import (
     Type,
     join,
     mapped,

@@ -1,14 +1,14 @@
-"""What inferences charge, by what opset.inference.work says that a step is."""
+"""What inferences charge, by what opset.inference.building.work says that a step is."""
 
 import pytest
 from onnx import parser
 
 from opset import infer
 from opset.budget import Budget, Limits
-from opset.inference import work
-from opset.inference.call import MAX_DATA, Constant
-from opset.inference.elements import applied, offsets_of, picked, strides_of
-from opset.inference.work import CHECKED, ELEMENT_BYTES, NAME_BYTES, NAMED, NEW, NODE, PART_BYTES
+from opset.inference.building import work
+from opset.inference.building.call import MAX_DATA, Constant
+from opset.inference.building.elements import applied, offsets_of, picked, strides_of
+from opset.inference.building.work import CHECKED, ELEMENT_BYTES, NAME_BYTES, NAMED, NEW, NODE, PART_BYTES
 
 HEAD = '<ir_version: 10, opset_import: ["": 21, "d": 1]>'
 FUNCTION = '<domain: "d", opset_import: ["": 21]> F (a) => (b) { b = Neg (a) }'

@@ -10,8 +10,10 @@ import pytest
 from onnx import external_data_helper, helper, numpy_helper
 
 from opset.errors import ModelError, UsageError
-from opset.model import files, load, reading, writing
-from opset.model.external import findings
+from opset.model import load
+from opset.model.storage import atomic as files
+from opset.model.storage import reading, writing
+from opset.model.storage.external import findings
 
 DATA = bytes(range(256)) * 8
 

@@ -5,7 +5,7 @@ from onnx import TensorProto, helper
 
 from opset.errors import ModelError
 from opset.model import proto as pb
-from opset.model.index import FreshNames, ModelIndex, bodies, check_head, imports_of, node_label, verify
+from opset.model.graph.index import FreshNames, ModelIndex, bodies, check_head, imports_of, node_label, verify
 
 
 def ours(model):

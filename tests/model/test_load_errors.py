@@ -16,7 +16,8 @@ from onnx import helper
 
 from opset import errors
 from opset.errors import ModelError, UsageError
-from opset.model import arrays, load, reading, source, wire
+from opset.model import arrays, load
+from opset.model.storage import reading, source, wire
 
 
 def delimited(number, content):
@@ -134,7 +135,7 @@ def test_messages_that_protobuf_cannot_write(tmp_path, monkeypatch):
             write()
         assert caught.value.code == "M111" and "3221225472 bytes" in caught.value.why
     with monkeypatch.context() as patch:
-        patch.setattr("opset.model.syntax.parse_model", lambda text: Huge())
+        patch.setattr("opset.model.text.syntax.parse_model", lambda text: Huge())
         assert error_of(tmp_path / "m.onnxtxt").code == "M111"
     monkeypatch.setattr(wire, "LARGEST_MESSAGE", len(TEXT))
     assert load(tmp_path / "m.onnxtxt").proto.graph.name == "g"

@@ -11,9 +11,10 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from opset.errors import Finding, ModelError
-from opset.model import load, proto, reading, wire
-from opset.model.external import findings, tensors
-from opset.model.tensor import tensor_values
+from opset.model import load, proto
+from opset.model.storage import reading, wire
+from opset.model.storage.external import findings, tensors
+from opset.model.storage.tensor import tensor_values
 
 F = onnx.ModelProto.DESCRIPTOR.fields[0]
 VARINTS = {F.TYPE_INT32, F.TYPE_INT64, F.TYPE_UINT64, F.TYPE_ENUM, F.TYPE_BOOL}

@@ -19,8 +19,8 @@ import opset
 from opset.errors import ModelError, UsageError
 from opset.model import proto as pb
 from opset.model.elements import ELEMENTS, STRING
-from opset.model.printing import ELIDED, string, to_text
 from opset.model.proto import is_repeated
+from opset.model.text.printing import ELIDED, string, to_text
 from tests.bounds import growth
 from tests.model.messages import messages
 from tests.model.test_syntax import READ_ALIKE, READERS, encoded

@@ -15,9 +15,11 @@ import onnx
 import pytest
 
 from opset.errors import ModelError, UsageError
-from opset.model import copying, files, load, reading, wire, write_stream
-from opset.model.source import Access
-from opset.model.writing import save_in_place
+from opset.model import load, write_stream
+from opset.model.storage import atomic as files
+from opset.model.storage import copying, reading, wire
+from opset.model.storage.source import Access
+from opset.model.storage.writing import save_in_place
 
 
 def delimited(number, content):

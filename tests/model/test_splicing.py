@@ -2,9 +2,9 @@
 
 import pytest
 
-from opset.model.index import FreshNames, bodies
-from opset.model.splicing import Unfit, spliced
-from opset.model.syntax import parse_function, parse_model, parse_node
+from opset.model.graph.index import FreshNames, bodies
+from opset.model.graph.splicing import Unfit, spliced
+from opset.model.text.syntax import parse_function, parse_model, parse_node
 
 HEAD = '<domain: "d", opset_import: ["": 18]> '
 

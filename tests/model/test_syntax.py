@@ -15,14 +15,14 @@ from opset.errors import ModelError
 from opset.model import load
 from opset.model import proto as pb
 from opset.model.elements import ELEMENTS, STRING
-from opset.model.printing import LAYOUT_WIDTH, lay_out_graph
-from opset.model.syntax import (
+from opset.model.storage.tensor import tensor_values
+from opset.model.text.printing import LAYOUT_WIDTH, lay_out_graph
+from opset.model.text.syntax import (
     parse_function,
     parse_graph,
     parse_model,
     parse_node,
 )
-from opset.model.tensor import tensor_values
 from tests.bounds import growth
 
 READERS = {

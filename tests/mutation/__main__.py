@@ -1,7 +1,7 @@
 """Changes statements of opset/ at random, and runs the tests that reach the place: do they notice?
 
     python -m tests.mutation --seed 1 --count 50 [--package inference ...] [--tests PATH ...] [-j 2] [--json FILE]
-    python -m tests.mutation --one opset/inference/norm.py:41
+    python -m tests.mutation --one opset/inference/families/norm.py:41
     python -m tests.mutation --raises [--package model]
 
 Each mutant is one change (`--kind` chooses some kinds) in a scratch copy. Tests of the same family and package run

@@ -94,7 +94,7 @@ def test_a_jump_is_reached_where_its_condition_is(code, monkeypatch):
 
 
 def test_tests_of_the_same_family_come_first():
-    file = "opset/inference/norm.py"
+    file = "opset/inference/families/norm.py"
     modules = [
         "tests/inference/test_norm.py",
         "tests/inference/test_infer.py",

@@ -8,8 +8,8 @@ import onnxruntime
 import pytest
 from onnx import helper
 
-from opset.opsets.kernels import Kernel, kernels_data, kernels_of, releases
 from opset.opsets.registry import default_registry, registry_with
+from opset.opsets.runtime_kernels import Kernel, kernels_data, kernels_of, releases
 
 REGISTRY = default_registry()
 FLOATS = ("float", "double", "float16", "bfloat16")

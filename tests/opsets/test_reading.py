@@ -7,9 +7,9 @@ from onnx import TensorProto, helper, numpy_helper
 
 import opset
 from opset.errors import ConversionError, ModelError, UsageError
-from opset.inference.result import infer
-from opset.opsets.reading import read_model
+from opset.inference.engine.result import infer
 from opset.opsets.registry import default_registry
+from opset.preparation import read_model
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3) - 2
 

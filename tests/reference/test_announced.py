@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from opset.reference.context import StepContext
+from opset.reference.engine.context import StepContext
 from tests.reference.test_limits import ML, computed
 from tests.reference.test_refusals import MACHINE, TREES
 

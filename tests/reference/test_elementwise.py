@@ -10,7 +10,7 @@ from opset import ReferenceEvaluator, RunError
 from opset.budget import Limits
 from opset.model import proto as pb
 from opset.reference.comparison import differences
-from opset.reference.examples import feeds_of, model_of, type_proto
+from opset.reference.example_models import feeds_of, model_of, type_proto
 from opset.reference.numerics.error_function import erf
 from opset.reference.numerics.selection import select
 from tests.examples import PAIRS

@@ -384,7 +384,7 @@ def test_tensors_for_which_the_machine_has_no_memory_are_told(graph, monkeypatch
         raise MemoryError
 
     run = evaluator(graph)
-    monkeypatch.setattr("opset.reference.constants.array_of", array_of)
+    monkeypatch.setattr("opset.reference.engine.constants.array_of", array_of)
     with pytest.raises(RunError) as caught:
         run.run(None, {"x": X[0, :1]})
     assert codes(caught) == ["R302"] and caught.value.why == "the machine has no more memory"

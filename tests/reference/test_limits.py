@@ -9,10 +9,10 @@ import pytest
 
 from opset import Limits, ReferenceEvaluator, RunError
 from opset.model import proto as pb
-from opset.model.syntax import parse_model
-from opset.reference.context import StepContext
+from opset.model.text.syntax import parse_model
+from opset.reference.engine.context import StepContext
 from opset.reference.numerics.memory import compact, nbytes
-from opset.schemas.constraints import Violation
+from opset.schemas.constraints.violation import Violation
 from tests.bounds import lines
 
 ML = "ai.onnx.ml"

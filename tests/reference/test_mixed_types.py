@@ -7,7 +7,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import opset
-from opset.reference.examples import feeds_of, model_of
+from opset.reference.example_models import feeds_of, model_of
 from opset.reference.numerics.ml_scores import TRANSFORMS, transformed
 from tests.examples import PAIRS
 

@@ -5,7 +5,7 @@ import pytest
 
 from opset import ReferenceEvaluator, RunError
 from opset.budget import Limits
-from opset.model.syntax import parse_model
+from opset.model.text.syntax import parse_model
 
 COUNT = 40_000
 

@@ -3,7 +3,7 @@
 import pytest
 
 from opset.opsets.registry import default_registry
-from opset.schemas.body_types import refused_types
+from opset.schemas.lint.body_types import refused_types
 from opset.schemas.model import FunctionBody, OpSchema, Parameter
 
 REGISTRY = default_registry()

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from opset.opsets.registry import default_registry
 from opset.schemas.diff import compact, signature_diff
 from opset.schemas.index import FOLDER
-from opset.schemas.loader import load_sets
 from opset.schemas.model import Attribute, OpSchema, Parameter
+from opset.schemas.yaml.loader import load_sets
 from tests.released import is_released
 
 REGISTRY = default_registry()

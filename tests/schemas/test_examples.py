@@ -8,9 +8,9 @@ import pytest
 from opset.errors import SchemaError
 from opset.opsets.registry import default_registry, registry_with
 from opset.schemas.index import FOLDER, compile_operators, make_examples
-from opset.schemas.layout import dump_operator
-from opset.schemas.loader import load_operator, load_sets
 from opset.schemas.model import Example, ExampleValue, example_versions
+from opset.schemas.yaml.layout import dump_operator
+from opset.schemas.yaml.loader import load_operator, load_sets
 
 SETS = load_sets(FOLDER / "types.yaml")
 HEAD = """\

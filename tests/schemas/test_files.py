@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from opset.schemas.files import TooLarge, file_bytes, parse_json
+from opset.schemas.untrusted_files import TooLarge, file_bytes, parse_json
 
 
 def test_a_file_is_read_up_to_its_most(tmp_path):

@@ -1,11 +1,11 @@
 """What `opset lint --fix` writes: computed differences and the layout, and nothing that only an author knows."""
 
 from opset.schemas.diff import Transition
-from opset.schemas.fix import fixed_text, fixes, says_nothing, without_guidance
 from opset.schemas.index import FOLDER
-from opset.schemas.layout import dump_operator
-from opset.schemas.loader import load_operator, load_sets
+from opset.schemas.lint.fix import fixed_text, fixes, says_nothing, without_guidance
 from opset.schemas.selection import folder_of_domains
+from opset.schemas.yaml.layout import dump_operator
+from opset.schemas.yaml.loader import load_operator, load_sets
 from tests.schemas.texts import SCALE
 
 SETS = load_sets(FOLDER / "types.yaml")

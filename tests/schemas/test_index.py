@@ -20,7 +20,7 @@ from opset.schemas.index import (
     make_schema,
     versions_of,
 )
-from opset.schemas.loader import load_folder
+from opset.schemas.yaml.loader import load_folder
 
 
 def test_compiled_schemas_are_those_that_were_read():

@@ -9,11 +9,13 @@ import pytest
 
 from opset.errors import SchemaError
 from opset.model.elements import NUMBERS
-from opset.schemas import examples, keys, shapes, signature
+from opset.schemas.constraints import input_shapes as shapes
+from opset.schemas.constraints import signature
 from opset.schemas.index import FOLDER
-from opset.schemas.loader import load_sets, operator_files, parse_operator
-from opset.schemas.printer import flow
-from opset.schemas.reader import Findings, read
+from opset.schemas.yaml import examples, keys
+from opset.schemas.yaml.loader import load_sets, operator_files, parse_operator
+from opset.schemas.yaml.printer import flow
+from opset.schemas.yaml.reader import Findings, read
 from tests.cli.commands import run
 
 OPERATOR, TYPES = (json.loads((FOLDER / f"{name}.schema.json").read_text()) for name in ("operator", "types"))

@@ -6,14 +6,14 @@ import pytest
 
 from opset.errors import CODES
 from opset.model.elements import NUMBERS
-from opset.schemas.example_rules import kind_of
 from opset.schemas.index import FOLDER, make_schema, standard_index
-from opset.schemas.lint import FAMILIES, Hooks, check
-from opset.schemas.lint import lint as lint_all
-from opset.schemas.lint_context import Inferred
-from opset.schemas.loader import load_folder, load_sets
+from opset.schemas.lint.context import Inferred
+from opset.schemas.lint.example_rules import kind_of
+from opset.schemas.lint.rules import FAMILIES, Hooks, check
+from opset.schemas.lint.rules import lint as lint_all
 from opset.schemas.lock import lock_released
 from opset.schemas.selection import folder_of_domains, select
+from opset.schemas.yaml.loader import load_folder, load_sets
 from tests.schemas.texts import SCALE as TEXT
 
 ABOUT_EXAMPLES = {"S220", "S221", "S222", "S223"}
@@ -716,7 +716,7 @@ def test_hooks_are_asked_for_by_the_families_of_the_standard_that_are_checked(tm
 def test_of_very_many_findings_the_first_are_shown(tmp_path, monkeypatch):
     write(tmp_path, TEXT.replace(", doc: where", "").replace(", doc: factor", ""))
     for most, found in ((3, ["S212"] * 3), (2, ["S212", "S212", "S102"])):
-        monkeypatch.setattr("opset.schemas.lint.MAX_FOLDER_FINDINGS", most)
+        monkeypatch.setattr("opset.schemas.lint.rules.MAX_FOLDER_FINDINGS", most)
         findings = lint([tmp_path])
         assert codes(findings) == found
     assert findings[-1].message == "more than 2 findings of rules are about this folder"

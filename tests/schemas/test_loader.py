@@ -14,12 +14,15 @@ from hypothesis import strategies as st
 from opset.budget import Budget, Limits
 from opset.errors import SchemaError
 from opset.model.elements import NUMBERS
-from opset.schemas import loader
 from opset.schemas.diff import short_float
-from opset.schemas.fields import MAX_ENTRIES, float32
 from opset.schemas.index import FOLDER, compile_operators, make_docs, make_schema
-from opset.schemas.layout import dump_operator
-from opset.schemas.loader import (
+from opset.schemas.model import Attribute, AttributeChange, Change, Docs, Example, FunctionBody, OpSchema, Parameter
+from opset.schemas.status import ground_of, status_of
+from opset.schemas.type_sets import compact, expand, is_type, shortest
+from opset.schemas.yaml import loader
+from opset.schemas.yaml.fields import MAX_ENTRIES, float32
+from opset.schemas.yaml.layout import dump_operator
+from opset.schemas.yaml.loader import (
     domain_of,
     load_folder,
     load_operator,
@@ -31,11 +34,8 @@ from opset.schemas.loader import (
     read_operators,
     siblings,
 )
-from opset.schemas.model import Attribute, AttributeChange, Change, Docs, Example, FunctionBody, OpSchema, Parameter
-from opset.schemas.printer import dump_document
-from opset.schemas.reader import MAX_KEY, Findings, read
-from opset.schemas.status import ground_of, status_of
-from opset.schemas.types import compact, expand, is_type, shortest
+from opset.schemas.yaml.printer import dump_document
+from opset.schemas.yaml.reader import MAX_KEY, Findings, read
 from tests.released import OPERATORS, is_released
 from tests.schemas.texts import SCALE
 

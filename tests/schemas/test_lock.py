@@ -8,9 +8,9 @@ import pytest
 from opset.errors import SchemaError
 from opset.opsets.registry import get_schema
 from opset.schemas.index import FOLDER
-from opset.schemas.loader import load_folder
 from opset.schemas.lock import lock_released, parse_lock, read_lock, signature_hash
 from opset.schemas.model import Attribute, Change
+from opset.schemas.yaml.loader import load_folder
 
 HASH = "ab" * 32
 TEXT = """\

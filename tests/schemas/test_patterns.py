@@ -2,8 +2,8 @@
 
 import pytest
 
-from opset.schemas import patterns
-from opset.schemas.patterns import (
+from opset.schemas.constraints import patterns
+from opset.schemas.constraints.patterns import (
     MAX_LENGTH,
     Expression,
     Pattern,

@@ -6,7 +6,7 @@ import unicodedata
 
 import pytest
 
-from opset.schemas.printer import dump_document, flow
+from opset.schemas.yaml.printer import dump_document, flow
 from tests.schemas.test_reader import plain
 
 PRINTED = [chr(code) for code in range(1, sys.maxunicode + 1) if not 0xD800 <= code < 0xE000]

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opset.errors import SchemaError
-from opset.schemas.reader import (
+from opset.schemas.yaml.reader import (
     MAX_FINDINGS,
     MAX_KEY,
     MAX_MESSAGE,

@@ -3,12 +3,12 @@
 import pytest
 
 from opset.errors import SchemaError
-from opset.inference.agreement import SIZES
-from opset.inference.dimensions import variable
-from opset.schemas.constraints import Violation
-from opset.schemas.loader import load_operator
-from opset.schemas.patterns import parse_expression, parse_pattern, parse_tests
-from opset.schemas.shapes import NUMBERS, Match, plan_of
+from opset.inference.building.agreement import SIZES
+from opset.inference.building.dimensions import variable
+from opset.schemas.constraints.input_shapes import NUMBERS, Match, plan_of
+from opset.schemas.constraints.patterns import parse_expression, parse_pattern, parse_tests
+from opset.schemas.constraints.violation import Violation
+from opset.schemas.yaml.loader import load_operator
 
 HEAD = """\
 operator: Op

@@ -3,11 +3,11 @@
 import pytest
 
 from opset.opsets.registry import get_schema
-from opset.schemas import signature
-from opset.schemas.constraints import Violation
+from opset.schemas.constraints import signature
+from opset.schemas.constraints.ranges import Bound, Comparison, parse_range, ranks_of
+from opset.schemas.constraints.signature import declared_text, misfits
+from opset.schemas.constraints.violation import Violation
 from opset.schemas.model import Attribute, OpSchema, Parameter
-from opset.schemas.ranges import Bound, Comparison, parse_range, ranks_of
-from opset.schemas.signature import declared_text, misfits
 
 FLOAT, INT64 = "tensor(float)", "tensor(int64)"
 ADD = get_schema("Add", 14)

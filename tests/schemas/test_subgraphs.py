@@ -3,8 +3,8 @@
 import pytest
 
 from opset.model import proto as pb
-from opset.schemas.constraints import Violation
-from opset.schemas.subgraphs import check_graphs, takes
+from opset.schemas.constraints.subgraphs import check_graphs, takes
+from opset.schemas.constraints.violation import Violation
 
 
 def graph(inputs, outputs=1, initializers=(), sparse=()):

@@ -8,7 +8,7 @@ from opset.budget import Limits
 from opset.errors import RunError, UsageError
 from opset.model import proto as pb
 from opset.model.elements import NUMBERS
-from opset.reference.examples import type_proto
+from opset.reference.example_models import type_proto
 from opset.reference.value_info import ValueInfo
 from opset.reference.values import fitted
 from opset.tensor_io.random_inputs import random_inputs

@@ -7,7 +7,7 @@ import opset
 from opset import ConversionError, ReferenceEvaluator
 from opset.errors import SchemaError
 from opset.extend import lower, parse_model
-from opset.model.tensor import tensor_values
+from opset.model.storage.tensor import tensor_values
 from opset.opsets.hooks import forget
 from opset.opsets.registry import default_registry, get_schema
 from opset.workflow.examples.crossings import body_opsets

@@ -12,8 +12,8 @@ from onnx import TensorProto, helper, numpy_helper, parser
 import opset
 from opset.budget import Budget, Limits
 from opset.model import load
-from opset.model.index import ModelIndex
-from opset.model.tensor import tensor_values
+from opset.model.graph.index import ModelIndex
+from opset.model.storage.tensor import tensor_values
 from opset.model.types import type_string
 from opset.opsets.registry import default_registry
 from opset.version_converter.facts import Inferred, ValueFacts
@@ -255,7 +255,7 @@ CONVERT = """
 import sys
 import opset
 opset.convert(sys.stdin.buffer.read(), int(sys.argv[1]))
-print("opset.inference.engine" in sys.modules)
+print("opset.inference.engine.engine" in sys.modules)
 """
 
 
@@ -329,8 +329,8 @@ def test_a_function_of_which_calls_were_left_out_is_not_known(monkeypatch):
     """Inference is bounded: what further calls would have been like is then not known."""
     text = CALLED_INSIDE.replace("c.Own<body = h () => (k) { k = f.F(z) }>(z)", "f.F(z)").replace("[1, 5]", "[2, 5]")
     assert known(parser.parse_model(text))[-1].constant("axis").values == (1,)
-    monkeypatch.setattr("opset.inference.work.BASE", 140)
-    monkeypatch.setattr("opset.inference.work.PER_BYTE", 0)  # enough for one call
+    monkeypatch.setattr("opset.inference.building.work.BASE", 140)
+    monkeypatch.setattr("opset.inference.building.work.PER_BYTE", 0)  # enough for one call
     assert known(parser.parse_model(text))[-1].constant("axis") is None
 
 

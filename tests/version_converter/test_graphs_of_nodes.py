@@ -8,7 +8,7 @@ from onnx.shape_inference import InferenceError
 import opset
 from opset import ReferenceEvaluator, RunError
 from opset.errors import ConversionError
-from opset.inference.result import infer
+from opset.inference.engine.result import infer
 
 NEG = "(float[2] q) { q = Neg (x) }"
 ROW = "row (float[2] p) => (float[2] q) { q = Neg (p) }"

@@ -9,7 +9,7 @@ import pytest
 import opset
 from opset.budget import Budget
 from opset.errors import ConversionError, ModelError, UsageError
-from opset.model.syntax import parse_model
+from opset.model.text.syntax import parse_model
 from opset.version_converter import inlining
 
 X = np.array([[-2.0, -0.5, 3.0]], np.float32)

@@ -6,7 +6,7 @@ import pytest
 import opset
 from opset.errors import ConversionError
 from opset.opsets.registry import default_registry
-from opset.reference.examples import model_of
+from opset.reference.example_models import model_of
 from opset.schemas.model import example_versions
 from tests.conformance.judge import RANDOM
 from tests.conformance.lowerings import lowered

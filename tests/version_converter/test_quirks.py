@@ -8,7 +8,7 @@ from onnxruntime.capi.onnxruntime_pybind11_state import Fail, InvalidArgument, R
 
 import opset
 from opset.errors import ConversionError, RunError
-from opset.inference.result import infer
+from opset.inference.engine.result import infer
 from opset.schemas import quirks
 from tests.opsets import quirks_page
 

@@ -23,12 +23,12 @@ from opset.errors import SchemaError, UsageError
 from opset.opsets.registry import Registry, default_registry
 from opset.opsets.releases import RELEASES
 from opset.schemas.index import FOLDER, compile_operators, standard_index
-from opset.schemas.layout import dump_operator
-from opset.schemas.lint import RULES, LintContext, lint
-from opset.schemas.loader import MAX_VERSION, operator_files, parse_operator, standard_sets
+from opset.schemas.lint.rules import RULES, LintContext, lint
 from opset.schemas.lock import read_lock
 from opset.schemas.model import Attribute, OpSchema, Parameter
-from opset.schemas.reader import MAX_SIZE
+from opset.schemas.yaml.layout import dump_operator
+from opset.schemas.yaml.loader import MAX_VERSION, operator_files, parse_operator, standard_sets
+from opset.schemas.yaml.reader import MAX_SIZE
 from opset.workflow.authoring import homes
 from opset.workflow.authoring.blocks import lines_of
 from opset.workflow.authoring.bump import bump, completed, state_of, with_version
@@ -416,7 +416,7 @@ def test_the_standard_gets_an_operator_and_a_version_in_a_copy_of_the_package(tm
 
     printed, changed = touched("new", "Cbrt", "--family", "unary", "--shape", "function", "--format", "json")
     assert json.loads(printed)["since"] == since
-    kernels, inference = "opset/reference/kernels/unary.py", "opset/inference/unary.py"
+    kernels, inference = "opset/reference/kernels/unary.py", "opset/inference/families/unary.py"
     assert changed.keys() == {"opset/schemas/ai.onnx/Cbrt.yaml", kernels, inference}
     assert "\noperator: Cbrt\nfamily: unary\n" in changed["opset/schemas/ai.onnx/Cbrt.yaml"]
     for name, decorator in ((kernels, "kernel"), (inference, "infer")):

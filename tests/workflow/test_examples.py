@@ -17,8 +17,8 @@ from click.testing import CliRunner
 
 from opset.cli import cli
 from opset.errors import Finding
-from opset.inference.dimensions import variable
-from opset.inference.types import optional, sequence, tensor
+from opset.inference.building.dimensions import variable
+from opset.inference.building.types import optional, sequence, tensor
 from opset.opsets.registry import default_registry, registry_with
 from opset.opsets.releases import RELEASES
 from opset.schemas.model import Attribute, Example, ExampleValue

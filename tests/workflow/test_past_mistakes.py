@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from opset.opsets.registry import registry_with
-from opset.schemas.lint import lint
+from opset.schemas.lint.rules import lint
 from opset.workflow.breaking import compare
 from opset.workflow.breaking.states import folder_state
 from opset.workflow.examples.examination import examine

@@ -5,12 +5,12 @@ Inputs whose shapes do not broadcast, or are not the same, break C1 of their ope
 
 from __future__ import annotations
 
-from opset.inference.agreement import common
-from opset.inference.call import Call, Unknown
-from opset.inference.dimensions import Size, broadcast, equal
+from opset.inference.building.agreement import common
+from opset.inference.building.call import Call, Unknown
+from opset.inference.building.dimensions import Size, broadcast, equal
+from opset.inference.building.types import Shape, Type
 from opset.inference.registration import rule
-from opset.inference.types import Shape, Type
-from opset.schemas.constraints import Violation
+from opset.schemas.constraints.violation import Violation
 
 
 @rule("same")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from opset.inference.agreement import differ, is_one
-from opset.inference.call import Call
+from opset.inference.building.agreement import differ, is_one
+from opset.inference.building.call import Call
+from opset.inference.building.types import Known, Shape
 from opset.inference.registration import rule
 from opset.inference.rules.elementwise import broadcast_shapes
-from opset.inference.types import Known, Shape
-from opset.schemas.constraints import Violation
+from opset.schemas.constraints.violation import Violation
 
 
 @rule("matmul")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from opset.inference.call import Call, Element, Unknown
-from opset.inference.dimensions import Size
+from opset.inference.building.call import Call, Element, Unknown
+from opset.inference.building.dimensions import Size
+from opset.inference.building.types import Shape
 from opset.inference.registration import rule
-from opset.inference.types import Shape
 
 
 @rule("reduce")

@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from opset.inference.agreement import required
-from opset.inference.call import Call, Unknown
-from opset.inference.dimensions import Size, ceil_div, followed, less
+from opset.inference.building.agreement import required
+from opset.inference.building.call import Call, Unknown
+from opset.inference.building.dimensions import Size, ceil_div, followed, less
+from opset.inference.building.types import MAX_RANK, Shape
 from opset.inference.registration import rule
-from opset.inference.types import MAX_RANK, Shape
-from opset.schemas.constraints import Violation
+from opset.schemas.constraints.violation import Violation
 
 _QUANTIZED = ("ConvInteger", "QLinearConv")
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from opset.inference.shapes import check_slopes
+from opset.inference.building.shapes import check_slopes
 from opset.reference.numerics.arrays import Array
 from opset.reference.numerics.error_function import erf
 from opset.reference.numerics.selection import select

@@ -13,7 +13,7 @@ from opset.reference.numerics.arrays import Array
 from opset.reference.numerics.products import matrix_product
 from opset.reference.numerics.small_floats import SMALL_FLOATS, rounded_once
 from opset.reference.registration import KernelContext, kernel
-from opset.schemas.constraints import Violation
+from opset.schemas.constraints.violation import Violation
 
 
 @kernel("Attention", since=23)

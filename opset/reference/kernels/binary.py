@@ -11,7 +11,7 @@ from opset.reference.numerics.broadcasting import broadcast, broadcast_from_axis
 from opset.reference.numerics.selection import select
 from opset.reference.numerics.small_floats import rounded_once
 from opset.reference.registration import Function, KernelContext, kernel
-from opset.schemas.constraints import Violation
+from opset.schemas.constraints.violation import Violation
 
 
 def divide(a: Array, b: Array) -> Array:

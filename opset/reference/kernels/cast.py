@@ -13,7 +13,7 @@ from opset.model.elements import ELEMENTS, NUMBERS
 from opset.reference.numerics.arrays import Array
 from opset.reference.numerics.conversion import NARROW_FLOATS, NARROW_INTS, converted
 from opset.reference.registration import KernelContext, kernel
-from opset.schemas.constraints import Violation
+from opset.schemas.constraints.violation import Violation
 
 _NUMERAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?|[+-]?inf|nan", re.ASCII | re.IGNORECASE)
 _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)

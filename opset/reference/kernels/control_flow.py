@@ -14,7 +14,7 @@ from opset.reference.numerics.axes import normalised_axis
 from opset.reference.numerics.memory import compact, nbytes
 from opset.reference.registration import Graph, GraphCalls, KernelContext, kernel
 from opset.reference.value_info import ValueInfo
-from opset.schemas.constraints import Violation
+from opset.schemas.constraints.violation import Violation
 
 
 @kernel("If")

@@ -25,7 +25,7 @@ from opset.reference.numerics.windows import (
     windows_over,
 )
 from opset.reference.registration import KernelContext, kernel
-from opset.schemas.constraints import Violation
+from opset.schemas.constraints.violation import Violation
 
 BLOCK = 1 << 20
 """Elements of a block of columns: as many as a processor's cache is likely to hold."""

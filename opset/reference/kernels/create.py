@@ -14,7 +14,7 @@ from opset.reference.numerics.conversion import converted
 from opset.reference.numerics.shapes import dims_of
 from opset.reference.numerics.small_floats import SMALL_FLOATS
 from opset.reference.registration import KernelContext, kernel
-from opset.schemas.constraints import Violation
+from opset.schemas.constraints.violation import Violation
 
 _BLOCK = 1 << 20  # random numbers that are drawn at a time
 

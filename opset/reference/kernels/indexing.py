@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from opset.inference.shapes import check_indices_shape, check_updates_shape, gathered_slices
+from opset.inference.building.shapes import check_indices_shape, check_updates_shape, gathered_slices
 from opset.reference.numerics.arrays import Array
 from opset.reference.numerics.small_floats import SMALL_FLOATS
 from opset.reference.registration import KernelContext, kernel
-from opset.schemas.constraints import Violation
+from opset.schemas.constraints.violation import Violation
 
 
 def _check_range(indices: Array, size: int, label: str, least: int | None = None) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from opset.inference.shapes import expanded, joined
+from opset.inference.building.shapes import expanded, joined
 from opset.reference.numerics.arrays import Array, zero_of
 from opset.reference.numerics.shapes import dims_of
 from opset.reference.registration import KernelContext, kernel

@@ -9,7 +9,7 @@ from math import prod
 
 import numpy as np
 
-from opset.inference.einsum import Label, contraction
+from opset.inference.building.einsum import Label, contraction
 from opset.reference.numerics.arrays import Array
 from opset.reference.numerics.memory import reserve_reduced
 from opset.reference.numerics.products import WORK, matrix_product

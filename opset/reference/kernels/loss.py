@@ -8,7 +8,7 @@ from opset.reference.numerics.arrays import Array
 from opset.reference.numerics.memory import reserve_reduced
 from opset.reference.numerics.small_floats import rounded_once
 from opset.reference.registration import KernelContext, kernel
-from opset.schemas.constraints import Violation
+from opset.schemas.constraints.violation import Violation
 
 
 @kernel("NegativeLogLikelihoodLoss", since=12)

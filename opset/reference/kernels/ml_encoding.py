@@ -10,7 +10,7 @@ import numpy as np
 
 from opset.reference.numerics.arrays import Array
 from opset.reference.registration import KernelContext, kernel
-from opset.schemas.constraints import Violation
+from opset.schemas.constraints.violation import Violation
 
 ML = "ai.onnx.ml"
 

@@ -7,7 +7,7 @@ import numpy as np
 from opset.reference.numerics.arrays import Array
 from opset.reference.numerics.ml_scores import as_floats, class_labels, feature_rows, transformed
 from opset.reference.registration import KernelContext, kernel
-from opset.schemas.constraints import Violation
+from opset.schemas.constraints.violation import Violation
 
 ML = "ai.onnx.ml"
 Floats = tuple[float, ...] | None

@@ -12,7 +12,7 @@ import numpy as np
 from opset.reference.numerics.arrays import Array
 from opset.reference.numerics.ml_scores import TRANSFORMS, as_floats, class_labels, feature_rows, logistic, transformed
 from opset.reference.registration import KernelContext, kernel
-from opset.schemas.constraints import Violation
+from opset.schemas.constraints.violation import Violation
 
 ML = "ai.onnx.ml"
 BLOCK = 1 << 21

@@ -14,7 +14,7 @@ from opset.reference.numerics.shapes import dims_of
 from opset.reference.numerics.small_floats import rounded_once
 from opset.reference.numerics.windows import Ints, Windows, reduce_windows, taps, window_attributes, windows_over
 from opset.reference.registration import KernelContext, kernel
-from opset.schemas.constraints import Violation
+from opset.schemas.constraints.violation import Violation
 
 
 @kernel("MaxPool")

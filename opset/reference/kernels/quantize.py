@@ -17,7 +17,7 @@ from opset.reference.numerics.products import matrix_product
 from opset.reference.numerics.small_floats import SMALL_FLOATS
 from opset.reference.numerics.windows import Ints, padded, windows_over
 from opset.reference.registration import KernelContext, kernel
-from opset.schemas.constraints import Violation
+from opset.schemas.constraints.violation import Violation
 
 
 def _dtypes(*kinds: Any) -> frozenset[np.dtype[Any]]:

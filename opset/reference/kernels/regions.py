@@ -11,7 +11,7 @@ import numpy as np
 from opset.reference.numerics.arrays import Array
 from opset.reference.numerics.small_floats import rounded_once
 from opset.reference.registration import KernelContext, kernel
-from opset.schemas.constraints import Violation
+from opset.schemas.constraints.violation import Violation
 
 
 @kernel("MaxRoiPool")

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from opset.inference.shapes import reshaped, squeezed
+from opset.inference.building.shapes import reshaped, squeezed
 from opset.reference.numerics.arrays import Array
 from opset.reference.numerics.shapes import dims_of
 from opset.reference.registration import kernel

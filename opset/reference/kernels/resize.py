@@ -16,7 +16,7 @@ from opset.reference.kernels.sampling import cubic
 from opset.reference.numerics.arrays import Array
 from opset.reference.numerics.small_floats import rounded_once
 from opset.reference.registration import KernelContext, kernel
-from opset.schemas.constraints import Violation
+from opset.schemas.constraints.violation import Violation
 
 F32 = np.float32
 

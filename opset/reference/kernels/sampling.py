@@ -11,7 +11,7 @@ from opset.reference.numerics.arrays import Array, zero_of
 from opset.reference.numerics.shapes import dims_of
 from opset.reference.numerics.small_floats import rounded_once
 from opset.reference.registration import KernelContext, kernel
-from opset.schemas.constraints import Violation
+from opset.schemas.constraints.violation import Violation
 
 CUBIC = -0.75
 """The coefficient of the cubic kernel, for which GridSample has no attribute."""

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from opset.inference.shapes import given_parts
+from opset.inference.building.shapes import given_parts
 from opset.reference.numerics.arrays import Array
 from opset.reference.numerics.axes import normalised_axis
 from opset.reference.numerics.memory import ENTRY, TensorSequence, nbytes
 from opset.reference.registration import KernelContext, kernel
-from opset.schemas.constraints import Violation
+from opset.schemas.constraints.violation import Violation
 
 _CHECK_INTERVAL = 1 << 16  # parts between two checks of the time limit
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from opset.inference.shapes import equal_parts, given_parts, padded
+from opset.inference.building.shapes import equal_parts, given_parts, padded
 from opset.reference.numerics.arrays import Array, zero_of
 from opset.reference.numerics.shapes import dims_of
 from opset.reference.registration import KernelContext, kernel
-from opset.schemas.constraints import Violation
+from opset.schemas.constraints.violation import Violation
 
 
 @kernel("Split", since=18)

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from opset.errors import Finding, RunError
-from opset.inference.ngrams import ngram_sizes
+from opset.inference.building.ngrams import ngram_sizes
 from opset.reference.numerics.arrays import Array
 from opset.reference.registration import KernelContext, kernel
-from opset.schemas.constraints import Violation
+from opset.schemas.constraints.violation import Violation
 
 _CHECK_INTERVAL = 1 << 20  # about the bytes of strings between two checks of the time limit
 _SHORT_STRING = 64  # about the bytes of a short string

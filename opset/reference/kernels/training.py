@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from opset.errors import printable
-from opset.inference.gradient_graphs import DOMAIN
+from opset.inference.building.gradient_graphs import DOMAIN
 from opset.reference.numerics.arrays import Array
 from opset.reference.numerics.small_floats import is_float
 from opset.reference.registration import GradientContext, Graph, GraphCalls, kernel
-from opset.schemas.constraints import Violation
+from opset.schemas.constraints.violation import Violation
 
 
 @kernel("Gradient", domain=DOMAIN)

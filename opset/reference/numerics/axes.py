@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opset.schemas.constraints import Violation
+from opset.schemas.constraints.violation import Violation
 
 
 def normalised_axis(axis: int, rank: int, label: str) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 
 from opset.reference.numerics.arrays import Array
 from opset.reference.registration import Function, KernelContext
-from opset.schemas.constraints import Violation
+from opset.schemas.constraints.violation import Violation
 
 
 def reserve_broadcast(context: KernelContext, *operands: Array, dtype: Any = None) -> None:

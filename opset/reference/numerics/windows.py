@@ -18,7 +18,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from opset.reference.numerics.arrays import Array
 from opset.reference.registration import KernelContext
-from opset.schemas.constraints import Violation
+from opset.schemas.constraints.violation import Violation
 
 Ints = Sequence[int] | None
 

@@ -7,7 +7,7 @@ import re
 from typing import NamedTuple
 
 from opset.errors import Finding, UsageError
-from opset.schemas.reader import YamlNode
+from opset.schemas.yaml.reader import YamlNode
 
 _BREAK = re.compile(r"\r\n|[\n\r\x85\u2028\u2029]")  # what YAML counts as the end of a line
 _ITEM = re.compile(r" *- +")

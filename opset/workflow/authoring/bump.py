@@ -14,19 +14,19 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from opset.errors import Finding, SchemaError, UsageError
-from opset.model.writing import write_below
+from opset.model.storage.writing import write_below
 from opset.schemas.diff import Transition, compact, signature_diff
-from opset.schemas.files import file_bytes
-from opset.schemas.fix import declared_change, says_nothing, without_guidance
-from opset.schemas.keys import CHANGE_KEYS, GUIDANCE, SHARED_KEYS
-from opset.schemas.lint import sets_for
-from opset.schemas.loader import Operator, parse_operator
+from opset.schemas.lint.fix import declared_change, says_nothing, without_guidance
+from opset.schemas.lint.rules import sets_for
 from opset.schemas.lock import Lock, signature_hash
 from opset.schemas.model import OpSchema
 from opset.schemas.names import shown
-from opset.schemas.printer import entry_lines, flow
-from opset.schemas.reader import MAX_SIZE, YamlNode
-from opset.schemas.types import TypeSets
+from opset.schemas.type_sets import TypeSets
+from opset.schemas.untrusted_files import file_bytes
+from opset.schemas.yaml.keys import CHANGE_KEYS, GUIDANCE, SHARED_KEYS
+from opset.schemas.yaml.loader import Operator, parse_operator
+from opset.schemas.yaml.printer import entry_lines, flow
+from opset.schemas.yaml.reader import MAX_SIZE, YamlNode
 from opset.version_converter.registration import LAYER as ADAPTERS
 from opset.workflow.authoring.blocks import Written, key_lines, line_end, lines_of, versions_written
 from opset.workflow.authoring.homes import check_since, home_of, named, next_version

@@ -12,9 +12,12 @@ from opset.errors import Finding, UsageError, quoted
 from opset.opsets.hooks import Layer
 from opset.opsets.registry import default_registry
 from opset.opsets.releases import RELEASES
-from opset.schemas.files import file_bytes
 from opset.schemas.index import FOLDER
-from opset.schemas.loader import (
+from opset.schemas.lock import Lock, read_lock
+from opset.schemas.names import near_miss, normalised, shown
+from opset.schemas.type_sets import TypeSets
+from opset.schemas.untrusted_files import file_bytes
+from opset.schemas.yaml.loader import (
     MAX_VERSION,
     Operator,
     folder_sets,
@@ -23,9 +26,6 @@ from opset.schemas.loader import (
     operator_files,
     standard_sets,
 )
-from opset.schemas.lock import Lock, read_lock
-from opset.schemas.names import near_miss, normalised, shown
-from opset.schemas.types import TypeSets
 
 OWN_FOLDER = Path("schemas")
 """The folder of operators of one's own, where none is named."""

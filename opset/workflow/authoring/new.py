@@ -10,16 +10,16 @@ from typing import Any, NamedTuple
 from opset.errors import Finding, SchemaError, UsageError
 from opset.inference.registration import LAYER as INFERENCE
 from opset.inference.registration import misnamed
-from opset.model.writing import write_below
+from opset.model.storage.writing import write_below
 from opset.opsets.hooks import Layer
 from opset.opsets.registry import default_registry
 from opset.reference.registration import LAYER as KERNELS
-from opset.schemas.lint import FAMILIES, SETS_OF_DOMAINS, sets_for
-from opset.schemas.loader import Operator, parse_operator
+from opset.schemas.lint.rules import FAMILIES, SETS_OF_DOMAINS, sets_for
 from opset.schemas.model import OpSchema
 from opset.schemas.names import near_miss, shown
-from opset.schemas.printer import entry_lines, flow
-from opset.schemas.types import TypeSets, shortest
+from opset.schemas.type_sets import TypeSets, shortest
+from opset.schemas.yaml.loader import Operator, parse_operator
+from opset.schemas.yaml.printer import entry_lines, flow
 from opset.workflow.authoring.homes import Home, check_since, home_of, hook_source, named, next_version
 from opset.workflow.authoring.stubs import (
     Stub,
@@ -207,7 +207,7 @@ def _model(like: str, home: Home, sets: TypeSets, findings: list[Finding]) -> Op
 
 def _standard_operator(domain: str, name: str) -> Operator:
     from opset.schemas.index import FOLDER
-    from opset.schemas.loader import load_operator, standard_sets
+    from opset.schemas.yaml.loader import load_operator, standard_sets
 
     return load_operator(FOLDER / shown(domain) / f"{name}.yaml", standard_sets())
 

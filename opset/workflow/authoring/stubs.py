@@ -70,9 +70,9 @@ def inference_stub(schema: OpSchema, standard: bool) -> Stub:
     imports: dict[str, tuple[str, ...]] = {"opset.extend": ("Call", "Unknown", "infer")}
     if standard:
         imports = {
-            "opset.inference.call": ("Call", "Unknown"),
+            "opset.inference.building.call": ("Call", "Unknown"),
             "opset.inference.registration": ("infer",),
-            "opset.inference.types": ("Shape",),
+            "opset.inference.building.types": ("Shape",),
         }
     returns = "Shape" if standard else "tuple"
     return _stub("infer", "inference.py.jinja", schema, 0, imports, returns=returns)

@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from opset.errors import ComparisonError, Finding, SchemaError
-from opset.schemas.fields import Fields
-from opset.schemas.files import file_bytes
 from opset.schemas.names import normalised, shown
-from opset.schemas.reader import MAX_SIZE, Findings, YamlNode, read
+from opset.schemas.untrusted_files import file_bytes
+from opset.schemas.yaml.fields import Fields
+from opset.schemas.yaml.reader import MAX_SIZE, Findings, YamlNode, read
 from opset.workflow.breaking.report import ERR, INFO, NONE, WARN, Break, Report, ordered
 from opset.workflow.breaking.rules import RULES
 

@@ -9,14 +9,15 @@ from opset.budget import Budget, Limits
 from opset.errors import ComparisonError, Finding, listing
 from opset.opsets.registry import Registry
 from opset.schemas.names import shown
-from opset.workflow.breaking import behaviour, consistency, examples, inventory, signature
-from opset.workflow.breaking.examples import MOST, changed_versions
+from opset.workflow.breaking import behaviour, consistency, inventory, signature
+from opset.workflow.breaking import example_rule as examples
+from opset.workflow.breaking.example_rule import MOST, changed_versions
 from opset.workflow.breaking.report import INFO, NONE, Break, Report, ordered
 from opset.workflow.breaking.rules import RULES, Comparison, apply
 from opset.workflow.breaking.states import State, loaded_state, registry_state
 
 if TYPE_CHECKING:
-    from opset.schemas.loader import Operator
+    from opset.schemas.yaml.loader import Operator
 
 DECLARING = (inventory, signature, behaviour, consistency, examples)
 """The modules that declare rules."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from opset.errors import listing
 from opset.opsets.registry import default_registry
-from opset.schemas.body_types import refused_types
+from opset.schemas.lint.body_types import refused_types
 from opset.schemas.model import OpSchema
 from opset.workflow.breaking.report import ERR, FORBIDDEN, INFO, NEW_VERSION, NONE, WARN
 from opset.workflow.breaking.rules import OPSETS, TYPES, Comparison, Found, Pair, rule

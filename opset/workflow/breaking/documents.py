@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from opset.errors import ComparisonError, Finding, SchemaError, listing
-from opset.schemas.files import file_bytes, parse_json
+from opset.schemas.constraints.ranges import parse_range
 from opset.schemas.model import (
     UNBOUNDED,
     Attribute,
@@ -24,8 +24,8 @@ from opset.schemas.model import (
     SpecialCase,
 )
 from opset.schemas.names import normalised, shown
-from opset.schemas.ranges import parse_range
 from opset.schemas.status import CHOSEN, DERIVED, STATED
+from opset.schemas.untrusted_files import file_bytes, parse_json
 from opset.workflow.breaking.states import (
     OperatorState,
     State,
@@ -61,7 +61,7 @@ def _unreadable(path: Path, why: str) -> ComparisonError:
 
 def _operator_file(path: Path, data: bytes, new: State) -> State:
     """Return the operator of a YAML file; where its folder is no domain that is compared, the one that has its name."""
-    from opset.schemas.loader import parse_operator
+    from opset.schemas.yaml.loader import parse_operator
 
     domain = normalised(path.parent.resolve().name)
     if domain not in new.domains:

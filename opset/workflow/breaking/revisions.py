@@ -20,8 +20,8 @@ from threading import Event, Timer
 from typing import NamedTuple
 
 from opset.errors import ComparisonError, Finding, SchemaError, printable, quoted
-from opset.schemas.files import file_bytes
 from opset.schemas.names import normalised
+from opset.schemas.untrusted_files import file_bytes
 from opset.workflow.breaking.states import (
     FUNCTIONS,
     Key,
@@ -104,9 +104,9 @@ def revision_state(folder: Path, revision: str, beside: State) -> State:
 def _state(
     found: Revision, files: Sequence[Blob], same: Mapping[str, OperatorState], contents: Mapping[str, bytes], name: str
 ) -> State:
-    from opset.schemas.loader import Operator, parse_operator, parse_sets
     from opset.schemas.lock import parse_lock
-    from opset.schemas.reader import reading_budget
+    from opset.schemas.yaml.loader import Operator, parse_operator, parse_sets
+    from opset.schemas.yaml.reader import reading_budget
 
     where = f"{found.name}:{found.prefix or './'}"  # the loader takes the domain from the folder of a path
     complete = "types.yaml" in contents and any(each.path.startswith("ai.onnx/") for each in files)

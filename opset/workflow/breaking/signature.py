@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Set
 from typing import Any, NamedTuple
 
 from opset.errors import listing
+from opset.schemas.constraints.ranges import parse_range
+from opset.schemas.constraints.signature import DATA_TYPE
 from opset.schemas.model import Attribute, OpSchema, Parameter
-from opset.schemas.ranges import parse_range
-from opset.schemas.signature import DATA_TYPE
-from opset.schemas.types import shortest
+from opset.schemas.type_sets import shortest
 from opset.workflow.breaking.report import INFO, NEW_VERSION, NONE, WARN
 from opset.workflow.breaking.rules import (
     ATTRIBUTE_TYPES,

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 from opset.errors import ComparisonError, Finding, SchemaError
 from opset.opsets.registry import Registry, default_registry, files_named
 from opset.opsets.releases import RELEASES, Release
-from opset.schemas.files import file_bytes
 from opset.schemas.index import FOLDER
 from opset.schemas.model import Change, Docs, Example, OpSchema, example_versions
 from opset.schemas.names import shown
-from opset.schemas.reader import MAX_SIZE
-from opset.schemas.types import TypeSets
+from opset.schemas.type_sets import TypeSets
+from opset.schemas.untrusted_files import file_bytes
+from opset.schemas.yaml.reader import MAX_SIZE
 
 if TYPE_CHECKING:
-    from opset.schemas.loader import Operator
+    from opset.schemas.yaml.loader import Operator
 
 FUNCTIONS = ("kernels.py", "inference.py", "adapters.py")
 """The Python files beside the YAML of a domain."""
@@ -223,8 +223,8 @@ def folder_state(folder: Path, name: str) -> State:
     """
     if os.path.realpath(folder) == os.path.realpath(FOLDER):
         return replace(standard_state(), name=name)
-    from opset.schemas.loader import TYPES_FILE, load_folder, standard_sets
     from opset.schemas.lock import read_lock
+    from opset.schemas.yaml.loader import TYPES_FILE, load_folder, standard_sets
 
     try:
         complete = (folder / "ai.onnx").is_dir() and (folder / TYPES_FILE).exists()
@@ -283,7 +283,7 @@ def merged(states: Sequence[State]) -> State:
 
 def base_sets(complete: bool) -> TypeSets | None:
     """Return the type sets that those of a folder are added to: the standard's, unless it is a copy of the standard."""
-    from opset.schemas.loader import standard_sets
+    from opset.schemas.yaml.loader import standard_sets
 
     return None if complete else standard_sets()
 

@@ -16,8 +16,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from opset.errors import Finding, SchemaError, UsageError, listing, printable
-from opset.schemas.files import file_bytes
-from opset.schemas.reader import Findings, YamlNode, read
+from opset.schemas.untrusted_files import file_bytes
+from opset.schemas.yaml.reader import Findings, YamlNode, read
 from opset.workflow.conformance.results import ACCEPTED, BAD, GOOD, Result
 
 __all__ = ["Expectation", "Expected", "expected", "read_expectations"]

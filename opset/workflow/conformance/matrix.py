@@ -12,8 +12,8 @@ from importlib.resources import files
 from typing import Any, NamedTuple
 
 from opset.errors import Finding, UsageError, listing
-from opset.schemas.files import file_bytes, parse_json
 from opset.schemas.names import shown
+from opset.schemas.untrusted_files import file_bytes, parse_json
 from opset.workflow.conformance.results import ACCEPTED, BAD, GOOD, KINDS, REFUSED, RESULTS, Result
 
 __all__ = ["changes", "counts_text", "html", "markdown", "read_report", "report"]

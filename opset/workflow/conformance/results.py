@@ -22,9 +22,9 @@ from opset.model.arrays import decoded
 from opset.reference.comparison import Difference, differences
 from opset.reference.value_info import ValueInfo, value_info_of
 from opset.reference.values import type_of
-from opset.schemas.files import file_bytes, parse_json
 from opset.schemas.names import normalised
 from opset.schemas.status import CHOSEN
+from opset.schemas.untrusted_files import file_bytes, parse_json
 from opset.tensor_io.files import read_values
 from opset.workflow.conformance.runtimes import Answer, Request, Runtime, answers
 

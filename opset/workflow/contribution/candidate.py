@@ -13,15 +13,15 @@ from opset.inference import registration as inference
 from opset.opsets.hooks import TRUST, Layer, Lookup
 from opset.opsets.registry import Registry, files_named
 from opset.reference import registration as kernels
-from opset.schemas import lint
 from opset.schemas.diff import Transition
 from opset.schemas.index import FOLDER
-from opset.schemas.lint_context import Inferred
-from opset.schemas.loader import Operator, folder_sets, load_operator, standard_sets
+from opset.schemas.lint import rules as lint
+from opset.schemas.lint.context import Inferred
 from opset.schemas.lock import Lock, read_lock
 from opset.schemas.model import Docs, Example, ExampleValue, OpSchema, Parameter, example_versions
 from opset.schemas.names import normalised, shown
 from opset.schemas.selection import select
+from opset.schemas.yaml.loader import Operator, folder_sets, load_operator, standard_sets
 from opset.version_converter import registration as adapters
 from opset.workflow.examples.bench import Bench
 from opset.workflow.examples.examination import Report, examine

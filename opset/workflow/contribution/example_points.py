@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from opset.schemas.constraints import Violation
+from opset.schemas.constraints.input_shapes import BROADCAST, Match, plan_of
+from opset.schemas.constraints.signature import AXES, AXIS, DATA_TYPE
+from opset.schemas.constraints.violation import Violation
 from opset.schemas.model import OPTIONAL, Attribute, Example, ExampleValue, example_versions
-from opset.schemas.shapes import BROADCAST, Match, plan_of
-from opset.schemas.signature import AXES, AXIS, DATA_TYPE
 from opset.workflow.contribution.candidate import (
     FLOATS,
     MISSING,

@@ -10,7 +10,7 @@ from opset.docgen.markdown import operator_section
 from opset.errors import RunError, printable
 from opset.inference.registration import LAYER as RULES
 from opset.opsets.releases import RELEASES
-from opset.reference.examples import model_of
+from opset.reference.example_models import model_of
 from opset.reference.registration import LAYER as KERNELS
 from opset.schemas.model import Example, OpSchema
 from opset.schemas.names import shown

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from opset.docgen.facts import brief_type
+from opset.catalog import brief_type
 from opset.errors import RunError, listing
 from opset.reference.registration import LAYER as KERNELS
 from opset.reference.type_comparison import apart, in_type

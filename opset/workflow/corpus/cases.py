@@ -17,13 +17,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from opset.budget import Budget
-from opset.docgen.folder import Author, Written, write_folder
-from opset.docgen.paths import slug
 from opset.errors import Collected, Finding, ModelError, OpsetError
+from opset.file_names import slug
 from opset.model.attributes import attribute_value
 from opset.model.elements import NUMBERS
 from opset.opsets.registry import Registry
 from opset.opsets.releases import knows
+from opset.output_folder import Author, Written, write_folder
 from opset.schemas.model import Example, ExampleValue, OpSchema, example_versions, is_random
 from opset.schemas.names import shown
 from opset.schemas.status import ground_of, status_of
@@ -129,7 +129,7 @@ def write_corpus(folder: str, made: Corpus) -> Written:
 
 def _add(made: Corpus, registry: Registry, judge: Judge, outside: Judgements, pick: Pick) -> None:
     """Add a case to a corpus. Raises OpsetError where its example cannot be one."""
-    from opset.reference.examples import model_of, value_of
+    from opset.reference.example_models import model_of, value_of
     from opset.workflow.corpus.judging import tolerance
 
     schema, example = pick.schema, pick.example
@@ -197,7 +197,7 @@ def _elements(value: ExampleValue) -> Iterator[str]:
 
 def _declared(model: Any, schema: OpSchema, example: Example) -> Any:
     """Complete what a model declares: shapes of outputs, types of those that are never computed, the IR version."""
-    from opset.reference.examples import type_proto
+    from opset.reference.example_models import type_proto
 
     values = [each for each in example.outputs or () if each is not None]
     for output, value in zip(model.graph.output, values, strict=False):

@@ -13,7 +13,7 @@ from opset.budget import Budget, Limits
 from opset.errors import Finding, OpsetError, RunError
 from opset.opsets.registry import Registry
 from opset.reference.comparison import ABSOLUTE, tolerance_of
-from opset.reference.examples import model_of
+from opset.reference.example_models import model_of
 from opset.schemas.model import Example, OpSchema, is_random
 from opset.version_converter.result import Conversion
 from opset.version_converter.routes import Verdict

@@ -12,20 +12,20 @@ from typing import Any, NamedTuple
 from opset.budget import Budget, Limits
 from opset.errors import Finding, RunError, SchemaError, printable
 from opset.inference.registration import RuleLookup
-from opset.model.graph import subgraphs
+from opset.model.graph.walking import subgraphs
 from opset.opsets.hooks import Lookup
 from opset.opsets.registry import Registry, files_named
 from opset.reference import registration as kernels
 from opset.reference.comparison import differences
-from opset.reference.evaluator import ReferenceEvaluator
-from opset.reference.examples import feeds_of, model_of, value_of
-from opset.reference.limits import most_bytes
+from opset.reference.engine.evaluator import ReferenceEvaluator
+from opset.reference.engine.limits import most_bytes
+from opset.reference.example_models import feeds_of, model_of, value_of
 from opset.reference.values import outline
 from opset.schemas.index import FOLDER
-from opset.schemas.loader import read_file
 from opset.schemas.model import Example, ExampleValue, OpSchema, example_versions
 from opset.schemas.names import normalised, shown
-from opset.schemas.reader import Findings, YamlNode
+from opset.schemas.yaml.loader import read_file
+from opset.schemas.yaml.reader import Findings, YamlNode
 from opset.version_converter import registration as adapters
 from opset.version_converter.routes import Routes, routes_of
 

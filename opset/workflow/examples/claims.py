@@ -17,8 +17,9 @@ from opset.model import proto as pb
 from opset.model.arrays import tensor_of
 from opset.model.elements import NUMBERS, element_name
 from opset.reference.comparison import ulps
-from opset.reference.examples import attribute_of, model_of, value_of
+from opset.reference.example_models import attribute_of, model_of, value_of
 from opset.reference.values import type_of
+from opset.schemas.constraints.signature import BOOL, DATA_TYPE, value_misfits
 from opset.schemas.model import (
     Attribute,
     AttributeChange,
@@ -30,7 +31,6 @@ from opset.schemas.model import (
     is_random,
 )
 from opset.schemas.names import normalised
-from opset.schemas.signature import BOOL, DATA_TYPE, value_misfits
 from opset.workflow.examples.bench import LIMITS, Bench, Report, disagreements, named
 from opset.workflow.examples.crossings import conversion, with_standard
 

@@ -11,9 +11,9 @@ from opset.opsets.hooks import TRUST
 from opset.opsets.registry import Registry
 from opset.opsets.releases import RELEASES
 from opset.reference.comparison import ulps
-from opset.reference.examples import model_of
+from opset.reference.example_models import model_of
 from opset.schemas.model import Change, Example, OpSchema, example_versions, is_random
-from opset.version_converter.bodies import lower_by_body
+from opset.version_converter.body_lowering import lower_by_body
 from opset.version_converter.conversion import converted
 from opset.version_converter.derive import derive
 from opset.version_converter.registration import LAYER

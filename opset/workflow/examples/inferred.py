@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from opset.errors import Finding, OpsetError, RunError
-from opset.inference.dimensions import Dim, TooComplex, substitute, variables
-from opset.inference.result import Inference, infer
-from opset.inference.types import Type
+from opset.inference.building.dimensions import Dim, TooComplex, substitute, variables
+from opset.inference.building.types import Type
+from opset.inference.engine.result import Inference, infer
 from opset.model.arrays import tensor_of
-from opset.reference.examples import model_of, type_proto, value_of
+from opset.reference.example_models import model_of, type_proto, value_of
 from opset.reference.values import outline, type_of
 from opset.schemas.model import Example, ExampleValue, OpSchema
 from opset.workflow.examples.bench import Bench, Gap, Report, named, said

@@ -15,7 +15,7 @@ from opset.model import proto as pb
 from opset.model.arrays import tensor_of
 from opset.model.elements import NUMBERS
 from opset.opsets.registry import default_registry
-from opset.reference.examples import feeds_of, model_of
+from opset.reference.example_models import feeds_of, model_of
 from opset.schemas.model import UNBOUNDED, Example, OpSchema, example_versions
 from tests.fuzz.mutation.case import Case
 from tests.fuzz.mutation.models import FILE, verbs

@@ -19,22 +19,22 @@ from pathlib import Path
 from typing import Any
 
 from opset import Limits, ReferenceEvaluator, convert, infer
+from opset.catalog import changes, difference_words, schema_data, worst
 from opset.cli.diff import _lines as diff_lines
 from opset.cli.list import _operators, _table
 from opset.cli.operators import change_lines, schema_lines
-from opset.docgen.facts import changes, difference_words, schema_data, worst
 from opset.errors import OpsetError, SchemaError
 from opset.opsets.registry import Registry, registry_with
-from opset.reference.examples import feeds_of, model_of
+from opset.reference.example_models import feeds_of, model_of
+from opset.schemas.constraints.signature import misfits
 from opset.schemas.diff import signature_diff
-from opset.schemas.fix import fixes
 from opset.schemas.index import FOLDER
-from opset.schemas.loader import TYPES_FILE
+from opset.schemas.lint.fix import fixes
 from opset.schemas.model import OpSchema, example_versions
 from opset.schemas.names import shown
-from opset.schemas.reader import Findings, YamlNode, read
 from opset.schemas.selection import folder_of_domains
-from opset.schemas.signature import misfits
+from opset.schemas.yaml.loader import TYPES_FILE
+from opset.schemas.yaml.reader import Findings, YamlNode, read
 from tests.fuzz.mutation.case import Case, command
 
 OWN = Path(__file__).parents[2] / "opsets" / "own" / "com.example"

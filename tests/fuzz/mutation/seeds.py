@@ -12,8 +12,8 @@ import numpy as np
 
 from opset.model import proto as pb
 from opset.model.arrays import tensor_of
-from opset.model.syntax import parse_model
-from opset.reference.examples import model_of
+from opset.model.text.syntax import parse_model
+from opset.reference.example_models import model_of
 from opset.schemas.names import shown
 from tests.conformance.exported import SKETCHES, case_of
 from tests.examples import PAIRS

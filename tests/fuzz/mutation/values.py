@@ -23,7 +23,7 @@ import numpy as np
 
 from opset.model import proto as pb
 from opset.model.arrays import encoded, message_of
-from opset.model.syntax import parse_model
+from opset.model.text.syntax import parse_model
 from opset.reference.comparison import differences
 from opset.reference.value_info import ValueInfo
 from opset.tensor_io.files import read_values

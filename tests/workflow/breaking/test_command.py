@@ -194,7 +194,7 @@ def test_all_files_of_a_revision_are_read_with_one_budget(repository, monkeypatc
     steps = []
     for revision in ("v1", "HEAD"):
         budget = Budget(Limits(), max_steps=1 << 20)
-        monkeypatch.setattr("opset.schemas.reader.reading_budget", lambda budget=budget: budget)
+        monkeypatch.setattr("opset.schemas.yaml.reader.reading_budget", lambda budget=budget: budget)
         found = revisions.revision_state(Path("schemas"), revision, present)
         steps.append(budget.steps)
         assert len(found.operators) == len(steps)

@@ -1,0 +1,1 @@
+"""Building blocks that adapters of several families share."""

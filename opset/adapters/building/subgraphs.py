@@ -1,0 +1,73 @@
+"""Subgraphs that adapters make: written once, at the opset that the conversion goes to, from version 7 on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from opset.adapters.building.shared import UNIFORM
+from opset.model import proto as pb
+from opset.model.elements import NUMBERS, element_name
+from opset.model.types import shape_of
+from opset.version_converter.rewrite import Builder, Refusal, set_attribute
+
+
+class Body:
+    """A graph in the making. What it holds is not converted any more: it has to be valid at the target as it is."""
+
+    def __init__(self, op: Builder, hint: str) -> None:
+        """Begin a graph; raise Refusal C201 where the target is older than the forms that bodies are written in."""
+        if op.final < UNIFORM:
+            raise Refusal("C201", f"it takes a subgraph of operators of ai.onnx {UNIFORM} or newer")
+        self._op = op
+        self.graph = pb.GraphProto(name=op.fresh(hint))
+
+    def input(self, element: str, shape: Sequence[int | None] | None = None) -> str:
+        """Return the name of a new input; "" is an unknown element type, None an unknown size or shape."""
+        value = self.graph.input.add(name=self._op.fresh("value"))
+        _describe(value, element, shape)
+        return str(value.name)
+
+    def output(self, name: str, element: str, shape: Sequence[int | None] | None = None) -> None:
+        """Make a value an output; one that no node of the graph computes is copied."""
+        if not any(name in node.output for node in self.graph.node):
+            name = self.node("Identity", name)
+        _describe(self.graph.output.add(name=name), element, shape)
+
+    def node(self, op_type: str, *given: str, **stated: Any) -> str:
+        """Return the name of the output of a new node; lists that became inputs are constants around the graph.
+
+        Raises Refusal C201 where the target does not have the operator, or it is to be lowered.
+        """
+        schema = self._op.final_schema(op_type)
+        inputs, attributes = self._op.arguments(schema, given, stated)
+        made = self.graph.node.add(op_type=op_type, input=inputs, output=[self._op.fresh(op_type)])
+        for name, value in attributes.items():
+            set_attribute(made, name, schema.attributes[name].type, value)
+        return str(made.output[0])
+
+
+def looped(op: Builder, count: str, carried: Sequence[str], body: Body, going: str = "") -> list[str]:
+    """Return the outputs of a Loop: carried values, then the stacked outputs of the body.
+
+    It has `count` iterations, unless `going`, or what the body says in its place, ends it before.
+    """
+    values = body.graph.output[1:]
+    names = [op.fresh("looped") for _ in values]
+    op.Loop(count, going, *carried, body=body.graph, outputs=names)
+    for index, (name, value) in enumerate(zip(names, values, strict=True)):
+        element, shape = element_name(value.type.tensor_type.elem_type), shape_of(value.type)
+        if element is not None:
+            op.state(name, element, (None, *shape) if index >= len(carried) and shape is not None else shape)
+    return names
+
+
+def _describe(value: Any, element: str, shape: Sequence[int | None] | None) -> None:
+    if element:
+        value.type.tensor_type.elem_type = NUMBERS[element]
+    if shape is not None and element:
+        value.type.tensor_type.shape.SetInParent()
+        for size in shape:
+            dim = value.type.tensor_type.shape.dim.add()
+            if size is not None:
+                dim.dim_value = size

@@ -1,0 +1,479 @@
+"""Adapters of Attention: short masks, padding and windows are written as masks for older versions.
+
+Below their first versions Attention, LinearAttention, RotaryEmbedding and TensorScatter are written out.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import Any
+
+from opset.adapters.building.positions import Size, named, plus, quotient, size_along, vector_of
+from opset.adapters.building.shared import cast, need_size, positive_axis, working
+from opset.adapters.building.subgraphs import Body, looped
+from opset.model.elements import ELEMENTS, NUMBERS
+from opset.version_converter.registration import down, lower, up
+from opset.version_converter.rewrite import Builder, Node, Refusal, Result
+
+QUERY, KEY, VALUE, MASK, PAST_KEY, PAST_VALUE, NONPAD = range(7)
+FLOATS = frozenset(("float", "double", "float16", "bfloat16"))
+TURNED = [0, 2, 1, 3]
+"""Between (batch, heads, length, size) and (batch, length, heads, size)."""
+MAX_VISIBLE = 1 << 12
+"""Elements of a causal mask that is written as a constant."""
+
+
+@up("Attention", since=24)
+def attention_24_up(op: Builder, node: Node) -> Result:
+    """Repeat a mask of one column, which applied to all keys before 24 and to the first key alone from then on."""
+    last = _last_of_mask(node)
+    if not node.input(MASK) or (last is not None and (last != 1 or _known_total(node) == 1)):
+        return None
+    inputs = list(node.inputs)
+    inputs[MASK] = op.Expand(inputs[MASK], vector_of(op, [_total(op, node)]))
+    return op.copy(node, inputs=inputs)
+
+
+@down("Attention", since=24)
+def attention_24_down(op: Builder, node: Node) -> Result:
+    """Write short masks and `nonpad_kv_seqlen` as whole masks with minus infinity for excluded keys."""
+    inputs = list(node.inputs)
+    if not node.input(NONPAD):
+        if not node.input(MASK) or _last_of_mask(node) == _known_total(node) is not None:
+            return None
+        inputs[MASK] = _full_mask(op, node)
+        return op.copy(node, inputs=inputs)
+    _no_cache_and_padding(node)
+    columns = _numbers(op, _total(op, node))
+    visible = op.Less(columns, op.Unsqueeze(node.input(NONPAD), op.const([1, 2, 3])))
+    if node.attr("is_causal"):
+        visible = op.And(visible, op.LessOrEqual(columns, _positions(op, node)))
+    return op.copy(node, inputs=[*inputs[:MASK], _restricted_mask(op, node, visible)], drop=["is_causal"])
+
+
+@up("Attention", since=25)
+def attention_25_up(op: Builder, node: Node) -> Result:
+    """Remove what version 25 excludes: numbers of heads beside four dimensions, a cache beside `nonpad_kv_seqlen`.
+
+    It requires both present outputs or neither; one that is unused may be named.
+    """
+    drop = _heads_of_dimensions(node)
+    outputs = [node.output(index) for index in range(4)]
+    results = list(outputs)
+    if node.input(NONPAD):
+        _no_cache_and_padding(node)
+        if outputs[1] or outputs[2]:
+            if node.need_rank(KEY) != 4:
+                why = "'nonpad_kv_seqlen' is used together with present outputs, which version 25 excludes"
+                raise Refusal("C204", why, "take the outputs from K and V")
+            # Without a past the present key and value are the given ones.
+            outputs[1:3] = "", ""
+            results[1:3] = node.input(KEY), node.input(VALUE)
+    elif bool(outputs[1]) != bool(outputs[2]):
+        outputs[1:3] = (name or op.fresh("present") for name in outputs[1:3])
+        results = list(outputs)
+    elif not drop:
+        return None
+    op.copy(node, outputs=outputs, drop=drop)
+    return results
+
+
+@down("Attention", since=25)
+def attention_25_down(op: Builder, node: Node) -> Result:
+    """Write a window as a mask with minus infinity outside of it."""
+    left, right = node.attr("left_window_size"), node.attr("right_window_size")
+    if left == right == -1:
+        return None
+    columns, positions = _numbers(op, _total(op, node)), _positions(op, node)
+    bounds = []
+    if left >= 0:
+        bounds.append(op.GreaterOrEqual(columns, op.Sub(positions, op.const(left))))
+    if right >= 0:
+        bounds.append(op.LessOrEqual(columns, op.Add(positions, op.const(right))))
+    visible = op.And(*bounds) if len(bounds) == 2 else bounds[0]
+    inputs = [*node.inputs, *[""] * (MASK + 1 - len(node.inputs))]
+    inputs[MASK] = _restricted_mask(op, node, visible)
+    return op.copy(node, inputs=inputs, drop=["left_window_size", "right_window_size"])
+
+
+def _heads_of_dimensions(node: Node) -> list[str]:
+    """Return the attributes with a number of heads that four-dimensional inputs have as a dimension."""
+    stated = [(name, index) for name, index in (("q_num_heads", QUERY), ("kv_num_heads", KEY)) if node.has(name)]
+    if not stated or node.need_rank(QUERY) != 4:
+        return []
+    for name, index in stated:
+        shape = node.shape(index)
+        heads = shape[1] if shape is not None and len(shape) == 4 else None
+        if not isinstance(heads, int):
+            why = f"'{name}' is stated, and the number of heads in four-dimensional inputs is not known"
+            raise Refusal("C207", why, f"remove '{name}', which is for three-dimensional inputs")
+        if heads != node.attr(name):
+            why = f"'{name}' is {node.attr(name)}, and the input has {heads} heads"
+            raise Refusal("C204", why, f"remove '{name}', which is for three-dimensional inputs")
+    return [name for name, _ in stated]
+
+
+def _no_cache_and_padding(node: Node) -> None:
+    if node.input(PAST_KEY) or node.input(PAST_VALUE):
+        why = "'nonpad_kv_seqlen' is used together with a cache, which the standard does not define"
+        raise Refusal("C204", why, "use one of the two")
+
+
+def _known_length(node: Node, index: int) -> int | None:
+    """Return the length of queries, keys or a cache (the last dimension but one), None where it is unknown."""
+    shape = node.shape(index)
+    length = shape[-2] if shape is not None and len(shape) >= 2 else None
+    return length if isinstance(length, int) else None
+
+
+def _length(op: Builder, node: Node, index: int) -> Size:
+    known = _known_length(node, index)
+    return op.Squeeze(op.Shape(node.input(index), start=-2, end=-1)) if known is None else known
+
+
+def _known_total(node: Node) -> int | None:
+    lengths = [_known_length(node, index) for index in (KEY, PAST_KEY) if node.input(index)]
+    return None if None in lengths else sum(length for length in lengths if length is not None)
+
+
+def _total(op: Builder, node: Node) -> Size:
+    """Return the number of keys, those of the cache included."""
+    keys = _length(op, node, KEY)
+    return plus(op, _length(op, node, PAST_KEY), keys) if node.input(PAST_KEY) else keys
+
+
+def _numbers(op: Builder, count: Size) -> str:
+    """Return the integers from 0 to a count, exclusive; as a node, since they may be many in each of many layers."""
+    return op.Range(op.const(0), named(op, count), op.const(1))
+
+
+def _positions(op: Builder, node: Node) -> str:
+    """Return the positions of the queries, `(length, 1)`, or `(batch, 1, length, 1)` with `nonpad_kv_seqlen`."""
+    length = _length(op, node, QUERY)
+    rows = op.Unsqueeze(_numbers(op, length), op.const([1]))
+    if node.input(PAST_KEY):
+        return op.Add(rows, named(op, _length(op, node, PAST_KEY)))
+    if node.input(NONPAD):
+        offset = op.Sub(node.input(NONPAD), named(op, length))
+        return op.Add(rows, op.Unsqueeze(offset, op.const([1, 2, 3])))
+    return rows
+
+
+def _last_of_mask(node: Node) -> int | None:
+    shape = node.shape(MASK)
+    last = shape[-1] if shape else None
+    return last if isinstance(last, int) else None
+
+
+def _full_mask(op: Builder, node: Node) -> str:
+    """Return the mask with a column for every key; missing columns exclude their keys. Integers become floats."""
+    mask, last, total = node.input(MASK), _last_of_mask(node), _known_total(node)
+    if (element := node.need_element(MASK)) != "bool":
+        mask = cast(op, mask, element, _mask_element(node))
+    if last is not None and total is not None:
+        if last == total:
+            return mask
+        if last > total:
+            raise Refusal("C103", f"the mask has {last} columns for {total} keys")
+        pads = op.const([0, total - last])
+    else:
+        missing = op.Sub(vector_of(op, [_total(op, node)]), op.Shape(mask, start=-1))
+        pads = op.Concat(op.const([0]), missing, axis=0)
+    return op.Pad(mask, pads, _excluded(op, node), op.const([-1]))
+
+
+def _restricted_mask(op: Builder, node: Node, visible: str) -> str:
+    """Return a mask that excludes keys that the node's mask excludes and keys that are not visible."""
+    if not node.input(MASK):
+        return visible
+    mask, element = _full_mask(op, node), _mask_element(node)
+    if element == "bool":
+        return op.And(mask, visible)
+    return op.Where(visible, mask, _excluded(op, node))
+
+
+def _mask_element(node: Node) -> str:
+    """Return the type of a mask that can exclude keys: that of the scores for a mask of integers, else its own."""
+    element = node.need_element(MASK)
+    return element if element == "bool" or element in FLOATS else working(node.need_element(QUERY))
+
+
+def _excluded(op: Builder, node: Node) -> str:
+    """Return the scalar of the mask's type that excludes a key."""
+    element = _mask_element(node)
+    return op.const(False, "bool", []) if element == "bool" else op.const(float("-inf"), element, [])
+
+
+@lower("Attention", since=23)
+def attention_lowered(op: Builder, node: Node) -> Result:
+    """Write the formula, in float or double up to the result: softmax(softcap(scale * Q @ K^T) + mask) @ V."""
+    element, wide = node.need_element(QUERY), working(node.need_element(QUERY))
+    flat = (node.has("q_num_heads") or node.has("kv_num_heads")) and node.need_rank(QUERY) == 3
+    queries = _with_heads(op, node, QUERY, "q_num_heads", flat)
+    keys, values = (_with_heads(op, node, index, "kv_num_heads", flat) for index in (KEY, VALUE))
+    if node.input(PAST_KEY):
+        keys = op.Concat(node.input(PAST_KEY), keys, axis=2)
+        values = op.Concat(node.input(PAST_VALUE), values, axis=2)
+    present = keys, values
+
+    root = _root_of_scale(op, node, wide, flat)
+    queries = op.Mul(cast(op, queries, element, wide), root)
+    turned = op.Mul(op.Transpose(cast(op, keys, element, wide), perm=[0, 1, 3, 2]), root)
+    value_element = node.need_element(VALUE)
+    value_wide = "double" if "double" in (wide, value_element) else "float"
+    values = cast(op, values, value_element, value_wide)
+    if which := _repeated_heads(op, node, flat):
+        turned, values = op.Gather(turned, which, axis=1), op.Gather(values, which, axis=1)
+
+    stages = [op.MatMul(queries, turned)]
+    cap = node.attr("softcap")
+    stages.append(op.Mul(op.Tanh(op.Div(stages[0], limit := op.const(cap, wide, []))), limit) if cap > 0 else stages[0])
+    stages.append(_masked(op, node, stages[1], wide))
+    # What inference finds of masks by older operators may be less: the rank that axes need.
+    op.state(stages[2], wide, (None, None, None, None))
+    weights = _softmax_in(op, node, stages[2], element, wide)
+    if stages[2] != stages[1]:
+        # A query that may attend to nothing gets zeros; Softmax makes NaN of such rows.
+        lowest = op.const(LOWEST[wide], wide, [])
+        excluded = op.Less(op.ReduceMax(stages[2], op.const([3]), keepdims=1), lowest)
+        weights = op.Where(excluded, op.const(0.0, wide, []), weights)
+    stages.append(weights)
+    stage = cast(op, stages[node.attr("qk_matmul_output_mode")], wide, element) if node.output(3) else ""
+
+    y = cast(op, op.MatMul(cast(op, weights, wide, value_wide), values), value_wide, element)
+    if flat:
+        y = _together(op, node, op.Transpose(y, perm=TURNED), VALUE, ("q_num_heads", "kv_num_heads"))
+    return y, *(value if node.output(index) else "" for index, value in enumerate(present, 1)), stage
+
+
+LOWEST = {"float": -3.4028234663852886e38, "double": -1.7976931348623157e308}
+"""The least finite number of a type: less is minus infinity alone."""
+
+
+def _heads(node: Node, name: str) -> int:
+    """Return a number of heads that an attribute states. Raises Refusal C103 where none is stated, or a wrong one."""
+    heads = node.attr(name)
+    if heads is None or heads < 1:
+        raise Refusal("C103", f"'{name}' is needed with three dimensions, and at least 1")
+    return int(heads)
+
+
+def _size_of_head(node: Node, index: int, heads: int) -> int | None:
+    """Return the features of a head of a value (batch, length, features), None where they are not known."""
+    shape = node.shape(index)
+    features = shape[2] if shape is not None and len(shape) == 3 else None
+    if not isinstance(features, int):
+        return None
+    if features % heads:
+        raise Refusal("C103", f"{features} features cannot be divided into {heads} heads")
+    return features // heads
+
+
+def _apart(op: Builder, node: Node, index: int, heads: int) -> str:
+    """Return a value (batch, length, features) as (batch, length, heads, size)."""
+    size = _size_of_head(node, index, heads)
+    if size is not None:
+        return op.Reshape(node.input(index), op.const([0, 0, heads, size]))
+    each = op.Div(vector_of(op, [size_along(op, node, index, 2)]), op.const([heads]))
+    return op.Reshape(node.input(index), op.Concat(op.const([0, 0, heads]), each, axis=0))
+
+
+def _with_heads(op: Builder, node: Node, index: int, attribute: str, flat: bool) -> str:
+    """Return an input as (batch, heads, length, size); with three dimensions the last one is split into heads."""
+    if not flat:
+        return node.input(index)
+    return op.Transpose(_apart(op, node, index, _heads(node, attribute)), perm=TURNED)
+
+
+def _together(op: Builder, node: Node, x: str, index: int, attributes: tuple[str, str]) -> str:
+    """Return (batch, length, heads, size) as (batch, length, features), with the size of the heads of an input.
+
+    The attributes name the number of heads of the value and of the input.
+    """
+    heads, own = (_heads(node, name) for name in attributes)
+    size = _size_of_head(node, index, own)
+    if size is not None:
+        return op.Reshape(x, op.const([0, 0, heads * size]))
+    features = op.Mul(op.Div(vector_of(op, [size_along(op, node, index, 2)]), op.const([own])), op.const([heads]))
+    return op.Reshape(x, op.Concat(op.const([0, 0]), features, axis=0))
+
+
+def _repeated_heads(op: Builder, node: Node, flat: bool) -> str:
+    """Return the key/value head of each query head, "" where they need not be repeated."""
+    heads: list[Any] = [node.attr(name) for name in ("q_num_heads", "kv_num_heads")]
+    if not flat:
+        shapes = node.shape(QUERY), node.shape(KEY)
+        heads = [shape[1] if shape is not None and len(shape) == 4 else None for shape in shapes]
+    if heads[1] == 1 or (heads[0] == heads[1] and heads[0] is not None):
+        return ""
+    if not all(isinstance(count, int) for count in heads):
+        queries, keys = (size_along(op, node, index, 1) for index in (QUERY, KEY))
+        return op.Div(_numbers(op, queries), named(op, quotient(op, queries, keys)))
+    if heads[1] < 1 or heads[0] % heads[1]:
+        raise Refusal("C103", f"{heads[0]} query heads cannot share {heads[1]} key/value heads")
+    node.charge(heads[0])
+    return op.const([head // (heads[0] // heads[1]) for head in range(heads[0])])
+
+
+def _root_of_scale(op: Builder, node: Node, wide: str, flat: bool) -> str:
+    """Return the square root of the scale, a factor of both queries and keys."""
+    scale = node.attr("scale")
+    if scale is None:
+        shape = node.shape(QUERY)
+        size = shape[-1] if shape else None
+        heads = _heads(node, "q_num_heads") if flat else 1
+        if not isinstance(size, int):
+            counted = op.Cast(named(op, size_along(op, node, QUERY, 2 if flat else 3)), to=NUMBERS[wide])
+            counted = op.Div(counted, op.const(float(heads), wide, [])) if flat else counted
+            return op.Sqrt(op.Reciprocal(op.Sqrt(counted)))
+        scale = 1 / sqrt(size // heads) if size >= heads else 1.0
+    return op.const(sqrt(scale), wide, [])
+
+
+def _masked(op: Builder, node: Node, scores: str, wide: str) -> str:
+    """Return the scores with the mask added, and minus infinity where a key may not be attended to."""
+    allowed = ""
+    if node.input(MASK):
+        element = node.need_element(MASK)
+        if element == "bool":
+            allowed = node.input(MASK)
+        else:
+            scores = op.Add(scores, cast(op, node.input(MASK), element, wide))
+    if node.attr("is_causal"):
+        visible = _causal(op, node)
+        allowed = op.And(allowed, visible) if allowed else visible
+    return op.Where(allowed, scores, op.const(float("-inf"), wide, [])) if allowed else scores
+
+
+def _causal(op: Builder, node: Node) -> str:
+    """Return which keys are not after the query, those of the cache being the first."""
+    length, total = _known_length(node, QUERY), _known_total(node)
+    past = _known_length(node, PAST_KEY) if node.input(PAST_KEY) else 0
+    if length is not None and total is not None and past is not None and length * total <= MAX_VISIBLE:
+        flags = [key <= query + past for query in range(length) for key in range(total)]
+        return op.const(flags, "bool", [length, total])
+    return op.Not(op.Greater(_numbers(op, _total(op, node)), _positions(op, node)))
+
+
+def _softmax_in(op: Builder, node: Node, scores: str, element: str, wide: str) -> str:
+    """Return the softmax of rows in the type of `softmax_precision`, a narrow one rounding before and after it."""
+    number = node.attr("softmax_precision")
+    precision = element if number is None else ELEMENTS[number].name
+    if working(precision) == wide and precision in (element, wide):
+        return op.Softmax(scores, axis=-1)
+    rounded = cast(op, scores, wide, precision)
+    weights = op.Softmax(cast(op, rounded, precision, working(precision)), axis=-1)
+    return cast(op, cast(op, weights, working(precision), precision), precision, wide)
+
+
+@lower("RotaryEmbedding", since=23)
+def rotary_embedding_lowered(op: Builder, node: Node) -> Result:
+    """Write the formula for the two halves of what is rotated; neighbours are brought to halves and back."""
+    element, wide = node.need_element(0), working(node.need_element(0))
+    flat = node.has("num_heads") and node.need_rank(0) == 3
+    size, rotated = _rotated_sizes(node, flat)
+    half = rotated // 2
+    node.charge(rotated)
+    heads = x = _apart(op, node, 0, _heads(node, "num_heads")) if flat else node.input(0)
+    if rotated != size:
+        x = op.Slice(x, op.const([0]), op.const([rotated]), op.const([3]))
+    x = cast(op, x, element, wide)
+    if node.attr("interleaved"):
+        x = op.Gather(x, op.const([*range(0, rotated, 2), *range(1, rotated, 2)]), axis=3)
+    axis = op.const([2 if flat else 1])
+    cos, sin = (
+        cast(op, op.Unsqueeze(op.Gather(cache, node.input(3), axis=0) if node.input(3) else cache, axis), element, wide)
+        for cache in node.inputs[1:3]
+    )
+    a, b = op.Split(x, op.const([half, half]), axis=3, outputs=2)
+    turned = op.Sub(op.Mul(a, cos), op.Mul(b, sin)), op.Add(op.Mul(a, sin), op.Mul(b, cos))
+    y = op.Concat(*turned, axis=3)
+    if node.attr("interleaved"):
+        y = op.Gather(y, op.const([index // 2 + index % 2 * half for index in range(rotated)]), axis=3)
+    y = cast(op, y, wide, element)
+    if rotated != size:
+        y = op.Concat(y, op.Slice(heads, op.const([rotated]), op.const([2**63 - 1]), op.const([3])), axis=3)
+    return _together(op, node, y, 0, ("num_heads", "num_heads")) if flat else y
+
+
+def _rotated_sizes(node: Node, flat: bool) -> tuple[int | None, int]:
+    """Return the size of a head, None where all of it is rotated or it is not known, and how much of it is rotated."""
+    rotated = node.attr("rotary_embedding_dim")
+    shape = node.shape(0)
+    size = _size_of_head(node, 0, _heads(node, "num_heads")) if flat else shape[-1] if shape else None
+    if not rotated:
+        if not isinstance(size, int):
+            size = 2 * need_size(node, 1, -1)
+        rotated = size
+    if rotated < 0 or rotated % 2:
+        raise Refusal("C103", f"{rotated} features are rotated, and they make no pairs")
+    return size if isinstance(size, int) else None, rotated
+
+
+@lower("TensorScatter", since=24)
+def tensor_scatter_lowered(op: Builder, node: Node) -> Result:
+    """Write the update to the elements that follow the first index of each sample."""
+    cache, update = node.input(0), node.input(1)
+    rank = node.need_rank(0)
+    axis = positive_axis(node.attr("axis"), rank)
+    if axis == 0:
+        raise Refusal("C103", "'axis' is that of the batch")
+    index = _numbers(op, size_along(op, node, 1, axis))
+    if axis < rank - 1:
+        index = op.Unsqueeze(index, op.const(list(range(1, rank - axis))))
+    if node.input(2):
+        index = op.Add(index, op.Unsqueeze(node.input(2), op.const(list(range(1, rank)))))
+    if node.attr("mode") == "circular":
+        index = op.Mod(index, named(op, size_along(op, node, 0, axis)))
+    return op.ScatterElements(cache, op.Expand(index, op.Shape(update)), update, axis=axis)
+
+
+@lower("LinearAttention", since=27)
+def linear_attention_lowered(op: Builder, node: Node) -> Result:
+    """Update the state in a Loop over the tokens, in float."""
+    element, rule = node.need_element(0), node.attr("update_rule")
+    queries, heads = _heads(node, "q_num_heads"), _heads(node, "kv_num_heads")
+    size, value_size = need_size(node, 1, 2) // heads, need_size(node, 2, 2) // heads
+
+    def tokens(index: int, *dims: int) -> str:
+        """Return an input as (length, batch, *dims)."""
+        wide = cast(op, node.input(index), node.need_element(index), "float")
+        return op.Reshape(op.Transpose(wide, perm=[1, 0, 2]), op.const([0, 0, *dims]))
+
+    decay = rate = ""
+    if rule.startswith("gated"):
+        decay = op.Exp(tokens(4, heads, need_size(node, 4, 2) // heads, 1))
+    if rule.endswith("delta"):
+        rate = tokens(5, need_size(node, 5, 2), 1, 1)
+    state_element = node.need_element(3) if node.input(3) else element
+    if node.input(3):
+        state = cast(op, node.input(3), state_element, "float")
+    else:
+        sizes = vector_of(op, [size_along(op, node, 0, 0), heads, size, value_size])
+        state = op.Expand(op.const(0.0, "float", []), sizes)
+    query, value = tokens(0, heads, queries // heads, size), tokens(2, heads, 1, value_size)
+    key, column = tokens(1, heads, 1, size) if rate else "", tokens(1, heads, size, 1)
+
+    body = Body(op, "token")
+    number = body.input("int64", ())
+    going, before = body.input("bool", ()), body.input("float", (None, heads, size, value_size))
+
+    def of_token(name: str) -> str:
+        return body.node("Gather", name, number, axis=0)
+
+    kept, new = before, of_token(value)
+    if decay:
+        kept = body.node("Mul", kept, of_token(decay))
+    if rate:
+        missing = body.node("Sub", new, body.node("MatMul", of_token(key), kept))
+        new = body.node("Mul", of_token(rate), missing)
+    after = body.node("Add", kept, body.node("Mul", of_token(column), new))
+    body.output(going, "bool", ())
+    body.output(after, "float", (None, heads, size, value_size))
+    body.output(body.node("MatMul", of_token(query), after), "float", (None, heads, queries // heads, value_size))
+    present, y = looped(op, named(op, size_along(op, node, 0, 1)), [state], body)
+
+    factor = op.const(node.attr("scale") or (1 / sqrt(size) if size else 1.0), "float", [])
+    y = op.Mul(op.Transpose(y, perm=[1, 0, 2, 3, 4]), factor)
+    y = op.Reshape(y, op.Concat(op.Shape(node.input(0), end=2), op.const([queries * value_size]), axis=0))
+    return cast(op, y, "float", element), cast(op, present, "float", state_element)

@@ -1,0 +1,69 @@
+"""Lowerings of conversions between element types that have no attribute for the type."""
+
+from __future__ import annotations
+
+import math
+
+from opset.adapters.building.shared import INTEGERS, cast
+from opset.model.elements import ELEMENTS, NUMBERS, element_name
+from opset.version_converter.registration import lower
+from opset.version_converter.rewrite import Builder, Node, Refusal, Result
+
+X, LIKE = range(2)
+WHOLE = INTEGERS | {"bool", "int4", "uint4", "int2", "uint2"}
+"""Types between which a Cast keeps the lowest bits."""
+FLOATS = {"float16": (10, 31), "bfloat16": (7, 255), "float": (23, 255), "double": (52, 2047)}
+"""Bits of the fraction, and the exponent of infinity and NaN."""
+
+
+@lower("CastLike", since=15)
+def cast_like_lowered(op: Builder, node: Node) -> Result:
+    """Cast to the type of the second input, which has to be known; its values do not matter."""
+    return op.Cast(node.input(X), to=NUMBERS[node.need_element(LIKE)])
+
+
+@lower("BitCast", since=26)
+def bit_cast_lowered(op: Builder, node: Node) -> Result:
+    """Cast between integers of one width, which keeps all bits, and compute the float that bits stand for.
+
+    Nothing shows what the bits of a NaN are, so those of floats are not certain.
+    """
+    element, wanted = node.need_element(X), element_name(node.attr("to"))
+    if wanted is None or ELEMENTS[NUMBERS[element]].bits != ELEMENTS[NUMBERS[wanted]].bits:
+        raise Refusal("C103", f"'input' is {element}, and 'to' is no type of the same width")
+    if element == wanted:
+        return op.Identity(node.input(X))
+    if {element, wanted} <= WHOLE:
+        return op.Cast(node.input(X), to=NUMBERS[wanted])
+    if wanted in FLOATS and element in INTEGERS:
+        return _float_of_bits(op, node, wanted)
+    why = f"it takes the bits of {element} as {wanted}; before version 26 nothing shows which bits a NaN has"
+    raise Refusal("C204", why, "compute the value by arithmetic")
+
+
+def _float_of_bits(op: Builder, node: Node, element: str) -> str:
+    """Return the float that integers of its width are the bits of: sign, fraction and a power of two.
+
+    All powers are in a table; multiplying by one is exact.
+    """
+    digits, largest = FLOATS[element]
+    bits = ELEMENTS[NUMBERS[element]].bits
+    whole, number = ("int64", "double") if bits == 64 else ("int32", "float")
+    x = op.Cast(op.Cast(node.input(X), to=NUMBERS[f"int{bits}"]), to=NUMBERS[whole])
+    negative = op.Less(x, op.const(0, whole, []))
+    lowest = op.const(-(2 ** (bits - 1)), whole, [])
+    rest = op.Where(negative, op.Sub(x, lowest), x)
+    one = op.const(2**digits, whole, [])
+    exponent = op.Div(rest, one)
+    fraction = op.Sub(rest, op.Mul(exponent, one))
+    powers = [2.0 ** (max(power, 1) - largest // 2 - digits) for power in range(largest)]
+    scale = op.Gather(op.const([*powers, math.inf], number), op.Cast(exponent, to=NUMBERS["int64"]), axis=0)
+    normal = op.Cast(exponent, to=NUMBERS["bool"])
+    significand = op.Where(normal, op.Add(fraction, one), fraction)
+    value = op.Mul(op.Cast(significand, to=NUMBERS[number]), scale)
+    no_number = op.Greater(rest, op.const(largest * 2**digits, whole, []))
+    value = op.Where(no_number, op.const(math.nan, number, []), value)
+    # Where may lose the sign of zeros; a product does not.
+    sign = op.Sub(op.const(1.0, number, []), op.Mul(op.const(2.0, number, []), op.Cast(negative, to=NUMBERS[number])))
+    value = op.Mul(value, sign)
+    return cast(op, value, number, element)

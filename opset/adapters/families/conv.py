@@ -1,0 +1,261 @@
+"""Lowerings of Col2Im, DeformConv and the convolution with a state."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from opset.adapters.building.positions import (
+    Size,
+    counting,
+    elements_of,
+    minus,
+    named,
+    plus,
+    product,
+    quotient,
+    sizes_of,
+    summed,
+    vector_of,
+)
+from opset.adapters.building.shared import cast, count_of, need_size, unsqueeze, working, zero
+from opset.model.elements import NUMBERS
+from opset.model.types import MAX_CONSTANT
+from opset.version_converter.registration import lower
+from opset.version_converter.rewrite import Builder, Node, Refusal, Result
+
+X, WEIGHT, BIAS, PAST = range(4)
+OFFSET = 2
+"""The position at which DeformConv has its offsets."""
+SUMMED = {
+    **dict.fromkeys(("float16", "bfloat16"), "float"),
+    **dict.fromkeys(("int8", "int16", "uint8", "uint16"), "int32"),
+    "uint32": "int64",
+}
+"""Types in which elements are added, by type, where it is another one: casting back keeps the low bits."""
+LARGEST = 1 << 24
+"""The largest size, stride, dilation or padding: products of a few are int64, and FLOAT holds each."""
+DIMENSIONS = 4
+"""How many spatial dimensions are written out."""
+
+
+@lower("CausalConvWithState", since=27)
+def causal_conv_with_state_lowered(op: Builder, node: Node) -> Result:
+    """Put the state before the input, and convolve each channel by itself."""
+    element, activation = node.need_element(X), node.attr("activation")
+    channels, width = need_size(node, WEIGHT, 0), need_size(node, WEIGHT, 2)
+    if width < 1:
+        raise Refusal("C103", "the kernel has no elements")
+    shape = node.shape(X)
+    if shape is not None and 0 in shape:
+        raise Refusal("C204", "the input is empty, which Conv does not take")
+    wide, past = working(element), node.input(PAST)
+    whole = node.input(X)
+    if past:
+        whole = op.Concat(past, whole, axis=2)
+    elif width > 1:
+        whole = op.Pad(whole, op.const([0, 0, width - 1, 0, 0, 0]))
+    inputs = [cast(op, name, element, wide) if name else "" for name in (whole, *node.inputs[WEIGHT:PAST])]
+    y = op.Conv(*inputs, group=channels, kernel_shape=[width])
+    if activation != "none":
+        y = op.Mul(y, op.Sigmoid(y))
+    present = ""
+    if node.output(1):
+        start = 1 - width if width > 1 else 2**63 - 1
+        present = op.Slice(whole, op.const([start]), op.const([2**63 - 1]), op.const([2]))
+    return cast(op, y, wide, element), present
+
+
+class Windows(NamedTuple):
+    """Attributes of a sliding window, for each spatial axis."""
+
+    strides: list[int]
+    dilations: list[int]
+    begins: list[int]
+    ends: list[int]
+
+
+def _windows(node: Node, rank: int) -> Windows:
+    """Return the window attributes with their defaults. Raises Refusal C103 where a list has another length."""
+    strides, dilations = (node.ints(name) or [1] * rank for name in ("strides", "dilations"))
+    pads = node.ints("pads") or [0] * 2 * rank
+    if (len(strides), len(dilations), len(pads)) != (rank, rank, 2 * rank):
+        raise Refusal("C103", f"strides, dilations or pads are not those of {rank} spatial dimensions")
+    if max(*strides, *dilations, *pads) > LARGEST:
+        raise Refusal("C204", f"strides, dilations or pads are above {LARGEST}")
+    return Windows(strides, dilations, pads[:rank], pads[rank:])
+
+
+@lower("Col2Im", since=18)
+def col2im_lowered(op: Builder, node: Node) -> Result:
+    """Gather, axis by axis, the windows' elements that fall on each element of the image, and add them."""
+    element, rank = node.need_element(0), count_of(node, 1) or count_of(node, 2)
+    if element in ("bool", "string", "complex64", "complex128"):
+        raise Refusal("C202", f"elements of {element} cannot be added")
+    if not rank:
+        raise Refusal("C207", "it is not known how many dimensions the image has", "give 'image_shape' a fixed length")
+    if rank > DIMENSIONS:
+        raise Refusal("C204", f"{rank} spatial dimensions have no plain expression")
+    windows = _windows(node, rank)
+    image, block = elements_of(op, node, 1, rank), elements_of(op, node, 2, rank)
+    if any(isinstance(size, int) and size < 1 for size in (*image, *block)) or 0 in (node.shape(0) or ()):
+        raise Refusal("C204", "there are no elements", "drop the node")
+    area = product(op, block)
+    if max(size for size in (0, area, *image, *block) if isinstance(size, int)) > LARGEST:
+        raise Refusal("C204", f"the image or the block has a size above {LARGEST}")
+    counts = [_count(op, windows, axis, image[axis], block[axis]) for axis in range(rank)]
+    batch, columns = sizes_of(op, node, 0, [0, 1])
+    channels = quotient(op, columns, area)
+    wide = SUMMED.get(element, element)
+    x = cast(op, node.input(0), element, wide)
+    # The block's and the windows' dimension of each axis become one.
+    x = op.Reshape(x, vector_of(op, [batch, channels, *block, *counts]))
+    x = op.Transpose(x, perm=[0, 1, *(2 + half * rank + axis for axis in range(rank) for half in (0, 1))])
+    x = op.Reshape(x, vector_of(op, [0, 0, *(product(op, pair) for pair in zip(block, counts, strict=True))]))
+    nothing = zero(op, wide)
+    for axis in range(rank):
+        index, found, several = _taps(op, node, windows, axis, (image[axis], block[axis], counts[axis]))
+        x = op.Gather(x, index, axis=axis + 2)
+        if found:
+            first, behind = 1 + several, rank - 1 - axis
+            x = op.Where(unsqueeze(op, found, list(range(first, first + behind))) if behind else found, x, nothing)
+        if several:
+            x = summed(op, x, [axis + 2])
+    return cast(op, x, wide, element)
+
+
+def _count(op: Builder, windows: Windows, axis: int, image: Size, block: Size) -> Size:
+    """Return how many windows there are along an axis."""
+    stride, dilation = windows.strides[axis], windows.dilations[axis]
+    reach = product(op, [minus(op, block, 1), dilation])
+    room = minus(op, plus(op, image, windows.begins[axis] + windows.ends[axis] - 1), reach)
+    if isinstance(room, int):
+        if room < 0:
+            raise Refusal("C103", f"a block of {block} is larger than the image along axis {axis}")
+        return room // stride + 1
+    return op.Add(room if stride == 1 else op.Div(room, op.const(stride)), op.const(1))
+
+
+def _taps(
+    op: Builder, node: Node, windows: Windows, axis: int, sizes: tuple[Size, Size, Size]
+) -> tuple[str, str, bool]:
+    """Return which of block times windows fall on each element along an axis, and which of them are there.
+
+    Both are (taps, elements), with "" for the second where all are. Whether there are several taps comes last:
+    there is no dimension for one alone, as where windows do not overlap.
+    """
+    size, block, count = sizes
+    stride, dilation, begin = windows.strides[axis], windows.dilations[axis], windows.begins[axis]
+    if isinstance(size, int) and isinstance(block, int) and isinstance(count, int) and block * size <= MAX_CONSTANT:
+        node.charge(block * size)
+        found: list[list[int]] = []
+        for at in range(size):
+            starts = ((tap, at + begin - tap * dilation) for tap in range(block))
+            found.append(
+                [tap * count + start // stride for tap, start in starts
+                 if start >= 0 and start % stride == 0 and start // stride < count]
+            )  # fmt: skip
+        depth = max(1, *(len(each) for each in found))
+        flat = [each[row] if row < len(each) else -1 for row in range(depth) for each in found]
+        dims = [depth, size] if depth > 1 else [size]
+        there = "" if min(flat) >= 0 else op.const([index >= 0 for index in flat], "bool", dims)
+        return op.const([max(index, 0) for index in flat], dims=dims), there, depth > 1
+    taps = op.Reshape(counting(op, block), op.const([-1, 1]))
+    elements = op.Add(counting(op, size), op.const(begin))
+    start = op.Sub(elements, op.Mul(taps, op.const(dilation)))
+    window = start if stride == 1 else op.Div(start, op.const(stride))
+    outside = op.Or(op.Less(start, op.const(0)), op.Not(op.Less(window, named(op, count))))
+    if stride > 1:
+        outside = op.Or(outside, op.Not(op.Equal(op.Mul(window, op.const(stride)), start)))
+    index = op.Add(op.Mul(taps, named(op, count)), window)
+    return op.Where(outside, op.const(0), index), op.Not(outside), True
+
+
+@lower("DeformConv", since=19)
+def deform_conv_lowered(op: Builder, node: Node) -> Result:
+    """Gather the neighbours of each moved point, add them weighted, and multiply these columns by the filters."""
+    element, rank = node.need_element(X), node.need_rank(X) - 2
+    channels, filters = need_size(node, X, 1), need_size(node, WEIGHT, 0)
+    group, moves = node.attr("group"), node.attr("offset_group")
+    if rank > DIMENSIONS:
+        raise Refusal("C204", f"{rank} spatial dimensions have no plain expression")
+    if rank < 1 or node.need_rank(WEIGHT) != rank + 2 or node.need_rank(OFFSET) != rank + 2:
+        raise Refusal("C103", "X, W and offset have different ranks, or no spatial dimensions")
+    windows = _windows(node, rank)
+    kernel = [need_size(node, WEIGHT, axis) for axis in range(2, rank + 2)]
+    if group < 1 or moves < 1 or channels % group or filters % group or channels % moves:
+        raise Refusal("C103", f"{channels} channels or {filters} filters cannot be divided into the groups")
+    batch, *lengths = sizes_of(op, node, X, [0, *range(2, rank + 2)])
+    outputs = sizes_of(op, node, OFFSET, range(2, rank + 2))
+    if 0 in (batch, channels, filters, *kernel, *lengths, *outputs):
+        raise Refusal("C204", "there are no elements", "drop the node")
+    wide, area = working(element), math.prod(kernel)
+    if max(area, moves) > MAX_CONSTANT or max(channels, filters) > LARGEST:
+        raise Refusal("C204", "a kernel, or a number of channels, of this size has no plain expression")
+    x, w, offset, bias, mask = (cast(op, node.input(i), element, wide) if node.input(i) else "" for i in range(5))
+    offset = op.Reshape(offset, vector_of(op, [batch, moves, area, rank, *outputs]))
+    # The image as rows of an offset group's channels; those of an image's group begin at its number times its elements.
+    per = channels // moves
+    x = op.Reshape(x, vector_of(op, [batch, moves, per, -1]))
+    rows = op.Reshape(op.Transpose(x, perm=[0, 1, 3, 2]), op.const([-1, per]))
+    index = op.Mul(op.Reshape(counting(op, batch), op.const([-1, 1, 1])), op.const(moves))
+    index = op.Add(index, op.const(list(range(moves)), dims=[moves, 1]))
+    inside = weight = ""
+    for axis in range(rank):
+        start = _starts(op, windows, axis, kernel, outputs, wide)
+        moved = op.Add(op.Gather(offset, op.const(axis), axis=3), start)
+        moved = op.Reshape(moved, vector_of(op, [1, batch, moves, -1]))
+        number, part, here = _both_sides(op, moved, lengths[axis], wide)
+        # A dimension of neighbours for each axis, behind them those of images, offset groups and points.
+        dims = vector_of(op, [*(2 if at == axis else 1 for at in range(rank)), batch, moves, -1])
+        number, part, here = (op.Reshape(each, dims) for each in (number, part, here))
+        index = op.Add(op.Mul(index, named(op, lengths[axis])), number)
+        weight = op.Mul(weight, part) if weight else part
+        inside = op.And(inside, here) if inside else here
+    values = op.Gather(rows, index, axis=0)
+    values = op.Where(unsqueeze(op, inside, [rank + 3]), values, zero(op, wide))
+    columns = op.Mul(values, unsqueeze(op, weight, [rank + 3]))
+    for _ in range(rank):
+        columns = summed(op, columns, [0])
+    if mask:
+        columns = op.Mul(columns, op.Reshape(mask, vector_of(op, [batch, moves, -1, 1])))
+    columns = op.Reshape(columns, vector_of(op, [batch, moves, area, -1, per]))
+    columns = op.Transpose(columns, perm=[0, 1, 4, 2, 3])
+    columns = op.Reshape(columns, vector_of(op, [batch, group, channels // group * area, -1]))
+    y = op.MatMul(op.Reshape(w, op.const([group, filters // group, channels // group * area])), columns)
+    y = op.Reshape(y, vector_of(op, [batch, filters, *outputs]))
+    if bias:
+        y = op.Add(y, op.Reshape(bias, op.const([filters, *[1] * rank])))
+    return cast(op, y, wide, element)
+
+
+def _starts(op: Builder, windows: Windows, axis: int, kernel: list[int], outputs: list[Size], element: str) -> str:
+    """Return where each element of the kernel is along an axis for each window: (elements, 1, ..., windows, ..., 1)."""
+    rank, count = len(kernel), outputs[axis]
+    below = math.prod(kernel[axis + 1 :])
+    within = [
+        float(number // below % kernel[axis] * windows.dilations[axis] - windows.begins[axis])
+        for number in range(math.prod(kernel))
+    ]
+    taps = op.const(within, element, [len(within), *[1] * rank])
+    behind = [1] * (rank - 1 - axis)
+    starts = op.Mul(op.Cast(counting(op, count), to=NUMBERS[element]),
+                    op.const(float(windows.strides[axis]), element, []))  # fmt: skip
+    return op.Add(taps, op.Reshape(starts, op.const([-1, *behind])))
+
+
+def _both_sides(op: Builder, at: str, length: Size, element: str) -> tuple[str, str, str]:
+    """Return the numbers of the neighbours below and above each point, their weights, and which are inside.
+
+    Points far outside read zero, and so do those that are NaN.
+    """
+    one, first, below, outside = (op.const(value, element, []) for value in (1.0, 0.0, -1.0, -2.0))
+    size = op.const(float(length), element, []) if isinstance(length, int) else op.Cast(length, to=NUMBERS[element])
+    at = op.Where(op.And(op.Greater(at, below), op.Less(at, size)), at, outside)
+    low = op.Floor(at)
+    part = op.Sub(at, low)
+    number = op.Add(low, op.const([0.0, 1.0], element, [2, 1, 1, 1]))
+    last = op.Sub(size, one)
+    inside = op.Not(op.Or(op.Less(number, first), op.Greater(number, last)))
+    number = op.Cast(op.Min(op.Max(number, first), last), to=NUMBERS["int64"])
+    return number, op.Concat(op.Sub(one, part), part, axis=0), inside

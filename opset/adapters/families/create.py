@@ -1,0 +1,211 @@
+"""Adapters of constants in newer forms or types, and of operators that create tensors of newer types."""
+
+from __future__ import annotations
+
+import math
+
+from opset.adapters.building.positions import along, counting, sizes_of
+from opset.adapters.building.shared import BFLOAT16, SMALL_FLOATS, cast, float32, is_negative
+from opset.model.elements import NUMBERS, element_name
+from opset.model.storage.tensor import make_tensor
+from opset.model.types import MAX_CONSTANT, Constant
+from opset.version_converter.registration import down, lower
+from opset.version_converter.rewrite import Builder, Node, Refusal, Result
+
+PLAIN_FORMS = {
+    "value_float": "float",
+    "value_floats": "float",
+    "value_int": "int64",
+    "value_ints": "int64",
+    "value_string": "string",
+    "value_strings": "string",
+}
+FEW = 64
+"""Elements of a tensor that is written out."""
+STASH_TYPES = (NUMBERS["float"], NUMBERS["double"])
+
+
+@down("Constant", since=12)
+def constant_12_down(op: Builder, node: Node) -> Result:
+    """Write a number or string as a scalar tensor, and a list of them as a vector."""
+    name = _form(node)
+    if name not in PLAIN_FORMS:
+        return None
+    value = node.attr(name)
+    values, dims = (value, [len(value)]) if name.endswith("s") else ([value], [])
+    return op.copy(node, drop=[name], value=make_tensor("", NUMBERS[PLAIN_FORMS[name]], dims, values))
+
+
+@down("Constant", since=11)
+def constant_11_down(op: Builder, node: Node) -> Result:
+    """Write a sparse tensor as a dense one, with zeros or empty strings where it has no entry."""
+    if _form(node) != "sparse_value":
+        return None
+    sparse = node.attr("sparse_value")
+    dims = list(sparse.dims)
+    values, indices = node.values.elements(sparse.values), node.values.elements(sparse.indices)
+    if any(dim < 0 for dim in dims):
+        raise Refusal("C103", f"the sparse constant has dims {dims}")
+    size = math.prod(dims)
+    if values is None or indices is None or size > MAX_CONSTANT:
+        raise Refusal("C204", "the sparse constant is large or of an unknown type", "write the dense tensor as 'value'")
+    dense: list[object] = ["" if values.element == "string" else 0] * size
+    positions = _positions(indices, dims, size)
+    if len(positions) != len(values.values):
+        raise Refusal("C103", f"there are {len(values.values)} values at {len(positions)} positions")
+    for position, value in zip(positions, values.values, strict=True):
+        dense[position] = value
+    return op.copy(node, drop=["sparse_value"], value=make_tensor("", NUMBERS[values.element], dims, dense))
+
+
+def _positions(indices: Constant, dims: list[int], size: int) -> list[int]:
+    """Return the row-major positions of the entries of a sparse tensor, from its indices or rows of coordinates."""
+    numbers = list(indices.values)
+    if len(indices.dims) == 2 and indices.dims[1] == len(dims):
+        positions = [0] * indices.dims[0]
+        for axis, dim in enumerate(dims):
+            along = numbers[axis :: len(dims)]
+            if not all(isinstance(index, int) and 0 <= index < dim for index in along):
+                raise Refusal("C103", "an index of the sparse constant is out of range")
+            positions = [position * dim + index for position, index in zip(positions, along, strict=True)]
+        return positions
+    if len(indices.dims) != 1 or not all(isinstance(index, int) and 0 <= index < size for index in numbers):
+        raise Refusal("C103", "the indices of the sparse constant do not fit its dims")
+    return numbers
+
+
+def _form(node: Node) -> str:
+    """Return the name of the one attribute that holds the constant."""
+    if len(node.proto.attribute) != 1:
+        raise Refusal("C103", f"a constant has one attribute, and this has {len(node.proto.attribute)}")
+    return node.proto.attribute[0].name
+
+
+@down("Constant", since=9)
+def constant_9_down(op: Builder, node: Node) -> Result:
+    """Replace constants that are no floating-point numbers by an initializer, which may have any type."""
+    value = node.attr("value")
+    if element_name(value.data_type) in ("float16", "float", "double"):
+        return None
+    return op.tensor(value, node.output(0))
+
+
+@down("ConstantOfShape", since=20)
+def constant_of_shape_20_down(op: Builder, node: Node) -> Result:
+    """Fill with the value in float, and cast to the type."""
+    value = node.attr("value")
+    element = element_name(value.data_type) if value is not None else None
+    if element not in {**BFLOAT16, **SMALL_FLOATS}:
+        return None
+    constant = node.values.elements(value)
+    if constant is None or len(constant.values) != 1:
+        raise Refusal("C103", "'value' is no tensor with one element")
+    tensor = make_tensor("", NUMBERS["float"], [1], constant.values)
+    wide = op.copy(node, outputs=[op.fresh("wide")], value=tensor)
+    return op.Cast(wide, to=NUMBERS[constant.element])
+
+
+@lower("ConstantOfShape", since=9)
+def constant_of_shape_lowered(op: Builder, node: Node) -> Result:
+    """Expand a scalar to the shape, or write out the constant where the shape is one and small."""
+    element, fill = "float", 0.0
+    if node.has("value"):
+        found = node.values.elements(node.attr("value"))
+        if found is None or len(found.values) != 1:
+            raise Refusal("C103", "'value' is no tensor with one element")
+        element, (fill,) = found.element, found.values
+    shape = node.constant(0)
+    if shape is not None and all(dim >= 0 for dim in shape.values) and math.prod(shape.values) <= FEW:
+        return op.const([fill] * math.prod(shape.values), element, shape.values)
+    return op.Expand(op.const(fill, element, []), node.input(0))
+
+
+@down("Range", since=27)
+def range_27_down(op: Builder, node: Node) -> Result:
+    """Compute ranges of the newer types in `stash_type`, and cast back; other types ignore the attribute."""
+    element, stash = node.need_element(0), node.attr("stash_type")
+    if element not in ("float16", "bfloat16"):
+        return op.copy(node, drop=["stash_type"]) if node.has("stash_type") else None
+    if stash not in STASH_TYPES:
+        shown = (element_name(stash) or str(stash)).upper()
+        raise Refusal("C204", f"'stash_type' is {shown}; ranges in it need version 27", "set stash_type=1")
+    inputs = [op.Cast(name, to=stash) for name in node.inputs]
+    wide = op.copy(node, inputs=inputs, outputs=[op.fresh("wide")], drop=["stash_type"])
+    return op.Cast(wide, to=NUMBERS[element])
+
+
+@lower("Range", since=11)
+def range_lowered(op: Builder, node: Node) -> Result:
+    """Count the elements, and multiply their positions by the step; a range of known numbers is a constant.
+
+    Where the limit less the start does not fit into 64 bits, it wraps around, as it does in runtimes.
+    """
+    element = node.need_element(0)
+    bounds = [node.constant(index) for index in range(3)]
+    start, limit, delta = (each.values[0] if each is not None and len(each.values) == 1 else None for each in bounds)
+    if start is not None and limit is not None and delta is not None:
+        folded = _range_of(start, limit, delta, element)
+        if folded is not None:
+            return op.tensor(make_tensor("", NUMBERS[element], [len(folded)], folded), node.output(0))
+    if element in ("float", "double"):
+        return _range_of_floats(op, node, element)
+    first, last, step = (cast(op, x, element, "int64") for x in node.inputs)
+    span = last if start == 0 else op.Sub(last, first)
+    if delta == 1:
+        count = span
+    elif delta is not None and 1 < delta <= 2**31:
+        # A span that overflows so would give 2**32 elements.
+        count = op.Div(op.Add(span, op.const(delta - 1)), step)
+    elif delta == -1:
+        count = op.Sub(first, last)
+    else:
+        # The steps to the last element, which is before the limit, and one.
+        sign = op.Sign(span)
+        one = sign if delta is not None and delta > 0 else op.Mul(sign, op.Sign(step))
+        count = op.Add(op.Div(op.Sub(span, sign), step), one)
+    values = counting(op, _or_none(op, count))
+    if delta != 1:
+        values = op.Mul(values, step)
+    if start != 0:
+        values = op.Add(values, first)
+    return cast(op, values, "int64", element)
+
+
+def _or_none(op: Builder, count: str) -> str:
+    """Return a number, or 0 for a negative one."""
+    return op.Sub(count, op.Mul(count, is_negative(op, count)))
+
+
+def _range_of_floats(op: Builder, node: Node, element: str) -> str:
+    """Return the range, whose length is computed as DOUBLE, its elements in their own type."""
+    start, limit, delta = (cast(op, x, element, "double") for x in node.inputs)
+    count = op.Cast(op.Ceil(op.Div(op.Sub(limit, start), delta)), to=NUMBERS["int64"])
+    positions = op.Cast(counting(op, _or_none(op, count)), to=NUMBERS[element])
+    return op.Add(op.Mul(positions, node.input(2)), node.input(0))
+
+
+def _range_of(start: float, limit: float, delta: float, element: str) -> list[float] | None:
+    """Return the elements of a range, None where there are too many or none is defined."""
+    if delta == 0 or not all(map(math.isfinite, (start, limit, delta))):
+        return None
+    if element not in ("float", "double"):
+        numbers: range = range(int(start), int(limit), int(delta))
+        return None if numbers[MAX_CONSTANT:] else list(numbers)  # len() fails beyond 64 bits
+    exact = (limit - start) / delta
+    if not exact <= MAX_CONSTANT:
+        return None
+    rounded = float32 if element == "float" else float
+    return [rounded(rounded(number * delta) + start) for number in range(math.ceil(exact))]
+
+
+@lower("EyeLike", since=9)
+def eye_like_lowered(op: Builder, node: Node) -> Result:
+    """Compare the numbers of rows and columns."""
+    stated = node.attr("dtype")
+    element = element_name(stated) if stated is not None else node.need_element(0)
+    sizes = sizes_of(op, node, 0)
+    if len(sizes) != 2 or element is None:
+        raise Refusal("C103", "the input is no matrix, or 'dtype' is no element type")
+    rows, columns = (counting(op, size) for size in sizes)
+    diagonal = op.Equal(op.Sub(columns, along(op, rows, 0, 2)), op.const(node.attr("k")))
+    return cast(op, diagonal, "bool", element)

@@ -1,0 +1,598 @@
+"""Adapters of operators with indices: before version 11, negative indices are undefined or refused."""
+
+from __future__ import annotations
+
+import math
+
+from opset.adapters.building.positions import (
+    Size,
+    along,
+    coordinates,
+    counting,
+    from_front,
+    index_depth,
+    merged,
+    named,
+    positions_of,
+    product,
+    product_from,
+    reshaped,
+    size_along,
+    sizes_of,
+    squeezed,
+    strides_of,
+    summed,
+    vector_of,
+)
+from opset.adapters.building.shared import (
+    INTEGERS_OF_32_BITS,
+    SMALL_INTEGERS,
+    cast,
+    constant_ints,
+    is_negative,
+    need_size,
+    positive_axis,
+    unsqueeze,
+    working,
+)
+from opset.adapters.building.subgraphs import Body, looped
+from opset.model.elements import NUMBERS
+from opset.version_converter.registration import down, lower, up
+from opset.version_converter.rewrite import FIX_SIZES, Builder, Node, Refusal, Result
+
+NOWHERE = 2**63 - 1
+"""An index that is out of range for every depth."""
+
+
+@down("Gather", since=11)
+def gather_11_down(op: Builder, node: Node) -> Result:
+    """Count negative indices from the front; before 11 they are out of range."""
+    return _with_indices_from_front(op, node)
+
+
+@down("GatherND", since=12)
+def gather_nd_12_down(op: Builder, node: Node) -> Result:
+    """Prepend the index of each leading dimension that indices and data share to the indices."""
+    batches = node.attr("batch_dims")
+    if not batches:
+        return None
+    rank, data_rank = node.need_rank(1), node.need_rank(0)
+    if not 0 <= batches < min(rank, data_rank):
+        raise Refusal("C103", f"'batch_dims' is {batches} for ranks {data_rank} and {rank}")
+    data, indices = node.inputs
+    shape = op.Concat(op.Slice(op.Shape(indices), op.const([0]), op.const([rank - 1])), op.const([1]), axis=0)
+    before = []
+    for axis in range(batches):
+        positions = op.Range(op.const(0), named(op, size_along(op, node, 0, axis)), op.const(1))
+        along = [-1 if other == axis else 1 for other in range(rank)]
+        before.append(op.Expand(op.Reshape(positions, op.const(along)), shape))
+    depth = (node.shape(1) or (None,))[-1]
+    indices = op.Concat(*before, indices, axis=rank - 1)
+    if isinstance(depth, int):
+        op.state(indices, "int64", (*[None] * (rank - 1), depth + batches))
+    return op.copy(node, inputs=[data, indices], drop=["batch_dims"])
+
+
+@down("Scatter", since=11)
+def scatter_11_down(op: Builder, node: Node) -> Result:
+    """Count negative indices from the front; before 11 they are not defined."""
+    return _with_indices_from_front(op, node)
+
+
+def _with_indices_from_front(op: Builder, node: Node) -> Result:
+    """Return the node with indices into an axis that are not negative, None where they are not already."""
+    if not _may_be_negative(node, 1):
+        return None
+    front = from_front(op, node, 1, [size_along(op, node, 0, node.attr("axis"))])
+    return op.copy(node, inputs=[node.input(0), front, *node.inputs[2:]])
+
+
+@up("OneHot", since=11)
+def one_hot_11_up(op: Builder, node: Node) -> Result:
+    """Move negative indices out of range: they gave a row of off values, and count from the end from 11 on."""
+    if not _may_be_negative(node, 0):
+        return None
+    # OneHot casts indices to int64.
+    indices = cast(op, node.input(0), node.element(0), "int64")
+    outside = op.Where(op.Less(indices, op.const(0)), op.const(NOWHERE), indices)
+    return op.copy(node, inputs=[outside, *node.inputs[1:]])
+
+
+@down("OneHot", since=11)
+def one_hot_11_down(op: Builder, node: Node) -> Result:
+    """Count indices, and an axis below -1, from the front; indices below `-depth` are out of range."""
+    axis = node.attr("axis")
+    if axis < -1:
+        axis = positive_axis(axis, node.need_rank(0) + 1)
+    if not _may_be_negative(node, 0):
+        return op.copy(node, axis=axis) if axis != node.attr("axis") else None
+    indices = cast(op, node.input(0), node.element(0), "int64")
+    depth = op.Cast(op.Squeeze(node.input(1)), to=NUMBERS["int64"])
+    front = op.Add(indices, op.Mul(is_negative(op, indices), depth))
+    outside = op.Where(op.Less(front, op.const(0)), op.const(NOWHERE), front)
+    return op.copy(node, inputs=[outside, *node.inputs[1:]], axis=axis)
+
+
+def _may_be_negative(node: Node, index: int) -> bool:
+    """Whether an input may hold negative numbers."""
+    element, constant = node.element(index), node.constant(index)
+    if element is not None and element.startswith("uint"):
+        return False
+    return constant is None or any(value < 0 for value in constant.values)
+
+
+MOST_AXES = 64
+"""Most dimensions of a tensor in numpy and in runtimes."""
+COMPARED = 1 << 24
+"""Most comparisons of Unique where each element is compared with each."""
+
+
+@up("TopK", since=10)
+def top_k_10_up(op: Builder, node: Node) -> Result:
+    """Write `k` as a vector of one element."""
+    return op.copy(node, inputs=[node.input(0), op.const([node.attr("k")])], drop=["k"])
+
+
+@down("TopK", since=10)
+def top_k_10_down(op: Builder, node: Node) -> Result:
+    """Write a known count from 1 on as the attribute; for others, sort all elements and gather the first ones."""
+    constant = node.constant(1)
+    if constant is not None and all(number >= 1 for number in constant_ints(node, 1)):
+        return None
+    axis = node.attr("axis")
+    size = need_size(node, 0, axis)
+    if size < 1:
+        raise Refusal("C204", f"'K' is 0 or not known, and axis {axis} is empty", FIX_SIZES)
+    outputs = [op.fresh("sorted"), op.fresh("order")]
+    values, order = op.copy(node, inputs=[node.input(0)], outputs=outputs, k=size)
+    first = counting(op, op.Reshape(node.input(1), op.const([])))
+    return [op.Gather(each, first, axis=axis) for each in (values, order)][: len(node.outputs)]
+
+
+@down("TopK", since=11)
+def top_k_11_down(op: Builder, node: Node) -> Result:
+    """Take the smallest elements as the largest of the negated ones; sorted results serve if no order is required.
+
+    Integers are compared in a float type that holds them. Before 11, the only negative axis is -1.
+    """
+    x, element = node.input(0), node.need_element(0)
+    axis = node.attr("axis")
+    if axis < -1:
+        axis = positive_axis(axis, node.need_rank(0))
+    if element in ("int64", "uint64"):
+        return _top_of_64_bits(op, node, element)
+    wide = {**SMALL_INTEGERS, **INTEGERS_OF_32_BITS}.get(element, element)
+    if wide != element:
+        x = op.Cast(x, to=NUMBERS[wide])
+    smallest = not node.attr("largest")
+    if smallest:
+        x = op.Neg(x)
+    changed = smallest or wide != element
+    outputs = [op.fresh("values"), node.output(1)] if changed else None
+    values, indices = op.copy(
+        node, inputs=[x, node.input(1)], outputs=outputs, drop=["largest", "sorted"], axis=axis
+    )  # fmt: skip
+    if smallest:
+        values = op.Neg(values)
+    if wide != element:
+        values = op.Cast(values, to=NUMBERS[element])
+    return values, indices
+
+
+MOST_PAIRED = 1024
+"""The longest axis of which each two elements are compared."""
+
+
+def _top_of_64_bits(op: Builder, node: Node, element: str) -> Result:
+    """Sort each element by how many are ahead of it, and gather the elements; equal ones stay in their order."""
+    axis, x = positive_axis(node.attr("axis"), node.need_rank(0)), node.input(0)
+    length = need_size(node, 0, axis)
+    if length > MOST_PAIRED:
+        why = f"before version 11, each two of the {length} elements would have to be compared"
+        raise Refusal("C204", why, "cast the input to int32 where its numbers fit")
+    # Half of the range less, unsigned numbers have the order of signed ones.
+    number = x if element == "int64" else op.Add(op.Cast(x, to=NUMBERS["int64"]), op.const(-(2**63), dims=[]))
+    others, own = unsqueeze(op, number, [axis]), unsqueeze(op, number, [axis + 1])
+    ahead = (op.Greater if node.attr("largest") else op.Less)(others, own)
+    score = op.Neg(summed(op, op.Cast(ahead, to=NUMBERS["float"]), [axis + 1]))
+    _, indices = op.copy(
+        node, inputs=[score, node.input(1)], outputs=[op.fresh("scores"), op.fresh("indices")],
+        drop=["largest", "sorted"], axis=axis,
+    )  # fmt: skip
+    counts = sizes_of(op, node, 0)
+    strides = strides_of(op, counts)
+    constant = node.constant(1)
+    counts[axis] = constant_ints(node, 1)[0] if constant is not None else op.Reshape(node.input(1), op.const([]))
+    position = op.Mul(indices, named(op, strides[axis]))
+    rows = coordinates(op, counts, [0 if each == axis else stride for each, stride in enumerate(strides)])
+    flat = op.Reshape(x, op.const([-1]))
+    return op.Gather(flat, position if rows is None else op.Add(position, rows), axis=0), indices
+
+
+@lower("GatherElements", since=11)
+def gather_elements_lowered(op: Builder, node: Node) -> Result:
+    """Gather from the elements in one row, at the position of each."""
+    flat, position, _ = _positions(op, node)
+    return op.Gather(flat, position, axis=0)
+
+
+def _positions(op: Builder, node: Node) -> tuple[str, str, list[Size] | None]:
+    """Return the first input in one row, the position in it that each index along the axis means, and its sizes.
+
+    These are None where no input shows how many there are.
+    """
+    ranks = [rank for rank in (node.rank(0), node.rank(1)) if rank is not None]
+    if not ranks:
+        return *_positions_of_any_rank(op, node), None
+    rank = ranks[0]
+    axis = positive_axis(node.attr("axis"), rank)
+    if ranks[-1] != rank:
+        raise Refusal("C103", f"the ranks {rank} and {ranks[-1]} differ")
+    sizes, counts = sizes_of(op, node, 0, range(rank)), sizes_of(op, node, 1, range(rank))
+    strides = strides_of(op, sizes)
+    position = from_front(op, node, 1, [sizes[axis]])
+    if strides[axis] != 1:
+        position = op.Mul(position, named(op, strides[axis]))
+    others = coordinates(op, counts, [0 if each == axis else stride for each, stride in enumerate(strides)])
+    flat = node.input(0) if rank == 1 else op.Reshape(node.input(0), op.const([-1]))
+    return flat, position if others is None else op.Add(position, others), sizes
+
+
+def _positions_of_any_rank(op: Builder, node: Node) -> tuple[str, str]:
+    """Return the first input in one row, and positions in it: the coordinates are found in a loop over the axes.
+
+    Where there are no indices, those of one element are, for a tensor of ones to broadcast to no elements.
+    """
+    x, axis, one = node.input(0), node.attr("axis"), op.const(1)
+    if not -(2**31) <= axis < 2**31:
+        raise Refusal("C103", f"axis {axis} is out of range for every rank")
+    sizes, counts, count = op.Shape(x), op.Shape(node.input(1)), op.Size(node.input(1))
+    rank = op.Size(sizes)
+    picked = op.const(axis) if axis >= 0 else op.Add(rank, op.const(axis))
+    empty = op.Sub(one, op.Cast(op.Cast(count, to=NUMBERS["bool"]), to=NUMBERS["int64"]))
+    counts = op.Add(counts, op.Mul(op.Sub(one, counts), empty))
+    numbers = counting(op, op.Add(count, empty))
+    last = op.Sub(rank, one)
+
+    body = Body(op, "coordinates")
+    turn, going = body.input("int64", []), body.input("bool", [])
+    left, total, stride = (body.input("int64", shape) for shape in ([None], [None], []))
+    here = body.node("Sub", last, turn)
+    extent = body.node("Gather", counts, here, axis=0)
+    above = body.node("Div", left, extent)
+    coordinate = body.node("Sub", left, body.node("Mul", above, extent))
+    other = body.node("Cast", body.node("Not", body.node("Equal", here, picked)), to=NUMBERS["int64"])
+    step = body.node("Mul", coordinate, body.node("Mul", stride, other))
+    body.output(going, "bool", [])
+    body.output(above, "int64", [None])
+    body.output(body.node("Add", total, step), "int64", [None])
+    body.output(body.node("Mul", stride, body.node("Gather", sizes, here, axis=0)), "int64", [])
+    others = looped(op, rank, [numbers, op.Sub(numbers, numbers), one], body)[1]
+
+    position = from_front(op, node, 1, [op.Gather(sizes, picked, axis=0)])
+    if axis != -1:
+        position = op.Mul(position, product_from(op, sizes, axis + 1))
+    return op.Reshape(x, op.const([-1])), op.Add(position, op.Reshape(others, counts))
+
+
+@lower("GatherND", since=11)
+def gather_nd_lowered(op: Builder, node: Node) -> Result:
+    """Gather slices by one index instead of a tuple, from the data with the axes of the tuple as one."""
+    depth = _need_depth(node)
+    return op.Gather(merged(op, node, 0, depth), _tuples_as_one(op, node, depth), axis=0)
+
+
+def _need_depth(node: Node) -> int:
+    """Return how many axes an index tuple has. Raises Refusal if they are none, or more than there are."""
+    depth, rank = index_depth(node, 1), node.rank(0)
+    if not depth:
+        raise Refusal("C204", "the index tuples are empty, and each update is as large as the data")
+    if rank is not None and not 1 <= depth <= rank:
+        raise Refusal("C103", f"the indices are tuples of {depth}, and the data has {rank} dimensions")
+    if depth > MOST_AXES:
+        raise Refusal("C204", f"the indices are tuples of {depth}, and {MOST_AXES} are allowed")
+    return depth
+
+
+def _tuples_as_one(op: Builder, node: Node, depth: int) -> str:
+    """Return index tuples as indices into their axes as one."""
+    sizes = sizes_of(op, node, 0, range(depth))
+    indices = from_front(op, node, 1, sizes)
+    if depth > 1:
+        indices = op.Mul(indices, vector_of(op, strides_of(op, sizes)))
+        return summed(op, indices, [node.need_rank(1) - 1])
+    return squeezed(op, indices, [node.need_rank(1) - 1])
+
+
+@lower("ScatterElements", since=11)
+def scatter_elements_lowered(op: Builder, node: Node) -> Result:
+    """Write by Scatter, which takes no negative indices and is withdrawn since 11; then by ScatterND, or in a loop."""
+    if not op.offers("Scatter"):
+        return _scatter_nd(op, node) if op.offers("ScatterND") else scatter_lowered(op, node)
+    axis = node.attr("axis")
+    ranks = [rank for rank in map(node.rank, range(3)) if rank is not None]
+    if ranks:
+        axis = positive_axis(axis, ranks[0])
+    if axis >= 0:
+        return op.Scatter(
+            node.input(0), from_front(op, node, 1, [size_along(op, node, 0, axis)]), node.input(2), axis=axis
+        )
+    flat, position, sizes = _positions(op, node)
+    position, updates = (op.Reshape(name, op.const([-1])) for name in (position, node.input(2)))
+    return reshaped(op, op.Scatter(flat, position, updates, axis=0), sizes, op.Shape(node.input(0)))
+
+
+def _scatter_nd(op: Builder, node: Node) -> Result:
+    """Return the data with single elements of it in one row written by ScatterND."""
+    flat, position, sizes = _positions(op, node)
+    indices = op.Reshape(position, op.const([-1, 1]))
+    y = op.ScatterND(flat, indices, op.Reshape(node.input(2), op.const([-1])))
+    return reshaped(op, y, sizes, op.Shape(node.input(0)))
+
+
+@lower("ScatterND", since=11)
+def scatter_nd_lowered(op: Builder, node: Node) -> Result:
+    """Write single elements of the data in one row."""
+    x, positions, updates, sizes = _slices_as_elements(op, node)
+    return reshaped(op, op.Scatter(x, positions, updates, axis=0), sizes, op.Shape(node.input(0)))
+
+
+@lower("Scatter", since=9)
+def scatter_lowered(op: Builder, node: Node) -> Result:
+    """Note in a loop which update goes to each position, then gather from data and updates."""
+    flat, position, sizes = _positions(op, node)
+    position, updates = (op.Reshape(name, op.const([-1])) for name in (position, node.input(2)))
+    size = op.Size(flat)
+    numbers = counting(op, size)
+    sources = last_written(op, numbers, numbers, size, position)
+    return reshaped(op, op.Gather(op.Concat(flat, updates, axis=0), sources, axis=0), sizes, op.Shape(node.input(0)))
+
+
+def last_written(op: Builder, numbers: str, initial: str, first: str, positions: str) -> str:
+    """Return for each number `first` and the index of its last position, and the initial value where it has none."""
+    body = Body(op, "write")
+    turn, going, sources = body.input("int64", []), body.input("bool", []), body.input("int64", [None])
+    here = body.node("Gather", positions, body.node("Reshape", turn, op.const([1])), axis=0)
+    chosen_here = body.node("Cast", body.node("Equal", numbers, here), to=NUMBERS["int64"])
+    change = body.node("Mul", chosen_here, body.node("Sub", body.node("Add", first, turn), sources))
+    body.output(going, "bool", [])
+    body.output(body.node("Add", sources, change), "int64", [None])
+    return looped(op, op.Size(positions), [initial], body)[0]
+
+
+def _slices_as_elements(op: Builder, node: Node) -> tuple[str, str, str, list[Size] | None]:
+    """Return data, positions and updates of ScatterND in one row each; the sizes of the data if its rank is known."""
+    depth = _need_depth(node)
+    sizes = sizes_of(op, node, 0) if node.rank(0) is not None else None
+    rows = _tuples_as_one(op, node, depth)
+    x, rows, updates = (op.Reshape(name, op.const([-1])) for name in (node.input(0), rows, node.input(2)))
+    if sizes is not None and depth == len(sizes):
+        return x, rows, updates, sizes
+    width = product(op, sizes[depth:]) if sizes is not None else product_from(op, op.Shape(node.input(0)), depth)
+    starts = op.Mul(op.Reshape(rows, op.const([-1, 1])), named(op, width))
+    return x, op.Reshape(op.Add(starts, counting(op, width)), op.const([-1])), updates, sizes
+
+
+@down("ScatterElements", "ScatterND", since=16)
+def scatter_16_down(op: Builder, node: Node) -> Result:
+    """Combine updates with the data by the operator of the reduction, which was `none` alone."""
+    return _reduced(op, node, ("add", "mul"))
+
+
+@down("ScatterElements", "ScatterND", since=18)
+def scatter_18_down(op: Builder, node: Node) -> Result:
+    """Combine updates with the data by Max or Min, which were no reductions."""
+    return _reduced(op, node, ("max", "min"))
+
+
+_WIDE = {
+    **dict.fromkeys(("float16", "bfloat16"), "float"),
+    **dict.fromkeys(("int8", "int16", "uint8", "uint16"), "int32"),
+}
+"""Types by those in which updates are combined: floats round once, and integers wrap when they are cast back."""
+
+
+def _reduced(op: Builder, node: Node, reductions: tuple[str, str]) -> Result:
+    """Return data with updates combined in their order, None for another reduction.
+
+    From version 11 on, updates of distinct elements are combined at once, before all a loop goes from one to the next.
+    """
+    reduction = node.attr("reduction")
+    if reduction == "none" and node.has("reduction") and op.final < 16:
+        return op.copy(node, drop=["reduction"])
+    if reduction not in reductions:
+        return None
+    element = node.need_element(0)
+    wide = _WIDE.get(element, element)
+    if wide not in ("float", "double", "int32", "int64", "uint32", "uint64"):
+        raise Refusal("C202", f"elements of {element} cannot be combined by '{reduction}'")
+    if node.op_type == "ScatterND":
+        x, positions, updates, sizes = _slices_as_elements(op, node)
+    else:
+        x, positions, sizes = _positions(op, node)
+        positions, updates = (op.Reshape(name, op.const([-1])) for name in (positions, node.input(2)))
+    if wide != element:
+        x, updates = (op.Cast(name, to=NUMBERS[wide]) for name in (x, updates))
+    together = _together if op.offers("ScatterElements") or op.offers("ScatterND") else _one_by_one
+    y = together(op, node, x, positions, updates, wide)
+    if wide != element:
+        y = op.Cast(y, to=NUMBERS[element])
+    return reshaped(op, y, sizes, op.Shape(node.input(0)))
+
+
+def _together(op: Builder, node: Node, x: str, positions: str, updates: str, element: str) -> str:
+    """Combine the first update of each element, then the second: sorting puts those of one element side by side."""
+    count = op.Size(positions)
+    ordered, order = op.TopK(positions, op.Reshape(count, op.const([1])), largest=0, outputs=2)
+    before = op.Slice(op.Concat(op.const([-1]), ordered, axis=0), op.const([0]), op.const([-1]))
+    begins = op.Not(op.Equal(ordered, before))
+    group = op.Sub(op.CumSum(op.Cast(begins, to=NUMBERS["int64"]), op.const(0)), op.const(1))
+    starts = squeezed(op, op.NonZero(begins), [0])
+    turns = op.Sub(counting(op, count), op.Gather(starts, group, axis=0))
+    minus_one = op.const([-1])
+    last = op.ReduceMax(op.Concat(turns, minus_one, axis=0), keepdims=0)
+    updates = op.Gather(updates, order, axis=0)
+    body = Body(op, "combine")
+    turn, going, data = body.input("int64", []), body.input("bool", []), body.input(element, [None])
+    now = body.node("Reshape", body.node("NonZero", body.node("Equal", turns, turn)), minus_one)
+    here, more = (body.node("Gather", each, now, axis=0) for each in (ordered, updates))
+    new = _combined(op, body, node, body.node("Gather", data, here, axis=0), more, element)
+    body.output(going, "bool", [])
+    if op.offers("ScatterElements"):
+        data = body.node("ScatterElements", data, here, new, axis=0)
+    else:
+        data = body.node("ScatterND", data, body.node("Reshape", here, op.const([-1, 1])), new)
+    body.output(data, element, [None])
+    return looped(op, op.Add(last, op.const(1)), [x], body)[0]
+
+
+def _one_by_one(op: Builder, node: Node, x: str, positions: str, updates: str, element: str) -> str:
+    """Combine one update after the other."""
+    one = op.const([1])
+    scatters = op.offers("Scatter")
+    numbers, size = ("", "") if scatters else (counting(op, op.Size(x)), op.Size(x))
+    body = Body(op, "combine")
+    turn, going, data = body.input("int64", []), body.input("bool", []), body.input(element, [None])
+    now = body.node("Reshape", turn, one)
+    here, more = (body.node("Gather", each, now, axis=0) for each in (positions, updates))
+    new = _combined(op, body, node, body.node("Gather", data, here, axis=0), more, element)
+    if scatters:
+        data = body.node("Scatter", data, here, new, axis=0)
+    else:
+        chosen_here = body.node("Cast", body.node("Equal", numbers, here), to=NUMBERS["int64"])
+        sources = body.node("Add", numbers, body.node("Mul", chosen_here, body.node("Sub", size, numbers)))
+        data = body.node("Gather", body.node("Concat", data, new, axis=0), sources, axis=0)
+    body.output(going, "bool", [])
+    body.output(data, element, [None])
+    return looped(op, op.Size(positions), [x], body)[0]
+
+
+def _combined(op: Builder, body: Body, node: Node, old: str, new: str, element: str) -> str:
+    """Return two vectors combined by the reduction of a node."""
+    reduction = node.attr("reduction")
+    if reduction in ("add", "mul"):
+        return body.node(reduction.capitalize(), old, new)
+    if element in ("float", "double") or op.final >= 12:
+        return body.node(reduction.capitalize(), old, new)
+    if not op.offers("Where"):
+        raise Refusal("C202", f"without Where, which came with version 9, {element} cannot be compared")
+    other = body.node("Less", *((old, new) if reduction == "max" else (new, old)))
+    return body.node("Where", other, new, old)
+
+
+@lower("NonZero", since=9)
+def non_zero_lowered(op: Builder, node: Node) -> Result:
+    """Find the positions in one row, and divide them into coordinates."""
+    element, sizes = node.need_element(0), sizes_of(op, node, 0)
+    if not sizes or element == "string":
+        raise Refusal("C204", "the elements of a scalar or of strings have no coordinates before version 9")
+    x = cast(op, node.input(0), element, "bool")
+    found = positions_of(op, op.Reshape(x, op.const([-1])))
+    rows = []
+    for axis, stride in enumerate(strides_of(op, sizes)):
+        row = found if stride == 1 else op.Div(found, _divisor(op, stride))
+        if axis:
+            # The coordinates before it do not count.
+            size = _divisor(op, sizes[axis])
+            row = op.Sub(row, op.Mul(op.Div(row, size), size))
+        rows.append(unsqueeze(op, row, [0]))
+    return op.Concat(*rows, axis=0) if len(rows) > 1 else rows[0]
+
+
+def _divisor(op: Builder, size: Size) -> str:
+    """Return a size, or 1 for 0: where there are no positions to divide, runtimes divide by it all the same."""
+    if isinstance(size, int):
+        return op.const(max(size, 1))
+    return op.Add(size, op.Cast(op.Not(op.Cast(size, to=NUMBERS["bool"])), to=NUMBERS["int64"]))
+
+
+@lower("Compress", since=9)
+def compress_lowered(op: Builder, node: Node) -> Result:
+    """Gather the positions at which the condition is true."""
+    axis = node.attr("axis")
+    x = op.Reshape(node.input(0), op.const([-1])) if axis is None else node.input(0)
+    return op.Gather(x, positions_of(op, node.input(1)), axis=axis or 0)
+
+
+@lower("OneHot", since=9)
+def one_hot_lowered(op: Builder, node: Node) -> Result:
+    """Gather the off or the on value by comparing each index with each class."""
+    rank, axis = node.need_rank(0), node.attr("axis")
+    axis = rank if axis == -1 else axis
+    if not 0 <= axis <= rank:
+        raise Refusal("C103", f"axis {axis} is out of range for rank {rank + 1}")
+    indices, depth = (op.Cast(name, to=NUMBERS["int64"]) for name in node.inputs[:2])
+    classes = along(op, counting(op, op.Reshape(depth, op.const([]))), axis, rank + 1)
+    same = op.Equal(unsqueeze(op, indices, [axis]), classes)
+    return op.Gather(node.input(2), op.Cast(same, to=NUMBERS["int64"]), axis=0)
+
+
+@lower("Unique", since=11)
+def unique_lowered(op: Builder, node: Node) -> Result:
+    """Compare each element or slice with all others; as many as are less, and the first of their kind, come before it.
+
+    In the order of first occurrence, those before it are the first of their kind at a lower index.
+    """
+    x, axis, sizes = node.input(0), node.attr("axis"), node.need_shape(0)
+    if axis is None:
+        flat, axis = op.Reshape(x, op.const([-1])), 0
+        x, rows, width = flat, math.prod(sizes), 1
+    else:
+        axis = positive_axis(axis, len(sizes))
+        rows, width = sizes[axis], math.prod(sizes[:axis] + sizes[axis + 1 :])
+        order = [axis, *(each for each in range(len(sizes)) if each != axis)]
+        flat = op.Transpose(x, perm=order) if axis else x
+    if not rows or not width:
+        raise Refusal("C204", "there are no elements to compare", "drop the node")
+    if (count := rows * rows * width) > COMPARED:
+        raise Refusal("C204", f"before version 11 it takes {count} comparisons, and {COMPARED} are allowed")
+    less, equal = _compared(op, op.Reshape(flat, op.const([rows, width])), node.need_element(0), rows, width)
+    number, row, column = NUMBERS["float"], op.const([1, rows]), op.const([rows, 1])
+    places = op.const(list(range(rows)))
+    same = op.Cast(equal, to=number)
+    first_of = op.ArgMax(same, axis=1, keepdims=0)
+    is_first = op.Equal(first_of, places)
+    if not node.attr("sorted"):
+        numbers = op.const(list(range(rows)), "float", [1, rows])
+        less = op.Less(numbers, op.Reshape(op.Cast(first_of, to=number), column))
+    ahead = op.Mul(op.Cast(less, to=number), op.Reshape(op.Cast(is_first, to=number), row))
+    inverse = op.Cast(summed(op, ahead, [1]), to=NUMBERS["int64"])
+    found = op.And(op.Equal(op.Reshape(inverse, row), op.Reshape(places, column)), op.Reshape(is_first, row))
+    first = op.Gather(op.NonZero(found), op.const(1), axis=0)
+    results = [op.Gather(x, first, axis=axis), first, inverse]
+    if node.output(3):
+        results.append(op.Gather(op.Cast(summed(op, same, [1]), to=NUMBERS["int64"]), first, axis=0))
+    return results[: len(node.outputs)]
+
+
+def _compared(op: Builder, table: str, element: str, rows: int, width: int) -> tuple[str, str]:
+    """Return for each row, along the columns of the results, which other rows are less, and which are equal."""
+    less = equal = ""
+    keys = _keys(op, table, element)
+    for place in reversed(range(width)):
+        for key in keys:
+            here = op.Gather(key, op.const([place]), axis=1)
+            there = op.Reshape(here, op.const([1, rows]))
+            below = op.Less(there, here)
+            alike = op.Not(op.Or(below, op.Greater(there, here)))
+            less = op.Or(below, op.And(alike, less)) if less else below
+            equal = op.And(alike, equal) if equal else alike
+    return less, equal
+
+
+def _keys(op: Builder, x: str, element: str) -> list[str]:
+    """Return floats that compare as elements do, the last ones first; all NaN are equal, and greater than numbers."""
+    if element == "int64":
+        half = op.const(2**32)
+        high = op.Div(x, half)
+        return [op.Cast(each, to=NUMBERS["double"]) for each in (op.Sub(x, op.Mul(high, half)), high)]
+    if element in ("float16", "float", "double"):
+        # NaN is neither less nor greater than any other key, which leaves the decision to the key that shows it.
+        wide = working(element)
+        value = cast(op, x, element, wide)
+        known = op.Or(op.Less(value, op.const(1.0, wide, [])), op.Greater(value, op.const(0.0, wide, [])))
+        return [value, op.Cast(op.Not(known), to=NUMBERS["float"])]
+    wide = {"bool": "float", **SMALL_INTEGERS, **INTEGERS_OF_32_BITS}.get(element, "")
+    if not wide:
+        raise Refusal("C202", f"before version 11 elements of {element} cannot be put in order")
+    return [op.Cast(x, to=NUMBERS[wide])]

@@ -1,0 +1,177 @@
+"""Adapters of Tile, Shape, DepthToSpace and SpaceToDepth."""
+
+from __future__ import annotations
+
+from opset.adapters.building.positions import along, counting, merged, named, shaped, sizes_of
+from opset.adapters.building.shared import FLOATS, constant_ints, is_negative, need_size, positive_axis, zero
+from opset.model.elements import NUMBERS
+from opset.model.types import MAX_CONSTANT
+from opset.version_converter.registration import down, lower, up
+from opset.version_converter.rewrite import Builder, Node, Refusal, Result
+
+
+def _regroup(groups: int, size: int) -> list[int]:
+    """Return the order that rearranges channels from (size, groups) to (groups, size)."""
+    return [inner * groups + group for group in range(groups) for inner in range(size)]
+
+
+def _block_channels(node: Node, divided: bool) -> tuple[int, int]:
+    """Return the number of elements of a block, and the channels for each (before dividing, unless `divided`)."""
+    area = node.attr("blocksize") ** 2
+    channels = need_size(node, 0, 1)
+    if divided and channels % area:
+        raise Refusal("C103", f"{channels} channels cannot be spread over blocks of {area} elements")
+    channels //= area if divided else 1
+    if channels * area > MAX_CONSTANT:
+        raise Refusal("C204", f"the order of {channels * area} channels is too long for a constant")
+    return area, channels
+
+
+@down("DepthToSpace", since=11)
+def depth_to_space_11_down(op: Builder, node: Node) -> Result:
+    """Reorder CRD channels to DCR, the only order before 11."""
+    if node.attr("mode") != "CRD":
+        return None
+    area, depth = _block_channels(node, divided=True)
+    order = op.const(_regroup(area, depth))
+    return op.copy(node, inputs=[op.Gather(node.input(0), order, axis=1)], drop=["mode"])
+
+
+@down("SpaceToDepth", since=28)
+def space_to_depth_28_down(op: Builder, node: Node) -> Result:
+    """Reorder the channels of the result from DCR, the only order before 28, to CRD."""
+    if node.attr("mode") != "CRD":
+        return None
+    area, depth = _block_channels(node, divided=False)
+    y = op.copy(node, outputs=[op.fresh("DCR")], drop=["mode"])
+    return op.Gather(y, op.const(_regroup(depth, area)), axis=1)
+
+
+@down("Shape", since=15)
+def shape_15_down(op: Builder, node: Node) -> Result:
+    """Select from the whole shape: sizes that are known are constant, since runtimes infer less through a Slice."""
+    start, end = node.attr("start"), node.attr("end")
+    if start == 0 and end is None:
+        return op.copy(node, drop=["start"]) if node.has("start") else None
+    sizes = node.shape(0)
+    if sizes is not None:
+        axes = range(len(sizes))[start:end]
+        known = [sizes[axis] for axis in axes]
+        if all(isinstance(size, int) for size in known):
+            op.release(node.input(0))
+            return op.const(known)
+        shape = op.copy(node, outputs=[op.fresh("shape")], drop=["start", "end"])
+        return op.Gather(shape, op.const(list(axes)), axis=0)
+    shape = op.copy(node, outputs=[op.fresh("shape")], drop=["start", "end"])
+    return op.Slice(shape, op.const([start]), op.const([2**63 - 1 if end is None else end]), op.const([0]))
+
+
+@up("Tile", since=6)
+def tile_6_up(op: Builder, node: Node) -> Result:
+    """Replace count and axis, of the type of the data, by a count for each axis."""
+    given = []
+    for index in (1, 2):
+        values = node.need_constant(index).values
+        if len(values) != 1 or not 0 <= values[0] < 2**63 or values[0] != int(values[0]):
+            raise Refusal("C103", f"the input '{node.schema.inputs[index].name}' is no single whole number")
+        given.append(int(values[0]))
+    tiles, axis = given
+    rank = node.need_rank(0)
+    positive_axis(axis, rank)
+    return op.copy(node, inputs=[node.input(0), op.const([tiles if each == axis else 1 for each in range(rank)])])
+
+
+@down("Tile", since=6)
+def tile_6_down(op: Builder, node: Node) -> Result:
+    """Tile each axis by a node of its own, with count and axis of the type of the data."""
+    element = node.need_element(0)
+    if element not in FLOATS:
+        raise Refusal("C202", f"version 1 of Tile takes floats, not {element}")
+    y = node.input(0)
+    for axis, count in enumerate(constant_ints(node, 1)):
+        if not 0 <= count <= 2048:
+            raise Refusal("C204", f"the count {count} is no number that every float type holds")
+        if count != 1:
+            y = op.Tile(y, op.const(count, element, []), op.const(axis, element, []))
+    return y
+
+
+@lower("Trilu", since=14)
+def trilu_lowered(op: Builder, node: Node) -> Result:
+    """Select by the distance of each element from the main diagonal."""
+    element, rank = node.need_element(0), node.need_rank(0)
+    if rank < 2:
+        raise Refusal("C103", f"the input has {rank} dimensions, too few for a matrix")
+    rows, columns = (counting(op, size) for size in sizes_of(op, node, 0)[-2:])
+    distance = op.Sub(columns, along(op, rows, 0, 2))
+    diagonal = node.input(1) or op.const(0)
+    outside = op.Less(distance, diagonal) if node.attr("upper") else op.Greater(distance, diagonal)
+    return op.Where(outside, zero(op, element), node.input(0))
+
+
+@lower("Expand", since=8)
+def expand_lowered(op: Builder, node: Node) -> Result:
+    """Repeat dimensions of 1 by Tile, as often as the shape says."""
+    x, rank = node.input(0), node.rank(0)
+    length = (node.shape(1) or (None,))[0]
+    if rank == 0 and not isinstance(length, int):
+        return _fill_shape(op, x, node.input(1))
+    if rank is None or not isinstance(length, int):
+        return _expanded_to_any_rank(op, x, node.input(1))
+    whole = max(rank, length)
+    if whole == 0:
+        return op.Identity(x)
+    if whole > rank:
+        x = op.Unsqueeze(x, axes=list(range(op.charge_elements(whole - rank))))
+    shape = node.input(1)
+    if whole > length:
+        shape = op.Concat(op.const([1] * op.charge_elements(whole - length)), shape, axis=0)
+    one = op.const([1])
+    own = sizes_of(op, node, 0)
+    if all(isinstance(size, int) for size in own):
+        stretched = op.const([1] * op.charge_elements(whole - rank) + [int(size == 1) for size in own])
+    else:
+        stretched = op.Cast(op.Equal(op.Shape(x), one), to=NUMBERS["int64"])
+    return op.Tile(x, op.Add(one, op.Mul(stretched, op.Sub(shape, one))))
+
+
+def _expanded_to_any_rank(op: Builder, x: str, shape: str) -> str:
+    """Return an expanded value where ranks are not known: the shorter shape gets dimensions of 1 ahead of it.
+
+    One more dimension of 1 comes last, so that there is one to repeat, and every 0 in the shape copies a 0.
+    """
+    one, own = op.const([1]), op.Shape(x)
+    more = op.Sub(op.Shape(shape), op.Shape(own))
+    negative = is_negative(op, more)
+    ahead, of_shape = op.Mul(more, op.Sub(one, negative)), op.Mul(more, op.Sub(op.const([0]), negative))
+    own = op.Concat(op.Tile(one, ahead), own, one, axis=0)
+    wanted = op.Concat(op.Tile(one, of_shape), shape, one, axis=0)
+    stretched = op.Cast(op.Equal(own, one), to=NUMBERS["int64"])
+    y = op.Tile(shaped(op, x, own, None), op.Add(one, op.Mul(stretched, op.Sub(wanted, one))))
+    return str(op.Reshape(y, op.Slice(op.Shape(y), starts=[0], ends=[-1])))
+
+
+def _fill_shape(op: Builder, x: str, shape: str) -> str:
+    """Return a tensor of a shape of any length that is filled with a scalar.
+
+    One more dimension of 1 comes last, so that there is one to repeat, and every 0 in the shape copies a 0.
+    """
+    one = op.const([1])
+    counts = op.Concat(shape, one, axis=0)
+    ones = op.Tile(one, op.Shape(counts))
+    return str(op.Reshape(op.Tile(op.Reshape(x, ones), counts), shape))
+
+
+@lower("ReverseSequence", since=10)
+def reverse_sequence_lowered(op: Builder, node: Node) -> Result:
+    """Gather each element of the first two axes from its sequence: backwards up to the length, in place after it."""
+    batch, time = node.attr("batch_axis"), node.attr("time_axis")
+    if {batch, time} != {0, 1} or node.need_rank(0) < 2:
+        raise Refusal("C103", "the batch and the time are the first two axes")
+    sizes = sizes_of(op, node, 0)[:2]
+    steps = along(op, counting(op, sizes[time]), time, 2)
+    lengths = along(op, node.input(1), batch, 2)
+    order = op.Where(op.Less(steps, lengths), op.Sub(op.Sub(lengths, op.const(1)), steps), steps)
+    sequences = along(op, counting(op, sizes[batch]), batch, 2)
+    first, second = (order, sequences) if time == 0 else (sequences, order)
+    return op.Gather(merged(op, node, 0, 2), op.Add(op.Mul(first, named(op, sizes[1])), second), axis=0)

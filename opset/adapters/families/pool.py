@@ -1,0 +1,302 @@
+"""Pooling: windows that begin in the padding, and types that were added."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from opset.adapters.building.positions import along, coordinates, counting, minus, plus, product, reshaped, sizes_of
+from opset.adapters.building.shared import cast, need_size, working
+from opset.adapters.families.indexing import last_written
+from opset.errors import printable
+from opset.version_converter.registration import down, lower, up
+from opset.version_converter.rewrite import FIX_SIZES, Builder, Node, Refusal, Result
+
+
+def _window_counts(node: Node) -> list[tuple[int, int]] | None:
+    """Return for each axis the number of windows with `ceil_mode` 1, and of those that do not begin in the end padding.
+
+    None where the two are equal for every shape: no window is smaller than stride + end padding, or pads are automatic.
+    """
+    if not node.attr("ceil_mode") or node.attr("auto_pad") not in ("NOTSET", ""):
+        return None
+    kernel = node.attr("kernel_shape")
+    axes = len(kernel)
+    strides, dilations = node.attr("strides", [1] * axes), node.attr("dilations", [1] * axes)
+    pads = node.attr("pads", [0] * (2 * axes))
+    if not len(strides) == len(dilations) == axes or len(pads) != 2 * axes:
+        raise Refusal("C103", f"kernel {kernel}, strides {strides}, dilations {dilations} and pads {pads} do not fit")
+    reach = [(size - 1) * dilation + 1 for size, dilation in zip(kernel, dilations, strict=True)]
+    if all(size >= stride + end for size, stride, end in zip(reach, strides, pads[axes:], strict=True)):
+        return None
+    shape = node.need_shape(0)[2:]
+    if len(shape) != axes:
+        raise Refusal("C103", f"the kernel has {axes} axes, and the input {len(shape)} beside batch and channel")
+    found = []
+    for size, window, stride, begin, end in zip(shape, reach, strides, pads, pads[axes:], strict=False):
+        count = -(-(size + begin + end - window) // stride) + 1
+        found.append((count, count - ((count - 1) * stride >= size + begin)))
+    return found
+
+
+@up("AveragePool", "LpPool", "MaxPool", since=22)
+def average_pool_22_up(op: Builder, node: Node) -> Result:
+    """Refuse a last window that begins in the end padding: `ceil_mode` 1 kept it before version 22, which leaves it
+    out.
+    """
+    if any(before != after for before, after in _window_counts(node) or ()):
+        raise Refusal("C204", "with 'ceil_mode' 1, a last window that holds only padding is dropped from version 22 on")
+    return None
+
+
+@down("AveragePool", "LpPool", "MaxPool", since=22)
+def average_pool_22_down(op: Builder, node: Node) -> Result:
+    """Set `ceil_mode` to 0 where a last window begins in the end padding: before version 22, 1 kept it, and 0 leaves it
+    out.
+    """
+    counts = _window_counts(node) or ()
+    if all(before == after for before, after in counts):
+        return None
+    shape, strides = node.need_shape(0)[2:], node.attr("strides", [1] * len(counts))
+    pads, dilations = node.attr("pads", [0] * (2 * len(counts))), node.attr("dilations", [1] * len(counts))
+    for axis, (_, expected) in enumerate(counts):
+        reach = (node.attr("kernel_shape")[axis] - 1) * dilations[axis] + 1
+        if expected != (shape[axis] + pads[axis] + pads[axis + len(counts)] - reach) // strides[axis] + 1:
+            raise Refusal("C204", "with 'ceil_mode' 1, a last window that holds only padding is kept before version 22")
+    if node.need_element(0) == "bfloat16":
+        raise Refusal("C202", "before version 22 there is no BFLOAT16", "cast the input to FLOAT")
+    return op.copy(node, ceil_mode=0)
+
+
+@down("AveragePool", since=19)
+def average_pool_19_down(op: Builder, node: Node) -> Result:
+    """Add the elements of windows with gaps by a Conv of ones, and divide the sums by how many these are."""
+    dilations = node.attr("dilations", [])
+    if all(dilation == 1 for dilation in dilations):
+        return op.copy(node, drop=["dilations"]) if node.has("dilations") else None
+    shape = node.shape(0)
+    sizes = [size for size in shape[1:] if isinstance(size, int)] if shape is not None else []
+    if shape is None or len(sizes) < len(shape) - 1 or 0 in sizes:
+        raise Refusal("C207", "the sizes of the input, batch aside, are not known", "fix its dynamic dimensions")
+    channels, *spatial = sizes
+    kernel, axes = node.attr("kernel_shape"), len(node.attr("kernel_shape"))
+    strides, pads = node.attr("strides", [1] * axes), node.attr("pads", [0] * (2 * axes))
+    if not len(spatial) == len(dilations) == len(strides) == axes or len(pads) != 2 * axes:
+        raise Refusal("C103", f"kernel {kernel}, strides {strides}, dilations {dilations} and pads {pads} do not fit")
+    begins, ends, lengths, counts = [], [], [], [1]
+    for size, extent, stride, dilation, *given in zip(
+        spatial, kernel, strides, dilations, pads[:axes], pads[axes:], strict=True
+    ):
+        reach = (extent - 1) * dilation + 1
+        begin, end, count = _windows(node, size, reach, stride, *given)
+        node.charge(count * (extent + len(counts)))
+        low, high = (-begin, size + end) if node.attr("count_include_pad") else (0, size)
+        inside = [
+            sum(low <= at * stride - begin + tap * dilation < high for tap in range(extent)) for at in range(count)
+        ]
+        counts = [each * here for each in counts for here in inside]
+        begins.append(begin)
+        ends.append(max((count - 1) * stride + reach - size - begin, 0))
+        lengths.append(count)
+    element = node.need_element(0)
+    wide = working(element)
+    x = cast(op, node.input(0), element, wide)
+    ones = op.const([1] * op.charge_elements(channels * math.prod(kernel)), wide, [channels, 1, *kernel])
+    sums = op.Conv(x, ones, dilations=dilations, group=channels, pads=begins + ends, strides=strides)
+    return cast(op, op.Div(sums, op.const(counts, wide, [1, 1, *lengths])), wide, element)
+
+
+def _windows(node: Node, size: int, reach: int, stride: int, begin: int, end: int) -> tuple[int, int, int]:
+    """Return the padding along an axis, and the number of windows."""
+    if node.attr("auto_pad") in ("SAME_UPPER", "SAME_LOWER"):
+        if any(dilation != 1 for dilation in node.attr("dilations", [])):
+            raise Refusal("C204", "runtimes differ in how they pad windows with gaps for 'auto_pad'", "state 'pads'")
+        count = -(-size // stride)
+        padding = max((count - 1) * stride + reach - size, 0)
+        begin = (padding + (node.attr("auto_pad") == "SAME_LOWER")) // 2
+        return begin, padding - begin, count
+    if node.attr("auto_pad") == "VALID":
+        begin = end = 0
+    room = size + begin + end - reach
+    if room < 0:
+        raise Refusal("C204", "a window is larger than the padded input")
+    count = (-(-room // stride) if node.attr("ceil_mode") else room // stride) + 1
+    if (count - 1) * stride >= size + begin:
+        raise Refusal("C204", "a last window may hold only padding")
+    return begin, end, count
+
+
+@down("AveragePool", "MaxPool", since=10)
+@down("LpPool", since=18)
+def average_pool_10_down(op: Builder, node: Node) -> Result:
+    """Enlarge the end padding in place of `ceil_mode`, for as many windows: by `stride - 1` where sizes are not known.
+
+    Padding does not change the result, unless an average counts it. Dilations are new as well.
+    """
+    dilations = node.attr("dilations", [])
+    if any(dilation != 1 for dilation in dilations):
+        return _norms_with_gaps(op, node) if node.op_type == "LpPool" else _maxima_with_gaps(op, node)
+    dropped = ["ceil_mode", "dilations"] if node.op_type != "AveragePool" else ["ceil_mode"]
+    if not node.attr("ceil_mode") or node.attr("auto_pad") in ("SAME_UPPER", "SAME_LOWER"):
+        return op.copy(node, drop=dropped) if any(node.has(name) for name in dropped) else None
+    kernel, axes = node.attr("kernel_shape"), len(node.attr("kernel_shape"))
+    strides, pads = node.attr("strides", [1] * axes), list(node.attr("pads", [0] * (2 * axes)))
+    if len(strides) != axes or len(pads) != 2 * axes:
+        raise Refusal("C103", f"kernel {kernel}, strides {strides} and pads {pads} do not fit")
+    valid = node.attr("auto_pad") == "VALID"
+    more = _more_padding(node, kernel, strides, [0] * (2 * axes) if valid else pads)
+    if not any(more):
+        return op.copy(node, drop=dropped)
+    if valid:
+        raise Refusal("C204", "runtimes differ in what 'ceil_mode' 1 does with auto_pad VALID", "set it to 0")
+    x = node.input(0)
+    if node.op_type == "AveragePool" and node.attr("count_include_pad"):
+        # Of what a window covers beyond its input, the stated padding counts and nothing after it.
+        dropped.append("count_include_pad")
+        if any(pads):
+            x = op.Pad(x, pads=[0, 0, *pads[:axes], 0, 0, *pads[axes:]])
+            pads = [0] * (2 * axes)
+    ends = [end + added for end, added in zip(pads[axes:], more, strict=True)]
+    return op.copy(node, inputs=[x, *node.inputs[1:]], drop=dropped, pads=pads[:axes] + ends)
+
+
+def _more_padding(node: Node, kernel: Sequence[int], strides: Sequence[int], pads: Sequence[int]) -> list[int]:
+    """Return the end padding of each axis with which there are as many windows as `ceil_mode` 1 makes."""
+    axes = len(kernel)
+    shape = node.shape(0)
+    sizes = shape[2:] if shape is not None and len(shape) == axes + 2 else (None,) * axes
+    more = []
+    for size, window, stride, begin, end in zip(sizes, kernel, strides, pads, pads[axes:], strict=False):
+        if isinstance(size, int):
+            count = -(-(size + begin + end - window) // stride) + 1
+            needed = max((count - 1) * stride + window - size - begin - end, 0)
+            if needed and (count - 1) * stride >= size + begin:
+                raise Refusal("C204", "with 'ceil_mode' 1, a last window holds only padding", "set 'ceil_mode' to 0")
+        else:
+            needed = stride - 1
+            if needed and window <= end + needed:
+                raise Refusal("C207", "with 'ceil_mode' 1, a last window may hold only padding", FIX_SIZES)
+        more.append(needed)
+    return more
+
+
+def _maxima_with_gaps(op: Builder, node: Node) -> Result:
+    """Return the maxima of windows with gaps: their elements are gathered side by side, along one axis after the other.
+
+    In place of padding, a window has the nearest of its own elements twice, which leaves the maximum as it is.
+    """
+    kernel, axes = node.attr("kernel_shape"), len(node.attr("kernel_shape"))
+    strides, dilations = node.attr("strides", [1] * axes), node.attr("dilations", [1] * axes)
+    pads = node.attr("pads", [0] * (2 * axes))
+    if node.need_rank(0) != axes + 2 or not len(dilations) == len(strides) == axes or len(pads) != 2 * axes:
+        raise Refusal("C103", f"kernel {kernel}, strides {strides}, dilations {dilations} and pads {pads} do not fit")
+    x, sources = node.input(0), []
+    for axis, (taps, stride, dilation) in enumerate(zip(kernel, strides, dilations, strict=True)):
+        size = need_size(node, 0, axis + 2)
+        reach = (taps - 1) * dilation + 1
+        begin, _, count = _windows(node, size, reach, stride, pads[axis], pads[axes + axis])
+        node.charge(count * taps)
+        places = []
+        for start in range(-begin, count * stride - begin, stride):
+            window = list(range(start, start + reach, dilation))
+            inside = [at for at in window if 0 <= at < size]
+            if not inside:
+                raise Refusal("C204", "a window may hold only padding")
+            places += [min(max(at, inside[0]), inside[-1]) for at in window]
+        x = op.Gather(x, op.const(places), axis=axis + 2)
+        sources.append(places)
+    y = op.copy(
+        node, inputs=[x], outputs=[op.fresh("maxima")] if node.output(1) else None,
+        drop=["auto_pad", "ceil_mode", "dilations", "pads", "storage_order"], strides=kernel,
+    )  # fmt: skip
+    if not node.output(1):
+        return y
+    return [y, _places_of_maxima(op, node, x, sources) if node.values.is_read(node.output(1)) else ""]
+
+
+def _places_of_maxima(op: Builder, node: Node, x: str, sources: list[list[int]]) -> str:
+    """Return the positions of maxima in the input, of windows that lie side by side, as the numbers of their elements.
+
+    `sources` are the coordinates along each axis that the elements of the windows come from. Of several that come from
+    one, or are equal, the first is found.
+    """
+    kernel = node.attr("kernel_shape")
+    axes, element = len(kernel), node.need_element(0)
+    counts = [len(places) // taps for places, taps in zip(sources, kernel, strict=True)]
+    apart = [size for pair in zip(counts, kernel, strict=True) for size in pair]
+    windows = op.Reshape(cast(op, x, element, working(element)), op.const([0, 0, *apart]))
+    windows = op.Transpose(windows, perm=[0, 1, *range(2, 2 * axes + 2, 2), *range(3, 2 * axes + 2, 2)])
+    windows = op.Reshape(windows, op.const([0, 0, *counts, math.prod(kernel)]))
+    left = op.ArgMax(windows, axis=axes + 2, keepdims=0)
+    spatial = [need_size(node, 0, axis + 2) for axis in range(axes)]
+    outer = sizes_of(op, node, 0, [0, 1])
+    area = math.prod(spatial)
+    total = coordinates(op, [*outer, *[1] * axes], [product(op, [outer[1], area]), area, *[0] * axes])
+    for axis in reversed(range(axes)):
+        above = op.Div(left, op.const(kernel[axis]))
+        tap = op.Sub(left, op.Mul(above, op.const(kernel[axis])))
+        starts = along(op, op.const(list(range(0, len(sources[axis]), kernel[axis]))), axis + 2, axes + 2)
+        place = op.Gather(op.const(sources[axis]), op.Add(tap, starts), axis=0)
+        stride = math.prod(spatial[:axis] if node.attr("storage_order") else spatial[axis + 1 :])
+        place = place if stride == 1 else op.Mul(place, op.const(stride))
+        total = place if total is None else op.Add(total, place)
+        left = above
+    assert total is not None
+    return total
+
+
+@down("MaxPool", since=8)
+def max_pool_8_down(op: Builder, node: Node) -> Result:
+    """Find the positions of maxima by ArgMax in windows that are gathered side by side, as those with gaps are."""
+    if node.output(1) and node.values.is_read(node.output(1)):
+        return _maxima_with_gaps(op, node)
+    return op.copy(node, outputs=node.outputs[:1], drop=["storage_order"]) if node.has("storage_order") else None
+
+
+def _norms_with_gaps(op: Builder, node: Node) -> Result:
+    """Return the norms of windows with gaps: a Conv of ones adds the powers up, and padding adds nothing."""
+    if node.attr("ceil_mode") or node.attr("auto_pad") not in ("NOTSET", ""):
+        raise Refusal("C204", "with 'dilations', neither 'ceil_mode' nor 'auto_pad' can be expressed", "state 'pads'")
+    channels, kernel, power = need_size(node, 0, 1), node.attr("kernel_shape"), node.attr("p")
+    element = node.need_element(0)
+    wide = working(element)
+    x = op.Abs(cast(op, node.input(0), element, wide))
+    if power != 1:
+        x = op.Mul(x, x) if power == 2 else op.Pow(x, op.const(float(power), wide, []))
+    ones = op.const([1] * op.charge_elements(channels * math.prod(kernel)), wide, [channels, 1, *kernel])
+    windows = {name: node.attr(name) for name in ("dilations", "strides", "pads") if node.has(name)}
+    y = op.Conv(x, ones, group=channels, **windows)
+    if power != 1:
+        y = op.Sqrt(y) if power == 2 else op.Pow(y, op.const(1 / power, wide, []))
+    return cast(op, y, wide, element)
+
+
+@up("LpPool", since=2)
+@down("LpPool", since=2)
+def lp_pool_2(op: Builder, node: Node) -> Result:
+    """Refuse windows that do not have the spatial axes alone: version 1 does not say what they are."""
+    kernel = node.attr("kernel_shape")
+    if kernel is None or node.need_rank(0) != len(kernel) + 2:
+        raise Refusal("C204", f"'kernel_shape' is {printable(kernel)}, and version 1 does not say what that means")
+    return None
+
+
+@lower("MaxUnpool", since=9)
+def max_unpool_lowered(op: Builder, node: Node) -> Result:
+    """Note in a loop which value goes to each position, then gather from a zero and the values."""
+    kernel, element = node.attr("kernel_shape"), node.need_element(0)
+    axes = len(kernel)
+    strides, pads = node.attr("strides") or [1] * axes, node.attr("pads") or [0] * (2 * axes)
+    if node.need_rank(0) != axes + 2 or len(strides) != axes or len(pads) != 2 * axes:
+        raise Refusal("C103", f"kernel {kernel}, strides {strides} and pads {pads} do not fit")
+    sizes = sizes_of(op, node, 0)
+    for axis, (window, stride, begin, end) in enumerate(zip(kernel, strides, pads, pads[axes:], strict=False)):
+        steps = product(op, [minus(op, sizes[axis + 2], 1), stride])
+        sizes[axis + 2] = plus(op, steps, window - begin - end)
+    if node.input(2) and list(node.need_constant(2).values) != sizes:
+        raise Refusal("C204", "runtimes differ in what positions mean where 'output_shape' is not the usual one")
+    numbers = counting(op, product(op, sizes))
+    positions, values = (op.Reshape(name, op.const([-1])) for name in (node.input(1), node.input(0)))
+    sources = last_written(op, numbers, op.Sub(numbers, numbers), op.const(1), positions)
+    found = op.Gather(op.Concat(op.const([0.0], element), values, axis=0), sources, axis=0)
+    return reshaped(op, found, sizes)

@@ -1,0 +1,372 @@
+"""Quantization: scales for each index of an axis or each block, types of computation, and all of it by formulas."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from opset.adapters.building.positions import named, size_along
+from opset.adapters.building.shared import nearest, positive_axis
+from opset.model import proto as pb
+from opset.model.elements import FLOAT8, NUMBERS, element_name
+from opset.model.storage.tensor import make_tensor
+from opset.version_converter.registration import down, lower, up
+from opset.version_converter.rewrite import Builder, Node, Refusal, Result
+
+X, SCALE, ZERO = range(3)
+RANGES = {"uint8": (0, 255), "int8": (-128, 127), "uint16": (0, 65535), "int16": (-32768, 32767)}
+WIDER = {("float16", "float"), ("bfloat16", "float")}
+# For each type of the product, the types of x for which it holds every difference `x - zero`. The operator itself
+# rounds an int32 to float as well.
+PRODUCTS = {"float": {*RANGES, "int32"}, "float16": {"uint8", "int8"}, "bfloat16": {"uint8", "int8"}}
+SMALL = {"int2": "int8", "uint2": "uint8", "int4": "int8", "uint4": "uint8"}
+"""Types of less than a byte with those that hold them."""
+MAX_ELEMENTS = 1 << 24
+"""Most elements of a constant that is written in another type."""
+MAX_CONSTANTS = 1 << 12
+MAX_TERMS = (1 << 24) // 255**2
+"""Products of bytes, each minus a zero point, whose sum FLOAT holds."""
+CONVOLUTION = ("auto_pad", "dilations", "group", "kernel_shape", "pads", "strides")
+
+
+@down("QuantizeLinear", "DequantizeLinear", since=13)
+def quantize_linear_13_down(op: Builder, node: Node) -> Result:
+    """Write out scales along their axis, and make a single one a scalar, which it was before 13."""
+    shape = node.shape(SCALE)
+    if node.need_rank(SCALE) == 0:
+        return op.copy(node, drop=["axis"])
+    if shape == (1,):
+        scalars = [_scalar(op, name) if name else "" for name in node.inputs[SCALE:]]
+        return op.copy(node, inputs=[node.input(X), *scalars], drop=["axis"])
+    return _in_parts(op, node)
+
+
+@down("DequantizeLinear", since=19)
+def dequantize_linear_19_down(op: Builder, node: Node) -> Result:
+    """Write out a product in a type other than float, which was that of the scale before 19."""
+    return _in_parts(op, node) if node.element(SCALE) in ("float16", "bfloat16") else _with_axis(op, node)
+
+
+@up("DequantizeLinear", since=21)
+def dequantize_linear_21_up(op: Builder, node: Node) -> Result:
+    """State the axis of a vector, which does not count before 21."""
+    return _with_axis(op, node)
+
+
+@down("QuantizeLinear", since=21)
+def quantize_linear_21_down(op: Builder, node: Node) -> Result:
+    """Write out blocks and 16-bit integers; before 21 the zero point determined the output type."""
+    element = _output_element(node)
+    if element in ("uint16", "int16") or _blocked(node):
+        return _in_parts(op, node)
+    stated = [name for name in ("block_size", "output_dtype") if node.has(name)]
+    if not stated or (element not in RANGES and element not in FLOAT8):
+        return _with_axis(op, node)
+    inputs = list(node.inputs[:3])
+    if not node.input(ZERO) and element != "uint8":
+        inputs[ZERO:] = [_zeros(op, node, element)]
+    axis: dict[str, Any] = {"axis": 0} if _is_astray(node) else {}
+    return op.copy(node, inputs=inputs, drop=stated, **axis)
+
+
+@down("DequantizeLinear", since=21)
+def dequantize_linear_21_down(op: Builder, node: Node) -> Result:
+    """Write out blocks and 16-bit integers, new in 21; with a scalar scale, `block_size` has no effect.
+
+    Constants of four bits become bytes, which hold them.
+    """
+    node = _in_bytes(op, node)
+    if _blocked(node) or node.element(X) in ("uint16", "int16"):
+        return _in_parts(op, node)
+    if node.need_element(X) in SMALL:
+        return None
+    return op.copy(node, inputs=node.inputs, drop=["block_size"])
+
+
+@down("DequantizeLinear", since=25)
+def dequantize_linear_25_down(op: Builder, node: Node) -> Result:
+    """Write constants of two bits as bytes, which hold them."""
+    wide = _in_bytes(op, node) if node.element(X) in ("int2", "uint2") else node
+    return None if wide is node else op.copy(wide)
+
+
+def _in_bytes(op: Builder, node: Node) -> Node:
+    """Return the node with constants of two or four bits as bytes, any other node as it is."""
+    wide = SMALL.get(node.element(X) or "")
+    given = [(index, node.input(index)) for index in (X, ZERO) if node.input(index)]
+    held = {index: node.values.held(name, MAX_ELEMENTS) for index, name in given}
+    if wide is None or None in held.values():
+        return node
+    proto = pb.NodeProto()
+    proto.CopyFrom(node.proto)
+    for index, constant in held.items():
+        if constant is not None:
+            proto.input[index] = op.const(list(constant.values), wide, constant.dims)
+    return Node(proto, node.schema, node.values)
+
+
+@down("QuantizeLinear", since=23)
+def quantize_linear_23_down(op: Builder, node: Node) -> Result:
+    """Cast x and the scale to the type of the division, which both had before 23, where that is exact."""
+    x, scale = node.need_element(X), node.need_element(SCALE)
+    precision = _stated_element(node, "precision") or scale
+    if _output_element(node) == "float4e2m1" or (x == scale == precision and not node.has("precision")):
+        return None
+    inputs = [_cast(op, node, index, precision) for index in (X, SCALE)]
+    return op.copy(node, inputs=[*inputs, *node.inputs[ZERO:]], drop=["precision"])
+
+
+@down("DequantizeLinear", since=23)
+def dequantize_linear_23_down(op: Builder, node: Node) -> Result:
+    """Cast the scale to the output type, which it had before 23, where that is exact."""
+    wanted = _stated_element(node, "output_dtype")
+    if wanted is None or node.need_element(X) == "float4e2m1":
+        return None
+    scale = _cast(op, node, SCALE, wanted)
+    return op.copy(node, inputs=[node.input(X), scale, *node.inputs[ZERO:]], drop=["output_dtype"])
+
+
+@lower("QuantizeLinear", "DequantizeLinear", since=10)
+def quantize_linear_lowered(op: Builder, node: Node) -> Result:
+    """Write the formula, with one scale and one zero point."""
+    return _in_parts(op, node)
+
+
+@lower("DynamicQuantizeLinear", since=11)
+def dynamic_quantize_linear_lowered(op: Builder, node: Node) -> Result:
+    """Find the range of the input, extended to 0.
+
+    Its scale may be 0. Then quotients are infinite, or no numbers, and those become 0.
+    """
+    x = node.input(X)
+    values = op.Concat(op.Reshape(x, op.const([-1])), op.const([0.0], "float"), axis=0)
+    low, high = op.ReduceMin(values, keepdims=0), op.ReduceMax(values, keepdims=0)
+    scale = op.Div(op.Sub(high, low), op.const(255.0, "float", []))
+    zero_point = op.QuantizeLinear(op.Neg(low), scale)
+    return op.QuantizeLinear(x, scale, zero_point), scale, zero_point
+
+
+@lower("MatMulInteger", since=10)
+def mat_mul_integer_lowered(op: Builder, node: Node) -> Result:
+    """Multiply in double, which holds every sum of products of bytes."""
+    return _product(op, node, (0, 2), (1, 3))
+
+
+@lower("QLinearMatMul", since=10)
+def q_linear_mat_mul_lowered(op: Builder, node: Node) -> Result:
+    """Multiply, scale the product, and quantize it."""
+    product = op.Cast(_product(op, node, (0, 2), (3, 5)), to=NUMBERS["float"])
+    of_matrices = node.need_rank(0) > 1 and node.need_rank(3) > 1
+    a, b, y, zero = (_for_rows(op, node, index, of_matrices and index != 4) for index in (1, 4, 6, 7))
+    return _saturated(op, op.Mul(product, op.Div(op.Mul(a, b), y)), zero, node.need_element(7))
+
+
+@lower("ConvInteger", since=10)
+def conv_integer_lowered(op: Builder, node: Node) -> Result:
+    """Convolve in a type that holds every sum."""
+    return _convolution(op, node, (0, 2), (1, 3))
+
+
+@lower("QLinearConv", since=10)
+def q_linear_conv_lowered(op: Builder, node: Node) -> Result:
+    """Convolve, add the bias, scale the sums, and quantize them."""
+    sums, ones = _convolution(op, node, (0, 2), (3, 5)), [1] * (node.need_rank(3) - 2)
+    if node.input(8):
+        sums = op.Add(sums, op.Reshape(node.input(8), op.const([-1, *ones])))
+    scale = op.Reshape(node.input(4), op.const([-1, *ones]))
+    factor = op.Div(op.Mul(_scalar(op, node.input(1)), scale), _scalar(op, node.input(6)))
+    quotient = op.Mul(op.Cast(sums, to=NUMBERS["float"]), factor)
+    return _saturated(op, quotient, _scalar(op, node.input(7)), node.need_element(7))
+
+
+def _scalar(op: Builder, value: str) -> str:
+    """Return a value of one element as a scalar."""
+    return str(op.Reshape(value, op.const([], "int64", [0])))
+
+
+def _shifted(op: Builder, value: str, zero: str, element: str) -> str:
+    """Return a value in another type, minus its zero point if there is one."""
+    wide = op.Cast(value, to=NUMBERS[element])
+    return str(op.Sub(wide, op.Cast(zero, to=NUMBERS[element])) if zero else wide)
+
+
+def _for_rows(op: Builder, node: Node, index: int, rows: bool) -> str:
+    """Return scales or zero points so that they broadcast against matrices: one, or one for each row or column."""
+    rank, shape = node.need_rank(index), node.shape(index)
+    if rank == 0:
+        return node.input(index)
+    if all(size == 1 for size in shape or ()):
+        return _scalar(op, node.input(index))
+    return str(op.Unsqueeze(node.input(index), axes=[1])) if rank == 1 and rows else node.input(index)
+
+
+def _product(op: Builder, node: Node, left: tuple[int, int], right: tuple[int, int]) -> str:
+    """Return the product, modulo 2**32, of two inputs, each minus its zero point."""
+    operands = []
+    for (index, zero), rows in ((left, True), (right, False)):
+        vector = node.need_rank(index) == 1
+        shift = _for_rows(op, node, zero, rows and not vector) if node.input(zero) else ""
+        operands.append(_shifted(op, node.input(index), shift, "double"))
+    return str(op.Cast(op.Cast(op.MatMul(*operands), to=NUMBERS["int64"]), to=NUMBERS["int32"]))
+
+
+def _convolution(op: Builder, node: Node, values: tuple[int, int], filters: tuple[int, int]) -> str:
+    """Return the convolution, modulo 2**32, of two inputs, each minus its zero point.
+
+    FLOAT holds the sums of few products. Of more, it holds those of the filters' upper and lower halves.
+    """
+    x_zero, w_zero = (node.input(index) for _, index in (values, filters))
+    shape, rank = node.shape(filters[0]) or (None,), node.need_rank(filters[0])
+    sizes = [size for size in shape[1:] if isinstance(size, int)]
+    terms = math.prod(sizes) if len(sizes) == len(shape) - 1 else math.inf
+    element = "float" if terms <= MAX_TERMS * 17 else "double"
+    if w_zero:
+        w_zero = op.Reshape(w_zero, op.const([-1] + [1] * (rank - 1)))
+    x = _shifted(op, node.input(values[0]), _scalar(op, x_zero) if x_zero else "", element)
+    w = _shifted(op, node.input(filters[0]), w_zero, element)
+    attributes = {name: node.attr(name) for name in CONVOLUTION if node.has(name)}
+    if not MAX_TERMS < terms <= MAX_TERMS * 17:
+        return str(op.Cast(op.Cast(op.Conv(x, w, **attributes), to=NUMBERS["int64"]), to=NUMBERS["int32"]))
+    sixteen = op.const(16.0, "float", [])
+    upper = op.Floor(op.Div(w, sixteen))
+    parts = (op.Conv(x, part, **attributes) for part in (upper, op.Sub(w, op.Mul(upper, sixteen))))
+    high, low = (op.Cast(part, to=NUMBERS["int32"]) for part in parts)
+    return str(op.Add(op.Mul(high, op.const(16, "int32", [])), low))
+
+
+def _with_axis(op: Builder, node: Node) -> Result:
+    """Return a node with the axis that its vector has; None where the one that it states is legal."""
+    return op.copy(node, axis=0) if _is_astray(node) else None
+
+
+def _is_astray(node: Node) -> bool:
+    """Whether x is a vector with several scales, and `axis` out of its range, which some versions ignore."""
+    several = node.rank(SCALE) == 1 and node.shape(SCALE) != (1,)
+    return several and node.rank(X) == 1 and node.attr("axis") not in (0, -1)
+
+
+def _stated_element(node: Node, attribute: str) -> str | None:
+    """Return the type that an attribute names, None where it is 0 or absent."""
+    return element_name(node.attr(attribute, 0))
+
+
+def _cast(op: Builder, node: Node, index: int, wanted: str) -> str:
+    """Return an input cast to a type. Raises Refusal C204 where that type cannot represent all its values."""
+    element = node.need_element(index)
+    if element == wanted:
+        return node.input(index)
+    if (element, wanted) not in WIDER:
+        name = node.schema.inputs[index].name
+        raise Refusal("C204", f"it computes in {wanted}, which cannot represent '{name}', a tensor of {element}")
+    return op.Cast(node.input(index), to=NUMBERS[wanted])
+
+
+def _output_element(node: Node) -> str:
+    """Return the type that a QuantizeLinear quantizes to."""
+    stated = _stated_element(node, "output_dtype")
+    if not node.input(ZERO):
+        return stated or "uint8"
+    element = node.need_element(ZERO)
+    if stated not in (None, element):
+        raise Refusal("C103", f"'output_dtype' is {stated}, and the zero point is {element}")
+    return element
+
+
+def _zeros(op: Builder, node: Node, element: str) -> str:
+    """Return a zero point of 0 in the shape of the scale."""
+    shape = node.shape(SCALE)
+    dims = [dim for dim in shape or () if isinstance(dim, int) and 0 <= dim <= MAX_CONSTANTS]
+    if shape is not None and len(shape) == len(dims) <= 1:
+        return op.const([0] * math.prod(dims), element, dims)
+    return op.ConstantOfShape(op.Shape(node.input(SCALE)), value=make_tensor("", NUMBERS[element], [1], [0]))
+
+
+def _blocked(node: Node) -> bool:
+    """Whether there is one scale for each block; it then has the rank of x, and `block_size` is not 0."""
+    size = node.attr("block_size", 0)
+    if not size or (rank := node.need_rank(SCALE)) == 0:
+        return False
+    return rank > 1 or node.need_rank(X) == 1
+
+
+def _in_parts(op: Builder, node: Node) -> Result:
+    """Return the operator written out, with its scale and zero point broadcast against x."""
+    scale = _laid_out(op, node, SCALE)
+    if node.op_type == "QuantizeLinear":
+        return _quantized(op, node, scale)
+    x, product = node.need_element(X), node.need_element(SCALE)
+    if x not in PRODUCTS.get(product, ()):
+        why = f"'x' is {x} and 'x_scale' is {product}, a combination that version {op.version} does not take"
+        raise Refusal("C202", why, "cast the scale to float, where its product with such numbers is exact")
+    value = node.input(X)
+    if node.input(ZERO):
+        # The difference of two int32 may be none.
+        wide = NUMBERS["double" if x == "int32" else "int32"]
+        value = op.Sub(op.Cast(value, to=wide), op.Cast(_laid_out(op, node, ZERO), to=wide))
+    return op.Mul(op.Cast(value, to=NUMBERS[product]), scale)
+
+
+def _quantized(op: Builder, node: Node, scale: str) -> Result:
+    """Return `saturate(round(x / scale) + zero)`: by a QuantizeLinear of scale 1, or rounded, clipped and cast."""
+    for index in (X, SCALE):
+        if (kind := node.need_element(index)) != "float":
+            name = node.schema.inputs[index].name
+            raise Refusal("C202", f"'{name}' is {kind}; only for float is a division that is written out certain")
+    element, constant = _output_element(node), node.constant(ZERO)
+    quotient = op.Div(node.input(X), scale)
+    zeros = set(constant.values) if constant is not None else set() if node.input(ZERO) else {0}
+    known = op.version >= 10 and (element in ("uint8", "int8") or element in FLOAT8)
+    if len(zeros) == 1 and known:
+        inputs = [quotient, op.const(1.0, "float", []), op.const(zeros.pop(), element, [])]
+        return op.copy(node, inputs=inputs, drop=["axis", "block_size", "output_dtype"])
+    if element not in RANGES:
+        raise Refusal("C202", f"the result is {element}, which version {op.version} cannot compute in parts")
+    return _saturated(op, quotient, _laid_out(op, node, ZERO) if node.input(ZERO) else "", element)
+
+
+def _saturated(op: Builder, quotient: str, zero: str, element: str) -> str:
+    """Return quotients rounded, with the zero point added if there is one, and limited to the range of a type.
+
+    NaN becomes the least value, as in the kernel and in runtimes.
+    """
+    values = op.Round(quotient) if op.version >= 11 else nearest(op, quotient, "float")
+    if zero:
+        values = op.Add(values, op.Cast(zero, to=NUMBERS["float"]))
+    low, high = RANGES[element]
+    lowest = op.const(float(low), "float", [])
+    if op.version < 11:
+        limited = op.Clip(values, min=float(low), max=float(high))
+    else:
+        limited = op.Clip(values, lowest, op.const(float(high), "float", []))
+    # NaN is not above the least value, which it becomes. What Cast makes of it is not defined.
+    whole = op.Cast(limited, to=NUMBERS["int32"])
+    whole = op.Where(op.Less(lowest, values), whole, op.const(low, "int32", []))
+    return str(op.Cast(whole, to=NUMBERS[element]))
+
+
+def _laid_out(op: Builder, node: Node, index: int) -> str:
+    """Return the scale, or the zero point, which has its shape, so that it broadcasts against x."""
+    value, rank = node.input(index), node.need_rank(SCALE)
+    if rank == 0:
+        return value
+    shape = node.shape(SCALE)
+    if op.version < 10 and not (shape is not None and len(shape) == 1 and isinstance(shape[0], int) and shape[0] > 1):
+        return _scalar(op, value)
+    if _blocked(node):
+        axis = positive_axis(node.attr("axis"), node.need_rank(X))
+        return op.Gather(value, _blocks(op, node, axis), axis=axis)
+    if rank > 1:
+        raise Refusal("C103", f"the scale has {rank} dimensions and no 'block_size'")
+    dimensions = node.need_rank(X)
+    # A vector may have an axis that is out of range. Before version 13, runtimes take scales for the indices of axis 1.
+    axis = positive_axis(node.attr("axis", 1), dimensions) if dimensions != 1 else 0
+    trailing = dimensions - 1 - axis
+    return op.Reshape(value, op.const([-1] + [1] * trailing)) if trailing else value
+
+
+def _blocks(op: Builder, node: Node, axis: int) -> str:
+    """Return for each index of an axis the number of its block."""
+    length, size = (node.shape(X) or ())[axis], node.attr("block_size")
+    if isinstance(length, int) and length <= MAX_CONSTANTS:
+        return op.const([index // size for index in range(length)])
+    return op.Div(op.Range(op.const(0), named(op, size_along(op, node, X, axis)), op.const(1)), op.const(size))

@@ -1,0 +1,224 @@
+"""Reductions: negative axes, axes as an input, the index of the last extreme, and types that were added."""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+
+from opset.adapters.building.positions import Size, counting, minus, named, shaped, size_along, sizes_of, vector_of
+from opset.adapters.building.shared import INTEGERS, count_of, is_negative, positive_axis, unsqueeze
+from opset.adapters.building.subgraphs import Body, looped
+from opset.model.elements import ELEMENTS, NUMBERS
+from opset.model.storage.tensor import make_tensor
+from opset.version_converter.registration import down, lower
+from opset.version_converter.rewrite import Builder, Node, Refusal, Result
+
+LATER = ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "SumSquare")
+"""Reductions that take axes as an input since version 18; ReduceSum does since 13."""
+OTHERS = tuple(f"Reduce{name}" for name in LATER)
+PLAIN = ("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd")
+"""Reductions that return a single element unchanged."""
+INTEGRAL = ("ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceSumSquare")
+"""Reductions of integers that are the same along one axis after the other."""
+MAX_TABLE = 1 << 12
+"""Numbers in a table of shapes."""
+LIMITS = {"int8": (-128.0, 127.0), "uint8": (0.0, 255.0)}
+
+
+@down("ReduceSum", since=13)
+@down(*OTHERS, since=18)
+def reduce_sum_13_down(op: Builder, node: Node) -> Result:
+    """Write constant axes as the attribute. Where `noop_with_empty_axes` leaves nothing to reduce, reduce an added axis
+    of size 1.
+
+    The only axis of a vector is known even where the axes are computed at run time.
+    """
+    x, dropped = node.input(0), ["noop_with_empty_axes"]
+    count = count_of(node, 1)
+    if count == 0 and node.attr("noop_with_empty_axes"):
+        node.need_element(0)
+        if node.op_type in PLAIN:
+            return x
+        return op.copy(node, inputs=[unsqueeze(op, x, [0])], drop=dropped, axes=[0], keepdims=0)
+    if count == 0 and not node.input(1):
+        return None
+    constant = node.constant(1)
+    if count == 0 or (count is not None and constant is None and node.rank(0) == count):
+        node.need_element(0)
+        return op.copy(node, inputs=[x], drop=dropped)
+    if constant is not None and node.attr("noop_with_empty_axes"):
+        node.need_element(0)
+        return op.copy(node, inputs=[x], drop=dropped, axes=list(constant.values))
+    if constant is None and count is not None and count > 0:  # a malformed model may state a negative size
+        return _along_computed_axes(op, node, count)
+    return None
+
+
+def _along_computed_axes(op: Builder, node: Node, count: int) -> Result:
+    """Return a reduction along axes that are known when the model runs, one after the other.
+
+    The input is reshaped to three dimensions: all those before the axis, the axis, and all those after it. Their sizes
+    are read from a table with a row for each choice of axes.
+    """
+    shape = tuple([dim for dim in node.shape(0) or () if isinstance(dim, int)])
+    rank, element = len(shape), node.need_element(0)
+    if rank != node.rank(0):
+        node.need_constant(1)
+    # A power is a number as long as its exponent, which a model states: no more axes are reduced than there are.
+    few = count <= min(rank, MAX_TABLE.bit_length()) and (2 * rank) ** count * max(rank, 3) <= MAX_TABLE
+    rows = list(product(range(-rank, rank), repeat=count)) if few else []
+    apart = count == 1 or element not in INTEGERS or node.op_type in INTEGRAL
+    identity = _identity(node.op_type, element) if 0 in shape else 0
+    if not rows or not apart or identity is None:
+        node.need_constant(1)
+    numbers = op.Add(node.input(1), op.const([rank]))
+    if count > 1:
+        numbers = op.Mul(numbers, op.const([(2 * rank) ** step for step in reversed(range(count))]))
+    row = op.ReduceSum(numbers, keepdims=0)
+    kept = [_reduced_shape(shape, axes, node.attr("keepdims")) for axes in rows]
+    result = op.Gather(op.const([dim for dims in kept for dim in dims], dims=[len(rows), len(kept[0])]), row, axis=0)
+    if 0 in shape:
+        return op.ConstantOfShape(result, value=make_tensor("", NUMBERS[element], [1], [identity]))
+    rounds = count > 1 and element in ("float16", "bfloat16")
+    x = op.Cast(node.input(0), to=NUMBERS["float"]) if rounds else node.input(0)
+    for step, operator in enumerate(_steps(node.op_type, count)):
+        sizes = [size for axes in rows for size in _around(_reduced_shape(shape, axes[:step], True), axes[step])]
+        x = op.Reshape(x, op.Gather(op.const(sizes, dims=[len(rows), 3]), row, axis=0))
+        if operator == "ReduceSum" and op.version >= 13:
+            x = op.ReduceSum(x, op.const([1]))
+        else:
+            x = getattr(op, operator)(x, axes=[1])
+    x = op.Cast(x, to=NUMBERS[element]) if rounds else x
+    return op.Reshape(x, result)
+
+
+def _steps(operator: str, count: int) -> list[str]:
+    """Return reductions along one axis each that compute one along several axes."""
+    if operator == "ReduceSumSquare":
+        return [operator] + ["ReduceSum"] * (count - 1)
+    if operator == "ReduceLogSum":
+        return ["ReduceSum"] * (count - 1) + [operator]
+    return [operator] * count
+
+
+def _identity(operator: str, element: str) -> float | None:
+    """Return what no elements are reduced to, None where that is not defined."""
+    if operator in ("ReduceSum", "ReduceL1", "ReduceSumSquare", "ReduceProd"):
+        return int(operator == "ReduceProd")
+    lowest, highest = -math.inf, math.inf
+    if element in INTEGERS:
+        if operator not in ("ReduceMax", "ReduceMin"):
+            return None
+        bits = ELEMENTS[NUMBERS[element]].bits
+        lowest, highest = (0, 2**bits - 1) if element.startswith("u") else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+    floats = {"ReduceL2": 0.0, "ReduceMin": highest, "ReduceMean": math.nan}
+    return floats.get(operator, lowest)
+
+
+def _reduced_shape(shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool) -> tuple[int, ...]:
+    """Return what a shape is reduced to; of axes with duplicates, which are not legal, only the number counts."""
+    gone = {axis % len(shape) for axis in axes}
+    if len(gone) < len(axes):
+        gone = set(range(len(axes)))
+    if keepdims:
+        return tuple([1 if axis in gone else dim for axis, dim in enumerate(shape)])
+    return tuple([dim for axis, dim in enumerate(shape) if axis not in gone])
+
+
+def _around(shape: tuple[int, ...], axis: int) -> tuple[int, int, int]:
+    """Return the numbers of elements before an axis, along it and after it."""
+    axis %= len(shape)
+    return math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :])
+
+
+@down("ArgMax", "ArgMin", since=12)
+def arg_max_12_down(op: Builder, node: Node) -> Result:
+    """Search the reversed input for the last of several equal elements, which is the first one there."""
+    if not node.attr("select_last_index"):
+        return None
+    x, axis = node.input(0), node.attr("axis")
+    reversed_x = op.Slice(x, op.const([-1]), op.const([-(2**63)]), op.const([axis]), op.const([-1]))
+    y = op.copy(node, inputs=[reversed_x], outputs=[op.fresh("from_behind")], drop=["select_last_index"])
+    return op.Sub(named(op, minus(op, size_along(op, node, 0, axis), 1)), y)
+
+
+@down("ReduceMax", "ReduceMin", since=12)
+def reduce_max_12_down(op: Builder, node: Node) -> Result:
+    """Reduce 8-bit integers in float, which holds them; the infinity of no elements becomes the limit of the type."""
+    element = node.element(0)
+    if element not in LIMITS:
+        return None
+    y = op.copy(node, inputs=[op.Cast(node.input(0), to=NUMBERS["float"])], outputs=[op.fresh("wide")])
+    limits = (op.const(limit, "float", []) for limit in LIMITS[element])
+    return op.Cast(op.Clip(y, *limits), to=NUMBERS[element])
+
+
+@lower("CumSum", since=11)
+def cum_sum_lowered(op: Builder, node: Node) -> Result:
+    """Add one slice after the other in a loop."""
+    # Adding -0.0 leaves every number as it is.
+    return _accumulated(op, node, "Add", 0 if node.attr("exclusive") else -0.0)
+
+
+@lower("CumProd", since=26)
+def cum_prod_lowered(op: Builder, node: Node) -> Result:
+    """Multiply by one slice after the other in a loop."""
+    return _accumulated(op, node, "Mul", 1)
+
+
+def _accumulated(op: Builder, node: Node, combine: str, first: float) -> str:
+    """Return a tensor with its slices along the axis combined with all before, or with the first value.
+
+    The axes before and after it become one each, which also serves an axis that is computed at run time.
+    """
+    element, sizes = node.need_element(0), sizes_of(op, node, 0)
+    rank, constant = len(sizes), node.constant(1)
+    wide = "float" if element in ("float16", "bfloat16") else element
+    length: Size
+    value = float(first) if wide in ("float", "double") else int(first)
+    if constant is not None:
+        if len(constant.values) != 1:
+            raise Refusal("C103", "'axis' is no single number")
+        along = positive_axis(int(constant.values[0]), rank)
+        x, inside = node.input(0), vector_of(op, sizes[:along] + sizes[along + 1 :])
+        length = sizes[along]
+    else:
+        one = op.const([1])
+        axes = op.Reshape(op.Cast(node.input(1), to=NUMBERS["int64"]), one)
+        axes = op.Add(axes, op.Mul(is_negative(op, axes), op.const(rank)))
+        shape, numbers = vector_of(op, sizes), op.const(list(range(rank)))
+        before, after = is_negative(op, op.Sub(numbers, axes)), is_negative(op, op.Sub(axes, numbers))
+        outer, inner = (
+            op.ReduceProd(op.Add(op.Mul(shape, mask), op.Sub(one, mask)), keepdims=1)
+            for mask in (before, after)
+        )
+        length, inside, along = op.Gather(shape, axes, axis=0), op.Concat(outer, inner, axis=0), 1
+        x = shaped(op, node.input(0), op.Concat(outer, length, inner, axis=0), 3)
+        length = op.Reshape(length, op.const([]))
+    if wide != element:
+        x = op.Cast(x, to=NUMBERS[wide])
+    y = _stacked(op, node, x, named(op, length), op.Expand(op.const(value, wide, []), inside), combine, along, wide)
+    if wide != element:
+        y = op.Cast(y, to=NUMBERS[element])
+    if constant is not None and all(isinstance(size, int) and size > 0 for size in sizes):
+        return y
+    return shaped(op, y, op.Shape(node.input(0)), rank)
+
+
+def _stacked(
+    op: Builder, node: Node, x: str, length: str, first: str, combine: str, axis: int, element: str
+) -> str:
+    """Return the slices of a value along an axis, each combined with all before it and a first one, by a loop."""
+    rank = 3 if node.constant(1) is None else node.need_rank(0)
+    body = Body(op, "accumulate")
+    turn, going, state = body.input("int64", []), body.input("bool", []), body.input(element, [None] * (rank - 1))
+    if node.attr("reverse"):
+        turn = body.node("Sub", op.Sub(length, op.const(1)), turn)
+    new = body.node(combine, state, body.node("Gather", x, turn, axis=axis))
+    body.output(going, "bool", [])
+    body.output(new, element, [None] * (rank - 1))
+    body.output(body.node("Identity", state if node.attr("exclusive") else new), element, [None] * (rank - 1))
+    y = looped(op, length, [first], body)[1]
+    if node.attr("reverse"):
+        y = op.Gather(y, op.Sub(op.Sub(length, op.const(1)), counting(op, length)), axis=0)
+    return y if axis == 0 else op.Transpose(y, perm=[*range(1, axis + 1), 0, *range(axis + 1, rank)])

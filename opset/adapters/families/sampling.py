@@ -1,0 +1,216 @@
+"""GridSample, which first took images alone, and AffineGrid: both are written out below their first versions."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from opset.adapters.building.positions import Size, counting, named, sizes_of, summed, vector_of
+from opset.adapters.building.shared import cast, unsqueeze, zero
+from opset.errors import printable
+from opset.model.elements import NUMBERS
+from opset.version_converter.registration import down, lower
+from opset.version_converter.rewrite import Builder, Node, Refusal, Result
+
+TAPS = {"nearest": 1, "linear": 2, "bilinear": 2, "cubic": 4, "bicubic": 4}
+"""How many neighbours along an axis a mode of GridSample takes."""
+CUBIC = -0.75
+"""The coefficient of the cubic kernel, for which GridSample has no attribute."""
+BEYOND = 8.0
+"""Elements beyond an image at which none of its own is a neighbour."""
+
+
+@down("GridSample", since=20)
+def grid_sample_20_down(op: Builder, node: Node) -> Result:
+    """Write out sampling in other than two spatial dimensions. Where version 16 is silent, halves are even."""
+    return None if node.need_rank(0) == 4 else _sampled(op, node)
+
+
+@lower("GridSample", since=16)
+def grid_sample_lowered(op: Builder, node: Node) -> Result:
+    """Gather the neighbours of each point, and add them weighted."""
+    return _sampled(op, node)
+
+
+class Neighbours(NamedTuple):
+    """Along one axis, for each point: numbers of its neighbours, their weights, and whether they are inside.
+
+    Each is (neighbours, images, points); "" where there is nothing to weigh or none can be outside.
+    """
+
+    number: str
+    weight: str
+    inside: str
+
+
+def _sampled(op: Builder, node: Node) -> Result:
+    """Return the values of the first input at the points of the second, interpolated."""
+    rank, mode, element = node.need_rank(0) - 2, node.attr("mode"), node.need_element(0)
+    taps = TAPS.get(mode)
+    if rank < 1 or taps is None or node.attr("padding_mode") not in ("zeros", "border", "reflection"):
+        raise Refusal("C103", f"mode {printable(mode)} of {rank + 2} dimensions, or the padding mode, is not defined")
+    wide = {"float": "float", "float16": "float", "bfloat16": "float", "double": "double"}.get(element, "")
+    if (taps > 1 and not wide) or taps**rank > 16:
+        raise Refusal("C204", f"mode {printable(mode)} of {rank + 2} dimensions of {element} has no plain expression")
+    sizes = sizes_of(op, node, 0)
+    outputs = sizes_of(op, node, 1, range(rank + 1))
+    if 0 in sizes or 0 in outputs:
+        raise Refusal("C204", "there are no elements", "drop the node")
+    batch, channels, *lengths = sizes
+    precise = "double" if node.need_element(1) == "double" else "float"
+    points = cast(op, node.input(1), node.element(1), precise)
+    flat = vector_of(op, [1, batch, -1])
+    axes = [
+        _neighbours(op, node, op.Reshape(op.Gather(points, op.const(rank - 1 - axis), axis=rank + 1), flat), length,
+                    taps, precise)
+        for axis, length in enumerate(lengths)
+    ]  # fmt: skip
+    # The images as rows of channels, one for each element; those of an image begin at its number times its elements.
+    x = op.Cast(node.input(0), to=NUMBERS[wide]) if wide and element != wide and taps > 1 else node.input(0)
+    rows = op.Reshape(op.Transpose(x, perm=[0, *range(2, rank + 2), 1]), vector_of(op, [-1, channels]))
+    index = op.Reshape(counting(op, batch), op.const([-1, 1]))
+    inside = weight = ""
+    for position, (axis, length) in enumerate(zip(axes, lengths, strict=True)):
+        # A dimension of neighbours for each axis, behind them those of images and points.
+        dims = vector_of(op, [*(taps if at == position else 1 for at in range(rank)), batch, -1])
+        index = op.Add(op.Mul(index, named(op, length)), op.Reshape(axis.number, dims))
+        if axis.inside:
+            here = op.Reshape(axis.inside, dims)
+            inside = op.And(inside, here) if inside else here
+        if axis.weight:
+            factor = op.Reshape(axis.weight, dims)
+            weight = op.Mul(weight, factor) if weight else factor
+    values = op.Gather(rows, index, axis=0)
+    if inside:
+        nothing = zero(op, wide if taps > 1 else element)
+        values = op.Where(unsqueeze(op, inside, [rank + 2]), values, nothing)
+    if weight:
+        weight = cast(op, weight, precise, wide)
+        values = op.Mul(values, unsqueeze(op, weight, [rank + 2]))
+        values = summed(op, values, list(range(rank)))
+    y = op.Transpose(op.Reshape(values, vector_of(op, [batch, -1, channels])), perm=[0, 2, 1])
+    y = op.Reshape(y, vector_of(op, [batch, channels, *outputs[1:]]))
+    return op.Cast(y, to=NUMBERS[element]) if wide != element and taps > 1 else y
+
+
+def _neighbours(op: Builder, node: Node, at: str, length: Size, taps: int, element: str) -> Neighbours:
+    """Return the neighbours along an axis of points with coordinates from -1 to 1."""
+    padding, align = node.attr("padding_mode"), node.attr("align_corners")
+
+    def number(value: float) -> str:
+        return op.const(value, element, [])
+
+    size = number(float(length)) if isinstance(length, int) else op.Cast(length, to=NUMBERS[element])
+    one, half = number(1.0), number(0.5)
+    last = number(length - 1.0) if isinstance(length, int) else op.Sub(size, one)
+    at = op.Add(at, one)
+    at = op.Mul(op.Mul(at, half), last) if align else op.Mul(op.Sub(op.Mul(at, size), one), half)
+    # NaN and infinity are outside.
+    outside = number(-1.0 if align else -1.5)
+    if padding != "border":
+        outside = op.Sub(op.Mul(size, number(-2.0)), number(BEYOND))
+    at = op.Where(op.Less(op.Abs(at), number(float("inf"))), at, outside)
+    if padding == "reflection":
+        at = _reflected(op, node, at, size, last, element)
+    elif padding == "border" and taps < 4:
+        at = op.Min(op.Max(at, number(0.0)), last)
+    else:
+        at = op.Min(op.Max(at, number(-BEYOND)), op.Add(size, number(BEYOND)))
+    weight = ""
+    if taps == 1:
+        index = op.Round(at)
+    else:
+        below = op.Floor(at)
+        part = op.Sub(at, below)
+        parts = [op.Sub(one, part), part] if taps == 2 else _cubic_weights(op, part, element)
+        weight = op.Concat(*parts, axis=0)
+        first = 1 - taps // 2
+        index = op.Add(below, op.const([float(first + tap) for tap in range(taps)], element, [taps, 1, 1]))
+    if padding == "reflection":
+        index = op.Round(_reflected(op, node, index, size, last, element))
+    zero = number(0.0)
+    inside = op.Not(op.Or(op.Less(index, zero), op.Greater(index, last))) if padding == "zeros" else ""
+    index = op.Cast(op.Min(op.Max(index, zero), last), to=NUMBERS["int64"])
+    return Neighbours(index, weight, inside)
+
+
+def _reflected(op: Builder, node: Node, at: str, size: str, last: str, element: str) -> str:
+    """Return coordinates reflected at both ends: the distance from an end is a wave of twice the length.
+
+    It is computed in DOUBLE, in which a quotient and its product are exact.
+    """
+    align = node.attr("align_corners")
+    at, span = (cast(op, each, element, "double") for each in (at, last if align else size))
+    low, whole = op.const(0.0 if align else -0.5, "double", []), op.Mul(span, op.const(2.0, "double", []))
+    distance = op.Abs(op.Sub(at, low))
+    if align:
+        # An axis of one element has no length, and a remainder is 0.
+        whole = op.Max(whole, op.const(1e-300, "double", []))
+    rest = op.Sub(distance, op.Mul(op.Floor(op.Div(distance, whole)), whole))
+    found = op.Add(op.Sub(span, op.Abs(op.Sub(rest, span))), low)
+    return cast(op, found, "double", element)
+
+
+def _cubic_weights(op: Builder, part: str, element: str) -> list[str]:
+    """Return the weights of the four neighbours of points that are `part` after the second of them (Keys 1981)."""
+
+    def number(value: float) -> str:
+        return op.const(value, element, [])
+
+    def polynomial(x: str, *factors: float) -> str:
+        found = number(factors[0])
+        for factor in factors[1:]:
+            found = op.Add(op.Mul(found, x), number(factor))
+        return found
+
+    far, near = (CUBIC, -5 * CUBIC, 8 * CUBIC, -4 * CUBIC), (CUBIC + 2, -(CUBIC + 3), 0.0, 1.0)
+    after = op.Sub(number(1.0), part)
+    return [
+        polynomial(op.Add(part, number(1.0)), *far), polynomial(part, *near), polynomial(after, *near),
+        polynomial(op.Add(after, number(1.0)), *far),
+    ]  # fmt: skip
+
+
+@lower("AffineGrid", since=20)
+def affine_grid_lowered(op: Builder, node: Node) -> Result:
+    """Add up what each coordinate contributes, and the translation; each has a dimension of its own."""
+    element, shape, constant = node.need_element(0), node.shape(1), node.constant(1)
+    length = len(constant.values) if constant is not None else shape[0] if shape else None
+    if length not in (4, 5):
+        raise Refusal("C207", "it is not known how many dimensions 'size' has", "give it a shape of 4 or 5")
+    rank = int(length) - 2
+    wide = element if element == "double" else "float"
+    theta = cast(op, node.input(0), element, wide)
+    between = list(range(1, rank + 1))
+
+    def column(index: int) -> str:
+        return unsqueeze(op, op.Gather(theta, op.const(index), axis=2), between)
+
+    y = ""
+    for axis in range(rank):
+        # The innermost dimension is the first coordinate.
+        number = 1 + rank - axis
+        size: Size = (
+            int(constant.values[number])
+            if constant is not None
+            else op.Gather(op.Cast(node.input(1), to=NUMBERS["int64"]), op.const(number), axis=0)
+        )
+        dims = [-1 if at == number - 2 else 1 for at in range(rank)] + [1]
+        at = op.Reshape(_uniform(op, size, node.attr("align_corners"), wide), op.const(dims))
+        term = op.Mul(at, column(axis))
+        y = op.Add(y, term) if y else term
+    y = op.Add(y, column(rank))
+    return cast(op, y, wide, element)
+
+
+def _uniform(op: Builder, size: Size, align: int, element: str) -> str:
+    """Return the coordinates of `size` elements in [-1, 1]: from end to end, or the centres of equal parts."""
+    if align and size == 1:
+        raise Refusal("C204", "with 'align_corners' 1, where the only element of a dimension lies is not defined")
+    one = op.const(1.0, element, [])
+    steps = op.Mul(op.Cast(counting(op, size), to=NUMBERS[element]), op.const(2.0, element, []))
+    if isinstance(size, int):
+        count = op.const(float(max(size - 1 if align else size, 1)), element, [])
+    else:
+        count = op.Cast(size, to=NUMBERS[element])
+        count = op.Max(op.Sub(count, one) if align else count, one)
+    return op.Sub(op.Div(steps if align else op.Add(steps, one), count), one)

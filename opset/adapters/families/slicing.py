@@ -1,0 +1,433 @@
+"""Slice, Split and Pad: attributes that became inputs, and axes and modes that were added."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+from opset.adapters.building.positions import (
+    Size,
+    at_least,
+    at_most,
+    counting,
+    elements_of,
+    minus,
+    named,
+    numbers_of_axes,
+    plus,
+    product,
+    sizes_of,
+    spread,
+    vector_of,
+)
+from opset.adapters.building.shared import (
+    INTEGERS_OF_32_BITS,
+    SMALL_INTEGERS,
+    cast,
+    constant_ints,
+    distinct_axes,
+    float16,
+    float32,
+    is_negative,
+    need_size,
+    positive_axis,
+)
+from opset.model.elements import NUMBERS
+from opset.model.types import MAX_CONSTANT
+from opset.version_converter.registration import down, up
+from opset.version_converter.rewrite import Builder, Node, Refusal, Result
+
+FLOATS = ("float16", "float", "double")
+
+
+@up("Pad", since=11)
+def pad_11_up(op: Builder, node: Node) -> Result:
+    """Write the pads as an input, and the value as a scalar of the type of the data, by default 0."""
+    inputs = [node.input(0), op.const(node.attr("pads"))]
+    value = node.attr("value")
+    if node.attr("mode") == "constant" and (value != 0 or math.copysign(1.0, value) < 0):
+        element = node.need_element(0)
+        inputs.append(op.const(float16(value) if element == "float16" else value, element, []))
+    return op.copy(node, inputs=inputs, drop=["pads", "value"])
+
+
+@down("Pad", since=11)
+def pad_11_down(op: Builder, node: Node) -> Result:
+    """Write known pads, and a value that float holds, as attributes; pad small integers as floats.
+
+    All else is padded by gathering.
+    """
+    element = node.need_element(0)
+    wide = element if element in FLOATS else {**SMALL_INTEGERS, **INTEGERS_OF_32_BITS}.get(element)
+    if wide is None or node.constant(1) is None:
+        return _padded(op, node, elements_of(op, node, 1, 2 * node.need_rank(0)))
+    attributes: dict[str, Any] = {"pads": constant_ints(node, 1)}
+    if node.attr("mode") == "constant" and node.input(2):
+        constant = node.constant(2)
+        if constant is not None and len(constant.values) != 1:
+            raise Refusal("C103", f"the input 'constant_value' has {len(constant.values)} values")
+        value = constant.values[0] if constant is not None else None
+        if value is None or (float32(value) != value and not math.isnan(value)):
+            return _padded(op, node, attributes["pads"])
+        attributes["value"] = value
+    if wide == element:
+        return op.copy(node, inputs=[node.input(0)], **attributes)
+    x = op.Cast(node.input(0), to=NUMBERS[wide])
+    y = op.copy(node, inputs=[x], outputs=[op.fresh("wide")], **attributes)
+    return op.Cast(y, to=NUMBERS[element])
+
+
+def _padded(op: Builder, node: Node, pads: Sequence[Size]) -> Result:
+    """Return the data padded by gathering along one axis after the other; a constant is appended for it first."""
+    mode, sizes, y = node.attr("mode"), sizes_of(op, node, 0), node.input(0)
+    if len(pads) != 2 * len(sizes):
+        raise Refusal("C103", f"there are {len(pads)} pads for {len(sizes)} axes")
+    value = ""
+    if mode == "constant":
+        element = node.need_element(0)
+        zero = {"bool": False, "string": ""}.get(element, 0)
+        value = op.Reshape(node.input(2) or op.const(zero, element, []), op.const([1] * len(sizes)))
+    for axis, size in enumerate(sizes):
+        before, after = pads[axis], pads[axis + len(sizes)]
+        if before == after == 0:
+            continue
+        if mode == "constant":
+            fill = op.Expand(value, vector_of(op, [*sizes[:axis], 1, *sizes[axis + 1 :]]))
+            y = op.Concat(y, fill, axis=axis)
+        more = [at_least(op, each, 0) for each in (before, after)]
+        first, last = (minus(op, kept, each) for kept, each in zip(more, (before, after), strict=True))
+        whole = minus(op, minus(op, size, first), last)
+        sizes[axis] = plus(op, plus(op, whole, more[0]), more[1])
+        positions = op.Sub(counting(op, sizes[axis]), named(op, more[0]))
+        source = _source(op, mode, positions, named(op, whole))
+        if first != 0:
+            source = op.Add(source, named(op, first))
+        if mode == "constant":
+            # What is outside is at the end of the axis.
+            outside = op.Or(op.Less(positions, op.const(0)), op.Not(op.Less(positions, named(op, whole))))
+            source = op.Where(outside, named(op, size), source)
+        y = op.Gather(y, source, axis=axis)
+    return y if y != node.input(0) else op.Identity(y)
+
+
+def _source(op: Builder, mode: str, positions: str, size: str) -> str:
+    """Return the indices of the elements to copy to positions, which are counted from the first element of the data."""
+    if mode == "constant":
+        return positions
+    zero, one = op.const(0), op.const(1)
+    if mode == "edge":
+        return str(at_most(op, at_least(op, positions, zero), op.Sub(size, one)))
+    if mode == "wrap":
+        return op.Mod(positions, size)
+    # Forwards and backwards again, without repeating either end.
+    turn = op.Mul(op.Sub(size, one), op.const(2))
+    forwards = op.Mod(positions, named(op, at_least(op, turn, 1)))
+    return str(at_most(op, forwards, op.Sub(turn, forwards)))
+
+
+@down("Pad", since=18)
+def pad_18_down(op: Builder, node: Node) -> Result:
+    """Write pads for all axes: those of the other axes are 0."""
+    if not node.input(3):
+        return None
+    rank = node.need_rank(0)
+    if node.constant(3) is None:
+        return op.copy(node, inputs=[node.input(0), _pads_of_all_axes(op, node, rank), node.input(2)])
+    axes = distinct_axes(constant_ints(node, 3), rank)
+    indices = {axis: index for index, axis in enumerate(axes)}
+    zero = 2 * len(axes)
+    order = [indices.get(axis, zero) for axis in range(rank)]
+    order += [indices[axis] + len(axes) if axis in indices else zero for axis in range(rank)]
+    if node.constant(1) is None:
+        pads = op.Gather(op.Concat(node.input(1), op.const([0]), axis=0), op.const(order), axis=0)
+    else:
+        given = constant_ints(node, 1)
+        if len(given) != zero:
+            raise Refusal("C103", f"there are {len(given)} pads for {len(axes)} axes")
+        pads = op.const([[*given, 0][index] for index in order])
+    return op.copy(node, inputs=[node.input(0), pads, node.input(2)])
+
+
+def _pads_of_all_axes(op: Builder, node: Node, rank: int) -> str:
+    """Return the pads of all axes where those that they are for are computed."""
+    numbers = numbers_of_axes(op, node, 3, rank)
+    halves = op.Reshape(node.input(1), op.const([2, -1]))
+    return op.Concat(*[spread(op, op.Gather(halves, op.const(half), axis=0), numbers) for half in (0, 1)], axis=0)
+
+
+@down("Pad", since=19)
+def pad_19_down(op: Builder, node: Node) -> Result:
+    """Gather known or computed indices for the mode `wrap`, which version 19 added."""
+    if node.attr("mode") != "wrap":
+        return None
+    rank = node.need_rank(0)
+    if node.constant(1) is None or (node.input(3) and node.constant(3) is None):
+        computed = _pads_of_all_axes(op, node, rank) if node.input(3) else node.input(1)
+        return _padded(op, node, [op.Gather(computed, op.const(index), axis=0) for index in range(2 * rank)])
+    axes = distinct_axes(constant_ints(node, 3), rank) if node.input(3) else list(range(rank))
+    pads = constant_ints(node, 1)
+    if len(pads) != 2 * len(axes):
+        raise Refusal("C103", f"there are {len(pads)} pads for {len(axes)} axes")
+    if any(count < 0 for count in pads):
+        raise Refusal("C204", "negative pads are not defined for the mode wrap")
+    given = {axis: (before, after) for axis, before, after in zip(axes, pads, pads[len(axes) :], strict=False)}
+    shape, y = node.shape(0) or (), node.input(0)
+    for axis, (before, after) in given.items():
+        size = shape[axis]
+        if not isinstance(size, int) or before + size + after > MAX_CONSTANT:
+            return _padded(op, node, [given.get(each, (0, 0))[end] for end in (0, 1) for each in range(rank)])
+        if not size and (before or after):
+            raise Refusal("C204", f"axis {axis} cannot be wrapped: its size is 0")
+    for axis, (before, after) in given.items():
+        if before or after:
+            size = need_size(node, 0, axis)
+            y = op.Gather(y, op.const([position % size for position in range(-before, size + after)]), axis=axis)
+    return y
+
+
+@up("Slice", since=10)
+def slice_10_up(op: Builder, node: Node) -> Result:
+    """Write the bounds as inputs, and the axes: absent ones meant the first, as many as there are bounds, and now mean
+    all.
+    """
+    starts, ends = node.attr("starts"), node.attr("ends")
+    axes = node.attr("axes", list(range(len(starts))))
+    inputs = [node.input(0), op.const(starts), op.const(ends), op.const(axes)]
+    return op.copy(node, inputs=inputs, drop=["starts", "ends", "axes"])
+
+
+@down("Slice", since=10)
+def slice_10_down(op: Builder, node: Node) -> Result:
+    """Write known bounds as attributes; gather elements with steps other than 1, and between computed bounds."""
+    if any(node.input(index) and node.constant(index) is None for index in range(1, 5)):
+        return _sliced_at_run_time(op, node)
+    starts, ends = constant_ints(node, 1), constant_ints(node, 2)
+    axes = constant_ints(node, 3) if node.input(3) else list(range(len(starts)))
+    steps = constant_ints(node, 4) if node.input(4) else [1] * len(starts)
+    if not len(starts) == len(ends) == len(axes) == len(steps):
+        raise Refusal("C103", "the inputs 'starts', 'ends', 'axes' and 'steps' differ in length")
+    plain = [index for index, step in enumerate(steps) if step == 1]
+    if len(plain) == len(steps):
+        stated = axes if node.input(3) else None
+        return op.copy(node, inputs=[node.input(0)], starts=starts, ends=ends, axes=stated)
+    y = node.input(0)
+    if plain:
+        bounds: dict[str, Any] = {
+            name: [values[index] for index in plain]
+            for name, values in (("starts", starts), ("ends", ends), ("axes", axes))
+        }
+        y = op.copy(node, inputs=[y], outputs=[op.fresh("sliced")], **bounds)
+    for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
+        if step != 1:
+            size = sizes_of(op, node, 0)[positive_axis(axis, node.need_rank(0))]
+            if isinstance(size, int):
+                y = op.Gather(y, op.const(_indices(start, end, step, size)), axis=axis)
+            elif step == 0 or (step < 0 and (start < -1 or end in (2**31 - 1, 2**63 - 1))):
+                need_size(node, 0, axis)
+            else:
+                y = op.Gather(y, _computed_indices(op, node, size, start, end, step), axis=axis)
+    return y
+
+
+def _sliced_at_run_time(op: Builder, node: Node) -> Result:
+    """Return what is between bounds that are computed, gathered along one axis after the other."""
+    rank, sizes = node.need_rank(0), sizes_of(op, node, 0)
+    stated = node.constant(3)
+    count = len(stated.values) if stated is not None else None
+    for index in (1, 2) if not node.input(3) else ():
+        size = (node.shape(index) or (None,))[0]
+        count = size if count is None and isinstance(size, int) else count
+    if count is None:
+        numbers = numbers_of_axes(op, node, 3, rank) if node.input(3) else _numbers_of_first_axes(op, node, rank)
+        stated_too = op.Cast(op.Cast(numbers, to=NUMBERS["bool"]), to=NUMBERS["int64"])
+        other = op.Sub(op.const(1), stated_too)
+        vectors = [
+            cast(op, name, node.element(index), "int64")
+            for index, name in enumerate(node.inputs)
+            if index in (1, 2, 4) and name
+        ]
+        whole = [spread(op, vector, numbers) for vector in vectors]
+        whole[1] = op.Add(whole[1], op.Mul(other, vector_of(op, sizes)))
+        if len(whole) > 2:
+            whole[2] = op.Add(whole[2], other)
+        parts: list[list[Size]] = [
+            [op.Gather(vector, op.const(axis), axis=0) for axis in range(rank)] for vector in whole
+        ]
+        axes = list(range(rank))
+    else:
+        if count > rank:
+            raise Refusal("C103", f"{count} axes are sliced, and the rank is {rank}")
+        parts = [elements_of(op, node, index, count) for index in (1, 2, 4) if node.input(index)]
+        axes = [int(axis) for axis in stated.values] if stated is not None else list(range(count))
+    steps = parts[2] if len(parts) > 2 else [1] * len(axes)
+    y = node.input(0)
+    for axis, start, end, step in zip(distinct_axes(axes, rank), parts[0], parts[1], steps, strict=True):
+        y = op.Gather(y, _computed_indices(op, node, sizes[axis], start, end, step), axis=axis)
+    return y
+
+
+def _numbers_of_first_axes(op: Builder, node: Node, rank: int) -> str:
+    """Return for each axis its number among those that are sliced, from 1 on, 0 where it is not among them.
+
+    They are the first ones, as many as there are starts.
+    """
+    is_sliced = op.Less(op.const(list(range(rank))), op.Size(node.input(1)))
+    return str(op.Mul(op.const(list(range(1, rank + 1))), op.Cast(is_sliced, to=NUMBERS["int64"])))
+
+
+def _computed_indices(op: Builder, node: Node, size: Size, start: Size, end: Size, step: Size) -> str:
+    """Return the indices of a slice of an axis whose size or bounds are computed."""
+    if step == 0:
+        raise Refusal("C103", "a step is 0")
+    backwards: Size = int(step < 0) if isinstance(step, int) else is_negative(op, step)
+    # Backwards, the first element is at most the last one, and the end may be before the first one.
+    highest, lowest = minus(op, size, backwards), minus(op, 0, backwards)
+    first = at_most(op, at_least(op, _counted(op, start, size), 0), highest) if start != 0 or step != 1 else 0
+    bound = at_most(op, at_least(op, _counted(op, end, size), lowest), highest)
+    if step == 1:
+        count = minus(op, bound, first)
+    else:
+        span = minus(op, bound, first)
+        toward = plus(op, step, minus(op, product(op, [2, backwards]), 1)) if isinstance(step, int) else None
+        if toward is None:
+            sign = op.Sub(op.const(1), op.Mul(op.const(2), named(op, backwards)))
+            toward = op.Sub(named(op, step), sign)
+        count = op.Div(named(op, plus(op, span, toward)), named(op, step))
+    indices = counting(op, at_least(op, count, 0))
+    if step != 1:
+        indices = op.Mul(indices, named(op, step))
+    return indices if first == 0 else op.Add(indices, named(op, first))
+
+
+def _counted(op: Builder, index: Size, size: Size) -> Size:
+    """Return an index counted from the front."""
+    if isinstance(index, int):
+        return plus(op, index, size) if index < 0 else index
+    return op.Where(op.Less(index, op.const(0)), op.Add(index, named(op, size)), index)
+
+
+def _indices(start: int, end: int, step: int, size: int) -> list[int]:
+    """Return the indices of a slice with a step other than 1."""
+    if step == 0:
+        raise Refusal("C103", "a step is 0")
+    if step < 0 and start < -size:
+        raise Refusal("C204", f"the first element is not defined when slicing {size} elements backwards from {start}")
+    if step < 0 and end in (2**31 - 1, 2**63 - 1):
+        raise Refusal("C204", f"slicing backwards to {end} ends at the last element, or in some runtimes at the first")
+    indices = range(*slice(start, end, step).indices(size))
+    if len(indices) > MAX_CONSTANT:
+        raise Refusal("C204", f"{len(indices)} indices are too many for a constant")
+    return list(indices)
+
+
+@down("Slice", since=11)
+def slice_11_down(op: Builder, node: Node) -> Result:
+    """Count negative axes from the front, since axes could not be negative."""
+    if not node.input(3):
+        return None
+    if node.constant(3) is None:
+        axes = node.input(3)
+        element = node.need_element(3)
+        wide = cast(op, axes, element, "int64")
+        front = cast(op, op.Add(wide, op.Mul(is_negative(op, wide), op.const(node.need_rank(0)))), "int64", element)
+        return op.copy(node, inputs=[*node.inputs[:3], front, *node.inputs[4:]])
+    known = constant_ints(node, 3)
+    if all(axis >= 0 for axis in known):
+        return None
+    front = op.const(distinct_axes(known, node.need_rank(0)), node.need_constant(3).element)
+    inputs = list(node.inputs)
+    inputs[3] = front
+    return op.copy(node, inputs=inputs)
+
+
+@up("Split", since=2)
+def split_2_up(op: Builder, node: Node) -> Result:
+    """Write sizes that are an input of the type of the data as the attribute; refuse an absent axis, which version 1
+    leaves open.
+    """
+    attributes: dict[str, Any] = {}
+    if not node.has("axis"):
+        if node.rank(0) != 1:
+            raise Refusal("C204", "'axis' is absent, and version 1 does not say what that means", "state the axis")
+        attributes["axis"] = 0
+    if node.input(1):
+        if node.has("split"):
+            raise Refusal("C103", "sizes are given twice, as an input and as an attribute")
+        sizes = node.need_constant(1).values
+        if not all(isinstance(size, (int, float)) and 0 <= size < 2**63 and size == int(size) for size in sizes):
+            raise Refusal("C103", "the input 'split' holds a value that is no size")
+        attributes["split"] = [int(size) for size in sizes]
+    return op.copy(node, inputs=[node.input(0)], **attributes) if attributes else None
+
+
+@down("Split", since=2)
+def split_2_down(op: Builder, node: Node) -> Result:
+    """State the axis: version 1 leaves open what an absent one means."""
+    node.need_element(0)
+    return op.copy(node, axis=node.attr("axis"))
+
+
+@down("Split", since=13)
+def split_13_down(op: Builder, node: Node) -> Result:
+    """Slice parts whose sizes are computed at run time; the attribute holds known ones."""
+    if not node.input(1) or node.constant(1) is not None:
+        return None
+    axis = op.const([node.attr("axis")])
+    parts, end = [], op.const([0])
+    for index in range(len(node.outputs)):
+        start, end = end, op.Add(end, op.Gather(node.input(1), op.const([index]), axis=0))
+        parts.append(op.Slice(node.input(0), start, end, axis))
+    return parts
+
+
+@up("Split", since=18)
+def split_18_up(op: Builder, node: Node) -> Result:
+    """State the number of outputs where no sizes are given: there are as many equal parts."""
+    return None if node.input(1) else op.copy(node, inputs=[node.input(0)], num_outputs=len(node.outputs))
+
+
+@down("Split", since=18)
+def split_18_down(op: Builder, node: Node) -> Result:
+    """State all sizes where the last part is smaller, or may be: before 18, parts had to be equal."""
+    number, count = node.attr("num_outputs"), len(node.outputs)
+    if node.input(1):
+        if number is not None:
+            raise Refusal("C103", "both the input 'split' and the attribute 'num_outputs' are given")
+        return None
+    if number != count:
+        raise Refusal("C103", f"'num_outputs' is {number}, and there are {count} outputs")
+    x = node.input(0)
+    if number == 1:
+        return op.copy(node, inputs=[x], drop=["num_outputs"])
+    shape, axis = node.shape(0), node.attr("axis")
+    if axis < 0 or shape is not None:
+        axis = positive_axis(axis, node.need_rank(0))
+    size = shape[axis] if shape is not None else None
+    if isinstance(size, int):
+        if size % number == 0:
+            return op.copy(node, inputs=[x], drop=["num_outputs"])
+        part = -(-size // number)
+        last = size - part * (number - 1)
+        if last >= 0:
+            return op.copy(node, inputs=[x, op.const([part] * (number - 1) + [last])], drop=["num_outputs"])
+    # Sizes that do not fit, as in a branch that never runs, may fail only when the node runs, as before.
+    if op.final < 13:
+        return _parts_at_run_time(op, x, axis, number)
+    whole = op.Gather(op.Shape(x), op.const([axis]), axis=0)
+    part = op.Div(op.Add(whole, op.const([number - 1])), op.const([number]))
+    last_part = op.Sub(whole, op.Mul(part, op.const([number - 1])))
+    return op.copy(node, inputs=[x, op.Concat(*[part] * (number - 1), last_part, axis=0)], drop=["num_outputs"])
+
+
+def _parts_at_run_time(op: Builder, x: str, axis: int, number: int) -> list[str]:
+    """Return parts of a size that is computed, the last one smaller; the rank need not be known."""
+    whole = op.Gather(op.Shape(x), op.const(axis), axis=0)
+    part = op.Div(op.Add(whole, op.const(number - 1)), op.const(number))
+    ends = [op.const(0), part, *(op.Mul(part, op.const(at)) for at in range(2, number)), whole]
+    if op.final >= 10:
+        ends = [op.Reshape(each, op.const([1])) for each in ends]
+        return [op.Slice(x, *bounds, op.const([axis])) for bounds in pairwise(ends)]
+    numbers = [op.Add(counting(op, op.Sub(end, start)), start) for start, end in pairwise(ends)]
+    return [op.Gather(x, each, axis=axis) for each in numbers]

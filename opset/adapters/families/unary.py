@@ -1,0 +1,271 @@
+"""Clip, whose bounds became inputs, and elementwise functions to which types were added."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import Any
+
+from opset.adapters.building.shared import (
+    INTEGERS,
+    INTEGERS_OF_32_BITS,
+    SMALL_INTEGERS,
+    cast,
+    float16,
+    float32,
+    nearest,
+    working,
+)
+from opset.model.elements import NUMBERS
+from opset.reference.numerics.error_function_fit import BORDER, FITTED
+from opset.version_converter.registration import down, lower, up
+from opset.version_converter.rewrite import Builder, Node, Refusal, Result
+
+LARGEST = {"float16": 65504.0, "float": float32(2.0**128 - 2.0**104), "double": math.nextafter(math.inf, 0.0)}
+"""Largest finite value of each type that Clip took before version 12."""
+SIDES = (("min", 1, -1.0), ("max", 2, 1.0))
+
+
+@up("Clip", since=6)
+def clip_6_up(op: Builder, node: Node) -> Result:
+    """State absent bounds for float16: they were the limits of the type, and are those of float now."""
+    if node.has("min") and node.has("max"):
+        return None
+    element = node.need_element(0)
+    if element == "double":
+        raise Refusal("C204", "a bound is absent, and the limit of DOUBLE fits no attribute", "state both bounds")
+    if element == "float16":
+        limits: dict[str, Any] = {name: sign * LARGEST[element] for name, _, sign in SIDES if not node.has(name)}
+        return op.copy(node, drop=["consumed_inputs"], **limits)
+    return None
+
+
+@up("Clip", since=11)
+def clip_11_up(op: Builder, node: Node) -> Result:
+    """Write the bounds as scalars of the element type; for float, leave out those that equal its limits.
+
+    Rounding a bound to float16 changes no result: limiting first and rounding afterwards is the same.
+    """
+    element = node.need_element(0)
+    inputs = [node.input(0)]
+    for name, _, sign in SIDES:
+        value = node.attr(name)
+        if element == "float" and value == sign * LARGEST["float"]:
+            inputs.append("")
+        else:
+            inputs.append(op.const(float16(value) if element == "float16" else value, element, []))
+    return op.copy(node, inputs=inputs, drop=["min", "max"])
+
+
+@down("Clip", since=11)
+def clip_11_down(op: Builder, node: Node) -> Result:
+    """Write constant bounds that float holds as attributes; otherwise, compute the definition of Clip by Max and Min.
+
+    They also do so for a `min` above `max`, which was not defined.
+    """
+    element = node.need_element(0)
+    bounds = [_bound(node, index, sign * LARGEST[element]) for _, index, sign in SIDES]
+    stated: dict[str, Any] = {
+        name: value
+        for (name, index, _), value in zip(SIDES, bounds, strict=True)
+        if node.input(index) or element != "float"
+    }
+    if all(float32(value) == value for value in bounds) and bounds[0] <= bounds[1]:
+        return op.copy(node, inputs=[node.input(0)], **stated)
+    lowest, highest = (node.input(index) or op.const(sign * LARGEST[element], element, []) for _, index, sign in SIDES)
+    return op.Min(op.Max(node.input(0), lowest), highest)
+
+
+def _bound(node: Node, index: int, absent: float) -> float:
+    """Return a bound, NaN where it is not constant."""
+    if not node.input(index):
+        return absent
+    constant = node.constant(index)
+    return float(constant.values[0]) if constant is not None and len(constant.values) == 1 else math.nan
+
+
+@down("Clip", since=12)
+def clip_12_down(op: Builder, node: Node) -> Result:
+    """Limit integers as floats that hold them, those of 64 bits by comparisons; an absent bound limits nothing."""
+    element = node.element(0)
+    if element is None or element not in INTEGERS:
+        return None
+    x, bounds = node.input(0), [node.input(1), node.input(2)]
+    if not any(bounds):
+        return op.Identity(x)
+    wide = {**SMALL_INTEGERS, **INTEGERS_OF_32_BITS}.get(element)
+    if wide is None:
+        for bound, compare in zip(bounds, (op.Less, op.Greater), strict=True):
+            if bound:
+                x = op.Where(compare(x, bound), bound, x)
+        return x
+    inputs = [op.Cast(x, to=NUMBERS[wide])]
+    for index, (bound, limit) in enumerate(zip(bounds, (-math.inf, math.inf), strict=True), 1):
+        constant = node.constant(index)
+        if bound and constant is None:
+            inputs.append(op.Cast(bound, to=NUMBERS[wide]))
+        else:
+            values = [float(value) for value in constant.values] if constant is not None else [limit]
+            inputs.append(op.const(values, wide, constant.dims if constant is not None else []))
+    y = op.copy(node, inputs=inputs, outputs=[op.fresh("wide")])
+    return op.Cast(y, to=NUMBERS[element])
+
+
+@lower("BitwiseNot", since=18)
+def bitwise_not_lowered(op: Builder, node: Node) -> Result:
+    """Subtract from the number of which all bits are set."""
+    element = node.need_element(0)
+    ones = 2 ** int(element.removeprefix("uint")) - 1 if element.startswith("u") else -1
+    return op.Sub(op.const(ones, element, []), node.input(0))
+
+
+@lower("IsNaN", since=9)
+def is_nan_lowered(op: Builder, node: Node) -> Result:
+    """Negate that a number is below 1 or above 0: every one is, and NaN is neither."""
+    x, element = node.input(0), node.need_element(0)
+    return op.Not(op.Or(op.Less(x, op.const(1.0, element, [])), op.Greater(x, op.const(0.0, element, []))))
+
+
+@lower("IsInf", since=10)
+def is_inf_lowered(op: Builder, node: Node) -> Result:
+    """Compare with the largest finite numbers; NaN is neither above nor below."""
+    x, element = node.input(0), node.need_element(0)
+    positive, negative = node.attr("detect_positive"), node.attr("detect_negative")
+    if not positive and not negative:
+        return op.Less(x, x)
+    if positive and negative:
+        x = op.Abs(x)
+    limit = op.const(LARGEST[element] if positive else -LARGEST[element], element, [])
+    return op.Greater(x, limit) if positive else op.Less(x, limit)
+
+
+@lower("Sign", since=9)
+def sign_lowered(op: Builder, node: Node) -> Result:
+    """Subtract "less than 0" from "greater than 0", both as numbers; NaN stays, as its power of 1 does."""
+    x, element = node.input(0), node.need_element(0)
+    number = "float" if element in INTEGERS else element
+    if element in INTEGERS:
+        # FLOAT keeps the sign of every integer.
+        x = op.Cast(x, to=NUMBERS[number])
+    zero = op.const(0.0, number, [])
+    above, below = op.Greater(x, zero), op.Less(x, zero)
+    sign = op.Sub(*(op.Cast(each, to=NUMBERS[number]) for each in (above, below)))
+    if element in INTEGERS:
+        return op.Cast(sign, to=NUMBERS[element])
+    neither = op.Not(op.Or(above, op.Less(x, op.const(1.0, number, []))))
+    return op.Mul(sign, op.Pow(x, op.Cast(neither, to=NUMBERS[number])))
+
+
+@lower("Round", since=11)
+def round_lowered(op: Builder, node: Node) -> Result:
+    """Round halves to even numbers; numbers from -0.5 to 0 give -0.0."""
+    return nearest(op, node.input(0), node.need_element(0))
+
+
+@lower("Erf", since=9)
+def erf_lowered(op: Builder, node: Node) -> Result:
+    """Compute what the kernel does: `x + x * P(x * x)` near 0, `1 - exp(Q(abs(x) - 1.25))` beyond, 1 from some x on."""
+    element = node.need_element(0)
+    near, far, end = FITTED["float64" if element == "double" else "float32"]
+
+    def formula(m: _Double, x: str) -> str:
+        distance = op.Abs(x)
+        # The lesser of the distance and the end: Min takes FLOAT alone at version 7.
+        bounded = op.Sub(m.const(end), op.Relu(op.Sub(m.const(end), distance)))
+        beyond = op.Exp(m.polynomial(far, op.Sub(bounded, m.const(BORDER))))
+        outer = op.Mul(m.sign(x), op.Sub(m.const(1), beyond))
+        inner = op.Add(x, op.Mul(x, m.polynomial(near, op.Mul(x, x))))
+        return m.either(op.Greater(distance, m.const(BORDER)), outer, inner)
+
+    return _in_double(op, node, formula, element == "double")
+
+
+@lower("Sinh", "Cosh", "Asinh", "Acosh", "Atanh", since=9)
+def hyperbolic_lowered(op: Builder, node: Node) -> Result:
+    """Compute the definition by exponents and logarithms, and near 0, where these cancel out, a series."""
+    return _in_double(op, node, HYPERBOLIC[node.op_type], False)
+
+
+class _Double:
+    """Functions of DOUBLE."""
+
+    def __init__(self, op: Builder) -> None:
+        self.op = op
+
+    def const(self, value: float) -> str:
+        return self.op.const(float(value), "double", [])
+
+    def polynomial(self, coefficients: Sequence[float], x: str) -> str:
+        """Return the values of a polynomial, given from the constant term on."""
+        *rest, last = map(self.const, coefficients)
+        return reduce(lambda value, each: self.op.Add(self.op.Mul(value, x), each), reversed(rest), last)
+
+    def sign(self, x: str) -> str:
+        """Return 1, -1 or 0; 0 for NaN as well."""
+        above, below = (self.op.Cast(each, to=DOUBLE) for each in (self.op.Greater(x, self.const(0)),
+                                                                  self.op.Less(x, self.const(0))))  # fmt: skip
+        return str(self.op.Sub(above, below))
+
+    def either(self, mask: str, x: str, y: str) -> str:
+        """Return the elements of x where the mask is true, else those of y.
+
+        A value to the power of 0 is 1, infinities and NaN included; so the product of both is the one that counts.
+        """
+        other = self.op.Not(mask)
+        parts = [self.op.Pow(value, self.op.Cast(each, to=DOUBLE)) for value, each in ((x, mask), (y, other))]
+        return str(self.op.Mul(*parts))
+
+    def odd(self, x: str, border: float, series: Sequence[float], outer: str) -> str:
+        """Return an odd function that near 0 is `x` times a series of squares."""
+        inner = self.op.Mul(x, self.polynomial(series, self.op.Mul(x, x)))
+        return self.either(self.op.Less(self.op.Abs(x), self.const(border)), inner, outer)
+
+
+DOUBLE = NUMBERS["double"]
+Formula = Callable[[_Double, str], str]
+"""A function of DOUBLE."""
+
+
+def _in_double(op: Builder, node: Node, formula: Formula, exact: bool) -> str:
+    """Return a function of floats, computed in DOUBLE; that of DOUBLE itself only where it is `exact` enough."""
+    element = node.need_element(0)
+    if element in INTEGERS or (element == "double" and not exact):
+        raise Refusal("C202", f"before version 9, nothing is exact enough for {element}", "cast the input to FLOAT")
+    y = formula(_Double(op), cast(op, node.input(0), element, "double"))
+    # FLOAT16 is rounded from FLOAT, as the kernel does.
+    rounded = working(element)
+    return cast(op, cast(op, y, "double", rounded), rounded, element)
+
+
+def _sinh(m: _Double, x: str) -> str:
+    op = m.op
+    outer = op.Mul(op.Sub(op.Exp(x), op.Exp(op.Neg(x))), m.const(0.5))
+    return m.odd(x, 0.25, [1, 1 / 6, 1 / 120, 1 / 5040, 1 / 362880], outer)
+
+
+def _cosh(m: _Double, x: str) -> str:
+    op = m.op
+    return str(op.Mul(op.Add(op.Exp(x), op.Exp(op.Neg(x))), m.const(0.5)))
+
+
+def _asinh(m: _Double, x: str) -> str:
+    op = m.op
+    root = op.Sqrt(op.Add(op.Mul(x, x), m.const(1)))
+    return m.odd(x, 2**-8, [1, -1 / 6, 3 / 40], op.Mul(m.sign(x), op.Log(op.Add(op.Abs(x), root))))
+
+
+def _acosh(m: _Double, x: str) -> str:
+    op, one = m.op, m.const(1)
+    # Two roots, so that everything below 1 is NaN.
+    root = op.Mul(op.Sqrt(op.Sub(x, one)), op.Sqrt(op.Add(x, one)))
+    return str(op.Log(op.Add(x, root)))
+
+
+def _atanh(m: _Double, x: str) -> str:
+    op, one = m.op, m.const(1)
+    outer = op.Mul(op.Log(op.Div(op.Add(one, x), op.Sub(one, x))), m.const(0.5))
+    return m.odd(x, 2**-5, [1, 1 / 3, 1 / 5, 1 / 7], outer)
+
+
+HYPERBOLIC: dict[str, Formula] = {"Sinh": _sinh, "Cosh": _cosh, "Asinh": _asinh, "Acosh": _acosh, "Atanh": _atanh}

@@ -1,0 +1,393 @@
+"""What is known of operators and operator sets as plain data: for the command line, pages, Markdown and JSON."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import math
+import re
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from functools import lru_cache
+from itertools import pairwise
+from types import CodeType
+from typing import Any
+
+from opset.inference.registration import RuleLookup
+from opset.opsets.amendments import amendments_of
+from opset.opsets.hooks import Hook
+from opset.opsets.registry import Registry
+from opset.opsets.releases import RELEASES
+from opset.schemas.constraints.input_shapes import STATES
+from opset.schemas.diff import short_float, signature_diff
+from opset.schemas.model import UNBOUNDED, VARIADIC, Example, ExampleValue, OpSchema, Parameter
+from opset.schemas.names import normalised, shown
+from opset.schemas.status import Grounded, ground_of, status_of
+from opset.schemas.type_sets import TypeSets, shortest
+from opset.version_converter.derive import derive
+
+# What an adapter has to do, least first.
+NOTHING, DERIVED, WRITTEN, IMPOSSIBLE = "nothing to do", "derived", "written", "impossible"
+
+
+def schema_data(registry: Registry, schema: OpSchema) -> dict[str, Any]:
+    """Return one version of an operator as plain data: its signature and prose."""
+    docs = registry.documentation(schema)
+
+    def parameter(each: Parameter, phrases: Mapping[str, str]) -> dict[str, Any]:
+        data: dict[str, Any] = {"name": each.name, "type": each.type, "option": each.option}
+        data["doc"] = phrases.get(each.name, "")
+        if each.option == VARIADIC:
+            data |= {"homogeneous": each.homogeneous, "min_arity": each.min_arity}
+        return data
+
+    return {
+        "domain": shown(schema.domain), "operator": schema.name, "since": schema.since_version,
+        "family": schema.family, "deprecated": schema.deprecated, "replacement": schema.replacement,
+        "amended": [each.text for each in amendments_of(schema)],
+        "experimental": schema.experimental, "determinism": schema.determinism, "doc": docs.doc,
+        "formula": docs.formula,
+        "special_cases": [{"text": each.text, **status_data(each)} for each in docs.special_cases],
+        "counterparts": docs.counterparts,
+        "inputs": [parameter(each, docs.inputs) for each in schema.inputs],
+        "outputs": [parameter(each, docs.outputs) for each in schema.outputs],
+        "min_input": schema.min_input, "max_input": _bound(schema.max_input),
+        "min_output": schema.min_output, "max_output": _bound(schema.max_output),
+        "attributes": [
+            {"name": each.name, "type": each.type, "default": each.default, "required": each.required,
+             "choices": list(each.choices), "range": each.range, "kind": each.kind, "constraint": each.constraint,
+             "doc": docs.attributes.get(each.name, "")}
+            for each in schema.attributes.values()
+        ],
+        "types": {name: list(types) for name, types in schema.types.items()},
+        "type_sets": {name: registry.phrase(types) for name, types in schema.types.items()},
+        "constraints": docs.constraints, "checked": checked(registry, schema, docs.constraints), "shape": schema.shape,
+        "function": [{**body._asdict(), "where": dict(body.where)} for body in schema.function],
+    }  # fmt: skip
+
+
+def _bound(count: int) -> int | None:
+    return None if count == UNBOUNDED else count
+
+
+def status_data(it: Grounded) -> dict[str, str]:
+    """Return how certain a special case or an example is, and because of what."""
+    return {"status": status_of(it), "because": ground_of(it)}
+
+
+def example_data(example: Example) -> dict[str, Any]:
+    """Return an example as plain data: its inputs, outputs and attributes as values with types and shapes."""
+    return {
+        "name": example.name, "doc": example.doc, **status_data(example), "error": example.error,
+        "attributes": {name: _plain(value) for name, value in example.attributes.items()},
+        "inputs": [_plain(each) for each in example.inputs],
+        "outputs": None if example.outputs is None else [_plain(each) for each in example.outputs],
+    }  # fmt: skip
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, ExampleValue):
+        content = value.content
+        if value.shape is not None and isinstance(content, list):
+            content = _nested(content, value.shape)
+        shape = None if value.shape is None else list(value.shape)
+        return {"type": value.type, "shape": shape, "content": _plain(content)}
+    if isinstance(value, Mapping):
+        return {str(key): _plain(each) for key, each in value.items()}
+    return [_plain(each) for each in value] if isinstance(value, (list, tuple)) else value
+
+
+def _nested(flat: list[Any], shape: tuple[int, ...]) -> Any:
+    """Return elements in row-major order as nested lists."""
+    if not shape:
+        return flat[0] if flat else flat
+    if 0 in shape:
+        return []
+    for size in reversed(shape[1:]):
+        flat = [flat[start : start + size] for start in range(0, len(flat), size)]
+    return flat
+
+
+def served(body: dict[str, Any]) -> str:
+    """Return for which opsets, nodes and types a function body is."""
+    words = [f" from opset {body['opset']} on"]
+    words += [f"{name} {form}" if form in STATES else f"{name} = {form}" for name, form in body["where"].items()]
+    words += [f"{name}: {', '.join(map(brief_type, types))}" for name, types in body["types"].items()]
+    words += [f"{narrow} as {wide}" for narrow, wide in body["emulate"].items()]
+    return "; ".join(words)
+
+
+def release_that_brought(schema: OpSchema) -> str:
+    """Return the first release of onnx that has a version of an operator; "" where none has it yet."""
+    late = [each.release for each in amendments_of(schema) if each.late]
+    return next(iter([*late, *releases_of(schema.domain, schema.since_version)]), "")
+
+
+def releases_of(domain: str, version: int) -> list[str]:
+    """Return the releases of onnx whose newest version of a domain's operator set is this one, oldest first."""
+    return [each.name for each in RELEASES if each.opset_of(normalised(domain)) == version]
+
+
+def plain_example(schema: OpSchema, data: Mapping[str, Any]) -> tuple[list[tuple[str, str, str]], ...]:
+    """Return the inputs and the outputs of `example_data`, each as name, type with shape, and value."""
+
+    def named(parameters: Sequence[Parameter], values: Sequence[Any]) -> list[tuple[str, str, str]]:
+        found = []
+        for position, value in enumerate(values):
+            parameter = parameters[min(position, len(parameters) - 1)] if parameters else None
+            name = parameter.name if parameter else ""
+            if parameter is not None and parameter.option == VARIADIC:
+                name += f" {position - len(parameters) + 2}"
+            if value is None:
+                found.append((name, "", "absent"))
+                continue
+            shape = value["shape"]
+            kind = value["type"] if shape is None else f"{brief_type(value['type'])}{list(shape)}"
+            text = "any values" if value["content"] is None and shape is not None else value_text(value["content"])
+            found.append((name, kind, text))
+        return found
+
+    return named(schema.inputs, data["inputs"]), named(schema.outputs, data["outputs"] or ())
+
+
+def checked(registry: Registry, schema: OpSchema, labels: Iterable[str]) -> dict[str, str]:
+    """Return for each constraint when it can be checked: "static", of the model alone, or "run time", of its values.
+
+    Static is what attributes, types and shapes decide: a declaration says so, or the function that infers the outputs
+    tests it.
+    """
+    inputs = {each.name for each in schema.inputs}
+    static = {each.constraint for each in schema.attributes.values()}
+    at_run_time: set[str] = set()
+    for condition in schema.conditions:
+        by_value = condition.kind in ("values", "distinct") and condition.subject in inputs
+        (at_run_time if by_value else static).add(condition.label)
+    labels = [*labels]
+    if not {*labels} <= static | at_run_time:
+        static |= _tested(_rules(registry).find(schema)) - at_run_time
+    return {label: "static" if label in static else "run time" for label in labels}
+
+
+@lru_cache(maxsize=4)
+def _rules(registry: Registry) -> RuleLookup:
+    return RuleLookup(registry)
+
+
+def _tested(hook: Hook | None) -> set[str]:
+    """Return the strings in the code of a function that infers outputs, and of the functions that it calls.
+
+    A function that it calls to test something takes the label of the constraint, or has it as its default.
+    """
+    found: set[str] = set()
+    pending = [hook.function] if hook is not None else []
+    seen: set[Any] = set()
+    while pending:
+        function = inspect.unwrap(pending.pop())
+        code = getattr(function, "__code__", None)
+        if code is None or function in seen:
+            continue
+        seen.add(function)
+        found |= {part for part in function.__defaults__ or () if isinstance(part, str)}
+        pending += [cell.cell_contents for cell in function.__closure__ or () if callable(cell.cell_contents)]
+        called: list[str] = []
+        codes = [code]
+        while codes:
+            each = codes.pop()
+            found |= {part for part in each.co_consts if isinstance(part, str)}
+            codes += [part for part in each.co_consts if isinstance(part, CodeType)]
+            called += each.co_names
+        for name in called:
+            value = function.__globals__.get(name)
+            module = getattr(value, "__module__", None) or ""
+            if inspect.isfunction(value) and (module == function.__module__ or module.startswith("opset.inference.")):
+                pending.append(value)
+    return found
+
+
+def changes(versions: tuple[OpSchema, ...], sets: TypeSets) -> list[dict[str, Any]]:
+    """What each version changed as plain data, oldest first: computed, declared, and what adapters have to do."""
+    return [_change(older, newer, sets) for older, newer in pairwise(versions)]
+
+
+def _change(older: OpSchema, newer: OpSchema, sets: TypeSets) -> dict[str, Any]:
+    change = newer.change
+    assert change is not None  # the loader refuses a later version without one
+    return {
+        "before": older.since_version, "since": newer.since_version,
+        "difference": (difference := signature_diff(older, newer)), "words": difference_words(difference, sets),
+        "meaning": change.meaning, "clarified": change.clarified,
+        "up": _work(change.up, derive(older, newer, change).touches, newer.deprecated),
+        "down": _work(change.down, derive(newer, older, change).touches, older.deprecated),
+    }  # fmt: skip
+
+
+def _work(declared: str, touches: bool, withdrawn: bool) -> str:
+    if declared == DERIVED and withdrawn:
+        return f"{IMPOSSIBLE}: the operator is withdrawn there"
+    return NOTHING if declared == DERIVED and not touches else declared
+
+
+def worst(works: list[str]) -> str:
+    """Return the verdict on several adapters in a row: impossible if one is, else written if one is, else derived."""
+    for work in (IMPOSSIBLE, WRITTEN, DERIVED):
+        if found := next((each for each in works if each.startswith(work)), None):
+            return found
+    return NOTHING
+
+
+def difference_words(difference: dict[str, Any], sets: TypeSets) -> list[str]:
+    """Return the phrases for a signature difference (see opset.schemas.diff), in which sets stand for their types."""
+    words = []
+    if "deprecated" in difference:
+        words.append("withdrawn" if difference["deprecated"] else "no longer withdrawn")
+    if "experimental" in difference:
+        words.append("experimental" if difference["experimental"] else "no longer experimental")
+    if "determinism" in difference:
+        words.append("determinism: {} -> {}".format(*difference["determinism"]))
+    for side in ("input", "output"):
+        words += _parameter_words(side, difference.get(f"{side}s", {}))
+    for name, facets in difference.get("attributes", {}).items():
+        words.append(f"attribute {name}{_attribute_words(facets)}")
+    for name, types in difference.get("types", {}).items():
+        says = {"new": "is new", "gone": "is gone"}.get(types) if isinstance(types, str) else _signed(types, sets)
+        words.append(f"type {name} {says}")
+    return words
+
+
+def _signed(types: list[str], sets: TypeSets) -> str:
+    """Return types with a sign each as such expressions: "+float8 +int4 -bool"."""
+    parts = {sign: [each[1:] for each in types if each[0] == sign] for sign in "+-"}
+    return " ".join(f"{sign}{each}" for sign, some in parts.items() for each in shortest(some, sets))
+
+
+def _parameter_words(side: str, difference: dict[str, Any]) -> list[str]:
+    words = [f"{side} {name} is new" for name in difference.get("added", ())]
+    words += [f"{side} {name} is gone" for name in difference.get("removed", ())]
+    words += [f"{side} {old} is called {new}" for old, new in difference.get("renamed", {}).items()]
+    if "order" in difference:
+        words.append(f"{side}s stand in the order {', '.join(difference['order'])}")
+    for facet, word in (("retyped", "type"), ("arity", ""), ("homogeneous", "homogeneous"), ("min_arity", "at least")):
+        for name, (old, new) in difference.get(facet, {}).items():
+            before, after = (brief_type(each) if facet == "retyped" else value_text(each) for each in (old, new))
+            words.append(f"{side} {name}: {word} {before} -> {after}".replace(":  ", ": "))
+    return words
+
+
+def _attribute_words(facets: dict[str, Any]) -> str:
+    if "added" in facets:
+        default = f" = {value_text(facets['default'])}" if "default" in facets else ""
+        return f" is new ({facets['added']}{default}{', required' if facets.get('required') else ''})"
+    if "removed" in facets:
+        return " is gone"
+    return ": " + ", ".join(f"{facet} {value_text(old)} -> {value_text(new)}" for facet, (old, new) in facets.items())
+
+
+def first_sentence(doc: str) -> str:
+    """Return the first sentence of a description on one line, without the marks of code."""
+    paragraph = doc.strip().partition("\n\n")[0]
+    return re.split(r"(?<=[.!?]) (?=[A-Z])", " ".join(paragraph.replace("`", "").split()), maxsplit=1)[0]
+
+
+def brief_type(type_: str) -> str:
+    """Return a type as people write it: `float` for `tensor(float)`."""
+    return type_[7:-1] if type_.startswith("tensor(") else type_
+
+
+def value_text(value: Any) -> str:
+    """Return a default or another plain value as text: `none`, `1e-05`, `[1, 2]`, `"a b"`, `NOTSET`."""
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return _float_text(value)
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(value_text, value))}]"
+    return f'"{value}"' if isinstance(value, str) and not value.isidentifier() else str(value)
+
+
+def _float_text(value: float) -> str:
+    """Return a float without loss: as few digits as stand for the same float32, or else for the same double."""
+    text = f"{value:g}"
+    if float(text) == value or value != value:
+        return text
+    with suppress(OverflowError):
+        if struct.unpack("<f", struct.pack("<f", value))[0] == value:
+            value = short_float(value)
+    return repr(value)
+
+
+def opset_data(registry: Registry, domain: str, version: int) -> dict[str, Any]:
+    """Return a version of an operator set as plain data: its releases, its operators, and what it brought.
+
+    `withdrawn` are operators that this version withdrew, and `operators` those that are in it and not withdrawn.
+    """
+    name = normalised(domain)
+    found: dict[str, list[dict[str, Any]]] = {"new": [], "changed": [], "withdrawn": [], "operators": []}
+    for operator in registry.operators(name):
+        schema = registry.schema(operator, version, name)
+        if schema is None:
+            continue
+        entry = {"operator": operator, "since": schema.since_version, "family": schema.family}
+        if schema.since_version == version:
+            first = registry.versions(operator, name)[0].since_version == version
+            found["withdrawn" if schema.deprecated else "new" if first else "changed"].append(entry)
+        if not schema.deprecated:
+            found["operators"].append(entry)
+    return {"domain": shown(name), "version": version, "releases": releases_of(name, version), **found}
+
+
+def opsets_difference(registry: Registry, domain: str, before: int, after: int) -> dict[str, Any]:
+    """Return what differs between two versions of an operator set, in the direction from `before` to `after`.
+
+    `new` and `gone` are operators that only the latter or the former has, with those that are withdrawn in one of the
+    two. `changed` has the signature difference and what adapters have to do.
+    """
+    name = normalised(domain)
+    found: dict[str, list[dict[str, Any]]] = {"new": [], "gone": [], "changed": []}
+    for operator in registry.operators(name):
+        old, new = (registry.schema(operator, version, name) for version in (before, after))
+        here, there = (schema is not None and not schema.deprecated for schema in (old, new))
+        if old is None or new is None or not (here and there):
+            schema = new if there else old
+            if schema is not None and here != there:
+                entry = {"operator": operator, "since": schema.since_version, "family": schema.family}
+                found["new" if there else "gone"].append(entry)
+        elif old != new:
+            versions = registry.versions(operator, name)
+            low, high = sorted((versions.index(old), versions.index(new)))
+            crossed = changes(versions[low : high + 1], registry.type_sets)
+            direction = "up" if after > before else "down"
+            found["changed"].append(
+                {"operator": operator, "since_before": old.since_version, "since_after": new.since_version,
+                 "words": difference_words(signature_diff(old, new), registry.type_sets),
+                 "meaning": [each["meaning"] for each in crossed if each["meaning"]],
+                 "work": worst([each[direction] for each in crossed])}
+            )  # fmt: skip
+    return {"domain": shown(name), "before": before, "after": after, **found}
+
+
+def finite(data: Any) -> Any:
+    """Return plain data with the numbers that JSON lacks as text: "nan", "inf", "-inf"."""
+    if isinstance(data, dict):
+        return {key: finite(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [*map(finite, data)]
+    return str(data) if isinstance(data, float) and not math.isfinite(data) else data
+
+
+def default_text(value: Any) -> str:
+    """Return a default as it is written in ONNX text: text in quotes, numbers without loss."""
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(default_text, value))}]"
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else value_text(value)
+
+
+def arity_words(parameter: Mapping[str, Any]) -> list[str]:
+    """Return what an input or output of `schema_data` says besides its type: whether and how often it is given."""
+    words = [parameter["option"]] if parameter["option"] != "single" else []
+    if parameter["option"] == VARIADIC:
+        words.append(f"at least {parameter['min_arity']}")
+        words += [] if parameter["homogeneous"] else ["of any types"]
+    return words

@@ -1,0 +1,46 @@
+"""Names of files and anchors that any file system and any link holds, made of names that may be anything."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterable
+
+LONGEST = 80
+"""Characters of a file's name before its suffix."""
+_DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
+_PART = re.compile(r"[A-Za-z0-9_~]([A-Za-z0-9_.~-]*[A-Za-z0-9_~-])?")
+_OTHER = re.compile(r"[^A-Za-z0-9_.-]")
+
+
+def slug(name: str) -> str:
+    """Return a name as part of a path or an anchor: other characters than letters, digits, "_", "." and "-" in hex."""
+    plain = _OTHER.sub(lambda found: f"~{ord(found[0]):x}", name)
+    if not plain.strip(".") or plain[0] in ".-" or plain.endswith(".") or _DEVICES.fullmatch(plain):
+        plain = f"_{plain}_"
+    if len(plain) > LONGEST:
+        plain = f"{plain[: LONGEST - 9]}-{zlib.crc32(name.encode('utf-8', 'surrogatepass')):08x}"
+    return plain
+
+
+def is_harmless(path: str) -> bool:
+    """Whether a relative path is made of slugs with suffixes alone: it stays below its folder on any system."""
+    return all(
+        _PART.fullmatch(part) is not None and len(part) <= LONGEST + 20 and not _DEVICES.fullmatch(part)
+        for part in path.split("/")
+    )
+
+
+def slugs(names: Iterable[str], taken: Iterable[str] = ()) -> dict[str, str]:
+    """Return a slug for each name: two never differ in upper and lower case alone, and none is one of `taken`."""
+    used = {each.lower() for each in taken}
+    found: dict[str, str] = {}
+    for name in names:
+        base = plain = slug(name)
+        number = 1
+        while plain.lower() in used:
+            number += 1
+            plain = f"{base}-{number}"
+        used.add(plain.lower())
+        found[name] = plain
+    return found

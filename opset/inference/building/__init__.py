@@ -1,0 +1,1 @@
+"""Building blocks of inference: dimensions, types, and the call of a node that a rule reads."""

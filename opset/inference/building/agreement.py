@@ -1,0 +1,159 @@
+"""Constraints between inputs and attributes: they are checked, and complete what is not known of an input."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Any
+
+from opset.inference.building.call import Call, Element, Unknown
+from opset.inference.building.dimensions import Dim, Size, at_most, equal, followed, less, lower
+from opset.inference.building.types import Shape, shown
+from opset.inference.building.work import CHECKED, work
+from opset.model.elements import element_name
+from opset.schemas.constraints.input_shapes import Algebra, Match, plan_of
+from opset.schemas.constraints.signature import check_constraints
+from opset.schemas.constraints.violation import Violation
+
+
+def differ(left: Shape, right: Shape) -> bool:
+    """Whether two shapes certainly differ."""
+    return len(left) != len(right) or any(equal(a, b) is False for a, b in zip(left, right, strict=True))
+
+
+def unify(call: Call, index: int, expected: Shape, label: str) -> Shape:
+    """Return the shape of an input, combined with the expected one: each may have sizes that the other lacks.
+
+    It is the expected one where the input is absent or its rank is not known. Raises Violation where they differ.
+    """
+    shape = call.shape(index)
+    if shape is None:
+        return expected
+    if differ(shape, expected):
+        raise Violation(label, f"shape({call.parameter(index)}) = {shown(shape)} for {shown(expected)}")
+    return tuple(call.same(want, size, label) for want, size in zip(expected, shape, strict=True))
+
+
+def common(call: Call, indices: Iterable[int], label: str, shape: Shape | None = None) -> Shape | None:
+    """Return the shape that inputs have in common, also with `shape` if there is one; None where no rank is known.
+
+    Raises Violation with the label where they differ.
+    """
+    for index in indices:
+        shape = call.shape(index) if shape is None else unify(call, index, shape, label)
+    return shape
+
+
+def fitted(call: Call, index: int, onto: Shape, label: str) -> Shape:
+    """Return a shape to which an input is broadcast, completed by the sizes of the input.
+
+    Raises Violation where it certainly cannot be broadcast.
+    """
+    shape = call.shape(index)
+    if shape is None:
+        return onto
+    start = len(onto) - len(shape)
+    fits = start >= 0
+    result = list(onto)
+    for axis, size in enumerate(shape if fits else ()):
+        want = onto[start + axis]
+        if equal(size, 1) is False:
+            fits = fits and equal(size, want) is not False
+            result[start + axis] = size if want is None or isinstance(size, int) else want
+    if not fits:
+        said = f"shape({call.parameter(index)}) = {shown(shape)}, which does not broadcast to {shown(onto)}"
+        raise Violation(label, said)
+    return tuple(result)
+
+
+def is_one(shape: Shape | None) -> bool | None:
+    """Return whether a tensor of this shape has exactly one element, None where that is not known."""
+    if shape is None:
+        return None
+    ones = [equal(size, 1) for size in shape]
+    return False if False in ones else None if None in ones else True
+
+
+def one_size(call: Call, index: int) -> Size | None:
+    """Return the one element of an integer input, of which one is declared; None where it is not known or absent."""
+    element = call.element(index)
+    return element if isinstance(element, int | Dim) else None
+
+
+def may_give(call: Call, element: str | None) -> bool:
+    """Whether the first output may be of this element type, or contain tensors of it."""
+    return any(f"tensor({element})" in text for text in call.schema.allowed(call.schema.outputs[0]))
+
+
+def element_stated(call: Call, attribute: str) -> str | None:
+    """Return the element type that an attribute names, None where it is left out or 0."""
+    number = call.attribute(attribute)
+    # Version 1 of Cast spells it.
+    return number.lower() if isinstance(number, str) else None if number is None else element_name(number)
+
+
+SIZES = Algebra(equal, at_most, less, followed)
+
+
+def check_declared(call: Call) -> None:
+    """Raise Violation where a node breaks a constraint that its operator declares; complete the shapes of inputs."""
+    plan = plan_of(call.schema)
+    if plan is None:
+        return
+    values = {name: known_attribute(call, name) for name in plan.attributes}
+    work(CHECKED * sum([len(value) for value in values.values() if isinstance(value, tuple)]))
+    check_constraints(call.schema, values, [call.rank(index) for index in range(call.input_count)])
+    if not plan.checks:
+        return
+    shapes = [call.shape(index) for index in range(call.input_count)]
+    elements = partial(_elements, call)
+    call.match = match = Match(plan, shapes, values.get, elements, partial(_given, call), SIZES)
+    match.check()
+    for index, shape in enumerate(match.completed()):
+        # Rules count on it that all sizes of a shape are known, if only as variables.
+        if shape != shapes[index] and call.has(index) and shape is not None and None not in shape:
+            call.complete(index, tuple(shape))
+
+
+def _elements(call: Call, index: int) -> tuple[Element, ...] | None:
+    """Return the elements of an input, each of which is to be checked."""
+    elements = call.elements(index)
+    work(CHECKED * len(elements or ()))
+    return elements
+
+
+def _given(call: Call, name: str) -> bool | None:
+    """Return whether a node has an input or attribute, None where it is one of an unknown call of a function."""
+    if name in call.schema.attributes:
+        try:
+            return call.attribute(name) not in (None, ())
+        except Unknown:
+            return None
+    return call.has([each.name for each in call.schema.inputs].index(name))
+
+
+def known_attribute(call: Call, name: str) -> Any:
+    """Return an attribute's value, None where it is one of an unknown call of the function around."""
+    try:
+        return call.attribute(name)
+    except Unknown:
+        return None
+
+
+def required(call: Call, name: str) -> Any:
+    """Return an attribute that has no default. Raises Violation without label where it is left out."""
+    value = call.attribute(name)
+    if value is None:
+        raise Violation("", f"the attribute {name} is missing")
+    return value
+
+
+def is_filled(shape: Sequence[Size | None]) -> bool:
+    """Whether a tensor of a shape certainly has elements."""
+    return all(size is not None and (lower(size) or 0) > 0 for size in shape)
+
+
+def check_numbers(call: Call) -> None:
+    """Raise Violation C4 where elements that are no numbers would be averaged."""
+    if call.dtype(0) in ("string", "bool") and call.attribute("mode") != "nearest":
+        raise Violation("C4", f"mode '{call.attribute('mode')}' of {call.dtype(0)}")

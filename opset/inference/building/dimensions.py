@@ -1,0 +1,749 @@
+"""Sizes of dimensions that are not numbers yet: sums, products, quotients, maxima and minima of variables.
+
+A size is an `int`, or a `Dim`: a polynomial with whole coefficients in atoms. An atom is a variable, which stands for a
+number that is not negative, or a function of sizes: floor(a/b), max, min, or `broadcast`, the size that dimensions of
+these sizes are broadcast to. Every operation gives the canonical form, so that sizes that are equal by the rules known
+here are equal objects, and a size without variables is an int:
+
+    N = variable("N"); str(2 * N + 1) == "2*N + 1"; (N + 4) // 2 == N // 2 + 2; ceil_div(N, 2) == (N + 1) // 2
+
+What becomes larger than MAX_SIZE parts or 64 bits raises TooComplex: models are untrusted, and a size that doubles with
+every node must not cost more with every node. Every operation is charged (`work`) by the parts that it works on,
+one that raises TooComplex, too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from math import gcd, prod
+from typing import Union
+
+from opset.inference.building.work import work
+
+MAX_SIZE = 48
+"""Parts of the largest expression: variables, factors, functions."""
+_LIMIT = 2**63
+_LONG_NAME = 32  # characters that count as one part
+
+Atom = Union[str, "Function"]
+Monomial = tuple[Atom, ...]
+Size = Union[int, "Dim"]
+"""One dimension of a shape: a number, or an expression of variables."""
+
+
+class TooComplex(Exception):
+    """An expression would be too large to be of use."""
+
+
+class Function:
+    """An atom that is a function of sizes: `floor` of a quotient (two arguments), `max`, `min` or `broadcast`."""
+
+    __slots__ = ("_hash", "arguments", "name", "size", "text")
+
+    def __init__(self, name: str, arguments: tuple[Size, ...]) -> None:
+        self.name, self.arguments = name, arguments
+        self.size: int = 1 + sum(each.size if isinstance(each, Dim) else 1 for each in arguments)
+        work(self.size)
+        if self.size > MAX_SIZE or any(isinstance(each, int) and not _fits(each) for each in arguments):
+            raise TooComplex
+        if name == "floor":
+            self.text = f"floor({_operand(arguments[0], '/')}/{_operand(arguments[1], '')})"
+        else:
+            self.text = f"{name}({', '.join(map(_shown, arguments))})"
+        self._hash = hash((name, arguments))
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (
+            isinstance(other, Function)
+            and self._hash == other._hash
+            and self.name == other.name
+            and self.arguments == other.arguments
+        )
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __str__(self) -> str:
+        return self.text
+
+    __repr__ = __str__
+
+
+class Dim:
+    """A size with variables. `terms` are the monomials with their coefficients, the constant (of `()`) among them."""
+
+    __slots__ = ("_hash", "_text", "size", "terms")
+
+    def __init__(self, terms: tuple[tuple[Monomial, int], ...]) -> None:
+        self.terms = terms
+        self._hash = hash(terms)
+        self._text = ""
+        size = 0
+        for monomial, coefficient in terms:
+            if not _fits(coefficient):
+                raise TooComplex
+            size += 1
+            for atom in monomial:
+                size += 1 + len(atom) // _LONG_NAME if isinstance(atom, str) else atom.size
+        self.size = size
+        work(size)
+        if size > MAX_SIZE:
+            raise TooComplex
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Dim) and self._hash == other._hash and self.terms == other.terms)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __str__(self) -> str:
+        if not self._text:
+            name = _name_of(self)
+            self._text = _shown(self) if name is None else name
+        return self._text
+
+    __repr__ = __str__
+
+    def __add__(self, other: Size) -> Size:
+        if not isinstance(other, int | Dim):
+            return NotImplemented
+        terms = dict(self.terms)
+        for monomial, coefficient in _terms(other):
+            terms[monomial] = terms.get(monomial, 0) + coefficient
+        return _canonical(terms)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Size:
+        return _canonical({monomial: -coefficient for monomial, coefficient in self.terms})
+
+    def __sub__(self, other: Size) -> Size:
+        return self + -other
+
+    def __rsub__(self, other: Size) -> Size:
+        return -self + other
+
+    def __mul__(self, other: Size) -> Size:
+        if not isinstance(other, int | Dim):
+            return NotImplemented
+        terms: dict[Monomial, int] = {}
+        pairs = len(self.terms) * len(_terms(other))
+        work(pairs)
+        if pairs > MAX_SIZE * 4:
+            raise TooComplex
+        for left, first in self.terms:
+            for right, second in _terms(other):
+                product = left + right if not (left and right) else tuple(sorted(left + right, key=str))
+                terms[product] = terms.get(product, 0) + first * second
+        return _canonical(terms)
+
+    __rmul__ = __mul__
+
+    def __floordiv__(self, other: Size) -> Size:
+        if not isinstance(other, int | Dim):
+            return NotImplemented
+        return _floor(self, other)
+
+    def __rfloordiv__(self, other: Size) -> Size:
+        return _floor(other, self)
+
+    def __mod__(self, other: Size) -> Size:
+        return self - other * _floor(self, other)
+
+    def __rmod__(self, other: Size) -> Size:
+        return other - self * _floor(other, self)
+
+
+def variable(name: str) -> Dim:
+    """Return the size that a variable of this name stands for. Raises TooComplex for a name that is too long."""
+    return Dim((((name,), 1),))
+
+
+def variables(size: Size) -> set[str]:
+    """Return the names of the variables in a size."""
+    return {atom for atom in _atoms(size) if isinstance(atom, str)}
+
+
+def has_function(size: Size, name: str) -> bool:
+    """Return whether a function of this name is in a size."""
+    return any(isinstance(atom, Function) and atom.name == name for atom in _atoms(size))
+
+
+def _atoms(size: Size) -> Iterator[Atom]:
+    """Yield the variables and functions in a size, those inside of functions included."""
+    pending: list[Size] = [size]
+    while pending:
+        each = pending.pop()
+        for monomial, _ in each.terms if isinstance(each, Dim) else ():
+            for atom in monomial:
+                yield atom
+                if not isinstance(atom, str):
+                    pending.extend(atom.arguments)
+
+
+def substitute(size: Size, values: Mapping[str, Size]) -> Size:
+    """Return a size with variables replaced. Raises TooComplex; ZeroDivisionError where a divisor becomes 0.
+
+    Expressions are at most MAX_SIZE deep, so this may recurse.
+    """
+    if isinstance(size, int):
+        return size
+    work(size.size)
+    if values.keys().isdisjoint(variables(size)):
+        return size
+    total: Size = 0
+    for monomial, coefficient in size.terms:
+        product: Size = coefficient
+        for atom in monomial:
+            if isinstance(atom, str):
+                product = product * (values[atom] if atom in values else variable(atom))
+            else:
+                arguments = [substitute(each, values) for each in atom.arguments]
+                product = product * _FUNCTIONS[atom.name](*arguments)
+        total = total + product
+    return total
+
+
+def product(sizes: Iterable[Size]) -> Size:
+    """Return the product of sizes, 1 without any."""
+    result: Size = prod(sizes)
+    return result
+
+
+def followed(function: Callable[..., Size | None], *sizes: Size | None) -> Size | None:
+    """Return a function of sizes, None where one of them is not known or the result is too complex."""
+    for size in sizes:
+        if size is None:
+            return None
+    try:
+        return function(*sizes)
+    except TooComplex:
+        return None
+
+
+def multiplied(sizes: Iterable[Size | None]) -> Size | None:
+    """Return the product of sizes, None where one is not known, and no other is 0, or it is too complex."""
+    factors = list(sizes)
+    if 0 in factors:
+        return 0
+    known = [size for size in factors if size is not None]
+    try:
+        return product(known) if len(known) == len(factors) else None
+    except TooComplex:
+        return None
+
+
+def total(sizes: Iterable[Size | None]) -> Size | None:
+    """Return the sum of sizes, None where one is not known or it is too complex."""
+    return followed(lambda *known: sum(known, start=0), *sizes)
+
+
+def ceil_div(size: Size, divisor: Size) -> Size:
+    """Return the quotient of two sizes, rounded up."""
+    return -(-size // divisor)
+
+
+def maximum(*sizes: Size) -> Size:
+    """Return the largest of some sizes."""
+    return _extreme("max", sizes, lambda a, b: at_most(a, b) is True)
+
+
+def minimum(*sizes: Size) -> Size:
+    """Return the smallest of some sizes."""
+    return _extreme("min", sizes, lambda a, b: at_most(b, a) is True)
+
+
+def broadcast(*sizes: Size) -> Size:
+    """Return the size that dimensions of these sizes are broadcast to: the one that is not 1, if they fit at all.
+
+    Raises ValueError where two of them are certainly different and neither is 1 (Broadcasting in ONNX).
+    """
+    flat: list[Size] = []
+    for size in sizes:
+        inner = _only(size)
+        flat.extend(inner.arguments if inner is not None and inner.name == "broadcast" else (size,))
+    known = {size for size in flat if isinstance(size, int)} - {1}
+    if len(known) > 1:
+        raise ValueError(f"{' and '.join(map(str, sorted(known)))} cannot be broadcast together")
+    if known:
+        return known.pop()
+    rest = sorted({size for size in flat if size != 1}, key=str)
+    if not rest:
+        return 1
+    return rest[0] if len(rest) == 1 else Dim((((Function("broadcast", tuple(rest)),), 1),))
+
+
+def equal(left: Size | None, right: Size | None) -> bool | None:
+    """Return whether two sizes are equal; None where that depends on variables, or one is not known or too complex."""
+    if left is None or right is None:
+        return None
+    if left == right:
+        return True
+    try:
+        difference = left - right
+    except TooComplex:
+        return None
+    if isinstance(difference, int):
+        return difference == 0
+    low, high = _range(difference)
+    if (low is not None and low > 0) or (high is not None and high < 0):
+        return False
+    # A common factor of all coefficients of variables that does not divide the constant: 2*N + 1 is never 4.
+    factor = gcd(*(coefficient for monomial, coefficient in difference.terms if monomial))
+    constant = dict(difference.terms).get((), 0)
+    return False if factor > 1 and constant % factor else None
+
+
+def at_most(left: Size | None, right: Size | None) -> bool | None:
+    """Return whether the first size is at most the second, None as for `equal`."""
+    if left is None or right is None:
+        return None
+    try:
+        low, high = _range(right - left)
+    except TooComplex:
+        return None
+    if low is not None and low >= 0:
+        return True
+    return False if high is not None and high < 0 else None
+
+
+def less(left: Size | None, right: Size | None) -> bool | None:
+    """Return whether the first size is less than the second, None as for `equal`."""
+    more = at_most(right, left)
+    return None if more is None else not more
+
+
+def lower(size: Size) -> int | None:
+    """Return a number that a size is never below, None where none is known."""
+    return _bounds(size)[0]
+
+
+def upper(size: Size) -> int | None:
+    """Return a number that a size is never above, None where none is known."""
+    return _bounds(size)[1]
+
+
+def parse(text: str) -> Size | None:
+    """Return the size that a text stands for, in the form in which sizes are printed; None for any other text.
+
+    Whatever is read prints as it was written; other text, `batch-size` say, is the name of a variable to its writer.
+    Twice that prints as `2*"batch-size"`, since as it stands it may be read as something else.
+    """
+    if len(text) > 2 * _LONG_NAME * MAX_SIZE:
+        return None
+    tokens = _TOKEN.findall(text)
+    if "".join(tokens) != text or len(tokens) > 8 * MAX_SIZE:
+        return None
+    reader = _Reader(tokens)
+    try:
+        size = reader.sum(0)
+    except (_NoSize, TooComplex, ZeroDivisionError, ValueError):
+        return None
+    if reader.position < len(tokens) or (isinstance(size, int) and not _fits(size)):
+        return None
+    return size if str(size) == text else None
+
+
+# Canonical form
+
+
+def _fits(number: int) -> bool:
+    """Whether a number has 64 bits; so has then what is subtracted, which texts show instead of a negative one."""
+    return abs(number) < _LIMIT
+
+
+def _terms(size: Size) -> tuple[tuple[Monomial, int], ...]:
+    return size.terms if isinstance(size, Dim) else (((), size),)
+
+
+def _order(term: tuple[Monomial, int]) -> tuple[int, list[str]]:
+    return -len(term[0]), [str(atom) for atom in term[0]]
+
+
+def _canonical(terms: dict[Monomial, int]) -> Size:
+    kept = [each for each in terms.items() if each[1]]
+    if not kept:
+        return 0
+    if len(kept) == 1 and not kept[0][0]:
+        return kept[0][1]
+    if len(kept) > MAX_SIZE:
+        raise TooComplex
+    kept.sort(key=_order)
+    return Dim(tuple(kept))
+
+
+def _only(size: Size) -> Function | None:
+    """Return the function that a size consists of, None for other sizes."""
+    if isinstance(size, Dim) and len(size.terms) == 1:
+        monomial, coefficient = size.terms[0]
+        if coefficient == 1 and len(monomial) == 1 and isinstance(monomial[0], Function):
+            return monomial[0]
+    return None
+
+
+def _floor(size: Size, divisor: Size) -> Size:
+    """Return floor(size / divisor), with terms that the divisor divides outside of it. Raises ZeroDivisionError.
+
+    A divisor with variables counts as not 0: where it is, there is no such size.
+    """
+    if isinstance(size, int) and isinstance(divisor, int):
+        return size // divisor
+    if divisor == 0:
+        raise ZeroDivisionError
+    if size == 0:
+        return 0
+    if isinstance(divisor, Dim):
+        size, divisor = _cancelled(size, divisor)
+    if isinstance(divisor, Dim):
+        quotient = _quotient(size, divisor) if isinstance(size, Dim) else None
+        return quotient if quotient is not None else Dim((((Function("floor", (size, divisor)),), 1),))
+    if divisor < 0:
+        size, divisor = -size, -divisor
+    if divisor == 1 or isinstance(size, int):
+        return size // divisor if isinstance(size, int) else size
+    out: dict[Monomial, int] = {}
+    rest: dict[Monomial, int] = {}
+    for monomial, coefficient in size.terms:
+        whole, left = divmod(coefficient, divisor)
+        # -N/2 stays under the floor as such: floor((2*M - N)/2) = M + floor(-N/2), not M - N + floor(N/2)
+        if monomial and left and coefficient < 0:
+            whole, left = whole + 1, left - divisor
+        out[monomial], rest[monomial] = whole, left
+    inner = _canonical(rest)
+    if isinstance(inner, int):  # the constant alone: less than the divisor, and not negative
+        return _canonical(out)
+    factor = gcd(divisor, *(coefficient for monomial, coefficient in inner.terms if monomial))
+    if factor > 1:  # floor((2*x + 1)/4) = floor(x/2)
+        inner = _canonical({m: c // factor for m, c in inner.terms})
+        divisor //= factor
+        if divisor == 1 or isinstance(inner, int):
+            return _canonical(out) + inner
+    constant = dict(inner.terms).get((), 0)
+    nested = _only(inner - constant)
+    if nested is not None and nested.name == "floor" and isinstance(nested.arguments[1], int):
+        # floor((floor(x/a) + c)/b) = floor((x + a*c)/(a*b)), for whole a, b above 0
+        by = nested.arguments[1]
+        return _canonical(out) + _floor(nested.arguments[0] + by * constant, by * divisor)
+    if all(coefficient < 0 for monomial, coefficient in inner.terms if monomial):
+        # Upside down: floor(-N/2) = -floor((N + 1)/2), which is how rounding up looks.
+        return _canonical(out) - _floor(-inner + (divisor - 1), divisor)
+    low, high = _bounds(inner)
+    if low is not None and high is not None and low // divisor == high // divisor:
+        return _canonical(out) + low // divisor
+    return _canonical(out) + Dim((((Function("floor", (inner, divisor)),), 1),))
+
+
+def _quotient(size: Dim, divisor: Dim) -> Size | None:
+    """Return size / divisor as a polynomial, None where the size is no multiple of the divisor."""
+    lead, by = divisor.terms[0]
+    left: Size = size
+    result: Size = 0
+    for _ in range(MAX_SIZE):
+        if left == 0:
+            return result
+        if isinstance(left, int):
+            return None
+        monomial, coefficient = left.terms[0]
+        rest = list(monomial)
+        for atom in lead:
+            if atom not in rest:
+                return None
+            rest.remove(atom)
+        if coefficient % by:
+            return None
+        part = _canonical({tuple(rest): coefficient // by})
+        try:
+            result, left = result + part, left - part * divisor
+        except TooComplex:
+            return None
+    return None
+
+
+def _cancelled(size: Size, divisor: Size) -> tuple[Size, Size]:
+    """Return numerator and divisor of a quotient without the factors that all their terms share."""
+    terms = (*_terms(size), *_terms(divisor))
+    factor = gcd(*(coefficient for _, coefficient in terms))
+    shared = list(terms[0][0])
+    for monomial, _ in terms[1:]:
+        rest = list(monomial)
+        still = []
+        for atom in shared:
+            if atom in rest:
+                rest.remove(atom)
+                still.append(atom)
+        shared = still
+    if factor == 1 and not shared:
+        return size, divisor
+
+    def without(whole: Size) -> Size:
+        result: dict[Monomial, int] = {}
+        for monomial, coefficient in _terms(whole):
+            left = list(monomial)
+            for atom in shared:
+                left.remove(atom)
+            result[tuple(left)] = coefficient // factor
+        return _canonical(result)
+
+    return without(size), without(divisor)
+
+
+def _extreme(name: str, sizes: tuple[Size, ...], covered: Callable[[Size, Size], bool]) -> Size:
+    """Return the largest or smallest of sizes; `covered(a, b)` says that `a` can be left out beside `b`."""
+    flat: list[Size] = []
+    for size in sizes:
+        inner = _only(size)
+        flat.extend(inner.arguments if inner is not None and inner.name == name else (size,))
+    kept: list[Size] = []
+    for size in dict.fromkeys(flat):
+        if not any(covered(size, other) for other in kept):
+            kept = [other for other in kept if not covered(other, size)]
+            kept.append(size)
+            if len(kept) > MAX_SIZE:
+                raise TooComplex
+    if len(kept) == 1:
+        return kept[0]
+    kept.sort(key=lambda each: (isinstance(each, Dim), str(each)))
+    return Dim((((Function(name, tuple(kept)),), 1),))
+
+
+def _floor_of(size: Size, divisor: Size) -> Size:
+    return size // divisor
+
+
+_FUNCTIONS: dict[str, Callable[..., Size]] = {
+    "floor": _floor_of, "max": maximum, "min": minimum, "broadcast": broadcast
+}  # fmt: skip
+
+
+# Bounds
+
+_Bounds = tuple[int | None, int | None]
+
+
+def _bounds(size: Size) -> _Bounds:
+    """Return what a size is never below, and never above; None for where that is not known."""
+    if isinstance(size, int):
+        return size, size
+    work(len(size.terms))
+    low: int | None = 0
+    high: int | None = 0
+    for monomial, coefficient in size.terms:
+        least, most = (coefficient, coefficient) if not monomial else _scaled(_product(monomial), coefficient)
+        low = None if low is None or least is None else low + least
+        high = None if high is None or most is None else high + most
+        if low is None and high is None:
+            break
+    return low, high
+
+
+def _range(size: Size) -> _Bounds:
+    """Return bounds as `_bounds` does, with functions taken apart where that is needed: 0 <= N - floor(N/2)."""
+    low, high = _bounds(size)
+    if isinstance(size, int) or size.size > _EASY:
+        return low, high
+    with suppress(TooComplex):
+        low = _least(size, _DEPTH) if low is None else low
+    with suppress(TooComplex):
+        most = _least(-size, _DEPTH) if high is None else None
+        high = high if most is None else -most
+    return low, high
+
+
+_DEPTH = 3  # functions that are taken apart within each other
+_EASY = 16  # parts of the largest expression of which functions are taken apart
+
+
+def _least(size: Size, depth: int) -> int | None:
+    """Return a number that a size is never below, with each of its functions replaced by bounds of its arguments."""
+    low = _bounds(size)[0]
+    if low is not None or depth == 0 or isinstance(size, int):
+        return low
+    for monomial, factor in size.terms:
+        atom = monomial[0] if len(monomial) == 1 else ""
+        if isinstance(atom, str):
+            continue
+        rest = size - Dim(((monomial, factor),))
+        if atom.name == "floor" and isinstance(divisor := atom.arguments[1], int):
+            # (x - d + 1)/d <= floor(x/d) <= x/d
+            inner = atom.arguments[0] - (divisor - 1) if factor > 0 else atom.arguments[0]
+            low = _least(factor * inner + divisor * rest, depth - 1)
+            if low is not None:
+                return -(-low // divisor)
+        elif atom.name in ("max", "min"):
+            each = [_least(rest + factor * argument, depth - 1) for argument in atom.arguments]
+            known = [low for low in each if low is not None]
+            if (atom.name == "max") == (factor > 0) and known:
+                return max(known)
+            if len(known) == len(each):
+                return min(known)
+    return None
+
+
+def _scaled(bounds: _Bounds, factor: int) -> _Bounds:
+    low, high = (None if each is None else each * factor for each in bounds)
+    return (low, high) if factor > 0 else (high, low)
+
+
+def _product(monomial: Monomial) -> _Bounds:
+    low: int | None = 1
+    high: int | None = 1
+    for atom in monomial:
+        least, most = (0, None) if isinstance(atom, str) else _function_bounds(atom)
+        if len(monomial) == 1:
+            return least, most
+        if least is None or least < 0:
+            return None, None
+        low = None if low is None else low * least
+        high = None if high is None or most is None else high * most
+    return low, high
+
+
+def _function_bounds(atom: Function) -> _Bounds:
+    if atom.name == "floor":
+        low, high = _bounds(atom.arguments[0])
+        divisor = atom.arguments[1]
+        if isinstance(divisor, int):
+            return None if low is None else low // divisor, None if high is None else high // divisor
+        least = lower(divisor)
+        return (0, high) if low is not None and low >= 0 and least is not None and least >= 0 else (None, None)
+    each = [_bounds(argument) for argument in atom.arguments]
+    lows = [low for low, _ in each]
+    highs = [high for _, high in each]
+    known_lows, known_highs = [low for low in lows if low is not None], [high for high in highs if high is not None]
+    if atom.name == "max":
+        return max(known_lows, default=None), max(known_highs) if len(known_highs) == len(highs) else None
+    if atom.name == "min":
+        return min(known_lows) if len(known_lows) == len(lows) else None, min(known_highs, default=None)
+    return 0, None
+
+
+# Text
+
+
+_PLAIN = re.compile(r"[^\W\d][\w.]*")
+
+
+def _name_of(size: Dim) -> str | None:
+    """Return the name of the variable that a size consists of, None for other sizes."""
+    (monomial, coefficient), *more = size.terms
+    only = monomial[0] if coefficient == 1 and len(monomial) == 1 and not more else None
+    return only if isinstance(only, str) else None
+
+
+def _shown(size: Size) -> str:
+    """Return the text of a part of a size; in it a name that might be read as something else stands in quotes."""
+    if isinstance(size, int):
+        return str(size)
+    terms = list(size.terms)
+    constant = terms[-1][1] if not terms[-1][0] else 0
+    floors = [
+        (monomial[0], at)
+        for at, (monomial, coefficient) in enumerate(terms)
+        if coefficient == 1 and len(monomial) == 1 and isinstance(monomial[0], Function) and monomial[0].name == "floor"
+    ]
+    atom, at = floors[0] if len(floors) == 1 else (None, 0)
+    divisor = atom.arguments[1] if atom is not None else 0
+    if constant < 0 and atom is not None and isinstance(divisor, int) and _fits((constant - 1) * divisor):
+        # As windows are counted: floor((H - 3)/2) + 1, not floor((H + 1)/2) - 1, which is the same.
+        shown = f"floor({_operand(atom.arguments[0] + (constant - 1) * divisor, '/')}/{divisor})"
+        parts = [(1, shown) if index == at else _part(*term) for index, term in enumerate(terms[:-1])]
+        parts.append((1, "1"))
+    else:
+        parts = [_part(*term) for term in terms]
+    parts = [each for each in parts if each[0] > 0] + [each for each in parts if each[0] < 0]
+    text = "".join(f" {'+' if sign > 0 else '-'} {word}" for sign, word in parts)
+    return text[3:] if text.startswith(" + ") else f"-{text[3:]}"
+
+
+def _part(monomial: Monomial, coefficient: int) -> tuple[int, str]:
+    words = [_word(atom) for atom in monomial]
+    if abs(coefficient) != 1 or not words:
+        words.insert(0, str(abs(coefficient)))
+    return (1 if coefficient > 0 else -1), "*".join(words)
+
+
+def _word(atom: Atom) -> str:
+    if isinstance(atom, Function) or _PLAIN.fullmatch(atom):
+        return str(atom)
+    return '"' + atom.replace('"', '""') + '"'
+
+
+def _operand(size: Size, operator: str) -> str:
+    """Return the text of an operand of a quotient, in brackets where it needs them."""
+    text = _shown(size)
+    simple = isinstance(size, int) or (len(size.terms) == 1 and (operator == "/" or "*" not in text))
+    return text if simple and not text.startswith("-") else f"({text})"
+
+
+_TOKEN = re.compile(r'''[^\W\d][\w.]*|"(?:[^"]|"")*"|[0-9]+|[-+*/(),]| ''')
+
+
+class _NoSize(Exception):
+    pass
+
+
+class _Reader:
+    """Reads the text of a size by recursive descent; nesting is bounded."""
+
+    def __init__(self, tokens: list[str]) -> None:
+        self.tokens, self.position = [each for each in tokens if each != " "], 0
+        tokens[:] = self.tokens
+
+    def peek(self) -> str:
+        return self.tokens[self.position] if self.position < len(self.tokens) else ""
+
+    def take(self, wanted: str = "") -> str:
+        token = self.peek()
+        if not token or (wanted and token != wanted):
+            raise _NoSize
+        self.position += 1
+        return token
+
+    def sum(self, depth: int) -> Size:
+        if depth > MAX_SIZE:
+            raise _NoSize
+        negative = self.peek() == "-"
+        if negative:
+            self.take()
+        total = self.product(depth)
+        total = -total if negative else total
+        while self.peek() in ("+", "-"):
+            total = total + self.product(depth) if self.take() == "+" else total - self.product(depth)
+        return total
+
+    def product(self, depth: int) -> Size:
+        result = self.factor(depth)
+        while self.peek() == "*":
+            self.take()
+            result = result * self.factor(depth)
+        return result
+
+    def factor(self, depth: int) -> Size:
+        token = self.take()
+        if token == "(":
+            inner = self.sum(depth + 1)
+            self.take(")")
+            return inner
+        if token[0] in "0123456789":
+            return int(token)
+        if token[0] == '"':
+            return variable(token[1:-1].replace('""', '"'))
+        if not _PLAIN.fullmatch(token):
+            raise _NoSize
+        if self.peek() != "(" or token not in _FUNCTIONS:
+            return variable(token)
+        self.take("(")
+        if token == "floor":
+            numerator = self.product(depth + 1)
+            self.take("/")
+            result = numerator // self.factor(depth + 1)
+        else:
+            arguments = [self.sum(depth + 1)]
+            while self.peek() == ",":
+                self.take()
+                arguments.append(self.sum(depth + 1))
+            result = _FUNCTIONS[token](*arguments)
+        self.take(")")
+        return result

@@ -1,0 +1,83 @@
+"""The equation of Einsum, for inference and for its kernel."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from opset.inference.building.dimensions import Size, broadcast
+from opset.inference.building.shapes import same
+from opset.schemas.constraints.violation import Violation
+
+Label = int | str
+"""A dimension in an equation: a letter, or a number for a dimension of an ellipsis."""
+
+
+class Contraction(NamedTuple):
+    """What an equation means for operands: the labels of their dimensions, and of those of the output.
+
+    `output` is None where an ellipsis stands for an unknown number of dimensions. A size in `sizes` is a number where
+    all operands have numbers, and None or left out where it is not known.
+    """
+
+    terms: list[list[Label]]
+    output: list[Label] | None
+    sizes: dict[Label, Any]
+
+
+def contraction(equation: str, shapes: Sequence[tuple[Size, ...] | None]) -> Contraction:
+    """Return what an equation means for operands of these shapes, None for one of unknown rank.
+
+    Raises Violation C1 to C5 where the equation is malformed or does not fit.
+    """
+    left, arrow, right = equation.replace(" ", "").partition("->")
+    words = left.split(",")
+    letters = "".join(word.replace("...", "", 1) for word in (*words, right))
+    if letters and not (letters.isascii() and letters.isalpha()):
+        raise Violation("C1", f"equation '{equation[:200]}'")
+    if len(words) != len(shapes):
+        raise Violation("C2", f"{len(words)} terms, {len(shapes)} inputs")
+    operands = dict.fromkeys((word, shape) for word, shape in zip(words, shapes, strict=True) if shape is not None)
+    hidden = {len(shape) - len(word) + 3 for word, shape in operands if "..." in word}
+    if len(hidden) > 1 or min(hidden, default=0) < 0:
+        raise Violation("C3", f"ellipses stand for {' and '.join(map(str, sorted(hidden)))} dimensions")
+    dots = range(max(hidden, default=0))
+    complete = all(shape is not None for word, shape in zip(words, shapes, strict=True) if "..." in word)
+    sizes = _sizes([(word, _labels(word, dots), shape) for word, shape in operands], complete)
+    dotted = "..." in left
+    if not arrow:
+        counts = Counter(left)
+        right = "..." * dotted + "".join(sorted(each for each in counts if each.isalpha() and counts[each] == 1))
+    named = right.replace("...", "")
+    if len(set(named)) < len(named) or (dotted and "..." not in right) or not set(left).issuperset(named):
+        raise Violation("C5", f"output '{right[:200]}'")
+    output = None if dotted and not hidden else _labels(right, dots)
+    return Contraction([_labels(word, dots) for word in words], output, sizes)
+
+
+def _labels(word: str, dots: Sequence[int]) -> list[Label]:
+    before, ellipsis, after = word.partition("...")
+    return [*before, *(dots if ellipsis else ()), *after]
+
+
+def _sizes(operands: Sequence[tuple[str, list[Label], tuple[Size, ...]]], complete: bool) -> dict[Label, Size | None]:
+    """Return the sizes of labels: a letter has one size, dimensions of an ellipsis broadcast."""
+    sizes: dict[Label, Size | None] = {}
+    several: dict[Label, list[Size]] = {}
+    for word, labels, shape in operands:
+        if len(labels) != len(shape):
+            raise Violation("C3", f"term '{word[:200]}', rank {len(shape)}")
+        for label, size in zip(labels, shape, strict=True):
+            if isinstance(label, int):
+                several.setdefault(label, []).append(size)
+            else:
+                sizes[label] = same(sizes.get(label), size, "C4", f"'{label}'")
+    for label, given in several.items():
+        try:
+            size = broadcast(*given)
+        except ValueError as error:
+            raise Violation("C4", f"of dimensions of ellipses, {error}") from error
+        # Beside an operand of unknown shape, only a size other than 1 is certain.
+        sizes[label] = size if complete or (isinstance(size, int) and size != 1) else None
+    return sizes

@@ -1,0 +1,155 @@
+"""Elements of small tensors, some of which are symbolic sizes or not known: picked, spread, computed with."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import prod
+from typing import Any
+
+from opset.inference.building.call import MAX_DATA, Call, Constant, Element
+from opset.inference.building.dimensions import Dim, Size, TooComplex
+from opset.inference.building.work import work
+
+Function = Callable[..., Element]
+
+
+def strides_of(shape: Sequence[int]) -> list[int]:
+    """Return the stride of each axis in elements, in row-major order."""
+    return [prod(shape[axis + 1 :]) for axis in range(len(shape))]
+
+
+def offsets_of(shape: Iterable[int], strides: Iterable[int]) -> list[int]:
+    """Return the offsets of a tensor's elements, which are a stride apart along each axis, in row-major order."""
+    offsets = [0]
+    work(prod(shape))
+    for size, stride in zip(shape, strides, strict=True):
+        offsets = [offset + stride * number for offset in offsets for number in range(size)]
+    return offsets
+
+
+def spread(data: Constant, shape: tuple[int, ...]) -> list[Element]:
+    """Return the elements of a tensor broadcast to a shape, in row-major order."""
+    if data.dims == shape:
+        return list(data.values)
+    padded = (1,) * (len(shape) - len(data.dims)) + data.dims
+    strides = [0 if own == 1 else stride for own, stride in zip(padded, strides_of(padded), strict=True)]
+    return [data.values[offset] for offset in offsets_of(shape, strides)]
+
+
+def broadcast_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """Return the shape that shapes broadcast to; of sizes that do not fit, the first one counts."""
+    rank = max(map(len, shapes), default=0)
+    padded = [(1,) * (rank - len(shape)) + shape for shape in shapes]
+    return tuple(next((size for size in sizes if size != 1), 1) for sizes in zip(*padded, strict=True))
+
+
+def picked(
+    data: Constant, positions: Mapping[int, Sequence[int]], order: Sequence[int] | None = None, fill: Element = None
+) -> tuple[Element, ...] | None:
+    """Return the elements at positions along axes, `fill` for those outside, in row-major order of the result.
+
+    Axes without positions stay whole. Those of the result are those of the data in `order`. None where the elements are
+    too many.
+    """
+    chosen = [positions.get(axis, range(size)) for axis, size in enumerate(data.dims)]
+    count = prod(map(len, chosen))
+    if count > MAX_DATA:
+        return None
+    if not count:
+        return ()
+    work(count)
+    strides = strides_of(data.dims)
+    offsets: list[int | None] = [0]
+    for axis in range(len(data.dims)) if order is None else order:
+        stride, size = strides[axis], data.dims[axis]
+        offsets = [
+            None if offset is None or not 0 <= each < size else offset + stride * each
+            for offset in offsets
+            for each in chosen[axis]
+        ]
+    return tuple([fill if offset is None else data.values[offset] for offset in offsets])
+
+
+def each(call: Call, function: Function) -> tuple[Element, ...] | None:
+    """Return a function of the elements of all inputs, broadcast together; None where an input has no known elements.
+
+    A result is None where one of its operands is not known, or where the function raises.
+    """
+    given = [call.constant(index) for index in range(call.input_count)]
+    if any(data is None for data in given) or not given:
+        return None
+    known = [data for data in given if data is not None]
+    shape = broadcast_shape([data.dims for data in known])
+    work(prod(shape) * len(known))
+    columns = [spread(data, shape) for data in known]
+    return tuple(applied(function, *row) for row in zip(*columns, strict=True))
+
+
+def applied(function: Function, *elements: Element) -> Element:
+    """Return a function of elements, None where one of them, or the result, is not known."""
+    if any(element is None for element in elements):
+        return None
+    try:
+        return function(*elements)
+    except (TooComplex, ArithmeticError, TypeError, ValueError):
+        return None
+
+
+def typed(function: Function, call: Call) -> tuple[Element, ...] | None:
+    """Return a function of the elements of all inputs, each as the first input's element type holds it."""
+    found = each(call, function)
+    type_ = call.dtype(0)
+    return None if found is None else tuple(applied(lambda element: rounded(element, type_), one) for one in found)
+
+
+def rounded(element: Element, type_: str | None) -> Element:
+    """Return a number as an element type holds it; a symbolic size stays as it is, which floats hold up to 2**24.
+
+    Integers that do not fit, and numbers of types that are not followed, are not known.
+    """
+    if isinstance(element, Dim) or element is None:
+        return element
+    if isinstance(element, str | bytes):
+        return None
+    if type_ in _BITS:
+        signed, bits = _BITS[type_]
+        low, high = (-(1 << bits - 1), 1 << bits - 1) if signed else (0, 1 << bits)
+        return int(element) if low <= element < high else None
+    try:
+        if type_ == "float":
+            return single(element)
+        if type_ == "float16":
+            return float(struct.unpack("<e", struct.pack("<e", float(element)))[0])
+    except OverflowError:
+        return None
+    return float(element) if type_ == "double" else bool(element) if type_ == "bool" else None
+
+
+def single(number: float) -> float:
+    """Return a number as single precision holds it. Raises OverflowError."""
+    return float(struct.unpack("<f", struct.pack("<f", number))[0])
+
+
+def whole(number: Any) -> Size:
+    """Return a number as a size. Raises ValueError for a fraction, OverflowError for infinity."""
+    if isinstance(number, Dim):
+        return number
+    if number != int(number):
+        raise ValueError("a fraction")
+    return int(number)
+
+
+def extreme(symbolic: Function, plain: Function, elements: Sequence[Any]) -> Element:
+    """Return the largest or smallest element, by a function of sizes and one of a list; None for no element and NaN.
+
+    Raises ValueError for a fraction beside a symbolic size.
+    """
+    if any(isinstance(each, Dim) for each in elements):
+        return symbolic(*map(whole, elements))
+    if not elements or any(each != each for each in elements):
+        return None
+    return plain(elements)
+
+
+_BITS = {f"{'u' * (not signed)}int{bits}": (signed, bits) for signed in (True, False) for bits in (8, 16, 32, 64)}

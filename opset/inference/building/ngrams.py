@@ -1,0 +1,28 @@
+"""The pool of n-grams of TfIdfVectorizer, for inference and for its kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+from opset.schemas.constraints.violation import Violation
+
+
+def ngram_sizes(
+    pool: Sequence[Any], counts: Sequence[int], indexes: Sequence[int], weights: Sequence[float]
+) -> tuple[list[int], int]:
+    """Return how many elements of a pool are in n-grams of 1, 2, … elements, and the number of n-grams.
+
+    Raises Violation C5 where the pool is not cut into whole n-grams, C6 or C7 where not each has an index or weight.
+    """
+    bounds = [*counts, len(pool)]
+    sizes = [end - begin for begin, end in pairwise(bounds)]
+    if bounds[0] != 0 or any(size < 0 or size % length for length, size in enumerate(sizes, 1)):
+        raise Violation("C5", f"they begin at {bounds[:-1][:9]}, {len(pool)} elements in all")
+    grams = sum(size // length for length, size in enumerate(sizes, 1))
+    if len(indexes) != grams:
+        raise Violation("C6", f"{grams} n-grams, {len(indexes)} coordinates")
+    if weights and len(weights) != grams:
+        raise Violation("C7", f"{grams} n-grams, {len(weights)} weights")
+    return sizes, grams

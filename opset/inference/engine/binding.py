@@ -1,0 +1,89 @@
+"""Binds sizes that a model leaves open to numbers: `dims=` of conversion, inference and evaluation, `--dim`.
+
+A name is that of a dim_param, or "x.0" for the first size of input x, where that has none. A dim_param stands for the
+same number wherever the model states it, except in functions, which have variables of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from opset.errors import Finding, UsageError, listing, printable, quoted
+from opset.inference.building.types import fill, of_proto
+from opset.inference.engine.sizes import Sizes, variables_of
+from opset.model import proto as pb
+from opset.model.graph.walking import subgraphs
+from opset.model.storage.container import Model
+
+__all__ = ["bind_dims", "check_names", "names_of_inputs"]
+
+_LARGEST = (1 << 63) - 1
+_INNER = {"sequence_type": "elem_type", "optional_type": "elem_type", "map_type": "value_type"}
+
+
+def bind_dims(model: Model, dims: Mapping[str, int]) -> Model:
+    """Return a model that states these numbers for its sizes; the model itself where no numbers are given.
+
+    Raises UsageError U103 for a number that is no size. Names that the model does not have are ignored.
+    """
+    if not dims:
+        return model
+    findings = [
+        Finding("U103", f"{size!r} is no size for '{printable(name)}'", help="a size is an integer, 0 or greater")
+        for name, size in dims.items()
+        if not isinstance(size, int) or isinstance(size, bool) or not 0 <= size <= _LARGEST
+    ]
+    if findings:
+        raise UsageError(findings)
+    message = pb.ModelProto()
+    message.CopyFrom(model.proto)
+    graphs = [*_roots(message)]
+    for name, dim in _open_dims(value for graph in graphs for value in graph.input):
+        if not dim.dim_param and name in dims:
+            dim.dim_value = dims[name]
+    sizes = Sizes(dims)
+    while graphs:
+        graph = graphs.pop()
+        for value in (*graph.input, *graph.output, *graph.value_info):
+            stated = of_proto(value.type, sizes.of_dimension)
+            if stated is not None:
+                fill(value.type, stated, False)
+        graphs += [inner for node in graph.node for _, inner in subgraphs(node)]
+    return model.with_proto(message, changed=True)
+
+
+def names_of_inputs(model: Model) -> set[str]:
+    """Return the names of the sizes that a model's inputs leave open."""
+    values = [value for graph in _roots(model.proto) for value in graph.input]
+    names = (dim.dim_param or name for name, dim in _open_dims(values))
+    return variables_of(values) | {name for name in names if isinstance(name, str)}
+
+
+def check_names(dims: Mapping[str, int], known: Iterable[str]) -> None:
+    """Raise UsageError U103 where numbers are given for names that are not among the known ones."""
+    if unknown := dims.keys() - known:
+        help = f"there are: {listing(sorted({*known} - dims.keys())) or 'none'}"
+        raise UsageError(
+            Finding("U103", f"the model has no dimension variable {quoted(name)}", help=help)
+            for name in sorted(unknown)
+        )
+
+
+def _roots(message: Any) -> Iterator[Any]:
+    """Yield the graphs of a ModelProto that no node holds."""
+    yield message.graph
+    for training in message.training_info:
+        yield from (training.initialization, training.algorithm)
+
+
+def _open_dims(values: Iterable[Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the Dimension messages of values that state no number, each with the value's name and the axis: "x.0"."""
+    for value in values:
+        kind = value.type
+        while (field := kind.WhichOneof("value")) in _INNER:
+            kind = getattr(getattr(kind, field), _INNER[field])
+        if field in ("tensor_type", "sparse_tensor_type"):
+            for axis, dim in enumerate(getattr(kind, field).shape.dim):
+                if not dim.HasField("dim_value") or dim.dim_value < 0:
+                    yield f"{value.name}.{axis}", dim

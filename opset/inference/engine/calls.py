@@ -1,0 +1,81 @@
+"""Calls of the model's own functions: a body is inferred once for all calls that differ in names alone."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from typing import Any
+
+from opset.inference.building.dimensions import variable
+from opset.inference.building.graph_requests import Outputs
+from opset.inference.building.types import Type, is_rankless
+from opset.inference.building.work import enter
+from opset.inference.engine.constants import Constants
+from opset.inference.engine.operators import Operators
+from opset.inference.engine.outcomes import Outcome, has_unnamed
+from opset.inference.engine.renaming import renamed, replaced
+from opset.inference.engine.scopes import Scope
+from opset.inference.engine.stated import StatedTypes
+from opset.inference.engine.subgraphs import outputs_of
+from opset.model.graph.index import FunctionKey, ModelIndex
+
+
+class Calls:
+    """Infers calls of one model's functions.
+
+    - `scopes`: of each function, those of its different calls;
+    - `omitted`: functions of which calls were left out, since the inference was stopped before.
+    """
+
+    def __init__(
+        self, index: ModelIndex, operators: Operators, constants: Constants, stated: StatedTypes
+    ) -> None:
+        """Take the model's index, and what its operators, elements and stated types are inferred by."""
+        self._index, self._operators = index, operators
+        self._constants, self._stated = constants, stated
+        self.functions = index.functions
+        self.scopes: dict[FunctionKey, list[Scope]] = {}
+        self.omitted: set[FunctionKey] = set()
+        self._outputs: dict[Any, tuple[list[str], Outputs, Scope]] = {}
+
+    def infer(
+        self, scope: Scope, index: int, key: FunctionKey, inputs: Sequence[Type | None]
+    ) -> Generator[Scope, None, Outcome]:
+        """Return what is inferred of a call; yield the scope of the function where it has to be inferred first."""
+        attributes = self._attributes(scope, index, key)
+        names = scope.body.reads[index]
+        passed = [self._constants.passed(scope, name, type_) for name, type_ in zip(names, inputs, strict=True)]
+        signature, own_names = renamed(inputs, passed)
+        memo = (
+            key, signature, frozenset((name, each.SerializeToString()) for name, each in attributes.items()),
+            tuple(map(bool, names)), scope.unused, scope.guarded,
+        )  # fmt: skip
+        if memo not in self._outputs:
+            function = self.functions[key]
+            enter(function)
+            imports = self._index.imports(function)
+            inner = Scope(
+                function, None, imports, self._operators.table(imports), attributes, key=(key, len(self._outputs)),
+                unused=scope.unused, guarded=scope.guarded,
+            )  # fmt: skip
+            for i, name in enumerate(function.input_names()):
+                self._stated.enter(inner, name, inputs[i] if i < len(inputs) else None)
+                if i < len(passed) and (constant := passed[i]) is not None:
+                    inner.constants[name] = constant
+            self._stated.enter_computed(inner)
+            yield inner
+            self.scopes.setdefault(key, []).append(inner)
+            self._outputs[memo] = own_names, outputs_of(inner, self._constants, function.output_names()), inner
+        known_names, outputs, scope.calls[index] = self._outputs[memo]
+        if known_names != own_names:
+            # Some names may be the same in another order, so all are replaced at once.
+            outputs = replaced(outputs, dict(zip(known_names, map(variable, own_names), strict=True)))
+        doubts = ("nothing more follows from the body of the function",) if any(map(is_rankless, outputs)) else ()
+        return Outcome(tuple(outputs), tuple(outputs.data), doubts, has_unnamed=has_unnamed(outputs))
+
+    def _attributes(self, scope: Scope, index: int, key: FunctionKey) -> Mapping[str, Any]:
+        """Return the attributes of a call by name: the function's defaults, and those that the node has."""
+        attributes = {each.name: each for each in self.functions[key].proto.attribute_proto}
+        for each in scope.body.attributes[index]:
+            if (resolved := scope.resolve(each)) is not None:
+                attributes[each.name] = resolved
+        return attributes

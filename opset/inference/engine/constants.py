@@ -1,0 +1,120 @@
+"""The elements of small values: those of initializers and Constants, and those that nodes compute from them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from opset.errors import ModelError
+from opset.inference.building.call import MAX_DATA, Call, Constant, Unknown
+from opset.inference.building.dimensions import Dim, TooComplex
+from opset.inference.building.types import Type
+from opset.inference.building.work import ELEMENT_BYTES, PART_BYTES, follows, work
+from opset.inference.engine.outcomes import MALFORMED, is_representable, small_count
+from opset.inference.engine.scopes import Scope
+from opset.model.elements import element_name
+from opset.model.storage.container import Model
+from opset.model.storage.tensor import tensor_values
+from opset.opsets.hooks import Hook
+from opset.schemas.constraints.violation import Violation
+
+_MAX_PASSED = 64  # elements of an initializer that is passed to a body
+_FEW = 8  # numbers of a float type that are computed with: scales, bounds
+_FOLLOWED = frozenset("int64 int32 bool float double float16 uint8 int8 uint64 uint32 int16 uint16".split())
+_INTEGERS = frozenset("int64 int32 bool uint8 int8 uint64 uint32 int16 uint16".split())
+_PASSED = frozenset(("int64", "int32", "bool"))
+
+
+class Constants:
+    """Reads and computes the elements of small values of one model."""
+
+    def __init__(self, model: Model) -> None:
+        """Take the model."""
+        self._model = model
+
+    def find(self, scope: Scope, name: str) -> Constant | None:
+        """Return the elements of a visible value that is small, and constant or followed; else None."""
+        around: Scope | None = scope
+        while around is not None:
+            if name in around.constants:
+                return around.constants[name]
+            if name in around.tensors:
+                if name not in around.read:
+                    around.read[name] = self._of_tensor(around.tensors[name])
+                return around.read[name]
+            if name in around.types:
+                return None
+            around = around.parent
+        return None
+
+    def _of_tensor(self, message: Any) -> Constant | None:
+        """Return the elements of a small TensorProto, None where there are too many or they cannot be read."""
+        dims = tuple(message.dims)
+        count = small_count(dims)
+        if count is None:
+            return None
+        work(count, count * ELEMENT_BYTES)
+        try:
+            elements = tensor_values(self._model, message, MAX_DATA)
+        except ModelError:  # reported by whoever needs the data itself
+            return None
+        values = tuple([each if is_representable(each, False) else None for each in elements])
+        return Constant(element_name(message.data_type) or "undefined", dims, values)
+
+    def passed(self, scope: Scope, name: str, type_: Type | None) -> Constant | None:
+        """Return the elements of a value that enters or leaves a body, where shapes may depend on them."""
+        count = small_count(type_.shape) if name and type_ is not None else None
+        if count is None or type_ is None or not follows():
+            return None
+        if not scope.is_followed(name) and (type_.element not in _PASSED or count > _MAX_PASSED):
+            return None
+        work(count)
+        return self.find(scope, name)
+
+    def computed(
+        self, call: Call, hook: Hook, types: Sequence[Type | None], followed: Sequence[int]
+    ) -> tuple[Constant | None, ...]:
+        """Return the elements of a node's outputs, as far as they are small and their shapes numbers.
+
+        `followed` are the inputs whose elements were computed by this inference. Raises whatever the function of a user
+        raises that is wrong.
+        """
+        first = types[0] if types else None
+        if first is None or first.kind != "tensor" or first.element not in _FOLLOWED or not follows():
+            return ()
+        # Weights are never read to compute with them; a few numbers are, and what has no inputs: value_floats.
+        few = all(
+            each.kind == "tensor" and (count := small_count(each.shape)) is not None and count <= _FEW
+            for each in call.types
+            if each
+        )
+        if first.element not in _INTEGERS and not followed and not few:
+            return ()
+        if small_count(first.shape) is None:
+            return ()
+        try:
+            raw = hook.function(call)
+        except (Violation, Unknown, TooComplex):
+            return ()
+        except MALFORMED:
+            if not hook.is_ours:
+                raise
+            return ()
+        if raw is None:
+            return ()
+        outputs = zip(types, raw if isinstance(raw, list) else [raw], strict=False)
+        return tuple([self._checked(type_, elements) for type_, elements in outputs])
+
+    def _checked(self, type_: Type | None, elements: Sequence[Any] | None) -> Constant | None:
+        """Return an output's elements, None for one that its type cannot hold; None where their number is wrong."""
+        shape = type_.shape if type_ is not None else None
+        count = small_count(shape)
+        if elements is None or count != len(elements) or (elements and all(each is None for each in elements)):
+            return None
+        assert type_ is not None
+        assert type_.element is not None
+        parts = sum([each.size for each in elements if isinstance(each, Dim)])
+        work(count, count * ELEMENT_BYTES + parts * PART_BYTES)
+        integers = type_.element in _INTEGERS
+        values = tuple([each if is_representable(each, integers) else None for each in elements])
+        return Constant(type_.element, tuple([size for size in shape or () if isinstance(size, int)]), values)

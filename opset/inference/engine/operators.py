@@ -1,0 +1,71 @@
+"""How the operators of a model are inferred: the schema at the imported version, the rule, and the data function."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from opset.errors import brief
+from opset.inference.engine.outcomes import OperatorInference
+from opset.inference.registration import RuleLookup
+from opset.model.graph.index import Operator
+from opset.opsets.amendments import schema_as_read
+from opset.opsets.registry import Registry
+from opset.schemas import quirks
+from opset.schemas.model import OpSchema
+from opset.schemas.names import normalised, shown
+
+
+class Operators:
+    """Finds schemas and rules, once for each operator and version."""
+
+    def __init__(self, registry: Registry, follow_data: bool, strict: bool = False) -> None:
+        """Take the registry; with `follow_data`, elements of small tensors are computed, too.
+
+        If `strict`, what runtimes accept against the standard does not fit its operator.
+        """
+        self._registry, self._follow_data, self._strict = registry, follow_data, strict
+        self._rules = RuleLookup(registry)
+        self._tables: dict[tuple[tuple[str, int], ...], dict[Operator, OperatorInference]] = {}
+        self._by_schema: dict[OpSchema, OperatorInference] = {}
+
+    def table(self, imports: Mapping[str, int]) -> dict[Operator, OperatorInference]:
+        """Return what was found so far with these imports; bodies with the same share it."""
+        return self._tables.setdefault(tuple(sorted(imports.items())), {})
+
+    def find(self, operator: Operator, imports: Mapping[str, int]) -> OperatorInference:
+        """Return how an operator is inferred. Raises InferenceError where its hooks cannot be used."""
+        op_type, domain = operator
+        domain = normalised(domain)
+        version = imports.get(domain, 0)
+        schema = self._registry.schema(op_type, version, domain)
+        name, shown_domain = brief(op_type), brief(shown(domain))
+        alias = quirks.alias(op_type, version) if schema is None and not domain and not self._strict else None
+        if alias is not None and alias.stand_in is not None:
+            schema = self._registry.schema(*alias.stand_in)
+        if schema is not None and not self._strict:
+            schema = schema_as_read(schema)
+        if schema is None:
+            if domain not in imports:
+                return OperatorInference(None, why=f"the domain {shown_domain} is not imported")
+            if domain not in self._registry.domains:
+                return OperatorInference(None, why=f"there are no schemas of the domain {shown_domain}")
+            return OperatorInference(None, why=f"{shown_domain} {version} has no operator {name}")
+        rule = self._rules.find(schema)
+        why = ""
+        if rule is None:
+            left_out = self._rules.left_out(domain)
+            why = left_out or f"there is no rule for the outputs of {name} {schema.since_version}"
+        data = self._rules.find_data(schema) if self._follow_data else None
+        found = OperatorInference(schema, rule, data, why)
+        quirk = quirks.of_values(op_type, version) if not domain and not self._strict else None
+        if quirk is not None:
+            found.quirk, found.fallback = quirk, OperatorInference(schema, rule, data)
+            if quirk.stand_in is not None:
+                found.fallback = self.find(operator, {**imports, "": quirk.stand_in[1]})
+        return found
+
+    def of_schema(self, schema: OpSchema) -> OperatorInference:
+        """Return how nodes that are not part of the model are inferred: by the schema and their types alone."""
+        if schema not in self._by_schema:
+            self._by_schema[schema] = OperatorInference(schema, self._rules.find(schema))
+        return self._by_schema[schema]

@@ -1,0 +1,232 @@
+"""What inference found of a node: the result of its rule, completed by the operator's signature, and its problems."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from math import copysign
+from operator import index as index_of
+from typing import Any, NamedTuple
+
+from opset.budget import Exhausted
+from opset.errors import OpsetError, printable
+from opset.inference.building.call import MAX_DATA, Call, Constant, Element, Unknown
+from opset.inference.building.dimensions import Dim, Size, TooComplex, upper
+from opset.inference.building.types import MAX_RANK, Shape, Type, mapped, of_text
+from opset.inference.building.types import shown as shown_shape
+from opset.opsets.faults import describe_exception
+from opset.opsets.hooks import Hook
+from opset.schemas.constraints.violation import Violation
+from opset.schemas.model import OpSchema
+from opset.schemas.quirks import Quirk
+
+MALFORMED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""What a rule raises for a node that it is not written for: a missing input, an attribute of another type."""
+_MAX_AROUND = 1 << 14  # product of the sizes other than 0 of an empty tensor whose elements are followed
+
+
+class Problem(NamedTuple):
+    """A finding about a node, without its location."""
+
+    code: str
+    message: str
+    why: str = ""
+    help: str = ""
+
+
+class Outcome(NamedTuple):
+    """What is inferred of all nodes of one signature: types and elements of the outputs, doubts, problems."""
+
+    types: tuple[Type | None, ...]
+    constants: tuple[Constant | None, ...] = ()
+    doubts: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    has_unnamed: bool = False
+    """Whether sizes in `types` are None, since they depend on data; they get a name for each node."""
+    warnings: tuple[str, ...] = ()
+    """What the nodes have that their operator has not, and that inference does not mind."""
+
+
+class Memo:
+    """The outcomes of one signature, by the elements of those inputs that the rule reads."""
+
+    __slots__ = ("outcomes", "reads")
+
+    def __init__(self) -> None:
+        self.reads: tuple[int, ...] = ()
+        self.outcomes: dict[tuple[Constant | None, ...], Outcome] = {}
+
+
+@dataclass(eq=False, slots=True)
+class OperatorInference:
+    """How the nodes of one operator are inferred: its schema, its rule, and the outcomes of the signatures met.
+
+    `why` is the reason for which there is no schema, or no rule.
+    """
+
+    schema: OpSchema | None
+    rule: Hook | None = None
+    data: Hook | None = None
+    why: str = ""
+    fallback: OperatorInference | None = None
+    quirk: Quirk | None = None
+    """How nodes are inferred that break the constraints of the schema in a form that runtimes accept, and that form."""
+    memos: dict[Any, Memo] = field(default_factory=dict)
+    recent: dict[Any, tuple[Memo, Sequence[Type | None]]] = field(default_factory=dict)
+    """The same by the identities of types, which are kept with them: to compare these is much quicker."""
+    signature_types: dict[Any, tuple[Type | None, ...]] = field(default_factory=dict)
+
+
+def signature_types(
+    inference: OperatorInference, output_count: int, inputs: Sequence[Type | None]
+) -> tuple[Type | None, ...]:
+    """Return the types of outputs by the operator's signature: the only legal one, or that of an input tied to it."""
+    schema = inference.schema
+    assert schema is not None
+    key = (output_count, tuple([None if each is None else each._replace(shape=None) for each in inputs]))
+    if key in inference.signature_types:
+        return inference.signature_types[key]
+    bound: dict[str, Type] = {}
+    for index, type_ in enumerate(inputs):
+        formal = schema.inputs[min(index, len(schema.inputs) - 1)] if schema.inputs else None
+        if type_ is not None and formal is not None and formal.homogeneous:
+            bound.setdefault(formal.type, type_)
+    found: list[Type | None] = []
+    for index in range(output_count):
+        formal = schema.outputs[min(index, len(schema.outputs) - 1)] if schema.outputs else None
+        allowed = schema.allowed(formal) if formal is not None else ()
+        if len(allowed) == 1:
+            found.append(of_text(allowed[0]))
+            continue
+        type_ = bound.get(formal.type) if formal is not None and formal.homogeneous else None
+        found.append(None if type_ is None else mapped(type_._replace(shape=None), lambda size: None))
+    inference.signature_types[key] = tuple(found)
+    return inference.signature_types[key]
+
+
+def complete(
+    raw: Any, by_signature: Sequence[Type | None], call: Call
+) -> tuple[tuple[Type | None, ...], tuple[Problem, ...]]:
+    """Return the result of a rule as types, completed by the signature, and what is wrong with it."""
+    results = raw if isinstance(raw, list) else [raw]
+    found: list[Type | None] = []
+    problems: list[Problem] = []
+    for index, base in enumerate(by_signature):
+        result = results[index] if index < len(results) else None
+        if result is None:
+            found.append(base)
+            continue
+        try:
+            type_, problem = _bounded(_as_type(result, base), index, call)
+        except TypeError as error:  # only functions of a user-defined domain return such
+            found.append(base)
+            problems.append(_no_shape(call.schema, index, error))
+            continue
+        found.append(type_)
+        problems += problem
+    return tuple(found), tuple(problems)
+
+
+def _as_type(result: Any, base: Type | None) -> Type:
+    """Return one result of a rule, a shape or a type, as a type; what it leaves out comes from the signature's.
+
+    Raises TypeError where a size is none.
+    """
+    if not isinstance(result, Type):
+        shape = tuple(map(_as_size, result))
+        return Type("tensor", base.element if base is not None and base.kind == "tensor" else None, shape)
+    found = result if result.shape is None else result._replace(shape=tuple(map(_as_size, result.shape)))
+    if base is None or base.kind != found.kind:
+        return found
+    return Type(found.kind, found.element or base.element, found.shape, found.inner or base.inner)
+
+
+def _as_size(size: Any) -> Size | None:
+    """Return a size of a rule's result, whole numbers of numpy as plain ones. Raises TypeError for anything else."""
+    return size if size is None or size.__class__ is int or isinstance(size, Dim) else index_of(size)
+
+
+def _bounded(type_: Type, index: int, call: Call) -> tuple[Type, list[Problem]]:
+    """Return a type without sizes that cannot be, or are too large to be followed."""
+    shape = type_.shape
+    if shape is None:
+        return type_, []
+    if any(size is not None and (upper(size) or 0) < 0 for size in shape):
+        problem = _unfit(call.schema, f"output {index} would have the shape {shown_shape(shape)}")
+        return type_._replace(shape=None), [problem]
+    if len(shape) > MAX_RANK:
+        call.doubt(f"a rank of {len(shape)} is too great to be followed")
+        return type_._replace(shape=None), []
+    if any(isinstance(size, int) and size >= 2**63 for size in shape):
+        kept = [None if isinstance(size, int) and size >= 2**63 else size for size in shape]
+        return type_._replace(shape=tuple(kept)), []
+    return type_, []
+
+
+def _no_shape(schema: OpSchema, index: int, error: TypeError) -> Problem:
+    message = f"the inference function of {schema.name} {schema.since_version} returns no shape for output {index}"
+    return Problem("I302", message, printable(str(error)))
+
+
+def _unfit(schema: OpSchema, why: str) -> Problem:
+    return Problem("I201", f"the inputs do not fit {schema.name} {schema.since_version}", why)
+
+
+def problems_of(call: Call, error: Exception, hook: Hook) -> tuple[Problem, ...]:
+    """Return the problem that an exception of a rule stands for, or note it as a doubt of the call.
+
+    Raises the exception itself where no node can be at fault.
+    """
+    schema = call.schema
+    if isinstance(error, (Exhausted, OpsetError, MemoryError)):
+        raise error
+    if isinstance(error, Violation):
+        return (_unfit(schema, str(error).removeprefix(": ")),)
+    if isinstance(error, Unknown):
+        call.doubt(str(error))
+        return ()
+    if isinstance(error, TooComplex):
+        call.doubt("the sizes are too complex to be followed")
+        return ()
+    if not hook.is_ours:
+        message = f"there is a bug in the inference function of {schema.name} {schema.since_version}"
+        help = "correct the function; --debug shows the traceback"
+        return (Problem("I303", message, printable(describe_exception(error, hook.origin)), help),)
+    if not isinstance(error, MALFORMED):
+        raise error
+    why = printable(f"{type(error).__name__}: {error}")
+    return (Problem("I203", f"the node is malformed for {schema.name} {schema.since_version}", why),)
+
+
+def has_unnamed(types: Iterable[Type | None]) -> bool:
+    """Whether one of the types has unknown sizes, which get a name for each value of the type."""
+    for type_ in types:
+        if type_ is not None and type_.kind == "optional":
+            type_ = type_.inner
+        if type_ is not None and type_.shape is not None and None in type_.shape:
+            return True
+    return False
+
+
+def small_count(shape: Shape | None) -> int | None:
+    """Return the number of elements of a small shape without variables, None for any other."""
+    if shape is None:
+        return None
+    count = around = 1
+    for size in shape:
+        if not isinstance(size, int) or size < 0:
+            return None
+        count *= size
+        around *= size or 1
+    # What walks along the axes of an empty tensor takes as long as the others are long.
+    return count if count <= MAX_DATA and around <= _MAX_AROUND else None
+
+
+def is_representable(element: Element, integers: bool) -> bool:
+    """Whether an element of a tensor, of integers or other numbers, can be followed exactly.
+
+    Among integers, fractions and what wraps around are not; nor is -0.0, which Python takes for equal to 0.
+    """
+    if isinstance(element, float):
+        return not integers and (element != 0 or copysign(1, element) > 0)
+    return not isinstance(element, int) or -(2**63) <= element < 2**63 or not integers

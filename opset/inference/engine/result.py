@@ -1,0 +1,281 @@
+"""What an inference found, and where it stops: types, findings, coverage, gaps."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from opset.budget import ALLOW_MORE, Exhausted, Limits
+from opset.errors import Collected, Finding, InferenceError, quoted
+from opset.inference.building.dimensions import Dim, Size
+from opset.inference.building.types import Type, layers
+from opset.inference.building.work import budget_of
+from opset.inference.engine.binding import bind_dims, check_names, names_of_inputs
+from opset.inference.engine.engine import Engine
+from opset.inference.engine.outcomes import Problem
+from opset.inference.engine.scopes import Scope
+from opset.inference.engine.writing import with_types
+from opset.model import load
+from opset.model.graph.index import Body
+from opset.model.storage.container import Model
+from opset.opsets.registry import Schemas, registry_with
+from opset.preparation import Freeze, read_model
+
+__all__ = ["Gap", "Inference", "Value", "infer", "infer_shapes"]
+
+MOST_WARNINGS = 20
+KNOWN, SYMBOLIC, RANKED, TYPED, NOTHING = "known", "symbolic", "rank", "type", "nothing"
+"""How much is known of a value: all sizes as numbers; all sizes, some with variables; its rank; its type alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """What is known of one output of a node, the one at `index` of a body."""
+
+    name: str
+    body: Body
+    index: int
+    type: Type | None
+
+    @property
+    def place(self) -> str:
+        """The node's path, as messages show it."""
+        return self.body.location(self.index)
+
+    @property
+    def operator(self) -> str:
+        """The name of the node's operator."""
+        return self.body.operators[self.index][0]
+
+    @property
+    def coverage(self) -> str:
+        """How much is known: "known", "symbolic", "rank", "type" or "nothing"."""
+        return _coverage(self.type)
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A value whose type is not fully known, which the inputs of its node, at `index` of a body, do not explain."""
+
+    value: str
+    body: Body
+    index: int
+    known: str
+    reason: str
+
+    @property
+    def place(self) -> str:
+        """The node's path, as messages show it."""
+        return self.body.location(self.index)
+
+
+class Inference:
+    """The result of `infer`.
+
+    - `findings`: contradictions, each with both types (I1xx), and nodes that do not fit their operators (I2xx), the
+      first thousand, and in `omitted` how many more; in branches that a condition guards these are gaps, since the
+      model may avoid them on purpose;
+    - `gaps`: where something is not known, and the inputs do not explain it;
+    - `coverage`: how many outputs of nodes are "known", "symbolic", of known "rank", of known "type", or "nothing".
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.model = engine.model
+        self.notes = [*engine.index.notes, *_warnings(engine)]
+        """What was put right before the model was read, and which nodes are not as their operators have them, where it
+        is plain what follows: forms that runtimes accept, attributes that do not exist."""
+        found = Collected(_findings(engine))
+        self.findings, self.omitted = tuple(found), found.omitted
+        self.stopped = "" if engine.stopped is None else f"{engine.stopped[0]}: {engine.stopped[1].why}"
+        """Where and why the inference was stopped, "" where it was not."""
+        self.left_out = 0
+        """How many types `written` left out, since they would have taken too much room."""
+
+    def type(self, name: str) -> Type | None:
+        """Return what is known of a value of the main graph, None where nothing is."""
+        return next(iter(self._engine.scopes.values())).types.get(name)
+
+    def shape(self, name: str) -> tuple[Size | None, ...] | None:
+        """Return the shape of a tensor of the main graph: ints, and sizes with variables, which print readably."""
+        found = self.type(name)
+        return None if found is None else found.shape
+
+    @property
+    def variables(self) -> frozenset[str]:
+        """The names of dimension variables that the model states, and of those made for sizes that depend on data."""
+        return frozenset(self._engine.sizes.variables)
+
+    def values(self) -> Iterator[Value]:
+        """Yield every output of every node of every graph, and of functions as each different call has it."""
+        for values in self.by_node():
+            yield from values
+
+    def by_node(self) -> Iterator[list[Value]]:
+        """Yield the same, the outputs of each node together."""
+        for scope in self._scopes():
+            for index, names in enumerate(scope.body.computes):
+                values = [Value(name, scope.body, index, scope.types.get(name)) for name in names if name]
+                if values:
+                    yield values
+
+    def _scopes(self) -> list[Scope]:
+        return _scopes(self._engine)
+
+    @property
+    def coverage(self) -> dict[str, int]:
+        """The numbers of outputs of nodes by how much is known of them."""
+        counts: Counter[str] = Counter()
+        for scope in self._scopes():
+            for names in scope.body.computes:
+                counts.update(_coverage(scope.types.get(name)) for name in names if name)
+        return {each: counts[each] for each in (KNOWN, SYMBOLIC, RANKED, TYPED, NOTHING)}
+
+    @property
+    def gaps(self) -> list[Gap]:
+        """The values at which inference stops, in the order of nodes: what follows from them is not listed."""
+        return [gap for scope in self._scopes() if not scope.unused for gap in _gaps(self._engine, scope)]
+
+    def written(self, overwrite: bool = False) -> Model:
+        """Return the model with value_info for all that is known, and outputs completed.
+
+        What is stated stays, completed where it is incomplete; with `overwrite`, what contradicts the inference, or is
+        less precise, is replaced. Types beyond MAX_WRITTEN bytes are left out, and counted in `left_out`. Inputs stay
+        as they are, but for variables that were bound to numbers.
+        """
+        model, self.left_out = with_types(self._engine, overwrite)
+        return model
+
+
+def infer(
+    model: Any,
+    *,
+    dims: Mapping[str, int] | None = None,
+    data_prop: bool = True,
+    check_type: bool = False,
+    overwrite: bool = False,
+    schemas: Schemas = (),
+    allow_external_roots: Iterable[str | Path] = (),
+    limits: Limits | None = None,
+    freeze: Freeze = (),
+    strict: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> Inference:
+    """Return the types and shapes of a model's values as far as they are known, and the reasons where they are not.
+
+    `model` is a path, bytes, an opset.Model or a ModelProto of the onnx package. `dims` are numbers for sizes that the
+    model leaves open: by dim_param, "x.0" for the first size of input x, or a name that an inference shows;
+    `freeze` are the names of initializers that a caller may override and that count as constants, or "all";
+    with `strict`, what runtimes accept against the standard (`opset explain quirks`) is a finding;
+    `data_prop` follows elements through shape arithmetic; `check_type` checks inputs of nodes against the signatures
+    of their operators; `overwrite` ignores the types that the model states of computed values; `progress` is called at
+    times with the number of nodes done and the number of all nodes of the main graph.
+
+    The work is limited in proportion to the model; where that does not suffice, the rest is not known, and `stopped`
+    says so. With `limits`, it raises instead.
+
+    Raises ModelError where the model is malformed, UsageError U103 for a name in `dims` or `freeze` that the
+    model does not have, InferenceError I401 where `limits` do not suffice. Contradictions are in the `findings` of the
+    result.
+    """
+    loaded = load(model, allow_external_roots=tuple(allow_external_roots))
+    dims, limits = dict(dims or {}), limits or Limits()
+    registry = registry_with(schemas)
+    bound, index = read_model(bind_dims(loaded, dims), registry, freeze)
+    engine = Engine(
+        bound, registry, dims, budget_of(loaded.proto.ByteSize(), limits), data_prop=data_prop, check_type=check_type,
+        use_stated=not overwrite, limited=bool(limits.given()), strict=strict,
+        index=index, progress=progress,
+    )  # fmt: skip
+    try:
+        engine.run()
+    except Exhausted as exhausted:
+        place, _ = engine.stopped or ("", exhausted)
+        raise InferenceError(Finding("I401", "the inference was stopped", place, exhausted.why, ALLOW_MORE)) from None
+    if dims and engine.stopped is None:
+        check_names(dims, engine.sizes.variables | names_of_inputs(loaded))
+    return Inference(engine)
+
+
+def infer_shapes(model: Any, check_type: bool = False, strict_mode: bool = False, data_prop: bool = False) -> Any:
+    """Return the model with the types and shapes of its values written in, as value_info; the given one is not touched.
+
+    The parameters are those of the function of this name in the onnx package, as is the form of the result: an
+    onnx.ModelProto for one, an opset.Model for a path, bytes or an opset.Model.
+
+    Raises ModelError where the model is malformed; with `check_type` InferenceError where inputs have types that the
+    operator does not take; with `strict_mode` InferenceError with everything that does not fit together.
+    """
+    found = infer(model, check_type=check_type, data_prop=data_prop)
+    wrong = Collected(each for each in _findings(found._engine) if strict_mode or each.code == "I202")
+    if wrong:
+        raise InferenceError(wrong)
+    return found.written().as_given()
+
+
+def _coverage(type_: Type | None) -> str:
+    _, inside = layers(type_)
+    if inside is None or inside.element is None:
+        return NOTHING
+    if inside.shape is None:
+        return TYPED
+    if None in inside.shape:
+        return RANKED
+    return SYMBOLIC if any(isinstance(size, Dim) for size in inside.shape) else KNOWN
+
+
+def _scopes(engine: Engine) -> list[Scope]:
+    return [*engine.scopes.values(), *(scope for each in engine.calls.scopes.values() for scope in each)]
+
+
+def _findings(engine: Engine) -> Iterator[Finding]:
+    for scope in _scopes(engine):
+        if scope.unused or scope.guarded:
+            continue
+        producers: dict[str, int] = {}
+        if scope.conflicts:
+            producers = {name: index for index, names in enumerate(scope.body.computes) for name in names}
+        for name, why in scope.conflicts.items():
+            place = scope.body.location(producers[name]) if name in producers else scope.body.label
+            yield Finding(
+                "I101", f"the stated type of {quoted(name)} contradicts what is inferred", place, why,
+                "correct or remove the stated type, or replace it: --overwrite",
+            )
+        for index, problems in scope.problems.items():
+            yield from (_finding(scope, index, problem) for problem in problems)
+
+
+def _warnings(engine: Engine) -> list[str]:
+    """Return which nodes are not as their operators have them, the first ones each, and how many more there are."""
+    found = [(scope, index, each) for scope in _scopes(engine) for index, each in scope.warnings.items()]
+    shown = [f"{scope.body.location(index)}: {'; '.join(each)}" for scope, index, each in found[:MOST_WARNINGS]]
+    return shown + ([f"{len(found) - len(shown):,} more such nodes"] if len(found) > len(shown) else [])
+
+
+def _finding(scope: Scope, index: int, problem: Problem) -> Finding:
+    return Finding(problem.code, problem.message, scope.body.location(index), problem.why, problem.help)
+
+
+def _gaps(engine: Engine, scope: Scope) -> Iterator[Gap]:
+    """Yield the gaps of a body: outputs of which less is known than of the node's inputs."""
+    for index, names in enumerate(scope.body.computes):
+        known = {name: _coverage(scope.types.get(name)) for name in names if name}
+        missing = [
+            name for name, each in known.items()
+            if each in (NOTHING, TYPED, RANKED) or (scope.guarded and name in scope.conflicts)
+        ]  # fmt: skip
+        if not missing:
+            continue
+        given = [_coverage(scope.type_of(name)) for name in scope.body.reads[index] if name]
+        problems = scope.problems.get(index, ())
+        if not problems and any(each in (NOTHING, TYPED) for each in given):
+            continue  # the inputs explain it
+        clashes = [scope.conflicts[name] for name in known if scope.guarded and name in scope.conflicts]
+        doubts = [*scope.doubts.get(index, ()), *(problem.why for problem in problems), *clashes]
+        said = "; ".join(dict.fromkeys(doubts))
+        for name in missing:
+            yield Gap(name, scope.body, index, known[name], said)
+

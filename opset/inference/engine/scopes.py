@@ -1,0 +1,87 @@
+"""What is known inside a body: the types and the elements of its values, and through `parent` of those around it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from opset.inference.building.call import Constant
+from opset.inference.building.types import Type
+from opset.inference.engine.outcomes import OperatorInference, Problem
+from opset.model.graph.index import Body, Operator
+
+
+@dataclass(eq=False, slots=True)
+class Scope:
+    """What is known inside one body.
+
+    - `imports`: the opset version of each domain; `operators`: how each operator is inferred that was met in it;
+    - `attributes`: of a function, those of the call by name; None for any other body;
+    - `key`: what identifies the scope in this inference;
+    - `repeated`: whether its sizes may differ each time that it is run, as those of a loop's body do;
+    - `unused`: whether it is never run, so that errors in it do not count;
+    - `guarded`: whether a condition decides if it is run, so that it may be wrong on purpose where it is not.
+    """
+
+    body: Body
+    parent: Scope | None
+    imports: Mapping[str, int]
+    operators: dict[Operator, OperatorInference]
+    attributes: Mapping[str, Any] | None = None
+    key: Any = ()
+    repeated: bool = False
+    unused: bool = False
+    guarded: bool = False
+    types: dict[str, Type | None] = field(default_factory=dict)
+    stated: dict[str, Any] = field(default_factory=dict)
+    """The TypeProtos that the body states of values that its nodes compute."""
+    constants: dict[str, Constant] = field(default_factory=dict)
+    """Elements that were computed, or passed in."""
+    tensors: dict[str, Any] = field(default_factory=dict)
+    """TensorProtos of initializers and Constants, whose elements are read when they are needed."""
+    read: dict[str, Constant | None] = field(default_factory=dict)
+    """Elements of `tensors`, as far as they were needed; None where they are too many."""
+    local: set[str] = field(default_factory=set)
+    """Dimension variables that were made for values of this body, or that mean nothing outside."""
+    met: set[str] = field(default_factory=set)
+    """Dimension variables in the types that the body states, as far as these were read."""
+    subgraphs: dict[tuple[int, str], Scope] = field(default_factory=dict)
+    """The scopes of graphs in nodes, by index of the node and attribute."""
+    calls: dict[int, Scope] = field(default_factory=dict)
+    """The scopes of functions that nodes call, by index of the node."""
+    doubts: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    warnings: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    """By index of a node: why not everything is known of its outputs."""
+    problems: dict[int, tuple[Problem, ...]] = field(default_factory=dict)
+    conflicts: dict[str, str] = field(default_factory=dict)
+    """By name of a value: how its stated type contradicts the inferred one."""
+
+    def type_of(self, name: str) -> Type | None:
+        """Return what is known of a value that is visible in the body, None where nothing is."""
+        scope: Scope | None = self
+        while scope is not None:
+            if name in scope.types:
+                return scope.types[name]
+            scope = scope.parent
+        return None
+
+    def is_followed(self, name: str) -> bool:
+        """Whether the elements of a visible value were computed by this inference, or passed in."""
+        scope: Scope | None = self
+        while scope is not None:
+            if name in scope.constants:
+                return True
+            if name in scope.types:
+                return False
+            scope = scope.parent
+        return False
+
+    def resolve(self, attribute: Any) -> Any:
+        """Return an AttributeProto, or the one of the function's call that it refers to; None if there is none."""
+        if not attribute.ref_attr_name:
+            return attribute
+        scope: Scope | None = self
+        while scope is not None and scope.attributes is None:
+            scope = scope.parent
+        return None if scope is None or scope.attributes is None else scope.attributes.get(attribute.ref_attr_name)

@@ -1,0 +1,153 @@
+"""Writes inferred types into a copy of a model: value_info of what nodes compute, and outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from typing import Any
+
+from opset.inference.building.dimensions import Size, variables
+from opset.inference.building.types import Type, fill, join, layers, mapped, meet, of_proto, to_proto
+from opset.inference.engine.engine import Engine
+from opset.inference.engine.scopes import Scope
+from opset.model import proto as pb
+from opset.model.graph.walking import function_key, subgraphs
+from opset.model.storage import wire
+from opset.model.storage.container import Model
+
+MAX_WRITTEN, MAX_EACH = 1 << 26, 256
+"""Bytes of the types that are written into a model at most, and more for each node: small models may have long ones."""
+
+_VALUE_INFO, _NAME, _TYPE = (
+    message.DESCRIPTOR.fields_by_name[field].number
+    for message, field in ((pb.GraphProto, "value_info"), (pb.ValueInfoProto, "name"), (pb.ValueInfoProto, "type"))
+)
+
+
+def with_types(engine: Engine, overwrite: bool) -> tuple[Model, int]:
+    """Return the model with what is known of its values, and how many types were left out since they are too large."""
+    message = pb.ModelProto()
+    message.CopyFrom(engine.model.proto)
+    roots = _roots(message)
+    room = MAX_WRITTEN + MAX_EACH * sum(len(scope.body.nodes) for scope in engine.scopes.values())
+    left_out = 0
+    for scope in engine.scopes.values():
+        graph = _graph_at(roots, scope.key)
+        if graph is not None:
+            room, omitted = _write_computed(graph, scope, overwrite, room)
+            left_out += omitted
+    for function in message.functions if overwrite else ():
+        _replace(function, engine.calls.scopes.get(function_key(function), []), engine)
+    return engine.model.with_proto(message, changed=True), left_out
+
+
+def _roots(message: Any) -> list[Any]:
+    """Return the graphs of a ModelProto that no node holds, in the order in which they are inferred."""
+    found = [message.graph]
+    for training in message.training_info:
+        found += [getattr(training, part) for part in ("initialization", "algorithm") if training.HasField(part)]
+    return found
+
+
+def _graph_at(roots: Sequence[Any], key: Any) -> Any:
+    """Return the graph that a scope is of, below one of these; None for a graph in a function."""
+    steps = []
+    while len(key) == 3:
+        key, index, name = key
+        steps.append((index, name))
+    if not isinstance(key[0], int):
+        return None
+    graph = roots[key[0]]
+    for index, name in reversed(steps):
+        graph = next((each for found, each in subgraphs(graph.node[index]) if found == name), None)
+        if graph is None:
+            return None
+    return graph
+
+
+def _write_computed(graph: Any, scope: Scope, overwrite: bool, room: int) -> tuple[int, int]:
+    """Write what is known of the values that a graph's nodes compute, as far as there is room for it.
+
+    Returns how many bytes of room are left, and how many types were left out.
+    """
+    stated = {value.name: value.type for value in graph.value_info} | {value.name: value.type for value in graph.output}
+    types, entries = scope.types, list[bytes]()
+    fields: dict[int, tuple[bytes, int]] = {}
+    headers: dict[tuple[int, int], bytes] = {}
+    local = scope.repeated and bool(scope.local)
+    left_out = 0
+    for names in scope.body.computes:
+        for name in names:
+            type_ = types.get(name) if name else None
+            if type_ is None:
+                continue
+            if id(type_) not in fields:
+                fields[id(type_)] = _type_field(_without_local(type_, scope) if local else type_)
+            field, length = fields[id(type_)]
+            if length > room:
+                left_out += 1
+            elif not length:
+                continue
+            elif name not in stated:
+                # Written as bytes, which are merged all at once: to add messages one by one takes six times as long.
+                encoded = name.encode()
+                lengths = len(encoded), len(field)
+                if lengths not in headers:
+                    of_name = wire.header(_NAME, len(encoded))
+                    headers[lengths] = wire.header(_VALUE_INFO, len(of_name) + sum(lengths)) + of_name
+                entries += (headers[lengths], encoded, field)
+                room -= length
+            elif overwrite or name not in scope.conflicts:
+                fill(stated[name], _without_local(type_, scope) if local else type_, overwrite)
+                room -= length
+            else:
+                room -= length
+    graph.MergeFromString(b"".join(entries))
+    return room, left_out
+
+
+def _type_field(type_: Type) -> tuple[bytes, int]:
+    """Return the field of a ValueInfoProto that states a type, and the length of the type; 0 where nothing is known."""
+    _, inside = layers(type_)
+    if inside is None or inside.element is None:
+        return b"", 0
+    encoded = to_proto(type_).SerializeToString()
+    return wire.header(_TYPE, len(encoded)) + encoded, len(encoded)
+
+
+def _without_local(type_: Type, scope: Scope) -> Type:
+    """Return a type without sizes that differ each time that the graph is run: a variable has one value in a model."""
+
+    def size(each: Size | None) -> Size | None:
+        return None if each is None or not scope.local.isdisjoint(variables(each)) else each
+
+    found = mapped(type_, size)
+    assert found is not None
+    return found
+
+
+def _replace(function: Any, calls: Sequence[Scope], engine: Engine) -> None:
+    """Replace what a function and the graphs in it state of values by what is true in all calls."""
+
+    def number(size: Size | None) -> Size | None:
+        return size if isinstance(size, int) else None
+
+    pending: list[tuple[Any, Sequence[Scope]]] = [(function, calls)]
+    while pending:
+        body, scopes = pending.pop()
+        computed = {name for node in body.node for name in node.output}
+        outputs = [] if body is function else [*body.output]
+        for value in [*body.value_info, *outputs]:
+            found = [scope.types.get(value.name) for scope in scopes]
+            if value.name not in computed or not any(found):
+                continue
+            common = mapped(reduce(join, found), number)
+            stated = mapped(of_proto(value.type, engine.sizes.of_dimension), number)
+            if any(meet(stated, each, lambda one, other: True)[1] for each in found):
+                value.type.Clear()
+            if common is not None:
+                fill(value.type, common, True)
+        for index, node in enumerate(body.node):
+            for name, graph in subgraphs(node):
+                inner = [scope.subgraphs[index, name] for scope in scopes if (index, name) in scope.subgraphs]
+                pending.append((graph, inner))

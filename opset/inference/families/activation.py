@@ -1,0 +1,24 @@
+"""Activation functions: PRelu before its slopes broadcast, and elements of Relu."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from opset.inference.building.call import Call
+from opset.inference.building.dimensions import Dim, maximum
+from opset.inference.building.elements import typed
+from opset.inference.building.shapes import check_slopes
+from opset.inference.building.types import Shape
+from opset.inference.registration import data, infer
+
+
+@infer("PRelu")
+def p_relu_1(call: Call) -> Shape:
+    """Return the shape of the input; there is one slope, or one for each channel (dimension 1)."""
+    shape, slope = call.require_shape(0), call.shape(1)
+    if slope is not None:
+        check_slopes(shape, slope)
+    return shape
+
+
+data("Relu")(partial(typed, lambda x: maximum(x, 0) if isinstance(x, Dim) else type(x)(0) if x <= 0 else x))

@@ -1,0 +1,109 @@
+"""Types, shapes and elements of conversions between element types."""
+
+from __future__ import annotations
+
+import math
+import struct
+from typing import Any
+
+from opset.inference.building.agreement import element_stated
+from opset.inference.building.call import Call, Element
+from opset.inference.building.dimensions import Dim, at_most, equal
+from opset.inference.building.elements import applied, rounded
+from opset.inference.building.types import Type, tensor
+from opset.inference.registration import data, infer
+from opset.model.elements import ELEMENTS, NUMBERS
+from opset.schemas.constraints.violation import Violation
+
+_INTEGERS = frozenset("int64 int32 int16 int8 uint64 uint32 uint16 uint8".split())
+_HOLD_SIZES = frozenset("int64 int32 float double".split())
+_CODES = {name: ELEMENTS[NUMBERS[name]].code for name in (*_INTEGERS, "bool", "float16", "float", "double")}
+
+
+@infer("Cast")
+def cast_1(call: Call) -> Type:
+    """Return the shape of the input, with the element type that `to` names."""
+    return _converted(call, element_stated(call, "to"))
+
+
+@infer("CastLike")
+def cast_like_15(call: Call) -> Type:
+    """Return the shape of the input, with the element type of the other input."""
+    return _converted(call, call.dtype(1))
+
+
+def _converted(call: Call, target: str | None) -> Type:
+    shape = call.shape(0)
+    if shape is None:
+        call.doubt("the rank of input is not known")
+    return tensor(target, shape)
+
+
+@infer("BitCast")
+def bit_cast_26(call: Call) -> Type:
+    """Return the shape of the input, with the type of the same width that `to` names."""
+    source, target = call.dtype(0), element_stated(call, "to")
+    if source is not None and target is not None:
+        here, there = (ELEMENTS[NUMBERS[each]].bits if each != "string" else 0 for each in (source, target))
+        if here != there:
+            raise Violation("C2", f"{source} has {here} bits, {target} {there}")
+    return _converted(call, target)
+
+
+@data("Cast")
+def cast_1_data(call: Call) -> Any:
+    """Return each element converted to the type that `to` names."""
+    return _each_as(call, element_stated(call, "to"))
+
+
+@data("CastLike")
+def cast_like_15_data(call: Call) -> Any:
+    """Return each element converted to the type of the other input."""
+    return _each_as(call, call.dtype(1))
+
+
+def _each_as(call: Call, target: str | None) -> Any:
+    given = call.elements(0)
+    return None if given is None else tuple(applied(lambda each: _as(each, target), each) for each in given)
+
+
+def _as(element: Any, target: str | None) -> Element:
+    """Return an element converted to another type; None for strings and for results that are undefined or unknown."""
+    if isinstance(element, str | bytes):
+        return None
+    if isinstance(element, Dim):
+        if target == "bool":
+            return True if equal(element, 0) is False else None
+        # Sizes are assumed to be exact in float; in narrower types they need not be.
+        fits = target in _HOLD_SIZES or (target in ("uint32", "uint64") and at_most(0, element))
+        return element if fits else None
+    if target in _INTEGERS:
+        return _lowest_bits(element, target) if isinstance(element, int) else rounded(math.trunc(element), target)
+    if isinstance(element, int) and target != "bool" and float(element) != element:
+        return float(element) if target == "double" else None  # else it would be rounded twice
+    return rounded(element, target)
+
+
+def _lowest_bits(number: int, target: str) -> int:
+    bits = ELEMENTS[NUMBERS[target]].bits
+    low = number % (1 << bits)
+    return low - (1 << bits) if target[0] == "i" and low >> (bits - 1) else low
+
+
+@data("BitCast")
+def bit_cast_26_data(call: Call) -> Any:
+    """Return each element's bits as an element of the type that `to` names."""
+    given, source, target = call.elements(0), call.dtype(0), element_stated(call, "to")
+    if given is None or source not in _CODES or target not in _CODES:
+        return None
+
+    def recast(element: Any) -> Element:
+        if isinstance(element, Dim):
+            return element if {source, target} <= _INTEGERS and at_most(0, element) else None
+        held = rounded(element, source)
+        if held is None or held != held:  # not every NaN has the same bits
+            return None
+        found: Element = struct.unpack(f"<{_CODES[target]}", struct.pack(f"<{_CODES[source]}", held))[0]
+        return found
+
+    return tuple(applied(recast, each) for each in given)

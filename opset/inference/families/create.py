@@ -1,0 +1,172 @@
+"""Types, shapes and elements of constants, ranges and random numbers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from opset.errors import ModelError
+from opset.inference.building.agreement import element_stated, may_give
+from opset.inference.building.call import Call, Element
+from opset.inference.building.dimensions import Dim, Size, TooComplex, ceil_div, maximum
+from opset.inference.building.elements import applied, rounded
+from opset.inference.building.types import Shape, Type, tensor
+from opset.inference.registration import data, infer
+from opset.model.elements import element_name
+from opset.model.storage.tensor import tensor_values
+from opset.schemas.constraints.violation import Violation
+
+# Constants
+
+_ELEMENTS = {
+    "value_float": "float", "value_floats": "float", "value_int": "int64", "value_ints": "int64",
+    "value_string": "string", "value_strings": "string",
+}  # fmt: skip
+
+
+def _form(call: Call) -> tuple[str, Any]:
+    """Return the name and value of the one attribute that a Constant has."""
+    given = [name for name in call.schema.attributes if call.attribute(name) is not None]
+    if len(given) != 1:
+        forms = ", ".join(call.schema.attributes)
+        raise Violation("C1" if call.version >= 11 else "", f"{len(given)} of {forms} are given")
+    return given[0], call.attribute(given[0])
+
+
+@infer("Constant")
+def constant_1(call: Call) -> Type:
+    """Return the type of the value; a sparse one becomes dense."""
+    name, value = _form(call)
+    if name in _ELEMENTS:
+        return tensor(_ELEMENTS[name], (len(value),) if name.endswith("s") else ())
+    elements = value.values if name == "sparse_value" else value
+    return tensor(element_name(elements.data_type), value.dims)
+
+
+@data("Constant")
+def constant_1_data(call: Call) -> tuple[Element, ...] | None:
+    """Return the elements of an attribute that is no tensor."""
+    name, value = _form(call)
+    if name not in _ELEMENTS:
+        return None
+    return tuple(rounded(each, _ELEMENTS[name]) for each in (value if name.endswith("s") else (value,)))
+
+
+@infer("ConstantOfShape")
+def constant_of_shape_9(call: Call) -> Type:
+    """Return the type of `value`, by default float, with the elements of the input as sizes."""
+    value = call.attribute("value")
+    if value is not None and any(size != 1 for size in value.dims):
+        raise Violation("C2", f"value has the shape {list(value.dims)}")
+    element = "float" if value is None else element_name(value.data_type)
+    sizes = call.sizes(0)
+    if sizes is None:
+        call.doubt("the number of sizes is not known")
+    return tensor(element, sizes)
+
+
+@data("ConstantOfShape")
+def constant_of_shape_9_data(call: Call) -> tuple[Element, ...] | None:
+    """Return the one value, repeated for each element."""
+    value, sizes = call.attribute("value"), call.numbers(0)
+    if sizes is None:
+        return None
+    try:
+        element = 0.0 if value is None else tensor_values(None, value, 1)[0]
+    except ModelError:
+        return None
+    return (element,) * math.prod(sizes)
+
+
+# Ranges
+
+
+@infer("Range")
+def range_11(call: Call) -> Shape:
+    """Return the shape of the numbers from start in steps of delta, limit excluded."""
+    start, limit, delta = map(call.element, range(3))
+    stash = call.attribute("stash_type")
+    if stash not in (None, 1, 11) and call.dtype(0) in ("float16", "bfloat16"):
+        raise Violation("C4", f"stash_type {stash}")
+    try:
+        return (_count(start, limit, delta),)
+    except TooComplex:
+        return (None,)
+
+
+def _count(start: Any, limit: Any, delta: Any) -> Size | None:
+    """Return the size of a range, None where it is unknown; integers are computed exactly."""
+    given = (start, limit, delta)
+    if not all(isinstance(each, int | float | Dim) for each in given):
+        return None
+    if any(isinstance(each, Dim) for each in given):
+        if any(isinstance(each, float) and not each.is_integer() for each in given):
+            return None
+        start, limit, delta = (int(each) if isinstance(each, float) else each for each in given)
+    elif any(isinstance(each, float) for each in given):
+        exact: float = (limit - start) / delta
+        if not math.isfinite(exact):
+            raise Violation("C3", f"start {start}, limit {limit}, delta {delta}")
+        return max(math.ceil(exact), 0)
+    count: Size = ceil_div(limit - start, delta)
+    return maximum(count, 0)
+
+
+@data("Range")
+def range_11_data(call: Call) -> tuple[Element, ...] | None:
+    """Return the numbers of a range."""
+    start, limit, delta = map(call.element, range(3))
+    count, type_ = _count(start, limit, delta), call.dtype(0)
+    # Small floats are computed in a wider type, and then converted.
+    wide = ("double" if call.attribute("stash_type") == 11 else "float") if type_ == "float16" else type_
+
+    def number(index: int, first: Any, step: Any) -> Element:
+        if index == 0:
+            return rounded(first, type_)
+        if isinstance(first, Dim) or isinstance(step, Dim):
+            first, step = (int(each) if isinstance(each, float) else each for each in (first, step))
+        distance: Any = rounded(index * step, wide)
+        return rounded(rounded(first + distance, wide), type_)
+
+    return tuple(applied(number, index, start, delta) for index in range(count)) if isinstance(count, int) else None
+
+
+# Random numbers, and matrices whose element type is that of `dtype`
+
+
+def _element(call: Call) -> str | None:
+    """Return the element type of `dtype`, without it that of the input. Raises Violation C2 where none may be of it."""
+    stated, given = element_stated(call, "dtype"), call.dtype(0)
+    if stated is None and given is not None and not may_give(call, given):
+        raise Violation("C2", f"it is of {given}")
+    return stated or given
+
+
+@infer("RandomNormal", "RandomUniform")
+def random_normal_1(call: Call) -> Type:
+    """Return the shape that the attribute `shape` states."""
+    element, shape = element_stated(call, "dtype"), call.attribute("shape")
+    if shape is None:
+        raise Violation("", "the attribute shape is missing")
+    return tensor(element, shape)
+
+
+@infer("RandomNormalLike", "RandomUniformLike", "Bernoulli")
+def random_normal_like_1(call: Call) -> Type:
+    """Return the shape of the input, and by default its type."""
+    element = _element(call)
+    if call.shape(0) is None:
+        call.doubt(f"the rank of {call.parameter(0)} is not known")
+    return tensor(element, call.shape(0))
+
+
+@infer("EyeLike")
+def eye_like_9(call: Call) -> Type:
+    """Return the shape of the input, a matrix, and by default its type."""
+    return tensor(_element(call), call.shape(0) or (None, None))
+
+
+@infer("Multinomial")
+def multinomial_7(call: Call) -> Type:
+    """Return (rows, sample_size)."""
+    return tensor(element_stated(call, "dtype"), (call.size("N"), call.attribute("sample_size")))

@@ -1,0 +1,344 @@
+"""Shapes and elements of operators that read or write elements at indices, or select them by value."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+from opset.inference.building.agreement import required
+from opset.inference.building.call import Call, Element, Unknown
+from opset.inference.building.dimensions import Dim, Size, at_most, equal, less, maximum, minimum, multiplied
+from opset.inference.building.elements import applied, offsets_of, rounded, strides_of
+from opset.inference.building.shapes import check_indices_shape, check_updates_shape, gathered_slices
+from opset.inference.building.types import MAX_RANK, Shape
+from opset.inference.registration import data, infer
+from opset.schemas.constraints.violation import Violation
+
+
+def _check_range(call: Call, size: Size, label: str, indices: Sequence[Element], least: int | None = None) -> None:
+    """Raise Violation with the label where an index is certainly not from `least`, by default -size, to size - 1."""
+    known = [index for index in indices if isinstance(index, int)]
+    least_index = -size if least is None else least
+    if known and (less(max(known), size) is False or at_most(least_index, min(known)) is False):
+        raise Violation(label, f"indices from {min(known)} to {max(known)}, dimension {size}")
+
+
+def _integers(elements: Sequence[Element] | None) -> list[int] | None:
+    """Return elements that are all known integers, None where one is not."""
+    known = [index for index in elements or () if isinstance(index, int)]
+    return known if elements is not None and len(known) == len(elements) else None
+
+
+# Reading
+
+
+@infer("Gather")
+def gather_1(call: Call) -> Shape:
+    """Return the shape of the data with the size of `axis` replaced by the shape of the indices."""
+    shape = call.require_shape(0)
+    axis = call.attribute("axis") % len(shape)
+    # Before version 11 no index is negative.
+    _check_range(call, shape[axis], "C2", call.elements(1) or (), 0 if call.version < 11 else None)
+    return (*shape[:axis], *call.require_shape(1), *shape[axis + 1 :])
+
+
+@data("Gather")
+def gather_1_data(call: Call) -> tuple[Element, ...] | None:
+    """Return the elements at the indices, None where an index is unknown."""
+    given, indices = call.constant(0), call.elements(1)
+    if given is None or indices is None:
+        return None
+    axis = call.attribute("axis") % len(given.dims)
+    size, inner = given.dims[axis], math.prod(given.dims[axis + 1 :])
+    result: list[Element] = []
+    for outer in range(math.prod(given.dims[:axis])):
+        for index in indices:
+            if isinstance(index, int):
+                first = (outer * size + index % size) * inner
+                result.extend(given.values[first : first + inner])
+            else:
+                result.extend([None] * inner)
+    return tuple(result)
+
+
+def _check_elements(call: Call, least: int | None = None) -> None:
+    """Raise Violation C2 or C3 where indices do not fit data of the same rank."""
+    shape, indices = call.shape(0), call.shape(1)
+    rank = call.rank(1) if shape is None else len(shape)
+    if rank is None:
+        return
+    axis = call.axis(call.attribute("axis"), rank, "C1")  # the rank may be that of the indices alone
+    if shape is None:
+        return
+    if indices is not None:
+        check_indices_shape(shape, indices, axis)
+    _check_range(call, shape[axis], "C3", call.elements(1) or (), least)
+
+
+@infer("GatherElements")
+def gather_elements_11(call: Call) -> Shape:
+    """Return the shape of the indices, which have the rank of the data."""
+    _check_elements(call)
+    indices, rank = call.shape(1), call.rank(0)
+    if indices is None and rank is None:
+        raise Unknown("the rank of neither data nor indices is known")
+    return indices if indices is not None else (None,) * (rank or 0)
+
+
+def _element_offsets(call: Call, shape: Sequence[int]) -> list[int] | None:
+    """Return the offsets in the data of the elements at indices of the same rank, None where they are unknown."""
+    indices, numbers = call.constant(1), _integers(call.elements(1))
+    if indices is None or numbers is None:
+        return None
+    axis = call.attribute("axis") % len(shape)
+    strides = strides_of(shape)
+    lines = offsets_of(indices.dims, [0 if each == axis else stride for each, stride in enumerate(strides)])
+    return [offset + index % shape[axis] * strides[axis] for offset, index in zip(lines, numbers, strict=True)]
+
+
+@data("GatherElements")
+def gather_elements_11_data(call: Call) -> tuple[Element, ...] | None:
+    """Return the element at each index."""
+    given = call.constant(0)
+    offsets = _element_offsets(call, given.dims) if given is not None else None
+    return None if given is None or offsets is None else tuple(given.values[offset] for offset in offsets)
+
+
+@infer("GatherND")
+def gather_nd_11(call: Call) -> Shape:
+    """Return the shape of the indices without the last axis, followed by that of the slices at the index tuples."""
+    shape, indices, batch = call.shape(0), call.shape(1), call.attribute("batch_dims") or 0
+    if shape is None or indices is None:
+        raise Unknown(f"the rank of {call.parameter(0 if shape is None else 1)} is not known")
+    length = indices[-1]
+    if not isinstance(length, int):
+        if len(shape) - batch > 1:
+            raise Unknown("the length of index tuples is not known")
+        length = 1
+    result = gathered_slices(shape, indices, batch, length)
+    tuples = _integers(call.elements(1)) or []
+    for axis in range(length):
+        _check_range(call, shape[batch + axis], "C4", tuples[axis::length])
+    return result
+
+
+@data("GatherND")
+def gather_nd_11_data(call: Call) -> tuple[Element, ...] | None:
+    """Return the slices at index tuples."""
+    given, indices, numbers = call.constant(0), call.constant(1), _integers(call.elements(1))
+    if given is None or indices is None or numbers is None:
+        return None
+    batch, length = call.attribute("batch_dims") or 0, indices.dims[-1]
+    shape, tuples = given.dims[batch:], math.prod(indices.dims[batch:-1])
+    inner = math.prod(shape[length:])
+    result: list[Element] = []
+    for number, first in enumerate(_tuple_offsets(shape, numbers, length)):
+        start = number // tuples * math.prod(shape) + first
+        result.extend(given.values[start : start + inner])
+    return tuple(result)
+
+
+def _tuple_offsets(shape: Sequence[int], numbers: Sequence[int], length: int) -> list[int]:
+    """Return the offsets in data of a shape at which the slices of index tuples begin."""
+    strides = strides_of(shape)
+    return [
+        sum(numbers[first + axis] % shape[axis] * strides[axis] for axis in range(length))
+        for first in range(0, len(numbers), length)
+    ]
+
+
+@infer("Compress")
+def compress_9(call: Call) -> Shape:
+    """Return the shape of the slices along `axis`, or elements without it, where the condition is true."""
+    axis, truths = call.attribute("axis"), call.elements(1)
+    count = None if truths is None or None in truths else sum(bool(each) for each in truths)
+    if axis is None:
+        return (count,)
+    shape = call.require_shape(0)
+    axis %= len(shape)
+    return (*shape[:axis], count, *shape[axis + 1 :])
+
+
+@data("Compress")
+def compress_9_data(call: Call) -> tuple[Element, ...] | None:
+    """Return the elements where a known condition is true."""
+    given, truths, axis = call.constant(0), call.elements(1), call.attribute("axis")
+    if given is None or truths is None or None in truths:
+        return None
+    shape = (len(given.values),) if axis is None else given.dims
+    axis = (axis or 0) % len(shape)
+    inner = math.prod(shape[axis + 1 :])
+    chosen = [offset for offset, each in enumerate(truths) if each]
+    firsts = [(outer * shape[axis] + offset) * inner for outer in range(math.prod(shape[:axis])) for offset in chosen]
+    return tuple(element for first in firsts for element in given.values[first : first + inner])
+
+
+def _truths(call: Call) -> list[bool] | None:
+    """Return whether each element is not zero, None where that is unknown of one."""
+    found = []
+    for element in call.elements(0) or ():
+        zero = equal(element, 0) if isinstance(element, Dim) else None if element is None else not element
+        if zero is None:
+            return None
+        found.append(not zero)
+    return found
+
+
+@infer("NonZero")
+def non_zero_9(call: Call) -> Shape:
+    """Return (rank, number of elements that are not zero)."""
+    shape = call.shape(0)
+    count: int | None = None
+    if shape is not None and 0 in shape:
+        count = 0
+    elif call.elements(0) is not None:
+        truths = _truths(call)
+        count = None if truths is None else sum(truths)
+    return (None if shape is None else len(shape), count)
+
+
+@data("NonZero")
+def non_zero_9_data(call: Call) -> tuple[Element, ...] | None:
+    """Return the coordinates of elements that are not zero, axis by axis."""
+    given, truths = call.constant(0), _truths(call)
+    if given is None or truths is None:
+        return None
+    offsets = [offset for offset, truth in enumerate(truths) if truth]
+    rows = zip(given.dims, strides_of(given.dims), strict=True)
+    return tuple(offset // stride % size for size, stride in rows for offset in offsets)
+
+
+# Writing
+
+_REDUCTIONS: dict[str, Any] = {
+    "add": operator.add, "mul": operator.mul, "max": (maximum, max), "min": (minimum, min)
+}  # fmt: skip
+
+
+@infer("Scatter", "ScatterElements")
+def scatter_9(call: Call) -> Shape:
+    """Return the shape of the data, which has the rank of indices and updates."""
+    # Before version 11 no index is negative.
+    _check_elements(call, 0 if call.version < 11 else None)
+    indices, updates = call.shape(1), call.shape(2)
+    shape = call.shape(0)
+    ranks = [len(each) for each in (shape, indices, updates) if each is not None]
+    if not ranks:
+        raise Unknown("the rank of data is not known")
+    return shape if shape is not None else (None,) * ranks[0]
+
+
+@data("Scatter", "ScatterElements")
+def scatter_9_data(call: Call) -> tuple[Element, ...] | None:
+    """Return the data with each update written to, or combined with, the element at its index."""
+    shape = _integers(call.require_shape(0))
+    offsets = _element_offsets(call, shape) if shape is not None else None
+    return None if shape is None or offsets is None else _written(call, math.prod(shape), offsets)
+
+
+@infer("ScatterND")
+def scatter_nd_11(call: Call) -> Shape:
+    """Return the shape of the data, whose slices the updates replace."""
+    shape, indices, updates = call.shape(0), call.shape(1), call.shape(2)
+    length = indices[-1] if indices is not None else None
+    if indices is None or updates is None or not isinstance(length, int):
+        return call.require_shape(0)
+    before = len(indices) - 1
+    if shape is None:
+        if len(updates) < before or length > MAX_RANK:
+            raise Unknown("the rank of data is not known")
+        return ((None,) * length) + tuple(updates[before:])
+    check_updates_shape(shape, indices, length, updates)
+    tuples = _integers(call.elements(1)) or []
+    for axis in range(length):
+        _check_range(call, shape[axis], "C3", tuples[axis::length])
+    return shape
+
+
+@data("ScatterND")
+def scatter_nd_11_data(call: Call) -> tuple[Element, ...] | None:
+    """Return the data with each update written to, or combined with, the slice at its index tuple."""
+    shape, indices, numbers = _integers(call.require_shape(0)), call.constant(1), _integers(call.elements(1))
+    if shape is None or indices is None or numbers is None or not indices.dims[-1]:
+        return None
+    inner = math.prod(shape[indices.dims[-1] :])
+    firsts = _tuple_offsets(shape, numbers, indices.dims[-1])
+    return _written(call, math.prod(shape), [first + offset for first in firsts for offset in range(inner)])
+
+
+def _written(call: Call, count: int, offsets: Sequence[int]) -> tuple[Element, ...] | None:
+    """Return `count` elements of data with updates at offsets; None for those written with different values."""
+    result = list(call.elements(0) or (None,) * count)
+    updates = call.elements(2) or (None,) * len(offsets)
+    name, type_ = call.attribute("reduction") or "none", call.dtype(0)
+    if len(result) != count or len(updates) != len(offsets):
+        return None
+    done: set[int] = set()
+    for offset, update in zip(offsets, updates, strict=True):
+        if name != "none":
+            result[offset] = rounded(applied(_joined(name, type_), result[offset], update), type_)
+        elif offset not in done or result[offset] != update:
+            result[offset] = None if offset in done else update
+        done.add(offset)
+    return tuple(result)
+
+
+def _joined(name: str, type_: str | None) -> Any:
+    """Return the function that combines an update with an element; floats are left unknown, as they are rounded."""
+
+    def join(old: Any, new: Any) -> Element:
+        if isinstance(old, float) or isinstance(new, float):
+            return None
+        function = _REDUCTIONS[name]
+        if isinstance(function, tuple):
+            function = function[0 if isinstance(old, Dim) or isinstance(new, Dim) else 1]
+        joined: Element = function(old, new)
+        return joined
+
+    return join
+
+
+# Classes
+
+
+@infer("OneHot")
+def one_hot_9(call: Call) -> Shape:
+    """Return the shape of the indices with a new axis of size `depth`."""
+    depth = call.element(1)
+    if isinstance(depth, float):
+        depth = int(depth) if math.isfinite(depth) else None
+    size = depth if isinstance(depth, int | Dim) else None
+    shape = call.require_shape(0)
+    axis = call.attribute("axis") % (len(shape) + 1)
+    return (*shape[:axis], size, *shape[axis:])
+
+
+# Order
+
+
+@infer("TopK")
+def top_k_1(call: Call) -> list[Shape]:
+    """Return the shape of X with the size of `axis` replaced by k, for values and indices."""
+    found = required(call, "k") if call.version == 1 else call.element(1)
+    size = found if isinstance(found, int | Dim) else None
+    shape = call.require_shape(0)
+    axis = call.attribute("axis") % len(shape)
+    chosen = (*shape[:axis], size, *shape[axis + 1 :])
+    return [chosen, chosen]
+
+
+@infer("Unique")
+def unique_11(call: Call) -> list[Shape | None]:
+    """Return the shapes for distinct slices along `axis`, or elements without it; their number depends on the data."""
+    shape, axis = call.shape(0), call.attribute("axis")
+    if shape is not None and axis is not None:
+        axis %= len(shape)
+    size = None if shape is None else multiplied(shape) if axis is None else shape[axis]
+    count = size if size in (0, 1) else None
+    if shape is None and axis is not None:
+        call.doubt("the rank of X is not known")
+        return [None, (count,), (size,), (count,)]
+    values = (count,) if shape is None or axis is None else (*shape[:axis], count, *shape[axis + 1 :])
+    return [values, (count,), (size,), (count,)]

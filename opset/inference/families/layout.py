@@ -1,0 +1,195 @@
+"""Shapes and elements of operators that move, join and repeat elements without changing them."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+from opset.inference.building.agreement import required
+from opset.inference.building.call import Call, Constant, Element, Unknown
+from opset.inference.building.dimensions import Size, followed, multiplied
+from opset.inference.building.elements import broadcast_shape, picked, spread
+from opset.inference.building.shapes import expanded, joined
+from opset.inference.building.types import MAX_RANK, Shape
+from opset.inference.registration import data, infer
+
+# -- shapes --
+
+
+@infer("Shape")
+def shape_1(call: Call) -> Shape:
+    """Return the shape of the vector of dimensions from `start` to `end`."""
+    shape = call.shape(0)
+    return (None,) if shape is None else (len(_part(call, shape)),)
+
+
+@data("Shape")
+def shape_1_data(call: Call) -> Any:
+    """Return the dimensions from `start` to `end`, clamped as in a Python slice."""
+    return _part(call, call.require_shape(0))
+
+
+def _part(call: Call, shape: tuple[Size, ...]) -> tuple[Size, ...]:
+    return shape[call.attribute("start") : call.attribute("end")] if call.version >= 15 else shape
+
+
+@data("Size")
+def size_1_data(call: Call) -> Any:
+    """Return the number of elements."""
+    return (multiplied(call.require_shape(0)),)
+
+
+# -- order --
+
+
+@infer("Transpose")
+def transpose_1(call: Call) -> Shape:
+    """Return the sizes in the order `perm`, by default reversed."""
+    perm = call.attribute("perm")
+    shape: Shape | None = call.shape(0)
+    if shape is None:
+        if perm is None or len(perm) > MAX_RANK:
+            raise Unknown("the rank of data is not known")
+        shape = (None,) * len(perm)
+    return tuple([shape[axis] for axis in _order(perm, len(shape))])
+
+
+def _order(perm: Sequence[int] | None, rank: int) -> Sequence[int]:
+    return range(rank)[::-1] if perm is None else perm
+
+
+@data("Transpose")
+def transpose_1_data(call: Call) -> Any:
+    """Return the elements in the order of the transposed axes."""
+    given = call.constant(0)
+    if given is None:
+        return None
+    order = _order(call.attribute("perm"), len(given.dims))
+    return picked(given, {}, order)
+
+
+@infer("DepthToSpace")
+def depth_to_space_1(call: Call) -> Shape:
+    """Return the sizes with channels rearranged into blocks of height and width."""
+    block = required(call, "blocksize")
+    count, channels, height, width = map(call.size, "NCHW")
+    depth = followed(operator.floordiv, channels, block * block)
+    return (count, depth, multiplied((height, block)), multiplied((width, block)))
+
+
+@infer("SpaceToDepth")
+def space_to_depth_1(call: Call) -> Shape:
+    """Return the sizes with blocks of height and width rearranged into channels."""
+    block = required(call, "blocksize")
+    count, channels, height, width = map(call.size, "NCHW")
+    blocks = [followed(operator.floordiv, size, block) for size in (height, width)]
+    return (count, multiplied((channels, block * block)), *blocks)
+
+
+# -- joining --
+
+
+@infer("Concat")
+def concat_1(call: Call) -> Shape:
+    """Return the shape that all inputs share, with their sizes along `axis` added."""
+    indices = [index for index in range(call.input_count) if call.has(index)]
+    shapes = [call.shape(index) for index in indices]
+    known = [shape for shape in shapes if shape is not None]
+    if not known:
+        raise Unknown("the rank of no input is known")
+    axis = _joined_axis(call, len(known[0]))
+    sizes = joined(known, axis)
+    return sizes if len(known) == len(shapes) else (*sizes[:axis], None, *sizes[axis + 1 :])
+
+
+def _joined_axis(call: Call, rank: int) -> int:
+    axis = call.attribute("axis")
+    # The declared range has not been checked where the axis is absent or the rank of the first input unknown.
+    return call.axis(1 if axis is None and call.version < 4 else int(required(call, "axis")), rank, "C1")
+
+
+@data("Concat")
+def concat_1_data(call: Call) -> Any:
+    """Return the elements of the joined inputs; None for those of inputs with only a known shape."""
+    parts = [_data_or_shape(call, index) for index in range(call.input_count)]
+    if any(part is None for part in parts) or not parts:
+        return None
+    known = [part for part in parts if part is not None]
+    axis = _joined_axis(call, len(known[0].dims))
+    elements: list[Element] = []
+    chunks = [prod(part.dims[axis:]) for part in known]
+    for row in range(prod(known[0].dims[:axis])):
+        for part, chunk in zip(known, chunks, strict=True):
+            elements.extend(part.values[row * chunk : (row + 1) * chunk])
+    return tuple(elements)
+
+
+def _data_or_shape(call: Call, index: int) -> Constant | None:
+    found, shape = call.constant(index), call.shape(index)
+    if found is not None or shape is None:
+        return found
+    sizes = tuple([each for each in shape if isinstance(each, int)])
+    if len(sizes) < len(shape):
+        return None
+    # The result is small, and so are its parts.
+    return Constant(call.dtype(index) or "undefined", sizes, (None,) * prod(sizes))
+
+
+# -- repetition --
+
+
+@infer("Tile", since=6)
+def tile_6(call: Call) -> Shape:
+    """Return each size multiplied by its repeats."""
+    shape, repeats = call.shape(0), call.sizes(1)
+    if shape is None:
+        if repeats is None:
+            raise Unknown("the rank of input is not known")
+        return tuple([0 if each == 0 else None for each in repeats])
+    if repeats is None:
+        return tuple([0 if each == 0 else None for each in shape])
+    return tuple([multiplied(pair) for pair in zip(shape, repeats, strict=True)])
+
+
+@infer("Tile")
+def tile_1(call: Call) -> Shape:
+    """Return the shape with one size multiplied; count and dimension are numbers of the data's type."""
+    shape = call.require_shape(0)
+    tiles, axis = call.element(1), call.element(2)
+    count: Any = int(tiles) if isinstance(tiles, int | float) else tiles
+    if not isinstance(axis, int | float):
+        return tuple([size if count == 1 or size == 0 else None for size in shape])
+    along = int(axis)
+    return (*shape[:along], multiplied((shape[along], count)), *shape[along + 1 :])
+
+
+@data("Tile", since=6)
+def tile_6_data(call: Call) -> Any:
+    """Return the elements repeated along each axis."""
+    given, repeats = call.constant(0), call.numbers(1)
+    if given is None or repeats is None or 0 in given.dims or 0 in repeats:
+        return None
+    along = enumerate(zip(given.dims, repeats, strict=True))
+    return picked(given, {axis: [*range(each)] * times for axis, (each, times) in along})
+
+
+@infer("Expand")
+def expand_8(call: Call) -> Shape:
+    """Return the shape to which the input and `shape` broadcast."""
+    shape, wanted = call.shape(0), call.sizes(1)
+    if wanted is None:
+        raise Unknown("the number of sizes in shape is not known")
+    if shape is None:
+        raise Unknown("the rank of input is not known")
+    return expanded(shape, tuple(wanted))
+
+
+@data("Expand")
+def expand_8_data(call: Call) -> Any:
+    """Return the elements of the input, broadcast."""
+    given, wanted = call.constant(0), call.numbers(1)
+    if given is None or wanted is None or 0 in wanted:
+        return None
+    return tuple(spread(given, broadcast_shape([given.dims, wanted])))

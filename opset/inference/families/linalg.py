@@ -1,0 +1,32 @@
+"""Shapes of matrix products, determinants, and sums of products in Einstein notation."""
+
+from __future__ import annotations
+
+from opset.inference.building.call import Call, Unknown
+from opset.inference.building.einsum import contraction
+from opset.inference.building.types import Shape
+from opset.inference.registration import infer
+
+
+@infer("Det")
+def det_11(call: Call) -> Shape:
+    """Return the shape of stacks of square matrices without the last two dimensions."""
+    return call.require_shape(0)[:-2]
+
+
+@infer("Gemm")
+def gemm_1(call: Call) -> Shape:
+    """Return (rows of A', columns of B'), where C may show the size of an unknown one."""
+    return (call.size("M"), call.size("N"))
+
+
+@infer("Einsum")
+def einsum_12(call: Call) -> Shape:
+    """Return the sizes of the output's letters and of the dimensions of its ellipsis."""
+    equation = call.attribute("equation")
+    if not isinstance(equation, str):
+        raise Unknown("the equation is not known")
+    found = contraction(equation, [call.shape(index) for index in range(call.input_count)])
+    if found.output is None:
+        raise Unknown("the rank of no input with an ellipsis is known")
+    return tuple([found.sizes.get(label) for label in found.output])

@@ -1,0 +1,18 @@
+"""Shapes of classification losses."""
+
+from __future__ import annotations
+
+from opset.inference.building.call import Call, Unknown
+from opset.inference.building.types import Shape
+from opset.inference.registration import infer
+
+
+@infer("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss")
+def negative_log_likelihood_loss_12(call: Call) -> list[Shape | None]:
+    """Return the shape of the losses, () where they are reduced, and that of the scores (of the second operator)."""
+    reduction = call.attribute("reduction")
+    run, batch = call.run("D"), call.size("N")
+    if run is None and reduction == "none":
+        raise Unknown(f"the ranks of {call.parameter(0)} and {call.parameter(1)} are not known")
+    losses = () if reduction != "none" or run is None else (batch, *run)
+    return [losses, None if run is None else (batch, call.size("C"), *run)]

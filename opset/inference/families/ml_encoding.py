@@ -1,0 +1,136 @@
+"""Output types of operators that encode or rearrange: LabelEncoder, OneHotEncoder, DictVectorizer and others."""
+
+from __future__ import annotations
+
+from opset.inference.building.call import Call
+from opset.inference.building.dimensions import Size, multiplied, product
+from opset.inference.building.ml_outputs import count_of, labels_of, ml, one_or_each, size_of
+from opset.inference.building.types import Shape, Type, sequence, tensor
+from opset.model.elements import element_name
+from opset.schemas.constraints.violation import Violation
+
+
+@ml("ArrayFeatureExtractor")
+def array_feature_extractor_1(call: Call) -> Shape:
+    """Return the shape of X with the number of indices as last size; a vector becomes one row."""
+    indices = call.shape(1)
+    count = None if indices is None else multiplied(indices)
+    if count == 0:
+        raise Violation("C1", "there are no indices")
+    shape = call.require_shape(0)
+    if not shape:
+        raise Violation("C2", "X has no entries")
+    columns = shape[-1]
+    for each in call.elements(1) or ():
+        if isinstance(each, int) and (each < 0 or (isinstance(columns, int) and each >= columns)):
+            raise Violation("C2", f"index {each}, and {columns} entries")
+    return ((1,) if len(shape) == 1 else shape[:-1]) + (count,)
+
+
+@ml("CastMap")
+def cast_map_1(call: Call) -> Type:
+    """Return the type of one row of as many elements as the map has, or of `max_map` elements."""
+    elements = {"TO_FLOAT": "float", "TO_STRING": "string", "TO_INT64": "int64"}
+    count = call.attribute("max_map") if call.attribute("map_form") == "SPARSE" else None
+    return tensor(elements[call.attribute("cast_to")], (1, count))
+
+
+def _translated(call: Call) -> Type:
+    """Return the type of X with integers for strings, or strings for integers."""
+    return tensor({"string": "int64", "int64": "string"}.get(call.dtype(0) or ""), call.shape(0))
+
+
+@ml("CategoryMapper")
+def category_mapper_1(call: Call) -> Type:
+    """Return the type of X with integers for strings, or strings for integers."""
+    return _translated(call)
+
+
+@ml("DictVectorizer")
+def dict_vectorizer_1(call: Call) -> Type:
+    """Return the type of one row of the values of the map, one for each entry of the vocabulary."""
+    _, count = labels_of(call, "string_vocabulary", "int64_vocabulary")
+    map_ = call.type(0)
+    return tensor(map_.inner.element if map_ is not None and map_.inner is not None else None, (1, count))
+
+
+@ml("FeatureVectorizer")
+def feature_vectorizer_1(call: Call) -> Shape:
+    """Return the shape of the rows that all inputs share, with the features of all of them or by `inputdimensions`."""
+    dimensions = call.attribute("inputdimensions")
+    if dimensions is not None and len(dimensions) != call.input_count:
+        raise Violation("C1", f"inputdimensions {list(dimensions[:8])}, {call.input_count} inputs")
+    rows: Size | None = None
+    columns: list[Size] = []
+    for index in range(call.input_count):
+        shape = call.shape(index)
+        if shape is not None:
+            rows = call.same(rows, shape[0] if len(shape) > 1 else 1, "C2", "the number of rows")
+            columns.append(product(shape[1:] if len(shape) > 1 else shape))
+    if dimensions is not None:
+        return rows, sum(dimensions)
+    return rows, sum(columns) if len(columns) == call.input_count else None
+
+
+@ml("Imputer")
+def imputer_1(call: Call) -> Shape:
+    """Return the shape of X."""
+    element = call.dtype(0)
+    if element is not None:
+        name = "imputed_value_floats" if element in ("float", "double") else "imputed_value_int64s"
+        one_or_each(call, count_of(call, name), "C1", "replacements")
+    return call.require_shape(0)
+
+
+@ml("LabelEncoder")
+def label_encoder_1(call: Call) -> Type:
+    """Return the type of X with indices for strings, or strings for indices."""
+    return _translated(call)
+
+
+@ml("LabelEncoder", since=2)
+def label_encoder_2(call: Call) -> Type:
+    """Return the type of X with elements of the type of the values."""
+    (keys, key_count), (values, value_count) = _encoded(call, "keys"), _encoded(call, "values")
+    if key_count != value_count:
+        raise Violation("C2", f"{key_count} keys and {value_count} values")
+    element = call.dtype(0)
+    if None not in (keys, element) and keys != element:
+        raise Violation("C3", f"keys of {keys} for elements of {element}")
+    default = call.attribute("default_tensor")
+    if default is not None and call.attribute("values_tensor") is not None:
+        default_type = element_name(default.data_type)
+        if size_of(default) != 1 or default_type != values:
+            raise Violation("C4", f"default_tensor of {size_of(default)} elements of {default_type}")
+    return tensor(values, call.shape(0))
+
+
+def _encoded(call: Call, what: str) -> tuple[str | None, int]:
+    """Return the element type and the number of keys or values, of which exactly one form must be given."""
+    forms: list[tuple[str | None, int]] = [
+        (element, count_of(call, f"{what}_{element}s")) for element in ("float", "int64", "string")
+    ]
+    tensor = call.attribute(f"{what}_tensor")
+    if tensor is not None:
+        forms.append((element_name(tensor.data_type), size_of(tensor)))
+    given = [form for form in forms if form[1]]
+    if len(given) != 1:
+        raise Violation("C1", f"{len(given) or 'none'} of the forms of {what} are given")
+    return given[0]
+
+
+@ml("OneHotEncoder")
+def one_hot_encoder_1(call: Call) -> Shape:
+    """Return the shape of X with one more dimension, whose size is the number of categories."""
+    categories, count = labels_of(call, "cats_strings", "cats_int64s")
+    element = call.dtype(0)
+    if element is not None and (element == "string") != (categories == "string"):
+        raise Violation("C1", f"categories are {categories}s, and X is of {element}")
+    return (*call.require_shape(0), count)
+
+
+@ml("ZipMap")
+def zip_map_1(call: Call) -> Type | None:
+    """Return the type of a sequence of maps from labels to scores."""
+    element, _ = labels_of(call, "classlabels_strings", "classlabels_int64s")
+    return sequence(Type("map", element, None, tensor("float", ())))

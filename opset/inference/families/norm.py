@@ -1,0 +1,44 @@
+"""Types and shapes of normalisation and dropout."""
+
+from __future__ import annotations
+
+from opset.inference.building.call import Call
+from opset.inference.building.types import Known, Shape, Type, tensor
+from opset.inference.registration import infer
+from opset.model.elements import element_name
+
+
+def _values(call: Call) -> Known | None:
+    """Return the shape of the values, None where the rank is not known."""
+    shape = call.shape(0)
+    if shape is None:
+        call.doubt(f"the rank of {call.parameter(0)} is not known")
+    return shape
+
+
+@infer("BatchNormalization")
+def batch_normalization_1(call: Call) -> list[Shape | None]:
+    """Return the shape of the values, and that of the parameters for all statistics."""
+    x = _values(call)
+    trains = call.version < 7 and not call.attribute("is_test")
+    if trains and not call.attribute("spatial") and (x is None or len(x) > 2):
+        call.doubt("before version 7, the shape of statistics with spatial 0 is not defined")
+        return [x]
+    statistics = call.shape(1) if call.version == 7 and call.attribute("spatial") == 0 else (call.size("C"),)
+    return [x, *[statistics] * 4]
+
+
+@infer("LayerNormalization")
+def layer_normalization_17(call: Call) -> list[Shape | Type | None]:
+    """Return the shape of the values, and of statistics, which have size 1 from `axis` on."""
+    shape = _values(call)
+    axis = call.attribute("axis") % len(shape) if shape else 0
+    kept = None if shape is None else (*shape[:axis], *[1] * (len(shape) - axis))
+    statistics = tensor(element_name(call.attribute("stash_type")), kept)
+    return [shape, statistics, statistics]
+
+
+@infer("MeanVarianceNormalization")
+def mean_variance_normalization_9(call: Call) -> Shape:
+    """Return the shape of the values."""
+    return call.require_shape(0)

@@ -1,0 +1,37 @@
+"""Output shape of MaxUnpool; the pools themselves have rules in `rules/windows.py`."""
+
+from __future__ import annotations
+
+from opset.inference.building.agreement import required
+from opset.inference.building.call import Call
+from opset.inference.building.dimensions import Size, followed, less
+from opset.inference.building.types import Shape
+from opset.inference.registration import infer
+from opset.inference.rules.windows import windows_of
+from opset.schemas.constraints.violation import Violation
+
+
+@infer("MaxUnpool")
+def max_unpool_9(call: Call) -> Shape:
+    """Return `output_shape`, or the sizes that the windows of the pool covered."""
+    kernel = required(call, "kernel_shape")
+    windows, rank = windows_of(call, kernel), len(kernel)
+    shape = call.run("S") or (None,) * (rank + 2)
+    if call.has(2):
+        sizes = call.sizes(2)
+        if sizes is None:
+            return (*shape[:2], *[None] * rank)
+        leading = [
+            call.same(size, stated, "C4", "a size of X and output_shape")
+            for size, stated in zip(shape[:2], sizes, strict=False)
+        ]
+        return (*leading, *sizes[2:])
+
+    def covered(size: Size, extent: int, stride: int, begin: int, end: int) -> Size:
+        result = (size - 1) * stride + extent - begin - end
+        if less(result, 0):
+            raise Violation("C4", f"the windows over {size} positions cover {result} elements")
+        return result
+
+    axes = zip(shape[2:], kernel, windows.strides, windows.begins, windows.ends, strict=True)
+    return (*shape[:2], *[followed(covered, *axis) for axis in axes])

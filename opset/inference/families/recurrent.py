@@ -1,0 +1,42 @@
+"""Output shapes of recurrent layers: RNN, GRU and LSTM."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from opset.inference.building.agreement import known_attribute
+from opset.inference.building.call import Call
+from opset.inference.building.types import Shape
+from opset.inference.registration import infer
+from opset.schemas.constraints.violation import Violation
+
+
+def _layer(gates: int, call: Call) -> list[Shape]:
+    """Return the shapes of the hidden states of all steps, and of the states after the last."""
+    directions = 2 if call.attribute("direction") == "bidirectional" else 1
+    layout = call.attribute("layout") or 0
+    batch, length = call.size("batch"), call.size("length")
+    hidden = call.same(call.attribute("hidden_size"), call.size("hidden"), "C3", "hidden_size")
+    for name, count in (("w_rows", gates), ("r_rows", gates), ("b_size", 2 * gates), ("p_size", 3)):
+        size = call.size(name)
+        hidden = call.same(hidden, None if size is None else size // count, "C3", f"by {name}, hidden_size")
+    _check_activations(call, directions)
+    if layout:
+        state: Shape = (batch, directions, hidden)
+        return [(batch, length, directions, hidden), state, state]
+    state = (directions, batch, hidden)
+    return [(length, *state), state, state]
+
+
+_ACTIVATIONS = {"RNN": 1, "GRU": 2, "LSTM": 3}
+
+
+def _check_activations(call: Call, directions: int) -> None:
+    """Raise Violation C6 for a wrong number of activations; that of RNN's default, 2, serves one direction, too."""
+    names, default = known_attribute(call, "activations"), call.schema.attributes["activations"].default or ()
+    if names and len(names) not in (_ACTIVATIONS[call.schema.name] * directions, len(default)):
+        raise Violation("C6", f"{len(names)} activations, {directions} directions")
+
+
+for _name, _gates in (("RNN", 1), ("GRU", 3), ("LSTM", 4)):
+    infer(_name)(partial(_layer, _gates))

@@ -1,0 +1,120 @@
+"""Cumulative sums and products, and the elements of reductions whose inputs are known."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from opset.inference.building.call import Call, Constant, Element
+from opset.inference.building.dimensions import Dim, at_most, maximum, minimum, product
+from opset.inference.building.elements import applied, extreme, offsets_of, rounded, whole
+from opset.inference.registration import data
+from opset.inference.rules.reduction import stated_axes
+
+Fold = Callable[[Sequence[Any], "str | None"], Element]
+_FLOATS = ("float", "double", "float16")
+_EXACT = 1 << 24  # up to here, floats add and multiply integers exactly in any order
+
+
+@data("CumSum")
+def cum_sum_11_data(call: Call) -> tuple[Element, ...] | None:
+    """Return cumulative sums."""
+    return _accumulated(call, _sum, 0)
+
+
+@data("CumProd")
+def cum_prod_26_data(call: Call) -> tuple[Element, ...] | None:
+    """Return cumulative products."""
+    return _accumulated(call, _product, 1)
+
+
+def _accumulated(call: Call, fold: Fold, identity: int) -> tuple[Element, ...] | None:
+    given, axis = call.constant(0), call.element(1)
+    if given is None or not isinstance(axis, int):
+        return None
+    along, type_ = axis % len(given.dims), call.dtype(0)
+    inner, size = math.prod(given.dims[along + 1 :]), given.dims[along]
+    result: list[Element] = [None] * len(given.values)
+    for first in range(len(given.values)):
+        if first // max(inner, 1) % size:
+            continue
+        line = range(first, first + inner * size, inner)
+        total: Element = identity
+        for index in reversed(line) if call.attribute("reverse") else line:
+            # Kernels add in a wider type and round each result once.
+            after = applied(lambda *known: fold(known, type_), total, given.values[index])
+            result[index] = applied(lambda each: rounded(each, type_), total if call.attribute("exclusive") else after)
+            total = after
+    return tuple(result)
+
+
+def _folded(fold: Fold, elements: Sequence[Element], type_: str | None) -> Element:
+    """Return elements reduced to one, rounded to their type."""
+    return applied(lambda *known: rounded(fold(known, type_), type_), *elements)
+
+
+def _sum(elements: Sequence[Any], type_: str | None) -> Element:
+    sizes = [whole(each) for each in elements]
+    if type_ in _FLOATS and sum(abs(each) for each in sizes if isinstance(each, int)) > _EXACT:
+        return None
+    return sum(sizes, start=0)
+
+
+def _product(elements: Sequence[Any], type_: str | None) -> Element:
+    sizes = [whole(each) for each in elements]
+    if type_ in _FLOATS and math.prod(max(abs(each), 1) for each in sizes if isinstance(each, int)) > _EXACT:
+        return None
+    return product(sizes)
+
+
+def _mean(elements: Sequence[Any], type_: str | None) -> Element:
+    """Return the mean; for integers, truncated towards zero."""
+    total = _sum(elements, type_)
+    if type_ in _FLOATS:
+        return total if len(elements) == 1 else None if not isinstance(total, int) else total / len(elements)
+    if isinstance(total, int) and -(1 << 63) <= total < 1 << 63:
+        return total // len(elements) + (total < 0 and total % len(elements) != 0)
+    return total // len(elements) if isinstance(total, Dim) and at_most(0, total) else None
+
+
+_FOLDS: dict[str, Fold] = {
+    "ReduceSum": _sum,
+    "ReduceProd": _product,
+    "ReduceMean": _mean,
+    "ReduceMax": lambda elements, type_: extreme(maximum, max, elements),
+    "ReduceMin": lambda elements, type_: extreme(minimum, min, elements),
+}
+
+
+def _reduced(fold: Fold, call: Call) -> tuple[Element, ...] | None:
+    """Return the elements of a reduction, None where they are not known."""
+    given, axes = call.constant(0), stated_axes(call)
+    if given is None or axes is None:
+        return None
+    if not axes and call.attribute("noop_with_empty_axes"):
+        return given.values
+    rank = len(given.dims)
+    known = {axis % rank for axis in axes if isinstance(axis, int)}
+    if any(not isinstance(axis, int) for axis in axes):
+        return None
+    groups = _groups(given, known if axes else set(range(rank)))
+    return tuple(_folded(fold, group, call.dtype(0)) for group in groups)
+
+
+def _groups(given: Constant, axes: set[int]) -> list[list[Element]]:
+    """Return for each element of the result those that are reduced to it."""
+    count = 1
+    strides = [0] * len(given.dims)
+    for axis in reversed(range(len(given.dims))):
+        if axis not in axes:
+            strides[axis], count = count, count * given.dims[axis]
+    groups: list[list[Element]] = [[] for _ in range(count)]
+    for index, element in zip(offsets_of(given.dims, strides), given.values, strict=True):
+        groups[index].append(element)
+    return groups
+
+
+for _name, _fold in _FOLDS.items():
+    data(_name)(partial(_reduced, _fold))

@@ -1,0 +1,28 @@
+"""Output shapes of MaxRoiPool, RoiAlign and NonMaxSuppression."""
+
+from __future__ import annotations
+
+from opset.inference.building.agreement import required
+from opset.inference.building.call import Call
+from opset.inference.building.types import Shape
+from opset.inference.registration import infer
+
+
+@infer("MaxRoiPool")
+def max_roi_pool_1(call: Call) -> Shape:
+    """Return (number of regions, C, *pooled_shape)."""
+    return (call.size("num_rois"), call.size("C"), *required(call, "pooled_shape"))
+
+
+@infer("RoiAlign")
+def roi_align_10(call: Call) -> Shape:
+    """Return (number of regions, C, output_height, output_width)."""
+    return (call.size("num_rois"), call.size("C"), call.attribute("output_height"), call.attribute("output_width"))
+
+
+@infer("NonMaxSuppression")
+def non_max_suppression_10(call: Call) -> Shape:
+    """Return (number of selected boxes, 3); the number depends on data unless it is 0."""
+    max_boxes = (call.elements(2) or (None,))[0] if call.has(2) else 0
+    is_empty = 0 in map(call.size, ("num_batches", "num_classes", "num_boxes"))
+    return (0 if is_empty or (isinstance(max_boxes, int) and max_boxes <= 0) else None, 3)

@@ -1,0 +1,167 @@
+"""Output shapes of Resize, and of Upsample, its predecessor."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+from opset.inference.building.agreement import check_numbers, is_filled
+from opset.inference.building.call import Call, Element, Unknown
+from opset.inference.building.dimensions import Dim, Size, followed, less
+from opset.inference.building.elements import single
+from opset.inference.building.types import MAX_RANK, Shape
+from opset.inference.registration import infer
+from opset.schemas.constraints.violation import Violation
+
+MAX_DIVISOR = 64
+"""The largest denominator of a scale by which symbolic sizes are multiplied."""
+
+
+@infer("Upsample")
+def upsample_1(call: Call) -> Shape:
+    """Return the shape of images enlarged in height and width."""
+    return _enlarged(call, (1.0, 1.0, call.attribute("height_scale"), call.attribute("width_scale")))
+
+
+@infer("Upsample", since=7)
+def upsample_7(call: Call) -> Shape:
+    """Return the shape of a tensor enlarged along all axes by an attribute."""
+    scales = call.attribute("scales")
+    if not isinstance(scales, tuple):
+        raise Violation("", "scales is no list of numbers")
+    return _enlarged(call, scales)
+
+
+@infer("Upsample", since=9)
+@infer("Resize")
+def upsample_9(call: Call) -> Shape:
+    """Return the shape of a tensor resized along all axes by an input."""
+    return _enlarged(call, _elements(call, 1))
+
+
+def _enlarged(call: Call, scales: Sequence[Element] | None) -> Shape:
+    """Return the shape of the first input, each size times its scale."""
+    shape = call.shape(0)
+    if scales is None:
+        return (None,) * len(call.require_shape(0))
+    if len(scales) > MAX_RANK:
+        raise Unknown(f"there are {len(scales)} scales")
+    result = tuple(_scaled(size, scale) for size, scale in zip(shape or (None,) * len(scales), scales, strict=True))
+    if is_filled(result):
+        check_numbers(call)
+    return result
+
+
+@infer("Resize", since=11)
+def resize_11(call: Call) -> Shape:
+    """Return the shape of X with the dimensions `axes` multiplied by `scales` or replaced by `sizes`."""
+    scales, sizes = _elements(call, 2), _elements(call, 3)
+    # Where one has elements, the other is absent or empty.
+    scales, sizes = () if scales is None and sizes else scales, () if sizes is None and scales else sizes
+    shape, axes, given = call.shape(0), call.attribute("axes") or (), scales or sizes
+    if shape is None and (axes or not given):
+        raise Unknown("the rank of X is not known")
+    result: list[Size | None] = list(shape if shape is not None else (None,) * len(given or ()))
+    indices = [axis % len(result) for axis in axes] or range(len(result))
+    lengths = [result[index] for index in indices]
+    outputs = _resized(call, lengths, scales, sizes)
+    for index, length, size in zip(indices, lengths, outputs, strict=True):
+        if length == 0 and sizes and less(0, size):
+            raise Violation("C7", f"axis {index} is 0, and {size} is wanted")
+        result[index] = size
+    if is_filled(result) and indices:
+        check_numbers(call)
+    return tuple(result)
+
+
+def _resized(
+    call: Call, lengths: list[Size | None], scales: tuple[Element, ...] | None, sizes: tuple[Element, ...] | None
+) -> list[Size | None]:
+    """Return the output sizes of axes of these lengths."""
+    count = len(lengths)
+    if scales is not None and sizes is not None and count and bool(scales) == bool(sizes):
+        raise Violation("C5", f"{len(scales)} scales and {len(sizes)} sizes")
+    given = scales or sizes
+    if given and len(given) != count:
+        raise Violation("C1", f"{len(given)} for {count} axes")
+    wanted = [_size(each) for each in sizes or ()]
+    spans: list[float | None] = [1.0] * count
+    if call.attribute("coordinate_transformation_mode") == "tf_crop_and_resize":
+        region = _elements(call, 1)
+        if region is not None and (len(region) != 2 * count or not all(map(_is_finite, region))):
+            raise Violation("C6", f"roi of {len(region)} values, {count} axes")
+        spans = [None] * count
+        if region is not None:
+            spans = [_span(first, last) for first, last in zip(region[:count], region[count:], strict=True)]
+    if wanted:
+        return _kept(lengths, wanted, call.attribute("keep_aspect_ratio_policy") or "stretch")
+    if scales:
+        return [_scaled(*each) for each in zip(lengths, scales, spans, strict=True)]
+    return [None] * count
+
+
+def _kept(lengths: list[Size | None], wanted: list[Size | None], policy: str) -> list[Size | None]:
+    """Return the wanted sizes, or under a policy other than "stretch" those that keep the aspect ratio."""
+    if policy == "stretch" or 0 in lengths or len(wanted) == 1:
+        return wanted
+    pairs = [(each, want) for each, want in zip(lengths, wanted, strict=True) if isinstance(each, int)]
+    numbers = [(length, want) for length, want in pairs if isinstance(want, int)]
+    if len(numbers) < len(wanted):
+        return [None] * len(wanted)
+    ratios = [single(single(want) / single(length)) for length, want in numbers]
+    common = min(ratios) if policy == "not_larger" else max(ratios)
+    return [math.floor(single(single(single(length) * common) + 0.5)) for length, _ in numbers]
+
+
+def _scaled(size: Size | None, scale: Element, span: float | None = 1.0) -> Size | None:
+    """Return floor(size * span * scale) in single precision, None where that is not known.
+
+    A symbolic size is multiplied where the scale is a simple fraction rounded to single precision, and not so far
+    below it that multiples of the denominator would be rounded down. Single precision then has the same result as the
+    fraction as long as the size times the numerator is below 2**23.
+    """
+    if scale is None or span is None or size is None or isinstance(scale, str | bytes | bool):
+        return None
+    if isinstance(scale, Dim):
+        return followed(lambda a, b: a * b, size, scale) if span == 1 else None
+    if isinstance(size, int):
+        try:
+            product = single(single(single(size) * single(span)) * single(scale))
+            return max(math.floor(product), 0)
+        except (OverflowError, ValueError):
+            return None
+    exact = Fraction(scale)
+    near = exact.limit_denominator(MAX_DIVISOR)
+    if span != 1 or not near or exact / near < 1 - Fraction(1, 1 << 25) or single(float(near)) != exact:
+        return None
+    return followed(lambda size: size * near.numerator // near.denominator, size)
+
+
+def _span(first: Element, last: Element) -> float | None:
+    """Return the part of an axis between two coordinates, None where they are not known."""
+    if not isinstance(first, int | float) or not isinstance(last, int | float):
+        return None
+    try:
+        return single(last) - single(first)
+    except OverflowError:
+        return None
+
+
+def _elements(call: Call, index: int) -> tuple[Element, ...] | None:
+    """Return the elements of an input, () where it is absent; where only their number is known, each is None."""
+    if not call.has(index):
+        return ()
+    elements, shape = call.elements(index), call.shape(index)
+    if elements is None and shape is not None and len(shape) <= 1:
+        length = shape[0] if shape else 1
+        return (None,) * length if isinstance(length, int) and length <= 1024 else None
+    return elements
+
+
+def _size(element: Element) -> Size | None:
+    return element if isinstance(element, int | Dim) else None
+
+
+def _is_finite(element: Element) -> bool:
+    return not isinstance(element, int | float) or math.isfinite(element)

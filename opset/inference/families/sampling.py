@@ -1,0 +1,37 @@
+"""Output shapes of GridSample and AffineGrid."""
+
+from __future__ import annotations
+
+from opset.inference.building.agreement import check_numbers, is_filled
+from opset.inference.building.call import Call, Unknown
+from opset.inference.building.types import Shape
+from opset.inference.registration import infer
+from opset.schemas.constraints.violation import Violation
+
+
+@infer("AffineGrid")
+def affine_grid_20(call: Call) -> Shape:
+    """Return (N, *spatial sizes, their number) by `size`, and by theta where `size` is not known."""
+    sizes = call.sizes(1)
+    if sizes is None:
+        _, rows, columns = call.require_shape(0)
+        rank = rows if isinstance(rows, int) else columns - 1
+        if not isinstance(rank, int):
+            raise Unknown("size is not known")
+        sizes = (None,) * (2 + rank)
+    return (call.same(call.size("N"), sizes[0], "C2", "the batch of theta"), *sizes[2:], len(sizes) - 2)
+
+
+@infer("GridSample")
+def grid_sample_16(call: Call) -> Shape:
+    """Return (N, C, *spatial sizes of the grid)."""
+    output: Shape | None = call.run("D")
+    if output is None:
+        output = (None,) * ((4 if call.version < 20 else len(call.require_shape(0))) - 2)
+    result = (call.size("N"), call.size("C"), *output)
+    if is_filled(result):
+        check_numbers(call)
+        sizes = call.require_shape(0)
+        if 0 in sizes[2:] and call.attribute("padding_mode") != "zeros":
+            raise Violation("C5", f"X of {', '.join(map(str, sizes))}")
+    return result

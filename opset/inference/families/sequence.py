@@ -1,0 +1,159 @@
+"""Types of sequences and optional values. In that of a sequence, a size is known only where all tensors share it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opset.inference.building.agreement import element_stated
+from opset.inference.building.call import Call
+from opset.inference.building.dimensions import Size, at_most, equal
+from opset.inference.building.shapes import given_parts
+from opset.inference.building.types import Type, is_rankless, join, of_proto, optional, sequence, tensor
+from opset.inference.registration import data, infer
+from opset.schemas.constraints.violation import Violation
+
+
+def _inner(call: Call) -> Type | None:
+    """Return the type that all tensors in the first input, a sequence, have in common."""
+    type_ = call.type(0)
+    return type_.inner if type_ is not None and type_.kind == "seq" else None
+
+
+@infer("SequenceConstruct")
+def sequence_construct_11(call: Call) -> Type:
+    """Return a sequence of the type that all inputs have in common."""
+    types = [call.type(index) for index in range(call.input_count)]
+    inner = types[0] if types else None
+    for type_ in types[1:]:
+        inner = join(inner, type_)
+    if inner is None:  # one of the types is not known
+        inner = tensor(next((type_.element for type_ in types if type_ is not None), None))
+    if inner.shape is None:
+        call.doubt("the tensors differ in rank, or that of one is not known")
+    return sequence(inner)
+
+
+@infer("SequenceEmpty")
+def sequence_empty_11(call: Call) -> Type:
+    """Return a sequence of tensors of the stated element type."""
+    return sequence(tensor(element_stated(call, "dtype") or "float"))
+
+
+@infer("SequenceAt")
+def sequence_at_11(call: Call) -> Type | None:
+    """Return the type of a tensor of the sequence."""
+    inner = _inner(call)
+    if inner is None or inner.shape is None:
+        call.doubt("the rank of the tensors is not known")
+    return inner
+
+
+@infer("SequenceInsert")
+def sequence_insert_11(call: Call) -> Type:
+    """Return a sequence of the type that its tensors and the new one have in common."""
+    inner, element = _inner(call), call.dtype(1)
+    if inner is not None and None not in (inner.element, element) and inner.element != element:
+        raise Violation("C2", f"a tensor of {element} does not go into a sequence of {inner.element}")
+    both = join(inner, call.type(1))
+    if both is None or both.shape is None:
+        call.doubt("the tensors differ in rank, or that of one is not known")
+    return sequence(both or tensor(element or (None if inner is None else inner.element)))
+
+
+@infer("ConcatFromSequence")
+def concat_from_sequence_11(call: Call) -> Type:
+    """Return the type of the tensors with the sizes that all share; that of the axis depends on their number."""
+    stacked, axis = call.attribute("new_axis"), call.attribute("axis")
+    inner = _inner(call)
+    if inner is None or inner.shape is None:
+        call.doubt("the rank of the tensors is not known")
+        return tensor(None if inner is None else inner.element)
+    shape = inner.shape
+    if axis is None:
+        return tensor(inner.element, (None,) * (len(shape) + stacked))
+    axis = call.axis(axis, len(shape) + stacked, "C3")
+    return tensor(inner.element, (*shape[:axis], None, *shape[axis + 1 - stacked :]))
+
+
+@infer("SplitToSequence")
+def split_to_sequence_11(call: Call) -> Type:
+    """Return a sequence of the parts; their size along the axis is known where it is the same for all."""
+    lengths = call.shape(1)
+    shape = call.shape(0)
+    size: Size | None = None
+    axis = 0
+    if shape is not None:
+        axis = call.attribute("axis") % len(shape)
+        size = shape[axis]
+    if not call.has(1) or lengths == ():
+        part = _size_of_equal_parts(call, size)
+    else:
+        part = _size_of_given_parts(call, size)
+    if shape is None:
+        call.doubt("the rank of input is not known")
+        return sequence(tensor(call.dtype(0)))
+    dropped = not call.has(1) and call.attribute("keepdims") == 0
+    return sequence(tensor(call.dtype(0), (*shape[:axis], *([part] * (not dropped)), *shape[axis + 1 :])))
+
+
+def _size_of_equal_parts(call: Call, size: Size | None) -> Size | None:
+    """Return the size of parts of one length, None where the last may be shorter."""
+    step = (call.sizes(1) or (None,))[0] if call.has(1) else 1
+    if step is None:
+        return None
+    if step == 1 or size is None:
+        return 1 if step == 1 else None
+    if at_most(size, step):
+        return size  # one part, or none of 0
+    return step if equal(size % step, 0) else None
+
+
+def _size_of_given_parts(call: Call, size: Size | None) -> Size | None:
+    """Return the size that all parts of given lengths have."""
+    parts = call.sizes(1)
+    if parts is None:
+        return None
+    parts = tuple(given_parts(parts, size, "C3"))
+    known = [each for each in parts if each is not None]
+    if len(parts) == 1:
+        return known[0] if size is None and known else size
+    return known[0] if known and len(known) == len(parts) and len(set(known)) == 1 else None
+
+
+@infer("Optional")
+def optional_15(call: Call) -> Type:
+    """Return the optional type of the input, or the one in the attribute."""
+    if call.has(0):
+        return optional(call.type(0))
+    return optional(of_proto(call.attribute("type"), _size))
+
+
+def _size(dim: Any) -> Size | None:
+    """Return a stated dimension, None for a symbolic one: names in an attribute are not those of the graph."""
+    number: int = dim.dim_value
+    return number if dim.HasField("dim_value") and number >= 0 else None
+
+
+@infer("OptionalGetElement")
+def optional_get_element_15(call: Call) -> Type | None:
+    """Return the type inside an optional value; an input that is no optional value is returned itself."""
+    type_ = call.type(0)
+    found = type_.inner if type_ is not None and type_.kind == "optional" else type_
+    if is_rankless(found):
+        call.doubt("the type inside the optional value is not known")
+    return found
+
+
+@data("OptionalGetElement")
+def optional_get_element_15_data(call: Call) -> object:
+    """Return the elements of a tensor, which is passed through."""
+    return call.elements(0)
+
+
+@data("OptionalHasElement")
+def optional_has_element_15_data(call: Call) -> object:
+    """Return whether there is a value; an input that is no optional value always is one."""
+    type_ = call.type(0)
+    if not call.has(0):
+        return (False,)
+    return (True,) if type_ is not None and type_.kind != "optional" else None

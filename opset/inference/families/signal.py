@@ -1,0 +1,70 @@
+"""Output types of Fourier transforms, windows and mel filter banks."""
+
+from __future__ import annotations
+
+from opset.inference.building.agreement import element_stated, one_size
+from opset.inference.building.call import Call
+from opset.inference.building.dimensions import Size, less
+from opset.inference.building.types import Shape, Type, tensor
+from opset.inference.registration import infer
+from opset.schemas.constraints.violation import Violation
+
+
+@infer("HannWindow", "HammingWindow", "BlackmanWindow")
+def hann_window_17(call: Call) -> Type:
+    """Return the type of a window of `size` values."""
+    return tensor(element_stated(call, "output_datatype"), (one_size(call, 0),))
+
+
+@infer("MelWeightMatrix")
+def mel_weight_matrix_17(call: Call) -> Type:
+    """Return the type of one row for each bin of the spectrum, one column for each mel band."""
+    bands, length = one_size(call, 0), one_size(call, 1)
+    bins = None if length is None else length // 2 + 1
+    return tensor(element_stated(call, "output_datatype"), (bins, bands))
+
+
+@infer("DFT")
+def dft_17(call: Call) -> Shape:
+    """Return the shape of the input with the size of the transform along its axis, and 1 or 2 for the parts."""
+    shape = call.require_shape(0)
+    one_sided, inverse = bool(call.attribute("onesided")), bool(call.attribute("inverse"))
+    stated = one_size(call, 1)
+    axes = _axes(call, len(shape))
+    result: list[Size | None] = [*shape[:-1], 1 if one_sided and inverse else 2]
+    for axis in axes:
+        size: Size | None = stated
+        if not call.has(1):
+            size = 2 * (shape[axis] - 1) if one_sided and inverse else shape[axis]
+        if len(axes) == 1 and less(size, 1):
+            raise Violation("C3", f"length {size}")
+        if one_sided and not inverse and size is not None:
+            size = size // 2 + 1
+        # Where the axis is not known, a size is known only if the transform would not change it.
+        result[axis] = size if len(axes) == 1 or size == shape[axis] else None
+    return tuple(result)
+
+
+def _axes(call: Call, rank: int) -> list[int]:
+    """Return the axis of the transform, or all candidates where it is not known."""
+    axis: Size | None
+    if call.version < 20:
+        axis = call.attribute("axis")
+    else:
+        axis = one_size(call, 2) if call.has(2) else -2
+    return [axis % rank] if isinstance(axis, int) else list(range(rank - 1))
+
+
+@infer("STFT")
+def stft_17(call: Call) -> Shape:
+    """Return the shape of the transforms of as many frames as fit into the signal."""
+    batch, samples, step = call.size("N"), call.size("T"), one_size(call, 1)
+    length = call.same(one_size(call, 3), call.size("W"), "C2", "frame_length and the size of window")
+    if not call.has(2) and not call.has(3):
+        length = samples
+    frames: Size | None = None
+    if samples is not None and length is not None:
+        remaining = samples - length
+        frames = 1 if remaining == 0 else None if step is None else remaining // step + 1
+    bins = length if length is None or not call.attribute("onesided") else length // 2 + 1
+    return (batch, frames, bins, 2)

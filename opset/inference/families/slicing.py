@@ -1,0 +1,272 @@
+"""Output shapes of Slice, Split, Pad and CenterCropPad, and their elements where those of the input are known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from opset.inference.building.agreement import required
+from opset.inference.building.call import Call, Unknown
+from opset.inference.building.dimensions import Dim, Size, at_most, ceil_div, followed, less, maximum, minimum
+from opset.inference.building.elements import applied, picked, rounded
+from opset.inference.building.shapes import equal_parts, given_parts, padded
+from opset.inference.building.types import MAX_RANK, Shape
+from opset.inference.registration import data, infer
+from opset.schemas.constraints.violation import Violation
+
+Sizes = Sequence["Size | None"]
+
+# -- Slice --
+
+_FAR = 2**31 - 1
+"""The least value that exporters write for "to the end"; symbolic dimensions are assumed not to be larger."""
+_Bounds = tuple["Sizes | None", "Sizes | None", "list[int] | None", "Sizes | None"]
+
+
+@infer("Slice")
+def slice_1(call: Call) -> Shape:
+    """Return the sizes between the bounds; the size of an axis whose bounds are not known is not known."""
+    shape = call.require_shape(0)
+    starts, ends, axes, steps = _bounds(call, len(shape))
+    if axes is None:
+        return (None,) * len(shape)
+    sizes: list[Size | None] = list(shape)
+    for index, axis in enumerate(axes):
+        bounds = (None if each is None else each[index] for each in (starts, ends, steps))
+        sizes[axis] = 0 if shape[axis] == 0 else followed(_extent, shape[axis], *bounds)
+    return tuple(sizes)
+
+
+def _bounds(call: Call, rank: int) -> _Bounds:
+    """Return starts, ends, axes and steps as far as they are known; axes only where all of them are.
+
+    They are attributes in version 1.
+    """
+    starts: Sizes | None
+    ends: Sizes | None
+    axes: Sizes | None
+    steps: Sizes | None = None
+    if call.version < 10:
+        starts, ends, axes = required(call, "starts"), required(call, "ends"), call.attribute("axes")
+        has_axes, has_steps = axes is not None, False
+    else:
+        starts, ends, axes, steps = (call.sizes(index) for index in range(1, 5))
+        has_axes, has_steps = call.has(3), call.has(4)
+    count = next((len(each) for each in (starts, ends, axes, steps) if each is not None), None)
+    if count is not None:
+        axes = axes if has_axes else range(count)
+        steps = steps if has_steps else (1,) * count
+    return starts, ends, _counted(axes, rank), steps
+
+
+def _counted(axes: Sizes | None, rank: int) -> list[int] | None:
+    """Return axes counted from the front, None where one is not known."""
+    known = [axis % rank for axis in axes or () if isinstance(axis, int)]
+    return known if axes is not None and len(known) == len(axes) else None
+
+
+def _extent(size: Size, start: Size, end: Size, step: Size) -> Size | None:
+    """Return how many elements of a dimension are between bounds, None where the sign of a bound is not known.
+
+    Clamped bounds are kept as lists to minimise or maximise over, so that the difference needs only one minimum. With
+    a negative step, a start before the first element is the first.
+    """
+    if not isinstance(step, int):
+        return None
+    first, last = _bound(start, size, step > 0), _bound(end, size, step > 0)
+    if first is None or last is None:
+        return None
+    (first_negative, first_at), (last_negative, last_at) = first, last
+    if step > 0:
+        starts = [size + first_at, 0] if first_negative else [first_at]
+        ends = [size + last_at] if last_negative else [last_at, size]
+        extent = maximum(0, minimum(*(stop - begin for stop in ends for begin in starts)))
+    else:
+        if first_negative:
+            starts = [size - 1 if first_at == -1 else maximum(size + first_at, 0)]
+        else:
+            starts = [first_at, size - 1]
+        ends = [size + last_at, -1] if last_negative else [last_at]
+        extent = maximum(0, minimum(size, *(begin - stop for stop in ends for begin in starts)))
+    return extent if abs(step) == 1 else ceil_div(extent, abs(step))
+
+
+def _bound(bound: Size, size: Size, forward: bool) -> tuple[bool, Size] | None:
+    """Return whether a bound counts from the end, and the bound; None where that depends on its symbols."""
+    if isinstance(bound, int):
+        if isinstance(size, Dim) and abs(bound) >= _FAR:
+            return (False, size) if bound > 0 else (True, -size - 1)
+        return bound < 0, bound
+    # No dimension is negative, even where that does not show: as an end in a dimension of N - 1, N - 1 is not.
+    if at_most(0, bound) or at_most(size, bound):
+        return False, bound
+    if less(bound, 0) or less(bound + size, 0):
+        return True, bound
+    # In a dimension of N, N - 1 means the same as -1, also where N is 0; forwards, N - 2 the same as -2, also where N
+    # is 1. N - 3 does not mean the same as -3 where N is 2.
+    offset = bound - size
+    return (True, offset) if isinstance(offset, int) and (-2 if forward else -1) <= offset < 0 else None
+
+
+@data("Slice")
+def slice_1_data(call: Call) -> Any:
+    """Return the elements between the bounds."""
+    given = call.constant(0)
+    if given is None:
+        return None
+    starts, ends, axes, steps = _bounds(call, len(given.dims))
+    if axes is None:
+        return None
+    positions: dict[int, range] = {}
+    for index, axis in enumerate(axes):
+        start, end, step = (None if each is None else each[index] for each in (starts, ends, steps))
+        if not (isinstance(start, int) and isinstance(end, int) and isinstance(step, int)):
+            return None
+        size = given.dims[axis]
+        start, end = start + size * (start < 0), end + size * (end < 0)
+        if step > 0:
+            positions[axis] = range(max(start, 0), min(end, size), step)
+        else:
+            positions[axis] = range(min(max(start, 0), size - 1), max(end, -1), step)
+    return picked(given, positions)
+
+
+# -- Split --
+
+
+@infer("Split")
+def split_1(call: Call) -> list[Shape]:
+    """Return the shapes of the parts, whose sizes are given or equal; the last of equal ones may be smaller."""
+    shape = call.require_shape(0)
+    axis = (call.attribute("axis") or 0) % len(shape)
+    shapes: dict[Size | None, Shape] = {}
+    for size in (sizes := _part_sizes(call, shape[axis])):
+        if size not in shapes:
+            shapes[size] = (*shape[:axis], size, *shape[axis + 1 :])
+    return [shapes[size] for size in sizes]
+
+
+def _part_sizes(call: Call, whole: Size) -> Sizes:
+    """Return the size of each part. Raises Violation where their sum is not the whole."""
+    count = call.output_count
+    stated: Sizes | None = None
+    if call.has(1):
+        stated = _sizes_of_version_1(call) if call.version == 1 else call.sizes(1)
+    number = call.attribute("num_outputs")
+    if call.version < 13 and call.attribute("split") is not None:
+        stated = call.attribute("split")
+    elif call.has(1) and stated is None:
+        return (None,) * count
+    if stated is not None:
+        if len(stated) != count:
+            raise Violation("C2", f"{len(stated)} parts, {count} outputs")
+        return given_parts(stated, whole, "C2")
+    if number is not None and number != count:
+        raise Violation("C2", f"num_outputs {number}, {count} outputs")
+    return equal_parts(whole, count, last_smaller=call.version >= 18)
+
+
+def _sizes_of_version_1(call: Call) -> Sizes | None:
+    """Return the sizes in the second input, which version 1 takes in the type of the data."""
+    elements = call.elements(1)
+    if elements is None:
+        shape = call.shape(1)
+        length = shape[0] if shape is not None and len(shape) == 1 else None
+        return (None,) * length if isinstance(length, int) and length <= MAX_RANK else None
+    return [int(each) if isinstance(each, float | int) and each == each // 1 else None for each in elements]
+
+
+@data("Split")
+def split_1_data(call: Call) -> Any:
+    """Return the elements of the parts."""
+    given = call.constant(0)
+    if given is None:
+        return None
+    axis = (call.attribute("axis") or 0) % len(given.dims)
+    parts: list[Any] = []
+    begin = 0
+    for size in _part_sizes(call, given.dims[axis]):
+        if not isinstance(size, int):
+            return parts
+        parts.append(picked(given, {axis: range(begin, begin + size)}))
+        begin += size
+    return parts
+
+
+# -- Pad --
+
+
+@infer("Pad", since=11)
+def pad_11(call: Call) -> Shape:
+    """Return the padded sizes; the size of an axis whose pads are not known is not known."""
+    return _padded(call, call.sizes(1))
+
+
+@infer("Pad", since=2)
+def pad_2(call: Call) -> Shape:
+    """Return the sizes padded by an attribute."""
+    return _padded(call, required(call, "pads"))
+
+
+@infer("Pad")
+def pad_1(call: Call) -> Shape:
+    """Return the sizes padded by an attribute."""
+    return _padded(call, required(call, "paddings"))
+
+
+def _padded(call: Call, pads: Sizes | None) -> Shape:
+    shape, mode = call.shape(0), call.attribute("mode")
+    if shape is None:
+        if pads is None or call.has(3):
+            raise Unknown("the rank of data is not known")
+        if len(pads) % 2:
+            raise Violation("C1", f"{len(pads)} pads")
+        return (None,) * (len(pads) // 2)
+    axes = _pad_axes(call, len(shape))
+    if pads is None or axes is None:
+        return (None,) * len(shape)
+    return padded(shape, pads, axes, mode)
+
+
+def _pad_axes(call: Call, rank: int) -> Sequence[int] | None:
+    """Return the axes to which the pads apply, None where they are not known."""
+    return _counted(call.sizes(3), rank) if call.has(3) else range(rank)
+
+
+@data("Pad")
+def pad_1_data(call: Call) -> Any:
+    """Return the elements padded with the constant."""
+    given = call.constant(0)
+    if given is None or call.attribute("mode") != "constant":
+        return None
+    axes = _pad_axes(call, len(given.dims))
+    pads = call.numbers(1) if call.version >= 11 else call.attribute("pads" if call.version > 1 else "paddings")
+    if pads is None or axes is None:
+        return None
+    fill: Any = 0
+    if call.version < 11:
+        fill = call.attribute("value")
+    elif call.has(2):
+        values = call.elements(2)
+        fill = None if values is None else values[0]
+    fill = applied(lambda each: rounded(each, given.element), fill)
+    ends = zip(axes, pads[: len(axes)], pads[len(axes) :], strict=True)
+    return picked(given, {axis: range(-begin, given.dims[axis] + end) for axis, begin, end in ends}, fill=fill)
+
+
+# -- CenterCropPad --
+
+
+@infer("CenterCropPad")
+def center_crop_pad_18(call: Call) -> Shape:
+    """Return the sizes with those of all axes, or of some, replaced by the wanted ones."""
+    shape, wanted, stated_axes = call.shape(0), call.sizes(1), call.attribute("axes")
+    if shape is None:
+        if wanted is None or stated_axes is not None:
+            raise Unknown("the rank of input_data is not known")
+        return tuple(wanted)
+    axes = range(len(shape)) if stated_axes is None else [axis % len(shape) for axis in stated_axes]
+    sizes: list[Size | None] = list(shape)
+    for index, axis in enumerate(axes):
+        sizes[axis] = None if wanted is None else wanted[index]
+    return tuple(sizes)

@@ -1,0 +1,39 @@
+"""Output shapes of operators on strings."""
+
+from __future__ import annotations
+
+from opset.inference.building.call import Call
+from opset.inference.building.dimensions import maximum
+from opset.inference.building.ngrams import ngram_sizes
+from opset.inference.building.types import Shape
+from opset.inference.registration import infer
+from opset.schemas.constraints.violation import Violation
+
+
+@infer("StringNormalizer")
+def string_normalizer_10(call: Call) -> Shape:
+    """Return the shape of the strings; with stop words, the number of strings depends on data."""
+    shape = call.require_shape(0)
+    # Without strings, the result is one empty string.
+    count = None if call.attribute("stopwords") else maximum(1, shape[-1])
+    return (count,) if len(shape) == 1 else (1, count)
+
+
+@infer("StringSplit")
+def string_split_20(call: Call) -> list[Shape]:
+    """Return the shape of the strings, for the first output followed by the greatest number of parts."""
+    shape = call.require_shape(0)
+    return [(*shape, None), shape]
+
+
+@infer("TfIdfVectorizer")
+def tf_idf_vectorizer_9(call: Call) -> Shape:
+    """Return one element for each coordinate, after the batch if there is one."""
+    numbers, strings = call.attribute("pool_int64s"), call.attribute("pool_strings")
+    element, pool = call.dtype(0), numbers or strings
+    if element is not None and (element == "string") != bool(strings):
+        raise Violation("C4", f"a pool of {'strings' if strings else 'numbers'} for X of {element}")
+    indexes = call.attribute("ngram_indexes") or ()
+    ngram_sizes(pool or (), call.attribute("ngram_counts") or (), indexes, call.attribute("weights") or ())
+    shape = call.require_shape(0)
+    return (*shape[:-1], max(indexes, default=-1) + 1)

@@ -1,0 +1,54 @@
+"""Output types of optimizers and gradients, which are those of the tensors that they update or derive by."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from opset.inference.building.agreement import common
+from opset.inference.building.call import Call
+from opset.inference.building.gradient_graphs import DOMAIN
+from opset.inference.building.types import Type, tensor
+from opset.inference.registration import infer
+from opset.schemas.constraints.violation import Violation
+
+
+def _step(parts: int, call: Call) -> list[Type]:
+    """Return the types of the new tensors, then of the new second state of each, and so on.
+
+    From the third on, the inputs are all tensors, all gradients, then all states of one kind after the other: `parts`
+    lists in all.
+    """
+    tensors, left = divmod(call.input_count - 2, parts)
+    if left or tensors < 1:
+        raise Violation("C2", f"{call.input_count - 2} inputs are not {parts} for each tensor")
+    return [_common_type(call, range(2 + number, call.input_count, tensors)) for number in range(tensors)] * (parts - 1)
+
+
+def _common_type(call: Call, indices: range) -> Type:
+    """Return the type that inputs have in common. Raises Violation C3 where they differ."""
+    elements = list(dict.fromkeys(filter(None, map(call.dtype, indices))))
+    if len(elements) > 1:
+        raise Violation("C3", f"tensors of {' and '.join(elements)}")
+    shape = common(call, indices, "C3")
+    if shape is None:
+        call.doubt("the rank of a tensor is not known")
+    return tensor(next(iter(elements), None), shape)
+
+
+infer("Adagrad", "Momentum", domain=DOMAIN)(partial(_step, 3))
+infer("Adam", domain=DOMAIN)(partial(_step, 4))
+
+
+@infer("Gradient", domain=DOMAIN)
+def gradient_1(call: Call) -> list[Type]:
+    """Return the types of the tensors by which y is differentiated."""
+    names, others = call.attribute("xs") or (), call.attribute("zs") or ()
+    if call.input_count != len(names) + len(others):
+        raise Violation("C1", f"{call.input_count} inputs for {len(names)} names of xs and {len(others)} of zs")
+    found = []
+    for index in range(len(names)):
+        element = call.dtype(index)
+        if element is not None and not element.startswith(("float", "double", "bfloat")):
+            raise Violation("C2", f"{names[index]!r:.80} is of {element}")
+        found.append(tensor(element, call.shape(index)))
+    return found

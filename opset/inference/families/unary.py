@@ -1,0 +1,95 @@
+"""Elementwise functions of one input: elements of small results."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import Any
+
+from opset.inference.building.call import Call, Element
+from opset.inference.building.dimensions import Dim, maximum, minimum
+from opset.inference.building.elements import Function, applied, each, rounded, typed, whole
+from opset.inference.registration import data
+
+_FAR = 2**62
+"""A bound that no size reaches, such as the limits of int64 and float."""
+
+
+@data("Clip")
+def clip_1_data(call: Call) -> Any:
+    """Return the elements limited by attributes."""
+    return _limited(call, call.attribute("min"), call.attribute("max"))
+
+
+@data("Clip", since=11)
+def clip_11_data(call: Call) -> Any:
+    """Return the elements limited by inputs."""
+    bounds: list[Element] = []
+    for index in (1, 2):
+        if call.has(index):
+            elements = call.elements(index)
+            if not elements or elements[0] is None:
+                return None
+            bounds.append(elements[0])
+        else:
+            bounds.append(None)
+    return _limited(call, *bounds)
+
+
+def _limited(call: Call, low: Any, high: Any) -> Any:
+    """Return the elements limited by bounds, None for an absent one."""
+    type_ = call.dtype(0)
+
+    def limit(element: Any) -> Element:
+        # Clip makes infinities finite even without bounds, and NaN in an element or a bound is NaN: not followed.
+        if any(isinstance(each, float) and not math.isfinite(each) for each in (element, low, high)):
+            return None
+        if low is not None:
+            element = _extreme(element, low, max, maximum, -math.inf, -_FAR)
+        if high is not None:
+            element = _extreme(element, high, min, minimum, _FAR, math.inf)
+        return rounded(element, type_)
+
+    found = call.elements(0)
+    return None if found is None else tuple(applied(limit, one) for one in found)
+
+
+def _extreme(element: Any, bound: Any, plain: Any, symbolic: Any, start: float, end: float) -> Any:
+    """Return the larger or smaller of an element and a bound; sizes ignore a bound from `start` to `end`."""
+    if not isinstance(element, Dim) and not isinstance(bound, Dim):
+        return plain(element, bound)
+    if not isinstance(bound, Dim) and start <= bound <= end:
+        return element
+    return symbolic(whole(element), whole(bound))
+
+
+def _sign(x: Any) -> Element:
+    if isinstance(x, Dim):
+        return maximum(minimum(x, 1), -1)
+    sign = (x > 0) - (x < 0)
+    return sign if isinstance(x, int) else float(sign) if x == x else x
+
+
+def _to_integer(function: Any) -> Function:
+    """Return a function that rounds floats, and returns integers and sizes unchanged."""
+    return lambda x: math.copysign(function(x), x) if isinstance(x, float) else x
+
+
+_OF_NUMBERS: dict[str, Function] = {
+    "Abs": lambda x: maximum(x, -x) if isinstance(x, Dim) else abs(x),
+    "Ceil": _to_integer(math.ceil),
+    "Floor": _to_integer(math.floor),
+    "Neg": lambda x: -x,
+    "Reciprocal": lambda x: None if isinstance(x, Dim) else 1 / x,
+    "Round": _to_integer(round),
+    "Sign": _sign,
+    "Sqrt": lambda x: None if isinstance(x, Dim) else math.sqrt(x),
+}
+for _name, _function in _OF_NUMBERS.items():
+    data(_name)(partial(typed, _function))
+
+
+@data("Not")
+def not_1_data(call: Call) -> Any:
+    """Return the negation of each element."""
+    return each(call, lambda x: not x)

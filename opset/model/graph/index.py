@@ -1,0 +1,476 @@
+"""A model, indexed once: its bodies with what each node reads and computes, definitions, imports, functions.
+
+    index = index_model(proto, registry.domains)
+
+Conversion, inference and evaluation work on one index. It describes the message as it was when it was indexed.
+Everything here is iterative and linear in the model's size; a model is untrusted, so nothing recurses.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from opset.errors import Collected, Finding, ModelError, brief, listing, printable, quoted
+from opset.model.graph.walking import function_key, subgraphs
+
+FunctionKey = tuple[str, str, str]
+"""Domain, name and overload of a function."""
+Operator = tuple[str, str]
+"""Name and domain of a node's operator; "ai.onnx" is ""."""
+LEVELS = 4
+"""Graphs in one another that a location shows; of more, the first and the last ones."""
+
+
+class Body:
+    """A list of nodes with its scope: the main graph, a training graph, a function, or a subgraph in an attribute.
+
+    - `proto`: the GraphProto or FunctionProto;
+    - `parent`: the body whose values are visible too; `owner`: the node that holds a subgraph, at `index` of the
+      parent; `root`: the outermost body, whose imports count;
+    - of each node, by its index, copied once since every look at a message makes a copy: `nodes`, `operators`, `names`,
+      `reads` (names of its inputs), `computes` (names of its outputs), `attributes`.
+    """
+
+    def __init__(
+        self, proto: Any, name: str, parent: Body | None = None, owner: Any = None, index: int = -1,
+        function: bool = False,
+    ) -> None:  # fmt: skip
+        """Take the message; `name` is the attribute of a subgraph, of other bodies the label that messages show."""
+        self.proto, self.name, self.parent, self.owner, self.index, self.function = (
+            proto, name, parent, owner, index, function
+        )  # fmt: skip
+        self.root: Body = parent.root if parent is not None and owner is not None else self
+        self.nodes: list[Any] = proto.node[:]
+        # Slices: to copy names by iterating over a message takes twice as long.
+        found = [(node.op_type, node.domain) for node in self.nodes]
+        known = {each: (each[0], "" if each[1] == "ai.onnx" else each[1]) for each in {*found}}
+        self.operators: list[Operator] = [known[each] for each in found]
+        self.names: list[str] = [node.name for node in self.nodes]
+        self.reads: list[list[str]] = [node.input[:] for node in self.nodes]
+        self.computes: list[list[str]] = [node.output[:] for node in self.nodes]
+        # Most nodes have none, and to slice nothing takes longer than to see that there is nothing.
+        self.attributes: list[Sequence[Any]] = [
+            given[:] if given else () for given in [node.attribute for node in self.nodes]
+        ]
+
+    @property
+    def label(self) -> str:
+        """Path of the body, as messages show it: "graph 'main', node 'up1' (If), then_branch"."""
+        chain: list[Body] = []
+        body = self
+        while body.owner is not None and body.parent is not None:
+            chain.append(body)
+            body = body.parent
+        left_out = len(chain) - LEVELS
+        if left_out > 0:
+            del chain[LEVELS - 1 : -1]
+        parts = [
+            f"{each.parent.node_label(each.index)}, {brief(each.name)}" for each in chain if each.parent
+        ]
+        if left_out > 0:
+            parts.insert(-1, f"… {left_out} levels …")
+        return ", ".join([body.name, *reversed(parts)])
+
+    def location(self, index: int) -> str:
+        """Path of the node at `index`, as messages show it: "graph 'main', node 'up1' (Resize)"."""
+        return f"{self.label}, {self.node_label(index)}"
+
+    def node_label(self, index: int) -> str:
+        """Return a node's name and operator, as messages show it: "node 'up1' (Resize)"."""
+        return node_label(self.names[index], self.operators[index][0], index)
+
+    @cached_property
+    def inside(self) -> list[Body]:
+        """The subgraphs in its nodes, in order."""
+        return [
+            Body(graph, name, self, self.nodes[index], index)
+            for index, attributes in enumerate(self.attributes)
+            if attributes
+            for name, graph in subgraphs(self.nodes[index])
+        ]
+
+    @cached_property
+    def subgraphs(self) -> dict[tuple[int, str], Body]:
+        """The subgraphs by index of the node and attribute: (3, "then_branch"), (4, "graphs[0]")."""
+        return {(body.index, body.name): body for body in self.inside}
+
+    @cached_property
+    def definitions(self) -> dict[str, int]:
+        """For every value that the body defines the index of its first node, -1 for inputs and initializers."""
+        found = dict.fromkeys(self.input_names(), -1)
+        if not self.function:
+            found.update((tensor.name, -1) for tensor in self.proto.initializer)
+            found.update((sparse.values.name, -1) for sparse in self.proto.sparse_initializer)
+        for index, outputs in enumerate(self.computes):
+            for name in outputs:
+                if name not in found and name:
+                    found[name] = index
+        return found
+
+    def function_key(self, index: int) -> FunctionKey:
+        """Return domain, name and overload of the function that the node at `index` calls, if it calls one."""
+        op_type, domain = self.operators[index]
+        return domain, op_type, self.nodes[index].overload
+
+    def input_names(self) -> list[str]:
+        """Names of the formal inputs."""
+        return self.proto.input[:] if self.function else [value.name for value in self.proto.input]
+
+    def output_names(self) -> list[str]:
+        """Names of the formal outputs."""
+        return self.proto.output[:] if self.function else [value.name for value in self.proto.output]
+
+
+def node_label(name: str, operator: str, index: int) -> str:
+    """Return what messages call a node; the index is said where there is no name, or only its beginning."""
+    words = f"node {quoted(name)}" if name else "node"
+    if not name or words.endswith("…'"):
+        words += f" number {index}"
+    return f"{words} ({brief(operator)})"
+
+
+class Labels:
+    """The labels of bodies that a report refers to by number: each is in it once, and not at every node."""
+
+    def __init__(self) -> None:
+        self.found: list[str] = []
+        self._numbers: dict[Body, int] = {}
+
+    def number(self, body: Body) -> int:
+        """Return the number of a body, whose label `found` has at that index."""
+        if body not in self._numbers:
+            self._numbers[body] = len(self.found)
+            self.found.append(body.label)
+        return self._numbers[body]
+
+
+def bodies(model: Any) -> list[Body]:
+    """Return every body of a ModelProto, each before those inside it: graph, training graphs, functions."""
+    main = Body(model.graph, f"graph {quoted(model.graph.name)}")
+    roots = [main]
+    for number, training in enumerate(model.training_info):
+        for part in ("initialization", "algorithm"):
+            if training.HasField(part):
+                roots.append(Body(getattr(training, part), f"training_info[{number}].{part}", parent=main))
+    for number, function in enumerate(model.functions):
+        overload = f":{printable(function.overload)}" if function.overload else ""
+        label = f"function {quoted(f'{printable(function.domain)}.{printable(function.name)}{overload}')}"
+        roots.append(Body(function, label + f" number {number}" * label.endswith("…'"), function=True))
+    return bodies_below(*roots)
+
+
+def bodies_below(*roots: Body) -> list[Body]:
+    """Return bodies and those inside them, each before those inside it."""
+    found = []
+    pending = [*reversed(roots)]
+    while pending:
+        body = pending.pop()
+        found.append(body)
+        pending.extend(reversed(body.inside))
+    return found
+
+
+class ModelIndex:
+    """The index of one model; see the module.
+
+    - `proto`: the ModelProto; `bodies`: all bodies, each before those inside it, the main graph first;
+    - `functions`: the bodies of functions by domain, name and overload;
+    - `opsets`: the versions that the model imports, by domain; 1 where IR version 1 or 2 imports none;
+    - `notes`: what was put right before the model was indexed.
+    """
+
+    def __init__(self, proto: Any, known_domains: Collection[str]) -> None:
+        """Take a ModelProto, and the domains that have schemas. Raises ModelError M106 to M109."""
+        check_head(proto)
+        self.proto, self._known_domains = proto, known_domains
+        self.opsets = imports_of(proto, "opset_import", known_domains) if proto.opset_import else {"": 1}
+        self.bodies = bodies(proto)
+        self.functions = {function_key(body.proto): body for body in self.bodies if body.function}
+        self.notes: list[str] = []
+        self._imports: dict[Body, dict[str, int]] = {}
+        self._call_order: list[Body] | None = None
+
+    @property
+    def main(self) -> Body:
+        """The main graph."""
+        return self.bodies[0]
+
+    @property
+    def graphs(self) -> list[Body]:
+        """The main graph and the training graphs, in the order of the model."""
+        return [body for body in self.bodies if body.root is body and not body.function]
+
+    def imports(self, body: Body) -> Mapping[str, int]:
+        """Return the opset version of each domain that a body is written in. Raises ModelError M106 to M108."""
+        root = body.root
+        if not root.function:
+            return self.opsets
+        if root not in self._imports:
+            self._imports[root] = imports_of(root.proto, root.label, self._known_domains)
+        return self._imports[root]
+
+    def call_order(self) -> list[Body]:
+        """The functions, callers before those that they call. Raises ModelError M114 where they call in a cycle."""
+        if self._call_order is None:
+            self._call_order = _call_order(self.functions)
+        return self._call_order
+
+
+def messages_of(index: ModelIndex, proto: Any) -> dict[Body, Any]:
+    """Return the graphs and functions of an equal ModelProto, by the bodies that are indexed."""
+    found = {index.main: proto.graph}
+    training = (getattr(each, part) for each in proto.training_info for part in ("initialization", "algorithm")
+                if each.HasField(part))  # fmt: skip
+    found.update(zip(index.graphs[1:], training, strict=True))
+    functions = [body for body in index.bodies if body.function and body.root is body]
+    found.update(zip(functions, proto.functions, strict=True))
+    for body in index.bodies:
+        holders = dict.fromkeys(inner.index for inner in body.inside)
+        graphs = (graph for holder in holders for _, graph in subgraphs(found[body].node[holder]))
+        found.update(zip(body.inside, graphs, strict=True))
+    return found
+
+
+def index_model(proto: Any, known_domains: Collection[str]) -> ModelIndex:
+    """Return the index of a ModelProto whose names are verified; `known_domains` are those that have schemas.
+
+    Raises ModelError where the model is malformed.
+    """
+    index = ModelIndex(proto, known_domains)
+    for body in index.bodies:
+        if body.function:
+            index.imports(body)
+    verify(index.bodies)
+    return index
+
+
+def check_head(proto: Any) -> None:
+    """Raise ModelError where a ModelProto lacks what every model must have."""
+    if not proto.HasField("graph"):
+        raise ModelError(Finding("M109", "the model has no graph"))
+    if proto.ir_version >= 3 and not proto.opset_import:
+        raise ModelError(
+            Finding(
+                "M107", "the model imports no operator set",
+                why="from IR version 3 a model must name the operator sets that it uses",
+                help="add an opset_import with the version that the exporter wrote",
+            )
+        )
+
+
+def normalised_domain(domain: Any) -> Any:
+    """Return a domain as messages name it, but "ai.onnx" as ""; one that is not valid UTF-8 is bytes."""
+    return "" if domain == "ai.onnx" else domain
+
+
+def imports_of(proto: Any, location: str, known_domains: Collection[str]) -> dict[str, int]:
+    """Return the domains that a ModelProto or FunctionProto imports, "ai.onnx" as "".
+
+    Equal entries count as one. Raises ModelError M107 where a domain has no version, M108 where it has two (IR
+    specification, Operator Sets).
+    """
+    found: dict[str, int] = {}
+    findings = Collected()
+    for entry in proto.opset_import:
+        domain = normalised_domain(entry.domain)
+        if domain.__class__ is bytes:
+            findings.append(Finding("M106", f"the domain {brief(domain)} is not valid UTF-8", location))
+        elif found.get(domain, entry.version) != entry.version:
+            shown = quoted(domain or "ai.onnx")
+            findings.append(
+                Finding(
+                    "M108", f"the domain {shown} is imported twice, at {found[domain]} and {entry.version}", location,
+                    why='"" and "ai.onnx" are one domain' if not domain else "",
+                    help="keep the import that the nodes were written for",
+                )
+            )
+        elif entry.version < 1 and domain in known_domains:
+            findings.append(Finding("M107", f"the domain {quoted(domain or 'ai.onnx')} has no version", location))
+        else:
+            found[domain] = entry.version
+    if findings:
+        raise ModelError(findings)
+    return found
+
+
+def verify(found: Iterable[Body]) -> None:
+    """Check the rules on names that everything else relies on; `found` are bodies with those inside them.
+
+    Every value is defined once in its body and before its first use, also where a body around has a value of that name,
+    and names are valid UTF-8 (IR specification, "Names within a graph", "Nodes"). Linear in the number of names. Raises
+    ModelError with all findings.
+    """
+    findings = Collected()
+    for body in found:
+        findings += _misnamed(body)
+        if len(body.subgraphs) < len(body.inside):
+            findings += _alike(body)
+    for body in found:
+        here = body.definitions
+        for index, names in enumerate(body.reads):
+            for name in names:
+                position = here.get(name)
+                if position is not None and position < index:
+                    continue
+                if name and not _is_visible(name, body):
+                    findings.append(_undefined(body, index, name, position))
+                elif name and position is not None:
+                    findings.append(_shadowed(body, index, name))
+        for name in body.output_names():
+            if name and name not in here and not _is_visible(name, body):
+                findings.append(Finding("M112", f"the output {quoted(name)} is never computed", body.label))
+    if findings:
+        raise ModelError(findings)
+
+
+def _misnamed(body: Body) -> Iterator[Finding]:
+    """Yield the names of a body that are not valid UTF-8, and those that are defined twice."""
+    here = body.definitions
+    computed = sum(map(len, body.computes)) - sum(names.count("") for names in body.computes if "" in names)
+    given = sum(1 for position in here.values() if position < 0)
+    words = {word for operator in {*body.operators} for word in operator}
+    attributes = [*body.proto.attribute, *[each.name for each in body.proto.attribute_proto]] if body.function else []
+    words.update(attributes)
+    inputs = [name for name in body.input_names() if name]
+    if (
+        computed + given == len(here)
+        and len(inputs) == len({*inputs})
+        and all(map(_are_text, (here, body.names, words)))
+    ):
+        return
+    given_names = (name for name, index in here.items() if index < 0)
+    yield from (_not_utf8(body.label, name) for name in (*given_names, *attributes) if not _are_text([name]))
+    for name, count in Counter(inputs).items():
+        if count > 1:
+            yield Finding("M113", f"the input {quoted(name)} is defined twice", body.label)
+    for index, outputs in enumerate(body.computes):
+        op_type, domain = body.operators[index]
+        if not _are_text([op_type, domain, body.names[index]]):
+            yield _not_utf8(f"{body.label}, node number {index}", op_type)
+        seen: set[str] = set()
+        for name in outputs:
+            if name and (here[name] != index or name in seen):
+                yield Finding("M113", f"the value {quoted(name)} is defined twice", body.location(index))
+            elif not _are_text([name]):
+                yield _not_utf8(body.location(index), name)
+            seen.add(name)
+
+
+def _alike(body: Body) -> Iterator[Finding]:
+    """Yield the subgraphs whose node has another one in an attribute of the same name."""
+    for each in body.inside:
+        if body.subgraphs[each.index, each.name] is not each:
+            message = f"the attribute {quoted(each.name)} is defined twice"
+            yield Finding("M113", message, body.location(each.index), help="keep the graph that is meant")
+
+
+def _are_text(names: Iterable[Any]) -> bool:
+    """Whether all names are text; those that are not valid UTF-8 come from protobuf as bytes."""
+    return bytes not in {*map(type, names)}
+
+
+def _is_visible(name: str, body: Body) -> bool:
+    """Whether a body around defines a name: before the owner of a subgraph, anywhere for a training graph."""
+    while body.parent is not None:
+        limit = body.index if body.owner is not None else len(body.parent.nodes)
+        body = body.parent
+        if body.definitions.get(name, limit) < limit:
+            return True
+    return False
+
+
+def _undefined(body: Body, index: int, name: Any, position: int | None) -> Finding:
+    if name.__class__ is bytes:
+        return _not_utf8(body.location(index), name)
+    if position is None:
+        return Finding(
+            "M112", f"the input {quoted(name)} is defined nowhere", body.location(index),
+            help="name a graph input, an initializer or the output of an earlier node",
+        )
+    return Finding(
+        "M110", f"the input {quoted(name)} is computed only by this node or a later one", body.location(index),
+        why="nodes must be sorted topologically, without cycles (IR specification, Nodes)",
+        help="break the cycle; what is only unsorted is sorted, once nothing else is wrong",
+    )
+
+
+def _shadowed(body: Body, index: int, name: str) -> Finding:
+    return Finding(
+        "M113", f"the value {quoted(name)} of a graph around is defined again, after it was used",
+        body.location(index), why="a name would stand for two values in one graph", help="rename one of the two",
+    )  # fmt: skip
+
+
+def _not_utf8(location: str, name: Any) -> Finding:
+    message = f"the name {brief(name)} is not valid UTF-8"
+    return Finding("M106", message, location, help="write names as UTF-8")
+
+
+class FreshNames:
+    """Names that occur nowhere in a model; the taken ones are collected when the first name is needed."""
+
+    def __init__(self, found: Iterable[Body]) -> None:
+        """Take all bodies of a model."""
+        self._found = found
+        self._made: set[str] = set()
+        self._next: dict[str, int] = {}
+
+    @cached_property
+    def _taken(self) -> set[str]:
+        found: set[str] = set()
+        for body in self._found:
+            found.update(body.definitions, body.names)
+            # An entry for a value that does not exist would state the type of a new one of that name.
+            found.update(value.name for value in body.proto.value_info)
+        return found
+
+    def fresh(self, stem: str) -> str:
+        """Return `stem` itself if it is free, else `stem` with the lowest free number behind it."""
+        name, number = stem, self._next.get(stem, 0)
+        while name in self._taken or name in self._made:
+            number += 1
+            name = f"{stem}_{number}"
+        self._next[stem] = number
+        self._made.add(name)
+        return name
+
+    def occurs(self, name: str) -> bool:
+        """Whether the model itself has a name, anywhere."""
+        return name in self._taken
+
+
+def _call_order(functions: Mapping[FunctionKey, Body]) -> list[Body]:
+    """Return functions, callers before those that they call. Raises ModelError M114 (IR specification, Functions)."""
+    if not functions:
+        return []
+    callees = {key: _called(body, functions) for key, body in functions.items()}
+    waiting = dict.fromkeys(functions, 0)
+    for targets in callees.values():
+        for target in targets:
+            waiting[target] += 1
+    ready = [key for key, count in waiting.items() if not count]
+    ordered = []
+    while ready:
+        key = ready.pop()
+        ordered.append(functions[key])
+        for target in callees[key]:
+            waiting[target] -= 1
+            if not waiting[target]:
+                ready.append(target)
+    if len(ordered) < len(functions):
+        circle = sorted(".".join(map(printable, key[:2])) for key, count in waiting.items() if count)
+        raise ModelError(Finding("M114", "functions call each other in a cycle", listing(circle)))
+    return ordered
+
+
+def _called(function: Body, known: Mapping[FunctionKey, Body]) -> set[FunctionKey]:
+    found: set[FunctionKey] = set()
+    pending = [function]
+    while pending:
+        body = pending.pop()
+        found.update(map(body.function_key, range(len(body.nodes))))
+        pending.extend(body.inside)
+    return found & known.keys()

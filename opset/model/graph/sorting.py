@@ -1,0 +1,85 @@
+"""Orders of nodes in which every value is computed before it is read, for bodies that state another one.
+
+Some tools append the nodes that they insert; runtimes sort. What a graph in a node reads of the values around counts
+as read by that node. Linear in names and nodes, and nothing recurses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from opset.model.graph.index import Body
+
+
+def orders(found: Sequence[Body]) -> dict[Body, list[int]]:
+    """Return new orders of nodes, as their indices, for those of the given bodies that are not sorted.
+
+    `found` are bodies, each before those inside it. A node moves only where one before it reads what it computes: then
+    it goes right before that one. A body is left out where its nodes are in a cycle, or where a name may be meant
+    for a value of a body around just as well.
+    """
+    captured: dict[Body, dict[int, set[str]]] = {body: {} for body in found}
+    for body in reversed(found):
+        if body.owner is not None and body.parent is not None:
+            captured[body.parent].setdefault(body.index, set()).update(_captures(body, captured[body]))
+    made = {}
+    for body in found:
+        order = _order(body, captured[body])
+        if order is not None:
+            made[body] = order
+    return made
+
+
+def late(order: Sequence[int]) -> int:
+    """Return how many nodes an order puts before some that were before them."""
+    count, first = 0, len(order)
+    for index in reversed(order):
+        count += index > first
+        first = min(first, index)
+    return count
+
+
+def _captures(body: Body, inside: Mapping[int, set[str]]) -> set[str]:
+    """Return the names that a subgraph, with those inside it, takes from around."""
+    read = {name for names in body.reads for name in names}.union(body.output_names(), *inside.values())
+    return read - body.definitions.keys()
+
+
+def _order(body: Body, inside: Mapping[int, set[str]]) -> list[int] | None:
+    """Return an order of a body's nodes, None where they are sorted or cannot be."""
+    here = body.definitions
+    names = [[*reads, *inside[index]] if index in inside else reads for index, reads in enumerate(body.reads)]
+    late = {name for index, each in enumerate(names) for name in each if name and here.get(name, -1) >= index}
+    if not late or _around(body, late):
+        return None
+    needed = [[at for name in each if name and (at := here.get(name, -1)) >= 0] for each in names]
+    order: list[int] = []
+    waiting, done = bytearray(len(needed)), bytearray(len(needed))
+    for first in range(len(needed)):
+        if done[first]:
+            continue
+        waiting[first] = 1
+        path: list[tuple[int, Iterator[int]]] = [(first, iter(needed[first]))]
+        while path:
+            index, producers = path[-1]
+            producer = next((each for each in producers if not done[each]), -1)
+            if producer < 0:
+                path.pop()
+                done[index] = 1
+                order.append(index)
+            elif waiting[producer]:
+                return None
+            else:
+                waiting[producer] = 1
+                path.append((producer, iter(needed[producer])))
+    return order
+
+
+def _around(body: Body, names: set[str]) -> bool:
+    """Whether a body around defines one of these names."""
+    parent = body.parent
+    while parent is not None:
+        if not names.isdisjoint(parent.definitions):
+            return True
+        parent = parent.parent
+    return False

@@ -1,0 +1,1 @@
+"""Models in files: bytes, parts, external data, reading, and writing."""

@@ -1,0 +1,153 @@
+"""A loaded model: its message without the weights, and where these are."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Iterable, Sequence
+from typing import IO, Any, TypeAlias
+
+from google.protobuf.message import EncodeError
+
+from opset.errors import Finding, ModelError, UsageError
+from opset.model.storage import tensor, wire, writing
+from opset.model.storage.external import Folder
+from opset.model.storage.parts import TEXT_SUFFIX, ModelParts, Piece, chunks, parse
+from opset.model.storage.reading import open_model_file, spool
+from opset.model.storage.source import BytesSource, Source
+
+ModelLike: TypeAlias = "str | os.PathLike[str] | bytes | bytearray | memoryview | IO[bytes] | Model | Any"
+"""A path, a model's bytes, a binary stream, a Model, or a ModelProto of the onnx package."""
+
+
+class Model(ModelParts):
+    """A model whose large data stays in the file until it is read.
+
+    - `proto`: its ModelProto (of opset.model.proto), which may be changed. A tensor whose data was left in the file has
+      a placeholder in `opset_payload` instead of that data; the placeholder goes where the tensor is copied, and has to
+      be cleared (`clear_data`) before the tensor gets other data.
+    - `path`: the path that it was read from, as given, or None.
+    - `kind`: where it was loaded from: "path", "bytes", "stream", or "message" for a ModelProto.
+    - `folder`: what its external data is resolved against, or None if it did not come from a path.
+    """
+
+    def payload(self, tensor_proto: Any, limit: int | None = None) -> bytes:
+        """Return a tensor's data in the form of raw_data (see onnx.proto), wherever and however it is stored.
+
+        Raises ModelError M206 if the data does not fit dims and type, if it is of strings, or if it has more than
+        `limit` bytes; M2xx if external data is missing or unsafe; M105 if a file changed.
+        """
+        return tensor.tensor_bytes(self, tensor_proto, limit)
+
+    def SerializeToString(self) -> bytes:
+        """Return the whole model as bytes, external data left where it is.
+
+        Raises ModelError M111 if they are more than protobuf can hold, M105 if the source changed.
+        """
+        return self._joined(*self.pieces())
+
+    def as_given(self) -> Any:
+        """Return the model as it was given: a ModelProto of the caller's class if it was one, else the Model itself."""
+        if self._given is None:
+            return self
+        return parse(self._given, self._joined(*self.pieces(checked=False)), self.path or "")
+
+    def _joined(self, pieces: Sequence[Piece], size: int) -> bytes:
+        if size > wire.LARGEST_MESSAGE:
+            raise wire.too_large(size, self.path or "")
+        whole = io.BytesIO()
+        for chunk in chunks(pieces):
+            whole.write(chunk)
+        return whole.getvalue()
+
+    def save(self, path: str | os.PathLike[str], *, external: str = "auto", force: bool = False) -> None:
+        """Write the model to a path, whole or not at all; an existing file is replaced only with `force`.
+
+        A path that ends with .onnxtxt gets its text, which reads back to the same model.
+
+        A pipe or a device, /dev/stdout for one, is written to as it is. `external` is what becomes of external data:
+
+        - "auto": as "keep" where the output is in the model's own folder or the model has none, else as "copy";
+        - "keep": locations stay as they are, and the files are not opened;
+        - "copy": the files are copied beside the output, under the same relative locations (a file system that can
+          share blocks between files does so);
+        - "link": the same, by hard links, which need no space; from then on a folder that holds one of the two names
+          has to be allowed (`allow_external_roots`), and the onnx package reads neither;
+        - "inline": the data goes into the model;
+        - "move": this and the large data of all other dense tensors goes into one new file beside the output,
+          `<output's name>.data` (few readers take sparse tensors from there).
+
+        Raises UsageError: U102 an output exists, U103 the mode does not fit, U104 an output cannot be written;
+        ModelError: M105 a source changed, M111 the model is too large, M2xx external data is missing or unsafe.
+        """
+        writing.save(self, path, external=external, force=force)
+
+
+def load(source: ModelLike, *, allow_external_roots: Iterable[str | os.PathLike[str]] = ()) -> Model:
+    """Return the model of a path, of bytes, in a binary stream or in a ModelProto; a Model is returned as it is.
+
+    Neither the weights nor external data are read. `allow_external_roots` are folders, besides the model's own, that
+    external data may be in.
+
+    Raises ModelError: M101 cannot be read, M102 no model, M103 damaged, M104 nested too deeply, M105 changed meanwhile,
+    M111 too large without its weights; UsageError U103 for anything else than the above.
+    """
+    if isinstance(source, Model):
+        return source
+    if isinstance(source, (str, os.PathLike)):
+        return load_file(os.fsdecode(source), allow_external_roots)
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        return Model(BytesSource(bytes(source)), "bytes")
+    message: Any = source
+    if getattr(getattr(source, "DESCRIPTOR", None), "full_name", "") == "onnx.ModelProto":
+        try:
+            data = message.SerializeToString()
+        except (EncodeError, ValueError) as error:
+            raise wire.too_large(message.ByteSize(), "") from error
+        return Model(BytesSource(data), "message", given=type(source))
+    if hasattr(source, "read"):
+        return Model(spool(source, str(getattr(source, "name", ""))), "stream")
+    raise UsageError(
+        Finding(
+            "U103",
+            f"a {type(source).__name__} is no model",
+            help="give a path, bytes, a binary stream, an opset.Model or an onnx.ModelProto",
+        )
+    )
+
+
+def load_file(path: str, allow_external_roots: Iterable[str | os.PathLike[str]] = (), *, pipes: bool = True) -> Model:
+    """Return the model of a path, as `load` does; without `pipes`, refuse a named pipe by ModelError M101."""
+    text = path.endswith(TEXT_SUFFIX)
+    file, kind = open_model_file(path, pipes=pipes, text=text)
+    file = _from_text(file) if text else file
+    return Model(file, kind, Folder(path, allow_external_roots) if kind == "path" else None)
+
+
+def load_text(stream: IO[bytes]) -> Model:
+    """Return the model whose text a binary stream holds. Raises ModelError M301, or as `load` does."""
+    return Model(_from_text(spool(stream, str(getattr(stream, "name", "")), text=True)), "stream")
+
+
+def _from_text(file: Source) -> Source:
+    """Return the bytes of the model whose text a file holds. Raises ModelError M301 with line and column."""
+    from opset.model.text.syntax import parse_model  # few models are text
+
+    if file.size > wire.LARGEST_MESSAGE:
+        raise wire.too_large(file.size, file.name)
+    with file.descriptor():
+        data = file.read(0, file.size)
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        column = error.start - data.rfind(b"\n", 0, error.start)
+        place = f"{line}:{column}"
+        raise ModelError(Finding("M301", "the text is not UTF-8", place, error.reason, file=file.name)) from error
+    try:
+        message = parse_model(text)
+        return BytesSource(message.SerializeToString(), file.name, file.access)
+    except ModelError as error:
+        raise error.in_file(file.name) from None
+    except (EncodeError, ValueError) as error:
+        raise wire.too_large(message.ByteSize(), file.name) from error

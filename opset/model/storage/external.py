@@ -1,0 +1,322 @@
+"""External data: which file holds a tensor's data, and whether that file may be read.
+
+A model is untrusted, and so is the path that it states. With every link resolved, the path must lead to a regular file
+inside the model's folder. Where the model file itself is a link, as in the cache of a model hub, the folder of the file
+that it leads to counts too. The file is opened part by part below that folder, following no link any more, and judged
+by its descriptor, so that nothing can be exchanged between the look and the read. It must have no second name: a hard
+link is a way out of the folder that cannot be seen.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from opset.errors import Collected, Finding, ModelError, quoted
+from opset.model.storage.encoding import data_size, misfit, named
+from opset.model.storage.source import (
+    FOLDER,
+    NO_FOLLOW,
+    NO_WAIT,
+    OPEN,
+    Access,
+    access_of,
+    changed,
+    file_state,
+    read_exactly,
+    resolved,
+)
+from opset.model.storage.wire import Segment
+
+EXTERNAL = 1
+KEYS = ("location", "offset", "length", "checksum")
+_LARGEST = (1 << 63) - 1
+
+
+class Reference(NamedTuple):
+    """What a tensor's external_data says. `length` is None where it says nothing: the data is as long as the tensor."""
+
+    location: str
+    offset: int
+    length: int | None
+    checksum: str
+
+
+class Folder:
+    """The folder of a model file, and the folders that its external data may be in."""
+
+    def __init__(self, model_path: str, allowed: Iterable[str | os.PathLike[str]] = ()) -> None:
+        path = os.path.abspath(model_path)
+        self.path = os.path.dirname(path)
+        self._own = [resolved(self.path)]
+        if os.path.islink(path):
+            self._own.append(os.path.dirname(resolved(path)))
+        self._allowed = [resolved(os.fsdecode(root)) for root in allowed]
+
+    def file(self, location: str, where: str) -> ExternalFile:
+        """Return the file at a location.
+
+        Raises ModelError M201 if it is outside, M202 if missing, M203 if not regular, M209 if it has other names.
+        """
+        if "\0" in location:
+            raise _outside(location, where, "the location holds a NUL character")
+        real = self.real_path(location)
+        for roots, trusted in ((self._allowed, True), (self._own, False)):
+            for root in roots:
+                if real.startswith(os.path.join(root, "")):
+                    name = os.path.join(self.path, location)
+                    return ExternalFile(root, os.path.relpath(real, root), name, where, trusted)
+        raise _outside(location, where, f"it leads to {real}")
+
+    def real_path(self, location: str) -> str:
+        """Return the path that a location leads to with every link resolved, or "" where it cannot lead anywhere."""
+        return "" if "\0" in location else resolved(os.path.join(self.path, location))
+
+    def holds(self, folder: str) -> bool:
+        """Return whether a folder is the model's own."""
+        return resolved(folder) == self._own[0]
+
+
+class ExternalFile:
+    """A data file. It is opened whenever it is read and must then still be the file that it was at first.
+
+    In a folder that the user trusts it may have several names, elsewhere only one.
+    """
+
+    def __init__(self, root: str, relative: str, name: str, where: str, trusted: bool) -> None:
+        self.name = name
+        self.real = os.path.join(root, relative)
+        self._root, self._relative, self._where, self._trusted = root, relative, where, trusted
+        self._identity: tuple[int, ...] | None = None
+        with self.descriptor() as descriptor:
+            status = os.fstat(descriptor)
+            self.size = status.st_size
+            self.access: Access | None = access_of(descriptor, status)
+
+    @contextmanager
+    def descriptor(self) -> Iterator[int]:
+        """Return a descriptor of the file; raise ModelError M105 if it is not what it was, or changes meanwhile."""
+        descriptor = _open_below(self._root, self._relative, self.name, self._where)
+        try:
+            if not self._trusted and os.fstat(descriptor).st_nlink > 1:
+                raise _with_other_names(self.name, self._where)
+            self._check(descriptor)
+            yield descriptor
+            self._check(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def read(self, offset: int, count: int) -> bytes:
+        """Return exactly `count` bytes from `offset`; raise ModelError M105 where the file no longer has them."""
+        with self.descriptor() as descriptor:
+            return read_exactly(descriptor, offset, count, self.name)
+
+    def _check(self, descriptor: int) -> None:
+        status = os.fstat(descriptor)
+        identity = (status.st_dev, status.st_ino, *file_state(status))
+        if self._identity is None:
+            self._identity = identity
+        elif self._identity != identity:
+            raise changed(self.name)
+
+
+def is_external(tensor: Any) -> bool:
+    """Return whether a tensor's data is in another file."""
+    return bool(tensor.data_location == EXTERNAL)
+
+
+def reference(tensor: Any) -> Reference:
+    """Return what a tensor's external_data says; of duplicate keys the last counts.
+
+    Raises ModelError M207 without a location, M204 where offset or length is not a plain number.
+    """
+    entries = {_text(entry.key): _text(entry.value) for entry in tensor.external_data}
+    if not entries.get("location"):
+        raise ModelError(Finding("M207", "external data has no location", named(tensor)))
+    length = _number("length", entries["length"], tensor) if "length" in entries else None
+    offset = _number("offset", entries.get("offset", "0"), tensor)
+    return Reference(entries["location"], offset, length, entries.get("checksum", ""))
+
+
+def data_range(folder: Folder | None, tensor: Any) -> Segment:
+    """Return where a tensor's external data is; raise ModelError M201 to M207, or M209, if it cannot be used."""
+    said = reference(tensor)
+    size = data_size(tensor)
+    if said.length is not None and said.length != size:
+        raise misfit(tensor, f"external data is {said.length} bytes long, and dims and type ask for {size}")
+    if folder is None:
+        raise ModelError(
+            Finding(
+                "M202",
+                "the model has external data, and no folder to look for it",
+                named(tensor),
+                f"it is in {quoted(said.location)} beside the model's file",
+                "load the model by its path",
+            )
+        )
+    file = folder.file(said.location, named(tensor))
+    if said.offset + size > file.size:
+        why = f"it needs bytes {said.offset} to {said.offset + size}, and the file has {file.size}"
+        what = "external data ends before offset plus length"
+        raise ModelError(Finding("M205", what, named(tensor), why, file=file.name))
+    return Segment(file, said.offset, said.offset + size)
+
+
+def findings(model: Any, folder: Folder | None) -> Collected:
+    """Return all that is wrong with the external data of a ModelProto, found without reading it.
+
+    M201 to M207 and M209 say why a tensor's data cannot be used; M208 names keys without a meaning, and duplicates.
+    """
+    found = odd_keys(model)
+    for tensor in filter(is_external, tensors(model)):
+        try:
+            data_range(folder, tensor)
+        except ModelError as error:
+            found += error.findings
+    return found
+
+
+def odd_keys(model: Any) -> Collected:
+    """Return a finding M208 for each tensor of a ModelProto whose external data has keys without a clear meaning."""
+    found = Collected()
+    if not locations(model):
+        return found
+    for tensor in filter(is_external, tensors(model)):
+        keys = Counter(_text(entry.key) for entry in tensor.external_data)
+        odd = [key for key, count in keys.items() if key not in KEYS or count > 1]
+        if odd:
+            why = "not known, or given twice: " + ", ".join(map(quoted, odd[:8]))
+            found.append(Finding("M208", "external data has keys without a clear meaning", named(tensor), why))
+    return found
+
+
+def refer(tensor: Any, location: str, offset: int, length: int) -> None:
+    """Make a tensor, which must have no data, refer to data in another file."""
+    tensor.data_location = EXTERNAL
+    for key, value in (("location", location), ("offset", str(offset)), ("length", str(length))):
+        tensor.external_data.add(key=key, value=value)
+
+
+def locations(model: Any) -> dict[str, str]:
+    """Return the locations that a ModelProto's tensors refer to, each with the name of the first tensor that does."""
+    found: dict[str, str] = {}
+    if b"location" not in model.SerializeToString():  # most models, and walking all nodes takes longer
+        return found
+    for tensor in filter(is_external, tensors(model)):
+        for entry in tensor.external_data:
+            if entry.key == "location":
+                found.setdefault(_text(entry.value), named(tensor))
+    return found
+
+
+def tensors(model: Any) -> Iterator[Any]:
+    """Yield every TensorProto of a ModelProto, those that sparse tensors consist of included."""
+    for tensor in constants(model):
+        yield from (tensor.values, tensor.indices) if tensor.DESCRIPTOR.name == "SparseTensorProto" else (tensor,)
+
+
+def constants(model: Any) -> Iterator[Any]:
+    """Yield every TensorProto and SparseTensorProto of a ModelProto, in graphs, functions, subgraphs and attributes."""
+    bodies = [model.graph, *model.functions]
+    for training in model.training_info:
+        bodies += [training.initialization, training.algorithm]
+    while bodies:
+        body = bodies.pop()
+        attributes = [attribute for node in body.node for attribute in node.attribute]
+        if body.DESCRIPTOR.name == "GraphProto":
+            yield from body.initializer
+            yield from body.sparse_initializer
+        else:
+            attributes += body.attribute_proto
+        for attribute in attributes:
+            if attribute.HasField("t"):
+                yield attribute.t
+            if attribute.HasField("sparse_tensor"):
+                yield attribute.sparse_tensor
+            yield from attribute.tensors
+            yield from attribute.sparse_tensors
+            if attribute.HasField("g"):
+                bodies.append(attribute.g)
+            bodies += attribute.graphs
+
+
+def _text(value: str | bytes) -> str:
+    """Return a protobuf string, which is bytes where it is not valid UTF-8, as the system takes file names."""
+    return os.fsdecode(value)
+
+
+def _number(key: str, text: str, tensor: Any) -> int:
+    """Return the value of plain ASCII digits; raise ModelError M204 for anything else, or beyond 63 bits."""
+    if text.isascii() and text.isdigit() and len(text) <= 19 and int(text) <= _LARGEST:
+        return int(text)
+    why = f"{key} is {quoted(text)}"
+    raise ModelError(Finding("M204", "offset or length of external data is not a plain number", named(tensor), why))
+
+
+def _outside(location: str, where: str, why: str) -> ModelError:
+    return ModelError(
+        Finding(
+            "M201",
+            f"external data {quoted(location)} lies outside the model's folder",
+            where,
+            why,
+            "allow its folder if you trust the model: allow_external_roots, or --allow-external-root DIR",
+        )
+    )
+
+
+def _with_other_names(name: str, where: str) -> ModelError:
+    return ModelError(
+        Finding(
+            "M209",
+            "an external data file has more than one name",
+            where,
+            "there are hard links to it, and one of them may be a file outside of the model's folder",
+            "copy the file, or allow its folder: allow_external_roots, or --allow-external-root DIR",
+            name,
+        )
+    )
+
+
+def _open_below(root: str, relative: str, name: str, where: str) -> int:
+    """Return a descriptor of the regular file at a path below a folder, with no link on the way."""
+    folder = -1
+    try:
+        if os.open in os.supports_dir_fd:
+            folder = os.open(root, FOLDER)
+            *parents, last = relative.split(os.sep)
+            for parent in parents:
+                inner = os.open(parent, FOLDER | NO_FOLLOW, dir_fd=folder)
+                os.close(folder)
+                folder = inner
+            descriptor = os.open(last, os.O_RDONLY | NO_FOLLOW | NO_WAIT | OPEN, dir_fd=folder)
+        else:
+            descriptor = os.open(os.path.join(root, relative), os.O_RDONLY | OPEN)
+    except (OSError, ValueError) as error:
+        code = getattr(error, "errno", None)
+        if code in (errno.ENXIO, errno.ENODEV):
+            raise _not_regular(name, where, "it is a socket or a device") from error
+        if code == errno.ELOOP:
+            raise _outside(
+                name, where, "there is a link on the way: it leads in a circle, or was put there meanwhile"
+            ) from error
+        why = getattr(error, "strerror", None) or str(error)
+        raise ModelError(Finding("M202", "an external data file cannot be opened", where, why, file=name)) from error
+    finally:
+        if folder >= 0:
+            os.close(folder)
+    mode = os.fstat(descriptor).st_mode
+    if not stat.S_ISREG(mode):
+        os.close(descriptor)
+        kind = "a folder" if stat.S_ISDIR(mode) else "a pipe" if stat.S_ISFIFO(mode) else "a device"
+        raise _not_regular(name, where, f"it is {kind}")
+    return descriptor
+
+
+def _not_regular(name: str, where: str, why: str) -> ModelError:
+    return ModelError(Finding("M203", "external data is not a regular file", where, why, file=name))

@@ -1,0 +1,157 @@
+"""A model in parts: its message without the large data, and where that data is. Reading and writing build on it."""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeVar
+
+from google.protobuf.message import DecodeError, EncodeError
+
+from opset.errors import Finding, ModelError
+from opset.model import proto
+from opset.model.storage import wire
+from opset.model.storage.external import Folder
+from opset.model.storage.source import CHUNK, BytesSource, Source
+
+Piece = bytes | wire.Segment
+TEXT_SUFFIX = ".onnxtxt"
+"""What the name of a file with a model in ONNX text syntax ends with."""
+Self = TypeVar("Self", bound="ModelParts")
+
+
+class ModelParts:
+    """A ModelProto whose large data stays in its `source`; `opset.model.Model` describes the other attributes."""
+
+    def __init__(self, source: Source, kind: str, folder: Folder | None = None, given: type[Any] | None = None) -> None:
+        self.path = source.name if kind == "path" else None
+        self.kind = kind
+        self.folder = folder
+        self._given = given
+        self.source = source
+        self._token = os.urandom(wire.TOKEN_SIZE)
+        self.proto: Any = proto.ModelProto()
+        try:
+            with source.descriptor():
+                self._skeleton, self._segments = wire.extract(source, self._token)
+            self.proto.ParseFromString(self._skeleton)
+        except (wire.WireError, DecodeError) as error:
+            raise refusal(source, str(error)) from error
+        except UnicodeDecodeError as error:  # protobuf written in Python is stricter than the usual one
+            raise ModelError(Finding("M106", "a name is not valid UTF-8", why=str(error), file=source.name)) from error
+        if not (self.proto.HasField("graph") or self.proto.HasField("ir_version")):
+            raise no_model(source, "it holds neither a graph nor an IR version")
+
+    def with_proto(self: Self, message: Any, *, changed: bool = False) -> Self:
+        """Return a model with another ModelProto over the same data; placeholders in it keep their meaning.
+
+        `changed` says that the message is not equal to the source's, which saves the comparison when it is written.
+        """
+        other = copy.copy(self)
+        other.proto = message
+        if changed:
+            other._skeleton = b""
+        return other
+
+    def segments(self, tensor_proto: Any) -> list[wire.Segment]:
+        """Return the data fields of a tensor that were left in the file, in their order."""
+        indexes = (wire.placeholder_index(entry, self._token) for entry in tensor_proto.opset_payload)
+        return [self._segments[index] for index in indexes if index is not None and index < len(self._segments)]
+
+    def with_segments(self: Self, message: Any, segments: Iterable[tuple[Any, wire.Segment]]) -> Self:
+        """Return a model with another ModelProto, of which these tensors get these segments as data."""
+        changed = self.with_proto(message)
+        changed._segments = list(self._segments)
+        for tensor_proto, segment in segments:
+            tensor_proto.opset_payload.append(wire.placeholder_content(self._token, len(changed._segments)))
+            changed._segments.append(segment)
+        return changed
+
+    def clear_data(self, tensor_proto: Any) -> None:
+        """Take its data, wherever it is, from a tensor of this model's proto."""
+        for name in ("raw_data", *wire.TYPED_FIELDS, "external_data", "data_location"):
+            tensor_proto.ClearField(name)
+        foreign = [e for e in tensor_proto.opset_payload if wire.placeholder_index(e, self._token) is None]
+        tensor_proto.opset_payload[:] = foreign
+
+    def pieces(self, *, checked: bool = True) -> tuple[list[Piece], int]:
+        """Return what the model's bytes consist of, and their number: the source's own if the proto was not changed.
+
+        Raises ModelError M111 if a changed model is larger than protobuf can hold; if `checked`, M104 if it is nested
+        too deeply for protobuf to read it again.
+        """
+        try:
+            skeleton: bytes = self.proto.SerializeToString()
+        except (EncodeError, ValueError) as error:
+            raise wire.too_large(self.proto.ByteSize(), self.path or "") from error
+        if proto.ModelProto.FromString(self._skeleton).SerializeToString() == skeleton:
+            return [wire.Segment(self.source, 0, self.source.size)], self.source.size
+        if checked:
+            parse(proto.ModelProto, skeleton, self.path or "")  # writing has no limit to nesting, reading has
+        pieces, size = wire.splice(skeleton, self._token, self._segments)
+        if size > wire.LARGEST_MESSAGE:
+            raise wire.too_large(size, self.path or "")
+        return pieces, size
+
+
+def parse(message: Any, data: bytes, name: str) -> Any:
+    """Return the message of a class that bytes of a model are; raise ModelError M103 or M104 where they are none."""
+    try:
+        return message.FromString(data)
+    except DecodeError as error:
+        raise refusal(BytesSource(data, name), str(error)) from error
+
+
+def chunks(pieces: Iterable[Piece]) -> Iterator[bytes]:
+    """Yield the bytes of pieces, at most CHUNK of a source at a time; raise ModelError M105 if a source changed."""
+    for piece in pieces:
+        if isinstance(piece, bytes):
+            yield piece
+            continue
+        yield piece.header
+        with piece.source.descriptor():
+            for position in range(piece.start, piece.end, CHUNK):
+                yield piece.source.read(position, min(CHUNK, piece.end - position))
+
+
+def refusal(source: Source, why: str) -> ModelError:
+    """Return the error for bytes that protobuf does not accept, with the location of the first error."""
+    head = source.read(0, min(source.size, 512))
+    if not wire.starts_like_model(head):
+        return no_model(source, "it does not begin like one")
+    with source.descriptor():
+        found = wire.diagnose(source)
+    if found is None:
+        return ModelError(Finding("M103", "the file is damaged or cut short", why=why, file=source.name))
+    place = f"{found.path or 'model'}, byte {found.offset}"
+    if found.code == "M104":
+        return ModelError(Finding("M104", "the model is nested too deeply", place, found.why, file=source.name))
+    return ModelError(
+        Finding(
+            "M103",
+            "the file is damaged or cut short",
+            place,
+            found.why,
+            "copy or download it again, and compare sizes or checksums",
+            source.name,
+        )
+    )
+
+
+_OTHER_FILES = {
+    b"version https://git-lfs": "this is a Git LFS pointer; fetch the file itself with: git lfs pull",
+    b"PK\x03\x04": "this is a zip archive: unpack it first, or export a PyTorch checkpoint to ONNX",
+    b"\x1f\x8b": "this is compressed with gzip; unpack it first",
+    b"\x89HDF": "this is an HDF5 file; export it to ONNX",
+    b"GGUF": "this is a GGUF file, which is another format",
+}
+
+
+def no_model(source: Source, why: str) -> ModelError:
+    """Return the error for bytes that are something else, with a hint where it is known what they are."""
+    head = source.read(0, min(source.size, 32))
+    hint = next((hint for magic, hint in _OTHER_FILES.items() if head.startswith(magic)), "")
+    return ModelError(
+        Finding("M102", "this is not an ONNX model", why=why if head else "it is empty", help=hint, file=source.name)
+    )

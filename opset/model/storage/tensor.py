@@ -1,0 +1,132 @@
+"""The data of tensors, wherever and however it is stored: as bytes in the form of raw_data, and as Python objects."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from google.protobuf.message import DecodeError
+
+from opset.model import proto
+from opset.model.elements import BOOL, ELEMENTS, STRING
+from opset.model.storage import external, wire
+from opset.model.storage.encoding import data_size, decode, element_bits, element_count, encode, misfit, pack
+from opset.model.storage.parts import ModelParts
+from opset.model.storage.source import BytesSource
+
+__all__ = [
+    "data_range", "data_size", "element_bits", "element_count", "make_tensor", "tensor_bytes", "tensor_values",
+    "text_of",
+]  # fmt: skip
+
+
+def data_range(model: ModelParts | None, tensor: Any) -> wire.Segment | None:
+    """Return where a tensor's data is in the form of raw_data, or None if it is in memory or has another form.
+
+    Raises ModelError M206 where the length is not what dims and type ask for, M2xx where external data is unsafe.
+    """
+    if external.is_external(tensor):
+        return external.data_range(model.folder if model else None, tensor)
+    found = None
+    for segment in model.segments(tensor) if model else ():
+        for item in wire.fields(segment.source, segment.start, segment.end):
+            if item.number == wire.RAW_DATA and item.wire == wire.LENGTH:
+                found = wire.Segment(segment.source, item.start, item.end)
+    size = data_size(tensor)
+    if found and found.size != size:
+        raise misfit(tensor, f"it has {found.size} bytes, and dims and type ask for {size}")
+    return found
+
+
+def tensor_bytes(model: ModelParts | None, tensor: Any, limit: int | None = None) -> bytes:
+    """Return a tensor's data in the form of raw_data, wherever and however it is stored.
+
+    `model` is what the tensor belongs to, and may be None for one that is complete in itself. Raises ModelError M206 if
+    the data does not fit dims and type, is of strings, or has more than `limit` bytes, and M2xx for external data.
+    """
+    size = data_size(tensor)
+    if limit is not None and size > limit:
+        raise misfit(tensor, f"it has {size} bytes, and no more than {limit} were to be read")
+    if tensor.HasField("segment"):
+        raise misfit(tensor, "it is a segment of a greater tensor, and the rest is not here")
+    if (found := data_range(model, tensor)) is not None:
+        return found.read()
+    data: bytes = tensor.raw_data if tensor.HasField("raw_data") else _typed_data(model, tensor)
+    if len(data) != size:
+        raise misfit(tensor, f"it has {len(data)} bytes, and dims and type ask for {size}")
+    return data
+
+
+def tensor_values(model: ModelParts | None, tensor: Any, max_elements: int | None = None) -> list[Any]:
+    """Return a tensor's elements in order: int, float, bool, complex or str (bytes where it is not valid UTF-8).
+
+    Raises ModelError M206 if there are more than `max_elements`, or as `tensor_bytes` does.
+    """
+    count = element_count(tensor)
+    if max_elements is not None and count > max_elements:
+        raise misfit(tensor, f"it has {count} elements, and no more than {max_elements} were to be read")
+    if tensor.data_type != STRING:
+        return decode(tensor.data_type, tensor_bytes(model, tensor), count)
+    if external.is_external(tensor):
+        raise misfit(tensor, "strings cannot be external")
+    if len(tensor.string_data) != count:
+        raise misfit(tensor, f"it has {len(tensor.string_data)} strings, and its dims ask for {count}")
+    return [text_of(value) for value in tensor.string_data]
+
+
+def make_tensor(name: str, data_type: int, dims: Iterable[int], values: Sequence[Any]) -> Any:
+    """Return a TensorProto of these values, in raw_data, or in string_data for STRING (of str or bytes).
+
+    A float is rounded to the nearest that the type has, ties to even. Raises ModelError M206 if the number of values is
+    not what dims ask for, or a value is beyond the type's range.
+    """
+    tensor = proto.TensorProto(name=name, data_type=data_type, dims=dims)
+    count = element_count(tensor)
+    if count != len(values):
+        raise misfit(tensor, f"there are {len(values)} values, and dims ask for {count}")
+    if data_type == STRING:
+        tensor.string_data.extend(value.encode() if isinstance(value, str) else value for value in values)
+        return tensor
+    data_size(tensor)
+    try:
+        tensor.raw_data = encode(data_type, values)
+    except (struct.error, OverflowError, ValueError, TypeError) as error:
+        raise misfit(tensor, f"a value does not fit {ELEMENTS[data_type].name}: {error}") from error
+    return tensor
+
+
+def text_of(value: bytes) -> str | bytes:
+    """Return a string of a model as text, or as it is where it is not valid UTF-8."""
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return value
+
+
+def _typed_data(model: ModelParts | None, tensor: Any) -> bytes:
+    """Return what the field of the tensor's type holds, in the form of raw_data.
+
+    Floats are taken bit by bit from the encoded message: as a Python float a signalling NaN would change.
+    """
+    element = ELEMENTS[tensor.data_type]
+    left = [segment.read() for segment in model.segments(tensor)] if model else []
+    encoded = b"".join([tensor.SerializeToString(), *left])
+    try:
+        if element.field in ("float_data", "double_data"):
+            number = wire.TYPED_FIELDS[element.field]
+            wires = (wire.LENGTH, wire.FIXED32 if element.field == "float_data" else wire.FIXED64)
+            items = wire.fields(BytesSource(encoded), 0, len(encoded))
+            return b"".join(encoded[i.start : i.end] for i in items if i.number == number and i.wire in wires)
+        numbers = getattr(proto.TensorProto.FromString(encoded), element.field)
+    except (wire.WireError, DecodeError) as error:
+        raise misfit(tensor, f"{element.field} is damaged: {error}") from error
+    if tensor.data_type == BOOL:
+        return bytes(map(bool, numbers))
+    if element.bits == 6:
+        return pack(numbers, 6)
+    width = max(element.bits, 8)  # of the smallest types an entry holds a byte of raw_data
+    lowest, highest = -(1 << width - 1), (1 << width) - 1
+    if numbers and not (lowest <= min(numbers) and max(numbers) <= highest):
+        raise misfit(tensor, f"{element.field} holds a number of more than {width} bits")
+    return b"".join((number & highest).to_bytes(width // 8, "little") for number in numbers)

@@ -1,0 +1,431 @@
+"""Writing a model: whole or not at all, its data copied from its file without passing through memory.
+
+Every file is written under a temporary name in its own folder, flushed to the disk and renamed. No existing file is
+ever written into, and data files come before the model that refers to them. So a kill at any moment leaves either the
+old model or the new one; only where `force` replaces a data file too can it fall between the two renames.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import stat
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from typing import IO, Any, Final
+
+from opset.errors import Finding, ModelError, OpsetError, UsageError, quoted
+from opset.model import proto
+from opset.model.elements import ELEMENTS, STRING
+from opset.model.storage import external as external_data
+from opset.model.storage import tensor as tensors
+from opset.model.storage import wire
+from opset.model.storage.atomic import TEMPORARY, Files, OpenFolder, Place, exists
+from opset.model.storage.copying import ALIGNMENT, data_ranges
+from opset.model.storage.encoding import data_size
+from opset.model.storage.parts import TEXT_SUFFIX, ModelParts, Piece, chunks
+from opset.model.storage.source import NO_WAIT, OPEN, Source, resolved
+
+MODES: Final = ("auto", "keep", "copy", "link", "inline", "move")
+
+
+def save(model: ModelParts, path: str | os.PathLike[str], *, external: str = "auto", force: bool = False) -> None:
+    """Write a model to a path, as `Model.save` says."""
+    output = os.fsdecode(path)
+    with _reported(output):
+        if (stream := _open_stream(output)) is not None:
+            with stream:
+                write_stream(model, stream, external=external, text=output.endswith(TEXT_SUFFIX))
+            return
+        if not os.path.isdir(os.path.dirname(os.path.abspath(output))):
+            why = "the folder that it is to be in does not exist"
+            raise UsageError(Finding("U104", "the output cannot be written", why=why, file=output))
+        _check_output(model, output, force)
+        with Files(force, _spared(model)) as files:
+            folder = files.folder(os.path.dirname(os.path.abspath(output)))
+            _write(model, Place(folder, os.path.basename(output)), external, files)
+
+
+def save_below(
+    model: ModelParts, folder: str, relative: str, *, external: str = "auto", force: bool = False
+) -> None:
+    """Write a model to a path below a folder, as `save` does, but to a file alone, and on a way without links.
+
+    Folders that do not exist are made. Raises UsageError U104 where a link is on the way.
+    """
+    output = os.path.join(folder, relative)
+    with _reported(output):
+        _check_output(model, output, force)
+        with Files(force, _spared(model)) as files:
+            *parents, name = relative.split(os.sep)
+            _write(model, Place(files.inside(files.folder(folder or os.curdir), parents), name), external, files)
+
+
+def save_in_place(
+    model: ModelParts, folder: str, relative: str, roots: Iterable[str | os.PathLike[str]] = (), *,
+    external: str = "auto", force: bool = False,
+) -> None:  # fmt: skip
+    """Replace the model at a path below a folder, by its result; a link stays, and what it leads to is replaced.
+
+    Raises UsageError U104 where a link leads out of its own folder and not into one of `roots`, U102 where `force` does
+    not allow to replace data files, U103 where `external` puts data beside a model that is reached by a link.
+    """
+    path = os.path.join(folder, relative)
+    if os.path.islink(path):
+        folder, relative = _target_of_link(path, roots)
+        if external in ("copy", "link", "move") and os.path.dirname(relative):
+            why = "its data would be in another folder than the link"
+            raise UsageError(Finding("U103", f"external='{external}' does not fit a link", why=why, file=path))
+        external = "keep" if external == "auto" else external
+    data = os.path.join(folder, f"{relative}.data")
+    if not force and external == "move" and os.path.lexists(data):  # to be replaced is the model alone
+        raise exists(data)
+    save_below(model, folder, relative, external=external, force=True)
+
+
+def _target_of_link(path: str, roots: Iterable[str | os.PathLike[str]]) -> tuple[str, str]:
+    """Return an allowed folder, and below it the path that a link leads to."""
+    real = resolved(path)
+    for root in (os.path.dirname(os.path.abspath(path)), *map(os.fsdecode, roots)):
+        root = resolved(root)
+        if real.startswith(os.path.join(root, "")):
+            return root, os.path.relpath(real, root)
+    why = f"it is a link, and leads out of its folder, to {real}"
+    help = "name the file itself, write elsewhere with -o, or allow its folder: --allow-external-root DIR"
+    raise UsageError(Finding("U104", "the output cannot be written", why=why, help=help, file=path))
+
+
+@contextmanager
+def _reported(output: str) -> Iterator[None]:
+    """Raise UsageError U104 for what the system does not do."""
+    if "\0" in output:
+        raise UsageError(Finding("U104", "the output cannot be written", why="its name holds NUL", file=output))
+    try:
+        yield
+    except OSError as error:
+        raise _cannot_write(output, error) from error
+
+
+def _spared(model: ModelParts) -> set[str]:
+    """Return the names of the model's files: they are not removed though they look like temporary files."""
+    return {os.path.basename(name) for name in (model.path or "", *external_data.locations(model.proto))}
+
+
+def _write(model: ModelParts, place: Place, external: str, files: Files) -> None:
+    """Write a model and its external data, all or nothing."""
+    if external not in MODES:
+        raise UsageError(Finding("U103", f"external={quoted(external)} is not known", help=", ".join(MODES)))
+    if external == "auto":
+        kept = model.folder is None or model.folder.holds(place.folder.path)
+        external = "keep" if kept else "copy"
+    if external in ("copy", "link"):
+        _bring(model, place, files, link=external == "link")
+    elif external == "move":
+        model = _moved(model, place, files)
+    elif external == "inline":
+        model = _inlined(model)
+    pieces = _pieces(model, place.name.endswith(TEXT_SUFFIX))
+    files.write(place, pieces, [model.source, *(piece.source for piece in pieces if isinstance(piece, wire.Segment))])
+    files.commit()
+
+
+def write_stream(model: ModelParts, file: IO[bytes], *, external: str = "keep", text: bool = False) -> None:
+    """Write a model's bytes, or its text, to a binary stream.
+
+    `external` is "keep" (or "auto", the same) or "inline", as for `save`.
+
+    Raises UsageError U103 for another mode or a stream of text, U104 if writing fails, BrokenPipeError as it is, and
+    ModelError as `save` does.
+    """
+    if external not in ("auto", "keep", "inline"):
+        why = f"external={quoted(external)} needs a folder to put the data into"
+        raise UsageError(Finding("U103", "a stream takes no external data", why=why, help="keep or inline"))
+    if isinstance(file, io.TextIOBase):
+        raise UsageError(Finding("U103", "a model is binary, and this stream takes text", help="write to its .buffer"))
+    if external == "inline":
+        model = _inlined(model)
+    try:
+        for chunk in chunks(_pieces(model, text)):
+            rest = memoryview(chunk)
+            while rest:
+                written = file.write(rest)
+                rest = rest[len(rest) if written is None else written :]
+        file.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise _cannot_write(str(getattr(file, "name", "")), error) from error
+
+
+def _pieces(model: ModelParts, text: bool) -> list[Piece]:
+    """Return what a file consists of that holds the model, or its text."""
+    if not text:
+        return model.pieces()[0]
+    from opset.model.text.printing import to_text  # few models are written as text
+
+    return [to_text(model).encode()]
+
+
+def write_files(files: Mapping[str, bytes], *, force: bool = False) -> None:
+    """Write files that belong together, all or none, making their folders.
+
+    Raises UsageError U102 where one exists and `force` does not allow it, U104 where writing fails.
+    """
+    if existing := [path for path in files if os.path.lexists(path) and not force]:
+        raise UsageError(finding for path in existing for finding in exists(path).findings)
+    with _reported(next(iter(files), "")), Files(force) as together:
+        for path, data in files.items():
+            folder, name = os.path.split(os.path.abspath(path))
+            together.write(Place(together.folder(folder), name), [data])
+        together.commit()
+
+
+def write_below(folder: str | os.PathLike[str], files: Mapping[str, bytes], *, durable: bool = True) -> None:
+    """Write files at paths below a folder, all or none, over those that are there, and on ways without links.
+
+    They are put in place in their order. Many files that can be made again need not be `durable`, which takes long.
+    Raises UsageError U104 where there is a link, or writing fails.
+    """
+    with _reported(os.fspath(folder)), Files(force=True, durable=durable) as together:
+        root = together.folder(os.fspath(folder))
+        for relative, data in files.items():
+            *parents, name = relative.split(os.sep)
+            place = Place(together.inside(root, parents), name)
+            old = place.status()
+            if old is not None and not stat.S_ISREG(old.st_mode):
+                help = "name the folder that the file is in"
+                raise UsageError(Finding("U104", "a link is not written to", help=help, file=place.path))
+            together.write(place, [data])
+        together.commit()
+
+
+def remove_below(folder: str | os.PathLike[str], files: Iterable[str]) -> None:
+    """Remove those files at paths below a folder that are there, on ways without links, and folders that this empties.
+
+    Raises UsageError U104 where that fails.
+    """
+    below: dict[tuple[str, ...], list[str]] = {}
+    for relative in files:
+        *parents, name = relative.split(os.sep)
+        below.setdefault((*parents,), []).append(name)
+    with _reported(os.fspath(folder)):
+        for way, names in below.items():
+            with suppress(FileNotFoundError, NotADirectoryError), ExitStack() as stack:  # gone, or another one by now
+                _remove(os.fspath(folder), way, names, stack)
+
+
+def _remove(folder: str, way: Sequence[str], names: Iterable[str], stack: ExitStack) -> None:
+    """Remove files in the folder at the end of a way, and the folders on it that are empty then."""
+    opened = [OpenFolder(folder)]
+    stack.callback(opened[0].close)
+    for part in way:
+        opened.append(OpenFolder(os.path.join(opened[-1].path, part), opened[-1]))
+        stack.callback(opened[-1].close)
+    for name in names:
+        status = opened[-1].status(name)
+        if status is not None and stat.S_ISREG(status.st_mode):
+            opened[-1].remove(name)
+    with suppress(OSError):  # the first one that is not empty
+        for above, part in reversed([*zip(opened, way, strict=False)]):
+            above.remove(part)
+
+
+def _open_stream(output: str) -> IO[bytes] | None:
+    """Open an output that is written to as it is, a pipe or a device; return None for what is to become a file."""
+    if own := re.fullmatch(r"/dev/(stdout|stderr|fd/(\d+))|/proc/self/fd/(\d+)", os.path.abspath(output)):
+        number = {"stdout": 1, "stderr": 2}.get(own[1]) or int(own[2] or own[3])
+        return open(os.dup(number), "wb")
+    try:
+        if not _is_stream(os.stat(output)):
+            return None
+    except FileNotFoundError:
+        return None
+    descriptor = os.open(output, os.O_WRONLY | OPEN)  # a file that is put there meanwhile is not emptied
+    if not _is_stream(os.fstat(descriptor)):
+        os.close(descriptor)
+        return None
+    return open(descriptor, "wb")
+
+
+def _is_stream(status: os.stat_result) -> bool:
+    return stat.S_ISFIFO(status.st_mode) or stat.S_ISCHR(status.st_mode) or stat.S_ISSOCK(status.st_mode)
+
+
+def _check_output(model: ModelParts, output: str, force: bool) -> None:
+    """Raise UsageError where the output is a folder, exists, or is a data file of the model itself."""
+    if os.path.isdir(output) or not os.path.basename(output):
+        raise UsageError(Finding("U104", "the output cannot be written", why="it is a folder", file=output))
+    if os.path.lexists(output):
+        if not force:
+            raise exists(output)
+        _spare_data(model, output)
+
+
+def _spare_data(model: ModelParts, target: str) -> None:
+    """Raise UsageError U102 if a file that is about to be replaced holds data of the model."""
+    if model.folder is None:
+        return
+    real = resolved(target)
+    if real in map(model.folder.real_path, external_data.locations(model.proto)):
+        raise UsageError(
+            Finding(
+                "U102",
+                "the output would replace data that the model uses",
+                help="choose another name for the output",
+                file=target,
+            )
+        )
+
+
+def _cannot_write(path: str, error: OSError) -> UsageError:
+    why = error.strerror or str(error)
+    return UsageError(Finding("U104", "the output cannot be written", why=why, file=path))
+
+
+def _folder(model: ModelParts) -> external_data.Folder | None:
+    if model.folder is None and external_data.locations(model.proto):
+        raise UsageError(
+            Finding(
+                "U103",
+                "the folder of the model's external data is not known",
+                why="it did not come from a path, and locations are relative to the model's folder",
+                help="load it by its path, or keep its external data as it is: external='keep'",
+            )
+        )
+    return model.folder
+
+
+def _bring(model: ModelParts, output: Place, files: Files, *, link: bool) -> None:
+    """Copy or link every data file of the model beside the output, under its relative location."""
+    folder = _folder(model)
+    if folder is None:
+        return
+    brought: dict[tuple[str, ...], str] = {}
+    problems: list[Finding] = []
+    for location, where in external_data.locations(model.proto).items():
+        try:
+            file = folder.file(location, where)
+            parts = _parts(location, output.name)
+            if brought.setdefault(parts, location) != location:
+                continue  # two ways to write one path, such as ./data and data
+            target = Place(files.inside(output.folder, parts[:-1]), parts[-1])
+            if not _needs_copy(file, target, files.force):
+                continue
+            if link:
+                with file.descriptor() as descriptor:
+                    files.link(target, file.real, descriptor)
+            else:
+                files.write(target, [wire.Segment(file, 0, file.size)], [file])
+        except NotADirectoryError as error:
+            problems += _misplaced(location, str(error.strerror)).findings
+        except OpsetError as error:
+            problems += error.findings
+    if problems:
+        kind = ModelError if any(finding.code.startswith("M") for finding in problems) else UsageError
+        raise kind(problems)
+
+
+def _parts(location: str, output: str) -> tuple[str, ...]:
+    """Return the folders below the output's, and the name, at which a data file belongs."""
+    parts = tuple(part for part in re.split(_SEPARATORS, location) if part not in ("", os.curdir))
+    if os.path.isabs(location) or os.path.splitdrive(location)[0] or os.pardir in parts:
+        raise _misplaced(location, "its location is not one inside a folder")
+    if parts == (output,):
+        raise _misplaced(location, "it has the name of the output")
+    if TEMPORARY.fullmatch(parts[-1]):
+        raise _misplaced(location, "it has the name of a temporary file")
+    return parts
+
+
+_SEPARATORS: Final = r"[/\\]" if os.sep == "\\" else "/"
+
+
+def _misplaced(location: str, why: str) -> UsageError:
+    return UsageError(
+        Finding(
+            "U103",
+            f"external data {quoted(location)} cannot be put beside the output",
+            why=why,
+            help="external='move' puts the data into a new file, external='inline' puts it into the model",
+        )
+    )
+
+
+def _needs_copy(file: external_data.ExternalFile, target: Place, force: bool) -> bool:
+    """Return whether a data file has to be put at its target; raise UsageError U102 if something else is there."""
+    if target.status() is None:
+        return True
+    if resolved(target.path) == file.real or _same_content(file, target):
+        return False
+    if not force:
+        raise exists(target.path)
+    return True
+
+
+def _same_content(file: external_data.ExternalFile, target: Place) -> bool:
+    status = target.status()
+    if status is None or not stat.S_ISREG(status.st_mode) or status.st_size != file.size or status.st_nlink > 1:
+        return False
+    with open(target.folder.open(target.name, os.O_RDONLY | NO_WAIT), "rb") as other, file.descriptor() as one:
+        ranges = [*data_ranges(one, 0, file.size)]
+        if ranges != [*data_ranges(other.fileno(), 0, file.size)]:
+            return False  # or else both would have to be read, however large their holes are
+        for start, end in ranges:
+            other.seek(start)
+            if any(other.read(len(chunk)) != chunk for chunk in chunks([wire.Segment(file, start, end)])):
+                return False
+        return True
+
+
+def _moved(model: ModelParts, output: Place, files: Files) -> ModelParts:
+    """Put all large data into a new file beside the output; return the model that refers to it."""
+    folder = _folder(model)
+    message = proto.ModelProto()
+    message.CopyFrom(model.proto)
+    dense = [tensor for tensor in external_data.constants(message) if tensor.DESCRIPTOR.name == "TensorProto"]
+    large = [tensor for tensor in dense if not external_data.is_external(tensor) and _is_large(tensor)]
+    beside = [*filter(external_data.is_external, external_data.tensors(message))]
+    if not (large := large + beside):
+        return model
+    target = Place(output.folder, f"{output.name}.data")
+    if target.status() is not None:
+        if not files.force:
+            raise exists(target.path)
+        _spare_data(model, target.path)
+    sources: list[Source] = [model.source]
+    if folder is not None:
+        named = {external_data.reference(tensor).location: tensor for tensor in beside}
+        sources += (external_data.data_range(folder, tensor).source for tensor in named.values())
+
+    def pieces() -> Iterator[Piece]:
+        offset = 0
+        for tensor in large:
+            size = data_size(tensor)
+            padding = -offset % ALIGNMENT
+            yield bytes(padding)
+            yield tensors.data_range(model, tensor) or tensors.tensor_bytes(model, tensor)
+            model.clear_data(tensor)
+            external_data.refer(tensor, target.name, offset + padding, size)
+            offset += padding + size
+
+    files.write(target, pieces(), sources)
+    return model.with_proto(message)
+
+
+def _is_large(tensor: Any) -> bool:
+    return tensor.data_type in ELEMENTS and tensor.data_type != STRING and data_size(tensor) > wire.THRESHOLD
+
+
+def _inlined(model: ModelParts) -> ModelParts:
+    """Return the model with its external data as raw_data, still to be read."""
+    folder = _folder(model)
+    message = proto.ModelProto()
+    message.CopyFrom(model.proto)
+    segments = []
+    for tensor in filter(external_data.is_external, external_data.tensors(message)):
+        data = external_data.data_range(folder, tensor)
+        model.clear_data(tensor)
+        header = wire.header(wire.RAW_DATA, data.size)
+        segments.append((tensor, wire.Segment(data.source, data.start, data.end, header)))
+    return model.with_segments(message, segments)

@@ -1,0 +1,634 @@
+"""Writing the text syntax of ONNX: messages as text that reads back to the same message, and text laid out.
+
+    to_text(model)      # an opset.Model, or a ModelProto, GraphProto, FunctionProto or NodeProto
+
+What onnx.parser reads is written as it reads it. What its language lacks is written in ours (`opset explain text`):
+values of raw_data as `!{1, 2}`, texts with control characters as `$"\\x1b"`, and fields without a syntax as
+`&{doc_string: "…"}`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import struct
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final
+
+from opset.errors import Finding, ModelError, UsageError, brief, quoted
+from opset.model import proto as pb
+from opset.model.elements import ELEMENTS, NUMBERS, STRING, element_name
+from opset.model.graph.walking import subgraphs
+from opset.model.proto import is_repeated
+from opset.model.storage.encoding import decode, element_count, encode
+from opset.model.storage.parts import ModelParts
+from opset.model.storage.source import BytesSource
+from opset.model.storage.tensor import text_of
+from opset.model.storage.wire import fields
+from opset.model.text.syntax import FIELDS, TYPE_WORDS, UNKNOWN, UNSET, Reader, bounds, read
+
+LAYOUT_WIDTH: Final = 100
+"""Columns of a line that `lay_out_graph` writes."""
+ELIDED: Final = "# Values of tensors are left out: this text is for reading, and no model."
+ROW: Final = 16
+"""Values in a line."""
+
+_WORD: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_RESERVED: Final = TYPE_WORDS | {"none"}
+_CONTROL: Final = re.compile(r"[^ -~]|[\"\\]")
+_QUOTE: Final = re.compile(r'["\\]')
+_QUOTED: Final = r"\\\g<0>"
+_NAMED: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
+_PIECE: Final = 1 << 16  # elements; a multiple of 8, so that each piece of raw_data ends with a whole byte
+_DATA: Final = frozenset(
+    "raw_data float_data int32_data int64_data string_data double_data uint64_data external_data".split()
+)
+_KINDS: Final = {
+    number: (kind, end) for kind in FIELDS for end in ("", "S")
+    if (number := pb.AttributeProto.AttributeType.Value(kind + end))
+}  # fmt: skip
+_NODE: Final = frozenset("input output name op_type domain overload attribute".split())
+_GRAPH: Final = frozenset("name input output initializer value_info node".split())
+_FUNCTION: Final = frozenset("name input output attribute attribute_proto node value_info".split())
+
+
+def to_text(source: Any, *, limit: int | None = None) -> str:
+    """Return a model, graph, function or node as text that reads back to the same message.
+
+    `source` is an opset.Model, or a message of the onnx package or of opset. With a `limit`, values of tensors with
+    more elements are left out, and not read; what is left is for people, and no model.
+
+    Raises ModelError M106 for a name that is not UTF-8, which text cannot hold; UsageError U103 for anything else.
+    """
+    model = source if isinstance(source, ModelParts) else None
+    message = source if model is None else model.proto
+    name = getattr(getattr(message, "DESCRIPTOR", None), "full_name", type(source).__name__).removeprefix("onnx.")
+    prints = {
+        "ModelProto": _Printer.model, "GraphProto": _Printer.graph, "FunctionProto": _Printer.function,
+        "NodeProto": _Printer.node,
+    }  # fmt: skip
+    if name not in prints:
+        help = "give a model, a graph, a function or a node"
+        raise UsageError(Finding("U103", f"there is no text of a {brief(name)}", help=help))
+    if not isinstance(message, getattr(pb, name)):
+        message = getattr(pb, name).FromString(message.SerializeToString())
+    return _Printer(message, model, limit).text(prints[name])
+
+
+def lay_out_graph(text: str) -> str:
+    """Return the text of a graph with a node a line, and what is nested indented; text with comments stays as it is.
+
+    White space alone changes. Raises ModelError as `parse_node` does.
+    """
+    layout: _Layout = _Layout(text)
+    read(layout, pb.GraphProto(), Reader.graph)
+    return layout.lines()
+
+
+class _Printer:
+    """Prints one message; `model` is where the data of its tensors lies that is not in it."""
+
+    def __init__(self, message: Any, model: ModelParts | None, limit: int | None) -> None:
+        self._message, self._model, self._limit = message, model, limit
+        known = type(message)()
+        known.CopyFrom(message)
+        known.DiscardUnknownFields()
+        self._unknown = known.ByteSize() != message.ByteSize()
+        self._elided, self._level = False, 0
+        domains, names = Counter[bool](), Counter[bool]()
+        for node in _nodes(message):
+            if not node.domain:
+                domains[node.HasField("domain")] += 1
+            for attribute in node.attribute:
+                if attribute.HasField("t") and not attribute.t.name and not attribute.t.HasField("raw_data"):
+                    names[attribute.t.HasField("name")] += 1
+        # What most of them have not.
+        counts = {"domain": domains, "name": names}
+        self._unset = [each for each, found in counts.items() if found[False] > found[True]]
+
+    def text(self, print_message: Any) -> str:
+        """Return the text, ending with a line break."""
+        body = print_message(self, self._message)
+        head = [UNSET + ", ".join(self._unset)] * bool(self._unset) + [ELIDED] * self._elided
+        return "\n".join([*head, body, ""])
+
+    # Fields that have no other syntax
+
+    def further(self, message: Any, written: Iterable[str], missing: Sequence[str] = ()) -> str:
+        """Return ` &{…}` for the fields of a message that are not written, and for those that are and not there."""
+        parts = self._parts(message, written, missing)
+        return f" &{{{', '.join(parts)}}}" if parts else ""
+
+    def _parts(self, message: Any, written: Iterable[str] = (), missing: Sequence[str] = ()) -> list[str]:
+        parts = [
+            f"{field.name}: {self._field(message, field, value)}"
+            for field, value in message.ListFields() if field.name not in written
+        ]  # fmt: skip
+        parts += [f"{name}: none" for name in missing if not message.HasField(name)]
+        if self._unknown and (encoded := _unknown(message)):
+            parts.append(f'{UNKNOWN}: "{encoded.hex()}"')
+        return parts
+
+    def fields(self, message: Any) -> str:
+        """Return all fields of a message between braces."""
+        return f"{{{', '.join(self._parts(message))}}}"
+
+    def _field(self, message: Any, field: Any, value: Any) -> str:
+        values = value if is_repeated(field) else [value]
+        if field.message_type is not None:
+            shown = [self._part(each) for each in values]
+        elif field.cpp_type == field.CPPTYPE_FLOAT:
+            shown = _floats(message, field.name, values)
+        elif field.cpp_type == field.CPPTYPE_DOUBLE:
+            shown = _doubles(message, field.name, values)
+        elif field.cpp_type == field.CPPTYPE_STRING:
+            shown = [*map(string, values)]
+        else:
+            shown = [str(int(each)) for each in values]
+        return f"[{', '.join(shown)}]" if is_repeated(field) else shown[0]
+
+    def _part(self, message: Any) -> str:
+        """Return a message that is a field of another one: in its own syntax, or by its fields."""
+        match message.DESCRIPTOR.name:
+            case "GraphProto":
+                return self.graph(message)
+            case "NodeProto":
+                return self.node(message)
+            case "ValueInfoProto":
+                return self.value(message)
+            case "TensorProto":
+                return self.tensor(message).removeprefix("&")
+            case "TypeProto":
+                return self.type(message).removeprefix("&")
+            case "StringStringEntryProto" if self._regular([message]):
+                return f"{string(message.key)}: {string(message.value)}"
+        return self.fields(message)
+
+    def _regular(self, entries: Iterable[Any]) -> bool:
+        """Whether entries have a key and a value, and nothing else."""
+        return all(each.HasField("key") and each.HasField("value") and not self._more(each) for each in entries)
+
+    def _more(self, message: Any) -> bool:
+        """Whether a message has fields that onnx.proto does not have."""
+        return self._unknown and bool(_unknown(message))
+
+    # Types and tensors
+
+    def type(self, message: Any) -> str:
+        """Return a type."""
+        words = self._type(message)
+        if words is None:
+            return f"&{self.fields(message)}"
+        return words + self.further(message, [message.WhichOneof("value")])
+
+    def _type(self, message: Any) -> str | None:
+        """Return the words for a type, None where there are none for it."""
+        kind = message.WhichOneof("value")
+        inner = getattr(message, kind) if kind else None
+        if inner is None or self._more(inner):
+            return None
+        match kind:
+            case "tensor_type":
+                return self._tensor_type(inner)
+            case "sparse_tensor_type":
+                words = self._tensor_type(inner)
+                return words and f"sparse_tensor({words})"
+            case "sequence_type" | "optional_type" if inner.HasField("elem_type"):
+                return f"{'seq' if kind == 'sequence_type' else 'optional'}({self.type(inner.elem_type)})"
+            case "map_type" if element_name(inner.key_type) and inner.HasField("value_type"):
+                return f"map({element_name(inner.key_type)}, {self.type(inner.value_type)})"
+            case "opaque_type" if inner.HasField("name") or not inner.HasField("domain"):
+                names = [name(each) for each in (inner.domain,) * inner.HasField("domain")]
+                return f"opaque({', '.join([*names, *[name(inner.name)] * inner.HasField('name')])})"
+        return None
+
+    def _tensor_type(self, message: Any) -> str | None:
+        element = element_name(message.elem_type)
+        if element is None or self._more(message.shape):
+            return None
+        if not message.HasField("shape"):
+            return f"{element}[]"
+        dims = [self._dim(dim) for dim in message.shape.dim]
+        return f"{element}[{', '.join(dims)}]" if dims else element
+
+    def _dim(self, dim: Any) -> str:
+        kind = dim.WhichOneof("value")
+        shown = "?" if kind is None else str(dim.dim_value) if kind == "dim_value" else name(dim.dim_param)
+        # A shape may have a million of them.
+        return shown + self.further(dim, [kind]) if self._unknown or dim.HasField("denotation") else shown
+
+    def tensor(self, message: Any, listed: bool = False) -> str:
+        """Return a tensor; one that is `listed` among the values of a graph has its name in any case."""
+        elided = self._limit is not None and _count(message) > self._limit and not message.external_data
+        if not elided:
+            message = self._complete(message)
+        data = self._data(message, elided)
+        if data is None and listed:
+            return f"{name(message.name)} = &{{{', '.join(self._parts(message, {'name'}, ['name']))}}}"
+        if data is None:
+            return f"&{self.fields(message)}"
+        dims = f"[{', '.join(map(str, message.dims))}]" if message.dims else ""
+        kind = f"{element_name(message.data_type)}{dims}"
+        raw = data[0] == "!"
+        if listed or message.name or (raw and message.HasField("name")):
+            kind += f" {name(message.name)} ="
+        elif data[0] == "[":
+            kind += " ="
+        written = {"dims", "data_type", "name", *_DATA}
+        written |= {"data_location"} if data[0] == "[" else {"opset_payload"} if elided else set()
+        unset = (raw or "name" in self._unset) and not listed
+        if unset and message.HasField("name") and not message.name and not raw:
+            written.remove("name")
+        return f"{kind} {data}{self.further(message, written, () if unset or elided else ['name'])}"
+
+    def _complete(self, message: Any) -> Any:
+        """Return a tensor with the data that was left in the file."""
+        segments = self._model.segments(message) if self._model is not None and message.opset_payload else []
+        if not segments:
+            return message
+        found = pb.TensorProto()
+        found.CopyFrom(message)
+        del found.opset_payload[: len(segments)]
+        for segment in segments:
+            found.MergeFromString(segment.read())
+        return found
+
+    def _data(self, message: Any, elided: bool) -> str | None:
+        """Return the data of a tensor, None where it is not what dims and type ask for."""
+        element, count = ELEMENTS.get(message.data_type), _count(message)
+        if element is None or count < 0:
+            return None
+        if elided:
+            self._elided = True
+            return "{...}"
+        present = {field.name for field, _ in message.ListFields()} & _DATA
+        external = message.HasField("data_location") and message.data_location == pb.TensorProto.EXTERNAL
+        if external or "external_data" in present:
+            entries = message.external_data
+            if not external or present != {"external_data"} or not self._regular(entries):
+                return None
+            return f"[{', '.join(map(self._part, entries))}]"
+        if "raw_data" in present:
+            fits = present == {"raw_data"} and len(message.raw_data) == -(-count * element.bits // 8) and element.bits
+            return _raw(message.data_type, message.raw_data, count) if fits else None
+        field = "string_data" if message.data_type == STRING else element.field
+        if not present <= {field}:
+            return None
+        return _typed(message, field, count)
+
+    # Attributes, nodes, graphs, functions, models
+
+    def attribute(self, message: Any, bare: bool = False) -> str:
+        """Return an attribute; a `bare` one may have a type and no value."""
+        kind, end = _KINDS.get(message.type, ("", ""))
+        field = FIELDS[kind][bool(end)] if kind else ""
+        typed = f": {(kind + end).lower()}" if kind else ""
+        if message.ref_attr_name:
+            written, value = {"name", "ref_attr_name", *["type"] * bool(kind)}, f" = @{name(message.ref_attr_name)}"
+        elif kind and (end or message.HasField(field)):
+            value = f" = {self._value(message, kind, field, end)}"
+            written = {"name", "type", field}
+        elif kind and bare and {each.name for each, _ in message.ListFields()} <= {"name", "type", "doc_string"}:
+            written, value = {"name", "type"}, ""
+        else:
+            parts = self._parts(message, {"name"}, ["name"])
+            return f"{name(message.name)} &{{{', '.join(parts)}}}"
+        return name(message.name) + self.further(message, written, ["name"]) + typed + value
+
+    def _value(self, message: Any, kind: str, field: str, end: str) -> str:
+        found = getattr(message, field)
+        values = found if end else [found]
+        match kind:
+            case "FLOAT":
+                shown = _floats(message, field, values)
+            case "INT":
+                shown = [*map(str, values)]
+            case "STRING":
+                shown = [*map(string, values)]
+            case "TENSOR":
+                shown = [self.tensor(each) for each in values]
+            case "GRAPH":
+                shown = [self.graph(each) for each in values]
+            case "TYPE_PROTO":
+                shown = [self.type(each) for each in values]
+            case _:
+                shown = [f"&{self.fields(each)}" for each in values]
+        return _rows(shown, "[", "]") if end else shown[0]
+
+    def node(self, message: Any) -> str:
+        """Return a node."""
+        label = f"[{name(message.name) if message.name else ''}] " if message.HasField("name") else ""
+        outputs = ", ".join(map(name, message.output))
+        domain = _utf8(message.domain)
+        if domain and not all(map(_is_word, domain.split("."))):
+            domain = string(domain)
+        operator = f"{domain}{domain and '.'}{_plain(message.op_type)}"
+        if message.HasField("overload"):
+            operator += f":{name(message.overload)}"
+        attributes = ", ".join(map(self.attribute, message.attribute))
+        operator += f" <{attributes}>" if attributes else ""
+        inputs = ", ".join(map(name, message.input))
+        written, missing = _NODE, ["op_type"]
+        if not domain and message.HasField("domain") == ("domain" in self._unset):
+            if "domain" in self._unset:
+                written = _NODE - {"domain"}
+            else:
+                missing.append("domain")
+        further = self.further(message, written, missing)
+        return f"{label}{outputs}{outputs and ' '}= {operator} ({inputs}){further}"
+
+    def value(self, message: Any) -> str:
+        """Return a value: its type, if there is one, and its name."""
+        kind = f"{self.type(message.type)} " if message.HasField("type") else ""
+        return kind + name(message.name) + self.further(message, {"name", "type"}, ["name"])
+
+    def graph(self, message: Any) -> str:
+        """Return a graph."""
+        inputs, outputs = (", ".join(map(self.value, values)) for values in (message.input, message.output))
+        self._level += 1
+        held = [self.tensor(each, listed=True) for each in message.initializer]
+        held += [self.value(each) for each in message.value_info]
+        nodes = [self.node(each) for each in message.node]
+        self._level -= 1
+        head = f"{name(message.name)} ({inputs}) => ({outputs}) {self._lines('<', ',', held, '> ')}"
+        return f"{head}{self._lines('{', '', nodes, '}') or '{}'}{self.further(message, _GRAPH, ['name'])}"
+
+    def _lines(self, opening: str, between: str, lines: list[str], closing: str) -> str:
+        """Return lines between brackets, indented; "" where there are none."""
+        outer = "\n" + "  " * self._level
+        return f"{opening}{outer}  {f'{between}{outer}  '.join(lines)}{outer}{closing}" if lines else ""
+
+    def function(self, message: Any) -> str:
+        """Return a function."""
+        keys, written = self._header(message, ("domain", "overload", "doc_string"))
+        self._level += 1
+        attributes = [*map(name, message.attribute), *[self.attribute(each, True) for each in message.attribute_proto]]
+        inputs, outputs = (", ".join(map(name, names)) for names in (message.input, message.output))
+        held = [self.value(each) for each in message.value_info]
+        nodes = [self.node(each) for each in message.node]
+        self._level -= 1
+        declared = f"<{', '.join(attributes)}> " if attributes else ""
+        head = f"{keys}{name(message.name)} {declared}({inputs}) => ({outputs}) {self._lines('<', ',', held, '> ')}"
+        rest = self.further(message, {*_FUNCTION, *written}, ["name"])
+        return f"{head}{self._lines('{', '', nodes, '}') or '{}'}{rest}"
+
+    def model(self, message: Any) -> str:
+        """Return a model."""
+        keys, written = self._header(
+            message, ("ir_version", "producer_name", "producer_version", "domain", "model_version", "doc_string")
+        )
+        further = self.further(message, {"graph", "functions", *written}, ["graph"]).lstrip()
+        graph = [self.graph(message.graph)] if message.HasField("graph") else []
+        functions = [self.function(each) for each in message.functions]
+        return "\n".join([*[each.rstrip() for each in (keys, further) if each], *graph, *functions])
+
+    def _header(self, message: Any, keys: Iterable[str]) -> tuple[str, list[str]]:
+        """Return the head of a model or function, and the fields that it has."""
+        found = {}
+        for key in keys:
+            if message.HasField(key):
+                value = getattr(message, key)
+                found[key] = str(value) if isinstance(value, int) else string(value)
+        imports = message.opset_import
+        if imports and all(each.HasField("version") and not self._more(each) for each in imports):
+            shown = [f"{string(each.domain)}: " * each.HasField("domain") + str(each.version) for each in imports]
+            found["opset_import"] = f"[{', '.join(shown)}]"
+        if message.DESCRIPTOR.name == "ModelProto" and message.metadata_props and self._regular(message.metadata_props):
+            found["metadata_props"] = f"[{', '.join(map(self._part, message.metadata_props))}]"
+        text = ", ".join(f"{key}: {value}" for key, value in found.items())
+        return f"<{text}>\n" if text else "", [*found]
+
+
+def name(text: str | bytes) -> str:
+    """Return a name: as it is where it is a word, else in quotes. Raises ModelError M106 for one that is not UTF-8."""
+    return string(_utf8(text)) if text in _RESERVED else _plain(text)
+
+
+def _plain(text: str | bytes) -> str:
+    found = _utf8(text)
+    return found if _is_word(found) else string(found)
+
+
+def _utf8(text: str | bytes) -> str:
+    if isinstance(text, bytes):
+        why = "text has UTF-8 alone"
+        raise ModelError(Finding("M106", f"the name {quoted(text)} is not valid UTF-8", why=why, help="rename it"))
+    return text
+
+
+def _is_word(text: str) -> bool:
+    return _WORD.fullmatch(text) is not None
+
+
+def string(value: str | bytes) -> str:
+    """Return a text in quotes; with codes behind a $ where it has control characters, or bytes that are not UTF-8."""
+    text = text_of(value) if isinstance(value, bytes) else value
+    if isinstance(text, bytes):
+        codes = _CONTROL.sub(lambda found: _code(found[0].encode("latin-1")), text.decode("latin-1"))
+        return f'$"{codes}"'
+    if text.replace("\n", "").isprintable():
+        return f'"{text}"' if '"' not in text and "\\" not in text else f'"{_QUOTE.sub(_QUOTED, text)}"'
+    return f'$"{_CONTROL.sub(_visible, text)}"'
+
+
+def _visible(found: re.Match[str]) -> str:
+    return found[0] if found[0].isprintable() and found[0] not in _NAMED else _code(found[0].encode())
+
+
+def _code(encoded: bytes) -> str:
+    shown = _NAMED.get(encoded.decode("latin-1"))
+    return shown or "".join(f"\\x{each:02x}" for each in encoded)
+
+
+# Numbers
+
+
+def _patterns(message: Any, field: str, size: int) -> list[str]:
+    """Return the bits of the numbers in a field: as Python's floats, signalling NaNs would change."""
+    encoded, number = message.SerializeToString(), message.DESCRIPTOR.fields_by_name[field].number
+    items = fields(BytesSource(encoded), 0, len(encoded))
+    data = b"".join(encoded[item.start : item.end] for item in items if item.number == number)
+    return [data[start : start + size][::-1].hex() for start in range(0, len(data), size)]
+
+
+def _floats(message: Any, field: str, values: Sequence[float]) -> list[str]:
+    return _exact(message, field, values, _shortest(values), 4, "7fc00000", "ffc00000")
+
+
+def _doubles(message: Any, field: str, values: Sequence[float]) -> list[str]:
+    return _exact(message, field, values, [*map(repr, values)], 8, "7ff8" + "0" * 12, "fff8" + "0" * 12)
+
+
+def _exact(
+    message: Any, field: str, values: Sequence[float], shown: list[str], size: int, nan: str, negative: str
+) -> list[str]:
+    """Return numbers as text, each NaN by its sign or its bits."""
+    if any(value != value for value in values):
+        known = {nan: "nan", negative: "-nan"}
+        for index, pattern in enumerate(_patterns(message, field, size)):
+            if values[index] != values[index]:
+                shown[index] = known.get(pattern, f'$"{pattern}"')
+    return shown
+
+
+def _shortest(values: Sequence[float]) -> list[str]:
+    """Return floats of 32 bits with as few digits as read back the same."""
+    shown = [f"{value:.7g}" for value in values]
+    for digits in (8, 9):
+        read_back = struct.pack(f"<{len(shown)}f", *map(_near, shown))
+        if read_back == struct.pack(f"<{len(shown)}f", *values):
+            break
+        for index, value in enumerate(values):
+            if _near(shown[index]) != value:
+                shown[index] = f"{value:.{digits}g}"
+    return [each if "." in each or "e" in each or each[-1] in "fn" else f"{each}.0" for each in shown]
+
+
+def _near(text: str) -> float:
+    value = float(text)
+    try:
+        found: float = struct.unpack("<f", struct.pack("<f", value))[0]
+    except OverflowError:
+        return math.inf
+    return found
+
+
+def _signed(value: float) -> str:
+    return repr(value) if value == value else "nan" if math.copysign(1, value) > 0 else "-nan"
+
+
+def _raw(data_type: int, data: bytes, count: int) -> str:
+    """Return raw_data: its elements where they stand for these bytes and no others, else the bytes."""
+    element = ELEMENTS[data_type]
+    if element.name.startswith("complex"):
+        data_type, count = NUMBERS["float" if element.bits == 64 else "double"], 2 * count
+        element = ELEMENTS[data_type]
+    shown: list[str] = []
+    for start in range(0, count, _PIECE):
+        number = min(_PIECE, count - start)
+        piece = data[start * element.bits // 8 : -(-(start + number) * element.bits // 8)]
+        values = decode(data_type, piece, number)
+        if isinstance(values[0], float):
+            values = [value if value == value else math.copysign(math.nan, value) for value in values]
+        try:
+            same = encode(data_type, values) == piece
+        except ValueError:
+            same = False
+        if not same:
+            return f'!"{data.hex()}"'
+        if element.code == "f":
+            pairs = zip(_shortest(values), values, strict=True)
+            shown += [each if value == value else _signed(value) for each, value in pairs]
+        else:
+            shown += [_signed(each) if isinstance(each, float) else str(int(each)) for each in values]
+    return f"!{_rows(shown, '{', '}')}"
+
+
+def _typed(message: Any, field: str, count: int) -> str | None:
+    """Return the entries of a tensor's field, None where they are not as many as they should be, or no elements."""
+    values, number = getattr(message, field), message.data_type
+    if number == STRING:
+        return _rows([*map(string, values)], "{", "}") if len(values) == count else None
+    element = ELEMENTS[number]
+    if field in ("float_data", "double_data"):
+        if len(values) != count * (2 if element.name.startswith("complex") else 1):
+            return None
+        return _rows((_floats if field == "float_data" else _doubles)(message, field, values), "{", "}")
+    lowest, highest, _ = bounds(number)
+    wanted = -(-count * element.bits // 8) if element.bits in (2, 4) else count
+    if len(values) != wanted or (wanted and not lowest <= min(values) <= max(values) <= highest):
+        return None
+    return _rows([*map(str, values)], "{", "}")
+
+
+def _count(tensor: Any) -> int:
+    """Return how many elements a tensor has by its dims, -1 where these say nothing."""
+    try:
+        return element_count(tensor)
+    except ModelError:
+        return -1
+
+
+def _rows(values: Sequence[str], opening: str, closing: str) -> str:
+    """Return values between brackets, ROW in a line where there are more."""
+    if len(values) <= ROW:
+        return f"{opening}{', '.join(values)}{closing}"
+    rows = [", ".join(values[start : start + ROW]) for start in range(0, len(values), ROW)]
+    return f"{opening}\n    " + ",\n    ".join(rows) + f"\n  {closing}"
+
+
+# Messages
+
+
+def _unknown(message: Any) -> bytes:
+    """Return the fields of a message that onnx.proto does not have, as bytes."""
+    rest = type(message)()
+    rest.CopyFrom(message)
+    for field in message.DESCRIPTOR.fields:
+        rest.ClearField(field.name)
+    encoded: bytes = rest.SerializeToString()
+    return encoded
+
+
+def _nodes(message: Any) -> Iterator[Any]:
+    """Yield the nodes of a message, those in subgraphs and functions included."""
+    match message.DESCRIPTOR.name:
+        case "NodeProto":
+            yield message
+            pending = [graph for _, graph in subgraphs(message)]
+        case "ModelProto":
+            pending = [message.graph, *message.functions]
+        case _:
+            pending = [message]
+    while pending:
+        for node in pending.pop().node:
+            yield node
+            if node.attribute:
+                pending += [graph for _, graph in subgraphs(node)]
+
+
+class _Layout(Reader):
+    """A reader that notes its tokens, and by the index of those that begin a line how deep they are nested."""
+
+    def __init__(self, text: str) -> None:
+        self.tokens: list[tuple[int, int]] = []
+        self.indents: dict[int, int] = {}
+        self.level = 0
+        super().__init__(text)
+
+    def advance(self) -> str:
+        """Return the text of the next token, and step over it; the one after it is noted."""
+        passed = super().advance()
+        self.tokens.append((self.start, self.stop))
+        return passed
+
+    def node(self, node: Any) -> None:
+        """Read a node, which begins a line."""
+        self.indents[len(self.tokens) - 1] = self.level
+        super().node(node)
+
+    def nodes(self, nodes: Any) -> None:
+        """Read nodes between braces; where there are any, the closing one begins a line."""
+        self.level += 1
+        super().nodes(nodes)
+        self.level -= 1
+        if nodes:
+            self.indents[len(self.tokens) - 2] = self.level  # the last token is the one after the brace
+
+    def lines(self) -> str:
+        """Return the tokens in lines of at most LAYOUT_WIDTH columns, where they can be broken at spaces."""
+        lines, stop, indent = [""], 0, ""
+        for index, (start, end) in enumerate(self.tokens):
+            token, gap = self.source[start:end], self.source[stop:start]
+            if gap.strip():  # a comment
+                return self.source
+            if index in self.indents:
+                indent = "  " * self.indents[index]
+                lines.append(indent + token)
+            elif gap and len(lines[-1]) + len(token) >= LAYOUT_WIDTH:
+                lines.append(f"{indent}    {token}")
+            else:
+                lines[-1] += f" {token}" if gap and lines[-1] and token else token
+            stop = end
+        return "\n".join([*lines, ""]) if len(lines) > 1 else lines[0]

@@ -1,0 +1,190 @@
+"""A folder that a verb writes many files to: a manifest in it lists the files that are ours, by the form they are of.
+
+Files that an earlier run wrote are replaced where they changed, and removed where they are no longer made; all others
+stay. The manifest names new files before they are written and old ones until they are removed, so that a run which was
+ended halfway is repaired by the next one.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from typing import NamedTuple
+
+from opset.errors import Finding, UsageError
+from opset.file_names import is_harmless
+from opset.model.storage.atomic import MOST_FOLDERS, exists
+from opset.model.storage.writing import remove_below, write_below
+from opset.schemas.untrusted_files import file_bytes
+
+
+class Author(NamedTuple):
+    """A verb that writes to folders, and the name of its manifest.
+
+    With `parts`, files are written folder by folder, however many there are, and not all or none; and never to a folder
+    that holds other files and no manifest.
+    """
+
+    verb: str
+    manifest: str
+    parts: bool = False
+
+
+class Written(NamedTuple):
+    """How many files were written and removed; the others were there already."""
+
+    written: int
+    removed: int
+
+
+MANIFEST = ".opset-docs"
+DOCS = Author("opset docs", MANIFEST)
+_LONGEST = 1 << 24
+_LINE = re.compile(r"([a-z]+) (\S+)")
+Listed = dict[str, list[str]]
+
+
+def write_documentation(folder: str | os.PathLike[str], form: str, files: Mapping[str, bytes], force: bool) -> None:
+    """Write the files of a form of documentation below a folder, as `write_folder` does."""
+    write_folder(folder, DOCS, form, files, force)
+
+
+def write_folder(
+    folder: str | os.PathLike[str], author: Author, form: str, files: Mapping[str, bytes], force: bool = False
+) -> Written:
+    """Write the files of a form below a folder, all or none, and remove those that it had before.
+
+    Files that hold the same already are left alone. Raises UsageError U102 where other files are in the way and `force`
+    does not allow to replace them, U103 where the manifest is damaged or there are too many folders, U104 where writing
+    fails.
+    """
+    folder = os.fspath(folder)
+    _check_names(files, author)
+    before = _listed(folder, author)
+    ours = {path for paths in before.values() for path in paths}
+    if not force:
+        _check_unused(folder, author, ours, files, bool(before))
+    stale = sorted({*before.get(form, ())} - {*files})
+    after = {**before, form: sorted(files)}
+    changed = {path: data for path, data in files.items() if not _holds(folder, path, data)}
+    if not changed and after == before:
+        return Written(0, 0)
+    _write_manifest(folder, author, {**after, form: sorted({*files, *stale})})
+    try:
+        _write(folder, changed, author)
+    except BaseException:
+        if author.parts:  # what is listed is ours, whether it was written or not
+            raise
+        if before:
+            _write_manifest(folder, author, before)
+        else:
+            remove_below(folder, [author.manifest])
+        raise
+    kept = {path.lower() for paths in after.values() for path in paths}  # as some file systems compare names
+    remove_below(folder, (_native(path) for path in stale if path.lower() not in kept))
+    _write_manifest(folder, author, after)
+    return Written(len(changed), len(stale))
+
+
+def _holds(folder: str, path: str, data: bytes) -> bool:
+    """Whether a file, and no link, holds this already."""
+    with suppress(OSError, ValueError):
+        native = os.path.join(folder, _native(path))
+        status = os.lstat(native)
+        if stat.S_ISREG(status.st_mode) and status.st_size == len(data):
+            return file_bytes(native, len(data)) == data
+    return False
+
+
+def _check_names(files: Mapping[str, bytes], author: Author) -> None:
+    """Raise ValueError for names that would leave the folder or collide; UsageError U103 for too many folders."""
+    wrong = [path for path in files if not is_harmless(path)]
+    if wrong or len({path.lower() for path in files}) < len(files):
+        raise ValueError(f"there is a file that cannot be written, or two of one name: {wrong[:1]}")
+    folders = {path.rpartition("/")[0] for path in files}
+    if len(folders) >= MOST_FOLDERS and not author.parts:
+        message = f"the documentation has {len(folders):,} folders; fewer than {MOST_FOLDERS} can be written at once"
+        raise UsageError(Finding("U103", message, help="document fewer domains at once: --domain DOMAIN"))
+
+
+def _check_unused(folder: str, author: Author, ours: set[str], files: Mapping[str, bytes], known: bool) -> None:
+    """Raise UsageError U102 where the folder holds files that are in the way, or files and no manifest."""
+    if not known:
+        try:
+            occupied = bool(os.listdir(folder))
+        except OSError:  # it does not exist, or writing into it will say what is wrong
+            return
+        if occupied:
+            why = f"it is not empty, and {author.verb} did not write what is in it"
+            help = "name another folder"
+            if not author.parts:
+                help += ", or add to this one with --force, which replaces files of the same names"
+            raise UsageError(Finding("U102", "the folder is in use", why=why, help=help, file=folder))
+    there = [path for path in files if path not in ours and os.path.lexists(os.path.join(folder, _native(path)))]
+    if there:
+        raise UsageError(each for path in there for each in exists(os.path.join(folder, _native(path))).findings)
+
+
+def _listed(folder: str, author: Author) -> Listed:
+    """Return the files of each form that the manifest lists; none without one. Raises UsageError U103."""
+    path = os.path.join(folder, author.manifest)
+    try:
+        text = file_bytes(path, _LONGEST).decode()
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise _damaged(path, str(error)) from error
+    found: Listed = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith("#"):
+            continue
+        entry = _LINE.fullmatch(line)
+        if entry is None or not is_harmless(entry[2]):
+            raise _damaged(path, f"line {number} names no file of a form")
+        found.setdefault(entry[1], []).append(entry[2])
+    return found
+
+
+def _damaged(path: str, why: str) -> UsageError:
+    message = "the list of files that an earlier run wrote cannot be used"
+    return UsageError(Finding("U103", message, why=why, help="name another folder, or remove this one", file=path))
+
+
+def _write_manifest(folder: str, author: Author, listed: Listed) -> None:
+    head = f"# Files that {author.verb} wrote. The next run in this folder replaces or removes them."
+    lines = [head, *(f"{form} {path}" for form, paths in sorted(listed.items()) for path in paths)]
+    write_below(folder, {author.manifest: "".join(f"{line}\n" for line in lines).encode()}, durable=False)
+
+
+def _write(folder: str, files: Mapping[str, bytes], author: Author) -> None:
+    for part in _parts(files) if author.parts else filter(None, [files]):
+        write_below(folder, {_native(path): data for path, data in part.items()}, durable=False)
+
+
+def _parts(files: Mapping[str, bytes]) -> Iterator[dict[str, bytes]]:
+    """Yield files in order, as many at once as have folders that can be open together."""
+    part: dict[str, bytes] = {}
+    folders: set[str] = set()
+    for path, data in files.items():
+        names = path.split("/")
+        way = {"/".join(names[:end]) for end in range(1, len(names))}
+        if len(folders | way) >= MOST_FOLDERS:
+            yield part
+            part, folders = {}, set()
+        part[path] = data
+        folders |= way
+    if part:
+        yield part
+
+
+def _native(path: str) -> str:
+    return path.replace("/", os.sep)
+
+
+def size_of(files: Iterable[bytes]) -> str:
+    """Return how much files hold, as people say it."""
+    size = sum(map(len, files))
+    return f"{size / 1e6:,.1f} MB" if size >= 1e5 else f"{size / 1e3:,.1f} kB"

@@ -1,0 +1,225 @@
+"""Models as runtimes take them: what exporters write against the standard, with one plain meaning, is put right.
+
+    model, index = read_model(model, registry, freeze=["size"])
+
+Conversion, inference and evaluation read a model by this. The given model is not touched: what has to change is changed
+in a copy, and `index.notes` says what that is. Of a model that needs nothing, nothing is copied.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator
+from typing import Any, NamedTuple, TypeAlias
+
+from opset.errors import Finding, ModelError, UsageError, listing, quoted
+from opset.model import proto as pb
+from opset.model.attributes import attribute_value
+from opset.model.graph.index import Body, ModelIndex, index_model, messages_of, normalised_domain
+from opset.model.graph.sorting import late, orders
+from opset.model.storage.container import Model
+from opset.opsets.registry import Registry
+from opset.schemas import quirks
+from opset.schemas.model import OpSchema
+
+ALL = "all"
+Freeze: TypeAlias = "str | Iterable[str]"
+"""Names of initializers that become constants, or "all"."""
+_UNSORTED = ("M110", "M112")  # a graph in a node does not see the values that are computed after it
+
+
+def read_model(model: Model, registry: Registry, freeze: Freeze = ()) -> tuple[Model, ModelIndex]:
+    """Return a model that means the same and follows the standard, the given one where that does, and its index.
+
+    - Equal imports of one domain become one; nodes that are not sorted are sorted.
+    - Attributes of other versions that change nothing are dropped, and others mended, as schemas/quirks.py has them.
+    - `freeze` are the initializers that a caller may override (IR version 4 and up) and that become constants: they
+      are no inputs any more.
+
+    Raises ModelError where the model is malformed, UsageError U103 for names in `freeze` of no initializer.
+    """
+    notes: list[str] = []
+    model = _frozen(_merged_imports(model, notes), freeze, notes)
+    try:
+        index = index_model(model.proto, registry.domains)
+    except ModelError as error:
+        if error.code not in _UNSORTED:
+            raise
+        model, index = _sorted(model, registry, notes, error)
+    if leftovers := [*_leftovers(index, registry)]:
+        model, index = _without(model, index, registry, leftovers, notes)
+    index.notes = notes
+    return model, index
+
+
+def _copied(model: Model) -> Model:
+    message = pb.ModelProto()
+    message.CopyFrom(model.proto)
+    return model.with_proto(message, changed=True)
+
+
+def _merged_imports(model: Model, notes: list[str]) -> Model:
+    holders = [model.proto, *model.proto.functions]
+    if not any(len(kept) < len(holder.opset_import) for holder in holders for kept in [_imports_once(holder)]):
+        return model
+    model = _copied(model)
+    for holder in (model.proto, *model.proto.functions):
+        kept = _imports_once(holder)
+        del holder.opset_import[:]
+        holder.opset_import.extend(kept)
+    notes.append("domains that were imported more than once, at the same version, are imported once")
+    return model
+
+
+def _imports_once(holder: Any) -> list[Any]:
+    """Return the imports of a ModelProto or FunctionProto without those that repeat an earlier one."""
+    first: dict[tuple[Any, int], Any] = {}
+    for entry in holder.opset_import:
+        first.setdefault((normalised_domain(entry.domain), entry.version), entry)
+    return [*first.values()]
+
+
+def _frozen(model: Model, freeze: Freeze, notes: list[str]) -> Model:
+    """Return a model in which these initializers are no inputs. Raises UsageError U103 for names of no initializer."""
+    names = {freeze} if isinstance(freeze, str) else {*freeze}
+    if not names:
+        return model
+    graph = model.proto.graph
+    known = {tensor.name for tensor in graph.initializer} | {sparse.values.name for sparse in graph.sparse_initializer}
+    inputs = [value.name for value in graph.input]
+    wanted = known if ALL in names else names
+    if unknown := wanted - known:
+        overridable = [name for name in inputs if name in known]
+        raise UsageError(
+            Finding(
+                "U103", f"the model has no initializer {quoted(name)}",
+                why="it is an input without a value" if name in inputs else "",
+                help=f"initializers that are inputs: {listing(overridable) or 'none'}",
+            )
+            for name in sorted(unknown)
+        )  # fmt: skip
+    frozen = [name for name in inputs if name in wanted]
+    if not frozen:
+        return model
+    if model.proto.ir_version < 4:
+        notes.append("before IR version 4, initializers are constants, although inputs list them: nothing was frozen")
+        return model
+    model = _copied(model)
+    graph = model.proto.graph
+    kept = [value for value in graph.input if value.name not in wanted]
+    del graph.input[:]
+    graph.input.extend(kept)
+    notes.append(f"constant now, and no inputs any more: {listing(frozen)}")
+    return model
+
+
+def _sorted(model: Model, registry: Registry, notes: list[str], error: ModelError) -> tuple[Model, ModelIndex]:
+    """Return a model with its nodes sorted, and its index. Raises the given error where that does not mend it."""
+    index = ModelIndex(model.proto, registry.domains)
+    moved = orders(index.bodies)
+    if not moved:
+        raise error
+    model = _copied(model)
+    messages = messages_of(index, model.proto)
+    for body in reversed(index.bodies):
+        if body in moved:
+            _reorder(messages[body], body, moved[body], notes)
+    try:
+        return model, index_model(model.proto, registry.domains)
+    except ModelError:
+        raise error from None
+
+
+def _reorder(message: Any, body: Body, order: list[int], notes: list[str]) -> None:
+    nodes = message.node[:]
+    del message.node[:]
+    message.node.extend([nodes[index] for index in order])
+    notes.append(f"{body.label}: nodes sorted, since values were read before they were computed: {late(order)} moved")
+
+
+class _Leftover(NamedTuple):
+    """An attribute that is mended: where it is, and the value that it gets, None where it is dropped."""
+
+    body: Body
+    position: int
+    name: str
+    value: str | None = None
+
+
+def _leftovers(index: ModelIndex, registry: Registry) -> Iterator[_Leftover]:
+    """Yield the attributes of the standard's operators that are to be mended."""
+    for body in index.bodies:
+        version = index.imports(body).get("", 0)
+        known: dict[tuple[str, str], tuple[OpSchema | None, Container[str]]] = {}
+        for position, (operator, attributes) in enumerate(zip(body.operators, body.attributes, strict=True)):
+            if not attributes:
+                continue
+            if operator not in known:
+                schema = None if operator[1] else registry.schema(operator[0], version)
+                spelled = {each.attribute for each in quirks.quirks_of(operator[0], version) if each.values}
+                known[operator] = schema, schema.attributes.keys() - spelled if schema is not None else ()
+            schema, names = known[operator]
+            for attribute in attributes if schema is not None else ():
+                if attribute.name in names or body.function_key(position) in index.functions:
+                    continue
+                assert schema is not None
+                if found := _mended(body, position, attribute, schema, version, registry):
+                    yield found
+
+
+def _mended(
+    body: Body, position: int, attribute: Any, schema: OpSchema, version: int, registry: Registry
+) -> _Leftover | None:
+    """Return what becomes of an attribute that is not as its operator has it, None where that is not known."""
+    name = attribute.name
+    value = None if attribute.ref_attr_name else attribute_value(attribute)
+    quirk = quirks.of_attribute(schema.name, version, name, value)
+    if name in schema.attributes:
+        if quirk is None or quirk.action != quirks.MEND or not isinstance(value, str):
+            return None
+        return _Leftover(body, position, name, value.lower())
+    if quirk is not None and quirk.action == quirks.MEND:
+        training = schema.name == "Dropout" and any(body.reads[position][2:])
+        return None if training else _Leftover(body, position, name)
+    return _Leftover(body, position, name) if _changes_nothing(schema, name, value, registry) else None
+
+
+def _changes_nothing(schema: OpSchema, name: str, value: Any, registry: Registry) -> bool:
+    """Whether an attribute of another version has no effect here, by what the versions declare of their changes."""
+    before: OpSchema | None = None
+    ignored = False
+    for each in registry.versions(schema.name, schema.domain):
+        facet = each.change.attributes.get(name) if each.change is not None else None
+        if each.since_version <= schema.since_version:
+            if name in each.attributes:
+                ignored = False
+            elif before is not None and name in before.attributes:
+                ignored = facet is not None and facet.ignored
+        elif name in each.attributes:
+            if facet is None or facet.only_for:
+                return False
+            return facet.old is not None and bool(value == facet.old)
+        before = each
+    return ignored
+
+
+def _without(
+    model: Model, index: ModelIndex, registry: Registry, leftovers: list[_Leftover], notes: list[str]
+) -> tuple[Model, ModelIndex]:
+    """Return a model with attributes dropped or mended, and its index."""
+    model = _copied(model)
+    messages = messages_of(index, model.proto)
+    counts: Counter[tuple[str, str, bool]] = Counter()
+    for body, position, name, value in leftovers:
+        node = messages[body].node[position]
+        counts[node.op_type, name, value is None] += 1
+        for at in reversed(range(len(node.attribute))):
+            if node.attribute[at].name == name:
+                if value is None:
+                    del node.attribute[at]
+                else:
+                    node.attribute[at].s = value.encode()
+    for (op_type, name, dropped), count in counts.items():
+        done = "dropped, which changes nothing" if dropped else "written in lower case"
+        notes.append(f"attribute '{name}' of {op_type}, {done}: {count} node{'' if count == 1 else 's'}")
+    return model, index_model(model.proto, registry.domains)

@@ -1,0 +1,156 @@
+"""Whether a node's inputs and outputs fit its schema, and the errors of a kernel as findings about its node."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from opset.errors import Finding, OpsetError, RunError, printable
+from opset.opsets.faults import describe_exception
+from opset.opsets.registry import Registry
+from opset.reference.engine.limits import out_of_memory
+from opset.reference.engine.programs import ABSENT, Step
+from opset.reference.values import outline, type_of
+from opset.schemas.constraints.input_shapes import Match
+from opset.schemas.constraints.signature import arity_misfits, check_constraints, type_misfits
+from opset.schemas.constraints.violation import Violation
+from opset.schemas.model import OpSchema, Parameter
+
+_MAX_LEGAL = 64
+"""Shapes of inputs that are remembered as legal: in a loop, each turn may have others."""
+_SMALL = 1024
+"""Bytes of the largest input whose elements are part of what is remembered."""
+
+
+def check_inputs(step: Step, inputs: Sequence[Any], location: str) -> None:
+    """Raise RunError R202 with every way in which inputs do not fit the operator's schema."""
+    if step.schema is None:
+        return
+    # A step has no slots for inputs that are left out at the end.
+    given = [*inputs, *[None] * (step.schema.min_input - len(inputs))]
+    types = [_input_type(step.schema, index, value) for index, value in enumerate(given)]
+    misfits = [*arity_misfits(step.schema, types), *type_misfits(step.schema, types, bare_optionals=True)]
+    if misfits:
+        raise RunError(Finding("R202", each.what, location, each.why) for each in misfits)
+
+
+def _input_type(schema: OpSchema, index: int, value: Any) -> str | None:
+    """Return the type of an input, "" where it is left out, None where the value alone does not determine it."""
+    if value is None:
+        formal = _formal(schema.inputs, index)
+        return None if formal is not None and _may_be_optional(schema, formal) else ""
+    type_ = type_of(value)
+    return None if "?" in type_ else type_
+
+
+def _formal(formals: Sequence[Parameter], index: int) -> Parameter | None:
+    return formals[min(index, len(formals) - 1)] if formals else None
+
+
+def _may_be_optional(schema: OpSchema, formal: Parameter) -> bool:
+    return any(each.startswith("optional(") for each in schema.allowed(formal))
+
+
+def check_declared(step: Step, inputs: Sequence[Any]) -> None:
+    """Raise Violation where a step breaks a constraint that its operator declares."""
+    plan = step.plan
+    if plan is None:
+        return
+    key: tuple[Any, ...]
+    if plan.checks:
+        key = tuple([each.shape if each.__class__ is np.ndarray else each is None for each in inputs])
+        if plan.elements:
+            key = (key, *[_content(inputs, index) for index in plan.elements])
+    else:
+        key = tuple([each.ndim if each.__class__ is np.ndarray else None for each in inputs])
+    if key in step.legal_inputs:
+        return
+    shapes = [each.shape if isinstance(each, np.ndarray) else None for each in inputs]
+    ranks = [None if each is None else len(each) for each in shapes]
+    check_constraints(plan.schema, step.attributes, ranks)
+    if plan.checks:
+        attribute, elements, given = step.attributes.get, partial(_elements, inputs), partial(_given, step, inputs)
+        Match(plan, shapes, attribute, elements, given).check()
+    if len(step.legal_inputs) >= _MAX_LEGAL:
+        step.legal_inputs.clear()
+    step.legal_inputs.add(key)
+
+
+def _content(inputs: Sequence[Any], index: int) -> Any:
+    """Return what an input holds, as part of a key; a new object, which is equal to no other, where that is much."""
+    value = inputs[index] if index < len(inputs) else None
+    if value.__class__ is not np.ndarray:
+        return None
+    return (value.dtype, value.tobytes()) if value.nbytes <= _SMALL and not value.dtype.hasobject else object()
+
+
+def _elements(inputs: Sequence[Any], index: int) -> list[Any] | None:
+    value = inputs[index] if index < len(inputs) else None
+    return value.ravel().tolist() if isinstance(value, np.ndarray) else None
+
+
+def _given(step: Step, inputs: Sequence[Any], name: str) -> bool:
+    """Whether a step has an input or an attribute; an empty list is none."""
+    assert step.plan is not None
+    if name in step.plan.schema.attributes:
+        value = step.attributes.get(name)
+        return value is not None and not (isinstance(value, tuple | list) and not value)
+    index = step.plan.positions[name]
+    return index < len(inputs) and inputs[index] is not None
+
+
+def check_outputs(step: Step, result: Any, location: str) -> None:
+    """Raise RunError where a kernel returned what its operator does not have at this version, or nothing.
+
+    R202 for a type that an attribute requests and only a newer version has, R204 for no value, or one that is no
+    tensor.
+    """
+    schema = step.schema
+    if schema is None:
+        return
+    name = f"{schema.name} {schema.since_version}"
+    results = result if result.__class__ is tuple else (result,)
+    for index, slot in enumerate(step.outputs):
+        formal = _formal(schema.outputs, index)
+        if slot == ABSENT or formal is None or _may_be_optional(schema, formal):
+            continue
+        value = results[index] if index < len(results) else None
+        if value is None:
+            why = f"{name} does not have it with these inputs and attributes"
+            raise RunError(Finding("R204", f"there is no output '{formal.name}'", location, why))
+        type_ = type_of(np.asarray(value) if isinstance(value, np.generic) else value)
+        allowed = schema.allowed(formal)
+        if type_ in allowed:
+            continue
+        is_tensor = isinstance(value, np.ndarray | np.generic)
+        if is_tensor or all(each.startswith("tensor(") for each in allowed):
+            message = f"the output '{formal.name}' cannot be {type_}"
+            code = "R202" if is_tensor else "R204"
+            raise RunError(Finding(code, message, location, f"{name} has {', '.join(allowed)}"))
+
+
+def failure(step: Step, inputs: Sequence[Any], error: Exception, location: str, registry: Registry) -> BaseException:
+    """Return what a kernel raised as an error that names the node, its inputs and the constraint."""
+    if isinstance(error, OpsetError):
+        return type(error)(
+            each if each.place else Finding(each.code, each.message, location, each.why, each.help, each.file)
+            for each in error.findings
+        )
+    inputs_are = f"its inputs are {', '.join(map(outline, inputs)) or 'none'}"
+    if isinstance(error, Violation):
+        name = printable(step.schema.name if step.schema else step.node.op_type)
+        text = registry.documentation(step.schema).constraints.get(error.label, "") if step.schema else ""
+        message = f"{name} requires: {text}" if text else f"{name} breaks {error.label}"
+        why = "; ".join(part for part in (error.detail, inputs_are) if part)
+        return RunError(Finding("R203", message, location, f"{error.label}: {why}"))
+    if isinstance(error, MemoryError):
+        return out_of_memory(location, str(error))
+    if step.kernel is not None and not step.kernel.is_ours:
+        said = describe_exception(error, step.kernel.origin)
+    else:
+        said = (str(error) if isinstance(error, ValueError | IndexError) else f"{type(error).__name__}: {error}")[:500]
+    message = "the operator cannot be computed on these inputs"
+    return RunError(Finding("R204", message, location, f"{said}; {inputs_are}"))

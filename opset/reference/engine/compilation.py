@@ -1,0 +1,268 @@
+"""Compiles the bodies of a model into programs: kernels found, attributes bound, slots assigned.
+
+Each body is compiled when it is first run. What only a call determines of a function, its attributes, is bound when the
+call first runs, so functions that call each other in many ways cost nothing until they do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any
+
+from opset.errors import Collected, Finding, RunError, printable
+from opset.inference.building.gradient_graphs import DOMAIN as TRAINING
+from opset.inference.building.gradient_graphs import gradient_graph, is_gradient
+from opset.model.attributes import attribute_type, attribute_value
+from opset.model.graph.index import Body, ModelIndex, bodies_below
+from opset.model.graph.walking import function_key, subgraphs
+from opset.reference.engine.constants import Constants
+from opset.reference.engine.programs import ABSENT, Program, Step
+from opset.reference.engine.resolution import Resolver
+from opset.reference.value_info import ValueInfo, value_info_of
+
+
+class Compiler:
+    """Compiles the bodies of one model, each once; with `everything`, steps too whose values nothing reads."""
+
+    def __init__(self, index: ModelIndex, resolver: Resolver, constants: Constants, everything: bool = False) -> None:
+        self._index, self.resolver, self.constants, self.everything = index, resolver, constants, everything
+        self.functions = {function_key(function): function for function in index.proto.functions}
+        self._compiled: dict[Any, Program] = {}
+
+    def main(self, outputs: Iterable[str]) -> Program:
+        """Return the program that computes these values of the main graph, which need not be its outputs."""
+        return self._compile(self._index.main, list(outputs), self._index.opsets, {})
+
+    def function(self, function: Any, given: Mapping[str, Any]) -> Program:
+        """Return the program of a function with the attributes of a call, AttributeProtos by name, and its defaults."""
+        defaults = {each.name: each for each in function.attribute_proto}
+        bound = {**defaults, **given}
+        attributes = {name: bound[name] for name in (*function.attribute, *defaults) if name in bound}
+        key = (function_key(function), *sorted((name, each.SerializeToString()) for name, each in attributes.items()))
+        if key not in self._compiled:
+            body = self._index.functions[function_key(function)]
+            self._compiled[key] = self._compile(body, body.output_names(), self._index.imports(body), attributes)
+        return self._compiled[key]
+
+    def _compile(
+        self, root: Body, outputs: list[str], imports: Mapping[str, int], bound: Mapping[str, Any]
+    ) -> Program:
+        """Compile a body and those inside it, the innermost first: the values that they capture have to be known."""
+        compiled: dict[int, _BodyCompiler] = {}
+        found = bodies_below(root)
+        gradients = self._gradient_graphs(found, bound) if TRAINING in imports else {}
+        for body in reversed([*found, *bodies_below(*gradients.values())]):
+            compiler = _BodyCompiler(self, body, imports, bound, compiled, gradients)
+            compiler.compile(outputs if body is root else body.output_names())
+            compiled[id(body.proto)] = compiler
+        return compiled[id(root.proto)].program
+
+    def _gradient_graphs(self, found: Iterable[Body], bound: Mapping[str, Any]) -> dict[int, Body]:
+        """Return the graph that each Gradient node differentiates, by the node's id. Raises RunError."""
+        graphs: dict[int, Body] = {}
+        findings = Collected()
+        for body in found:
+            for index, node in enumerate(body.proto.node):
+                if is_gradient(node) and function_key(node) not in self.functions:
+                    try:
+                        graphs[id(node)] = gradient_graph(body, index, bound_attributes(node, bound))
+                    except RunError as error:
+                        findings += error.findings
+        if findings:
+            raise RunError(findings)
+        return graphs
+
+
+def bound_attributes(node: Any, bound: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a node's attributes by name, references to the function's own resolved; those without value are absent."""
+    found = {}
+    for attribute in node.attribute:
+        if attribute.ref_attr_name:
+            given = bound.get(attribute.ref_attr_name)
+            if given is not None:
+                found[attribute.name] = given
+        else:
+            found[attribute.name] = attribute
+    return found
+
+
+class _BodyCompiler:
+    """Assigns the slots of one body's values, and makes its steps.
+
+    `inner` has the compilers of the graphs inside, by the id of the graph, and `gradients` what each Gradient node
+    differentiates, by the id of the node. `captures` are the values that the body takes from those around it.
+    """
+
+    def __init__(
+        self,
+        compiler: Compiler,
+        body: Body,
+        imports: Mapping[str, int],
+        bound: Mapping[str, Any],
+        inner: Mapping[int, _BodyCompiler],
+        gradients: Mapping[int, Body],
+    ) -> None:
+        self._compiler, self._body, self._imports, self._bound = compiler, body, imports, bound
+        self._inner, self._gradients = inner, gradients
+        self._slots: dict[str, int] = {}
+        self.captures: list[str] = []
+        self._captured: list[tuple[int, int]] = []
+        proto, info = body.proto, ValueInfo if body.function else value_info_of
+        self.program = Program(body, tuple(map(info, proto.input)), tuple(map(info, proto.output)))
+
+    def compile(self, results: list[str]) -> None:
+        """Compile the steps that compute `results`. Raises RunError with all that is wrong."""
+        program = self.program
+        for each in program.inputs:
+            self._new_slot(each.name)
+        if not self._body.function:
+            self._add_constants()
+        findings, seen = Collected(), set[Finding]()  # what is wrong with more than the node is reported once
+        for index in self._needed(results):
+            try:
+                step = self._step(index)
+            except RunError as error:
+                new = [each for each in error.findings if each not in seen]
+                findings += new
+                if not findings.omitted:
+                    seen.update(new)
+                continue
+            self._connect(step)
+            program.steps.append(step)
+        if findings:
+            raise RunError(findings)
+        program.results = tuple(self._slot(name) for name in results)
+        program.captured = tuple(self._captured)
+        program.size = len(program.names)  # more than there are names where initializers are duplicates
+        self._free_early()
+
+    def _add_constants(self) -> None:
+        proto, inputs = self._body.proto, len(self.program.inputs)
+        for tensor in (*proto.initializer, *proto.sparse_initializer):
+            name = tensor.values.name if tensor.DESCRIPTOR.name == "SparseTensorProto" else tensor.name
+            known = self._slots.get(name)
+            slot = self._new_slot(name) if known is None or known >= inputs else known
+            self.program.constants.append((slot, partial(self._compiler.constants.initializer, tensor)))
+
+    def _needed(self, results: Iterable[str]) -> list[int]:
+        """Return the indices of the nodes that compute the results, in order."""
+        nodes = self._body.proto.node
+        if self._compiler.everything:
+            return [*range(len(nodes))]
+        read = set(results)
+        needed = []
+        for index in range(len(nodes) - 1, -1, -1):
+            node = nodes[index]
+            if not read.isdisjoint(node.output):
+                needed.append(index)
+                read.update(node.input)
+                for key in self._graphs_of(node):
+                    read.update(self._inner[key].captures)
+        needed.reverse()
+        return needed
+
+    def _graphs_of(self, node: Any) -> list[int]:
+        """Return the ids of the graphs that a node may run."""
+        if not node.attribute:
+            return []
+        found = [id(graph) for _, graph in subgraphs(node)]
+        return [*found, id(self._gradients[id(node)].proto)] if id(node) in self._gradients else found
+
+    def _step(self, index: int) -> Step:
+        """Return the step of one node, its slots not known yet. Raises RunError R201 or R202."""
+        body, compiler = self._body, self._compiler
+        node = body.proto.node[index]
+        if (functions := compiler.functions) and (called := functions.get(function_key(node))) is not None:
+            call = partial(compiler.function, called, bound_attributes(node, self._bound))
+            return Step(index, node, None, call=call)
+        location = partial(body.location, index)
+        resolved = compiler.resolver.resolve(node, self._imports, location)
+        has_attributes = bool(node.attribute)
+        bound = bound_attributes(node, self._bound) if has_attributes else {}
+        types = {name: attribute_type(each) for name, each in bound.items()}
+        stated = resolved.stated(types, location)
+        values = {name: self._attribute_value(bound[name], location) for name in stated}
+        attributes = resolved.attributes(values)
+        if id(node) in self._gradients:
+            attributes = {**attributes, "graph": self._inner[id(self._gradients[id(node)].proto)].program}
+        step = Step(
+            index,
+            node,
+            resolved.schema,
+            resolved.kernel,
+            attributes,
+            # An attribute may name the type of an output, so what was found legal holds for this node alone.
+            set() if has_attributes else resolved.legal_types,
+            resolved.plan,
+            resolved.legal_inputs(attributes),
+        )
+        if (other := resolved.fallback) is not None:
+            step.quirk = resolved.quirk
+            step.fallback = Step(index, node, other.schema, other.kernel, other.attributes(values), plan=other.plan)
+        return step
+
+    def _attribute_value(self, attribute: Any, location: Callable[[], str]) -> Any:
+        """Return an AttributeProto's value: a number, text, an array, a Program, a TypeProto, or a tuple of these."""
+        value = attribute_value(attribute)
+        match attribute_type(attribute):
+            case "tensor" | "sparse_tensor":
+                return self._compiler.constants.array(value)
+            case "tensors" | "sparse_tensors":
+                return tuple(map(self._compiler.constants.array, value))
+            case "graph":
+                return self._graph(attribute, value, location)
+            case "graphs":
+                return tuple(self._graph(attribute, graph, location) for graph in value)
+        return value
+
+    def _graph(self, attribute: Any, graph: Any, location: Callable[[], str]) -> Program:
+        if id(graph) not in self._inner:
+            message = f"the graph '{printable(attribute.name)}' is an attribute of a function's call"
+            why = "the specification does not define which scope its names belong to"
+            raise RunError(Finding("R202", message, location(), why, "write the graph into the function"))
+        return self._inner[id(graph)].program
+
+    def _connect(self, step: Step) -> None:
+        node = step.node
+        for key in self._graphs_of(node):
+            program, names = self._inner[key].program, self._inner[key].captures
+            program.captured = tuple(
+                (self._slot(name), inside) for name, (_, inside) in zip(names, program.captured, strict=True)
+            )
+        inputs = [self._slot(name) for name in node.input]
+        while inputs and inputs[-1] == ABSENT:
+            inputs.pop()
+        step.inputs = tuple(inputs)
+        step.outputs = tuple([self._new_slot(name) if name else ABSENT for name in node.output])
+
+    def _slot(self, name: str) -> int:
+        """Return the slot of a value that is read; one that is not defined here is captured from the frame around."""
+        if not name:
+            return ABSENT
+        if name not in self._slots:
+            self.captures.append(name)
+            self._captured.append((ABSENT, self._new_slot(name)))
+        return self._slots[name]
+
+    def _new_slot(self, name: str) -> int:
+        slot = self._slots[name] = len(self.program.names)
+        self.program.names.append(name)
+        return slot
+
+    def _free_early(self) -> None:
+        """Note the slots that are free after each step: only those that a step fills, as others are held elsewhere."""
+        last: dict[int, Step] = {}
+        for step in self.program.steps:
+            read = [*step.inputs, *step.outputs]
+            for key in self._graphs_of(step.node):
+                read += [slot for slot, _ in self._inner[key].program.captured]
+            for slot in read:
+                last[slot] = step
+        frees: dict[int, list[int]] = {}
+        filled = {slot for step in self.program.steps for slot in step.outputs} - {ABSENT, *self.program.results}
+        for slot, step in last.items():
+            if slot in filled:
+                frees.setdefault(id(step), []).append(slot)
+        for step in self.program.steps:
+            step.frees = tuple(frees.get(id(step), ()))

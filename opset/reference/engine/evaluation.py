@@ -1,0 +1,250 @@
+"""The evaluation of programs: a stack of frames, one for each program that is being run.
+
+Frames are on a stack of their own, so that neither the number of nodes nor the depth of graphs and functions is limited
+by Python's. A kernel that runs a graph is a generator: it yields a graph and its inputs, and is sent the outputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from opset.budget import Budget, Exhausted
+from opset.errors import Finding, RunError
+from opset.opsets.registry import Registry
+from opset.reference.engine.checks import check_declared, check_inputs, check_outputs, failure
+from opset.reference.engine.constants import Constants
+from opset.reference.engine.context import RandomNumbers, StepContext
+from opset.reference.engine.limits import out_of_memory, stopped
+from opset.reference.engine.programs import ABSENT, Frame, Program, Step
+from opset.reference.engine.tolerance import mended
+from opset.reference.numerics.memory import compact, nbytes
+from opset.reference.values import owned, type_of
+from opset.schemas.constraints.violation import Violation
+
+Trace = Callable[[str, str, Any], None]
+_Loaded = TypeVar("_Loaded")
+_SHOWN_CALLS = 3
+MOST_NOTES = 20
+"""Nodes in a form that runtimes accept against the standard, of which each is noted."""
+_SLOTS = 256  # of a frame, that are filled in the time of a step
+
+
+class Evaluation:
+    """One evaluation: its budget, its random numbers, and whom it reports computed values to.
+
+    `constants` are the arrays of the model, which are live from the time that they are read.
+    """
+
+    def __init__(
+        self, budget: Budget, constants: Constants, seed: int | None, trace: Trace | None, registry: Registry,
+        notes: list[str],
+    ) -> None:  # fmt: skip
+        self.budget, self._constants = budget, constants
+        self._random = RandomNumbers(seed)
+        self._trace, self._registry, self.notes = trace, registry, notes
+
+    def execute(self, program: Program, inputs: Sequence[Any]) -> list[Any]:
+        """Run a program to its end, and return its outputs. An input that is ABSENT has its default."""
+        stack: list[Frame] = []
+        try:
+            self.budget.hold(self._constants.held + sum(nbytes(each, of_base=False) for each in inputs))
+            stack.append(self._frame(program, inputs, None))
+            ids = {id(value) for value in inputs}
+            found = [owned(value, ids, self.budget.hold) for value in self._run(stack)]
+            self.budget.check_time()
+            return found
+        except Exhausted as error:
+            steps = f"{self.budget.max_steps:,} nodes were run"
+            why = Exhausted(error.kind, steps if error.kind == "steps" else error.why)
+            raise _called(stopped(why, stack[-1].location() if stack else ""), stack) from error
+        except RunError as error:
+            raise _called(error, stack) from error
+        except MemoryError as error:
+            raise _called(out_of_memory(stack[-1].location() if stack else ""), stack) from error
+
+    def _run(self, stack: list[Frame]) -> list[Any]:
+        while True:
+            frame = stack[-1]
+            called = self._advance(frame)
+            if called is None:
+                outputs = [frame.slots[slot] if slot != ABSENT else None for slot in frame.program.results]
+                if len(stack) == 1:
+                    return outputs
+                stack.pop()
+                self.budget.release(frame.live)
+                called = self._return(stack[-1], outputs)
+            if called is not None:
+                stack.append(called)
+
+    def _advance(self, frame: Frame) -> Frame | None:
+        """Run steps of a frame; return the frame that has to be run before it can go on, None at its end."""
+        steps = frame.program.steps
+        while frame.position < len(steps):
+            called = self._step(frame, steps[frame.position])
+            if called is not None:
+                return called
+            frame.position += 1
+        return None
+
+    def _return(self, frame: Frame, outputs: list[Any]) -> Frame | None:
+        """Pass the outputs of a call to the step that made it; return the frame of its next call, None at its end."""
+        step = frame.current()
+        if frame.waiting is None:  # a function has returned
+            self._store(frame, step, tuple(outputs))
+            called = None
+        else:
+            called = self._resume(frame, step, outputs)
+        if called is None:
+            frame.position += 1
+        return called
+
+    def _frame(self, program: Program, inputs: Sequence[Any], outer: Frame | None) -> Frame:
+        if program.size >= _SLOTS:
+            self.budget.charge(program.size // _SLOTS)
+        slots: list[Any] = [None] * program.size
+        if program.loaded is None:
+            program.loaded = self._loaded(lambda: [(slot, read()) for slot, read in program.constants])
+        for slot, value in program.loaded:
+            slots[slot] = value
+        for slot, value in enumerate(inputs):
+            if value is not ABSENT:
+                slots[slot] = value
+        if outer is not None:
+            for outside, inside in program.captured:
+                slots[inside] = outer.slots[outside]
+        return Frame(program, slots, [0] * program.size)
+
+    def _loaded(self, load: Callable[[], _Loaded]) -> _Loaded:
+        """Return what a function returns that may read arrays of the model, and count these."""
+        before = self._constants.held
+        found = load()
+        self.budget.hold(self._constants.held - before)
+        return found
+
+    def _step(self, frame: Frame, step: Step) -> Frame | None:
+        """Run a step; return the frame that has to be run before it is done, None where it is."""
+        self.budget.charge()
+        inputs = frame.inputs(step)
+        if step.call is not None:
+            return self._call(frame, step, inputs)
+        kernel = step.kernel
+        assert kernel is not None
+        signature = tuple([each.dtype if each.__class__ is np.ndarray else type_of(each) for each in inputs])
+        is_legal = signature in step.legal_types
+        if not is_legal:
+            check_inputs(step, inputs, frame.program.location(step))
+        attributes = step.attributes
+        if kernel.takes_context:
+            attributes = {**attributes, "context": StepContext(self.budget, self._random, frame, frame.program, step)}
+        try:
+            if step.plan is not None:
+                check_declared(step, inputs)
+            result = kernel.function(*inputs, **attributes)
+            if kernel.is_generator:
+                step.legal_types.add(signature)
+                frame.waiting = result
+                return self._resume(frame, step, None)
+        except Exhausted:
+            raise
+        except Exception as error:
+            location = frame.program.location(step)
+            if step.fallback is None or not isinstance(error, Violation):
+                raise failure(step, inputs, error, location, self._registry) from error
+            result = self._tolerated(frame, step, inputs, error)
+        if not is_legal:
+            if not kernel.any_type:
+                check_outputs(step, result, frame.program.location(step))
+            step.legal_types.add(signature)
+        self._store(frame, step, result)
+        return None
+
+    def _tolerated(self, frame: Frame, step: Step, inputs: Sequence[Any], error: Violation) -> Any:
+        """Return what a node computes in a form that runtimes accept against the standard; note that it has it."""
+        other, quirk, location = step.fallback, step.quirk, frame.program.location(step)
+        assert other is not None and other.kernel is not None and quirk is not None
+        other.inputs, other.outputs = step.inputs, step.outputs
+        attributes = other.attributes
+        if other.kernel.takes_context:
+            attributes = {**attributes, "context": StepContext(self.budget, self._random, frame, frame.program, other)}
+        try:
+            given = mended(step.node.op_type, inputs)
+            check_declared(other, given)
+            result = other.kernel.function(*given, **attributes)
+        except Exhausted:
+            raise
+        except Exception:
+            raise failure(step, inputs, error, location, self._registry) from error
+        if len(self.notes) < MOST_NOTES and (note := f"{location}: {quirk.form}") not in self.notes:
+            self.notes.append(note)
+        return result
+
+    def _call(self, frame: Frame, step: Step, inputs: list[Any]) -> Frame:
+        """Return the frame of the model-local function that a step calls."""
+        assert step.call is not None
+        program = step.called = step.called or self._loaded(step.call)
+        if len(inputs) > len(program.inputs):
+            message = "the function is called with too many inputs"
+            raise RunError(Finding("R202", message, frame.program.location(step)))
+        return self._frame(program, [*inputs, *[None] * (len(program.inputs) - len(inputs))], None)
+
+    def _resume(self, frame: Frame, step: Step, outputs: list[Any] | None) -> Frame | None:
+        """Let the waiting kernel go on; return the frame of the graph that it yields, or store its results."""
+        assert frame.waiting is not None
+        try:
+            program, inputs = frame.waiting.send(outputs)
+            self.budget.charge()
+            if len(inputs) != len(program.inputs):
+                inputs = program.completed(inputs)
+            return self._frame(program, inputs, frame)
+        except StopIteration as done:
+            frame.waiting = None
+            self.budget.release(frame.held)
+            frame.live -= frame.held
+            frame.held = 0
+            self._store(frame, step, done.value)
+            return None
+        except Exhausted:
+            raise
+        except Exception as error:
+            location = frame.program.location(step)
+            raise failure(step, frame.inputs(step), error, location, self._registry) from error
+
+    def _store(self, frame: Frame, step: Step, result: Any) -> None:
+        """Put results into their slots, free what no later step reads, and keep account of the bytes."""
+        slots, sizes, live = frame.slots, frame.sizes, 0
+        if result.__class__ is not tuple:
+            result = (result,)
+        for slot, value in zip(step.outputs, result, strict=False):
+            if slot < 0:
+                continue
+            if value.__class__ is np.ndarray and value.base is None and not value.dtype.hasobject:
+                size = value.nbytes
+            else:
+                value = compact(np.asarray(value) if isinstance(value, np.generic) else value)
+                size = nbytes(value)
+            if not step.inputs and any(value is each for each in step.attributes.values()):
+                size = 0  # a constant of the model, which is counted as such
+            slots[slot], sizes[slot] = value, size
+            live += size
+            if self._trace is not None:
+                self._trace(frame.program.location(step), frame.program.names[slot], value)
+        budget = self.budget
+        if budget.live + live > budget.max_bytes:
+            raise Exhausted("bytes", f"{budget.live + live:,} bytes of values would live at once")
+        for slot in step.frees:
+            live -= sizes[slot]
+            slots[slot], sizes[slot] = None, 0
+        budget.live += live
+        frame.live += live
+
+
+def _called(error: RunError, stack: Sequence[Frame]) -> RunError:
+    """Return an error with the calls in which it occurred; of a deep chain of calls, the innermost are enough."""
+    calls = [frame.location() for frame in stack[:-1] if frame.current().call is not None]
+    if not calls:
+        return error
+    chain = "".join(f", called by {location}" for location in calls[: -_SHOWN_CALLS - 1 : -1])
+    return RunError(each._replace(place=f"{each.place}{chain}".removeprefix(", ")) for each in error.findings)

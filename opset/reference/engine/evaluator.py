@@ -1,0 +1,144 @@
+"""Runs a model on the reference kernels, within limits.
+
+    ReferenceEvaluator("model.onnx").run(None, {"x": x})
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from opset.budget import Budget, Limits
+from opset.errors import Collected, Finding, RunError, listing, quoted
+from opset.inference.engine.binding import bind_dims, check_names, names_of_inputs
+from opset.model.storage.container import ModelLike, load
+from opset.opsets.registry import Schemas, registry_with
+from opset.preparation import Freeze, read_model
+from opset.reference.engine.compilation import Compiler
+from opset.reference.engine.constants import Constants
+from opset.reference.engine.evaluation import Evaluation, Trace
+from opset.reference.engine.limits import MAX_STEPS, most_bytes, out_of_memory
+from opset.reference.engine.programs import ABSENT, Program
+from opset.reference.engine.resolution import Resolver
+from opset.reference.value_info import value_info_of
+from opset.reference.values import fitted
+
+
+class ReferenceEvaluator:
+    """Computes a model's outputs with the reference kernels, one for each definition that an operator ever had."""
+
+    def __init__(
+        self,
+        model: ModelLike,
+        *,
+        schemas: Schemas = (),
+        dims: Mapping[str, int] | None = None,
+        limits: Limits | None = None,
+        freeze: Freeze = (),
+        seed: int | None = None,
+        trace: Trace | None = None,
+        strict: bool = False,
+        allow_external_roots: Iterable[str | Path] = (),
+    ) -> None:
+        """Take a model: a path, bytes, a Model or a ModelProto.
+
+        - `schemas`: folders of operator YAML beside the standard's;
+        - `dims`: numbers for sizes that the inputs leave open, by dim_param, or "x.0" for the first size of input x;
+          inputs of other sizes are refused;
+        - `freeze`: names of initializers that a caller may override and that are no inputs here, or "all";
+        - `seed`: of the random numbers of nodes without a `seed` of their own; without it, they differ in each run;
+        - `strict`: what runtimes accept against the standard (`opset explain quirks`) is an error;
+        - `trace`: called with (path of the node, name, value) for each computed value, in order.
+
+        Raises ModelError where the model cannot be read or is malformed, UsageError U103 for a name in `dims` that no
+        input has, or in `freeze` that no initializer has.
+        """
+        self.model = load(model, allow_external_roots=tuple(allow_external_roots))
+        if dims:
+            check_names(dims, names_of_inputs(self.model))
+            self.model = bind_dims(self.model, dims)
+        self.registry = registry_with(schemas)
+        self.limits = limits or Limits()
+        self._seed, self._trace = seed, trace
+        self.model, index = read_model(self.model, self.registry, freeze)
+        proto = self.model.proto
+        index.call_order()
+        self.notes = index.notes
+        """What was put right before the model was read, and which nodes were computed as runtimes take them."""
+        self._defined = index.main.definitions
+        graph = proto.graph
+        defaults = {each.name for each in graph.initializer} | {each.values.name for each in graph.sparse_initializer}
+        self.inputs = tuple(value_info_of(each, each.name in defaults) for each in graph.input)
+        self.outputs = tuple(value_info_of(each) for each in graph.output)
+        self.max_bytes = most_bytes(self.limits)
+        self._constants = Constants(self.model, self.max_bytes)
+        self._compiler = Compiler(index, Resolver(self.registry, strict), self._constants, everything=trace is not None)
+        self._programs: dict[tuple[str, ...], Program] = {}
+        self._evaluation: Evaluation | None = None
+
+    @property
+    def steps(self) -> int:
+        """How many nodes the current run, or else the last one, has run."""
+        return self._evaluation.budget.steps if self._evaluation is not None else 0
+
+    @property
+    def input_names(self) -> list[str]:
+        """Names of the inputs without a default, in order."""
+        return [each.name for each in self.inputs if not each.has_default]
+
+    @property
+    def output_names(self) -> list[str]:
+        """Names of the outputs, in order."""
+        return [each.name for each in self.outputs]
+
+    def run(self, output_names: Sequence[str] | None, feed_inputs: Mapping[str, Any]) -> list[Any]:
+        """Return the outputs, or the values of the main graph that `output_names` names, computed from inputs by name.
+
+        A tensor is a numpy array, a sequence a list, an optional its value or None, a map a dict. Raises RunError with
+        all that is wrong with the inputs (R1…), with what failed at which node (R2…), or with the limit reached (R3…).
+        """
+        names = tuple(self.output_names if output_names is None else output_names)
+        feeds = self._feeds(feed_inputs)
+        self._check_names(names)
+        budget = Budget(self.limits, max_steps=MAX_STEPS, max_bytes=self.max_bytes)
+        try:
+            if names not in self._programs:
+                self._programs[names] = self._compiler.main(names)
+            program = self._programs[names]
+            evaluation = Evaluation(budget, self._constants, self._seed, self._trace, self.registry, self.notes)
+            self._evaluation = evaluation
+            with np.errstate(all="ignore"):
+                return evaluation.execute(program, [feeds.get(each.name, ABSENT) for each in program.inputs])
+        except MemoryError as error:
+            raise out_of_memory() from error
+
+    def _check_names(self, names: tuple[str, ...]) -> None:
+        unknown = [name for name in names if name not in self._defined]
+        if unknown:
+            help = f"its outputs are {listing(self.output_names)}; outputs of nodes are possible, too"
+            messages = [f"the model computes no value {quoted(name)}" for name in unknown]
+            raise RunError(Finding("R104", message, help=help) for message in messages)
+
+    def _feeds(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        findings = Collected()
+        declared = {each.name: each for each in self.inputs}
+        known = f"its inputs are {listing([*declared]) or 'none'}"
+        feeds = {}
+        for name, value in given.items():
+            if name not in declared:
+                findings.append(Finding("R102", f"the model has no input {quoted(name)}", help=known))
+                continue
+            feeds[name], why = fitted(value, declared[name])
+            if why:
+                findings.append(Finding("R103", f"the input {quoted(name)} does not fit its declaration", why=why))
+        for each in self.inputs:
+            optional = each.type is not None and each.type.startswith("optional(")
+            if each.name not in given and not each.has_default and not optional:
+                message, help = f"the input {quoted(each.name)} is missing", f"it has to be {each}"
+                findings.append(Finding("R101", message, help=help))
+        if findings:
+            raise RunError(findings)
+        return feeds

@@ -1,0 +1,115 @@
+"""The derivatives of a graph's output by its inputs, backwards through its nodes; see opset.reference.derivatives.
+
+Small floats are differentiated in float32, and rounded at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from opset.budget import Exhausted
+from opset.errors import Finding, RunError, printable
+from opset.reference import derivatives
+from opset.reference.derivatives import Node, Rule
+from opset.reference.engine.limits import stopped
+from opset.reference.engine.programs import Program, Step
+from opset.reference.numerics.arrays import Array
+from opset.reference.numerics.broadcasting import summed_to
+from opset.reference.numerics.small_floats import SMALL_FLOATS, is_float
+from opset.reference.registration import LAYER, KernelContext
+from opset.schemas.names import normalised
+
+ContextOf = Callable[[Step], KernelContext]
+
+
+def gradients(graph: Program, values: Sequence[Any], count: int, context_of: ContextOf) -> list[Array | None]:
+    """Return the derivatives of a graph's first output by its first `count` inputs, None for 0.
+
+    `values` are all outputs of a run of the graph: its program returns every value that one of its nodes reads or
+    computes. Raises RunError R201 where a node in between has no derivative, R204 where one cannot be computed.
+    """
+    by_slot = dict(zip(graph.results, values, strict=True))
+    active = set(range(count))
+    for step in graph.steps:
+        if not active.isdisjoint(_reads(step)):
+            active.update(slot for slot in step.outputs if is_float(by_slot.get(slot)))
+    target = graph.results[0]
+    path = _path(graph, active, target)
+    wide = {
+        slot: value.astype(np.float32) if is_float(value) and value.dtype in SMALL_FLOATS else value
+        for slot, value in by_slot.items()
+    }
+    found: dict[int, Array] = {target: np.ones_like(wide[target])}
+    for step, rule in path:
+        context = context_of(step)
+        context.check_time()
+        node = _node(step, wide, found, context)
+        for slot, x, derivative in zip(step.inputs, node.inputs, _derivatives(graph, rule, node, step), strict=False):
+            if slot in active and derivative is not None:
+                derivative = summed_to(np.asarray(derivative, x.dtype), x.shape)
+                found[slot] = found[slot] + derivative if slot in found else derivative
+    return [found.get(slot) for slot in range(count)]
+
+
+def _node(step: Step, values: dict[int, Any], found: dict[int, Array], context: KernelContext) -> Node:
+    """Return a step with its values; the derivatives by its outputs are taken from those that were found."""
+    assert step.schema is not None
+    assert step.kernel is not None
+    compute = partial(step.kernel.function, context=context) if step.kernel.takes_context else step.kernel.function
+    return Node(
+        step.schema.name,
+        step.schema.since_version,
+        step.attributes,
+        [values.get(slot) for slot in step.inputs],
+        [values.get(slot) for slot in step.outputs],
+        [found.pop(slot, None) for slot in step.outputs],
+        compute,
+        context,
+    )
+
+
+def _derivatives(graph: Program, rule: Rule, node: Node, step: Step) -> Sequence[Any]:
+    try:
+        return rule(node)
+    except Exhausted as error:
+        raise stopped(error, graph.location(step)) from error
+    except Exception as error:
+        message = "the node cannot be differentiated"
+        raise RunError(Finding("R204", message, graph.location(step), f"{type(error).__name__}: {error}")) from error
+
+
+def _reads(step: Step) -> list[int]:
+    """Return the slots that a step reads, those that its graphs capture included."""
+    graphs = [value for value in step.attributes.values() if isinstance(value, Program)]
+    return [*step.inputs, *(slot for graph in graphs for slot, _ in graph.captured)]
+
+
+def _path(graph: Program, active: set[int], target: int) -> list[tuple[Step, Rule]]:
+    """Return the steps between inputs and target, the last first, with their rules. Raises RunError R201."""
+    wanted, path, findings = {target}, [], []
+    for step in reversed(graph.steps):
+        reads = _reads(step)
+        if wanted.isdisjoint(step.outputs) or active.isdisjoint(reads):
+            continue
+        rule = _rule_of(step)
+        wanted.update(slot for slot in reads if slot in active)
+        if rule is not None:
+            path.append((step, rule))
+        else:
+            message = f"the operator {printable(step.node.op_type)} cannot be differentiated"
+            help = f"differentiate a part of the graph without it, or register a rule: {derivatives.__name__}"
+            findings.append(Finding("R201", message, graph.location(step), "there is no rule for its derivative", help))
+    if findings:
+        raise RunError(reversed(findings))
+    return path
+
+
+def _rule_of(step: Step) -> Rule | None:
+    if step.schema is None or normalised(step.node.domain):
+        return None
+    hook = LAYER.find("gradient", "", step.schema.name, step.schema.since_version)
+    return None if hook is None else hook.function

@@ -1,0 +1,126 @@
+"""Programs of evaluation: what a body of nodes does, step by step, with kernels resolved and values freed at last use.
+
+A `Program` is one list of nodes that is run as a whole: the main graph, a subgraph, or a function with the attributes
+of a call. Values live in numbered slots of a frame. A graph's initializers are constants of its program, read when it
+is first run. `compilation` makes programs, and `evaluation` runs them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from opset.errors import Finding, RunError
+from opset.model.graph.index import Body
+from opset.reference.registration import Kernel
+from opset.reference.value_info import ValueInfo
+from opset.schemas.constraints.input_shapes import Plan
+from opset.schemas.model import OpSchema
+from opset.schemas.quirks import Quirk
+
+ABSENT = -1
+"""The slot of an input or output that is left out."""
+
+
+@dataclass(eq=False, slots=True)
+class Step:
+    """One node: its kernel, the slots that it reads and fills, and the slots that are free after it.
+
+    `call` returns the program of a model-local function, kept in `called`. `attributes` are what the kernel takes by
+    keyword; a `Program` among them runs in the frame of the step. `legal_types` holds the input types that were found
+    legal, and `legal_inputs` the ranks or shapes with which the node keeps the constraints that are declared; `plan`
+    says what is to be checked of them, None where nothing is.
+    """
+
+    index: int
+    node: Any
+    schema: OpSchema | None
+    kernel: Kernel | None = None
+    attributes: dict[str, Any] = field(default_factory=dict)
+    legal_types: set[Any] = field(default_factory=set)
+    plan: Plan | None = None
+    legal_inputs: set[Any] = field(default_factory=set)
+    fallback: Step | None = None
+    quirk: Quirk | None = None
+    """What computes the node where it breaks a constraint in a form that runtimes accept, and that form."""
+    call: Callable[[], Program] | None = None
+    called: Program | None = None
+    inputs: tuple[int, ...] = ()
+    outputs: tuple[int, ...] = ()
+    frees: tuple[int, ...] = ()
+
+
+@dataclass(eq=False, slots=True)
+class Program:
+    """What a body does. A frame has `size` slots, the first of which are those of the inputs.
+
+    `inputs` and `outputs` are what the body declares, `results` the slots of the values that a run returns. `captured`
+    pairs slots of the frame around a subgraph with slots of its own; `constants` pairs a slot with a function that
+    reads its value, and `loaded` with that value, once the program has run.
+    """
+
+    body: Body
+    inputs: tuple[ValueInfo, ...]
+    outputs: tuple[ValueInfo, ...]
+    size: int = 0
+    steps: list[Step] = field(default_factory=list)
+    results: tuple[int, ...] = ()
+    captured: tuple[tuple[int, int], ...] = ()
+    constants: list[tuple[int, Callable[[], Any]]] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    loaded: list[tuple[int, Any]] | None = None
+
+    def takes(self, count: int) -> bool:
+        """Whether it can be run with this number of inputs: all, or those that have no default."""
+        return count in (len(self.inputs), len(self.inputs) - len(self._defaults()))
+
+    def _defaults(self) -> set[int]:
+        return {slot for slot, _ in self.constants if slot < len(self.inputs)}
+
+    def completed(self, inputs: Sequence[Any]) -> list[Any]:
+        """Return inputs with ABSENT for those that have a default, which IR version 3 listed with the others.
+
+        Raises RunError R202 where that does not fit either.
+        """
+        defaults = self._defaults()
+        if not self.takes(len(inputs)):
+            why = f"it has {len(self.inputs)} inputs, and {len(inputs)} are given"
+            raise RunError(Finding("R202", "the graph does not fit its node", self.body.label, why))
+        given = iter(inputs)
+        return [ABSENT if slot in defaults else next(given) for slot in range(len(self.inputs))]
+
+    def location(self, step: Step) -> str:
+        """Return the path of a step's node, as messages show it."""
+        return self.body.location(step.index)
+
+
+@dataclass(eq=False, slots=True)
+class Frame:
+    """A program that is being run; `waiting` is the generator of the kernel whose graph runs, if there is one.
+
+    `live` are the bytes of values that its steps computed and that it holds, in `sizes` those of each slot; `held` are
+    those that `waiting` holds.
+    """
+
+    program: Program
+    slots: list[Any]
+    sizes: list[int]
+    position: int = 0
+    waiting: Generator[Any, Any, Any] | None = None
+    live: int = 0
+    held: int = 0
+
+    def current(self) -> Step:
+        """Return the step that is being run."""
+        return self.program.steps[self.position]
+
+    def location(self) -> str:
+        """Return the path of the node that is being run, of the body after its last one."""
+        steps = self.program.steps
+        return self.program.location(steps[self.position]) if self.position < len(steps) else self.program.body.label
+
+    def inputs(self, step: Step) -> list[Any]:
+        """Return the values of a step's inputs, None for those that are left out."""
+        slots = self.slots
+        return [slots[slot] if slot >= 0 else None for slot in step.inputs]

@@ -1,0 +1,154 @@
+"""Which kernel computes an operator: found by its domain, name and the version that a body imports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from opset.errors import Finding, RunError, printable
+from opset.opsets.amendments import schema_as_read
+from opset.opsets.hooks import TRUST, Lookup
+from opset.opsets.registry import Registry
+from opset.reference import registration
+from opset.schemas import quirks
+from opset.schemas.constraints.input_shapes import Plan, plan_of
+from opset.schemas.constraints.signature import attribute_misfits
+from opset.schemas.model import OpSchema
+from opset.schemas.names import normalised, shown
+
+_UNUSED = frozenset(("consumed_inputs",))
+"""Attributes of the first versions that named buffers to reuse, and never had a meaning."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedKernel:
+    """What nodes of one operator share at one version: schema, kernel, defaults of attributes, legal input types.
+
+    `legal_attributes` holds the names and types of attributes that were found to be those of the operator. `plan` says
+    which of the declared constraints are to be checked.
+    """
+
+    schema: OpSchema | None
+    kernel: registration.Kernel
+    defaults: dict[str, Any]
+    plan: Plan | None = None
+    fallback: ResolvedKernel | None = None
+    quirk: quirks.Quirk | None = None
+    """What computes nodes that break the constraints of the schema in a form that runtimes accept, and that form."""
+    legal_types: set[Any] = field(default_factory=set)
+    legal_attributes: set[frozenset[tuple[str, str]]] = field(default_factory=set)
+    _legal_inputs: dict[Any, set[Any]] = field(default_factory=dict)
+
+    def legal_inputs(self, attributes: Mapping[str, Any]) -> set[Any]:
+        """Return the inputs that were found legal beside these attributes, which nodes alike share."""
+        if self.plan is None:
+            return set()
+        key = tuple([attributes.get(name) for name in self.plan.attributes])
+        try:
+            return self._legal_inputs.setdefault(key, set())
+        except TypeError:  # a malformed attribute that has no hash
+            return set()
+
+    def stated(self, types: Mapping[str, str], location: Callable[[], str]) -> list[str]:
+        """Return the attributes of a node that have a value, from the types of all.
+
+        Raises RunError R202 with all attributes that the operator does not have or has with another type, and required
+        ones that are missing.
+        """
+        stated = {name: type_ for name, type_ in types.items() if type_ != "undefined" and name not in _UNUSED}
+        if not self.kernel.any_attributes:
+            stated = {name: type_ for name, type_ in stated.items() if not quirks.is_internal(name)}
+        key = frozenset(stated.items())
+        if key not in self.legal_attributes:
+            if findings := [*self._misfits(stated, location())]:
+                raise RunError(findings)
+            self.legal_attributes.add(key)
+        return [*stated]
+
+    def attributes(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what the kernel takes by keyword: the values that are stated, and defaults for the others."""
+        return {**self.defaults, **values} if values else self.defaults
+
+    def _misfits(self, types: Mapping[str, str], location: str) -> Iterable[Finding]:
+        unknown = set(types) - self.kernel.attributes if not self.kernel.any_attributes else set()
+        if self.schema is not None:
+            for misfit in attribute_misfits(self.schema, types):
+                if misfit.name not in _UNUSED:
+                    unknown.discard(misfit.name)
+                    yield Finding("R202", misfit.what, location, misfit.why)
+        for name in sorted(unknown):
+            help = "leave it out" if self.schema is None else f"let the kernel take it by keyword: (x, *, {name})"
+            yield Finding("R202", f"the kernel takes no attribute '{printable(name)}'", location, help=printable(help))
+
+
+class Resolver:
+    """Finds the kernels of one model's operators, each once."""
+
+    def __init__(self, registry: Registry, strict: bool = False) -> None:
+        """Take the registry; if `strict`, what runtimes accept against the standard is an error."""
+        self.registry, self._strict = registry, strict
+        self._resolved: dict[tuple[str, str, int], ResolvedKernel] = {}
+        self._kernels = Lookup(registration.LAYER, registry)
+
+    def resolve(self, node: Any, imports: Mapping[str, int], location: Callable[[], str]) -> ResolvedKernel:
+        """Return what computes a node in a body of these imports; `location` is of the node. Raises RunError R201."""
+        domain = normalised(node.domain)
+        key = (node.op_type, domain, imports.get(domain, 0))
+        if key not in self._resolved:
+            self._resolved[key] = self._resolve(node, *key, imports, location)
+        return self._resolved[key]
+
+    def _resolve(
+        self, node: Any, operator: str, domain: str, version: int, imports: Mapping[str, int],
+        location: Callable[[], str],
+    ) -> ResolvedKernel:
+        schema = self.registry.schema(operator, version, domain)
+        if schema is None and not domain and not self._strict:
+            schema = self._of_other_origin(operator, version)
+        if schema is not None and not self._strict:
+            schema = schema_as_read(schema)
+        since = schema.since_version if schema is not None else version
+        name, family = (schema.name, schema.family) if schema is not None else (operator, "")
+        kernel = self._kernels.find("kernel", domain, name, since, family)
+        if kernel is None or (schema is None and domain in self.registry.domains):
+            raise RunError(self._unknown(location(), node, domain, imports, schema))
+        formal = schema.attributes if schema is not None else {}
+        defaults = {
+            name: each.default
+            for name, each in formal.items()
+            if kernel.any_attributes or name in kernel.attributes
+        }
+        resolved = ResolvedKernel(schema, kernel, defaults, plan_of(schema) if schema is not None else None)
+        quirk = quirks.of_values(operator, version) if schema is not None and not domain and not self._strict else None
+        if quirk is None:
+            return resolved
+        other = resolved
+        if quirk.stand_in is not None:
+            other = self._resolve(node, operator, domain, quirk.stand_in[1], imports, location)
+        return replace(resolved, fallback=other, quirk=quirk)
+
+    def _of_other_origin(self, operator: str, version: int) -> OpSchema | None:
+        """Return the schema that computes an operator that runtimes know in the standard's domain."""
+        found = quirks.alias(operator, version)
+        return self.registry.schema(*found.stand_in) if found is not None and found.stand_in is not None else None
+
+    def _unknown(
+        self, location: str, node: Any, domain: str, imports: Mapping[str, int], schema: OpSchema | None
+    ) -> Finding:
+        name, shown_domain = printable(node.op_type), printable(shown(domain))
+        if schema is not None and (left_out := self._kernels.left_out(domain)):
+            why, help = left_out, TRUST
+        elif schema is not None:
+            why = f"{shown_domain} {schema.name} {schema.since_version} has no kernel"
+            help = f"use {schema.replacement}" if schema.replacement else "register one: opset explain evaluating"
+        elif domain not in imports:
+            why, help = f"the domain {shown_domain} is not imported", "add it to opset_import"
+        elif versions := self.registry.versions(node.op_type, domain):
+            since = versions[0].since_version
+            why = f"it was added in version {since} of {shown_domain}, and {imports[domain]} is imported"
+            help = "import a newer version"
+        else:
+            why = f"{shown_domain} {imports[domain]} has no such operator, and the model no such function"
+            help = "declare it and register a kernel: opset explain evaluating"
+        return Finding("R201", f"the operator {name} cannot be computed", location, why, help)

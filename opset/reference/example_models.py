@@ -1,0 +1,167 @@
+"""Examples of operator YAML as models of one node, with inputs and expected outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from opset.model import proto as pb
+from opset.model.arrays import dtype_of_element, tensor_of
+from opset.model.attributes import FIELDS
+from opset.model.elements import NUMBERS
+from opset.model.text.syntax import parse_graph
+from opset.opsets.releases import RELEASES, ir_version_of_opset
+from opset.schemas.model import Example, ExampleValue, OpSchema, Parameter
+
+
+def model_of(schema: OpSchema, example: Example) -> Any:
+    """Return an example as a ModelProto of one node, which imports the operator's domain at the schema's version.
+
+    Its inputs are named `input_0` and on, its outputs `output_0` and on, and typed as the example's values are.
+    """
+    model = pb.ModelProto(producer_name="opset")
+    model.opset_import.add(domain=schema.domain, version=schema.since_version)
+    bodies = any(schema.attributes[name].type.startswith("graph") for name in example.attributes)
+    if schema.domain and bodies:
+        model.opset_import.add(domain="", version=RELEASES[-1].opset)
+    model.ir_version = _ir_version(schema)
+    graph = model.graph
+    graph.name = example.name
+    node = graph.node.add(op_type=schema.name, domain=schema.domain)
+    for index, value in enumerate(example.inputs):
+        node.input.append(f"input_{index}" if value is not None else "")
+        if value is not None:
+            graph.input.add(name=f"input_{index}", type=type_proto(value.type, value.shape))
+    for index, output in enumerate(_outputs(schema, example)):
+        node.output.append(f"output_{index}" if output is not None else "")
+        if output is not None:
+            kind = type_proto(output.type) if isinstance(output, ExampleValue) else pb.TypeProto()
+            graph.output.add(name=f"output_{index}", type=kind)
+    for name, value in example.attributes.items():
+        node.attribute.append(attribute_of(name, schema.attributes[name].type, value))
+    return model
+
+
+def feeds_of(example: Example) -> dict[str, Any]:
+    """Return the inputs of an example's model, by name."""
+    return {f"input_{index}": value_of(each) for index, each in enumerate(example.inputs) if each is not None}
+
+
+def _outputs(schema: OpSchema, example: Example) -> Sequence[ExampleValue | Parameter | None]:
+    """Return the outputs that the node names: those of the example, or the fewest where it breaks a constraint."""
+    return schema.outputs[: max(schema.min_output, 1)] if example.outputs is None else example.outputs
+
+
+def _ir_version(schema: OpSchema) -> int:
+    """Return the IR version of the release that introduced the schema; the newest for domains that are not released."""
+    known = RELEASES[-1].opset_of(schema.domain) >= schema.since_version
+    return ir_version_of_opset(schema.since_version, schema.domain) if known else RELEASES[-1].ir
+
+
+def value_of(value: ExampleValue) -> Any:
+    """Return the value of an example as kernels take it."""
+    kind, content = value.type, value.content
+    if kind.startswith("tensor("):
+        return _array(kind[7:-1], content, value.shape)
+    if kind.startswith("sparse_tensor("):
+        return content
+    if kind.startswith("seq("):
+        return [value_of(each) for each in content]
+    if kind.startswith("optional("):
+        return None if content is None else value_of(content)
+    element = kind[kind.index(", ") + 2 : -1]
+    return {
+        key: value_of(each) if isinstance(each, ExampleValue) else _array(element, each, ())[()]
+        for key, each in content.items()
+    }
+
+
+def _array(element: str, content: Any, shape: tuple[int, ...] | None) -> Any:
+    dtype = dtype_of_element(element)
+    if dtype.kind == "O":
+        array = np.empty(len(content) if isinstance(content, list) else (), object)
+        array[...] = content
+    elif dtype.kind == "c":
+        array = np.array(
+            [complex(each) for each in content] if isinstance(content, list) else complex(content or 0), dtype
+        )
+    else:
+        array = _numbers(content if isinstance(content, list) else [content or 0], dtype)
+        array = array if isinstance(content, list) else array[0].reshape(())
+    shape = array.shape if shape is None else shape
+    return array.reshape(shape) if isinstance(content, list) else np.broadcast_to(array, shape).copy()
+
+
+def _numbers(content: list[Any], dtype: np.dtype[Any]) -> Any:
+    """Return numbers of a type; integers of 64 bits are not converted by way of a float."""
+    if dtype.kind in "iub":
+        return np.array(content, dtype)
+    with np.errstate(over="ignore"):  # what is too large becomes infinite, as in a model
+        return np.array(content, np.float64).astype(dtype)
+
+
+def type_proto(text: str, shape: tuple[int, ...] | None = None) -> Any:
+    """Return the TypeProto of a type string; `shape` is that of a tensor."""
+    whole = proto = pb.TypeProto()
+    while True:
+        if text.startswith("seq("):
+            proto, text = proto.sequence_type.elem_type, text[4:-1]
+        elif text.startswith("optional("):
+            proto, text = proto.optional_type.elem_type, text[9:-1]
+        elif text.startswith("map("):
+            key, _, inner = text[4:-1].partition(", ")
+            proto.map_type.key_type = NUMBERS[key]
+            proto, text = proto.map_type.value_type, inner
+        else:
+            break
+    sparse = text.startswith("sparse_tensor(")
+    tensor = proto.sparse_tensor_type if sparse else proto.tensor_type
+    tensor.elem_type = NUMBERS[text.removeprefix("sparse_").removeprefix("tensor(").removesuffix(")")]
+    if shape is not None:
+        tensor.shape.SetInParent()
+        for size in shape:
+            tensor.shape.dim.add(dim_value=size)
+    return whole
+
+
+def attribute_of(name: str, kind: str, value: Any) -> Any:
+    """Return an attribute of an example, or a default, as an AttributeProto of a type such as "ints"."""
+    attribute = pb.AttributeProto(name=name, type=FIELDS[kind][0])
+    match kind:
+        case "float":
+            attribute.f = value
+        case "int":
+            attribute.i = value
+        case "string":
+            attribute.s = value.encode()
+        case "floats" | "ints":
+            getattr(attribute, kind).extend(value)
+        case "strings":
+            attribute.strings.extend(each.encode() for each in value)
+        case "tensor":
+            attribute.t.CopyFrom(tensor_of("", value_of(value)))
+        case "tensors":
+            attribute.tensors.extend(tensor_of("", value_of(each)) for each in value)
+        case "graph":
+            attribute.g.CopyFrom(parse_graph(value))
+        case "graphs":
+            attribute.graphs.extend(map(parse_graph, value))
+        case "type_proto":
+            attribute.tp.CopyFrom(type_proto(value))
+        case "type_protos":
+            attribute.type_protos.extend(map(type_proto, value))
+        case "sparse_tensor":
+            attribute.sparse_tensor.CopyFrom(_sparse(value))
+        case "sparse_tensors":
+            attribute.sparse_tensors.extend(map(_sparse, value))
+    return attribute
+
+
+def _sparse(value: ExampleValue) -> Any:
+    element = value.type.removeprefix("sparse_tensor(").removesuffix(")")
+    sparse = pb.SparseTensorProto(dims=value.shape)
+    sparse.values.CopyFrom(tensor_of("", _array(element, value.content["values"], None)))
+    sparse.indices.CopyFrom(tensor_of("", np.array(value.content["indices"], np.int64)))
+    return sparse

@@ -1,0 +1,67 @@
+"""Function bodies of operators: read from the text that the YAML has, and chosen for a node."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Any
+
+from opset.errors import Finding, ModelError, SchemaError
+from opset.model.text.syntax import parse_graph
+from opset.schemas.constraints.input_shapes import STATES, rank_of
+from opset.schemas.constraints.patterns import Expression, Test, parse_tests
+from opset.schemas.model import FunctionBody, OpSchema
+
+Asked = Callable[[str], Any]
+_COMPARED: dict[str, Callable[[Any, Any], bool]] = {
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "=": operator.eq, "!=": operator.ne,
+    "multiple": lambda value, bound: value % bound == 0,
+}  # fmt: skip
+
+
+@lru_cache(maxsize=512)
+def body_nodes(text: str) -> tuple[Any, ...]:
+    """Return the NodeProtos of a body's text, which nobody changes.
+
+    Raises SchemaError S233 where the text cannot be read; the place is line:column in it.
+    """
+    try:
+        graph = parse_graph(f"body () => () {{\n{text}\n}}")
+    except ModelError as error:
+        found = error.findings[0]
+        line, _, column = found.place.partition(":")
+        place = f"{int(line) - 1}:{column}"
+        raise SchemaError(Finding("S233", "a function body cannot be read", place, found.message)) from None
+    return tuple(graph.node)
+
+
+def fitting_bodies(
+    schema: OpSchema, opset: int, given: Asked, value: Asked, rank: Asked
+) -> Iterator[FunctionBody]:
+    """Yield the function bodies that serve a node at an opset of ai.onnx, if its types are theirs; the best first.
+
+    `given` says whether an input or attribute is there, `value` what an attribute is, `rank` that of an input; they
+    return None where that is not known.
+    """
+    for body in schema.function:
+        if body.opset <= opset and all(_met(*each, given, value, rank) for each in body.where):
+            yield body
+
+
+def _met(name: str, form: str, given: Asked, value: Asked, rank: Asked) -> bool:
+    if form in STATES:
+        return given(name) is STATES[form]
+    found = rank(rank_of(name)) if rank_of(name) else value(name)
+    if isinstance(found, bytes | str):
+        return (found.decode("utf-8", "replace") if isinstance(found, bytes) else found) == form
+    return found is not None and all(_holds(test, found) for test in parse_tests(form))
+
+
+def _holds(test: Test, value: Any) -> bool:
+    met = any if test.operator == "=" else all
+    return met(_COMPARED[test.operator](value, _number(each)) for each in test.bounds)
+
+
+def _number(bound: Expression) -> Any:
+    return -_number(bound.operands[0]) if bound.operator == "negative" else bound.operands[0]

@@ -1,0 +1,219 @@
+"""Lint rules about function bodies: that each can be read, is complete, and uses what there is at its opsets."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from graphlib import CycleError, TopologicalSorter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from opset.errors import Finding, SchemaError, printable
+from opset.model.attributes import attribute_type
+from opset.schemas.constraints.signature import arity_misfits, attribute_misfits
+from opset.schemas.function_bodies import body_nodes
+from opset.schemas.model import SINGLE, VARIADIC, Attribute, FunctionBody, OpSchema
+from opset.schemas.names import near_miss, normalised, shown
+
+if TYPE_CHECKING:
+    from opset.schemas.yaml.loader import Operator
+
+Versions = Callable[[str, str], Sequence[OpSchema]]
+"""All versions of an operator, by domain and name, oldest first."""
+NEWEST = 2**31 - 1
+# Operators of ai.onnx that a body may have before they came, or in newer forms: they are replaced where it is used.
+REPLACED = ("CastLike", "Constant")
+
+
+class _Use(NamedTuple):
+    """A body of one version: its location, and the opsets at which it serves."""
+
+    schema: OpSchema
+    body: FunctionBody
+    place: str
+    last: int
+
+
+def faults(schema: OpSchema, versions: Versions) -> Iterator[Finding]:
+    """Yield what is wrong with the function bodies of one version, by themselves."""
+    place = f"{shown(schema.domain)}.{schema.name} {schema.since_version}, function"
+    for body in schema.function:
+        yield from _faults(_Use(schema, body, place, NEWEST), versions)
+
+
+def bodies_are_right(operator: Operator, versions: Versions) -> Iterator[Finding]:
+    """Each body can be read (S233), is complete (S234), and what it uses and refers to is there (S235, S236)."""
+    for use in _uses(operator):
+        yield from _faults(use, versions)
+
+
+def _faults(use: _Use, versions: Versions) -> Iterator[Finding]:
+    try:
+        nodes = body_nodes(use.body.nodes)
+    except SchemaError as error:
+        found = error.findings[0]
+        yield found._replace(place=use.place, why=f"at {found.place} of its nodes, {found.why}")
+        return
+    for message in _misnamed(use.schema, use.body, nodes):
+        yield Finding("S234", message, place=use.place)
+    yield from _uses_of_operators(use, nodes, versions)
+    yield from _references(use, nodes)
+
+
+def _misnamed(schema: OpSchema, body: FunctionBody, nodes: Sequence[Any]) -> Iterator[str]:
+    if any(each.option == VARIADIC for each in (*schema.inputs, *schema.outputs)):
+        yield "an operator with a variadic input or output has no body in text"
+    known = {each.name for each in schema.inputs}
+    unread: set[str] = set()
+    for node in nodes:
+        for name in filter(None, node.input):
+            if name not in known:
+                yield f"the body uses {name!r} before it is defined"
+        unread.difference_update(node.input)
+        for name in filter(None, node.output):
+            if name in known:
+                yield f"the body defines {name!r} twice"
+            known.add(name)
+            unread.add(name)
+    outputs = [each.name for each in schema.outputs]
+    for name in outputs:
+        if name not in known:
+            yield f"the body does not compute the output {name!r}"
+    for name in sorted(unread.difference(outputs)):
+        yield f"the body computes {name!r}, which nothing uses"
+
+
+def _uses_of_operators(use: _Use, nodes: Sequence[Any], versions: Versions) -> Iterator[Finding]:
+    """What a body uses exists, and takes what it is given, at all opsets at which the body serves (S235)."""
+    absent = {name for name, form in use.body.where if form == "absent"}
+    optional = {each.name for each in use.schema.inputs if each.option != SINGLE}
+    optional -= {name for name, form in use.body.where if form == "given"}
+    for node in nodes if use.body.opset <= use.last else ():
+        inputs = ["" if name in absent | optional else name for name in node.input]
+        for message in itertools.islice(_unfit(use, node, inputs, versions), 1):
+            yield Finding("S235", f"the body of opset {use.body.opset} {message}", place=use.place)
+
+
+def _unfit(use: _Use, node: Any, inputs: Sequence[str], versions: Versions) -> Iterator[str]:
+    name, domain = node.op_type, normalised(node.domain)
+    if domain not in ("", use.schema.domain):
+        yield f"uses the domain {printable(domain)}, and may use ai.onnx and its own alone"
+        return
+    if any(attribute_type(each).startswith("graph") for each in node.attribute):
+        yield f"has {printable(name)} with a graph, which bodies do not hold"
+        return
+    known = versions(domain, name)
+    serving = _serving(use, domain, name, known)
+    if not serving:
+        came = f"came with version {known[0].since_version}" if known else "does not exist"
+        yield f"uses {printable(name)}, which {came}"
+    for schema in serving:
+        if schema.deprecated:
+            yield f"uses {name}, which is withdrawn from version {schema.since_version} on"
+        types = {each.name: (each.type and attribute_type(each)) or None for each in node.attribute}
+        found = [*arity_misfits(schema, inputs), *arity_misfits(schema, node.output, outputs=True)]
+        for misfit in [*found, *attribute_misfits(schema, types)]:
+            yield f"has {name}, of which {misfit.what}: {misfit.why}"
+
+
+def _serving(use: _Use, domain: str, name: str, known: Sequence[OpSchema]) -> Sequence[OpSchema]:
+    """Return the versions of an operator at the opsets at which a body serves; none where it comes later."""
+    if not domain and name in REPLACED:
+        return known[-1:]
+    first = use.schema.since_version if domain else use.body.opset
+    last = NEWEST if domain else use.last
+    ends = [each.since_version for each in known[1:]] + [NEWEST]
+    found = [each for each, end in zip(known, ends, strict=False) if each.since_version <= last and end > first]
+    return found if found and found[0].since_version <= first else ()
+
+
+def _references(use: _Use, nodes: Sequence[Any]) -> Iterator[Finding]:
+    """The attributes that a body refers to are of the type that it needs, those of a Constant have a value (S236)."""
+    for node in nodes:
+        if node.op_type == "Constant" and not _is_plain(node):
+            yield Finding("S236", "a Constant has one attribute, 'value' or 'value_' and a type", place=use.place)
+        for attribute in filter(lambda each: each.ref_attr_name, node.attribute):
+            name = attribute.ref_attr_name
+            declared = use.schema.attributes.get(name)
+            if declared is None:
+                help = near_miss(name, use.schema.attributes)
+                message = f"the body refers to the attribute {name!r}, which the operator does not have"
+                yield Finding("S236", message, place=use.place, help=help)
+            elif declared.type != attribute_type(attribute):
+                message = f"the body takes {name!r} for {attribute_type(attribute)}, and it is {declared.type}"
+                yield Finding("S236", message, place=use.place)
+            elif node.op_type == "Constant" and _may_be_absent(declared, use.body):
+                message = f"the body makes a Constant of {name!r}, which may have no value"
+                yield Finding("S236", message, place=use.place, help=f"add 'where: {{{name}: given}}'")
+
+
+def _is_plain(node: Any) -> bool:
+    return len(node.attribute) == 1 and node.attribute[0].name.startswith("value")
+
+
+def _may_be_absent(attribute: Attribute, body: FunctionBody) -> bool:
+    return attribute.default is None and not attribute.required and (attribute.name, "given") not in body.where
+
+
+def bodies_are_used(operator: Operator, versions: Versions) -> Iterator[Finding]:
+    """Bodies are in the order of their opsets, the highest first, and none hides another one (S237)."""
+    for schema in operator.schemas:
+        place = operator.place(schema.since_version, "function")
+        opsets = [body.opset for body in schema.function]
+        if opsets != sorted(opsets, reverse=True):
+            yield Finding("S237", "the function bodies are not in the order of their opsets, highest first", place)
+        first: set[str] = set()
+        for body in schema.function:
+            key = repr((body.opset, body.where, body.types))
+            if key in first:
+                yield Finding("S237", f"two function bodies of opset {body.opset} serve the same nodes", place)
+            first.add(key)
+    for use in _uses(operator):
+        if use.last < use.body.opset:
+            message = f"the body of opset {use.body.opset} never serves, since others do from opset {use.last + 1} on"
+            yield Finding("S237", message, use.place)
+
+
+def bodies_in_a_circle(operators: Collection[Operator]) -> Iterator[Finding]:
+    """No operators have bodies that use each other (S238)."""
+    places = {(each.domain, each.name): f"{each.path}:1:1" for each in operators}
+    graph = {
+        (each.domain, each.name): operators_used(each) & places.keys()
+        for each in operators
+    }
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        circle = error.args[1]
+        names = " uses ".join(f"{shown(domain)}.{name}" for domain, name in reversed(circle))
+        yield Finding("S238", "function bodies expand to each other without end", place=places[circle[0]], why=names)
+
+
+def operators_used(operator: Operator) -> set[tuple[str, str]]:
+    """Return the domains and names of what the bodies of an operator use."""
+    return {(normalised(node.domain), node.op_type) for use in _uses(operator) for node in _nodes(use.body)}
+
+
+def _nodes(body: FunctionBody) -> Iterable[Any]:
+    try:
+        return body_nodes(body.nodes)
+    except SchemaError:  # S233 says so
+        return ()
+
+
+def _uses(operator: Operator) -> Iterator[_Use]:
+    """Yield the bodies of all versions."""
+    newer: dict[int, int] = {}
+    for schema, following in zip(operator.schemas, [*operator.schemas[1:], None], strict=True):
+        newer[schema.since_version] = NEWEST
+        if following is not None and not operator.domain:
+            newer[schema.since_version] = following.since_version - 1
+    for schema in operator.schemas:
+        place = operator.place(schema.since_version, "function")
+        higher: dict[str, int] = {}
+        for body in schema.function:
+            key = repr((body.where, body.types))
+            yield _Use(schema, body, place, min(higher.get(key, NEWEST), newer[schema.since_version]))
+            higher[key] = body.opset - 1
+
+
+BODY_RULES = (bodies_are_right, bodies_are_used)

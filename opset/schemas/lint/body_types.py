@@ -1,0 +1,124 @@
+"""Whether function bodies take the types that their versions allow, as far as types are known without a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from opset.errors import Finding, SchemaError
+from opset.model.elements import ELEMENTS
+from opset.schemas.function_bodies import body_nodes
+from opset.schemas.lint.body_rules import NEWEST, Versions, faults
+from opset.schemas.model import VARIADIC, FunctionBody, OpSchema, Parameter
+from opset.schemas.names import normalised
+
+if TYPE_CHECKING:
+    from opset.schemas.yaml.loader import Operator
+
+
+def types_are_taken(operator: Operator, versions: Versions) -> Iterator[Finding]:
+    """Each body takes the types that its version allows, at the last opset at which it serves (S244)."""
+    for schema in operator.schemas:
+        if next(faults(schema, versions), None) is not None:
+            continue  # what does not fit may follow from those
+        opsets = sorted(each.opset for each in schema.function)
+        for body in schema.function:
+            last = min((each - 1 for each in opsets if each > body.opset), default=NEWEST)
+            for type_, why in refused_types(schema, body._replace(opset=last), versions):
+                message = f"the function body of opset {body.opset} cannot take {type_}"
+                help = "leave the type out of the version, name the body's 'types', or 'emulate' it"
+                yield Finding("S244", message, operator.place(schema.since_version, "function"), why, help)
+
+
+def refused_types(schema: OpSchema, body: FunctionBody, versions: Versions) -> Iterator[tuple[str, str]]:
+    """Yield the types of a version that some node of a body does not take, each with what its first such node says.
+
+    Args:
+        schema: The version.
+        body: One of its function bodies.
+        versions: Gives all versions of an operator, by domain and name, oldest first.
+
+    Yields:
+        Types such as "tensor(float16)", each with the reason.
+    """
+    constraints = {each.type for each in schema.inputs}
+    for constraint in sorted(constraints & schema.types.keys()):
+        for type_ in body.types.get(constraint, schema.types[constraint]):
+            bound = {name: types[0] for name, types in schema.types.items() if name != constraint} | {constraint: type_}
+            free = {name for name, types in schema.types.items() if name != constraint and len(types) > 1}
+            if message := _first_misfit(schema, body, bound, free, versions):
+                yield type_, message
+
+
+def _first_misfit(
+    schema: OpSchema, body: FunctionBody, bound: Mapping[str, str], free: set[str], versions: Versions
+) -> str:
+    """Return why a node of a body does not take the types; "" where all do, as far as types are known."""
+    known: dict[str, str | None] = {}
+    for each in schema.inputs:
+        if each.type in bound and each.type not in free:
+            known[each.name] = _emulate_type(bound[each.type], body.emulate)
+        elif each.type not in schema.types:
+            known[each.name] = each.type
+    try:
+        nodes = body_nodes(body.nodes)
+    except SchemaError:  # lint says so: S233
+        return ""
+    opset = body.opset if schema.domain else max(body.opset, schema.since_version)
+    for node in nodes:
+        used = _schema_of(node, opset, versions)
+        if used is None:
+            return ""
+        bindings: dict[str, str] = {}
+        for parameter, name in _pair_names(used.inputs, node.input):
+            type_ = known.get(name)
+            if type_ is None:
+                continue
+            if type_ not in used.allowed(parameter):
+                return f"{used.name} {used.since_version} does not allow {type_} as {parameter.name}"
+            if parameter.option != VARIADIC or parameter.homogeneous:
+                tied = bindings.setdefault(parameter.type, type_)
+                if tied != type_ and parameter.type in used.types:
+                    return f"{used.name} takes {tied} and {type_} of one type constraint, {parameter.type}"
+        for parameter, name in _pair_names(used.outputs, node.output):
+            known[name] = _output(used, parameter, bindings, node)
+    return ""
+
+
+def _pair_names(parameters: Sequence[Parameter], names: Sequence[str]) -> Iterator[tuple[Parameter, str]]:
+    for index, name in enumerate(names):
+        if name and parameters:
+            yield parameters[min(index, len(parameters) - 1)], name
+
+
+def _emulate_type(type_: str, emulate: Mapping[str, str]) -> str:
+    wide = emulate.get(type_[7:-1]) if type_.startswith("tensor(") else None
+    return f"tensor({wide})" if wide else type_
+
+
+def _schema_of(node: Any, opset: int, versions: Versions) -> OpSchema | None:
+    """Return the operator of ai.onnx that a node of a body is; None for others, of which nothing is known."""
+    if normalised(node.domain):
+        return None
+    at = max(opset, _FROM.get(node.op_type, 0))
+    return next((each for each in reversed(versions("", node.op_type)) if each.since_version <= at), None)
+
+
+_FROM = {"CastLike": 15, "Constant": 13}
+_CONSTANTS = {
+    "value_int": "tensor(int64)", "value_ints": "tensor(int64)", "value_float": "tensor(float)",
+    "value_floats": "tensor(float)", "value_string": "tensor(string)", "value_strings": "tensor(string)",
+}  # fmt: skip
+
+
+def _output(used: OpSchema, parameter: Parameter, bindings: Mapping[str, str], node: Any) -> str | None:
+    """Return the type of an output where the types of inputs or the kind of a constant decide it."""
+    if used.name == "Constant" and node.attribute:
+        return _CONSTANTS.get(node.attribute[0].name)
+    if used.name == "Cast":
+        number = next((each.i for each in node.attribute if each.name == "to" and not each.ref_attr_name), 0)
+        return f"tensor({ELEMENTS[number].name})" if number in ELEMENTS else None
+    if parameter.type in bindings:
+        return bindings[parameter.type]
+    allowed = used.allowed(parameter)
+    return allowed[0] if len(allowed) == 1 else None

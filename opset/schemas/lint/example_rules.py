@@ -1,0 +1,158 @@
+"""Lint rules about examples: that there are some, and that they show what there is to see."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from opset.errors import Finding
+from opset.schemas.diff import Transition
+from opset.schemas.lint.context import LintContext, Rule
+from opset.schemas.model import AttributeChange, Docs, Example, OpSchema, example_versions
+from opset.schemas.untrusted_files import file_bytes
+from opset.schemas.yaml.keys import GUIDANCE
+from opset.schemas.yaml.loader import Operator
+from opset.schemas.yaml.reader import MAX_SIZE
+
+
+def changed_attributes(operator: Operator) -> Iterator[tuple[str, AttributeChange, Transition]]:
+    """Yield each attribute that a transition changes or names, with what it declares."""
+    for step in operator.transitions:
+        changed = step.difference.get("attributes", {})
+        for name in sorted(changed.keys() | step.change.attributes.keys()):
+            yield name, step.change.attributes.get(name, AttributeChange()), step
+
+
+def has_examples(operator: Operator, context: LintContext) -> Iterator[Finding]:
+    """Every operator has an example, where others have, and one that is still to be filled in (S220)."""
+    if not operator.examples and (context.exemplary or _has_guidance(operator.path)):
+        yield Finding("S220", f"{operator.name} has no example", place=f"{operator.path}:1:1")
+
+
+def _has_guidance(path: str) -> bool:
+    """Whether the file of an operator has lines that say what to write, as `opset new` makes them."""
+    try:
+        lines = file_bytes(path, MAX_SIZE).decode().splitlines()
+    except (OSError, ValueError):
+        return False
+    return any(line.lstrip().startswith(GUIDANCE) for line in lines)
+
+
+def constraints_broken(operator: Operator, context: LintContext) -> Iterator[Finding]:
+    """Every constraint is broken by an example (S221). Where versions say the same, one example does."""
+    broken = {
+        (example.error, docs.constraints[example.error])
+        for example in operator.examples
+        if example.error
+        for docs in _docs_of(operator, example)
+    }
+    for schema, docs in reversed(list(zip(operator.schemas, operator.docs, strict=True))):
+        for constraint in docs.constraints.items() if operator.examples else ():
+            if constraint in broken:
+                continue
+            broken.add(constraint)
+            place = operator.place(schema.since_version, "constraints", constraint[0])
+            message = f"no example breaks {constraint[0]} of {operator.name} {schema.since_version}"
+            yield Finding("S221", message, place=place, help=f"add one with 'error: {constraint[0]}'")
+
+
+def _docs_of(operator: Operator, example: Example) -> list[Docs]:
+    docs = {schema.since_version: each for schema, each in zip(operator.schemas, operator.docs, strict=True)}
+    return [docs[since] for since in example_versions(example, docs)]
+
+
+def attributes_set(operator: Operator, context: LintContext) -> Iterator[Finding]:
+    """Every attribute that has an effect is set by an example (S222)."""
+    done = {name for example in operator.examples for name in example.attributes}
+    done |= {name for name, declared, _ in changed_attributes(operator) if declared.ignored}
+    for schema in reversed(operator.schemas if operator.examples else ()):
+        for name in sorted(schema.attributes.keys() - done):
+            place = operator.place(schema.since_version, "attributes", name)
+            yield Finding("S222", f"no example sets {name} of {operator.name}", place=place)
+        done |= schema.attributes.keys()
+
+
+def examples_differ(operator: Operator, context: LintContext) -> Iterator[Finding]:
+    """No two examples are the same (S223)."""
+    first: dict[str, str] = {}
+    for position, example in enumerate(operator.examples):
+        content = repr(example._replace(name="", doc=""))
+        if content in first:
+            node = operator.root.value["examples"].value[position]
+            place = f"{operator.path}:{node.line}:{node.column}"
+            yield Finding("S223", f"the example {example.name} is the same as {first[content]}", place=place)
+        first.setdefault(content, example.name)
+
+
+def types_shown(operator: Operator, context: LintContext) -> Iterator[Finding]:
+    """An example has a value of each kind of types that a version adds, or a first version takes (S240).
+
+    An operator with a graph hands values to it and back: one type shows that for all.
+    """
+    before: dict[int, OpSchema | None] = {step.new.since_version: step.old for step in operator.transitions}
+    for schema in operator.schemas if operator.examples and operator.gaps is not None else ():
+        since = schema.since_version
+        first = schema is operator.schemas[0] and schema.change is None
+        graphs = any(attribute.type.startswith("graph") for attribute in schema.attributes.values())
+        if schema.deprecated or graphs or not (first or since in before):
+            continue
+        missing = missing_types(operator, schema, before.get(since))
+        for kind, types in sorted(missing.items()):
+            names = [_TENSOR.sub(r"\1", each) for each in types]
+            constraint = next(name for name, known in schema.types.items() if types[0] in known)
+            message = f"no example of {operator.name} {since} has a value of {kind}, which the version adds"
+            help = f"add one from version {since} on, with {' or '.join(names[:MOST_NAMED])}"
+            if first:
+                message = f"no example of {operator.name} {since} has a value of {kind}"
+            yield Finding("S240", message, place=operator.place(since, "types", constraint), help=help)
+
+
+def missing_types(operator: Operator, schema: OpSchema, older: OpSchema | None) -> dict[str, list[str]]:
+    """Return the kinds of types that a version adds and that no example of it has, each with its types.
+
+    A type that is computed as another one (`emulate`) is shown by that one, and one that breaks a constraint by that.
+    """
+    used = {parameter.type for parameter in (*schema.inputs, *schema.outputs)}
+    added = {each for name, types in schema.types.items() if name in used for each in types}
+    added -= {each for types in older.types.values() for each in types} if older is not None else set()
+    if schema.change is not None:
+        added -= {f"tensor({element})" for element in schema.change.emulate}
+    holding = [each for each in operator.examples if example_versions(each, [schema.since_version])]
+    shown = {
+        value.type for example in holding for value in (*example.inputs, *(example.outputs or ())) if value is not None
+    }
+    kinds: dict[str, list[str]] = {}
+    for each in sorted(added):
+        kinds.setdefault(kind_of(each), []).append(each)
+    return {kind: types for kind, types in kinds.items() if shown.isdisjoint(types)}
+
+
+def kind_of(type_: str) -> str:
+    """Return which kind of type this is: an example of one type stands for those that are computed alike."""
+    for wrapper, kind in _WRAPPERS.items():
+        if type_.startswith(wrapper):
+            return kind
+    element = type_.removeprefix("tensor(").removesuffix(")")
+    return next((kind for kind, elements in _KINDS.items() if element in elements), element)
+
+
+MOST_NAMED = 4
+_TENSOR = re.compile(r"\btensor\((\w+)\)")
+_WRAPPERS = {
+    "optional(seq(": "an optional sequence", "optional(": "an optional type", "seq(": "a sequence", "map(": "a map",
+    "sparse_tensor(": "a sparse tensor",
+}  # fmt: skip
+_KINDS = {
+    "float": ("float16", "float", "double"),
+    "a signed integer": ("int8", "int16", "int32", "int64"),
+    "an unsigned integer": ("uint8", "uint16", "uint32", "uint64"),
+    "an integer of 2 or 4 bits": ("int2", "int4", "uint2", "uint4"),
+    "a float of 8 bits": ("float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz"),
+    "a float of a microscaling format": ("float4e2m1", "float6e2m3", "float6e3m2", "float8e8m0"),
+    "a complex number": ("complex64", "complex128"),
+}
+
+EXAMPLE_RULES: tuple[Rule, ...] = (
+    *(has_examples, constraints_broken, attributes_set, examples_differ),
+    types_shown,
+)

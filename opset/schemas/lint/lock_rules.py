@@ -1,0 +1,63 @@
+"""Lint rules about the lock: released versions stay as they are, and the lock holds all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+from opset.errors import Finding
+from opset.schemas.lint.context import LintContext
+from opset.schemas.lock import Lock, signature_hash
+from opset.schemas.names import normalised, shown
+from opset.schemas.yaml.loader import Operator
+
+
+def released_signature(operator: Operator, context: LintContext) -> Iterator[Finding]:
+    """The signature of a released version stays as it was (S203)."""
+    versions = context.lock.get(shown(operator.domain), {}).get(operator.name, {})
+    for schema in operator.schemas:
+        released = versions.get(str(schema.since_version))
+        if released and released != signature_hash(schema):
+            yield Finding(
+                "S203",
+                f"the signature of {operator.name} {schema.since_version} was edited after its release",
+                place=operator.place(schema.since_version),
+                help="restore it, and put the edit into a new version",
+            )
+
+
+def lost_versions(
+    folder: Path, lock: Lock, operators: Collection[Operator], unread: Collection[tuple[str, str]]
+) -> Iterator[Finding]:
+    """Every released version is still there (S204); `unread` are operators whose versions are not known."""
+    there = {(shown(o.domain), o.name, str(s.since_version)) for o in operators for s in o.schemas}
+    for domain, names in lock.items():
+        for name, versions in names.items():
+            for since in versions if (normalised(domain), name) not in unread else ():
+                if (domain, name, since) not in there:
+                    place = str(folder / domain / f"{name}.yaml")
+                    yield Finding("S204", f"the released version {since} of {name} is gone", place=place)
+
+
+def unlocked_versions(operators: Collection[Operator], lock: Lock) -> list[tuple[Operator, int]]:
+    """Return the versions that the lock does not hold, whose signatures may change."""
+    return [
+        (operator, schema.since_version)
+        for operator in operators
+        for schema in operator.schemas
+        if str(schema.since_version) not in lock.get(shown(operator.domain), {}).get(operator.name, {})
+    ]
+
+
+def released_versions_locked(operators: Collection[Operator], lock: Lock, released: bool) -> Iterator[Finding]:
+    """A version that is not above those released of its domain is locked (S241); if `released`, every one is."""
+    for operator, since in unlocked_versions(operators, lock):
+        domain = shown(operator.domain)
+        newest = max((int(each) for names in lock.get(domain, {}).values() for each in names), default=0)
+        if since > newest and not released:
+            continue
+        why = f"version {newest} of {domain} is released, since the lock has it" if since <= newest else ""
+        help = "if it is released as it is here, lock it: opset lint --lock"
+        help += f"; if it is new, give it a version above {newest}" if since <= newest else ""
+        message = f"{operator.name} {since} is not in the lock: an edit of its signature would not be noticed"
+        yield Finding("S241", message, place=operator.place(since, "since"), why=why, help=help)

@@ -1,0 +1,718 @@
+"""Rules that operator YAML keeps beyond being readable. Each has a code, and its line in the table of errors."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from opset.errors import Collected, Finding, SchemaError
+from opset.schemas.diff import Transition, compact
+from opset.schemas.index import FOLDER, make_schema, standard_index, versions_of
+from opset.schemas.lint.body_rules import BODY_RULES, bodies_in_a_circle, operators_used
+from opset.schemas.lint.body_types import types_are_taken
+from opset.schemas.lint.context import Adapter, Inferred, Kernel, LintContext, Rule
+from opset.schemas.lint.example_rules import EXAMPLE_RULES, attributes_set, changed_attributes
+from opset.schemas.lint.lock_rules import lost_versions, released_signature, released_versions_locked, unlocked_versions
+from opset.schemas.lint.status_rules import STATUS_RULES
+from opset.schemas.lock import Lock, read_lock
+from opset.schemas.model import AttributeChange, OpSchema
+from opset.schemas.names import near_miss, shown
+from opset.schemas.selection import Target, select
+from opset.schemas.type_sets import TypeSets, expand
+from opset.schemas.untrusted_files import file_bytes
+from opset.schemas.yaml.loader import (
+    MAX_FOLDER_FINDINGS,
+    TYPES_FILE,
+    Operator,
+    all_constraints,
+    domain_of,
+    operator_files,
+    read_file,
+    read_operator,
+    read_operators,
+    read_sets,
+    siblings,
+    standard_sets,
+)
+from opset.schemas.yaml.printer import flow
+from opset.schemas.yaml.reader import MAX_SIZE, Findings, YamlNode
+
+FAMILIES = (
+    *("activation", "attention", "binary", "cast", "control_flow", "conv", "create", "image", "indexing", "layout"),
+    *("linalg", "loss", "ml_encoding", "ml_linear", "ml_svm", "ml_trees", "norm", "pool", "quantize", "recurrent"),
+    *("reduce", "regions", "reshape", "resize", "sampling", "sequence", "signal", "slicing", "text", "training"),
+    "unary",
+)
+@dataclass(frozen=True)
+class Hooks:
+    """What is written for operators; rules about what is None are left out.
+
+    `unknown` are the domains of which files with adapters could not be run.
+    """
+
+    written: Collection[Adapter] | None = None
+    kernels: Collection[Kernel] | None = None
+    inferred: Inferred | None = None
+    unknown: frozenset[str] = frozenset()
+
+
+class Checked(NamedTuple):
+    """What came of a target: its operators as far as they can be read, and how many files there are and could not be.
+
+    `unlocked` are the versions that the lock does not hold.
+    """
+
+    findings: Collected
+    operators: list[Operator]
+    files: int
+    unread: int
+    unlocked: list[tuple[Operator, int]]
+
+
+def lint(
+    folders: Iterable[Path | str] = (FOLDER,),
+    written: Collection[Adapter] | None = None,
+    kernels: Collection[Kernel] | None = None,
+    inferred: Inferred | None = None,
+) -> Collected:
+    """Return the findings about folders of domains, of each as many as can be read; those of the loader come first.
+
+    `written` names the registered adapters, `kernels` the kernels, `inferred` what infers outputs;
+    without them, the rules about them are left out.
+    """
+    selection = select((), map(Path, folders))
+    findings = Collected(selection.findings)
+    for target in selection.targets:
+        findings += check(target, lambda families: Hooks(written, kernels, inferred)).findings
+    return findings
+
+
+def check(target: Target, hooks_of: Callable[[Collection[str]], Hooks], released: bool = False) -> Checked:
+    """Return all that is known at once about operators; `hooks_of` gives what is written for these families.
+
+    If `released`, every version has to be in the lock.
+    """
+    folder = target.folder
+    standard = os.path.realpath(folder) == os.path.realpath(FOLDER)
+    base = {} if standard else standard_sets()
+    sets, findings = dict(base), list[Finding]()
+    path = folder / TYPES_FILE
+    if os.path.lexists(path):
+        sets, findings = read_sets(path, base)
+    complete = not findings
+    lock: Lock | None = None
+    try:
+        lock = read_lock(folder)
+    except SchemaError as error:
+        findings += error.findings
+    operators, faults = read_operators(target.files, sets, complete)
+    findings += faults
+    ours = any(of_the_standard(operator) for operator in operators)
+    families = FAMILIES if ours and target.whole else {each.family for each in operators} & {*FAMILIES} if ours else ()
+    checking = _Checking(target, base, sets, complete, lock, operators, hooks_of(families))
+    found = list(itertools.islice(checking.findings({each.place for each in faults}), MAX_FOLDER_FINDINGS + 1))
+    if len(found) > MAX_FOLDER_FINDINGS:
+        message = f"more than {MAX_FOLDER_FINDINGS} findings of rules are about this folder"
+        found[-1] = Finding("S102", message, place=str(folder), help="mend these first: the others are not shown")
+    unlocked = [] if lock is None else unlocked_versions(operators, lock)
+    if lock is not None:
+        found += released_versions_locked(operators, lock, released)
+    return Checked(
+        Collected([*findings, *found]), operators, len(target.files), len(target.files) - len(operators), unlocked
+    )
+
+
+class _Checking:
+    """The rules on one target."""
+
+    def __init__(
+        self,
+        target: Target,
+        base: TypeSets,
+        sets: TypeSets,
+        complete: bool,
+        lock: Lock | None,
+        operators: list[Operator],
+        hooks: Hooks,
+    ) -> None:
+        self.target, self.base, self.sets, self.operators = target, base, sets, operators
+        self.lock: Lock = lock or {}
+        self.complete, self.hooks = complete, hooks
+        listed = target.files if target.whole else [
+            path for holder in {each.parent for each in target.files} for path in siblings(holder)
+        ]  # fmt: skip
+        names = {(domain_of(path), path.stem) for path in listed}
+        whole = {(operator.domain, operator.name) for operator in operators if operator.whole}
+        self.unread = {(domain_of(path), path.stem) for path in target.files} - whole
+        self.siblings = {name: path for path in listed if (name := (domain_of(path), path.stem)) not in whole}
+        standard = not base
+        if not standard:
+            names |= {("", path.stem) for path in operator_files(FOLDER) if path.parent.name == "ai.onnx"}
+        exemplary = standard or any(operator.examples for operator in operators)
+        exemplary = exemplary or (bool(operators) and any(map(_has_examples, () if target.whole else listed)))
+        self.context = LintContext(
+            sets, self.lock, names, hooks.written, hooks.kernels, hooks.inferred, exemplary, hooks.unknown
+        )
+
+    def findings(self, faults: Collection[str]) -> Iterator[Finding]:
+        """Yield the findings of all rules, without those that follow from the faults at these places."""
+        for operator in self.operators:
+            found = (each for rule in _rules_for(operator) for each in rule(operator, self.context))
+            yield from found if operator.whole else _independent(operator, found, faults)
+            if damaged := operator.damaged:
+                yield from _independent(damaged, everything_documented(damaged, self.context), faults)
+        folder, hooks = self.target.folder, self.hooks
+        known = [operator for operator in self.operators if operator.whole]
+        if self.target.whole and self.complete and self.sets.keys() > self.base.keys():
+            yield from _lint_sets(folder / TYPES_FILE, self.base, self.sets, self.operators)
+        lost = itertools.chain(
+            lost_versions(folder, self.lock, known, self.unread),
+            _undeclared_adapters(folder, known, hooks.written, hooks.unknown),
+            _lost_kernels(folder, known, hooks.kernels),
+            _lost_functions(folder, known, hooks.inferred),
+        )
+        unread = {folder / shown(domain) / f"{name}.yaml" for domain, name in self.unread}
+        for finding in lost:
+            path = Path(finding.place)
+            if path not in unread and self.target.holds(path):
+                yield finding
+        yield from self._function_bodies()
+
+    def _function_bodies(self) -> Iterator[Finding]:
+        """Function bodies keep the rules of body_rules.py; what they use is of the folder or of the standard."""
+        known = {(operator.domain, operator.name): operator for operator in self.operators if operator.whole}
+        schemas = {name: operator.schemas for name, operator in known.items()}
+        unclear = False
+
+        def versions(domain: str, name: str) -> tuple[OpSchema, ...]:
+            nonlocal unclear
+            key = domain, name
+            if key not in schemas and key in self.siblings:
+                operator, _ = read_operator(self.siblings[key], self.sets)
+                schemas[key] = ()
+                if operator is not None and operator.whole:
+                    known[key], schemas[key] = operator, operator.schemas
+            if key not in schemas:
+                index = standard_index()
+                there = name in index["operators"].get(domain, ())
+                count = len(versions_of(index, domain, name)) if there else 0
+                schemas[key] = tuple(make_schema(index, domain, name, position) for position in range(count))
+            unclear |= not schemas[key] and key in self.siblings
+            return schemas[key]
+
+        for operator in self.operators:
+            if any(schema.function for schema in operator.schemas):
+                for rule in (*BODY_RULES, types_are_taken):
+                    unclear = False
+                    found = list(rule(operator, versions))
+                    yield from found if not unclear else [each for each in found if each.code not in ("S235", "S244")]
+        reached = [*known]
+        for key in reached:  # which grows with what bodies of the files beside use
+            for used in operators_used(known[key]) if not self.target.whole else ():
+                if used not in known and versions(*used) and used in known:
+                    reached.append(used)
+        circle = bodies_in_a_circle([*known.values()])
+        yield from (each for each in circle if self.target.holds(Path(each.place.removesuffix(":1:1"))))
+
+
+def _rules_for(operator: Operator) -> Iterator[Rule]:
+    """Yield the rules that are about what could be read of an operator."""
+    for rule in RULES:
+        about_examples = rule in EXAMPLE_RULES and not operator.examples_read
+        if not about_examples and not (rule is attributes_set and operator.gaps != frozenset()):
+            yield rule
+
+
+def _independent(operator: Operator, found: Iterable[Finding], faults: Collection[str]) -> Iterator[Finding]:
+    """Yield the findings that do not follow from faults: none of these is within the part that a finding is about."""
+    versions = operator.root.value["versions"]
+    within: dict[str, YamlNode] = {}
+    open_nodes = [each for key in versions.value for each in key.value.values()]
+    open_nodes += [each for key, each in operator.root.value.items() if key != "versions"]
+    for node in open_nodes:  # which grows
+        within.setdefault(f"{operator.path}:{node.line}:{node.column}", node)
+        open_nodes += node.value.values() if isinstance(node.value, dict) else ()
+        open_nodes += node.value if isinstance(node.value, list) else ()
+    for finding in found:
+        node = within.get(finding.place)
+        about = {finding.place} if node is None else {f"{operator.path}:{place}" for place in node.places()}
+        if about.isdisjoint(faults):
+            yield finding
+
+
+def _has_examples(path: Path) -> bool:
+    """Whether the file of an operator seems to have examples."""
+    try:
+        return b"\nexamples:" in file_bytes(path, MAX_SIZE)
+    except (OSError, ValueError):
+        return False
+
+
+def declared_difference(operator: Operator, context: LintContext) -> Iterator[Finding]:
+    """The declared difference of a version is the computed one (S201)."""
+    for step in operator.transitions:
+        for key in step.undeclared:
+            sets = sets_for(operator.domain, context.sets)
+            difference = compact({key: step.difference[key]}, sets) if key in step.difference else {}
+            yield Finding(
+                "S201",
+                f"{operator.name} {step.new.since_version} does not declare what differs in {key}",
+                place=operator.place(step.new.since_version, "change", key),
+                help=f"write {key}: {flow(difference[key])}" if difference else f"leave {key} out: nothing differs",
+            )
+
+
+def newest_first(operator: Operator, context: LintContext) -> Iterator[Finding]:
+    """Versions are listed newest first (S202)."""
+    nodes = operator.root.value["versions"].value
+    sinces = [node.value["since"].value for node in nodes]
+    for before, after in itertools.pairwise(sinces):
+        if before < after:
+            yield Finding(
+                "S202", f"version {after} stands below version {before}", place=operator.place(after, "since")
+            )
+
+
+def meaning_of_equal_signatures(operator: Operator, context: LintContext) -> Iterator[Finding]:
+    """A version whose signature is that of the one before says what it changed; one says one thing (S205)."""
+    for step in operator.transitions:
+        place = operator.place(step.new.since_version, "change")
+        if not step.change.meaning and not step.change.clarified and not step.difference:
+            message = f"{operator.name} {step.new.since_version} does not say what it changed"
+            yield Finding("S205", message, place=place, help="add 'meaning' or 'clarified'")
+        if step.change.meaning and step.change.clarified:
+            message = f"{operator.name} {step.new.since_version} has both 'meaning' and 'clarified'"
+            yield Finding("S205", message, place=place, help="where meaning changed, describe all of it in 'meaning'")
+
+
+def adapters_exist(operator: Operator, context: LintContext) -> Iterator[Finding]:
+    """An adapter that is declared written is registered (S206), and only such a one is (S207)."""
+    if context.written is None or operator.domain in context.unknown:
+        return
+    for step in operator.transitions:
+        since = step.new.since_version
+        for direction, declared in (("up", step.change.up), ("down", step.change.down)):
+            registered = (operator.domain, operator.name, since, direction) in context.written
+            place = operator.place(since, "change", "adapters", direction)
+            if declared == "written" and not registered:
+                yield Finding("S206", f"no adapter {direction} is written for {operator.name} {since}", place=place)
+            elif registered and declared != "written":
+                message = f"an adapter {direction} is written for {operator.name} {since}, which declares none"
+                yield Finding(
+                    "S207", message, place=place, help=f"declare '{direction}: written', or remove the adapter"
+                )
+
+
+def removed_attributes(operator: Operator, context: LintContext) -> Iterator[Finding]:
+    """Where the way up is derived, a removed attribute is ignored, renamed or becomes an input (S208)."""
+    for name, declared, step in changed_attributes(operator):
+        renamed = (each.renamed for each in step.change.attributes.values())
+        went = name in step.old.attributes and name not in step.new.attributes and name not in renamed
+        if went and step.change.up == "derived" and not declared.ignored and not declared.input:
+            yield Finding(
+                "S208",
+                f"what becomes of the attribute {name} at version {step.new.since_version} is not said",
+                place=operator.place(step.new.since_version, "change", "attributes", name),
+                help="add 'ignored: true' or 'input: NAME', 'renamed' to the new one, or write the adapter up",
+            )
+
+
+def added_attributes(operator: Operator, context: LintContext) -> Iterator[Finding]:
+    """Where the way up is derived, the old behaviour is known of an attribute that has to be given (S209)."""
+    for name, declared, step in changed_attributes(operator):
+        came = name in step.new.attributes and name not in step.old.attributes and not declared.renamed
+        if came and step.new.attributes[name].required and step.change.up == "derived" and declared.old is None:
+            yield Finding(
+                "S209",
+                f"which {name} means what {operator.name} did before {step.new.since_version} is not said",
+                place=operator.place(step.new.since_version, "change", "attributes", name),
+                help="add 'old: VALUE', or write the adapter up",
+            )
+
+
+def facets_fit(operator: Operator, context: LintContext) -> Iterator[Finding]:
+    """The facets of a change fit what changed (S210)."""
+    for step in operator.transitions:
+        since = step.new.since_version
+        for name, declared in step.change.attributes.items():
+            place = operator.place(since, "change", "attributes", name)
+            for message in _unfit_facets(name, declared, step):
+                yield Finding("S210", message, place=place)
+            inputs = [parameter.name for parameter in step.new.inputs]
+            if declared.input and declared.input not in inputs:
+                help = near_miss(declared.input, inputs)
+                yield Finding("S210", f"version {since} has no input {declared.input}", place=place, help=help)
+            gone = sorted(step.old.attributes.keys() - step.new.attributes.keys())
+            if declared.renamed and declared.renamed not in gone:
+                message = f"no attribute {declared.renamed} was removed by version {since}"
+                yield Finding("S210", message, place=place, help=near_miss(declared.renamed, gone))
+        if step.change.renamed and not (step.new.deprecated and step.new.replacement):
+            message = f"{operator.name} {since} is not withdrawn in favour of a replacement, and so not renamed"
+            yield Finding("S210", message, place=operator.place(since, "change", "renamed"))
+
+
+def _unfit_facets(name: str, declared: AttributeChange, step: Transition) -> Iterator[str]:
+    """Yield what is wrong where a facet describes an attribute that did not change in that way."""
+    old, new, since = step.old.attributes.get(name), step.new.attributes.get(name), step.new.since_version
+    came, went, stayed = old is None and new is not None, old is not None and new is None, old is not None is not new
+    required = stayed and new is not None and new.required and old is not None and not old.required
+    if declared.old is not None and not came and not required:
+        yield f"'old' describes {name}, which was not added by version {since}, and did not become required"
+    if (declared.ignored or declared.input) and not went:
+        yield f"{name} did not go with version {since}"
+    if declared.negative and not (stayed and new is not None and new.type.startswith("int")):
+        yield f"'negative' describes {name}, which is no axis of both versions"
+    if declared.only_for and not came:
+        yield f"'only_for' describes {name}, which was not added by version {since}"
+    if declared.renamed and not came:
+        yield f"'renamed' describes {name}, which was not added by version {since}"
+    if declared.undefined is not None and old is None:
+        yield f"'undefined' describes {name}, which the version before {since} does not have"
+    if declared.values:
+        before = step.old.attributes.get(declared.renamed or name)
+        if before is None or new is None:
+            yield f"'values' describes {name}, which is no attribute of both versions"
+            return
+        for choices, values in ((before.choices, declared.values.keys()), (new.choices, declared.values.values())):
+            for value in values:
+                if choices and value not in choices:
+                    yield f"'values' of {name} has {value!r}, which is none of its choices"
+
+
+def emulated_types_fit(operator: Operator, context: LintContext) -> Iterator[Finding]:
+    """A type that is emulated came with its version, and the other one was allowed before (S229)."""
+    for step in operator.transitions:
+        for element, wider in step.change.emulate.items():
+            before = [step.old.allowed(each) for each in (*step.old.inputs, *step.old.outputs)]
+            now = [step.new.allowed(each) for each in (*step.new.inputs, *step.new.outputs)]
+            came = [old for old, new in zip(before, now, strict=False) if f"tensor({element})" in {*new} - {*old}]
+            why = "" if came else "it did not come with this version"
+            if any(f"tensor({wider})" not in old for old in came):
+                why = f"{wider} was not allowed before"
+            if why:
+                since = step.new.since_version
+                message = f"{element} of {operator.name} {since} cannot be emulated by {wider}"
+                yield Finding("S229", message, place=operator.place(since, "change", "emulate", element), why=why)
+
+
+def constraints_used(operator: Operator, context: LintContext) -> Iterator[Finding]:
+    """Every type constraint is that of a parameter. A released version that breaks this cannot be mended (S211)."""
+    released = context.lock.get(shown(operator.domain), {}).get(operator.name, {})
+    for schema in operator.schemas:
+        used = {parameter.type for parameter in (*schema.inputs, *schema.outputs)}
+        for name in schema.types:
+            if name not in used and str(schema.since_version) not in released:
+                place = operator.place(schema.since_version, "types", name)
+                yield Finding("S211", f"no parameter has the type constraint {name}", place=place)
+
+
+def everything_documented(operator: Operator, context: LintContext) -> Iterator[Finding]:
+    """Every parameter and attribute (S212) and every version (S213) has prose."""
+    for schema, docs in zip(operator.schemas, operator.docs, strict=True):
+        since = schema.since_version
+        if not docs.doc.strip():
+            yield Finding(
+                "S213", f"{operator.name} {since} says nothing about itself", place=operator.place(since, "doc")
+            )
+        for part in ("inputs", "outputs", "attributes"):
+            for name, phrase in getattr(docs, part).items():
+                if name and not phrase.strip():
+                    place = operator.place(since, part, name)
+                    yield Finding("S212", f"{name} of {operator.name} {since} has no doc", place=place)
+
+
+def special_cases_named(operator: Operator, context: LintContext) -> Iterator[Finding]:
+    """A version of a domain of the standard names its special cases, or says that there are none (S239)."""
+    if not of_the_standard(operator):
+        return
+    nodes = {node.value["since"].value: node.value for node in operator.root.value["versions"].value}
+    for schema, docs in zip(operator.schemas, operator.docs, strict=True):
+        since = schema.since_version
+        at, fields = since, nodes[since]
+        while "special_cases" not in fields and "same_as" in fields:
+            newer = fields["same_as"].value
+            if type(newer) is not int or newer <= at or newer not in nodes:
+                break  # which the loader reports
+            at, fields = newer, nodes[newer]
+        if "special_cases" not in fields and "same_as" in fields:
+            continue
+        if not docs.special_cases and "special_cases" not in fields:
+            message = f"{operator.name} {since} names no special cases"
+            help = "add 'special_cases', a list, which is empty where there are none"
+            yield Finding("S239", message, place=operator.place(since), help=help)
+
+
+def replacements(operator: Operator, context: LintContext) -> Iterator[Finding]:
+    """A deprecated version names the operator that replaces it, and only such a one does (S214)."""
+    for schema in operator.schemas:
+        place = operator.place(schema.since_version, "replacement")
+        if schema.deprecated != bool(schema.replacement):
+            message = f"{operator.name} {schema.since_version} is deprecated and names no replacement"
+            if not schema.deprecated:
+                message = f"{operator.name} {schema.since_version} names a replacement and is not deprecated"
+            yield Finding("S214", message, place=place)
+        elif schema.replacement and not context.names & {(schema.domain, schema.replacement), ("", schema.replacement)}:
+            help = near_miss(schema.replacement, [name for _, name in context.names])
+            yield Finding("S214", f"there is no operator {schema.replacement}", place=place, help=help)
+
+
+def names_fit(operator: Operator, context: LintContext) -> Iterator[Finding]:
+    """A file is named after its operator, which is an identifier, and its folder after the domain (S215)."""
+    path = Path(operator.path)
+    if not operator.name:  # which is reported
+        return
+    if path.stem != operator.name:
+        message = f"the file {path.name} declares the operator {operator.name}"
+        yield Finding("S215", message, place=f"{path}:1:1", help=f"call it {operator.name}.yaml")
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", operator.name):
+        yield Finding("S215", f"the operator name {operator.name!r} is no identifier", place=f"{path}:1:1")
+    if not re.fullmatch(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*", shown(operator.domain)):
+        yield Finding("S215", f"the domain {operator.domain!r} is not made of words and dots", place=f"{path}:1:1")
+
+
+def family_known(operator: Operator, context: LintContext) -> Iterator[Finding]:
+    """An operator of the standard is of a known family; other domains have families of their own (S216)."""
+    if operator.family and operator.family not in FAMILIES and of_the_standard(operator):
+        node = operator.root.value["family"]
+        place = f"{operator.path}:{node.line}:{node.column}"
+        help = near_miss(operator.family, FAMILIES) or f"known: {', '.join(FAMILIES)}"
+        yield Finding("S216", f"there is no family {operator.family}", place=place, help=help)
+
+
+def of_the_standard(operator: Operator) -> bool:
+    """Whether the domain of an operator is one of the standard."""
+    return shown(operator.domain).split(".")[:2] == ["ai", "onnx"]
+
+
+def lists_that_are_sets(operator: Operator, context: LintContext) -> Iterator[Finding]:
+    """A list of types that equals a named set is written as its name (S219)."""
+    names = {types: name for name, types in sets_for(operator.domain, context.sets).items()}
+    schemas = {schema.since_version: schema for schema in operator.schemas}
+    for since, constraint, node in _types_of(operator):
+        types = schemas[since].types[constraint]
+        if types in names and node.value != names[types] and not _is_set(node, context.sets):
+            place = operator.place(since, "types", constraint)
+            help = f"write {names[types]}"
+            yield Finding("S219", f"{constraint} lists the types of a named set", place=place, help=help)
+
+
+def types_named_once(operator: Operator, context: LintContext) -> Iterator[Finding]:
+    """No part of a list of types is covered by the others (S230)."""
+    for version, constraint, node in _types_of(operator):
+        parts = [each.value for each in node.value] if isinstance(node.value, list) else []
+        types = [set(expand(part, context.sets)) for part in parts]
+        counts = Counter(itertools.chain.from_iterable(types))
+        for index, part in enumerate(parts):
+            if all(counts[each] > 1 for each in types[index]):
+                message = f"{constraint} lists {part}, which the rest of the list has already"
+                place = operator.place(version, "types", constraint)
+                yield Finding("S230", message, place=place, help=f"leave {part} out")
+                break
+
+
+def sets_of_the_domain(operator: Operator, context: LintContext) -> Iterator[Finding]:
+    """A set that is named after a domain, such as `ml_labels`, is used there alone (S231)."""
+    foreign = context.sets.keys() - sets_for(operator.domain, context.sets).keys()
+    for version, constraint, node in _types_of(operator):
+        for word in _words([node]):
+            if word in foreign:
+                message = f"{word} is a set for the domain {SETS_OF_DOMAINS[word.partition('_')[0]]}"
+                place = operator.place(version, "types", constraint)
+                yield Finding("S231", message, place=place, help="list the types, or name another set")
+
+
+SETS_OF_DOMAINS = {"ml": "ai.onnx.ml"}
+"""Domains by the beginning of the names of type sets that are for them alone."""
+
+
+def sets_for(domain: str, sets: TypeSets) -> TypeSets:
+    """Return the type sets that an operator of a domain may name."""
+    return {
+        name: types
+        for name, types in sets.items()
+        if SETS_OF_DOMAINS.get(name.partition("_")[0] if "_" in name else "", domain) == domain
+    }
+
+
+def _types_of(operator: Operator) -> Iterator[tuple[int, str, YamlNode]]:
+    """Yield what is written as the types of every type constraint, with the version and the constraint's name."""
+    for version in operator.root.value["versions"].value:
+        types = version.value.get("types")
+        for constraint, node in types.value.items() if types is not None else ():
+            yield version.value["since"].value, constraint, node
+
+
+def _is_set(node: YamlNode, sets: TypeSets) -> bool:
+    return isinstance(node.value, str) and node.value in sets
+
+
+def withdrawn_once(operator: Operator, context: LintContext) -> Iterator[Finding]:
+    """An operator that is withdrawn gets no further version that leaves it so (S245)."""
+    for step in operator.transitions:
+        if step.old.deprecated and step.new.deprecated:
+            since = step.new.since_version
+            message = f"{operator.name} is withdrawn since version {step.old.since_version}, and {since} leaves it so"
+            help = f"take version {since} back: no model of its opset may use the operator"
+            yield Finding("S245", message, place=operator.place(since, "deprecated"), help=help)
+
+
+def texts_of_their_own(operator: Operator, context: LintContext) -> Iterator[Finding]:
+    """A text that a constraint states is not the one that follows from what it or attributes declare (S232).
+
+    A constraint that is the only one of its version may be: without it, the version would share those of another one.
+    """
+    schemas = {schema.since_version: schema for schema in operator.schemas}
+    for version in operator.root.value["versions"].value:
+        since = version.value["since"].value
+        stated = version.value["constraints"].value if "constraints" in version.value else {}
+        made = all_constraints(schemas[since], {}) if stated else {}
+        for label in made.keys() & stated.keys():
+            node = stated[label]
+            clauses = [each.value for each in (node.value if isinstance(node.value, list) else [node])]
+            texts = [each["text"].value for each in clauses if isinstance(each, dict) and "text" in each]
+            if isinstance(node.value, str) and not ("same_as" in version.value and len(stated) == 1):
+                texts.append(node.value)
+            if any(_words_of(text) == _words_of(made[label]) for text in texts):
+                place = operator.place(since, "constraints", label)
+                yield Finding("S232", f"the text of {label} repeats its declaration", place=place, help="leave it out")
+
+
+def _words_of(text: str) -> list[str]:
+    """Return the words of a text without those between its parts, in an order that does not depend on that of these."""
+    return sorted(set(re.findall(r"[^\s,;]+", text)) - {"and"})
+
+
+def kernels_exist(operator: Operator, context: LintContext) -> Iterator[Finding]:
+    """Every version has a kernel, its own or that of an older one, unless it is deprecated (S224).
+
+    A domain without any kernel is one that is not meant to be evaluated.
+    """
+    if context.kernels is None or not any(domain == operator.domain for domain, _, _ in context.kernels):
+        return
+    key = operator.domain, operator.name
+    first = min((since for *kernel, since in context.kernels if tuple(kernel) == key), default=None)
+    for schema in operator.schemas:
+        since = schema.since_version
+        if not schema.deprecated and (first is None or since < first):
+            message = f"no kernel is written for {operator.name} {since}"
+            yield Finding("S224", message, place=operator.place(since))
+
+
+def outputs_inferred(operator: Operator, context: LintContext) -> Iterator[Finding]:
+    """Every version says how its outputs are inferred, by a rule (S227) or a function, unless it is deprecated (S226).
+
+    A domain that never says it is one of which shapes are not to be known.
+    """
+    if context.inferred is None:
+        return
+    known = any(domain == operator.domain for domain, _, _ in context.inferred.functions)
+    for schema in operator.schemas:
+        since = schema.since_version
+        if schema.shape:
+            if why := context.inferred.misnamed(schema):
+                place = operator.place(since, "shape")
+                yield Finding("S227", f"the rule {schema.shape!r} cannot be used", place=place, why=why)
+        elif known and not schema.deprecated and _function_of(schema, context.inferred) is None:
+            message = f"nothing says how the outputs of {operator.name} {since} are inferred"
+            help = "name a rule, shape: same(X), or write a function"
+            yield Finding("S226", message, place=operator.place(since), help=help)
+
+
+def _function_of(schema: OpSchema, inferred: Inferred) -> int | None:
+    """Return the version of the function that infers a schema's outputs, None if there is none."""
+    key = schema.domain, schema.name
+    fitting = [since for *name, since in inferred.functions if tuple(name) == key and since <= schema.since_version]
+    return max(fitting, default=None)
+
+
+RULES: tuple[Rule, ...] = (
+    *(declared_difference, newest_first, released_signature, meaning_of_equal_signatures, adapters_exist),
+    *(removed_attributes, added_attributes, facets_fit, emulated_types_fit, constraints_used, everything_documented),
+    special_cases_named,
+    withdrawn_once,
+    *(replacements, names_fit, family_known, lists_that_are_sets, types_named_once, sets_of_the_domain),
+    texts_of_their_own,
+    *EXAMPLE_RULES,
+    *STATUS_RULES,
+    kernels_exist,
+    outputs_inferred,
+)
+
+
+def _lint_sets(path: Path, base: TypeSets, sets: TypeSets, operators: list[Operator]) -> Iterator[Finding]:
+    """Every set of a folder is used (S217), and no two stand for the same types (S218)."""
+    root = read_file(path, Findings(str(path)))
+    used = set(_words([root]))
+    for version in (node.value for operator in operators for node in operator.root.value["versions"].value):
+        parts = (version, version["change"].value if "change" in version else {})
+        used.update(_words(part["types"] for part in parts if "types" in part))
+    first: dict[tuple[str, ...], str] = {types: name for name, types in base.items()}
+    for name, key in root.keys.items():
+        place = f"{path}:{key.line}:{key.column}"
+        if name not in used:
+            yield Finding("S217", f"the type set {name} is not used", place=place)
+        if sets[name] in first:
+            yield Finding("S218", f"the type set {name} is the same as {first[sets[name]]}", place=place)
+        first.setdefault(sets[name], name)
+
+
+def _words(nodes: Iterable[YamlNode]) -> Iterator[str]:
+    """Yield every word of the type expressions that stand in these nodes."""
+    open_nodes = list(nodes)
+    while open_nodes:
+        value = open_nodes.pop().value
+        if isinstance(value, str):
+            yield from re.findall(r"\w+", value)
+        elif value is not None:
+            open_nodes += value.values() if isinstance(value, dict) else value
+
+
+def _undeclared_adapters(
+    folder: Path, operators: list[Operator], written: Collection[Adapter] | None, unknown: Collection[str]
+) -> Iterator[Finding]:
+    """Every written adapter belongs to a transition, every lowering to a first version (S207), in these domains."""
+    domains = {operator.domain for operator in operators}.difference(unknown)
+    steps = {(o.domain, o.name, step.new.since_version) for o in operators for step in o.transitions}
+    first = {(o.domain, o.name, o.schemas[0].since_version) for o in operators}
+    for domain, name, since, direction in sorted(written or ()):
+        if domain in domains and (domain, name, since) not in (first if direction == "lower" else steps):
+            what = "a lowering" if direction == "lower" else f"an adapter {direction}"
+            why = "not its first version" if direction == "lower" else "no transition"
+            message = f"{what} is written for {name} {since}, which is {why}"
+            yield Finding("S207", message, place=str(folder / shown(domain) / f"{name}.yaml"))
+
+
+def _lost_kernels(
+    folder: Path, operators: list[Operator], kernels: Collection[Kernel] | None
+) -> Iterator[Finding]:
+    """Every kernel belongs to a version (S225), in the domains of this folder."""
+    domains = {operator.domain for operator in operators}
+    versions = {(o.domain, o.name, since) for o in operators for since in (0, *(s.since_version for s in o.schemas))}
+    for domain, name, since in sorted(kernels or ()):
+        if domain in domains and (domain, name, since) not in versions:
+            which = f"{name} {since}, which is no version" if since else f"{name}, which is no operator"
+            message = f"a kernel is written for {which}"
+            yield Finding("S225", message, place=str(folder / shown(domain) / f"{name}.yaml"))
+
+
+def _lost_functions(folder: Path, operators: list[Operator], inferred: Inferred | None) -> Iterator[Finding]:
+    """Every function that infers outputs is that of a version without a rule (S228), in the domains of this folder."""
+    if inferred is None:
+        return
+    domains = {operator.domain for operator in operators}
+    used = {
+        (operator.domain, operator.name, _function_of(schema, inferred))
+        for operator in operators
+        for schema in operator.schemas
+        if not schema.shape
+    }
+    for domain, name, since in sorted(inferred.functions):
+        if domain in domains and (domain, name, since) not in used:
+            message = f"a function infers the outputs of {name}{f' from {since} on' * bool(since)}, and is never asked"
+            yield Finding("S228", message, place=str(folder / shown(domain) / f"{name}.yaml"))

@@ -1,0 +1,75 @@
+"""How untrusted files are opened, regular ones alone, of a bounded size; and how JSON in them is read."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import stat
+from collections import Counter
+from pathlib import Path
+from typing import Any, Final
+
+from opset.errors import quoted
+from opset.model.storage.source import NO_WAIT, OPEN
+
+_DIGITS: Final = 308
+"""Digits of the longest whole number that is read: a double holds each of them, to the nearest."""
+
+
+class TooLarge(ValueError):
+    """A file has more bytes than are read."""
+
+
+def file_bytes(path: Path | str, most: int) -> bytes:
+    """Return the bytes of a regular file, which are at most `most`.
+
+    Raises OSError where it cannot be read, TooLarge, and ValueError with the reason where it is no such file: a pipe
+    would wait for a writer, and a device never ends.
+    """
+    with open(os.open(path, os.O_RDONLY | NO_WAIT | OPEN), "rb") as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise ValueError("it is no regular file")
+        data = file.read(most + 1)
+        if len(data) > most:
+            raise TooLarge(f"it has {max(status.st_size, len(data)):,} bytes, and at most {most:,} are read")
+        return data
+
+
+def parse_json(text: bytes | str) -> Any:
+    """Return untrusted JSON: numbers in it are finite, and no key of an object occurs twice.
+
+    Raises ValueError for anything else, also where it is nested too deeply.
+    """
+    try:
+        return json.loads(
+            text, parse_int=_integer, parse_float=_float, parse_constant=_no_constant, object_pairs_hook=_object
+        )
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > _DIGITS:
+        raise ValueError(f"a number has {len(digits)} digits, which is out of range")
+    return int(digits)
+
+
+def _float(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError(f"{text[:_DIGITS]} is out of range of a double")
+    return number
+
+
+def _no_constant(word: str) -> Any:
+    raise ValueError(f'{word} is not JSON: a value is written as text, "nan", "inf" or "-inf"')
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
+        raise ValueError(f"the key {quoted(twice)} occurs twice")
+    return found

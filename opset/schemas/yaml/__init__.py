@@ -1,0 +1,1 @@
+"""Operator YAML: read strictly into schemas, and printed."""

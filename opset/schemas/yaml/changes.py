@@ -1,0 +1,196 @@
+"""Reads what operator YAML says of types, and its `change:` blocks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from opset.model.elements import NUMBERS
+from opset.schemas.model import OPTIONAL, SINGLE, VARIADIC, Attribute, AttributeChange, Change
+from opset.schemas.type_sets import TypeSets, expand
+from opset.schemas.yaml.fields import Fields
+from opset.schemas.yaml.keys import (
+    ADAPTERS_KEYS,
+    ATTRIBUTE_CHANGE_KEYS,
+    ATTRIBUTE_TYPES,
+    CHANGE_KEYS,
+    DETERMINISM,
+    FACETS,
+    PARAMETER_CHANGE_KEYS,
+)
+from opset.schemas.yaml.reader import Findings, YamlNode
+
+MAX_TYPES = 2**10  # of one list, since a set of sets grows without end
+_ARITIES = (SINGLE, OPTIONAL, VARIADIC)
+
+
+class TypeFields(Fields):
+    """Reads types, which may be those of named sets.
+
+    Unless the sets are `complete`, a name that is not among them is no fault: `unknown` counts such names.
+    """
+
+    def __init__(self, findings: Findings, sets: TypeSets, complete: bool = True) -> None:
+        super().__init__(findings)
+        self.sets, self.complete, self.unknown = sets, complete, 0
+
+    def types(self, node: YamlNode) -> tuple[str, ...]:
+        """Return the types that one expression, or a list of them, stands for; see `expand`."""
+        if isinstance(node.value, str) and node.value in self.sets:
+            return self.sets[node.value]
+        nodes = node.value if isinstance(node.value, list) else [node]
+        types: set[str] = set()
+        for each in nodes:
+            types |= self.expanded(each, self.name(each))
+        if not nodes:
+            self.wrong(node, "at least one type")
+        if len(types) > MAX_TYPES:
+            self.findings.add("S102", f"a list stands for at most {MAX_TYPES:,} types", node)
+            return ()
+        return tuple(sorted(types))
+
+    def expanded(self, node: YamlNode, expression: str) -> set[str]:
+        """Return the types that one expression stands for."""
+        if not expression:
+            return set()
+        try:
+            types = set(expand(expression, self.sets))
+        except KeyError:
+            self.unknown += 1
+            if self.complete:
+                self.undefined(node, "type or type set", expression, [*self.sets, *NUMBERS])
+            return set()
+        self.findings.charge(len(types), node)
+        return types
+
+    def emulate(self, node: YamlNode) -> dict[str, str]:
+        """Return element types with those that stand for them; a key may be the name of a type set."""
+        found: dict[str, str] = {}
+        for key, each in self.mapping(node).items():
+            wider = self.choice(each, sorted(NUMBERS))
+            found |= dict.fromkeys(self.elements(node.keys[key]), wider)
+        return found
+
+    def elements(self, node: YamlNode) -> tuple[str, ...]:
+        """Return the element types of tensors that an expression, or a list of them, stands for."""
+        types = self.types(node)
+        if not all(each.startswith("tensor(") for each in types):
+            self.wrong(node, "element types of tensors")
+        return tuple(each[7:-1] for each in types)
+
+
+class Changes(TypeFields):
+    """Reads `change:` blocks."""
+
+    def change(self, node: YamlNode, attributes: Mapping[str, Attribute]) -> Change:
+        """Return a `change:` block."""
+        fields = self.mapping(node, CHANGE_KEYS, ("adapters",))
+        readers: dict[str, Callable[[YamlNode], Any]] = {
+            "deprecated": self.flag,
+            "experimental": self.flag,
+            "determinism": self.pair(lambda each: self.choice(each, DETERMINISM)),
+            "inputs": self.parameter_change,
+            "outputs": self.parameter_change,
+            "types": lambda each: self.named(each, self.type_change),
+        }
+        diff = {key: read_one(fields[key]) for key, read_one in readers.items() if key in fields}
+        adapters = self.mapping(fields["adapters"], ADAPTERS_KEYS, ADAPTERS_KEYS) if "adapters" in fields else {}
+        up = self.adapter(adapters.get("up"))
+        declared: dict[str, AttributeChange] = {}
+        for name, each in self.mapping(fields["attributes"]).items() if "attributes" in fields else ():
+            if difference := self.attribute_change(name, each, attributes.get(name), up, declared):
+                diff.setdefault("attributes", {})[name] = difference
+        return Change(
+            diff,
+            declared,
+            self.emulate(fields["emulate"]) if "emulate" in fields else {},
+            self.flag(fields.get("renamed")),
+            self.text(fields.get("meaning")),
+            self.text(fields.get("clarified")),
+            up,
+            self.adapter(adapters.get("down")),
+        )
+
+    def adapter(self, node: YamlNode | None) -> str:
+        """Return how an adapter comes to be."""
+        text = self.text(node)
+        if node is not None and text not in ("derived", "written") and not re.match(r"impossible: \S", text):
+            self.wrong(node, "derived, written or 'impossible: reason'")
+        return text
+
+    def parameter_change(self, node: YamlNode) -> dict[str, Any]:
+        """Return what changed in the inputs, or in the outputs."""
+
+        def names(each: YamlNode) -> list[str]:
+            return [self.name(item) for item in self.items(each)]
+
+        readers: dict[str, Callable[[YamlNode], Any]] = {
+            "added": names,
+            "removed": names,
+            "order": names,
+            "renamed": lambda each: self.named(each, self.name),
+            "retyped": lambda each: self.named(each, self.pair(self.name)),
+            "arity": lambda each: self.named(each, self.pair(lambda item: self.choice(item, _ARITIES))),
+            "homogeneous": lambda each: self.named(each, self.pair(self.flag)),
+            "min_arity": lambda each: self.named(each, self.pair(self.number)),
+        }
+        return {key: readers[key](each) for key, each in self.mapping(node, PARAMETER_CHANGE_KEYS).items()}
+
+    def attribute_change(
+        self, name: str, node: YamlNode, attribute: Attribute | None, up: str, declared: dict[str, AttributeChange]
+    ) -> dict[str, Any]:
+        """Return the part that a diff shows, and note in `declared` the part that it does not."""
+        fields = self.mapping(node, ATTRIBUTE_CHANGE_KEYS)
+        came = "added" in fields
+        readers: dict[str, Callable[[YamlNode], Any]] = {
+            "added": lambda each: self.choice(each, ATTRIBUTE_TYPES),
+            "removed": lambda each: self.choice(each, ATTRIBUTE_TYPES),
+            "type": self.pair(lambda each: self.choice(each, ATTRIBUTE_TYPES)),
+            "default": self.diff_value if came else self.pair(self.diff_value),
+            "required": self.flag if came else self.pair(self.flag),
+        }
+        if came or not fields.keys().isdisjoint(FACETS):
+            old = self.old_value(fields["old"], attribute) if "old" in fields else None
+            if came and "old" not in fields and attribute is not None and up != "written":
+                old = attribute.default
+            declared[name] = AttributeChange(
+                old,
+                self.flag(fields.get("ignored")),
+                self.text(fields.get("input")),
+                self.flag(fields.get("negative")),
+                self.elements(fields["only_for"]) if "only_for" in fields else (),
+                self.name(fields.get("renamed")),
+                self.named(fields.get("values"), self.text),
+                self.any_value(fields["undefined"]) if "undefined" in fields else None,
+            )
+        return {key: read_one(fields[key]) for key, read_one in readers.items() if key in fields}
+
+    def old_value(self, node: YamlNode, attribute: Attribute | None) -> Any:
+        """Return a value of an attribute, or the element that all are of one that is a list."""
+        if attribute is None or attribute.type not in ATTRIBUTE_TYPES:  # reported elsewhere
+            return self.any_value(node)
+        if not isinstance(node.value, dict):
+            return self.value(node, attribute.type)
+        entries = self.mapping(node, ("all",), ("all",))
+        if not attribute.type.endswith("s"):
+            self.wrong(node, "one value")
+        return {key: self.value(each, attribute.type.removesuffix("s")) for key, each in entries.items()} or None
+
+    def diff_value(self, node: YamlNode) -> Any:
+        """Return a value with lists as a difference has them."""
+        value = self.any_value(node)
+        return list(value) if isinstance(value, tuple) else value
+
+    def type_change(self, node: YamlNode) -> str | list[str]:
+        """Return `new`, `gone`, or the types that came and went, each with its sign."""
+        if not isinstance(node.value, list):
+            return self.choice(node, ("new", "gone"))
+        signed: dict[str, set[str]] = {"+": set(), "-": set()}
+        for each in node.value:
+            text = self.text(each)
+            if text[:1] not in signed:
+                self.wrong(each, "a type or type set with + or - before it")
+                continue
+            signed[text[0]] |= self.expanded(each, text[1:])
+        return [sign + type_ for sign, types in signed.items() for type_ in sorted(types)]

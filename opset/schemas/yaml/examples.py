@@ -1,0 +1,412 @@
+"""Reads the examples of an operator file, which hold for the operator's versions from `since` to `until`.
+
+examples:
+- name: plain
+  since: 13
+  until: 14                            left out where it holds to the newest version
+  doc: ...
+  stated: 13 attribute axis            the clause of the standard that says so; or chosen, and why: see status.py
+  attributes: {axis: 0, body: "..."}   a tensor as a value below, a type as text, a graph in ONNX text syntax, which
+                                       is printed as a literal block with a node a line
+  inputs: [{float: [[1, 2], [3, 4]]}, null]          null: absent, or an output that is not requested
+  outputs: [{float: [[0.1, 0.2], [0.3, 0.4]]}]
+  tolerance: 1e-3                      where that of the element type is not apt
+- {name: other, since: 13, like: plain, attributes: {axis: 1}, ...}     the attributes of an example above, and others
+- {name: wrong_axis, since: 13, attributes: {axis: 2}, inputs: [...], error: C1}    the constraint that it breaks
+
+A value has one type and its content:
+  {float: [[1, 2], [3, 4]]}, {float: 1.5}            a tensor as nested lists, a scalar
+  {float: [], shape: [0, 3]}                         a flat list in this shape
+  {float: 1.5, shape: [2, 3]}                        one element everywhere
+  {float: 0..23, shape: [2, 3, 4]}                   0, 1, ... 23; without shape in one dimension
+  {float: null, shape: [2, 3]}                       an output: any values of this shape
+  {seq(float): [[1, 2], {value: 1.5, shape: [2]}]}   items are contents
+  {optional(float): null}, {optional(float): [1]}    nothing, or a content
+  {"map(int64, float)": {"1": 0.5}}                  keys are text or integers
+  {float: [5, 6], indices: [0, 7], shape: [10]}      a sparse tensor, as an attribute
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from opset.model.elements import NUMBERS
+from opset.schemas.model import UNBOUNDED, Docs, Example, ExampleValue, OpSchema, example_versions
+from opset.schemas.names import near_miss
+from opset.schemas.type_sets import expand
+from opset.schemas.yaml.fields import Fields
+from opset.schemas.yaml.reader import Findings, YamlNode
+
+MAX_DIMENSION = 2**20
+MAX_RANK = 32
+
+_KEYS = (*Example._fields, "like")
+_NAME = re.compile(r"[A-Za-z0-9_]{1,80}")
+_COUNT = re.compile(r"(-?[0-9]{1,19})\.\.(-?[0-9]{1,19})")
+_WHOLE = re.compile(r"0|-?[1-9][0-9]{0,19}")
+_COMPLEX = re.compile(r"[-+0-9.einfaj]{1,80}")
+
+
+class Examples(Fields):
+    """Reads the examples of one operator, whose versions have been read."""
+
+    def __init__(
+        self, findings: Findings, schemas: Sequence[OpSchema], docs: Sequence[Docs], broken: Collection[int] = ()
+    ) -> None:
+        """Read examples, without comparing them with the `broken` versions, which have faults."""
+        super().__init__(findings)
+        self.broken = broken
+        self.schemas = {schema.since_version: schema for schema in schemas}
+        self.constraints = {schema.since_version: each.constraints for schema, each in zip(schemas, docs, strict=True)}
+        self.required = {
+            since: [each.name for each in schema.attributes.values() if each.required]
+            for since, schema in self.schemas.items()
+        }
+        self.attribute_nodes: dict[str, tuple[YamlNode, int]] = {}
+
+    def read(self, node: YamlNode) -> tuple[Example, ...]:
+        """Return all examples, in their order."""
+        examples: dict[str, Example] = {}
+        for each in self.items(node):
+            example = self.example(each)
+            if example.name and example.name in examples:
+                self.findings.add("S106", f"the example {example.name!r} is duplicate", each.value["name"])
+            examples[example.name] = example
+        return tuple(examples.values())
+
+    def example(self, node: YamlNode) -> Example:
+        """Return one example."""
+        fields = self.mapping(node, _KEYS, ("name", "since"))
+        name = self.name(fields.get("name"))
+        if name and not _NAME.fullmatch(name):
+            self.wrong(fields["name"], "a name of at most 80 letters, digits and _")
+        since, until = (self.version(fields.get(key)) for key in ("since", "until"))
+        if since and until and until < since:
+            self.wrong(fields["until"], "a version that is not older than 'since'")
+        if "outputs" in fields and "error" in fields:
+            self.findings.add("S103", "an example has outputs or an error, not both", node.keys["error"])
+        elif isinstance(node.value, dict) and not {"outputs", "error"} & fields.keys():
+            help = "or 'error': the constraint that it breaks"
+            self.findings.add("S104", "the key 'outputs' is missing", node, help)
+        if "tolerance" in fields and "outputs" not in fields:
+            self.findings.add("S103", "'tolerance' belongs to outputs", node.keys["tolerance"])
+        outputs = self.values(fields["outputs"], unknown=True) if "outputs" in fields else None
+        stated, chosen = self.grounds(fields)
+        example = Example(
+            name=name,
+            since=since or 0,
+            until=until,
+            doc=self.text(fields.get("doc")),
+            stated=stated,
+            chosen=chosen,
+            inputs=self.values(fields["inputs"]) if "inputs" in fields else (),
+            outputs=None if "error" in fields else outputs,
+            error=self.name(fields.get("error")),
+            tolerance=self.tolerance(fields["tolerance"]) if "tolerance" in fields else None,
+        )
+        known = [each for each in self.schemas if each not in self.broken]
+        versions = [self.schemas[each] for each in example_versions(example, known)] if since else []
+        self.findings.charge(len(versions), node)
+        attributes = self.attributes_like(fields)
+        example = example._replace(attributes=self.attributes(node, attributes, versions))
+        if example.error:
+            self.label(fields["error"], example.error, versions)
+        else:
+            self.signature(node, fields, example, versions)
+        return example
+
+    def version(self, node: YamlNode | None) -> int | None:
+        """Return a version of the operator; None where nothing, or nothing right, is said."""
+        if node is None:
+            return None
+        since = self.number(node)
+        if since in self.schemas:
+            return since
+        if since == node.value:
+            versions = f"its versions are {', '.join(map(str, self.schemas))}"
+            self.findings.add("S107", f"the operator has no version {since}", node, versions)
+        return None
+
+    def tolerance(self, node: YamlNode) -> float:
+        """Return a number that is not negative."""
+        value = node.value
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < math.inf:
+            return float(value)
+        self.wrong(node, "a number that is not negative")
+        return 0.0
+
+    def label(self, node: YamlNode, label: str, versions: Sequence[OpSchema]) -> None:
+        """Note where a version does not have the constraint that an example breaks."""
+        for schema in versions:
+            if label not in self.constraints[schema.since_version]:
+                message = f"version {schema.since_version} has no constraint {label!r}"
+                known = self.constraints[schema.since_version]
+                self.findings.add("S107", message, node, near_miss(label, known))
+                return
+
+    def signature(
+        self, node: YamlNode, fields: dict[str, YamlNode], example: Example, versions: Sequence[OpSchema]
+    ) -> None:
+        """Note where the number or the types of the values are not those of a version; the first such version is."""
+        for side, values in (("input", example.inputs), ("output", example.outputs or ())):
+            at = fields.get(f"{side}s", node)
+            self.findings.charge(len(values) * len(versions), at)
+            any(self.misfit(at, side, values, schema) for schema in versions)
+
+    def misfit(self, at: YamlNode, side: str, values: Sequence[ExampleValue | None], schema: OpSchema) -> bool:
+        """Return whether the inputs or outputs do not fit a version, and note it."""
+        since, parameters = schema.since_version, getattr(schema, f"{side}s")
+        least, most = getattr(schema, f"min_{side}"), getattr(schema, f"max_{side}")
+        if not least <= len(values) <= most:
+            count = f"{least}" if least == most else f"at least {least}" if most == UNBOUNDED else f"{least} to {most}"
+            self.findings.add("S105", f"version {since} has {count} {side}s, not {len(values)}", at)
+            return True
+        for index, value in enumerate(values):
+            parameter = parameters[min(index, len(parameters) - 1)]
+            if value is not None and value.type not in schema.allowed(parameter):
+                help = "an example holds for all versions from 'since' to 'until'"
+                message = f"{parameter.name} cannot be {value.type} at version {since}"
+                self.findings.add("S105", message, at.value[index], help)
+                return True
+        return False
+
+    # Attributes.
+
+    def attributes_like(self, fields: dict[str, YamlNode]) -> YamlNode | None:
+        """Return the attributes of an example: those of the one that `like` names, and its own in place of these."""
+        attributes = fields.get("attributes")
+        size = attributes.size() if attributes is not None else 0
+        if "like" in fields:
+            like = self.name(fields["like"])
+            if like not in self.attribute_nodes:
+                self.undefined(fields["like"], "example with attributes above", like, self.attribute_nodes)
+                return attributes
+            other, other_size = self.attribute_nodes[like]
+            size += other_size
+            self.findings.charge(size, fields["like"])  # a few words stand for all of them
+            if attributes is None:
+                attributes = other
+            elif isinstance(attributes.value, dict) and isinstance(other.value, dict):
+                keys = other.keys | attributes.keys
+                attributes = YamlNode(other.value | attributes.value, attributes.line, attributes.column, keys)
+        if attributes is not None and "name" in fields:
+            self.attribute_nodes[self.text(fields["name"])] = attributes, size
+        return attributes
+
+    def attributes(self, example: YamlNode, node: YamlNode | None, versions: Sequence[OpSchema]) -> dict[str, Any]:
+        """Return the attributes by name; each has to be one of every version, and no required one may be missing."""
+        values: dict[str, Any] = {}
+        given = {} if node is None else self.mapping(node)
+        required = [name for schema in versions for name in self.required[schema.since_version]]
+        self.findings.charge(len(given) * len(versions) + len(required), example)
+        for name, each in given.items():
+            for schema in versions:
+                if name not in schema.attributes:
+                    message = f"version {schema.since_version} has no attribute {name!r}"
+                    assert node is not None
+                    self.findings.add("S107", message, node.keys[name], near_miss(name, schema.attributes))
+                    break
+            else:
+                for type_ in sorted({schema.attributes[name].type for schema in versions}):
+                    values[name] = self.attribute(each, type_)
+        for name in dict.fromkeys(required):
+            if name not in given:
+                self.findings.add("S104", f"the attribute {name!r} is missing", node or example)
+        return values
+
+    def attribute(self, node: YamlNode, type_: str) -> Any:
+        """Return an attribute's value of a type."""
+        if type_.endswith("s"):
+            return [self.attribute(each, type_[:-1]) for each in self.items(node)]
+        if type_ == "tensor":
+            return self.typed(node)
+        if type_ == "sparse_tensor":
+            return self.sparse(node)
+        if type_ == "graph":
+            return self.phrase(node)
+        if type_ == "type_proto":
+            return self.type(node)
+        value = self.value(node, type_)
+        return float(node.value) if type_ == "float" and isinstance(node.value, int | float) else value
+
+    # Values.
+
+    def values(self, node: YamlNode, unknown: bool = False) -> tuple[ExampleValue | None, ...]:
+        """Return the values of a list; None for an absent one. Where `unknown`, elements may be left open."""
+        return tuple(None if each.value is None else self.typed(each, unknown) for each in self.items(node))
+
+    def typed(self, node: YamlNode, unknown: bool = False) -> ExampleValue | None:
+        """Return a value that says its type."""
+        fields = self.mapping(node)
+        key = self.type_key(node, fields, ("shape",))
+        if key is None:
+            return None
+        type_ = self.type(node.keys[key])
+        if "shape" in fields and not type_.startswith("tensor("):
+            help = "write {value: …, shape: …} for a tensor inside"
+            self.findings.add("S103", "'shape' belongs to a tensor", node.keys["shape"], help)
+        elif type_.startswith("tensor("):
+            return self.tensor(fields[key], type_, fields.get("shape"), unknown)
+        return self.content(fields[key], type_, unknown)
+
+    def type_key(self, node: YamlNode, fields: dict[str, YamlNode], others: Sequence[str]) -> str | None:
+        """Return the one key of a value that is its type."""
+        keys = [key for key in fields if key not in others]
+        if len(keys) == 1:
+            return keys[0]
+        if isinstance(node.value, dict):
+            self.wrong(node, "one type with its content, such as {float: [1, 2]},")
+        return None
+
+    def type(self, node: YamlNode) -> str:
+        """Return a type as schemas spell it."""
+        text = self.text(node)
+        try:
+            (type_,) = expand(text, {})
+        except KeyError:
+            self.undefined(node, "type", text, NUMBERS)
+            return ""
+        return type_
+
+    def content(self, node: YamlNode, type_: str, unknown: bool) -> ExampleValue | None:
+        """Return a value of a type, of which this node is the content."""
+        kind, _, inner = type_.removesuffix(")").partition("(")
+        if kind == "tensor" and isinstance(node.value, dict):
+            fields = self.mapping(node, ("value", "shape"), ("value",))
+            return self.tensor(fields["value"], type_, fields.get("shape"), unknown) if "value" in fields else None
+        if kind == "tensor":
+            return self.tensor(node, type_, None, unknown)
+        if kind == "seq":
+            return ExampleValue(type_, [self.content(each, inner, unknown) for each in self.items(node)])
+        if kind == "optional":
+            return ExampleValue(type_, None if node.value is None else self.content(node, inner, unknown))
+        if kind == "map":
+            keys, _, values = inner.partition(", ")
+            entries = self.mapping(node)
+            content = {
+                self.map_key(node.keys[key], keys): (
+                    self.element(each, values) if values in NUMBERS else self.content(each, values, unknown)
+                )
+                for key, each in entries.items()
+            }
+            return ExampleValue(type_, content)
+        if kind == "sparse_tensor":
+            self.wrong(node, "a value that is not sparse")
+        return None
+
+    def map_key(self, node: YamlNode, element: str) -> str | int:
+        """Return the key of a map, which YAML holds as text."""
+        text = str(node.value)
+        if element == "string":
+            return text
+        if not _WHOLE.fullmatch(text):
+            self.wrong(node, f'a key of type {element}, such as "1",')
+            return 0
+        key: int = self.element(YamlNode(int(text), node.line, node.column), element)
+        return key
+
+    def sparse(self, node: YamlNode) -> ExampleValue | None:
+        """Return a sparse tensor: its values, where they stand, and the shape of the whole."""
+        fields = self.mapping(node, required=("indices", "shape"))
+        key = self.type_key(node, fields, ("indices", "shape"))
+        if key is None or not {"indices", "shape"} <= fields.keys():
+            return None
+        type_ = self.type(node.keys[key])
+        values = self.tensor(fields[key], type_, None) if type_.startswith("tensor(") else None
+        indices = self.tensor(fields["indices"], "tensor(int64)", None)
+        shape = self.shape(fields["shape"])
+        if values is None or values.shape is None or len(values.shape) != 1:
+            self.wrong(fields[key], "a list of elements")
+        elif indices.shape not in (values.shape, (*values.shape, len(shape))):
+            self.wrong(fields["indices"], "one index, or one list of indices, for each element")
+        else:
+            indices = fields["indices"].plain()
+            return ExampleValue(f"sparse_{type_}", {"values": values.content, "indices": indices}, shape)
+        return None
+
+    # Tensors.
+
+    def tensor(self, node: YamlNode, type_: str, shape: YamlNode | None, unknown: bool = False) -> ExampleValue:
+        """Return a tensor whose elements are nested lists, a flat list with a shape, a count, one scalar, or open."""
+        element = type_[len("tensor(") : -1]
+        wanted = None if shape is None else self.shape(shape)
+        count = _COUNT.fullmatch(node.value) if isinstance(node.value, str) and element != "string" else None
+        own: tuple[int, ...] = ()
+        content: Any = None
+        if node.value is None:
+            if not unknown or shape is None:
+                self.wrong(node, "the elements", "an output may leave them open, with a shape" if unknown else "")
+        elif isinstance(node.value, list):
+            nodes, own = self.flat(node)
+            content = [self.element(each, element) for each in nodes]
+        elif count:
+            content = self.count(node, element, int(count[1]), int(count[2]))
+            own = (len(content),)
+        else:
+            content = self.element(node, element)
+        if wanted is None:
+            return ExampleValue(type_, content, own)
+        if own == ():
+            self.findings.charge(math.prod(wanted), node)
+        elif len(own) != 1:
+            self.wrong(node, "a flat list, since the shape is said,")
+        elif own[0] != math.prod(wanted):
+            self.findings.add("S105", f"{own[0]} elements do not make the shape {list(wanted)}", shape)
+        return ExampleValue(type_, content, wanted)
+
+    def flat(self, node: YamlNode) -> tuple[list[YamlNode], tuple[int, ...]]:
+        """Return the elements of nested lists in row-major order, and their shape."""
+        level, shape = [node], list[int]()
+        while level and isinstance(level[0].value, list):
+            length = len(level[0].value)
+            for each in level:
+                if not isinstance(each.value, list) or len(each.value) != length:
+                    self.wrong(each, f"a list of {length}, as beside it,")
+                    return [], (0,)
+            shape.append(length)
+            level = [inner for each in level for inner in each.value]
+        self.findings.charge(len(level), node)
+        return level, tuple(shape)
+
+    def count(self, node: YamlNode, element: str, first: int, last: int) -> list[Any]:
+        """Return the whole numbers from the first to the last."""
+        if last < first:
+            self.wrong(node, "a count that goes up")
+            return []
+        self.findings.charge(last - first + 1, node)
+        for end in {first, last}:
+            self.element(YamlNode(end, node.line, node.column), element)
+        return list(range(first, last + 1))
+
+    def shape(self, node: YamlNode) -> tuple[int, ...]:
+        """Return the dimensions in a list."""
+        shape = tuple(self.number(each) for each in self.items(node))
+        if len(shape) > MAX_RANK or not all(0 <= each <= MAX_DIMENSION for each in shape):
+            self.wrong(node, f"at most {MAX_RANK} dimensions from 0 to {MAX_DIMENSION}")
+            return ()
+        return shape
+
+    def element(self, node: YamlNode, element: str) -> Any:
+        """Return one element of a tensor or map, which its type can hold."""
+        value = node.value
+        if element == "string":
+            return self.text(node)
+        if element == "bool":
+            return self.flag(node)
+        if "int" in element:
+            bits = int(element.rpartition("int")[2])
+            low, high = (0, 2**bits) if element.startswith("u") else (-(2 ** (bits - 1)), 2 ** (bits - 1))
+            return self.within(node, low, high - 1, 0)
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            return value
+        if element.startswith("complex") and isinstance(value, str) and _COMPLEX.fullmatch(value):
+            try:
+                complex(value)
+                return value
+            except ValueError:
+                pass
+        self.wrong(node, 'a number such as "1+2j"' if element.startswith("complex") else "a number")
+        return None

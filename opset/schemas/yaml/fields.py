@@ -1,0 +1,192 @@
+"""Parts that every level of operator YAML is made of; a reader of whole levels builds upon them."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
+from typing import Any, TypeVar
+
+from opset.schemas.names import near_miss
+from opset.schemas.yaml.reader import MAX_KEY, Findings, YamlNode
+
+T = TypeVar("T")
+MAX_ENTRIES = 256
+"""Versions of an operator; inputs, outputs, attributes, types and conditions of a version; choices of an attribute."""
+
+
+def float32(value: float) -> float:
+    """Return the float32 nearest to a value, as attributes hold it. Raises OverflowError beyond its range."""
+    nearest: float = struct.unpack("<f", struct.pack("<f", float(value)))[0]
+    return nearest
+
+
+class Fields:
+    """Reads a file's nodes; what is wrong goes to `findings`, and a neutral value stands in for it."""
+
+    def __init__(self, findings: Findings) -> None:
+        self.findings = findings
+
+    def mapping(self, node: YamlNode, known: Sequence[str] = (), required: Sequence[str] = ()) -> dict[str, YamlNode]:
+        """Return a mapping's entries; without `known`, any key is accepted."""
+        if not isinstance(node.value, dict):
+            self.wrong(node, "a mapping")
+            return {}
+        for key, at in node.keys.items():
+            if known and key not in known:
+                self.findings.add("S103", f"the key {key!r} is not known here", at, near_miss(key, known))
+        for key in required:
+            if key not in node.value:
+                self.findings.add("S104", f"the key {key!r} is missing", node)
+        return {key: value for key, value in node.value.items() if not known or key in known}
+
+    def items(self, node: YamlNode) -> list[YamlNode]:
+        """Return the items of a list."""
+        if isinstance(node.value, list):
+            return node.value
+        self.wrong(node, "a list")
+        return []
+
+    def text(self, node: YamlNode | None) -> str:
+        """Return text; none where nothing is said."""
+        if node is None:
+            return ""
+        if isinstance(node.value, str):
+            return node.value
+        self.wrong(node, "text", "quote it" if not isinstance(node.value, (list, dict)) else "")
+        return ""
+
+    def phrase(self, node: YamlNode | None) -> str:
+        """Return text that is not empty; none where nothing is said."""
+        text = self.text(node)
+        if node is not None and node.value == "":
+            self.findings.add("S105", "the text must not be empty", node)
+        return text
+
+    def grounds(self, fields: dict[str, YamlNode]) -> tuple[str, str]:
+        """Return by what clause something is stated, or why it is chosen: see status.py."""
+        stated, chosen = self.phrase(fields.get("stated")), self.phrase(fields.get("chosen"))
+        if stated and chosen:
+            self.findings.add("S103", "what is stated is not chosen", fields["chosen"], "leave one of them out")
+        return stated, chosen
+
+    def name(self, node: YamlNode | None) -> str:
+        """Return a short text that can be shown as it is; none where nothing is said, or something else."""
+        text = self.text(node)
+        if node is None or not isinstance(node.value, str):
+            return ""
+        if not text:
+            self.findings.add("S105", "a name must not be empty", node)
+        elif len(text) > MAX_KEY:
+            self.findings.add("S102", f"a name has at most {MAX_KEY} characters", node)
+        elif not text.isprintable():
+            self.findings.add("S105", "a name has no control characters", node)
+        else:
+            return text
+        return ""
+
+    def few(self, node: YamlNode, what: str) -> YamlNode:
+        """Return a list or mapping with its first entries alone, where it has too many."""
+        if isinstance(node.value, list | dict) and len(node.value) > MAX_ENTRIES:
+            self.findings.add("S102", f"there are at most {MAX_ENTRIES} {what}", node)
+            first = islice(node.value.items() if isinstance(node.value, dict) else node.value, MAX_ENTRIES)
+            return YamlNode(type(node.value)(first), node.line, node.column, node.keys)
+        return node
+
+    def names(self, node: YamlNode | None, what: str) -> dict[str, YamlNode]:
+        """Return a mapping from a few names; none where nothing is said."""
+        entries = {} if node is None else self.mapping(self.few(node, what))
+        return {name: each for name, each in entries.items() if node is not None and self.name(node.keys[name])}
+
+    def flag(self, node: YamlNode | None) -> bool:
+        """Return true or false; false where nothing is said."""
+        if node is None:
+            return False
+        if not isinstance(node.value, bool):
+            self.wrong(node, "true or false")
+        return node.value is True
+
+    def number(self, node: YamlNode | None, default: int = 0) -> int:
+        """Return a whole number; the default where nothing is said."""
+        if node is None:
+            return default
+        if isinstance(node.value, int) and not isinstance(node.value, bool):
+            return node.value
+        self.wrong(node, "a whole number")
+        return default
+
+    def within(self, node: YamlNode | None, low: int, high: int, default: int) -> int:
+        """Return a whole number of a range; the default where nothing is said, or something else."""
+        number = self.number(node, default)
+        if node is None or low <= number <= high:
+            return number
+        self.wrong(node, f"a number from {low} to {high}")
+        return default
+
+    def choice(self, node: YamlNode, choices: Sequence[str]) -> str:
+        """Return one of some words; none where it is something else."""
+        text = self.text(node)
+        if text in choices:
+            return text
+        if isinstance(node.value, str):
+            shown = f"{text[:MAX_KEY]!r} is not one of {', '.join(choices)}"
+            self.findings.add("S105", shown, node, near_miss(text, choices))
+        return ""
+
+    def wrong(self, node: YamlNode, wanted: str, help: str = "") -> None:
+        """Note that something else has to stand here."""
+        self.findings.add("S105", f"{wanted} has to stand here", node, help)
+
+    def undefined(self, node: YamlNode, what: str, name: str, known: Iterable[str]) -> None:
+        """Note that a name means nothing here."""
+        self.findings.add("S107", f"there is no {what} {name[:MAX_KEY]!r}", node, near_miss(name, known))
+
+    def value(self, node: YamlNode, type_: str) -> Any:
+        """Return an attribute's value of a type: a list as a tuple, a float as the float32 that a model holds.
+
+        What is wrong becomes 0 or "", and None where the type has no values.
+        """
+        if type_ in ("ints", "floats", "strings"):
+            return tuple([self.value(each, type_[:-1]) for each in self.items(node)])
+        if type_ == "string":
+            return self.text(node)
+        if type_ == "int":
+            return self.within(node, -(2**63), 2**63 - 1, 0)
+        if type_ == "float":
+            if isinstance(node.value, (int, float)) and not isinstance(node.value, bool):
+                return self.rounded(node, node.value)
+            self.wrong(node, "a number")
+            return 0.0
+        self.wrong(node, f"no default (an attribute of type {type_} has none)")
+        return None
+
+    def rounded(self, node: YamlNode, value: float) -> float:
+        """Return the float32 nearest to a number."""
+        try:
+            return float32(value)
+        except OverflowError:
+            self.wrong(node, "a number that float32 can hold")
+            return 0.0
+
+    def any_value(self, node: YamlNode) -> Any:
+        """Return a value whose type is not known here, with floats as float32 and lists as tuples."""
+        if isinstance(node.value, list):
+            return tuple(self.any_value(each) for each in node.value)
+        if isinstance(node.value, dict):
+            return {key: self.any_value(each) for key, each in node.value.items()}
+        return self.rounded(node, node.value) if isinstance(node.value, float) else node.value
+
+    def named(self, node: YamlNode | None, read_one: Callable[[YamlNode], T]) -> dict[str, T]:
+        """Return a mapping from any names to what `read_one` makes of their values."""
+        return {} if node is None else {key: read_one(value) for key, value in self.mapping(node).items()}
+
+    def pair(self, read_one: Callable[[YamlNode], Any]) -> Callable[[YamlNode], list[Any]]:
+        """Return a reader of `[old, new]`."""
+
+        def read_pair(node: YamlNode) -> list[Any]:
+            if isinstance(node.value, list) and len(node.value) == 2:
+                return [read_one(each) for each in node.value]
+            self.wrong(node, "a list of the old and the new value")
+            return []
+
+        return read_pair

@@ -1,0 +1,763 @@
+"""Reads operator YAML strictly into frozen schemas; everything that is wrong in a file is reported at once.
+
+operator: Softmax                      the file is <domain>/Softmax.yaml; the folder of the default domain is ai.onnx
+family: activation
+versions:                              newest first
+- since: 13
+  deprecated: true                     with replacement: Operator; likewise experimental
+  determinism: nondeterministic        or unknown; left out where results are always the same
+  change:                              left out of the first version alone; its difference is that of diff.py, and
+    attributes:                        what no difference shows:
+      mode: {added: string, old: x}    the value with which the operator does what it did, if not the new default
+      used: {removed: ints, ignored: true}
+      axes: {removed: ints, input: axes}
+      axis: {negative: true}           negative values came; before, an axis counts from the front
+      sat: {added: int, only_for: [float8]}          it has an effect only beside inputs or outputs of these types
+      pads: {added: ints, renamed: paddings}         it had another name
+      way: {default: [ud, up], values: {ud: up}}     values of the older version that are other ones now
+      dim: {removed: int, undefined: 0}              a value to which the older version gives no meaning
+    emulate: {bfloat16: float}         types that came, and the older ones through which the operator does the same
+    renamed: true                      the operator goes on under the name of its replacement
+    meaning: ...                       what changed beyond the signature, or clarified: what was only said better
+    adapters: {up: derived, down: written}           or "impossible: reason"
+  same_as: 15                          a newer version: what this one leaves unsaid in prose, that one says
+  shares: [inputs, outputs]            keys that are left out here and are wholly those of the version that same_as
+                                       names; also function, and attributes, types, of which what is written here as
+                                       well is added to those of that version, or takes their place
+  doc: ...
+  inputs:                              outputs alike; also variadic, heterogeneous, min_arity, differentiable
+  - {name: X, type: T, optional: true, doc: ...}
+  attributes:
+    axis: {type: int, default: -1, doc: ...}         or required: true; which values are legal may be declared:
+    mode: {type: string, choices: [a, b], constraint: C2, doc: ...}      also range: ">= 0" (see ranges.py), and
+                                       kind: bool, axis, axes, data_type or any_case;
+                                       constraint: the label that a value breaks
+  types:
+    T: floats                          a set of types.yaml, an element, a whole type, seq(...) or optional(...) of
+    U: [floats, seq(floats), bool]     these, or a list
+  constraints:
+    C1: ...                            a condition that a node meets, in words or a formula; a label that attributes
+                                       name and that is not here gets its text from what they declare
+    C2: {rank: {X: ">= 2"}}            or declared, so that it is checked: see conditions.py
+  shape: same(X)                       the rule for the outputs' shapes, or one for each: "same(X); scalar"; left out
+                                       where a function of the family gives them
+  function:                            what it is in other operators, where that can be said; the highest opset first
+  - opset: 13                          the lowest opset of ai.onnx that the nodes are right for
+    where: {mode: a, W: absent}        the nodes that it serves, in the form of conditions.py; all if it is left out
+    types: {T: [float, double]}        the types that it is right for, where these are not all
+    emulate: {float16: float}          types of which inputs are cast to another one first, and outputs back
+    nodes: |                           ONNX text, `@name` stands for the value of an attribute
+      Y = Mul (X, X)
+examples: ...                          see examples.py
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+from opset.budget import Budget
+from opset.errors import Finding, SchemaError
+from opset.model.elements import NUMBERS
+from opset.schemas.constraints.conditions import LABEL, Conditions, in_order
+from opset.schemas.constraints.input_shapes import conditions_text, single_names
+from opset.schemas.constraints.ranges import Comparison, parse_range, ranks_of
+from opset.schemas.constraints.signature import ANY_CASE, AXES, AXIS, BOOL, DATA_TYPE, KINDS, declared_text
+from opset.schemas.diff import Transition
+from opset.schemas.model import (
+    OPTIONAL,
+    SINGLE,
+    UNBOUNDED,
+    VARIADIC,
+    Attribute,
+    Docs,
+    Example,
+    FunctionBody,
+    OpSchema,
+    Parameter,
+    SpecialCase,
+)
+from opset.schemas.names import normalised
+from opset.schemas.type_sets import TypeSets, is_type
+from opset.schemas.untrusted_files import TooLarge, file_bytes
+from opset.schemas.yaml.changes import Changes, TypeFields
+from opset.schemas.yaml.examples import Examples
+from opset.schemas.yaml.keys import (
+    ATTRIBUTE_KEYS,
+    ATTRIBUTE_TYPES,
+    BODY_KEYS,
+    CASE_KEYS,
+    DETERMINISM,
+    KIND_TYPES,
+    NAMED_KEYS,
+    OPERATOR_KEYS,
+    PARAMETER_KEYS,
+    SHARED_KEYS,
+    VERSION_KEYS,
+)
+from opset.schemas.yaml.reader import MAX_FINDINGS, MAX_SIZE, MAX_STEPS, Findings, YamlNode, read, reading_budget
+
+TYPES_FILE = "types.yaml"
+MAX_VERSION = 2**31 - 1
+MAX_FILES = 2**12
+MAX_FOLDER_FINDINGS = 5 * MAX_FINDINGS
+
+
+@dataclass(frozen=True)
+class Operator:
+    """One operator file: its schemas and their prose, oldest first, its examples, and the document as it was read.
+
+    Where the file has faults, it has what could be read without them.
+    """
+
+    domain: str
+    name: str
+    family: str
+    schemas: tuple[OpSchema, ...]
+    docs: tuple[Docs, ...]
+    examples: tuple[Example, ...]
+    path: str
+    root: YamlNode
+    gaps: frozenset[int] | None = frozenset()
+    """Versions whose older neighbour was not read; None where nobody knows which those are."""
+    whole: bool = True
+    """Whether all of the file was read without a fault."""
+    examples_read: bool = True
+    """Whether the examples were."""
+    damaged: Operator | None = None
+    """The same with the versions that have faults, and with what could be read of these."""
+
+    @cached_property
+    def transitions(self) -> tuple[Transition, ...]:
+        """Each pair of consecutive versions, oldest first."""
+        if self.gaps is None:
+            return ()
+        pairs = [(old, new) for old, new in itertools.pairwise(self.schemas) if new.since_version not in self.gaps]
+        return tuple([Transition(old, new, new.change) for old, new in pairs if new.change is not None])
+
+    @cached_property
+    def _nodes(self) -> dict[int, YamlNode]:
+        return {version.value["since"].value: version for version in self.root.value["versions"].value}
+
+    def place(self, since: int, *keys: str) -> str:
+        """Return path:line:column of a key of one version, or of a parameter's name; of the innermost that is there."""
+        at = self._nodes[since]
+        for key in keys:
+            inner = at.value
+            if isinstance(inner, list):
+                inner = {str(each.value["name"].value): each for each in inner if _is_named(each)}
+            if not isinstance(inner, dict) or key not in inner:
+                break
+            at = inner[key]
+        return f"{self.path}:{at.line}:{at.column}"
+
+
+def _is_named(node: YamlNode) -> bool:
+    return isinstance(node.value, dict) and "name" in node.value
+
+
+@dataclass(frozen=True)
+class _Version:
+    schema: OpSchema
+    node: YamlNode
+    fields: dict[str, YamlNode]
+    docs: dict[str, dict[str, str]]
+    texts: dict[str, str]
+    """The constraints that state their text."""
+
+
+def load_operator(path: Path | str, sets: TypeSets, budget: Budget | None = None) -> Operator:
+    """Return the operator that a file `<domain>/<Operator>.yaml` declares; `budget` is that of its folder.
+
+    Raises SchemaError with all findings.
+    """
+    operator, findings = read_operator(path, sets, budget)
+    if findings or operator is None:
+        raise SchemaError(findings)
+    return operator
+
+
+def parse_operator(data: bytes, path: Path | str, sets: TypeSets, budget: Budget | None = None) -> Operator:
+    """Return the operator that the bytes of a file `<domain>/<Operator>.yaml` declare. Raises SchemaError."""
+    operator, findings = read_operator(path, sets, budget, data=data)
+    if findings or operator is None:
+        raise SchemaError(findings)
+    return operator
+
+
+def read_operator(
+    path: Path | str, sets: TypeSets, budget: Budget | None = None, complete: bool = True, data: bytes | None = None
+) -> tuple[Operator | None, list[Finding]]:
+    """Return what can be read of an operator's file, None where that is nothing, and all that is wrong with it.
+
+    Unless the type sets are `complete`, versions that name an unknown one are left out without a finding. `data` are
+    the file's bytes, where these are known.
+    """
+    path = Path(path)
+    findings = Findings(str(path), budget)
+    try:
+        root = read_file(path, findings) if data is None else read(data, findings)
+        domain = domain_of(path)
+        if not domain.isprintable():
+            findings.add("S215", "the name of the folder, which is the domain, has control characters")
+        return _Reading(findings, sets, domain, complete).operator(root), findings
+    except SchemaError as error:
+        return None, [*error.findings]
+
+
+def domain_of(path: Path) -> str:
+    """Return the domain of an operator's file, which is the name of its folder."""
+    parent = path.parent
+    return normalised(parent.name if parent.name not in ("", "..") else os.path.basename(os.path.abspath(parent)))
+
+
+def read_operators(
+    files: Sequence[Path], sets: TypeSets, complete: bool = True
+) -> tuple[list[Operator], list[Finding]]:
+    """Return what can be read of operators' files, and what is wrong with them.
+
+    After MAX_FOLDER_FINDINGS, or where the budget is used up, no more files are read; a finding says so.
+    """
+    operators: list[Operator] = []
+    findings: list[Finding] = []
+    budget = reading_budget()
+    for position, path in enumerate(files):
+        operator, found = read_operator(path, sets, budget, complete)
+        findings += found
+        if operator is not None:
+            operators.append(operator)
+        left = len(files) - position - 1
+        if left and found and (budget.steps > budget.max_steps or len(findings) >= MAX_FOLDER_FINDINGS):
+            message = f"files of this folder were not read: {left:,}, of which this is the first"
+            why = f"the ones before took more than {MAX_STEPS:,} steps"
+            if budget.steps <= budget.max_steps:
+                why = f"the ones before have more than {MAX_FOLDER_FINDINGS} findings"
+            place = f"{files[position + 1]}:1:1"
+            findings.append(Finding("S102", message, place=place, why=why, help="mend the others first"))
+            break
+    return operators, findings
+
+
+def load_operators(folder: Path, sets: TypeSets) -> tuple[list[Operator], list[Finding]]:
+    """Return the operators below a folder whose files are right, by path, and what is wrong with the others.
+
+    Raises SchemaError where the folder cannot be read.
+    """
+    operators, findings = read_operators(operator_files(folder), sets)
+    return [operator for operator in operators if operator.whole], findings
+
+
+def load_folder(folder: Path | str, base: TypeSets | None = None) -> tuple[list[Operator], dict[str, tuple[str, ...]]]:
+    """Return all operators below a folder, by path, and the type sets that they may use: those of `base` and its own.
+
+    Raises SchemaError with the findings of all files.
+    """
+    folder = Path(folder)
+    sets = folder_sets(folder, base)
+    operators, findings = load_operators(folder, sets)
+    if findings:
+        raise SchemaError(findings)
+    return operators, sets
+
+
+def operator_files(folder: Path) -> list[Path]:
+    """Return the operator files `<domain>/<Operator>.yaml` below a folder, in order. Raises SchemaError."""
+    files: list[Path] = []
+    try:
+        for domain in _listed(folder):
+            if domain.is_dir():
+                files += [path for path in _listed(domain) if path.suffix == ".yaml"]
+            if len(files) > MAX_FILES:
+                raise ValueError(f"it holds more than {MAX_FILES:,} operator files")
+    except (OSError, ValueError) as error:
+        why = str(error)
+        if isinstance(error, NotADirectoryError | FileNotFoundError):
+            why = "this is not a folder of operator files"
+        raise _unread(folder, why) from error
+    return sorted(files)
+
+
+def siblings(domain: Path) -> list[Path]:
+    """Return the operator files in the folder of a domain, in order; none where it cannot be read."""
+    try:
+        return sorted(path for path in _listed(domain) if path.suffix == ".yaml")
+    except (OSError, ValueError):
+        return []
+
+
+def _listed(folder: Path) -> list[Path]:
+    """Return what is in a folder. Raises OSError, and ValueError where that is too much."""
+    with os.scandir(folder) as entries:
+        found = [folder / entry.name for entry in itertools.islice(entries, MAX_FILES + 1)]
+    if len(found) > MAX_FILES:
+        raise ValueError(f"{folder} holds more than {MAX_FILES:,} files")
+    return found
+
+
+def _unread(path: Path, why: str) -> SchemaError:
+    findings = Findings(str(path))
+    findings.add("S101", why)
+    return SchemaError(findings)
+
+
+def all_constraints(schema: OpSchema, stated: Mapping[str, str]) -> dict[str, str]:
+    """Return the constraints that are stated, and those that are declared alone, with the text of what is declared."""
+    made: dict[str, list[str]] = {}
+    single = single_names(schema)
+    for attribute in schema.attributes.values():
+        if attribute.constraint:
+            made.setdefault(attribute.constraint, []).append(declared_text(schema.inputs, attribute))
+    for label, conditions in itertools.groupby(schema.conditions, key=lambda each: each.label):
+        made.setdefault(label, []).append(conditions_text(conditions, single))
+    return in_order({label: "; ".join(texts) for label, texts in made.items()} | {**stated})
+
+
+@lru_cache(maxsize=1)
+def standard_sets() -> TypeSets:
+    """Return the type sets of the standard, which operators of every folder may name."""
+    return load_sets(Path(__file__).parents[1] / TYPES_FILE)
+
+
+def folder_sets(folder: Path, base: TypeSets | None = None) -> dict[str, tuple[str, ...]]:
+    """Return the type sets that operators of a folder may name: its own, if it has any, added to those of `base`.
+
+    Raises SchemaError.
+    """
+    path = folder / TYPES_FILE
+    return load_sets(path, base) if os.path.lexists(path) else dict(base or {})
+
+
+def load_sets(path: Path | str, base: TypeSets | None = None) -> dict[str, tuple[str, ...]]:
+    """Return the named type sets of a file, added to those of `base`. A set may name those above it.
+
+    Raises SchemaError.
+    """
+    sets, findings = read_sets(path, base)
+    if findings:
+        raise SchemaError(findings)
+    return sets
+
+
+def parse_sets(data: bytes, path: Path | str, base: TypeSets | None = None) -> dict[str, tuple[str, ...]]:
+    """Return the named type sets that the bytes of a file declare, added to those of `base`. Raises SchemaError."""
+    sets, findings = read_sets(path, base, data)
+    if findings:
+        raise SchemaError(findings)
+    return sets
+
+
+def read_sets(
+    path: Path | str, base: TypeSets | None = None, data: bytes | None = None
+) -> tuple[dict[str, tuple[str, ...]], list[Finding]]:
+    """Return the type sets of a file that can be read, added to those of `base`, and what is wrong with the others."""
+    findings = Findings(str(path))
+    sets = dict(base or {})
+    try:
+        root = read_file(path, findings) if data is None else read(data, findings)
+        if not isinstance(root.value, dict):
+            findings.add("S105", "a file of type sets is a mapping from names to lists of types", root)
+            return sets, findings
+        reading = TypeFields(findings, sets)
+        for name, node in reading.names(root, "type sets").items():
+            before = len(findings)
+            if name in sets or name in NUMBERS:
+                findings.add("S106", f"{name!r} is the name of a type or of another set", root.keys[name])
+            types = reading.types(node)
+            if len(findings) == before:
+                sets[name] = types
+    except SchemaError as error:
+        return sets, [*error.findings]
+    return sets, findings
+
+
+def _with_versions(root: YamlNode, versions: list[_Version]) -> YamlNode:
+    """Return the document of an operator with these of its versions, in the order in which they are there."""
+    known = {id(each.node) for each in versions}
+    listed = root.value["versions"]
+    kept = [each for each in listed.value if id(each) in known]
+    return replace(root, value=root.value | {"versions": replace(listed, value=kept)})
+
+
+def _newest(version: YamlNode) -> int:
+    """Return a key by which versions are sorted, newest first; one that cannot be read comes last."""
+    since = version.value.get("since") if isinstance(version.value, dict) else None
+    return -since.value if since is not None and isinstance(since.value, int) else 0
+
+
+def read_file(path: Path | str, findings: Findings) -> YamlNode:
+    """Return the document of a file. Raises SchemaError with its findings where it cannot be read."""
+    try:
+        data = file_bytes(path, MAX_SIZE)
+    except OSError as error:
+        findings.add("S101", f"the file cannot be read: {error.strerror or error}")
+    except ValueError as error:
+        code = "S102" if isinstance(error, TooLarge) else "S101"
+        findings.add(code, f"the file cannot be read: {error}")
+    else:
+        return read(data, findings)
+    raise SchemaError(findings)
+
+
+class _Reading(Changes):
+    """Reads one file's operator."""
+
+    def __init__(self, findings: Findings, sets: TypeSets, domain: str, complete: bool) -> None:
+        super().__init__(findings, sets, complete)
+        self.domain = domain
+        self.broken: set[int] = set()
+        """Versions with a fault beyond their prose, their `change` and their function bodies."""
+        self.unclear: set[int] = set()
+        """Versions with names of types that types.yaml may have, which is broken."""
+        self.unchanged: set[int] = set()
+        """Versions with a fault in `change`."""
+        self.constraints: dict[int, YamlNode | None] = {}
+        """What each version states, or the newer one that `same_as` names."""
+
+    # The operator, from the outside in.
+
+    def operator(self, root: YamlNode) -> Operator | None:
+        """Return the operator, with those of its versions that have no fault; None where it has none."""
+        fields = self.mapping(root, OPERATOR_KEYS, OPERATOR_KEYS[:3])
+        name, family = self.name(fields.get("operator")), self.name(fields.get("family"))
+        nodes = self.items(self.few(fields["versions"], "versions")) if "versions" in fields else []
+        complete: dict[int, dict[str, YamlNode]] = {}
+        read_versions = [self.version(node, name, family, complete) for node in sorted(nodes, key=_newest)]
+        versions = sorted((v for v in read_versions if v is not None), key=lambda v: v.schema.since_version)
+        if "versions" in fields and not nodes:
+            self.wrong(fields["versions"], "at least one version")
+        for before, after in itertools.pairwise(versions):
+            if before.schema.since_version == after.schema.since_version:
+                self.findings.add("S106", f"version {after.schema.since_version} is duplicate", after.node)
+                self.broken.add(after.schema.since_version)
+        dated = len(versions) == len(nodes)
+        for index, version in enumerate(versions if dated else ()):
+            if index == 0 and version.schema.change is not None:
+                self.findings.add("S103", "the first version has nothing to change from", version.node.keys["change"])
+            elif index and "change" not in version.fields:
+                help = "every version but the first has it"
+                self.findings.add("S104", "the key 'change' is missing", version.node, help)
+        docs: dict[int, Docs] = {}
+        for version in reversed(versions):
+            docs[version.schema.since_version] = self.docs(version, docs)
+            same = self.number(version.fields["same_as"]) if "same_as" in version.fields else 0
+            if same in self.broken or (same in self.unclear and "shares" in version.fields):
+                (self.broken if same in self.broken else self.unclear).add(version.schema.since_version)
+        self.broken |= self.unclear
+        return self.sound(root, fields, versions, docs, dated)
+
+    def sound(
+        self,
+        root: YamlNode,
+        fields: dict[str, YamlNode],
+        versions: list[_Version],
+        docs: dict[int, Docs],
+        dated: bool,
+    ) -> Operator | None:
+        """Return the operator with its examples; `dated` says whether all of its versions are there."""
+        sinces = [version.schema.since_version for version in versions]
+        schemas, prose = [version.schema for version in versions], [docs[since] for since in sinces]
+        before = self.faults()
+        examples: tuple[Example, ...] = ()
+        if "examples" in fields:
+            examples = Examples(self.findings, schemas, prose, self.broken).read(fields["examples"])
+        found = [version for version in versions if version.schema.since_version not in self.broken]
+        own = [version for version in versions if version not in found and "same_as" not in version.fields]
+        if not found and not own:
+            return None
+        gaps = self.unchanged | {after for each, after in itertools.pairwise(sinces) if each in self.broken}
+        operator = Operator(
+            self.domain,
+            versions[0].schema.name,
+            versions[0].schema.family,
+            tuple(version.schema for version in found),
+            tuple(docs[version.schema.since_version] for version in found),
+            examples,
+            self.findings.file,
+            _with_versions(root, found) if self.broken or not dated else root,
+            frozenset(gaps) if dated else None,
+            not self.findings and not self.broken and not self.unchanged,
+            self.faults() == before,
+        )
+        if not own:
+            return operator
+        damaged = replace(
+            operator,
+            schemas=tuple(version.schema for version in own),
+            docs=tuple(docs[version.schema.since_version] for version in own),
+            root=_with_versions(root, own),
+        )
+        return replace(operator, damaged=damaged)
+
+    def faults(self) -> tuple[int, int]:
+        """Return how many faults there are, and how many names of types that may be right."""
+        return len(self.findings), self.unknown
+
+    def version(self, node: YamlNode, name: str, family: str, newer: dict[int, dict[str, YamlNode]]) -> _Version | None:
+        """Return one version; `newer` has the complete keys of the newer ones, and gets those of this one.
+
+        One that does not say which it is is read for its faults alone, and is None.
+        """
+        before = self.faults()
+        fields = self.mapping(node, VERSION_KEYS, ("since",))
+        since = self.within(fields.get("since"), 1, MAX_VERSION, 1)
+        dated = "since" in fields and type(fields["since"].value) is int and fields["since"].value == since
+        if not isinstance(node.value, dict):
+            return None
+        fields |= self.shared(fields, newer)
+        if dated:
+            newer[since] = fields
+        types = {key: self.types(each) for key, each in self.names(fields.get("types"), "types").items()}
+        docs: dict[str, dict[str, str]] = {}
+        parameters = {
+            side: self.parameters(fields.get(side), types, docs.setdefault(side, {})) for side in ("inputs", "outputs")
+        }
+        docs["attributes"] = {}
+        attributes = {
+            key: self.attribute(key, each, docs["attributes"], parameters["inputs"], types)
+            for key, each in sorted(self.names(fields.get("attributes"), "attributes").items())
+        }
+        schema = OpSchema(
+            domain=self.domain,
+            name=name,
+            since_version=since,
+            family=family,
+            inputs=parameters["inputs"],
+            outputs=parameters["outputs"],
+            attributes=attributes,
+            types=types,
+            deprecated=self.flag(fields.get("deprecated")),
+            replacement=self.name(fields.get("replacement")),
+            experimental=self.flag(fields.get("experimental")),
+            determinism=self.choice(fields["determinism"], DETERMINISM) if "determinism" in fields else DETERMINISM[0],
+            shape=self.name(fields.get("shape")),
+        )
+        stated = fields.get("constraints")
+        if stated is None and "same_as" in fields:
+            stated = self.constraints.get(self.number(fields["same_as"]))
+            stated = stated and self.merged(stated, None, fields["same_as"])
+        if dated:
+            self.constraints[since] = stated
+        conditions, texts = Conditions(self.findings, schema).read(stated)
+        if dated and self.faults() != before:
+            (self.broken if len(self.findings) > before[0] else self.unclear).add(since)
+        before = self.faults()
+        change = self.change(fields["change"], attributes) if "change" in fields else None
+        if self.faults() != before:
+            self.unchanged.add(since)
+        before = self.faults()
+        function = self.bodies(fields["function"], schema) if "function" in fields else ()
+        if self.faults() != before:
+            function = ()
+        complete = replace(schema, conditions=conditions, function=function, change=change)
+        return _Version(complete, node, fields, docs, texts) if dated else None
+
+    def bodies(self, node: YamlNode, schema: OpSchema) -> tuple[FunctionBody, ...]:
+        """Return the function bodies of a version."""
+        bodies: list[FunctionBody] = []
+        for each in self.items(self.few(node, "function bodies")):
+            fields = self.mapping(each, BODY_KEYS, ("opset", "nodes"))
+            where = Conditions(self.findings, schema).where(fields["where"]) if "where" in fields else ()
+            types = {key: self.types(inner) for key, inner in self.names(fields.get("types"), "types").items()}
+            for name in types.keys() - schema.types.keys():
+                self.undefined(fields["types"].keys[name], "type constraint", name, schema.types)
+            opset = self.within(fields.get("opset"), 1, MAX_VERSION, 1)
+            emulate = self.emulate(fields["emulate"]) if "emulate" in fields else {}
+            bodies.append(FunctionBody(opset, self.phrase(fields.get("nodes")), where, types, emulate))
+        if not bodies:
+            self.wrong(node, "at least one function body")
+        return tuple(bodies)
+
+    def shared(self, fields: dict[str, YamlNode], newer: dict[int, dict[str, YamlNode]]) -> dict[str, YamlNode]:
+        """Return the keys that `shares` lists: those of the version that `same_as` names, with what is written here."""
+        found: dict[str, YamlNode] = {}
+        if "shares" not in fields:
+            return found
+        if "same_as" not in fields:
+            self.findings.add("S104", "the key 'same_as' is missing", fields["shares"], "name the version that shares")
+            return found
+        since = self.number(fields["same_as"])
+        if not self.items(fields["shares"]):
+            self.wrong(fields["shares"], "at least one key")
+        for each in self.items(fields["shares"]):
+            key = self.choice(each, SHARED_KEYS)
+            if key not in SHARED_KEYS:
+                continue
+            if key in fields and key not in NAMED_KEYS:
+                self.findings.add("S103", f"{key!r} is shared, and written as well", each, "leave one of them out")
+            elif key in found:
+                self.findings.add("S106", f"the key {key!r} is duplicate", each)
+            elif key in newer.get(since, {}):
+                found[key] = self.merged(newer[since][key], fields.get(key), each)
+            elif since in newer:
+                self.findings.add("S107", f"version {since} has no {key} to share", each, "leave it out")
+        return found
+
+    def merged(self, shared: YamlNode, own: YamlNode | None, at: YamlNode) -> YamlNode:
+        """Return a key that is shared with what a version writes itself added or put in its place."""
+        self.findings.charge(shared.size(), at)
+        if own is None or not isinstance(own.value, dict) or not isinstance(shared.value, dict):
+            return own or shared
+        return YamlNode(shared.value | own.value, own.line, own.column, shared.keys | own.keys)
+
+    def docs(self, version: _Version, newer: dict[int, Docs]) -> Docs:
+        """Return a version's prose; what it does not say itself is that of the newer version that `same_as` names.
+
+        Constraints without text are described by what they or attributes declare.
+        """
+        own, shared = version.fields, Docs("")
+        if "same_as" in own:
+            since = self.number(own["same_as"])
+            if since in newer:
+                shared = newer[since]
+            else:
+                self.findings.add("S107", f"there is no newer version {since} to share prose with", own["same_as"])
+        elif "doc" not in own:
+            self.findings.add("S104", "the key 'doc' is missing", version.node, "or 'same_as': a newer version")
+        names = {
+            "inputs": [p.name for p in version.schema.inputs],
+            "outputs": [p.name for p in version.schema.outputs],
+            "attributes": list(version.schema.attributes),
+        }
+        said = {
+            part: {name: version.docs[part].get(name) or getattr(shared, part).get(name, "") for name in names[part]}
+            for part in names
+        }
+        complete = all_constraints(version.schema, version.texts)
+        cases, named = own.get("special_cases"), own.get("counterparts")
+        return Docs(
+            self.text(own.get("doc")) or shared.doc,
+            **said,
+            constraints=complete,
+            formula=self.text(own["formula"]) if "formula" in own else shared.formula,
+            special_cases=shared.special_cases if cases is None else tuple(map(self.case, self.items(cases))),
+            counterparts=shared.counterparts if named is None else {
+                name: self.phrase(each) for name, each in self.names(named, "counterparts").items()
+            },
+        )  # fmt: skip
+
+    def case(self, node: YamlNode) -> SpecialCase:
+        """Return a special case: its text, or a mapping that has the text and says how certain it is."""
+        if not isinstance(node.value, dict):
+            return SpecialCase(self.phrase(node))
+        fields = self.mapping(node, CASE_KEYS, ("text",))
+        return SpecialCase(self.phrase(fields.get("text")), *self.grounds(fields))
+
+    def parameters(
+        self, node: YamlNode | None, types: dict[str, tuple[str, ...]], docs: dict[str, str]
+    ) -> tuple[Parameter, ...]:
+        parameters: dict[str, Parameter] = {}
+        for each in self.items(self.few(node, "inputs, and outputs")) if node is not None else ():
+            fields = self.mapping(each, PARAMETER_KEYS, ("name", "type"))
+            name, type_ = self.name(fields.get("name")), self.name(fields.get("type"))
+            if name and name in parameters:
+                self.findings.add("S106", f"the parameter {name!r} is duplicate", fields["name"])
+            if type_ and type_ not in types and not is_type(type_):
+                self.undefined(fields["type"], "type constraint", type_, types)
+            optional, variadic = self.flag(fields.get("optional")), self.flag(fields.get("variadic"))
+            if optional and variadic:
+                self.findings.add("S103", "a parameter is not both optional and variadic", fields["optional"])
+            if "min_arity" in fields and not variadic:
+                self.findings.add("S103", "'min_arity' belongs to a variadic parameter", each.keys["min_arity"])
+            least = self.within(fields.get("min_arity"), 0, UNBOUNDED, 1)
+            docs[name] = self.text(fields.get("doc"))
+            parameters[name] = Parameter(
+                name,
+                type_,
+                OPTIONAL if optional else VARIADIC if variadic else SINGLE,
+                not self.flag(fields.get("heterogeneous")),
+                least,
+                self.flag(fields.get("differentiable")),
+            )
+        return tuple(parameters.values())
+
+    def attribute(
+        self,
+        name: str,
+        node: YamlNode,
+        docs: dict[str, str],
+        inputs: Sequence[Parameter],
+        types: Mapping[str, tuple[str, ...]],
+    ) -> Attribute:
+        fields = self.mapping(node, ATTRIBUTE_KEYS, ("type",))
+        type_ = self.choice(fields["type"], ATTRIBUTE_TYPES) if "type" in fields else ""
+        default = self.value(fields["default"], type_) if "default" in fields and type_ in ATTRIBUTE_TYPES else None
+        required = self.flag(fields.get("required"))
+        if required and default is not None:
+            self.findings.add("S103", "an attribute that has to be given has no default", node.keys["default"])
+        docs[name] = self.text(fields.get("doc"))
+        attribute = Attribute(name, type_, default, required)
+        return self.declared(node, fields, attribute, inputs, types) if type_ in ATTRIBUTE_TYPES else attribute
+
+    def declared(
+        self,
+        node: YamlNode,
+        fields: dict[str, YamlNode],
+        attribute: Attribute,
+        inputs: Sequence[Parameter],
+        types: Mapping[str, tuple[str, ...]],
+    ) -> Attribute:
+        """Return an attribute with what its entry declares about its values; the default has to be legal."""
+        kind = self.choice(fields["kind"], KINDS) if "kind" in fields else ""
+        if kind in KIND_TYPES and attribute.type not in KIND_TYPES[kind]:
+            self.wrong(fields["kind"], f"a kind for the type {attribute.type}")
+        choices: tuple[Any, ...] = ()
+        if "choices" in fields:
+            choices = self.choices(self.few(fields["choices"], "choices"), attribute, kind, types)
+        comparisons = self.range(fields["range"], attribute, inputs) if "range" in fields else ()
+        range_ = self.name(fields["range"]) if comparisons else ""
+        if (choices and (range_ or kind in (BOOL, AXIS, AXES))) or (range_ and kind in (BOOL, DATA_TYPE, ANY_CASE)):
+            self.findings.add("S103", "one of 'choices', 'range' and 'kind' says all", node, "leave out the other one")
+        label = self.name(fields.get("constraint"))
+        if label and not LABEL.fullmatch(label):
+            self.findings.add("S105", f"{label!r} is no label of a constraint", fields["constraint"], "C1, C2, …")
+        if label and not (choices or range_ or kind):
+            help = "add 'choices', 'range' or 'kind'"
+            self.findings.add("S103", "nothing is declared that breaks a constraint", node.keys["constraint"], help)
+        values = attribute.default if isinstance(attribute.default, tuple) else (attribute.default,)
+        for value in values if attribute.default is not None else ():
+            illegal = choices and kind != DATA_TYPE and value not in choices
+            illegal = illegal or (kind == BOOL and value not in (0, 1))
+            if illegal or not all(each.holds(value, {}) for each in comparisons):
+                self.findings.add("S105", f"the default {value!r} is not legal", fields["default"])
+        return attribute._replace(choices=choices, range=range_, kind=kind, constraint=label)
+
+    def choices(
+        self, node: YamlNode, attribute: Attribute, kind: str, types: Mapping[str, tuple[str, ...]]
+    ) -> tuple[Any, ...]:
+        """Return legal values; of a data type, the names of element types or of type constraints of the schema."""
+        singular = attribute.type.removesuffix("s")
+        if kind == DATA_TYPE:
+            choices = tuple(map(self.name, self.items(node)))
+            for choice, each in zip(choices, self.items(node), strict=True):
+                if choice and choice not in types and choice not in NUMBERS:
+                    self.undefined(each, "element type or type constraint", choice, [*types, *NUMBERS])
+        elif singular in ("int", "float", "string"):
+            choices = tuple(self.value(each, singular) for each in self.items(node))
+        else:
+            self.wrong(node, f"nothing (an attribute of type {attribute.type} has no choices)")
+            return ()
+        if not choices:
+            self.wrong(node, "at least one value")
+        if len(set(map(repr, choices))) < len(choices):
+            self.findings.add("S106", "a value is duplicate", node)
+        return choices
+
+    def range(self, node: YamlNode, attribute: Attribute, inputs: Sequence[Parameter]) -> tuple[Comparison, ...]:
+        """Return the comparisons of a range; ranks in it are those of inputs."""
+        if attribute.type.removesuffix("s") not in ("int", "float"):
+            self.wrong(node, f"nothing (an attribute of type {attribute.type} has no range)")
+            return ()
+        try:
+            comparisons = parse_range(self.text(node))
+        except ValueError as error:
+            self.findings.add("S105", str(error), node, "write '>= 0', '0 <= x <= 1' or '-rank <= x < rank(X)'")
+            return ()
+        names = {each.name for each in inputs} | ({""} if inputs else set())
+        for name in sorted(ranks_of(comparisons) - names):
+            self.undefined(node, "input", name, names)
+        return comparisons

@@ -1,0 +1,287 @@
+"""Prints an operator's document as the YAML that the loader reads; what is printed reads back the same."""
+
+from __future__ import annotations
+
+import math
+import re
+import textwrap
+from collections.abc import Callable
+from typing import Any
+
+from opset.schemas.model import Example
+from opset.schemas.yaml.keys import CASE_KEYS
+from opset.schemas.yaml.reader import scalar
+
+WIDTH = 120
+LONG = 3
+"""Lines of an attribute in flow style."""
+# A plain scalar: no indicator at its start, no ": " or " #" within, words apart by one space. Inside [] and {} no
+# comma, bracket and question mark either.
+_START = r"(?![-?:,\[\]{}#&*!|>'\"%@`\s])"
+_BLOCK_PLAIN = re.compile(_START + r"(?:[^\s:#]|:(?=\S)| (?![-?:#\s])|(?<!\s)#)+(?<!\s)")
+_PLAIN = re.compile(_START + r"(?:[^\s:#?,\[\]{}\"]|:(?=[^\s?,\[\]{}])| (?![-:#\s])|(?<!\s)#)+(?<!\s)")
+# Text that YAML 1.1 takes for something else, so that other readers read the same; a count `0..5` is no such.
+_OTHERWISE = re.compile(r"(?i:yes|no|on|off)|=|<<|(?![0-9]+\.\.[0-9]+$)[-+.0-9][-+.0-9_: TtZzEe]*|0[bx][0-9a-fA-F_]+")
+_HELD = "\0"  # a space in a key, where no line may end; as a character of text it is always escaped
+_EXAMPLE_KEYS = Example._fields
+_ORDER = {key: index for index, key in enumerate(_EXAMPLE_KEYS)} | {"like": _EXAMPLE_KEYS.index("attributes") - 0.5}
+_SIGNED = re.compile(r"[-+][a-z][a-z0-9_()]*")
+
+
+def dump_document(document: dict[str, Any]) -> str:
+    """Return the canonical text of an operator's document: one line a parameter, long prose folded at 120 columns."""
+    lines: list[str] = []
+    for top, content in document.items():
+        if top == "examples" and content:
+            lines.append("examples:")
+            lines += [line for each in content for line in example_lines(each)]
+            continue
+        if top != "versions":
+            lines += _wrapped(f"{_key(top)}: {_flow(content)}", "  ")
+            continue
+        lines.append("versions:")
+        for version in content:
+            first = len(lines)
+            for key, value in version.items():
+                lines += _BLOCKS.get(key, _entry)(key, value) if value else _entry(key, value)
+            lines[first] = "- " + lines[first][2:]
+    return "\n".join(lines).replace(_HELD, " ") + "\n"
+
+
+def example_lines(example: dict[str, Any]) -> list[str]:
+    """Return the lines of an example: on one line where it fits, else with inputs and outputs on lines of their own.
+
+    One that has an attribute of several lines, such as a graph, has every key on a line.
+    """
+    ordered = sorted(example.items(), key=lambda each: _ORDER[each[0]])
+    if any(map(_is_literal, (example.get("attributes") or {}).values())):
+        lines = [line for key, value in ordered for line in _EXAMPLE_BLOCKS.get(key, _entry)(key, value)]
+        return ["- " + lines[0][2:], *lines[1:]]
+    line = f"- {_flow(dict(ordered))}"
+    if len(line) <= WIDTH:
+        return [line]
+    parts = [""]
+    for key, value in ordered:
+        if key in ("inputs", "outputs") and parts[-1]:
+            parts.append("")
+        parts[-1] += f"{' ' if parts[-1] else ''}{key}: {_flow(value)},"
+    parts[-1] = parts[-1][:-1] + "}"
+    starts = ["- {"] + ["   "] * len(parts)
+    return [line for start, part in zip(starts, parts, strict=False) for line in _wrapped(start + part, "     ")]
+
+
+def _entry(key: str, value: Any) -> list[str]:
+    return _wrapped(f"  {_key(key)}: {_flow(value)}", "    ")
+
+
+def _prose(key: str, value: str, indent: str = "  ") -> list[str]:
+    """Print prose: on the line where it fits, folded where it is one paragraph, line by line where it has several."""
+    line = f"{indent}{key}: {value if _is_plain(value, _BLOCK_PLAIN) else _quoted(value)}"
+    printable = all(c.isprintable() for c in value.replace("\n", ""))
+    if not printable or value != value.strip() or (len(line) <= WIDTH and "\n" not in value):
+        return [line]
+    if "\n" in value:
+        return [f"{indent}{key}: |-", *(f"{indent}  {part}" if part else "" for part in value.split("\n"))]
+    if "  " in value:
+        return [line]
+    return [f"{indent}{key}: >-", *_fill(value, f"{indent}  ", f"{indent}  ")]
+
+
+def _parameters(key: str, value: list[Any]) -> list[str]:
+    return [f"  {key}:"] + [line for each in value for line in _wrapped(f"  - {_flow(each)}", "     ")]
+
+
+def _mapping(key: str, value: dict[str, Any]) -> list[str]:
+    return [f"  {key}:"] + [line for name, each in value.items() for line in _literal(name, each, "    ")]
+
+
+def _attributes(key: str, value: dict[str, Any]) -> list[str]:
+    """Print attributes in flow style, and one of more than LONG lines with a line for each of its keys."""
+    lines = [f"  {key}:"]
+    for name, each in value.items():
+        entry = _wrapped(f"    {_key(name)}: {_flow(each)}", "      ")
+        if len(entry) > LONG:
+            entry = [f"    {_key(name)}:"]
+            for inner, item in each.items():
+                entry += (_prose if inner == "doc" else _literal)(inner, item, "      ")
+        lines += entry
+    return lines
+
+
+def _literal(key: str, value: Any, indent: str = "  ") -> list[str]:
+    """Print text of several lines line by line, and another value in flow style."""
+    if not _is_literal(value):
+        return _wrapped(f"{indent}{_key(key)}: {_flow(value)}", f"{indent}  ")
+    lines = (f"{indent}  {line}" if line else "" for line in value[:-1].split("\n"))
+    return [f"{indent}{_key(key)}: |", *lines]
+
+
+def _is_literal(value: Any) -> bool:
+    """Whether this is text of several lines that a literal block holds as it is: `|`, which has a line's end last."""
+    if not isinstance(value, str) or value[-1:] != "\n" or value[0].isspace() or value[-2:-1].isspace():
+        return False
+    lines = value[:-1].split("\n")
+    return len(lines) > 1 and all(line.isprintable() and line == line.rstrip() for line in lines)
+
+
+def _change(key: str, value: dict[str, Any]) -> list[str]:
+    return [f"  {key}:"] + [line for name, each in value.items() for line in _nested(name, each, "    ")]
+
+
+def entry_lines(key: str, value: Any, indent: str = "  ") -> list[str]:
+    """Return the lines of a key of a version, or with a deeper indent of a key of its `change` block."""
+    lines = _BLOCKS.get(key, _entry)(key, value) if value and len(indent) == 2 else _nested(key, value, indent)
+    return [line.replace(_HELD, " ") for line in lines]
+
+
+def _constraints(key: str, value: dict[str, Any]) -> list[str]:
+    lines = [f"  {key}:"]
+    for label, each in sorted(value.items(), key=lambda entry: (len(entry[0]), entry[0])):
+        if not isinstance(each, list) or not each:
+            lines += _nested(label, each, "    ")
+            continue
+        lines.append(f"    {_key(label)}:")
+        for clause in each:
+            line = f"    - {_flow(clause)}"
+            parts = [line] if len(line) <= WIDTH else [
+                part for name, inner in clause.items() for part in _nested(name, inner, "      ")
+            ]  # fmt: skip
+            lines += [f"    - {parts[0][6:]}", *parts[1:]]
+    return lines
+
+
+def _nested(key: str, value: Any, indent: str) -> list[str]:
+    """Print an entry: prose as such, a mapping on one line where it fits, entry by entry where it does not."""
+    if isinstance(value, str):
+        return _prose(_key(key), value, indent)
+    line = f"{indent}{_key(key)}: {_flow(value)}"
+    if len(line) <= WIDTH or not isinstance(value, dict):
+        return _wrapped(line, f"{indent}  ")
+    entries = (line for name, each in value.items() for line in _nested(name, each, f"{indent}  "))
+    return [f"{indent}{_key(key)}:", *entries]
+
+
+def _bodies(key: str, value: list[Any]) -> list[str]:
+    """Print function bodies, each with a line for each of its keys and a node a line."""
+    lines = [f"  {key}:"]
+    for each in value:
+        first = len(lines)
+        for name, inner in each.items():
+            lines += _literal(name, inner, "    ")
+        lines[first] = "  - " + lines[first][4:]
+    return lines
+
+
+def _formula(key: str, value: str) -> list[str]:
+    """Print LaTeX below its key, folded where it is one long line: its backslashes would be doubled in quotes."""
+    if value != value.strip() or not all(line.isprintable() and line == line.strip() for line in value.split("\n")):
+        return _entry(key, value)
+    lines = value.split("\n")
+    if len(lines) == 1 and len(value) + 4 > WIDTH and "  " not in value:
+        return [f"  {key}: >-", *_fill(value, "    ", "    ")]
+    return [f"  {key}: |-", *(f"    {line}" for line in lines)]
+
+
+def _cases(key: str, value: list[Any]) -> list[str]:
+    """Print prose as a list, one entry after the other, folded where it is long; or entries with keys."""
+    lines = [f"  {key}:"]
+    for each in value:
+        if not isinstance(each, str):
+            first = len(lines)
+            for name in sorted(each, key=CASE_KEYS.index):
+                lines += _prose(name, each[name], "    ")
+            lines[first] = f"  - {lines[first][4:]}"
+            continue
+        line = f"  - {each if _is_plain(each, _BLOCK_PLAIN) else _quoted(each)}"
+        if len(line) <= WIDTH or "  " in each or each != each.strip() or not each.isprintable():
+            lines.append(line)
+        else:
+            lines += ["  - >-", *_fill(each, "    ", "    ")]
+    return lines
+
+
+def _phrases(key: str, value: dict[str, str]) -> list[str]:
+    """Print a mapping of prose."""
+    return [f"  {key}:"] + [line for name, each in value.items() for line in _prose(_key(name), each, "    ")]
+
+
+_BLOCKS: dict[str, Callable[[str, Any], list[str]]] = {
+    "change": _change,
+    "doc": _prose,
+    "formula": _formula,
+    "special_cases": _cases,
+    "counterparts": _phrases,
+    "inputs": _parameters,
+    "outputs": _parameters,
+    "attributes": _attributes,
+    "types": _mapping,
+    "constraints": _constraints,
+    "function": _bodies,
+}
+_EXAMPLE_BLOCKS: dict[str, Callable[[str, Any], list[str]]] = {"doc": _prose, "attributes": _mapping}
+
+
+def flow(value: Any) -> str:
+    """Return a value in flow style, on one line. Nesting is what the loader accepts, so it is shallow."""
+    return _flow(value).replace(_HELD, " ")
+
+
+def _flow(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_key(key)}: {_flow(each)}" for key, each in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_flow, value)) + "]"
+    if isinstance(value, str):
+        return value if _is_plain(value) else _quoted(value)
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"inf": ".inf", "-inf": "-.inf"}.get(str(value), ".nan")
+    return repr(value)
+
+
+def _key(text: str) -> str:
+    """Return a key, in which no line may end."""
+    return text if _is_plain(text) and " " not in text else _quoted(text).replace(" ", _HELD)
+
+
+def _is_plain(text: str, pattern: re.Pattern[str] = _PLAIN) -> bool:
+    if _SIGNED.fullmatch(text):
+        return True
+    if not text.isprintable() or _OTHERWISE.fullmatch(text):
+        return False
+    return isinstance(scalar(text), str) and pattern.fullmatch(text) is not None
+
+
+def _quoted(text: str) -> str:
+    """Return a double-quoted scalar; of several spaces all but the first are escaped, so that a line may end at any."""
+    escaped = []
+    for character, before in zip(text, "\0" + text, strict=False):
+        code = ord(character)
+        if character in '"\\':
+            escaped.append("\\" + character)
+        elif character == "\n":
+            escaped.append("\\n")
+        elif character.isprintable() and not (character == " " and before in (" ", "\0")):
+            escaped.append(character)
+        else:
+            escaped.append(f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 2**16 else f"\\U{code:08x}")
+    return f'"{"".join(escaped)}"'
+
+
+def _wrapped(line: str, indent: str) -> list[str]:
+    """Break a line of flow style at spaces; in YAML a line break within a scalar is a space as well."""
+    return [line] if len(line) <= WIDTH else _fill(line.lstrip(), line[: len(line) - len(line.lstrip())], indent)
+
+
+def _fill(text: str, first: str, rest: str) -> list[str]:
+    return textwrap.wrap(
+        text,
+        WIDTH,
+        initial_indent=first,
+        subsequent_indent=rest,
+        break_long_words=False,
+        break_on_hyphens=False,
+        expand_tabs=False,
+        replace_whitespace=False,
+    )

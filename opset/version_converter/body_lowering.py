@@ -1,0 +1,168 @@
+"""Lowers a node by a function body of its operator: the body's nodes, with names of the model and the node's values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from opset.errors import ModelError
+from opset.model.attributes import attribute_type, attribute_value
+from opset.model.elements import ELEMENTS, NUMBERS
+from opset.model.storage.tensor import tensor_values
+from opset.schemas.function_bodies import body_nodes, fitting_bodies
+from opset.schemas.model import FunctionBody
+from opset.version_converter.rewrite import Builder, Node, Refusal, Result, unknown_type
+
+
+class _Value(NamedTuple):
+    """A constant of a body, which is written when it is first needed."""
+
+    element: str
+    dims: tuple[int, ...]
+    values: Sequence[Any]
+
+
+def lower_by_body(op: Builder, node: Node) -> Result:
+    """Return the outputs of a node by a function body that its operator has.
+
+    Raises Refusal C201 where no body serves the node, C202 where none is right for its types, C203 where these have to
+    be known and are not.
+    """
+    schema = node.schema
+    inputs = {each.name: node.input(index) for index, each in enumerate(schema.inputs)}
+
+    def given(name: str) -> bool:
+        return bool(inputs[name]) if name in inputs else node.has(name)
+
+    def rank(name: str) -> int | None:
+        return node.rank(node.index(name))
+
+    found = list(fitting_bodies(schema, op.opset, given, node.attr, rank))
+    if not found:
+        raise Refusal("C201", f"nothing expresses this {node.op_type} at version {op.opset}")
+    body = next((each for each in found if _is_of_types(each, node)), None)
+    if body is None:
+        stated = [element for index in range(len(node.inputs)) if (element := node.element(index)) is not None]
+        raise Refusal("C202", f"nothing expresses {node.op_type} exactly in {', '.join(dict.fromkeys(stated))}")
+    outputs = _Splicing(op, node, body).run()
+    op.form = _form(op, node, body)
+    return outputs
+
+
+def _form(op: Builder, node: Node, body: FunctionBody) -> tuple[Any, ...]:
+    """Return what decides the types of the body's values; () where the type of an input is not known."""
+    elements = tuple([node.element(index) if name else "" for index, name in enumerate(node.inputs)])
+    if None in elements:
+        return ()
+    attributes = tuple([attribute.SerializeToString() for attribute in node.proto.attribute])
+    position = node.schema.function.index(body)
+    return node.schema.domain, node.op_type, node.schema.since_version, op.opset, position, elements, attributes
+
+
+def _is_of_types(body: FunctionBody, node: Node) -> bool:
+    """Whether a body is right for the types of a node. Raises Refusal C203 where they have to be known and are not."""
+    for index, formal in enumerate(node.schema.inputs if body.types else ()):
+        stated = body.types.get(formal.type) if node.input(index) else None
+        if stated is not None and f"tensor({node.need_element(index)})" not in stated:
+            return False
+    return True
+
+
+class _Splicing:
+    """A body that takes the place of a node."""
+
+    def __init__(self, op: Builder, node: Node, body: FunctionBody) -> None:
+        self.op, self.node, self.body = op, node, body
+        self.names: dict[str, str] = {"": ""}
+        """Values of the model by the names that they have in the body."""
+        self.constants: dict[str, _Value] = {}
+        self.elements: dict[str, str] = {}
+        """Element types of what is read of the node, by the names in the body."""
+        self.back: dict[str, str] = {}
+        """Element types by type constraint, of outputs that are cast back."""
+
+    def run(self) -> tuple[str, ...]:
+        """Write the nodes, and return the names of the outputs."""
+        self._take_inputs()
+        for each in body_nodes(self.body.nodes):
+            self._take(each)
+        outputs = self.node.schema.outputs[: len(self.node.outputs)]
+        return tuple([
+            self._output(each.name, each.type) if self.node.output(index) else ""
+            for index, each in enumerate(outputs)
+        ])
+
+    def _take_inputs(self) -> None:
+        node, body = self.node, self.body
+        for index, formal in enumerate(node.schema.inputs):
+            name = self.names[formal.name] = node.input(index)
+            element = node.element(index) if name else None
+            if element is not None:
+                if element in body.emulate and formal.type in node.schema.types:
+                    self.back[formal.type], element = element, body.emulate[element]
+                    self.names[formal.name] = self.op.Cast(name, to=NUMBERS[element], domain="")
+                self.elements[formal.name] = element
+            elif name and body.emulate and formal.type in node.schema.types:
+                raise unknown_type(name)
+
+    def _take(self, node: Any) -> None:
+        """Write one node of the body; constants wait until they are needed."""
+        if node.op_type == "Constant":
+            self.constants[node.output[0]] = self._constant(node.attribute[0])
+        elif node.op_type == "CastLike":
+            self.names[node.output[0]] = self._cast_like(*node.input)
+        else:
+            attributes = {each.name: self._attribute(each) for each in node.attribute}
+            made = getattr(self.op, node.op_type)(
+                *map(self._input, node.input), outputs=len(node.output), domain=node.domain, **attributes
+            )
+            self.names |= zip(node.output, [made] if isinstance(made, str) else made, strict=True)
+
+    def _input(self, name: str) -> str:
+        if name not in self.names:
+            value = self.constants[name]
+            self.names[name] = self.op.const(list(value.values), value.element, value.dims)
+        return self.names[name]
+
+    def _output(self, name: str, type_: str) -> str:
+        value = self._input(name)
+        if type_ in self.back:
+            made: str = self.op.Cast(value, to=NUMBERS[self.back[type_]], domain="")
+            return made
+        return value
+
+    def _attribute(self, attribute: Any) -> Any:
+        if attribute.ref_attr_name:
+            return self.node.attr(attribute.ref_attr_name)
+        value = attribute_value(attribute)
+        return list(value) if isinstance(value, tuple) else value
+
+    def _constant(self, attribute: Any) -> _Value:
+        value, kind = self._attribute(attribute), attribute_type(attribute)
+        if kind == "tensor":
+            return _Value(ELEMENTS[value.data_type].name, tuple(value.dims), tensor_values(None, value))
+        element = {"float": "float", "int": "int64", "string": "string"}[kind.removesuffix("s")]
+        return _Value(element, (len(value),), value) if kind.endswith("s") else _Value(element, (), (value,))
+
+    def _cast_like(self, name: str, like: str) -> str:
+        """Return a value in the element type of another one: a constant as a constant of that type."""
+        element = self.elements.get(like)
+        if element is None:
+            raise unknown_type(self.names.get(like, like))
+        value = self.constants.get(name) if name not in self.names else None
+        if value is not None:
+            try:
+                return self.op.const(_converted(value, element), element, value.dims)
+            except ModelError:  # beyond the type's range, which casting has rules for
+                pass
+        made: str = self.op.Cast(self._input(name), to=NUMBERS[element], domain="")
+        return made
+
+
+def _converted(value: _Value, element: str) -> list[Any]:
+    """Return elements as numbers of another type, as Cast does. Raises ModelError where the type does not have them."""
+    if element == "bool":
+        return [bool(each) for each in value.values]
+    if element.startswith(("int", "uint")):
+        return [int(each) for each in value.values]
+    return list(value.values)
