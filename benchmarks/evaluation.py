@@ -159,8 +159,9 @@ def measure_rates(engine: str) -> Measured:
     )
     loop = helper.make_node("Loop", ["turns", "", "v0"], ["end"], body=body)
     constants = [
-        numpy_helper.from_array(np.array(turns), "turns"), numpy_helper.from_array(np.ones(1, np.float32), "one")
-    ]  # fmt: skip
+        numpy_helper.from_array(np.array(turns), "turns"),
+        numpy_helper.from_array(np.ones(1, np.float32), "one"),
+    ]
     end = info("end", TensorProto.FLOAT, [1])
     graphs = {
         "chain": (helper.make_graph(chain, "chain", scalar[:1], scalar[1:]), length),

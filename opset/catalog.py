@@ -43,28 +43,46 @@ def schema_data(registry: Registry, schema: OpSchema) -> dict[str, Any]:
         return data
 
     return {
-        "domain": shown(schema.domain), "operator": schema.name, "since": schema.since_version,
-        "family": schema.family, "deprecated": schema.deprecated, "replacement": schema.replacement,
+        "domain": shown(schema.domain),
+        "operator": schema.name,
+        "since": schema.since_version,
+        "family": schema.family,
+        "deprecated": schema.deprecated,
+        "replacement": schema.replacement,
         "amended": [each.text for each in amendments_of(schema)],
-        "experimental": schema.experimental, "determinism": schema.determinism, "doc": docs.doc,
+        "experimental": schema.experimental,
+        "determinism": schema.determinism,
+        "doc": docs.doc,
         "formula": docs.formula,
         "special_cases": [{"text": each.text, **status_data(each)} for each in docs.special_cases],
         "counterparts": docs.counterparts,
         "inputs": [parameter(each, docs.inputs) for each in schema.inputs],
         "outputs": [parameter(each, docs.outputs) for each in schema.outputs],
-        "min_input": schema.min_input, "max_input": _bound(schema.max_input),
-        "min_output": schema.min_output, "max_output": _bound(schema.max_output),
+        "min_input": schema.min_input,
+        "max_input": _bound(schema.max_input),
+        "min_output": schema.min_output,
+        "max_output": _bound(schema.max_output),
         "attributes": [
-            {"name": each.name, "type": each.type, "default": each.default, "required": each.required,
-             "choices": list(each.choices), "range": each.range, "kind": each.kind, "constraint": each.constraint,
-             "doc": docs.attributes.get(each.name, "")}
+            {
+                "name": each.name,
+                "type": each.type,
+                "default": each.default,
+                "required": each.required,
+                "choices": list(each.choices),
+                "range": each.range,
+                "kind": each.kind,
+                "constraint": each.constraint,
+                "doc": docs.attributes.get(each.name, ""),
+            }
             for each in schema.attributes.values()
         ],
         "types": {name: list(types) for name, types in schema.types.items()},
         "type_sets": {name: registry.phrase(types) for name, types in schema.types.items()},
-        "constraints": docs.constraints, "checked": checked(registry, schema, docs.constraints), "shape": schema.shape,
+        "constraints": docs.constraints,
+        "checked": checked(registry, schema, docs.constraints),
+        "shape": schema.shape,
         "function": [{**body._asdict(), "where": dict(body.where)} for body in schema.function],
-    }  # fmt: skip
+    }
 
 
 def _bound(count: int) -> int | None:
@@ -79,11 +97,14 @@ def status_data(it: Grounded) -> dict[str, str]:
 def example_data(example: Example) -> dict[str, Any]:
     """Return an example as plain data: its inputs, outputs and attributes as values with types and shapes."""
     return {
-        "name": example.name, "doc": example.doc, **status_data(example), "error": example.error,
+        "name": example.name,
+        "doc": example.doc,
+        **status_data(example),
+        "error": example.error,
         "attributes": {name: _plain(value) for name, value in example.attributes.items()},
         "inputs": [_plain(each) for each in example.inputs],
         "outputs": None if example.outputs is None else [_plain(each) for each in example.outputs],
-    }  # fmt: skip
+    }
 
 
 def _plain(value: Any) -> Any:
@@ -214,12 +235,15 @@ def _change(older: OpSchema, newer: OpSchema, sets: TypeSets) -> dict[str, Any]:
     change = newer.change
     assert change is not None  # the loader refuses a later version without one
     return {
-        "before": older.since_version, "since": newer.since_version,
-        "difference": (difference := signature_diff(older, newer)), "words": difference_words(difference, sets),
-        "meaning": change.meaning, "clarified": change.clarified,
+        "before": older.since_version,
+        "since": newer.since_version,
+        "difference": (difference := signature_diff(older, newer)),
+        "words": difference_words(difference, sets),
+        "meaning": change.meaning,
+        "clarified": change.clarified,
         "up": _work(change.up, derive(older, newer, change).touches, newer.deprecated),
         "down": _work(change.down, derive(newer, older, change).touches, older.deprecated),
-    }  # fmt: skip
+    }
 
 
 def _work(declared: str, touches: bool, withdrawn: bool) -> str:
@@ -360,11 +384,15 @@ def opsets_difference(registry: Registry, domain: str, before: int, after: int) 
             crossed = changes(versions[low : high + 1], registry.type_sets)
             direction = "up" if after > before else "down"
             found["changed"].append(
-                {"operator": operator, "since_before": old.since_version, "since_after": new.since_version,
-                 "words": difference_words(signature_diff(old, new), registry.type_sets),
-                 "meaning": [each["meaning"] for each in crossed if each["meaning"]],
-                 "work": worst([each[direction] for each in crossed])}
-            )  # fmt: skip
+                {
+                    "operator": operator,
+                    "since_before": old.since_version,
+                    "since_after": new.since_version,
+                    "words": difference_words(signature_diff(old, new), registry.type_sets),
+                    "meaning": [each["meaning"] for each in crossed if each["meaning"]],
+                    "work": worst([each[direction] for each in crossed]),
+                }
+            )
     return {"domain": shown(name), "before": before, "after": after, **found}
 
 

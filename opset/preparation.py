@@ -92,12 +92,13 @@ def _frozen(model: Model, freeze: Freeze, notes: list[str]) -> Model:
         overridable = [name for name in inputs if name in known]
         raise UsageError(
             Finding(
-                "U103", f"the model has no initializer {quoted(name)}",
+                "U103",
+                f"the model has no initializer {quoted(name)}",
                 why="it is an input without a value" if name in inputs else "",
                 help=f"initializers that are inputs: {listing(overridable) or 'none'}",
             )
             for name in sorted(unknown)
-        )  # fmt: skip
+        )
     frozen = [name for name in inputs if name in wanted]
     if not frozen:
         return model

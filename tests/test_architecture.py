@@ -81,9 +81,11 @@ def test_imports_run_one_way():
     below = {each: {"", *ORDER[: position + 1]} for position, each in enumerate(ORDER)}
     wrong = [
         f"{name} imports {each}, which is above it"
-        for name in MODULES if name != "opset"
-        for each in imports(name) if each.split(".")[0] == "opset" and part(each) not in below[part(name)]
-    ]  # fmt: skip
+        for name in MODULES
+        if name != "opset"
+        for each in imports(name)
+        if each.split(".")[0] == "opset" and part(each) not in below[part(name)]
+    ]
     assert not wrong, "\n".join(wrong)
 
 

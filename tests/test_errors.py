@@ -49,9 +49,7 @@ def test_refusals_of_one_kind_are_one_with_the_first_places():
         refusal("n3", file="f"), refusal("n4", code="C205"), refusal("n5"), refusal("n6"), refusal("n7", help="h"),
         refusal("n8", help="h"),
     ])  # fmt: skip
-    assert [each.place for each in found.grouped()] == [
-        "n0; n1; n2; and 2 more", "m0", "m1", "n3", "n4", "n7; n8"
-    ]  # fmt: skip
+    assert [each.place for each in found.grouped()] == ["n0; n1; n2; and 2 more", "m0", "m1", "n3", "n4", "n7; n8"]
     assert found.grouped()[0].why == "the attribute 'x' is given"
     assert str(ConversionError(found)).count("error[") == 6
 
@@ -124,8 +122,11 @@ def test_refusals_that_differ_in_names_of_values_alone_are_of_one_kind():
     one = refusal("n0", "x", help="rename 'a'")
     assert one.kind == refusal("n1", "y", help="rename 'b'").kind != ()
     others = [
-        one._replace(code="C205"), one._replace(message="m"), one._replace(why="w"), one._replace(help="h"),
+        one._replace(code="C205"),
+        one._replace(message="m"),
+        one._replace(why="w"),
+        one._replace(help="h"),
         one._replace(file="f"),
-    ]  # fmt: skip
+    ]
     assert len({each.kind for each in (one, *others)}) == 6
     assert Finding("M101", "a").kind == Finding("", "a").kind == ()

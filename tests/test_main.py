@@ -43,8 +43,9 @@ def test_the_working_folder_and_relative_ones_are_left_out_before_the_library(st
 
 def test_the_folder_of_this_package_stays(start):
     assert start([PACKAGE, "/other", LIBRARY], [".", "/other"], PACKAGE) == (
-        [PACKAGE, "/other", LIBRARY], os.pathsep.join([PACKAGE, "/other"])
-    )  # fmt: skip
+        [PACKAGE, "/other", LIBRARY],
+        os.pathsep.join([PACKAGE, "/other"]),
+    )
 
 
 def test_a_working_folder_that_was_removed_changes_nothing(tmp_path, monkeypatch):

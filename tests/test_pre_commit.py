@@ -16,9 +16,15 @@ STAGED = [
     "schemas/types.yaml", "schemas/lock.json", "k8s/deploy.yaml", ".github/workflows/ci.yml", "setup.py",
     ".pre-commit-config.yaml", "package/lock.json", "com.acme/notes.md",
 ]  # fmt: skip
-FOR = {"opset-lint": STAGED[:6], "opset-fix": STAGED[:3], "opset-test": STAGED[:4], "opset-diff": [
-    *STAGED[:3], *STAGED[4:6],
-]}  # fmt: skip
+FOR = {
+    "opset-lint": STAGED[:6],
+    "opset-fix": STAGED[:3],
+    "opset-test": STAGED[:4],
+    "opset-diff": [
+        *STAGED[:3],
+        *STAGED[4:6],
+    ],
+}
 
 
 def test_hooks_run_for_the_files_of_operators():

@@ -90,8 +90,13 @@ def test_an_error_carries_its_parts_and_survives_pickling(name):
     assert type(error) is kind and isinstance(error, opset.OpsetError)
     assert error.findings == (finding, other)
     assert (error.code, error.message, error.place, error.why, error.help, error.file) == (
-        "C204", "it would", "node 'a'", "because", "do so", "m.onnx",
-    )  # fmt: skip
+        "C204",
+        "it would",
+        "node 'a'",
+        "because",
+        "do so",
+        "m.onnx",
+    )
     assert str(error).count("error[C204] it would") == 2
 
 

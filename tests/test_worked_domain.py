@@ -22,8 +22,11 @@ EXAMPLES = ROOT / "examples"
 OWN = ("--schemas", EXAMPLES)
 MODEL = EXAMPLES / DOMAIN / "model.onnxtxt"
 REFUSED = {
-    ("Softcap", "scaled"): "C204", ("Thin", "half"): "C202", ("Thin", "nothing_left"): "C204", ("Thin", "rows"): "C204",
-}  # fmt: skip
+    ("Softcap", "scaled"): "C204",
+    ("Thin", "half"): "C202",
+    ("Thin", "nothing_left"): "C204",
+    ("Thin", "rows"): "C204",
+}
 """The examples that are not converted to the version before, with the code of the refusal."""
 X = np.arange(7, dtype=np.float32) - 3
 

@@ -197,9 +197,7 @@ def _unwritten(error: OSError) -> int:
 
 def _open_closed_streams() -> None:
     """Open those of the standard streams that the caller closed: stdin is empty, writing to stdout fails."""
-    for name, mode, access in (
-        ("stdin", "r", os.O_RDONLY), ("stdout", "w", os.O_RDONLY), ("stderr", "w", os.O_WRONLY)
-    ):  # fmt: skip
+    for name, mode, access in (("stdin", "r", os.O_RDONLY), ("stdout", "w", os.O_RDONLY), ("stderr", "w", os.O_WRONLY)):
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, access), mode, encoding="utf-8"))
 

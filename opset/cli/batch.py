@@ -82,16 +82,34 @@ def writing(where: str) -> Callable[[Command], Command]:
         click.option("-o", "--output", "given", metavar="FILE|DIR|-", help=where),
         click.option("--in-place", is_flag=True, help="Put the result in the input's place."),
         click.option("--force", is_flag=True, help="Overwrite an output that exists."),
-        click.option("--external-data", "external", type=click.Choice(MODES), default="auto", show_default=True,
-                     help="How weights in external files are handled."),
-        click.option("--allow-external-root", "roots", type=click.Path(path_type=Path), multiple=True, metavar="DIR",
-                     help="Another folder in which external data is allowed. Repeatable."),
+        click.option(
+            "--external-data",
+            "external",
+            type=click.Choice(MODES),
+            default="auto",
+            show_default=True,
+            help="How weights in external files are handled.",
+        ),
+        click.option(
+            "--allow-external-root",
+            "roots",
+            type=click.Path(path_type=Path),
+            multiple=True,
+            metavar="DIR",
+            help="Another folder in which external data is allowed. Repeatable.",
+        ),
         schemas_option,
-        click.option("-j", "--jobs", type=click.IntRange(min=1), default=1, metavar="N",
-                     help="Number of processes for many inputs."),
+        click.option(
+            "-j",
+            "--jobs",
+            type=click.IntRange(min=1),
+            default=1,
+            metavar="N",
+            help="Number of processes for many inputs.",
+        ),
         click.option("-q", "--quiet", is_flag=True, help="Write no report, only errors."),
         output.format_option,
-    )  # fmt: skip
+    )
 
     def decorate(command: Command) -> Any:
         @wraps(command)
@@ -109,9 +127,15 @@ def writing(where: str) -> Callable[[Command], Command]:
 
 
 def run(
-    inputs: tuple[str, ...], call: Call, verb: Verb, work: Callable[..., dict[str, Any]], settings: Any,
-    write: Callable[[dict[str, Any], IO[str], bool], None], *, writes: bool = True,
-) -> int:  # fmt: skip
+    inputs: tuple[str, ...],
+    call: Call,
+    verb: Verb,
+    work: Callable[..., dict[str, Any]],
+    settings: Any,
+    write: Callable[[dict[str, Any], IO[str], bool], None],
+    *,
+    writes: bool = True,
+) -> int:
     """Work on the models of a verb, report, and return the exit status.
 
     `work` takes one model, `settings`, the call, and the registry as keywords. `write` writes a report as text: to a
@@ -229,9 +253,13 @@ def _summary(reports: Sequence[Mapping[str, Any]], statuses: Iterable[str]) -> d
 
 
 def _conclude(
-    reports: Sequence[dict[str, Any]], words: Mapping[str, str], form: str, quiet: bool, stream: IO[str],
+    reports: Sequence[dict[str, Any]],
+    words: Mapping[str, str],
+    form: str,
+    quiet: bool,
+    stream: IO[str],
     notes: Sequence[str],
-) -> int:  # fmt: skip
+) -> int:
     """Write the summary of all reports, in `words` for each status, or the reports as JSON; return the exit status.
 
     `notes` are about the whole call; as text they have been written.
@@ -261,9 +289,15 @@ def opened(given: Input, roots: Iterable[Path]) -> Model:
 
 
 def save(
-    model: Model, given: Input, suffix: str, where: Output, roots: Iterable[Path], external: str, force: bool,
+    model: Model,
+    given: Input,
+    suffix: str,
+    where: Output,
+    roots: Iterable[Path],
+    external: str,
+    force: bool,
     notes: list[str],
-) -> str:  # fmt: skip
+) -> str:
     """Write a result to its destination; return the path, "-" for stdout."""
     if where.stream:
         write_stream(model, sys.stdout.buffer, external=external, text=where.text)

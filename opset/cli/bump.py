@@ -44,16 +44,16 @@ def command(
     if edited:
         steps |= {f"opset lint --fix{folders}": "writes the layout of operator files"}
         steps |= {f"opset test {called(made)}": "runs its examples at every version, and to other versions and back"}
-        steps |= {f"opset diff {_whole(made.domain, made.operator)} {made.before} {made.since}{_schemas(made)}":
-                  "shows what changed"}  # fmt: skip
+        whole = _whole(made.domain, made.operator)
+        steps |= {f"opset diff {whole} {made.before} {made.since}{_schemas(made)}": "shows what changed"}
     what = {
         "added": f"version {made.since} of {made.operator}, a copy of version {made.before} to be edited",
         "completed": f"version {made.since} of {made.operator} declares what it changes",
         "unedited": f"nothing to write: version {made.since} of {made.operator} does not differ from version "
-                    f"{made.before} yet, and does not say what it clarifies",
+        f"{made.before} yet, and does not say what it clarifies",
         "unchanged": f"nothing to write: version {made.since} of {made.operator} is not released, and declares what "
-                     "differs",
-    }[done]  # fmt: skip
+        "differs",
+    }[done]
     output.write_product(made_data(made, done, steps), lambda: [printable(what), *made_lines(made, steps)], form)
     return 0
 

@@ -37,17 +37,28 @@ _STYLES = {MISSING: "red", OPEN: "yellow", STATED: "green", PASSED: "green"}
 @click.command("check-contribution", no_args_is_help=True)
 @click.argument("operators", nargs=-1, required=True, metavar="OP[@V]...")
 @click.option("--domain", metavar="DOMAIN", help="Domain of the operators.")
-@click.option("--state", "stated", multiple=True, metavar="POINT=TEXT",
-              help="What you state on a point that no machine can judge. Repeatable.")
+@click.option(
+    "--state",
+    "stated",
+    multiple=True,
+    metavar="POINT=TEXT",
+    help="What you state on a point that no machine can judge. Repeatable.",
+)
 @schemas_option
 @hooks_option
 @limits_options
-@click.option("--format", "form", type=click.Choice(["text", "json", "markdown"]), default="text",
-              help="Form of the output.")
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json", "markdown"]), default="text", help="Form of the output."
+)
 def command(
-    operators: tuple[str, ...], domain: str | None, stated: tuple[str, ...], folders: tuple[Path, ...],
-    allow_hooks: bool | None, limits: Limits, form: str,
-) -> int:  # fmt: skip
+    operators: tuple[str, ...],
+    domain: str | None,
+    stated: tuple[str, ...],
+    folders: tuple[Path, ...],
+    allow_hooks: bool | None,
+    limits: Limits,
+    form: str,
+) -> int:
     """Check what the standard asks of an operator that is added or changed, point by point.
 
     OP is Softmax or com.example.Scale, @V the operator at version V of its operator set, by default the newest. Each

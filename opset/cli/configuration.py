@@ -32,13 +32,18 @@ SHOWN = 100
 """Characters of a text of the configuration that a message repeats."""
 
 schemas_option = click.option(
-    "--schemas", "folders", type=click.Path(file_okay=False, path_type=Path), multiple=True, metavar="DIR",
+    "--schemas",
+    "folders",
+    type=click.Path(file_okay=False, path_type=Path),
+    multiple=True,
+    metavar="DIR",
     help="Folder of operator YAML, beside the standard's. Repeatable.",
-)  # fmt: skip
+)
 hooks_option = click.option(
-    "--allow-hooks/--no-hooks", default=None,
+    "--allow-hooks/--no-hooks",
+    default=None,
     help="Run Python files beside operator YAML also where pyproject.toml names it, or nowhere.",
-)  # fmt: skip
+)
 
 
 class Folders(NamedTuple):

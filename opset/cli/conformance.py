@@ -29,32 +29,75 @@ STEP = 20
 
 @click.command(no_args_is_help=True)
 @click.argument("corpus", required=False, metavar="[CORPUS]")
-@click.option("--runtime", "name", required=True, metavar="onnxruntime|onnx|opset|CMD",
-              help="What to run cases on: a built-in runtime, or a command that takes MODEL INPUTS OUTPUTS.")
+@click.option(
+    "--runtime",
+    "name",
+    required=True,
+    metavar="onnxruntime|onnx|opset|CMD",
+    help="What to run cases on: a built-in runtime, or a command that takes MODEL INPUTS OUTPUTS.",
+)
 @click.option("-o", "--output", "folder", metavar="DIR", help="Write conformance.json, .md and .html to this folder.")
 @click.option("--force", is_flag=True, help="Overwrite reports that exist.")
-@click.option("--min-cases", type=click.IntRange(min=0), default=1, show_default=True, metavar="N",
-              help="Fail where fewer cases were judged: those that are refused or missing do not count.")
+@click.option(
+    "--min-cases",
+    type=click.IntRange(min=0),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Fail where fewer cases were judged: those that are refused or missing do not count.",
+)
 @click.option("--expect", metavar="FILE", help="List of named disagreements in YAML, which do not fail.")
 @click.option("--strict", is_flag=True, help="Fail also where a case is refused, or --expect names unknown cases.")
 @click.option("--baseline", metavar="FILE", help="An earlier conformance.json: fail where a case is worse than there.")
 @click.option("--python", metavar="PATH", default="", help="The interpreter that has onnxruntime or onnx.")
-@click.option("--provider", "providers", multiple=True, metavar="NAME",
-              help="Execution provider of onnxruntime. Repeatable.")
+@click.option(
+    "--provider", "providers", multiple=True, metavar="NAME", help="Execution provider of onnxruntime. Repeatable."
+)
 @click.option("--name", "label", metavar="NAME", default="", help="Name of the runtime in reports and --expect.")
-@click.option("--timeout", type=click.FloatRange(min=0, min_open=True, max=86400), default=60.0, show_default=True,
-              metavar="SECONDS", help="Greatest time for a case.")
-@click.option("--max-bytes", "memory", callback=size, metavar="SIZE",
-              help="Greatest address space of a process that runs cases; 8G for built-in runtimes without --provider.")
-@click.option("-j", "--jobs", type=click.IntRange(min=1, max=256), default=1, show_default=True, metavar="N",
-              help="Cases that are run at once.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True, max=86400),
+    default=60.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Greatest time for a case.",
+)
+@click.option(
+    "--max-bytes",
+    "memory",
+    callback=size,
+    metavar="SIZE",
+    help="Greatest address space of a process that runs cases; 8G for built-in runtimes without --provider.",
+)
+@click.option(
+    "-j",
+    "--jobs",
+    type=click.IntRange(min=1, max=256),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Cases that are run at once.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="Write no report to stdout, only errors.")
 @output.format_option
 def command(
-    corpus: str | None, name: str, folder: str | None, force: bool, min_cases: int, expect: str | None, strict: bool,
-    baseline: str | None, python: str, providers: tuple[str, ...], label: str, timeout: float, memory: int | None,
-    jobs: int, quiet: bool, form: str,
-) -> int:  # fmt: skip
+    corpus: str | None,
+    name: str,
+    folder: str | None,
+    force: bool,
+    min_cases: int,
+    expect: str | None,
+    strict: bool,
+    baseline: str | None,
+    python: str,
+    providers: tuple[str, ...],
+    label: str,
+    timeout: float,
+    memory: int | None,
+    jobs: int,
+    quiet: bool,
+    form: str,
+) -> int:
     """Run test cases on a runtime, each in a process that may crash or hang, and report operator by version by result.
 
     CORPUS is a folder that `opset testgen` wrote; without one, that of the standard's operators is made for this run.

@@ -48,9 +48,16 @@ class Settings(NamedTuple):
 @freeze_option
 @writing("Output file or folder; by default beside the input.")
 def command(
-    inputs: tuple[str, ...], to: tuple[str, ...], release: str | None, runtime: str | None, ir_version: int | None,
-    dims: dict[str, int], freeze: tuple[str, ...], plan_only: bool, call: Call,
-) -> int:  # fmt: skip
+    inputs: tuple[str, ...],
+    to: tuple[str, ...],
+    release: str | None,
+    runtime: str | None,
+    ir_version: int | None,
+    dims: dict[str, int],
+    freeze: tuple[str, ...],
+    plan_only: bool,
+    call: Call,
+) -> int:
     """Convert models to other operator set versions, all or nothing.
 
     INPUT is a file, a folder (all *.onnx and *.onnxtxt below it), a pattern, or - for stdin. The result is written
@@ -58,9 +65,12 @@ def command(
     converted without losing meaning is refused: every node that prevents it is listed, and nothing is written.
     """
     target = target_of(
-        parse_versions(to) if to else None, release=release, runtime=runtime, ir_version=ir_version,
+        parse_versions(to) if to else None,
+        release=release,
+        runtime=runtime,
+        ir_version=ir_version,
         registry=call.known.registry(),
-    )  # fmt: skip
+    )
     return convert_all(inputs, call, Settings(target, dims, freeze, plan_only))
 
 
@@ -112,4 +122,3 @@ def _write(data: dict[str, Any], stream: Any, quiet: bool, plan_only: bool) -> N
         output.write_errors(output.findings_of(data), errors)
         if data["status"] == "refused":
             errors.write(f"{report.verdict(data)}\n")
-

@@ -27,7 +27,8 @@ from opset.schemas.names import shown
 @click.argument("after", type=int, required=False, metavar="B")
 @click.option("--domain", metavar="DOMAIN", help="Domain of the operator, or of two versions of an operator set.")
 @click.option(
-    "--against", metavar="REV|FOLDER|FILE|RELEASE",
+    "--against",
+    metavar="REV|FOLDER|FILE|RELEASE",
     help="Report what breaks in the schemas since a git revision, in comparison with a folder, the file of an operator "
     "or the JSON of opset docs, or since a release of ONNX. rev:, folder:, file: and release: say which it is.",
 )
@@ -35,7 +36,9 @@ from opset.schemas.names import shown
 @click.option("--no-examples", is_flag=True, help="With --against: do not run the examples of what changed.")
 @click.option("--strict", is_flag=True, help="With --against: warnings fail, too.")
 @click.option(
-    "--approved", type=click.Path(path_type=Path), metavar="FILE",
+    "--approved",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
     help="With --against: the breaks that are approved; approved.yaml of the schemas by default.",
 )
 @click.option("--today", metavar="DATE", help="With --against: the day on which approvals may have ended.")
@@ -43,14 +46,28 @@ from opset.schemas.names import shown
 @hooks_option
 @limits_options
 @click.option(
-    "--format", "form", type=click.Choice(["text", "json", "markdown"]), default="text",
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "markdown"]),
+    default="text",
     help="Form of the output; markdown, for a pull request, with --against.",
 )
 @click.pass_context
 def command(
-    context: click.Context, what: str | None, before: int | None, after: int | None, domain: str | None,
-    against: str | None, locked: bool, no_examples: bool, strict: bool, approved: Path | None, today: str | None,
-    folders: tuple[Path, ...], allow_hooks: bool | None, limits: Limits,
+    context: click.Context,
+    what: str | None,
+    before: int | None,
+    after: int | None,
+    domain: str | None,
+    against: str | None,
+    locked: bool,
+    no_examples: bool,
+    strict: bool,
+    approved: Path | None,
+    today: str | None,
+    folders: tuple[Path, ...],
+    allow_hooks: bool | None,
+    limits: Limits,
     form: str,
 ) -> int:
     """Show what changed in an operator, or in an operator set, from version A to version B.
@@ -89,12 +106,18 @@ def command(
     crossed = changes(versions[low : high + 1], registry.type_sets)
     difference = signature_diff(old, new)
     data = {
-        "domain": shown(new.domain), "operator": new.name, "before": before, "after": after,
-        "since_before": old.since_version, "since_after": new.since_version,
-        "difference": difference, "words": difference_words(difference, registry.type_sets),
+        "domain": shown(new.domain),
+        "operator": new.name,
+        "before": before,
+        "after": after,
+        "since_before": old.since_version,
+        "since_after": new.since_version,
+        "difference": difference,
+        "words": difference_words(difference, registry.type_sets),
         "transitions": crossed if before <= after else crossed[::-1],
-        "up": worst([each["up"] for each in crossed]), "down": worst([each["down"] for each in crossed]),
-    }  # fmt: skip
+        "up": worst([each["up"] for each in crossed]),
+        "down": worst([each["down"] for each in crossed]),
+    }
     output.write_product(finite(data), lambda: _lines(data), form)
     return 0
 

@@ -19,19 +19,37 @@ STEP = 10
 
 
 @click.command(no_args_is_help=True)
-@click.option("-o", "--output", "folder", required=True, type=click.Path(file_okay=False), metavar="DIR",
-              help="Folder to write to.")
+@click.option(
+    "-o",
+    "--output",
+    "folder",
+    required=True,
+    type=click.Path(file_okay=False),
+    metavar="DIR",
+    help="Folder to write to.",
+)
 @click.option("--domain", "domains", multiple=True, metavar="DOMAIN", help="Only this domain. Repeatable.")
-@click.option("--format", "form", type=click.Choice(list(FORMS)), default="html", show_default=True,
-              help="Form of the documentation.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(list(FORMS)),
+    default="html",
+    show_default=True,
+    help="Form of the documentation.",
+)
 @click.option("--force", is_flag=True, help="Write to a folder with other files, and over those of the same names.")
 @schemas_option
 @hooks_option
 @click.option("-q", "--quiet", is_flag=True, help="Write no report, only errors.")
 def command(
-    folder: str, domains: tuple[str, ...], form: str, force: bool, folders: tuple[Path, ...],
-    allow_hooks: bool | None, quiet: bool,
-) -> int:  # fmt: skip
+    folder: str,
+    domains: tuple[str, ...],
+    form: str,
+    force: bool,
+    folders: tuple[Path, ...],
+    allow_hooks: bool | None,
+    quiet: bool,
+) -> int:
     """Write the documentation of operators: a site of HTML pages, Markdown, or JSON with its JSON Schema.
 
     It covers the standard's domains and those of --schemas, ./pyproject.toml and installed packages. What is written

@@ -69,10 +69,15 @@ def command(inputs: tuple[str, ...], call: Call, **asked: Any) -> int:
 def _infer(model: Input, settings: Settings, call: Call, registry: Registry) -> dict[str, Any]:
     loaded = opened(model, call.roots)
     found = infer(
-        loaded, dims=settings.dims, check_type=settings.check_types, overwrite=settings.overwrite,
-        schemas=registry, limits=call.limits, freeze=settings.freeze,
+        loaded,
+        dims=settings.dims,
+        check_type=settings.check_types,
+        overwrite=settings.overwrite,
+        schemas=registry,
+        limits=call.limits,
+        freeze=settings.freeze,
         progress=_progress() if call.alone and not call.quiet and sys.stderr.isatty() else None,
-    )  # fmt: skip
+    )
     findings = Collected(found.findings, found.omitted).in_file(model.path)
     data = {"input": model.path, "output": None, **report_data(found, settings.report), "notes": [*found.notes]}
     if found.stopped:
@@ -102,10 +107,15 @@ def report_data(found: Inference, everything: bool) -> dict[str, Any]:
     labels, data = Labels(), dict[str, Any]()
     data["coverage"] = found.coverage
     data["gaps"] = [
-        {"graph": labels.number(body), "node": index, "place": body.node_label(index), "reason": reason,
-         "values": [{"name": gap.value, "known": gap.known} for gap in gaps]}
+        {
+            "graph": labels.number(body),
+            "node": index,
+            "place": body.node_label(index),
+            "reason": reason,
+            "values": [{"name": gap.value, "known": gap.known} for gap in gaps],
+        }
         for (body, index, reason), gaps in groupby(found.gaps, attrgetter("body", "index", "reason"))
-    ]  # fmt: skip
+    ]
     if everything:
         data |= _node_data(found, labels)
     return {**data, "graphs": labels.found}
@@ -117,10 +127,13 @@ def _node_data(found: Inference, labels: Labels) -> dict[str, Any]:
     for values in found.by_node():
         body, index = values[0].body, values[0].index
         outputs = [
-            {"name": value.name, "coverage": value.coverage,
-             "type": None if value.type is None else types.setdefault(value.type, len(types))}
+            {
+                "name": value.name,
+                "coverage": value.coverage,
+                "type": None if value.type is None else types.setdefault(value.type, len(types)),
+            }
             for value in values
-        ]  # fmt: skip
+        ]
         name, operator = body.names[index], body.operators[index][0]
         node = {"graph": labels.number(body), "node": index, "name": name, "operator": operator, "outputs": outputs}
         nodes.append(node)
@@ -146,9 +159,12 @@ def _write(data: dict[str, Any], stream: Any, quiet: bool, everything: bool) -> 
 
 
 _COVERAGE = {
-    "known": "known in numbers", "symbolic": "with variables", "rank": "of known rank", "type": "of known type alone",
+    "known": "known in numbers",
+    "symbolic": "with variables",
+    "rank": "of known rank",
+    "type": "of known type alone",
     "nothing": "not known",
-}  # fmt: skip
+}
 
 
 def _head(coverage: Mapping[str, int]) -> str:

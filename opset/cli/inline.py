@@ -50,10 +50,13 @@ def _inline(model: Input, settings: Settings, call: Call, registry: Registry) ->
     made = inlined(loaded, settings.only or None, settings.exclude, registry, call.limits)
     findings = made.refusals.in_file(model.path)
     data = {
-        "input": model.path, "output": None,
+        "input": model.path,
+        "output": None,
         "functions": [{**_named(key), "calls": calls} for key, calls in made.calls.items()],
-        "removed": [_named(key) for key in made.removed], "notes": made.notes, **output.findings_data(findings),
-    }  # fmt: skip
+        "removed": [_named(key) for key in made.removed],
+        "notes": made.notes,
+        **output.findings_data(findings),
+    }
     if made.model is None:
         return {**data, "status": "refused", "exit_status": 1}
     status = "inlined" if made.changes else "unchanged"

@@ -262,13 +262,19 @@ def _sizes(ctx: click.Context, param: click.Parameter, options: Iterable[str]) -
 
 
 dims_option = click.option(
-    "--dim", "dims", multiple=True, callback=_sizes, metavar="NAME=N",
+    "--dim",
+    "dims",
+    multiple=True,
+    callback=_sizes,
+    metavar="NAME=N",
     help="Number for a dim_param, or for x.0, the first size of input x. Repeatable.",
-)  # fmt: skip
+)
 freeze_option = click.option(
-    "--freeze", multiple=True, metavar="NAME|all",
+    "--freeze",
+    multiple=True,
+    metavar="NAME|all",
     help="Make an initializer that inputs list, or all of them, a constant. Repeatable.",
-)  # fmt: skip
+)
 
 
 def _unfit(message: str, help: str, why: str = "") -> UsageError:

@@ -34,9 +34,13 @@ def limits_options(command: Callable[..., Any]) -> Callable[..., Any]:
     options = (
         click.option("--max-steps", type=click.IntRange(min=1), metavar="N", help="Greatest number of steps of work."),
         click.option("--max-bytes", callback=size, metavar="SIZE", help="Greatest memory for values: 512M, 2G."),
-        click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
-                     help="Greatest time in seconds."),
-    )  # fmt: skip
+        click.option(
+            "--timeout",
+            type=click.FloatRange(min=0, min_open=True),
+            metavar="SECONDS",
+            help="Greatest time in seconds.",
+        ),
+    )
     for option in reversed(options):
         limited = option(limited)
     return limited

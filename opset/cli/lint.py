@@ -40,14 +40,23 @@ SHOWN = 4
 @click.option("--lock", is_flag=True, help="Then lock the versions that are not locked yet, as released.")
 @click.option("--released", is_flag=True, help="Report every version that is not locked.")
 @click.option("--fix", is_flag=True, help="First write what is computed in change blocks, and the layout, into files.")
-@click.option("--json-schema", type=click.Choice(["operator", "types"]),
-              help="Only print the JSON Schema of operator files, or of types.yaml, for editors.")
+@click.option(
+    "--json-schema",
+    type=click.Choice(["operator", "types"]),
+    help="Only print the JSON Schema of operator files, or of types.yaml, for editors.",
+)
 @hooks_option
 @output.format_option
 def command(
-    paths: tuple[Path, ...], folders: tuple[Path, ...], lock: bool, released: bool, fix: bool, json_schema: str | None,
-    allow_hooks: bool | None, form: str,
-) -> int:  # fmt: skip
+    paths: tuple[Path, ...],
+    folders: tuple[Path, ...],
+    lock: bool,
+    released: bool,
+    fix: bool,
+    json_schema: str | None,
+    allow_hooks: bool | None,
+    form: str,
+) -> int:
     """Check operator YAML: that it can be read and follows every rule.
 
     PATH is the file of an operator, the folder of a domain, a folder of domains, or a tree with such folders anywhere.
@@ -77,15 +86,21 @@ def command(
     hold = [finding for finding in findings if finding.code != "S241"]  # what --lock mends
     locked: list[str] = []
     if lock and not hold and not findings.omitted:
-        locked = [name for target, each in zip(selection.targets, checked, strict=True)
-                  for name in lock_released(target.folder, each.operators)]  # fmt: skip
+        locked = [
+            name
+            for target, each in zip(selection.targets, checked, strict=True)
+            for name in lock_released(target.folder, each.operators)
+        ]
         findings = Collected(hold)
     unlocked = [] if locked else [_named(*each) for one in checked for each in one.unlocked]
     found = output.findings_data(findings)
     data: dict[str, Any] = {
-        "findings": found["errors"], "omitted": found["omitted"], "locked": locked, "unlocked": unlocked,
+        "findings": found["errors"],
+        "omitted": found["omitted"],
+        "locked": locked,
+        "unlocked": unlocked,
         "checked": _counts(checked),
-    }  # fmt: skip
+    }
     if notes:
         data["notes"] = notes
     if fix:

@@ -48,16 +48,29 @@ def command(
         ]
     elif things == "releases":
         data = [
-            {"release": each.name, "ir_version": each.ir, "ai.onnx": each.opset, "ai.onnx.ml": each.ml,
-             "ai.onnx.preview.training": each.training or None}
+            {
+                "release": each.name,
+                "ir_version": each.ir,
+                "ai.onnx": each.opset,
+                "ai.onnx.ml": each.ml,
+                "ai.onnx.preview.training": each.training or None,
+            }
             for each in RELEASES
-        ]  # fmt: skip
+        ]
     else:
         data = [
-            {"runtime": each.name, "release": each.release, "min_opset": each.min_opset, "max_opset": each.max_opset,
-             "max_ai.onnx.ml": each.max_ml, "max_ir_version": each.max_ir, "how": each.how, "source": each.source}
+            {
+                "runtime": each.name,
+                "release": each.release,
+                "min_opset": each.min_opset,
+                "max_opset": each.max_opset,
+                "max_ai.onnx.ml": each.max_ml,
+                "max_ir_version": each.max_ir,
+                "how": each.how,
+                "source": each.source,
+            }
             for each in RUNTIMES
-        ]  # fmt: skip
+        ]
     output.write_product(data, lambda: _table(data), form)
     return 0
 
@@ -78,9 +91,14 @@ def _operators(registry: Registry, domain: str | None, version: int | None, fami
                 continue
             sinces = [old.since_version for old in versions] if version is None else [schema.since_version]
             data.append(
-                {"operator": name, "domain": shown(each), "family": schema.family, "since": sinces,
-                 "withdrawn": schema.deprecated}
-            )  # fmt: skip
+                {
+                    "operator": name,
+                    "domain": shown(each),
+                    "family": schema.family,
+                    "since": sinces,
+                    "withdrawn": schema.deprecated,
+                }
+            )
     if family is not None and family not in families:
         help = near_miss(family, families) or f"known: {', '.join(sorted(families))}"
         raise UsageError(Finding("U105", f"no operator is of a family '{family}' here", help=help))

@@ -13,17 +13,24 @@ from opset.version_converter import without
 @click.command(no_args_is_help=True)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @click.option(
-    "--ops", multiple=True, required=True, metavar="OP,...",
+    "--ops",
+    multiple=True,
+    required=True,
+    metavar="OP,...",
     help="Operators that the runtime lacks: Attention, com.example.Scale. Repeatable.",
-)  # fmt: skip
+)
 @click.option("--plan", "plan_only", is_flag=True, help="Only show what would happen.")
 @dims_option
 @freeze_option
 @writing("Output file or folder; by default beside the input.")
 def command(
-    inputs: tuple[str, ...], ops: tuple[str, ...], dims: dict[str, int], freeze: tuple[str, ...], plan_only: bool,
+    inputs: tuple[str, ...],
+    ops: tuple[str, ...],
+    dims: dict[str, int],
+    freeze: tuple[str, ...],
+    plan_only: bool,
     call: Call,
-) -> int:  # fmt: skip
+) -> int:
     """Express operators by others, at the opsets that the models have, all or nothing.
 
     INPUT is a file, a folder (all *.onnx and *.onnxtxt below it), a pattern, or - for stdin. The result is written

@@ -15,9 +15,13 @@ from opset.schemas.names import shown
 from opset.workflow.authoring.new import FUNCTION, Made, new_operator
 
 folder_option = click.option(
-    "-o", "--schemas", "folder", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
+    "-o",
+    "--schemas",
+    "folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
     help="Folder of operator YAML to write into: 'schemas' by default, or the checkout for operators of the standard.",
-)  # fmt: skip
+)
 domain_option = click.option("-d", "--domain", metavar="DOMAIN", help="Its domain, where OP is a name without one.")
 since_option = click.option(
     "--since", type=int, metavar="N", help="Version of the operator set that it comes with, if not the next one."
@@ -34,9 +38,15 @@ since_option = click.option(
 @folder_option
 @output.format_option
 def command(
-    operator: str, domain: str | None, like: str | None, family: str | None, shape: str | None, since: int | None,
-    folder: Path | None, form: str,
-) -> int:  # fmt: skip
+    operator: str,
+    domain: str | None,
+    like: str | None,
+    family: str | None,
+    shape: str | None,
+    since: int | None,
+    folder: Path | None,
+    form: str,
+) -> int:
     """Write the YAML of a new operator, and stubs of its kernel and of the function that infers its outputs.
 
     Lines that begin with #: say what to write. Nothing is overwritten, and no Python file is run. OP is a name such as

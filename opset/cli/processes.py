@@ -25,9 +25,12 @@ PATIENCE = 10.0
 
 
 def spread(
-    start: Start[Item, Result], items: Sequence[Item], jobs: int, lost: Callable[[Item, bool], Result],
+    start: Start[Item, Result],
+    items: Sequence[Item],
+    jobs: int,
+    lost: Callable[[Item, bool], Result],
     seconds: float = math.inf,
-) -> Generator[Result, None, None]:  # fmt: skip
+) -> Generator[Result, None, None]:
     """Return the result of every item, in order. Each process calls `start` once, which gives the function to call.
 
     `lost` gives the result of an item whose process died, or (True) was ended since the item took more than `seconds`.

@@ -89,8 +89,9 @@ Product = tuple[int, str, tuple[tuple[str, ...], ...], int]
 @click.option("--random", is_flag=True, help="Draw random values for inputs that are not given.")
 @dims_option
 @freeze_option
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="N",
-              help="Seed of all random numbers.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="N", help="Seed of all random numbers."
+)
 @click.option("--value", "names", multiple=True, metavar="NAME", help="Compute this value of the graph. Repeatable.")
 @click.option("--trace", is_flag=True, help="Show each value as it is computed.")
 @click.option("--compare", "expected", metavar="EXPECTED", help="Compare the outputs with those in a file or folder.")
@@ -100,16 +101,30 @@ Product = tuple[int, str, tuple[tuple[str, ...], ...], int]
 @click.option("--save-inputs", is_flag=True, help="Also write the inputs.")
 @click.option("--force", is_flag=True, help="Overwrite an output that exists.")
 @limits_options
-@click.option("--allow-external-root", "roots", type=click.Path(path_type=Path), multiple=True, metavar="DIR",
-              help="Another folder in which external data is allowed. Repeatable.")
+@click.option(
+    "--allow-external-root",
+    "roots",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    metavar="DIR",
+    help="Another folder in which external data is allowed. Repeatable.",
+)
 @schemas_option
 @hooks_option
 @click.option("-q", "--quiet", is_flag=True, help="Write no report, only errors.")
 @output.format_option
 def command(
-    model: str, limits: Limits, roots: tuple[Path, ...], folders: tuple[Path, ...], allow_hooks: bool | None,
-    quiet: bool, form: str, dims: dict[str, int], freeze: tuple[str, ...], **options: Any,
-) -> int:  # fmt: skip
+    model: str,
+    limits: Limits,
+    roots: tuple[Path, ...],
+    folders: tuple[Path, ...],
+    allow_hooks: bool | None,
+    quiet: bool,
+    form: str,
+    dims: dict[str, int],
+    freeze: tuple[str, ...],
+    **options: Any,
+) -> int:
     """Evaluate a model with the reference kernels.
 
     VALUES are the inputs: files .npz, .json, .pb or .npy, folders of test data (input_0.pb ...), or - for JSON on
@@ -147,9 +162,15 @@ def command(
 
 
 def _evaluate(
-    report: Report, settings: Settings, registry: Registry, dims: dict[str, int],
-    freeze: tuple[str, ...], limits: Limits, roots: tuple[Path, ...], stream: IO[str] | None,
-) -> None:  # fmt: skip
+    report: Report,
+    settings: Settings,
+    registry: Registry,
+    dims: dict[str, int],
+    freeze: tuple[str, ...],
+    limits: Limits,
+    roots: tuple[Path, ...],
+    stream: IO[str] | None,
+) -> None:
     """Fill in a report: what the evaluation gave, or what is wrong, and the exit status."""
     model, budget = report.model, Budget(Limits(timeout=limits.timeout))
     trace = _Trace(report, stream) if settings.trace else None

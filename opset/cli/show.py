@@ -144,8 +144,7 @@ def _model_data(path: str, registry: Registry) -> dict[str, Any]:
 
 def _model_lines(data: dict[str, Any]) -> list[str]:
     opsets = [
-        f"{brief(each['domain'])} {each['version']}"
-        + (f" of {each['newest']}" if each["newest"] else " (no schemas)")
+        f"{brief(each['domain'])} {each['version']}" + (f" of {each['newest']}" if each["newest"] else " (no schemas)")
         for each in data["opsets"]
     ]
     facts = [

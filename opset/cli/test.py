@@ -53,9 +53,15 @@ def _parts(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
 @click.option("-j", "--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Number of processes.")
 @output.format_option
 def command(
-    targets: tuple[str, ...], parts: tuple[str, ...], pattern: str, folders: tuple[Path, ...],
-    allow_hooks: bool | None, limits: Limits, jobs: int, form: str,
-) -> int:  # fmt: skip
+    targets: tuple[str, ...],
+    parts: tuple[str, ...],
+    pattern: str,
+    folders: tuple[Path, ...],
+    allow_hooks: bool | None,
+    limits: Limits,
+    jobs: int,
+    form: str,
+) -> int:
     """Run the examples of operators: kernels, inference, function bodies, conversion, and claims of change blocks.
 
     PATH is the file of an operator, the folder of a domain, a folder of domains, or a tree with such folders; OP is an
@@ -148,9 +154,7 @@ def _is_path(target: str) -> bool:
     return target.endswith((".yaml", ".yml")) or os.sep in target or os.path.exists(target)
 
 
-def _folders(
-    targets: Sequence[Target], folders: tuple[Path, ...], allow_hooks: bool | None
-) -> Folders:
+def _folders(targets: Sequence[Target], folders: tuple[Path, ...], allow_hooks: bool | None) -> Folders:
     """Return the folders of a call with those of its paths: a folder to which a search led is data, nobody named it."""
     own = [each for each in targets if not _is_standard(each)]
     known = folders_for((*folders, *(each.folder for each in own if allow_hooks or not each.found)), allow_hooks)
@@ -162,9 +166,7 @@ def _is_standard(target: Target) -> bool:
     return os.path.realpath(target.folder) == os.path.realpath(FOLDER)
 
 
-def _chosen(
-    names: Sequence[str], targets: Sequence[Target], registry: Registry, known: Folders
-) -> list[OpSchema]:
+def _chosen(names: Sequence[str], targets: Sequence[Target], registry: Registry, known: Folders) -> list[OpSchema]:
     """Return the versions of operators that a call names by paths and names, by default all of its folders."""
     if not names and not targets:
         own = (*known.trusted, *known.data) or (FOLDER,)
@@ -191,8 +193,10 @@ def _write(report: Report, parts: Sequence[str], form: str) -> None:
             {"part": each, "passed": report.passed[each], "failed": report.failed[each], "not_run": skipped[each]}
             for each in parts
         ],
-        "findings": found["errors"], "omitted": found["omitted"], "notes": report.notes,
-    }  # fmt: skip
+        "findings": found["errors"],
+        "omitted": found["omitted"],
+        "notes": report.notes,
+    }
     output.write_product(data, lambda: [*_lines(report, parts, skipped)], form)
 
 

@@ -40,9 +40,17 @@ STEP = 20
 @limits_options
 @output.format_option
 def command(
-    operators: tuple[str, ...], everything: bool, folder: str | None, every_version: bool, domain: str | None,
-    listed: bool, folders: tuple[Path, ...], allow_hooks: bool | None, limits: Limits, form: str,
-) -> int:  # fmt: skip
+    operators: tuple[str, ...],
+    everything: bool,
+    folder: str | None,
+    every_version: bool,
+    domain: str | None,
+    listed: bool,
+    folders: tuple[Path, ...],
+    allow_hooks: bool | None,
+    limits: Limits,
+    form: str,
+) -> int:
     """Write the examples of operators as test cases: models of one node, inputs and expected outputs.
 
     They have the layout of onnx's backend tests, and a manifest. OP is Softmax or com.example.Scale, @V the operator at
@@ -75,10 +83,15 @@ def _write(folder: str, made: Corpus, notes: Sequence[str], form: str) -> int:
     written = write_corpus(folder, made)
     kinds = Counter(case["kind"] for case in made.cases)
     data: dict[str, Any] = {
-        "folder": folder, "cases": dict(sorted(kinds.items())), "files": len(made.files),
-        "bytes": sum(map(len, made.files.values())), "written": written.written, "removed": written.removed,
-        **output.findings_data(made.findings), **({"notes": [*notes]} if notes else {}),
-    }  # fmt: skip
+        "folder": folder,
+        "cases": dict(sorted(kinds.items())),
+        "files": len(made.files),
+        "bytes": sum(map(len, made.files.values())),
+        "written": written.written,
+        "removed": written.removed,
+        **output.findings_data(made.findings),
+        **({"notes": [*notes]} if notes else {}),
+    }
     if form == "text" and made.findings:
         output.write_errors(made.findings)
 
@@ -114,10 +127,14 @@ def _picks(registry: Registry, operators: tuple[str, ...], domain: str | None, e
 def _list(picks: list[Pick], form: str) -> int:
     data = [
         {
-            "name": pick.name, "kind": pick.kind, "domain": pick.schema.domain or "ai.onnx",
-            "operator": pick.schema.name, "version": pick.schema.since_version, "example": pick.example.name,
+            "name": pick.name,
+            "kind": pick.kind,
+            "domain": pick.schema.domain or "ai.onnx",
+            "operator": pick.schema.name,
+            "version": pick.schema.since_version,
+            "example": pick.example.name,
         }
         for pick in picks
-    ]  # fmt: skip
+    ]
     output.write_product(data, lambda: [printable(f"{pick.kind}/{pick.name}") for pick in picks], form)
     return 0

@@ -21,12 +21,16 @@ from opset.model.text.printing import to_text
 @click.option("-o", "--output", "given", metavar="FILE|-", help="Write to this path; *.onnxtxt becomes text.")
 @click.option("--limit", type=click.IntRange(min=0), metavar="N", help="Leave out tensors of more than N values.")
 @click.option("--force", is_flag=True, help="Overwrite an output that exists.")
-@click.option("--allow-external-root", "roots", type=click.Path(path_type=Path), multiple=True, metavar="DIR",
-              help="Another folder in which external data is allowed. Repeatable.")  # fmt: skip
+@click.option(
+    "--allow-external-root",
+    "roots",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    metavar="DIR",
+    help="Another folder in which external data is allowed. Repeatable.",
+)
 @output.format_option
-def command(
-    model: str, given: str | None, limit: int | None, force: bool, roots: tuple[Path, ...], form: str
-) -> int:
+def command(model: str, given: str | None, limit: int | None, force: bool, roots: tuple[Path, ...], form: str) -> int:
     """Show a model as text, or write it as text or as a model.
 
     FILE is a model, *.onnxtxt a model as text, - stdin, and text:- stdin as text. Without -o the text goes to

@@ -532,9 +532,7 @@ class _Derivation:
 
     def _narrower(self) -> None:
         source, target, since = self._source, self._derived.target, self._since
-        for word, here, there in (
-            ("input", source.inputs, target.inputs), ("output", source.outputs, target.outputs)
-        ):  # fmt: skip
+        for word, here, there in (("input", source.inputs, target.inputs), ("output", source.outputs, target.outputs)):
             moved = self._derived.to_attribute if word == "input" else {}
             for position, formal in enumerate(here):
                 if position in moved:

@@ -54,14 +54,16 @@ def coverage(registry: Registry, domain: str) -> Iterator[Coverage]:
             has_kernel = kernels.find("kernel", domain, operator, since, schema.family) is not None
             has_rule = rules.find(schema) is not None
             yield Coverage(
-                operator, since, schema.deprecated,
+                operator,
+                since,
+                schema.deprecated,
                 WRITTEN if has_kernel else "" if schema.deprecated else no_kernel,
                 schema.shape or (FUNCTION if has_rule else "" if schema.deprecated else no_rule),
                 _work(routes.step(domain, operator, before, since)) if before else "",
                 _work(routes.step(domain, operator, since, since - 1)) if before else "",
                 _lowering(routes, schema) if not before and since > 1 else "",
                 len(schema.function),
-            )  # fmt: skip
+            )
 
 
 def _work(step: Step | Refusal | None) -> str:

@@ -22,9 +22,7 @@ FORMAT = 2
 DOCUMENT, SCHEMA = "operators.json", "operators.schema.json"
 
 
-def pages(
-    registry: Registry, domains: Sequence[str], progress: Progress | None = None
-) -> Iterator[tuple[str, bytes]]:
+def pages(registry: Registry, domains: Sequence[str], progress: Progress | None = None) -> Iterator[tuple[str, bytes]]:
     """Yield the document, and the JSON Schema that it follows."""
     yield DOCUMENT, "".join(_document(registry, domains, progress)).encode()
     yield SCHEMA, (Path(__file__).parent / SCHEMA).read_bytes()
@@ -38,21 +36,31 @@ def _document(registry: Registry, domains: Sequence[str], progress: Progress | N
         family = registry.versions(name, domain)[-1].family
         families.setdefault(family, []).append({"domain": shown(domain), "operator": name})
     head = {
-        "$schema": SCHEMA, "format": FORMAT, "opset": __version__,
+        "$schema": SCHEMA,
+        "format": FORMAT,
+        "opset": __version__,
         "releases": [
-            {"release": each.name, "ir_version": each.ir, "opsets": {shown(domain): version for domain in domains
-                                                                      if (version := each.opset_of(domain))}}
+            {
+                "release": each.name,
+                "ir_version": each.ir,
+                "opsets": {shown(domain): version for domain in domains if (version := each.opset_of(domain))},
+            }
             for each in RELEASES
         ],
         "element_types": [
-            {"name": each.name, "number": each.number, "bits": each.bits, "ir_version": each.ir_version,
-             "opset": each.opset}
+            {
+                "name": each.name,
+                "number": each.number,
+                "bits": each.bits,
+                "ir_version": each.ir_version,
+                "opset": each.opset,
+            }
             for each in ELEMENTS.values()
         ],
         "type_sets": registry.type_sets,
         "families": dict(sorted(families.items())),
         "refusals": GENERAL,
-    }  # fmt: skip
+    }
     yield "{\n"
     for key, value in head.items():
         yield f"{_json(key)}: {_json(value)},\n"
@@ -61,7 +69,7 @@ def _document(registry: Registry, domains: Sequence[str], progress: Progress | N
     done = 0
     for number, domain in enumerate(domains):
         facts = {"domain": shown(domain), "newest": registry.domains[domain]}
-        yield f"{',' if number else ''}\n{_json(facts)[:-1]}, \"operators\": ["
+        yield f'{"," if number else ""}\n{_json(facts)[:-1]}, "operators": ['
         for place, name in enumerate(registry.operators(domain)):
             yield f"{',' if place else ''}\n{_json(operator_data(registry, domain, name, convertibility))}"
             done += 1
@@ -83,11 +91,13 @@ def operator_data(registry: Registry, domain: str, name: str, convertibility: Co
     changed = {each["since"]: each for each in changes(versions, registry.type_sets)}
     moves = convertibility.of(name, domain)
     return {
-        "operator": name, "domain": shown(domain), "family": versions[-1].family,
+        "operator": name,
+        "domain": shown(domain),
+        "family": versions[-1].family,
         "versions": [_version_data(registry, schema, changed.get(schema.since_version)) for schema in versions],
         "examples": [_example_data(each) for each in registry.examples(name, domain)],
         "convertibility": {key: moves[key] for key in ("newest", "omitted", "transitions", "versions")},
-    }  # fmt: skip
+    }
 
 
 def _version_data(registry: Registry, schema: OpSchema, changed: dict[str, Any] | None) -> dict[str, Any]:
@@ -101,25 +111,35 @@ def _version_data(registry: Registry, schema: OpSchema, changed: dict[str, Any] 
 
 def _parameter_data(data: dict[str, Any], parameter: Parameter) -> dict[str, Any]:
     return {
-        **data, "homogeneous": parameter.homogeneous, "min_arity": parameter.min_arity,
+        **data,
+        "homogeneous": parameter.homogeneous,
+        "min_arity": parameter.min_arity,
         "differentiable": parameter.differentiable,
-    }  # fmt: skip
+    }
 
 
 def _change_data(change: Change, computed: dict[str, Any]) -> dict[str, Any]:
     """Return a change: what was computed, and all that its YAML declares."""
     difference = computed["difference"]
     return {
-        "before": computed["before"], "difference": difference, "words": computed["words"],
+        "before": computed["before"],
+        "difference": difference,
+        "words": computed["words"],
         "declared": None if change.diff == difference else change.diff,
         "attributes": {name: each._asdict() for name, each in change.attributes.items()},
-        "emulate": change.emulate, "renamed": change.renamed, "meaning": change.meaning, "clarified": change.clarified,
+        "emulate": change.emulate,
+        "renamed": change.renamed,
+        "meaning": change.meaning,
+        "clarified": change.clarified,
         "up": {"declared": change.up, "work": computed["up"]},
         "down": {"declared": change.down, "work": computed["down"]},
-    }  # fmt: skip
+    }
 
 
 def _example_data(example: Example) -> dict[str, Any]:
     return {
-        **example_data(example), "since": example.since, "until": example.until, "tolerance": example.tolerance,
-    }  # fmt: skip
+        **example_data(example),
+        "since": example.since,
+        "until": example.until,
+        "tolerance": example.tolerance,
+    }

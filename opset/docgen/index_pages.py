@@ -20,9 +20,14 @@ from opset.schemas.names import shown
 
 EXPLAINED = Path(__file__).parents[1] / "explain"
 KINDS = {
-    "U": "The call", "M": "The model", "S": "Operator YAML", "I": "Inference", "C": "Conversion", "R": "Evaluation",
+    "U": "The call",
+    "M": "The model",
+    "S": "Operator YAML",
+    "I": "Inference",
+    "C": "Conversion",
+    "R": "Evaluation",
     "G": "Checks",
-}  # fmt: skip
+}
 
 
 class IndexPage(NamedTuple):
@@ -35,9 +40,16 @@ class IndexPage(NamedTuple):
 
 
 def made(
-    path: str, kind: str, title: str, *, lead: Markup | str = "", text: str = "", body: Markup | str = "",
-    parts: Iterable[dict[str, Any]] = (), trail: Iterable[dict[str, str]] = (),
-) -> IndexPage:  # fmt: skip
+    path: str,
+    kind: str,
+    title: str,
+    *,
+    lead: Markup | str = "",
+    text: str = "",
+    body: Markup | str = "",
+    parts: Iterable[dict[str, Any]] = (),
+    trail: Iterable[dict[str, str]] = (),
+) -> IndexPage:
     """Return a page; `parts` are made by `part`."""
     page = {"title": escaped(title), "lead": lead, "body": body, "parts": [*parts], "trail": [*trail]}
     return IndexPage(path, page, kind, text)
@@ -92,9 +104,10 @@ def _row(site: Site, entry: Operator, root: str) -> dict[str, Any]:
     """Return a row of a table of operators."""
     return {
         **site.link(entry.name, entry.domain, root),
-        "versions": [each.since_version for each in reversed(entry.versions)], "summary": entry.summary,
+        "versions": [each.since_version for each in reversed(entry.versions)],
+        "summary": entry.summary,
         "badge": "withdrawn" if entry.newest.deprecated else "",
-    }  # fmt: skip
+    }
 
 
 def index_pages(site: Site, operators: list[Operator]) -> Iterator[IndexPage]:
@@ -116,9 +129,13 @@ def _domains(site: Site, operators: list[Operator]) -> Iterator[IndexPage]:
         versions = [link(each, f"../{site.paths.opset(domain, each)}") for each in range(newest, 0, -1)]
         rows = [_row(site, each, "../") for each in own]
         yield made(
-            site.paths.domain(domain), "domain", shown(domain), lead=lead, text=lead,
+            site.paths.domain(domain),
+            "domain",
+            shown(domain),
+            lead=lead,
+            text=lead,
             parts=[part("Versions", names=versions), part("Operators", operators=rows)],
-        )  # fmt: skip
+        )
 
 
 def _opsets(site: Site) -> Iterator[IndexPage]:
@@ -130,12 +147,18 @@ def _opsets(site: Site) -> Iterator[IndexPage]:
             data = opset_data(site.registry, domain, version)
             path = site.paths.opset(domain, version)
             rows.append(
-                {"id": "", "cells": [
-                    cell(links=[link(f"{shown(domain)} {version}", f"../{path}")]),
-                    cell(", ".join(data["releases"])), cell(len(data["operators"])), cell(len(data["new"])),
-                    cell(len(data["changed"])), cell(len(data["withdrawn"])),
-                ]}
-            )  # fmt: skip
+                {
+                    "id": "",
+                    "cells": [
+                        cell(links=[link(f"{shown(domain)} {version}", f"../{path}")]),
+                        cell(", ".join(data["releases"])),
+                        cell(len(data["operators"])),
+                        cell(len(data["new"])),
+                        cell(len(data["changed"])),
+                        cell(len(data["withdrawn"])),
+                    ],
+                }
+            )
             yield _opset(site, domain, version, data)
         head = ["Version", "onnx releases", "Operators", "New", "Changed", "Withdrawn"]
         parts.append(part(shown(domain), table={"head": head, "rows": rows}))
@@ -154,13 +177,18 @@ def _opset(site: Site, domain: str, version: int, data: dict[str, Any]) -> Index
     if version > 1:
         difference = opsets_difference(site.registry, domain, version - 1, version)
         rows = [
-            {"id": "", "cells": [
-                cell(links=[linked({"operator": each["operator"], "since": each["since_after"]})]),
-                cell(f"{each['since_before']} → {each['since_after']}"), cell("; ".join(each["words"])),
-                cell(inline(" ".join(each["meaning"]))), cell(each["work"]),
-            ]}
+            {
+                "id": "",
+                "cells": [
+                    cell(links=[linked({"operator": each["operator"], "since": each["since_after"]})]),
+                    cell(f"{each['since_before']} → {each['since_after']}"),
+                    cell("; ".join(each["words"])),
+                    cell(inline(" ".join(each["meaning"]))),
+                    cell(each["work"]),
+                ],
+            }
             for each in difference["changed"]
-        ]  # fmt: skip
+        ]
         if rows:
             head = ["Operator", "Versions", "Signature", "Meaning", "Conversion up"]
             parts.append(part("Changed", table={"head": head, "rows": rows}))
@@ -170,12 +198,15 @@ def _opset(site: Site, domain: str, version: int, data: dict[str, Any]) -> Index
     for each in data["operators"]:
         families.setdefault(each["family"], []).append({**linked(each), "note": str(each["since"])})
     rows = [
-        {"id": "", "cells": [
-            cell(links=[link(family, f"../{site.paths.family(family)}")]),
-            cell(links=[{**each, "name": f"{each['name']} {each['note']}"} for each in names]),
-        ]}
+        {
+            "id": "",
+            "cells": [
+                cell(links=[link(family, f"../{site.paths.family(family)}")]),
+                cell(links=[{**each, "name": f"{each['name']} {each['note']}"} for each in names]),
+            ],
+        }
         for family, names in sorted(families.items())
-    ]  # fmt: skip
+    ]
     text = "All operators of this version of the operator set, each with the version that it has here."
     parts.append(part("Operators", text=text, table={"head": ["Family", "Operators"], "rows": rows}))
     releases = f", in onnx {', '.join(data['releases'])}" if data["releases"] else ""
@@ -183,13 +214,19 @@ def _opset(site: Site, domain: str, version: int, data: dict[str, Any]) -> Index
     trail = [link("Operator sets", "index.html")]
     neighbours = [
         link(f"{shown(domain)} {each}", f"../{site.paths.opset(domain, each)}")
-        for each in (version - 1, version + 1) if 0 < each <= site.registry.domains[domain]
-    ]  # fmt: skip
+        for each in (version - 1, version + 1)
+        if 0 < each <= site.registry.domains[domain]
+    ]
     words = " ".join(each["operator"] for part_ in ("new", "changed", "withdrawn") for each in data[part_])
     return made(
-        site.paths.opset(domain, version), "opset", f"{shown(domain)} {version}", lead=lead,
-        text=f"opset {version} {words}", parts=[*parts, part("Before and after", names=neighbours)], trail=trail,
-    )  # fmt: skip
+        site.paths.opset(domain, version),
+        "opset",
+        f"{shown(domain)} {version}",
+        lead=lead,
+        text=f"opset {version} {words}",
+        parts=[*parts, part("Before and after", names=neighbours)],
+        trail=trail,
+    )
 
 
 def _releases(site: Site) -> Iterator[IndexPage]:
@@ -220,9 +257,14 @@ def _families(site: Site, operators: list[Operator]) -> Iterator[IndexPage]:
         rows = [_row(site, each, "../") for each in members]
         text = f"{family.replace('_', ' ')} {' '.join(each.name for each in members)}"
         yield made(
-            path, "family", family, lead=f"{len(members)} operators.", text=text, parts=[part(operators=rows)],
+            path,
+            "family",
+            family,
+            lead=f"{len(members)} operators.",
+            text=text,
+            parts=[part(operators=rows)],
             trail=[link("Families", "index.html")],
-        )  # fmt: skip
+        )
     lead = "Operators that are alike share a family."
     yield made("families/index.html", "index", "Families", lead=lead, text=lead, parts=[part(names=names)])
 
@@ -249,9 +291,14 @@ def _types(site: Site, operators: list[Operator]) -> Iterator[IndexPage]:
         came = f"came with opset {element.opset}" if element.opset > 1 else "there since opset 1"
         lead = f"{size}; number {element.number} of TensorProto.DataType; {came}; IR version {element.ir_version}. "
         yield made(
-            site.paths.element(element.name), "type", element.name, lead=f"{lead}{count} operators take or make it.",
-            text=f"element type {element.dtype}", parts=parts, trail=[link("Types", "index.html")],
-        )  # fmt: skip
+            site.paths.element(element.name),
+            "type",
+            element.name,
+            lead=f"{lead}{count} operators take or make it.",
+            text=f"element type {element.dtype}",
+            parts=parts,
+            trail=[link("Types", "index.html")],
+        )
     lead = "Element types, with the number of operators that take or make each."
     sets = part("Named sets", text="Type lists are written as named sets.", names=[link("Named sets", "../sets.html")])
     yield made("types/index.html", "index", "Types", lead=lead, text=lead, parts=[part(names=names), sets])
@@ -288,16 +335,18 @@ def _codes() -> Iterator[IndexPage]:
     parts = []
     for letter, title in KINDS.items():
         codes = [code for code in CODES if code[0] == letter]
-        rows = [
-            {"id": "", "cells": [cell(links=[link(code, f"{code}.html")]), cell(CODES[code])]} for code in codes
-        ]
+        rows = [{"id": "", "cells": [cell(links=[link(code, f"{code}.html")]), cell(CODES[code])]} for code in codes]
         if rows:
             parts.append(part(title, table={"head": ["Code", "Meaning"], "rows": rows}))
     for code in CODES:
         heading, _, text = (EXPLAINED / f"{code}.md").read_text(encoding="utf-8").partition("\n")
         yield made(
-            f"errors/{code}.html", "error", heading.removeprefix("# "), body=html(text, page=True), text=text,
+            f"errors/{code}.html",
+            "error",
+            heading.removeprefix("# "),
+            body=html(text, page=True),
+            text=text,
             trail=[link("Errors", "index.html")],
-        )  # fmt: skip
+        )
     lead = "Every message has a code, and every code a page: what it means, an example, and what to do."
     yield made("errors/index.html", "index", "Errors", lead=lead, text=lead, parts=parts)

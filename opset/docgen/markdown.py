@@ -56,9 +56,7 @@ class _Domain(NamedTuple):
         return f"[{escape(operator)}]({self.file if from_other else ''}#{self.anchors[operator]})"
 
 
-def pages(
-    registry: Registry, domains: Sequence[str], progress: Progress | None = None
-) -> Iterator[tuple[str, bytes]]:
+def pages(registry: Registry, domains: Sequence[str], progress: Progress | None = None) -> Iterator[tuple[str, bytes]]:
     """Yield the files, the index first."""
     found = []
     for domain, file in _files(domains).items():
@@ -107,9 +105,12 @@ def _anchors(headings: Iterable[str]) -> dict[str, str]:
 
 def _index(registry: Registry, domains: Sequence[_Domain]) -> list[str]:
     lines = [
-        "# Operators", "", f"Made by `opset docs` {__version__} from the declarations of the operators.", "",
+        "# Operators",
+        "",
+        f"Made by `opset docs` {__version__} from the declarations of the operators.",
+        "",
         *_table_head("domain", "newest version", "operators", "what changed"),
-    ]  # fmt: skip
+    ]
     for each in domains:
         count, newest = len(registry.operators(each.name)), registry.domains[each.name]
         name = f"[{escape(shown(each.name))}]({each.file})"
@@ -167,9 +168,10 @@ def operator_section(registry: Registry, domain: str, name: str) -> list[str]:
     lines += [*prose(data["doc"]), ""]
     lines += [*fence(data["formula"], "math"), ""] if data["formula"] else []
     lines += _signature(data)
-    lines += _section("Constraints", (
-        f"{escape(label)} ({data['checked'][label]}): {phrase(text)}" for label, text in data["constraints"].items()
-    ))  # fmt: skip
+    lines += _section(
+        "Constraints",
+        (f"{escape(label)} ({data['checked'][label]}): {phrase(text)}" for label, text in data["constraints"].items()),
+    )
     lines += _section("Special cases", (f"{phrase(each['text'])}{_ground(each)}" for each in data["special_cases"]))
     lines += ["**Shapes of outputs**", "", code(data["shape"]), ""] if data["shape"] else []
     for body in data["function"]:
@@ -196,19 +198,22 @@ def _section(title: str, entries: Iterable[str]) -> list[str]:
 def _signature(data: dict[str, Any]) -> list[str]:
     lines: list[str] = []
     for title, side, least, most in (
-        ("Inputs", "inputs", "min_input", "max_input"), ("Outputs", "outputs", "min_output", "max_output")
-    ):  # fmt: skip
+        ("Inputs", "inputs", "min_input", "max_input"),
+        ("Outputs", "outputs", "min_output", "max_output"),
+    ):
         low, high = data[least], data[most]
         count = f"{low}" if low == high else f"{low} or more" if high is None else f"{low} to {high}"
-        lines += _section(f"{title} ({count})", (
-            f"{code(each['name'])} ({_kind(each)}){_described(each['doc'])}" for each in data[side]
-        ))  # fmt: skip
-    lines += _section("Attributes", (
-        f"{code(each['name'])} ({_declared(each)}){_described(each['doc'])}" for each in data["attributes"]
-    ))  # fmt: skip
-    return lines + _section("Types", (
-        f"{code(name)}: {_allowed(data['type_sets'][name], types)}" for name, types in data["types"].items()
-    ))  # fmt: skip
+        lines += _section(
+            f"{title} ({count})",
+            (f"{code(each['name'])} ({_kind(each)}){_described(each['doc'])}" for each in data[side]),
+        )
+    lines += _section(
+        "Attributes",
+        (f"{code(each['name'])} ({_declared(each)}){_described(each['doc'])}" for each in data["attributes"]),
+    )
+    return lines + _section(
+        "Types", (f"{code(name)}: {_allowed(data['type_sets'][name], types)}" for name, types in data["types"].items())
+    )
 
 
 def _allowed(sets: str, types: Sequence[str]) -> str:
@@ -240,10 +245,12 @@ def _declared(attribute: dict[str, Any]) -> str:
 
 
 _KINDS = {
-    "bool": "0 or 1", "axis": "an axis", "axes": "axes", "data_type": "the number of an element type",
+    "bool": "0 or 1",
+    "axis": "an axis",
+    "axes": "axes",
+    "data_type": "the number of an element type",
     "any_case": "in upper or lower case",
-}  # fmt: skip
-
+}
 
 
 def _examples(schema: OpSchema, examples: Sequence[Example]) -> list[str]:

@@ -192,9 +192,13 @@ _BLANK = re.compile(r"\n *\n")
 _LENGTH = re.compile(r"-?[0-9.]{1,6}em")
 _WORD = re.compile(r"\w+")
 _UNDER = {
-    "msub": "munder", "msup": "mover", "msubsup": "munderover", "munder": "munder", "mover": "mover",
+    "msub": "munder",
+    "msup": "mover",
+    "msubsup": "munderover",
+    "munder": "munder",
+    "mover": "mover",
     "munderover": "munderover",
-}  # fmt: skip
+}
 """Elements with scripts, and those that have them as limits."""
 _LARGE, _OPENING, _CLOSING = "∑∏", "([{|⌊⌈⟨", ")]}|⌋⌉⟩"
 _SIGNS = ("+", "-", "\u2212")

@@ -76,16 +76,20 @@ def operator_page(site: Site, domain: str, name: str) -> dict[str, Any]:
         sections.append(section)
         newer = data[since]
     return {
-        "name": escaped(name), "domain": escaped(shown(domain)),
+        "name": escaped(name),
+        "domain": escaped(shown(domain)),
         "domain_href": root + site.paths.domain(domain),
-        "family": escaped(newest.family), "family_href": root + site.paths.family(newest.family),
+        "family": escaped(newest.family),
+        "family_href": root + site.paths.family(newest.family),
         "badges": _badges(data[newest.since_version]),
         "versions": [{"since": each["since"], "id": each["id"], "span": each["span"]} for each in reversed(sections)],
-        "sections": sections, "conversion": _conversion(site, name, domain, root),
-        "kernels": _kernels(registry, versions), "matrix": _matrix(site, versions, root),
+        "sections": sections,
+        "conversion": _conversion(site, name, domain, root),
+        "kernels": _kernels(registry, versions),
+        "matrix": _matrix(site, versions, root),
         "comparisons": _comparisons(registry, versions),
         "examples": _examples(versions, registry.examples(name, domain)),
-    }  # fmt: skip
+    }
 
 
 def _conversion(site: Site, name: str, domain: str, root: str) -> dict[str, Any]:
@@ -99,27 +103,34 @@ def _conversion(site: Site, name: str, domain: str, root: str) -> dict[str, Any]
         refused = each["kind"] == "refuse"
         direct = {*each["codes"]} if refused else {code for step in each["steps"] for code in own[step]}
         return {
-            "targets": str(low) if low == high else f"{low} to {high}", "kind": each["kind"],
+            "targets": str(low) if low == high else f"{low} to {high}",
+            "kind": each["kind"],
             "text": inline(each["text"]),
             "steps": [{"id": f"convert-{step}", "name": named[step]} for step in each["steps"]],
             "lowered": escaped(_lowered(each["lowered"])),
             "codes": [{"code": code, "note": "" if code in direct else _through(each, code)} for code in each["codes"]],
-        }  # fmt: skip
+        }
 
     return {
-        "omitted": data["omitted"], "general": [each["code"] for each in GENERAL],
+        "omitted": data["omitted"],
+        "general": [each["code"] for each in GENERAL],
         "versions": [
             {"since": version["since"], "ranges": [*map(row, version["ranges"])]} for version in data["versions"]
         ],
         "transitions": [
-            {"id": f"convert-{each['id']}", "name": named[each["id"]], "kind": each["kind"],
-             "how": {"body": "by its function body"}.get(each["how"], each["how"]), "text": inline(each["text"]),
-             "also": [*map(inline, each["also"])],
-             "operators": [site.link(made["operator"], made["domain"], root) for made in each["operators"]],
-             "refusals": [{"code": refusal["code"], "why": inline(refusal["why"])} for refusal in each["refusals"]]}
+            {
+                "id": f"convert-{each['id']}",
+                "name": named[each["id"]],
+                "kind": each["kind"],
+                "how": {"body": "by its function body"}.get(each["how"], each["how"]),
+                "text": inline(each["text"]),
+                "also": [*map(inline, each["also"])],
+                "operators": [site.link(made["operator"], made["domain"], root) for made in each["operators"]],
+                "refusals": [{"code": refusal["code"], "why": inline(refusal["why"])} for refusal in each["refusals"]],
+            }
             for each in data["transitions"]
         ],
-    }  # fmt: skip
+    }
 
 
 def _step_name(step: Mapping[str, Any]) -> str:
@@ -151,12 +162,14 @@ def _kernels(registry: Registry, versions: tuple[OpSchema, ...]) -> dict[str, An
         return None
     known = [kernels_data(schema) for schema in reversed(versions)]
     return {
-        "runtime": known[0]["runtime"], "provider": known[0]["provider"], "releases": known[0]["known"],
+        "runtime": known[0]["runtime"],
+        "provider": known[0]["provider"],
+        "releases": known[0]["known"],
         "rows": [
             {"since": schema.since_version, "text": escaped(each["text"]), "function": each["function"]}
             for schema, each in zip(reversed(versions), known, strict=True)
         ],
-    }  # fmt: skip
+    }
 
 
 def _examples(versions: tuple[OpSchema, ...], examples: Iterable[Example]) -> dict[str, list[Any]] | None:
@@ -171,10 +184,11 @@ def _spans(registry: Registry, versions: tuple[OpSchema, ...]) -> dict[int, str]
     last = registry.domains[versions[0].domain]
     ends = [each.since_version - 1 for each in versions[1:]] + [last]
     return {
-        each.since_version: f"opset {each.since_version}" if each.since_version == end
+        each.since_version: f"opset {each.since_version}"
+        if each.since_version == end
         else f"opsets {each.since_version} to {end}"
         for each, end in zip(versions, ends, strict=True)
-    }  # fmt: skip
+    }
 
 
 def _badges(data: Mapping[str, Any]) -> list[str]:
@@ -197,11 +211,15 @@ def _section(
     }
     ids = {label: each["id"] for label, each in constraints.items()}
     return {
-        "since": since, "id": anchor, "same_as": newer["since"] if same and newer is not None else None,
+        "since": since,
+        "id": anchor,
+        "same_as": newer["since"] if same and newer is not None else None,
         "withdrawn": inline(_withdrawn(data)) if data["deprecated"] else "",
-        "badges": _badges(data), "amended": [*map(escaped, data["amended"])],
+        "badges": _badges(data),
+        "amended": [*map(escaped, data["amended"])],
         "signature": highlight(signature(data), "onnx"),
-        "doc": html(data["doc"]), "formula": formula(data["formula"]) if data["formula"] else "",
+        "doc": html(data["doc"]),
+        "formula": formula(data["formula"]) if data["formula"] else "",
         "cases": [{"text": inline(each["text"]), **_ground(each)} for each in data["special_cases"]],
         "attributes": [_attribute(each, anchor, ids) for each in data["attributes"]],
         "inputs": [_parameter(each, anchor, "in") for each in data["inputs"]],
@@ -214,14 +232,17 @@ def _section(
         "constraints": [*constraints.values()],
         "shape": escaped(data["shape"]),
         "bodies": [
-            {"served": escaped(served(body)), "code": highlight(body["nodes"], "onnx", links),
-             "picture": body_picture(schema, schema.function[number], links)}
+            {
+                "served": escaped(served(body)),
+                "code": highlight(body["nodes"], "onnx", links),
+                "picture": body_picture(schema, schema.function[number], links),
+            }
             for number, body in enumerate(data["function"])
         ],
-        "counterparts": [
-            {"name": escaped(key), "text": inline(text)} for key, text in data["counterparts"].items()
-        ] if newer is None or data["counterparts"] != newer["counterparts"] else [],
-    }  # fmt: skip
+        "counterparts": [{"name": escaped(key), "text": inline(text)} for key, text in data["counterparts"].items()]
+        if newer is None or data["counterparts"] != newer["counterparts"]
+        else [],
+    }
 
 
 def signature(data: Mapping[str, Any]) -> str:
@@ -261,8 +282,13 @@ def _attribute(data: Mapping[str, Any], anchor: str, ids: Mapping[str, str]) -> 
 def _listed(anchor: str, name: str, facts: Iterable[str], doc: Markup | str) -> dict[str, Any]:
     """Return an entry of a list on the page: its name, facts beside it, and below it a text."""
     return {
-        "id": anchor, "name": escaped(name), "facts": [*map(escaped, facts)], "doc": doc, "label": "", "label_id": "",
-    }  # fmt: skip
+        "id": anchor,
+        "name": escaped(name),
+        "facts": [*map(escaped, facts)],
+        "doc": doc,
+        "label": "",
+        "label_id": "",
+    }
 
 
 def _parameter(data: Mapping[str, Any], anchor: str, side: str) -> dict[str, Any]:
@@ -275,9 +301,13 @@ def _change(change: Mapping[str, Any] | None) -> dict[str, Any] | None:
     if change is None:
         return None
     return {
-        "before": change["before"], "words": [*map(escaped, change["words"])], "meaning": inline(change["meaning"]),
-        "clarified": inline(change["clarified"]), "up": escaped(change["up"]), "down": escaped(change["down"]),
-    }  # fmt: skip
+        "before": change["before"],
+        "words": [*map(escaped, change["words"])],
+        "meaning": inline(change["meaning"]),
+        "clarified": inline(change["clarified"]),
+        "up": escaped(change["up"]),
+        "down": escaped(change["down"]),
+    }
 
 
 def _matrix(site: Site, versions: tuple[OpSchema, ...], root: str) -> dict[str, Any]:
@@ -294,10 +324,8 @@ def _matrix(site: Site, versions: tuple[OpSchema, ...], root: str) -> dict[str, 
     ordered = sorted(rows.items(), key=lambda each: ([not cell for cell in each[0]], each[1]))
     return {
         "columns": [schema.since_version for schema in versions],
-        "rows": [
-            {"types": [*_linked(types, root)], "cells": [*map(escaped, row)]} for row, types in ordered
-        ],
-    }  # fmt: skip
+        "rows": [{"types": [*_linked(types, root)], "cells": [*map(escaped, row)]} for row, types in ordered],
+    }
 
 
 def _linked(types: Iterable[str], root: str) -> Iterator[dict[str, str]]:
@@ -315,13 +343,20 @@ def _comparisons(registry: Registry, versions: tuple[OpSchema, ...]) -> dict[str
         crossed = [each for each in versions if min(here, there) < each.since_version <= max(here, there)]
         said = [
             {"since": each.since_version, "text": inline(text)}
-            for each in (crossed if here < there else crossed[::-1]) if each.change is not None
-            for text in [each.change.meaning or each.change.clarified] if text
-        ]  # fmt: skip
+            for each in (crossed if here < there else crossed[::-1])
+            if each.change is not None
+            for text in [each.change.meaning or each.change.clarified]
+            if text
+        ]
         pairs[here, there] = {
-            "id": f"diff-{here}-{there}", "before": here, "after": there, "words": [*map(escaped, words)], "said": said,
-            "title": f"What differs from version {here} to {there}", "arrow": "↑" if here < there else "↓",
-        }  # fmt: skip
+            "id": f"diff-{here}-{there}",
+            "before": here,
+            "after": there,
+            "words": [*map(escaped, words)],
+            "said": said,
+            "title": f"What differs from version {here} to {there}",
+            "arrow": "↑" if here < there else "↓",
+        }
     sinces = [each.since_version for each in versions]
     rows = [{"since": here, "cells": [pairs.get((here, there)) for there in sinces]} for here in sinces]
     return {"columns": sinces, "rows": rows, "pairs": [*pairs.values()]}
@@ -334,17 +369,22 @@ def _example(versions: tuple[OpSchema, ...], example: Example, number: int) -> d
     data = example_data(example)
     inputs, outputs = plain_example(schema, data)
     return {
-        "id": f"example-{number}-{slug(example.name)}", "name": escaped(example.name.replace("_", " ")),
-        "doc": inline(example.doc), "versions": _held(held, versions), **_ground(data),
-        "error": escaped(example.error), "error_id": f"v{schema.since_version}-{slug(example.error)}",
+        "id": f"example-{number}-{slug(example.name)}",
+        "name": escaped(example.name.replace("_", " ")),
+        "doc": inline(example.doc),
+        "versions": _held(held, versions),
+        **_ground(data),
+        "error": escaped(example.error),
+        "error_id": f"v{schema.since_version}-{slug(example.error)}",
         "attributes": [
             {"name": escaped(name), "text": _shortened(text)} for name, text in _attribute_texts(data["attributes"])
         ],
         "shown": [
             {"side": side, "name": escaped(name), "type": escaped(type_), "text": _shortened(text)}
-            for side, values in (("in", inputs), ("out", outputs)) for name, type_, text in values
+            for side, values in (("in", inputs), ("out", outputs))
+            for name, type_, text in values
         ],
-    }  # fmt: skip
+    }
 
 
 def _ground(data: Mapping[str, Any]) -> dict[str, str]:

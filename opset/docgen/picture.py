@@ -115,7 +115,7 @@ def picture(graph: Graph) -> Markup:
     return Markup(
         f'<div class="picture" tabindex="0"><svg class="w{least}" role="{role}" aria-label="{title}" '
         f'viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}">'
-        f'<title>{title}</title>{"".join(drawn)}</svg></div>'
+        f"<title>{title}</title>{''.join(drawn)}</svg></div>"
     )
 
 

@@ -107,9 +107,7 @@ def reflect(adapter: Callable[..., Any], operator: str, operators: frozenset[str
     reached = _reached(_plain(adapter), found, calls)
     certain = frozenset[str]().union(*(each.certain for each in reached)) & operators
     leaves = any(each.leaves for each in _returned(_plain(adapter), found, calls))
-    return Reflection(
-        frozenset(known), certain, tuple(reasons), tuple(needs), first.stays, leaves, first.checks
-    )
+    return Reflection(frozenset(known), certain, tuple(reasons), tuple(needs), first.stays, leaves, first.checks)
 
 
 def summary(adapter: Callable[..., Any]) -> str:
@@ -128,9 +126,11 @@ def _returned(function: Any, found: Mapping[Any, _Part], calls: Mapping[Any, Map
 
 
 def _closure(
-    function: Any, found: Mapping[Any, _Part], calls: Mapping[Any, Mapping[str, Any]],
+    function: Any,
+    found: Mapping[Any, _Part],
+    calls: Mapping[Any, Mapping[str, Any]],
     of: Callable[[_Part], frozenset[str]],
-) -> list[Any]:  # fmt: skip
+) -> list[Any]:
     seen: dict[Any, None] = {}
     pending = [function]
     while pending:
@@ -256,12 +256,18 @@ def _read(function: Function, values: Mapping[str, Any]) -> _Part:
     leaves = any(each is None for each in results) or not isinstance(function.body[-1], ast.Return | ast.Raise)
     called_names = {each.func.id for each in results if isinstance(each, ast.Call) and isinstance(each.func, ast.Name)}
     return _Part(
-        frozenset(operators), frozenset(strings), certain, certain_calls, tuple(refusals), (*names,), (*needs,),
+        frozenset(operators),
+        frozenset(strings),
+        certain,
+        certain_calls,
+        tuple(refusals),
+        (*names,),
+        (*needs,),
         stays=all(each is None or _is_copy(each) for each in results),
         checks=all(each is None for each in results),
         leaves=leaves,
         returned=frozenset(called_names),
-    )  # fmt: skip
+    )
 
 
 def _position(arguments: list[ast.expr], values: Mapping[str, Any]) -> int | None:

@@ -25,10 +25,14 @@ from opset.opsets.releases import RELEASES
 from opset.schemas.names import shown
 
 MENU = (
-    ("Opsets", "opsets/index.html"), ("Releases", "releases.html"), ("Types", "types/index.html"),
-    ("Families", "families/index.html"), ("Errors", "errors/index.html"), ("Guides", "guides/index.html"),
+    ("Opsets", "opsets/index.html"),
+    ("Releases", "releases.html"),
+    ("Types", "types/index.html"),
+    ("Families", "families/index.html"),
+    ("Errors", "errors/index.html"),
+    ("Guides", "guides/index.html"),
     ("Python", "api.html"),
-)  # fmt: skip
+)
 ASSETS = ("style.css", "icon.svg", "search.js", "minisearch.js", "minisearch.LICENSE.txt")
 
 
@@ -75,13 +79,19 @@ def pages(
 @lru_cache(maxsize=4)
 def _environment(count: int) -> Environment:
     environment = Environment(
-        loader=PackageLoader("opset.docgen"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
-        lstrip_blocks=True, auto_reload=False,
-    )  # fmt: skip
+        loader=PackageLoader("opset.docgen"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
     environment.globals |= {
-        "site_name": "Operator sets", "opset_version": __version__, "operator_count": count,
+        "site_name": "Operator sets",
+        "opset_version": __version__,
+        "operator_count": count,
         "menu": [{"name": name, "path": path} for name, path in MENU],
-    }  # fmt: skip
+    }
     return environment
 
 
@@ -116,9 +126,13 @@ def _guides() -> Iterator[IndexPage]:
 def _guide(guide: Guide) -> IndexPage:
     body = guide.text.partition("\n")[2]
     return made(
-        Paths.guide(guide.name), "guide", guide.title, body=text.html(body, _resolved, page=True), text=body,
+        Paths.guide(guide.name),
+        "guide",
+        guide.title,
+        body=text.html(body, _resolved, page=True),
+        text=body,
         trail=[link("Guides", "index.html")],
-    )  # fmt: skip
+    )
 
 
 def _resolved(target: str) -> str:
@@ -135,9 +149,11 @@ def _api() -> tuple[dict[str, Any], list[Page]]:
     def shown_entry(entry: Entry) -> dict[str, Any]:
         found.append(Page(entry.anchor, f"api.html#{entry.anchor}", "api", entry.doc))
         return {
-            **entry._asdict(), "signature": code.highlight(entry.signature, "python"), "doc": text.html(entry.doc),
+            **entry._asdict(),
+            "signature": code.highlight(entry.signature, "python"),
+            "doc": text.html(entry.doc),
             "members": [*map(shown_entry, entry.members)],
-        }  # fmt: skip
+        }
 
     sections = [
         {**each._asdict(), "doc": text.html(each.doc) if each.doc else "", "entries": [*map(shown_entry, each.entries)]}

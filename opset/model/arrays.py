@@ -33,8 +33,13 @@ _PARTS: Final = ("", "tensor_value", "sparse_tensor_value", "sequence_value", "m
 _NUMBERS: Final = {dtype: number for number, dtype in DTYPES.items()}
 TEXT_SIZE: Final = 64
 """Bytes that a text takes beside its characters, about, with the reference to it."""
-MESSAGES: Final = {"tensor": "TensorProto", "sparse_tensor": "SparseTensorProto", "seq": "SequenceProto",
-                   "optional": "OptionalProto", "map": "MapProto"}  # fmt: skip
+MESSAGES: Final = {
+    "tensor": "TensorProto",
+    "sparse_tensor": "SparseTensorProto",
+    "seq": "SequenceProto",
+    "optional": "OptionalProto",
+    "map": "MapProto",
+}
 """The message that holds a value, by the outermost word of its type string."""
 _PIECE: Final = 1 << 20  # elements; a multiple of 8, so that each piece ends with a whole byte
 

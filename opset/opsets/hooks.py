@@ -196,12 +196,17 @@ class Layer(NamedTuple):
     def _check_domain(self, folder: str, table: Table) -> None:
         """Raise `error` where a file has functions of other domains than its folder's: nobody would find them."""
         findings = [
-            Finding(self.code, f"{self._one} is registered for {operator} of {shown(domain)}", each.origin,
-                    f"the file is for {folder}", f'name its domain: @{kind}("{operator}", domain="{folder}")')
+            Finding(
+                self.code,
+                f"{self._one} is registered for {operator} of {shown(domain)}",
+                each.origin,
+                f"the file is for {folder}",
+                f'name its domain: @{kind}("{operator}", domain="{folder}")',
+            )
             for (kind, domain, operator), versions in table.items()
             if shown(domain) != folder
             for each in versions.values()
-        ]  # fmt: skip
+        ]
         if findings:
             raise self.error(findings)
 

@@ -203,8 +203,11 @@ def _accepting(schema: OpSchema, first: str, last: str) -> tuple[str, str] | Non
 def _newest(release: str, domain: str) -> int:
     """Return the newest version of a domain that a release accepts; of one that has no row, what its neighbours do."""
     number = _number(release)
-    limits = [row.max_opset if not domain else row.max_ml for row in RUNTIMES
-              if row.name == RUNTIME and _number(row.release) <= number]  # fmt: skip
+    limits = [
+        row.max_opset if not domain else row.max_ml
+        for row in RUNTIMES
+        if row.name == RUNTIME and _number(row.release) <= number
+    ]
     return (limits[-1] if limits else None) or 0
 
 

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     import numpy as np
 
 
-
 class Graph(Protocol):
     """A graph among a node's attributes; a kernel that is a generator runs it: `outputs = yield graph, [inputs]`."""
 
@@ -123,9 +122,7 @@ class Kernel(Hook):
 LAYER = Layer("kernels.py", "opset.reference.kernels", "kernel", RunError, "R201", "opset explain evaluating")
 
 
-def kernel(
-    *operators: str, since: int = 0, domain: str = "", any_type: bool = False
-) -> Callable[[Function], Function]:
+def kernel(*operators: str, since: int = 0, domain: str = "", any_type: bool = False) -> Callable[[Function], Function]:
     """Register the kernel of operators from version `since` on; without it, from the first on.
 
     With `any_type`, outputs may be of types that the version does not list. Registering a function again, as a notebook

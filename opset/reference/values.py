@@ -108,9 +108,7 @@ def owned(value: Any, feeds: Collection[int], hold: Callable[[int], None]) -> An
     """
     if isinstance(value, list):
         return [owned(each, feeds, hold) for each in value]
-    if isinstance(value, np.ndarray) and (
-        not value.flags.owndata or not value.flags.writeable or id(value) in feeds
-    ):
+    if isinstance(value, np.ndarray) and (not value.flags.owndata or not value.flags.writeable or id(value) in feeds):
         hold(value.nbytes)
         return value.copy()
     return value

@@ -15,9 +15,14 @@ from opset.schemas.model import FunctionBody, OpSchema
 
 Asked = Callable[[str], Any]
 _COMPARED: dict[str, Callable[[Any, Any], bool]] = {
-    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "=": operator.eq, "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "=": operator.eq,
+    "!=": operator.ne,
     "multiple": lambda value, bound: value % bound == 0,
-}  # fmt: skip
+}
 
 
 @lru_cache(maxsize=512)
@@ -36,9 +41,7 @@ def body_nodes(text: str) -> tuple[Any, ...]:
     return tuple(graph.node)
 
 
-def fitting_bodies(
-    schema: OpSchema, opset: int, given: Asked, value: Asked, rank: Asked
-) -> Iterator[FunctionBody]:
+def fitting_bodies(schema: OpSchema, opset: int, given: Asked, value: Asked, rank: Asked) -> Iterator[FunctionBody]:
     """Yield the function bodies that serve a node at an opset of ai.onnx, if its types are theirs; the best first.
 
     `given` says whether an input or attribute is there, `value` what an attribute is, `rank` that of an input; they

@@ -112,8 +112,7 @@ def compile_operators(operators: Iterable[Operator], sets: TypeSets) -> Compiled
         index["operators"].setdefault(operator.domain, {})[operator.name] = entry
         index["newest"][operator.domain] = max(versions[-1]["since"], index["newest"].get(operator.domain, 1))
         prose["operators"].setdefault(operator.domain, {})[operator.name] = {
-            str(schema.since_version): list(docs)
-            for schema, docs in zip(operator.schemas, operator.docs, strict=True)
+            str(schema.since_version): list(docs) for schema, docs in zip(operator.schemas, operator.docs, strict=True)
         }
         if operator.examples:
             examples["operators"].setdefault(operator.domain, {})[operator.name] = [
@@ -136,9 +135,7 @@ def _plain(value: Any) -> Any:
     return [_plain(each) for each in value] if isinstance(value, (list, tuple)) else value
 
 
-def _version_data(
-    schema: OpSchema, table: dict[tuple[str, ...], int], bodies: list[FunctionBody]
-) -> dict[str, Any]:
+def _version_data(schema: OpSchema, table: dict[tuple[str, ...], int], bodies: list[FunctionBody]) -> dict[str, Any]:
     data: dict[str, Any] = {"since": schema.since_version}
     for side in ("inputs", "outputs"):
         data[side] = [_trimmed(each, _PARAMETER) for each in getattr(schema, side)]
@@ -167,12 +164,23 @@ def _trimmed(each: Parameter | Attribute, defaults: dict[str, Any]) -> list[Any]
 
 
 _PARAMETER = {
-    "name": None, "type": None, "option": "single", "homogeneous": True, "min_arity": 1, "differentiable": False
-}  # fmt: skip
+    "name": None,
+    "type": None,
+    "option": "single",
+    "homogeneous": True,
+    "min_arity": 1,
+    "differentiable": False,
+}
 _ATTRIBUTE = {
-    "name": None, "type": None, "default": None, "required": False, "choices": (), "range": "", "kind": "",
+    "name": None,
+    "type": None,
+    "default": None,
+    "required": False,
+    "choices": (),
+    "range": "",
+    "kind": "",
     "constraint": "",
-}  # fmt: skip
+}
 _CHANGE = Change()._asdict()
 _EXAMPLE = Example("", 0)._asdict()
 

@@ -38,8 +38,13 @@ _ENTRIES: Final = 1 << 20
 """Entries of all sequences in a value: each is an array of its own, which takes microseconds."""
 _INTEGER: Final = re.compile(r"-?[0-9]{1,20}")
 _NUMBERS: Final = {
-    "nan": math.nan, "inf": math.inf, "-inf": -math.inf, "NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf,
-}  # fmt: skip
+    "nan": math.nan,
+    "inf": math.inf,
+    "-inf": -math.inf,
+    "NaN": math.nan,
+    "Infinity": math.inf,
+    "-Infinity": -math.inf,
+}
 
 
 def parse(text: bytes | str) -> Any:

@@ -21,9 +21,7 @@ _ENTRIES = 2  # of a sequence or map of tensors; of one that holds others 1, as 
 _WORDS = ("one", "two", "three", "four", "five", "six")
 
 
-def random_inputs(
-    inputs: Iterable[Any], given: Mapping[str, Any], seed: int, limits: Limits
-) -> dict[str, Any]:
+def random_inputs(inputs: Iterable[Any], given: Mapping[str, Any], seed: int, limits: Limits) -> dict[str, Any]:
     """Return values for the inputs, ValueInfoProtos, that are not among the given ones.
 
     Floats are normally distributed around 0, integers 0 to 3 (as far as the type has them), text is short words; a

@@ -118,9 +118,14 @@ def lower(
 
 
 def _conversion(
-    model: Any, target: Target, registry: Registry, dims: Mapping[str, int] | None, freeze: Freeze,
-    roots: Iterable[str | Path], limits: Limits | None,
-) -> Conversion:  # fmt: skip
+    model: Any,
+    target: Target,
+    registry: Registry,
+    dims: Mapping[str, int] | None,
+    freeze: Freeze,
+    roots: Iterable[str | Path],
+    limits: Limits | None,
+) -> Conversion:
     loaded = load(model, allow_external_roots=tuple(roots))
     return converted(loaded, target, registry, dims, limits, freeze)
 

@@ -130,7 +130,8 @@ def _misfits(adapting: Adapting) -> Iterator[str]:
 def _misfits_of(made: Any, schema: OpSchema) -> Iterator[str]:
     types = {each.name: None if each.ref_attr_name else attribute_type(each) for each in made.attribute}
     for misfits in (
-        arity_misfits(schema, made.input), arity_misfits(schema, made.output, outputs=True),
+        arity_misfits(schema, made.input),
+        arity_misfits(schema, made.output, outputs=True),
         attribute_misfits(schema, types),
-    ):  # fmt: skip
+    ):
         yield from (f"{misfit.what}, {misfit.why}" for misfit in misfits)

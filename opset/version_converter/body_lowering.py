@@ -87,10 +87,12 @@ class _Splicing:
         for each in body_nodes(self.body.nodes):
             self._take(each)
         outputs = self.node.schema.outputs[: len(self.node.outputs)]
-        return tuple([
-            self._output(each.name, each.type) if self.node.output(index) else ""
-            for index, each in enumerate(outputs)
-        ])
+        return tuple(
+            [
+                self._output(each.name, each.type) if self.node.output(index) else ""
+                for index, each in enumerate(outputs)
+            ]
+        )
 
     def _take_inputs(self) -> None:
         node, body = self.node, self.body

@@ -53,9 +53,14 @@ class Work(NamedTuple):
 
 
 def converted(
-    model: Model, target: Target, registry: Registry, dims: Mapping[str, int] | None = None,
-    limits: Limits | None = None, freeze: Freeze = (), routes: Routes | None = None,
-) -> Conversion:  # fmt: skip
+    model: Model,
+    target: Target,
+    registry: Registry,
+    dims: Mapping[str, int] | None = None,
+    limits: Limits | None = None,
+    freeze: Freeze = (),
+    routes: Routes | None = None,
+) -> Conversion:
     """Return the conversion of a model to a target; the model itself is not touched.
 
     With `dims`, it is the conversion of the model with these sizes alone, which the inputs of the result state. The
@@ -213,9 +218,12 @@ def _too_new(
             newest = registry.domains.get(domain, version)
             if version > newest and domain in target.opsets:
                 yield Finding(
-                    "C104", f"{shown(domain)} {version} is newer than what opset knows", f"{body.label}, opset_import",
-                    f"the newest version with schemas is {newest}", "use a newer opset, or give schemas for it",
-                )  # fmt: skip
+                    "C104",
+                    f"{shown(domain)} {version} is newer than what opset knows",
+                    f"{body.label}, opset_import",
+                    f"the newest version with schemas is {newest}",
+                    "use a newer opset, or give schemas for it",
+                )
 
 
 def _specialised(
@@ -254,9 +262,17 @@ def _bodies(model: Model, index: ModelIndex, proto: Any, conversion: Conversion,
     versions = _versions(index)
     messages = messages_of(index, proto)
     context = Context(
-        index, proto, messages, registry, routes, target.opsets, conversion, FreshNames(index.bodies),
-        budget, target.lowered,
-    )  # fmt: skip
+        index,
+        proto,
+        messages,
+        registry,
+        routes,
+        target.opsets,
+        conversion,
+        FreshNames(index.bodies),
+        budget,
+        target.lowered,
+    )
 
     def read(tensor: Any, limit: int) -> list[Any]:
         return tensor_values(model, tensor, limit)

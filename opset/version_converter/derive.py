@@ -307,8 +307,7 @@ def _emulated(derived: Derived, op: Builder, node: Node, stated: dict[str, int])
         inputs.append(op.Cast(name, to=NUMBERS[wide], domain="") if wide else name)
     elements = [node.values.element(name) or "" for name in node.outputs]
     outputs = [
-        op.fresh("wide") if element in wider else name
-        for name, element in zip(node.outputs, elements, strict=True)
+        op.fresh("wide") if element in wider else name for name, element in zip(node.outputs, elements, strict=True)
     ]
     op.copy(node, inputs=inputs, outputs=outputs, drop=drop, **changes)
     return [

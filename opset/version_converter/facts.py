@@ -39,9 +39,7 @@ class Inferred:
     It is of the model as it was given. What conversion changes goes on computing the same values under their names.
     """
 
-    def __init__(
-        self, model: Model, index: ModelIndex, registry: Registry, budget: Budget | None = None
-    ) -> None:
+    def __init__(self, model: Model, index: ModelIndex, registry: Registry, budget: Budget | None = None) -> None:
         """Take the given model with its index.
 
         Where a `budget` is used up, Exhausted is raised; without one, the rest is not known once that of any inference
@@ -451,12 +449,14 @@ class ValueFacts:
         runs = self._inferred.types(self.body, names)
         made = [self._producer(name)[1] is not None for name in names]
         return [
-            tuple([
-                known if known is not None or is_made or each is None else each.text
-                for known, is_made, each in zip(found, made, run, strict=True)
-            ])
+            tuple(
+                [
+                    known if known is not None or is_made or each is None else each.text
+                    for known, is_made, each in zip(found, made, run, strict=True)
+                ]
+            )
             for run in runs
-        ] or [found]  # fmt: skip
+        ] or [found]
 
     def element(self, name: str) -> str | None:
         """Return a tensor's element type, "float", None where it is not known or no dense tensor."""

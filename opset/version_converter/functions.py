@@ -61,12 +61,7 @@ def _move_defaults(proto: Any, found: Sequence[Body]) -> int:
         for key, function in functions.items()
         if function.attribute_proto
     }
-    calls = [
-        (body, node, key)
-        for body in found
-        for node in body.nodes
-        if (key := function_key(node)) in defaults
-    ]
+    calls = [(body, node, key) for body in found for node in body.nodes if (key := function_key(node)) in defaults]
     for body, node, key in calls:
         certain = {each.name for each in body.root.proto.attribute_proto} if body.root.function else set()
         for attribute in node.attribute:

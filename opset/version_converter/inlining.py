@@ -248,9 +248,7 @@ def _size(function: Body) -> _Size:
     found = bodies_below(function)
     nodes = sum(len(body.nodes) for body in found)
     names = sum(len(names) for body in found for names in (*body.reads, *body.computes))
-    referred = (
-        attribute.ref_attr_name for body in found for attributes in body.attributes for attribute in attributes
-    )
+    referred = (attribute.ref_attr_name for body in found for attributes in body.attributes for attribute in attributes)
     return _Size(nodes, function.proto.ByteSize(), nodes + names, Counter(filter(None, referred)))
 
 
@@ -271,8 +269,12 @@ class _Inliner:
     def run(self) -> None:
         """Replace the calls everywhere but in the functions that are replaced. Raises Exhausted."""
         proto = self._proto
-        training = (getattr(each, part) for each in proto.training_info for part in ("initialization", "algorithm")
-                    if each.HasField(part))  # fmt: skip
+        training = (
+            getattr(each, part)
+            for each in proto.training_info
+            for part in ("initialization", "algorithm")
+            if each.HasField(part)
+        )
         self._charge_all()
         for graph in (proto.graph, *training):
             self._inline(graph, frozenset())
@@ -340,9 +342,13 @@ class _Inliner:
 
 
 def _tidy(
-    proto: Any, index: ModelIndex, chosen: set[FunctionKey], imports: Mapping[str, int], registry: Registry,
+    proto: Any,
+    index: ModelIndex,
+    chosen: set[FunctionKey],
+    imports: Mapping[str, int],
+    registry: Registry,
     found: Inlining,
-) -> None:  # fmt: skip
+) -> None:
     """Remove the functions that nothing calls any more; import what new nodes need, and not what only calls needed."""
     called = {body.function_key(number) for body in index.bodies for number in range(len(body.nodes))}
     left = {key: function for function in proto.functions if (key := function_key(function)) not in chosen}

@@ -52,7 +52,10 @@ def set_ir_version(proto: Any, target: Target, notes: list[str]) -> list[Finding
     if asked:
         findings = [
             Finding(
-                "C301", f"IR version {wanted} has no {name}", "ir_version", f"it needs IR version {version}",
+                "C301",
+                f"IR version {wanted} has no {name}",
+                "ir_version",
+                f"it needs IR version {version}",
                 f"take it out of the model, or allow IR version {version}",
             )
             for version, name, _ in needed
@@ -106,8 +109,9 @@ def _features(proto: Any, found: list[Body], above: int, before: int) -> Iterato
     exporters write ZipMap at 3. Adapters add initializers at most, which are no inputs from version 4 on.
     """
     for version, name, is_annotation in (
-        *_model_features(proto), *(f for body in found for f in _body_features(body, above)),
-    ):  # fmt: skip
+        *_model_features(proto),
+        *(f for body in found for f in _body_features(body, above)),
+    ):
         needed = version if is_annotation or version <= _INITIALIZERS else min(version, before)
         if needed > above:
             yield needed, name, is_annotation

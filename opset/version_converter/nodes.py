@@ -400,9 +400,17 @@ class BodyConversion:
         versions = self.versions if "" in self.versions else {**self.versions, "": self._final}
         node = Node(current, step.source, facts)
         op = Builder(
-            node, step.target, step.version, self._final, versions, context.registry, facts, context.names,
-            self._initializer, context.lowered,
-        )  # fmt: skip
+            node,
+            step.target,
+            step.version,
+            self._final,
+            versions,
+            context.registry,
+            facts,
+            context.names,
+            self._initializer,
+            context.lowered,
+        )
         result: Result = None
         if step.adapter is not None or step.derived.rewrites:
             self._check_constraints(node)

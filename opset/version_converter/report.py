@@ -38,11 +38,17 @@ def conversion_data(conversion: Conversion, *, places: bool = True) -> dict[str,
     labels = Labels()
     converted = [
         _operator(
-            domain, op_type, since, until, len(actions), steps=list(steps), becomes=list(result),
+            domain,
+            op_type,
+            since,
+            until,
+            len(actions),
+            steps=list(steps),
+            becomes=list(result),
             places=[_place(action, labels) for action in actions] if places else [],
         )
         for (domain, op_type, since, until, steps, result), actions in sorted(groups.items(), key=itemgetter(0))
-    ]  # fmt: skip
+    ]
     kept = [_operator(*key, nodes) for key, nodes in sorted(conversion.kept.items())]
     passed = [
         {"domain": shown(domain), "operator": op_type, "nodes": nodes}
@@ -114,12 +120,26 @@ def verdict(data: Data) -> str:
 
 
 def _operator(
-    domain: str, op_type: str, before: int, after: int, nodes: int, *,
-    steps: Sequence[str] = (), becomes: Sequence[str] = (), places: Sequence[Data] = (),
+    domain: str,
+    op_type: str,
+    before: int,
+    after: int,
+    nodes: int,
+    *,
+    steps: Sequence[str] = (),
+    becomes: Sequence[str] = (),
+    places: Sequence[Data] = (),
 ) -> dict[str, Any]:
     return {
-        "domain": shown(domain), "operator": op_type, "before": before, "after": after, "nodes": nodes,
-        "kept": not steps, "steps": steps, "becomes": becomes, "places": places,
+        "domain": shown(domain),
+        "operator": op_type,
+        "before": before,
+        "after": after,
+        "nodes": nodes,
+        "kept": not steps,
+        "steps": steps,
+        "becomes": becomes,
+        "places": places,
     }
 
 

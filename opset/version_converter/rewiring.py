@@ -101,9 +101,10 @@ def remove(proto: Any, function: bool, replaced: dict[int, list[Any]], unused: s
     """Take out what only replaced nodes used: initializers, the nodes that are dead, and constants made on the way."""
     for index, nodes in replaced.items():
         replaced[index] = [
-            node for node in nodes
+            node
+            for node in nodes
             if node.op_type != "Constant" or node.domain not in ("", "ai.onnx") or unused.isdisjoint(node.output)
-        ]  # fmt: skip
+        ]
     replaced.update((index, []) for index in dead)
     # Before IR version 4 an initializer that was added is an input, too; inputs of the given model are never unused.
     for entries in (proto.value_info,) if function else (proto.initializer, proto.input, proto.value_info):

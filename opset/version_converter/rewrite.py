@@ -258,8 +258,10 @@ def _constant(tensor: Any) -> Any:
 
 
 _ELEMENTS: tuple[tuple[type, str], ...] = (
-    (float, "float"), (bool, "bool"), (str, "string"),
-)  # fmt: skip
+    (float, "float"),
+    (bool, "bool"),
+    (str, "string"),
+)
 """The element types of constants by the types of their values; the first that there is counts."""
 
 

@@ -44,11 +44,14 @@ def form_of(body: Body, index: int, facts: ValueFacts) -> Hashable | None:
         attributes.append(each.SerializeToString())
     inputs, outputs = list(node.input), list(node.output)
     return (
-        node.op_type, node.domain, bool(node.name), tuple(attributes),
+        node.op_type,
+        node.domain,
+        bool(node.name),
+        tuple(attributes),
         tuple([inputs.index(name) if name else -1 for name in inputs]),
         tuple([(facts.type(name), facts.shape(name), facts.small_constant(name)) for name in inputs if name]),
         tuple([(bool(name), name and facts.type(name), facts.is_read(name)) for name in outputs]),
-    )  # fmt: skip
+    )
 
 
 def template_of(

@@ -172,8 +172,11 @@ def _own(
         helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), value.shape)
         for name, value in feeds.items()
     ]
-    floats = [value.type.tensor_type.elem_type for value, given in zip(described, feeds.values(), strict=True)
-              if given.dtype.kind == "f"]  # fmt: skip
+    floats = [
+        value.type.tensor_type.elem_type
+        for value, given in zip(described, feeds.values(), strict=True)
+        if given.dtype.kind == "f"
+    ]
     kinds = {**dict.fromkeys(filter(None, made.output), floats[-1] if floats else 0), **(kinds or {})}
     outputs = [helper.make_tensor_value_info(name, kinds[name], None) for name in made.output if name]
     graph = helper.make_graph([made], "g", described, outputs)

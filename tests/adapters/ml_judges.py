@@ -158,9 +158,12 @@ def old_votes(x, prefix, given):
     nodes = dict(zip(ids, entries, strict=True))
     votes = {}
     for tree, leaf, target, weight in zip(
-        given[f"{prefix}_treeids"], given[f"{prefix}_nodeids"], given[f"{prefix}_ids"], numbers(f"{prefix}_weights"),
+        given[f"{prefix}_treeids"],
+        given[f"{prefix}_nodeids"],
+        given[f"{prefix}_ids"],
+        numbers(f"{prefix}_weights"),
         strict=True,
-    ):  # fmt: skip
+    ):
         votes.setdefault((tree, leaf), []).append((target, weight))
     roots = dict(reversed(ids))
     rows = []

@@ -286,9 +286,8 @@ def test_celu_of_double_is_as_precise_as_its_kernel(check):
 
 
 REFUSED = [
-    (9, 8, "C204", "which is no number of int32",
-     "(int32[2] x) => (int32[] y) { y = Shrink<bias=1e19>(x) }"),
-]  # fmt: skip
+    (9, 8, "C204", "which is no number of int32", "(int32[2] x) => (int32[] y) { y = Shrink<bias=1e19>(x) }"),
+]
 
 
 @pytest.mark.parametrize(("version", "to", "code", "why", "graph"), REFUSED)

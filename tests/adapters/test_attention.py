@@ -380,9 +380,10 @@ def test_linear_attention_is_a_loop(check, own, rule, past, shared, kind):
     rng = np.random.default_rng(6)
     heads, kv, size, v_size, length = 4, 2, 3, 5, 6
     feeds = {
-        "q": rng.standard_normal((2, length, heads * size)), "k": rng.standard_normal((2, length, kv * size)),
+        "q": rng.standard_normal((2, length, heads * size)),
+        "k": rng.standard_normal((2, length, kv * size)),
         "v": rng.standard_normal((2, length, kv * v_size)),
-    }  # fmt: skip
+    }
     if past:
         feeds["s"] = rng.standard_normal((2, kv, size, v_size))
     if "gated" in rule:

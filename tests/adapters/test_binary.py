@@ -473,8 +473,14 @@ def test_remainders_of_integers(check, kind, fmod, to):
     with np.errstate(all="ignore"):
         expect = (np.fmod if fmod else np.mod)(a, b)
     check(make_node("Mod", ["a", "b"], ["y"], fmod=fmod), 13, to, {"a": a, "b": b}, expect=[expect])
-    check(make_node("Mod", ["a", "b"], ["y"], fmod=fmod), 13, to, {"a": a}, {"b": np.array(3, kind)},
-          expect=[(np.fmod if fmod else np.mod)(a, kind(3))])  # fmt: skip
+    check(
+        make_node("Mod", ["a", "b"], ["y"], fmod=fmod),
+        13,
+        to,
+        {"a": a},
+        {"b": np.array(3, kind)},
+        expect=[(np.fmod if fmod else np.mod)(a, kind(3))],
+    )
 
 
 @pytest.mark.parametrize("to", [9, 7])
@@ -491,8 +497,14 @@ def test_remainders_of_floats_are_exact(check, kind, to):
         # Where of onnxruntime makes positive zeros of negative ones.
         with np.errstate(all="ignore"):
             signs = 1 / expect
-        check([mod, make_node("Reciprocal", ["y"], ["z"])], 13, to, {"a": a[:, None], "b": b}, expect=[signs],
-              outputs=["z"])  # fmt: skip
+        check(
+            [mod, make_node("Reciprocal", ["y"], ["z"])],
+            13,
+            to,
+            {"a": a[:, None], "b": b},
+            expect=[signs],
+            outputs=["z"],
+        )
     rng = np.random.default_rng(0)
     a, b = (
         (np.frombuffer(rng.bytes(2000 * a.itemsize), kind.__name__.replace("float", "uint")).view(kind)) for _ in "ab"
@@ -584,8 +596,14 @@ def test_shifts_beyond_the_width(check, kind, direction):
     y = np.array(places, kind)
     expect = np.left_shift(x, y) if direction == "LEFT" else np.right_shift(x, y)
     for to in (27, 11, 7):
-        check(make_node("BitShift", ["x", "y"], ["z"], direction=direction), 28, to, {"x": x, "y": y}, expect=[expect],
-              outputs=["z"])  # fmt: skip
+        check(
+            make_node("BitShift", ["x", "y"], ["z"], direction=direction),
+            28,
+            to,
+            {"x": x, "y": y},
+            expect=[expect],
+            outputs=["z"],
+        )
 
 
 BITWISE = {"BitwiseAnd": np.bitwise_and, "BitwiseOr": np.bitwise_or, "BitwiseXor": np.bitwise_xor}
@@ -643,11 +661,9 @@ def test_no_strings_are_compared(check):
 
 
 REFUSED = [
-    (7, 6, "C103", "dimensions 2 and 3 do not",
-     "(float[2] a, float[3] b) => (float[] y) { y = Add(a, b) }"),
-    (10, 9, "C103", "'fmod' is 0",
-     "(float[2] a) => (float[] y) { y = Mod(a, a) }"),
-]  # fmt: skip
+    (7, 6, "C103", "dimensions 2 and 3 do not", "(float[2] a, float[3] b) => (float[] y) { y = Add(a, b) }"),
+    (10, 9, "C103", "'fmod' is 0", "(float[2] a) => (float[] y) { y = Mod(a, a) }"),
+]
 
 
 @pytest.mark.parametrize(("version", "to", "code", "why", "graph"), REFUSED)

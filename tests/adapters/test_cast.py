@@ -148,9 +148,15 @@ def test_bits_of_another_width_are_refused(refused):
 @pytest.mark.parametrize("to", [25, 13, 7])
 @pytest.mark.parametrize(
     ("kind", "float_"),
-    [("int32", "float32"), ("uint32", "float32"), ("int64", "float64"), ("uint64", "float64"), ("int16", "float16"),
-     ("uint16", "float16")],
-)  # fmt: skip
+    [
+        ("int32", "float32"),
+        ("uint32", "float32"),
+        ("int64", "float64"),
+        ("uint64", "float64"),
+        ("int16", "float16"),
+        ("uint16", "float16"),
+    ],
+)
 def test_the_float_of_bits_is_computed(check, kind, float_, to):
     info, rng = np.finfo(float_), np.random.default_rng(3)
     values = [0.0, -0.0, 1, -1.5, np.inf, -np.inf, info.max, -info.max, info.tiny, -info.smallest_subnormal, 3.14159]

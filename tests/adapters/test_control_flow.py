@@ -66,10 +66,12 @@ g (float[N] x, float[M] z, bool c) => (float[n] y) {
     ("one", "other"),
     [
         ("{ a = Neg(x) }", "{ a = Neg(z) }"),
-        ("{ i = NonZero(x) f = Cast<to = 1>(i) k = Constant<value_ints = [-1]>() a = Reshape(f, k) }",
-         "{ i = NonZero(x) f = Cast<to = 1>(i) k = Constant<value_ints = [-1]>() a = Reshape(f, k) }"),
+        (
+            "{ i = NonZero(x) f = Cast<to = 1>(i) k = Constant<value_ints = [-1]>() a = Reshape(f, k) }",
+            "{ i = NonZero(x) f = Cast<to = 1>(i) k = Constant<value_ints = [-1]>() a = Reshape(f, k) }",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_name_that_both_branches_state_shows_no_equal_sizes(run, one, other):
     text = NAMED_ALIKE.replace("{BODY_THEN}", one).replace("{BODY_ELSE}", other)
     before = onnx.parser.parse_model(text.replace('"": 11', '"": 12'))
@@ -261,8 +263,10 @@ def test_outputs_of_a_batch_may_be_left_out(check, build, run):
 def test_an_operator_in_the_body_is_converted_too(check):
     body = helper.make_graph(
         [helper.make_node("Softmax", ["a"], ["b"], axis=0), helper.make_node("Unsqueeze", ["b"], ["c"], axes=[0])],
-        "body", [info("a")], [info("c")],
-    )  # fmt: skip
+        "body",
+        [info("a")],
+        [info("c")],
+    )
     made = helper.make_node("Scan", ["", "x"], ["y"], body=body, num_scan_inputs=1)
     check(made, 8, 13, {"x": X}, rtol=1e-6)
 

@@ -14,12 +14,16 @@ FILTERS = RNG.random((2, 3, 3), np.float32)
 @pytest.mark.parametrize(
     "how",
     [
-        {"auto_pad": "SAME_UPPER", "strides": [2]}, {"auto_pad": "SAME_LOWER", "strides": [2]},
-        {"auto_pad": "SAME_UPPER"}, {"auto_pad": "VALID"}, {"output_shape": [10], "strides": [2]},
-        {"output_shape": [10], "strides": [2], "auto_pad": "SAME_UPPER"}, {"output_shape": [6]},
+        {"auto_pad": "SAME_UPPER", "strides": [2]},
+        {"auto_pad": "SAME_LOWER", "strides": [2]},
+        {"auto_pad": "SAME_UPPER"},
+        {"auto_pad": "VALID"},
+        {"output_shape": [10], "strides": [2]},
+        {"output_shape": [10], "strides": [2], "auto_pad": "SAME_UPPER"},
+        {"output_shape": [6]},
         {"pads": [1, 0], "output_padding": [1], "strides": [3]},
     ],
-)  # fmt: skip
+)
 @pytest.mark.parametrize(("version", "to"), [(10, 11), (7, 22), (11, 10), (22, 9)])
 def test_transposed_convolutions_keep_their_padding(check, how, version, to):
     convolution = node("ConvTranspose", ["x", "w"], ["y"], **how)
@@ -105,12 +109,15 @@ COLUMNS[0, 0, 0], COLUMNS[1, 5, 2] = np.inf, np.nan
 @pytest.mark.parametrize(
     ("image", "block", "length", "how"),
     [
-        ([3, 4], [2, 2], 6, {}), ([4, 6], [2, 2], 6, {"strides": [2, 2]}),
-        ([2, 3], [2, 2], 4, {"pads": [1, 0, 0, 0]}), ([4, 5], [2, 2], 6, {"dilations": [2, 2]}),
+        ([3, 4], [2, 2], 6, {}),
+        ([4, 6], [2, 2], 6, {"strides": [2, 2]}),
+        ([2, 3], [2, 2], 4, {"pads": [1, 0, 0, 0]}),
+        ([4, 5], [2, 2], 6, {"dilations": [2, 2]}),
         ([6, 7], [2, 2], 6, {"dilations": [2, 2], "strides": [3, 2], "pads": [0, 1, 1, 0]}),
-        ([4, 5], [1, 4], 4, {"strides": [2, 1]}), ([3, 2, 2], [2, 2, 1], 4, {}),
+        ([4, 5], [1, 4], 4, {"strides": [2, 1]}),
+        ([3, 2, 2], [2, 2, 1], 4, {}),
     ],
-)  # fmt: skip
+)
 def test_windows_are_gathered_and_added(check, image, block, length, how, open_sizes):
     feeds = {"x": COLUMNS[:, :, :length]}
     sizes = {"i": np.array(image), "b": np.array(block)}
@@ -134,12 +141,18 @@ def test_windows_of_what_cannot_be_added(refused):
 @pytest.mark.parametrize(
     ("x", "w", "output", "moves", "how", "masked"),
     [
-        ((2, 4, 5, 6), (6, 2, 2, 3), (3, 3), 2,
-         {"group": 2, "offset_group": 2, "strides": [2, 2], "pads": [1, 1, 0, 1]}, True),
+        (
+            (2, 4, 5, 6),
+            (6, 2, 2, 3),
+            (3, 3),
+            2,
+            {"group": 2, "offset_group": 2, "strides": [2, 2], "pads": [1, 1, 0, 1]},
+            True,
+        ),
         ((1, 4, 5, 4), (3, 4, 2, 2), (3, 2), 4, {"offset_group": 4, "dilations": [2, 2]}, False),
         ((2, 2, 4, 4), (2, 1, 1, 1), (4, 4), 1, {"group": 2}, True),
     ],
-)  # fmt: skip
+)
 def test_moved_windows_are_gathered_and_multiplied(check, x, w, output, moves, how, masked, open_sizes):
     rng = np.random.default_rng(3)
     area = int(np.prod(w[2:]))

@@ -108,8 +108,10 @@ def test_sparse_constants_that_do_not_fit(indices, dims, code):
     values = np.ones(2, np.float32)
     graph = helper.make_graph(
         [constant(sparse_value=sparse(values, indices, [6])), make_node("Neg", ["y"], ["z"])],
-        "g", [], [helper.make_tensor_value_info("z", 1, None)],
-    )  # fmt: skip
+        "g",
+        [],
+        [helper.make_tensor_value_info("z", 1, None)],
+    )
     held = graph.node[0].attribute[0].sparse_tensor
     del held.dims[:]
     held.dims.extend(dims)
@@ -184,9 +186,11 @@ def test_an_early_function_has_no_initializers_and_casts_what_double_holds(value
     imports = [helper.make_opsetid("", 9)]
     function = helper.make_function("mine", "f", ["x"], ["y"], nodes, imports)
     graph = helper.make_graph(
-        [make_node("f", ["x"], ["y"], domain="mine")], "g",
-        [helper.make_tensor_value_info("x", 7, [2])], [helper.make_tensor_value_info("y", 7, [2])],
-    )  # fmt: skip
+        [make_node("f", ["x"], ["y"], domain="mine")],
+        "g",
+        [helper.make_tensor_value_info("x", 7, [2])],
+        [helper.make_tensor_value_info("y", 7, [2])],
+    )
     imports = [*imports, helper.make_opsetid("mine", 1)]
     model = helper.make_model(graph, opset_imports=imports, functions=[function], ir_version=8)
     if max(values) > 2**53:
@@ -227,9 +231,11 @@ def test_an_early_constant_that_a_subgraph_gives_keeps_a_type():
         for name in ("then_branch", "else_branch")
     }
     graph = helper.make_graph(
-        [make_node("If", ["c"], ["y"], **branches)], "g",
-        [helper.make_tensor_value_info("c", 9, [])], [helper.make_tensor_value_info("y", 7, [2])],
-    )  # fmt: skip
+        [make_node("If", ["c"], ["y"], **branches)],
+        "g",
+        [helper.make_tensor_value_info("c", 9, [])],
+        [helper.make_tensor_value_info("y", 7, [2])],
+    )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 9)], ir_version=8)
     after = opset.convert(model, 8)
     onnx.checker.check_model(after, full_check=True)
@@ -366,7 +372,7 @@ BFLOAT16 = TensorProto.BFLOAT16
         ("Bernoulli", {"dtype": TensorProto.INT32}, TensorProto.INT32),
         ("Multinomial", {"dtype": TensorProto.INT64, "sample_size": 4}, TensorProto.INT64),
     ],
-)  # fmt: skip
+)
 def test_random_numbers_of_bfloat16_are_drawn_as_floats(converted, operator, attributes, made):
     x = np.full((2, 3), 0.5, ml_dtypes.bfloat16)
     feeds = {} if "shape" in attributes else {"x": x}
@@ -389,11 +395,15 @@ def test_eye_by_comparison(check, k, to):
 
 
 REFUSED = [
-    (9, 8, "C103", "no tensor with one",
-     "(int64[1] s) => (float[] y) { y = ConstantOfShape<value = float[2] {1, 2}>(s) }"),
-    (9, 8, "C103", "no matrix",
-     "(float[2,2,2] x) => (float[] y) { y = EyeLike(x) }"),
-]  # fmt: skip
+    (
+        9,
+        8,
+        "C103",
+        "no tensor with one",
+        "(int64[1] s) => (float[] y) { y = ConstantOfShape<value = float[2] {1, 2}>(s) }",
+    ),
+    (9, 8, "C103", "no matrix", "(float[2,2,2] x) => (float[] y) { y = EyeLike(x) }"),
+]
 
 
 @pytest.mark.parametrize(("version", "to", "code", "why", "graph"), REFUSED)

@@ -371,8 +371,9 @@ def test_one_hot_by_comparison(check, axis, to):
     indices, values = np.array([[-4, 0, 2], [1, 3, -1]]), np.float32([1.5, np.nan])
     hot = make_node("OneHot", ["i", "d", "v"], ["y"], axis=axis)
     for feeds in (
-        {"i": indices, "d": np.array(3), "v": values}, {"i": indices[:0], "d": np.array([3]), "v": values},
-    ):  # fmt: skip
+        {"i": indices, "d": np.array(3), "v": values},
+        {"i": indices[:0], "d": np.array([3]), "v": values},
+    ):
         for shapes in (None, {"i": ["a", "b"]}):
             kinds = {"y": TensorProto.FLOAT}
             check(hot, 11, to, feeds, shapes=shapes, kinds=kinds)

@@ -217,15 +217,17 @@ def test_large_determinants_are_refused(refused):
 
 
 REFUSED = [
-    (12, 11, "C204", "a diagonal of",
-     '(float[100000,100000] x) => (float[] y) { y = Einsum<equation="ii->i">(x) }'),
-    (9, 8, "C207", "how many products of integers",
-     "(int32[2,K] x, int32[K,2] z) => (int32[] y) { y = MatMul(x, z) }"),
-    (9, 8, "C204", "524289 products of integers are added",
-     "(int64[524289,2] x, int64[2,K] z, int64[2,2] c) => (int64[] y) { y = Gemm<transA=1, transB=1>(x, z, c) }"),
-    (9, 8, "C103", "no matrices",
-     "(int64[2] x, int64[2] z, int64 c) => (int64[] y) { y = Gemm(x, z, c) }"),
-]  # fmt: skip
+    (12, 11, "C204", "a diagonal of", '(float[100000,100000] x) => (float[] y) { y = Einsum<equation="ii->i">(x) }'),
+    (9, 8, "C207", "how many products of integers", "(int32[2,K] x, int32[K,2] z) => (int32[] y) { y = MatMul(x, z) }"),
+    (
+        9,
+        8,
+        "C204",
+        "524289 products of integers are added",
+        "(int64[524289,2] x, int64[2,K] z, int64[2,2] c) => (int64[] y) { y = Gemm<transA=1, transB=1>(x, z, c) }",
+    ),
+    (9, 8, "C103", "no matrices", "(int64[2] x, int64[2] z, int64 c) => (int64[] y) { y = Gemm(x, z, c) }"),
+]
 
 
 @pytest.mark.parametrize(("version", "to", "code", "why", "graph"), REFUSED)

@@ -38,8 +38,9 @@ def test_bfloat16_is_computed_in_float(check):
 def test_losses_by_their_formulas(check, op, reduction, weighted, ignored, dtype):
     for shape in ((4, 5), (2, 5, 3), (2, 5, 3, 2)):
         feeds = {
-            "x": RNG.standard_normal(shape).astype(dtype), "t": RNG.integers(0, 5, (shape[0], *shape[2:])),
-        }  # fmt: skip
+            "x": RNG.standard_normal(shape).astype(dtype),
+            "t": RNG.integers(0, 5, (shape[0], *shape[2:])),
+        }
         if ignored is not None and ignored < 0:
             feeds["t"].reshape(-1)[::3] = ignored
         if weighted:

@@ -23,9 +23,10 @@ TRANSITIONS = [
 
 
 LOWERED = [
-    (operator, first) for operator in REGISTRY.operators("")
+    (operator, first)
+    for operator in REGISTRY.operators("")
     if (first := REGISTRY.versions(operator)[0].since_version) > 1
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("operator", "first"), LOWERED)

@@ -160,9 +160,13 @@ def test_a_cast_needs_a_default_domain_that_has_types_as_numbers():
 @given(st.data())
 def test_tables_give_the_same_down_and_up_again(data):
     domains = {
-        "string": list("abc"), "int64": [-1, 0, 1, 2], "int32": [-1, 0, 1, 2], "int16": [-1, 0, 1],
-        "float": [-0.0, 0.0, 0.5, NAN], "double": [0.1, -0.0, NAN],
-    }  # fmt: skip
+        "string": list("abc"),
+        "int64": [-1, 0, 1, 2],
+        "int32": [-1, 0, 1, 2],
+        "int16": [-1, 0, 1],
+        "float": [-0.0, 0.0, 0.5, NAN],
+        "double": [0.1, -0.0, NAN],
+    }
     key, value = (
         data.draw(st.sampled_from(sorted(domains.keys() - {"double"}))),
         data.draw(st.sampled_from(sorted(domains))),

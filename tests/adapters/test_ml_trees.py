@@ -21,10 +21,14 @@ from tests.adapters.ml_judges import NAN, array
 from tests.bounds import lines
 
 STUMP = {
-    "nodes_treeids": [0, 0, 0], "nodes_nodeids": [0, 1, 2], "nodes_featureids": [0, 0, 0],
-    "nodes_modes": ["BRANCH_LEQ", "LEAF", "LEAF"], "nodes_values": [1.0, 0.0, 0.0],
-    "nodes_truenodeids": [1, 0, 0], "nodes_falsenodeids": [2, 0, 0],
-}  # fmt: skip
+    "nodes_treeids": [0, 0, 0],
+    "nodes_nodeids": [0, 1, 2],
+    "nodes_featureids": [0, 0, 0],
+    "nodes_modes": ["BRANCH_LEQ", "LEAF", "LEAF"],
+    "nodes_values": [1.0, 0.0, 0.0],
+    "nodes_truenodeids": [1, 0, 0],
+    "nodes_falsenodeids": [2, 0, 0],
+}
 POINTS = [[0.0], [1.0], [2.0], [NAN], [float("inf")], [-1.0]]
 
 
@@ -54,16 +58,24 @@ THREE = [(0, 1, 0, 0.5), (0, 1, 1, -0.25), (0, 1, 2, 0.25), (0, 2, 0, 0.1), (0, 
 TWO_TREES = {name: [*values, *([1] * 3 if name == "nodes_treeids" else values)] for name, values in STUMP.items()}
 SHARED = {
     # As exporters write a split by category: the true branch of several == is one node.
-    "nodes_treeids": [0] * 6, "nodes_nodeids": [0, 1, 2, 3, 4, 5], "nodes_featureids": [0] * 6,
+    "nodes_treeids": [0] * 6,
+    "nodes_nodeids": [0, 1, 2, 3, 4, 5],
+    "nodes_featureids": [0] * 6,
     "nodes_modes": ["BRANCH_EQ", "BRANCH_EQ", "BRANCH_LEQ", "LEAF", "LEAF", "LEAF"],
-    "nodes_values": [1.0, 2.0, 1.5, 0.0, 0.0, 0.0], "nodes_truenodeids": [2, 2, 3, 0, 0, 0],
+    "nodes_values": [1.0, 2.0, 1.5, 0.0, 0.0, 0.0],
+    "nodes_truenodeids": [2, 2, 3, 0, 0, 0],
     "nodes_falsenodeids": [1, 5, 4, 0, 0, 0],
-}  # fmt: skip
+}
 ONE_LEAF = {
-    "nodes_treeids": [7], "nodes_nodeids": [3], "nodes_featureids": [-2], "nodes_modes": ["LEAF"],
-    "nodes_values": [5.0], "nodes_truenodeids": [0], "nodes_falsenodeids": [0],
+    "nodes_treeids": [7],
+    "nodes_nodeids": [3],
+    "nodes_featureids": [-2],
+    "nodes_modes": ["LEAF"],
+    "nodes_values": [5.0],
+    "nodes_truenodeids": [0],
+    "nodes_falsenodeids": [0],
     "nodes_missing_value_tracks_true": [1],
-}  # fmt: skip
+}
 DOUBLES = {"nodes_values": None, "nodes_values_as_tensor": array("double", [0.1, 0.0, 0.0]), "target_weights": None}
 REGRESSORS = [
     # name, node, kind of input, operators after
@@ -225,7 +237,7 @@ REFUSED_CLASSIFIERS = [
     (classifier(*BOTH, labels=TWO, post_transform="LOGISTIC"), "C204", "one of two classes"),
     (classifier(*NEGATIVE, labels=TWO), "C204", "one of two classes"),
     (classifier(*BOTH, labels=TWO, post_transform="SOFTMAX"), "C204", "one of two classes"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("case", [*REFUSED_REGRESSORS, *REFUSED_CLASSIFIERS], ids=lambda case: f"{case[1]} {case[2]}")
@@ -439,11 +451,15 @@ def test_nodes_that_double_at_each_level_are_refused_at_once():
 
 # A leaf; and a root with a node, whose one branch is that of the root as well, between leaves 4, 5 and 6.
 TREES = Trees(
-    "float", [0, 1], [LEAF, 0, 1, 2, LEAF, LEAF, LEAF], [0, 0, 1, 2, 0, 0, 0],
-    [0.0, 1.0, 2.0, 3.0, 0.0, 0.0, 0.0], [0] * 7,
+    "float",
+    [0, 1],
+    [LEAF, 0, 1, 2, LEAF, LEAF, LEAF],
+    [0, 0, 1, 2, 0, 0, 0],
+    [0.0, 1.0, 2.0, 3.0, 0.0, 0.0, 0.0],
+    [0] * 7,
     ([0, 2, 3, 4, 4, 5, 6], [0, 3, 6, 5, 4, 5, 6]),
     {0: [(0, 0.5)], 4: [(0, 1.0), (1, 2.0), (2, 3.0)], 5: [(1, 4.0)], 6: [(1, 5.0), (0, 6.0)]},
-)  # fmt: skip
+)
 
 
 def test_nodes_are_charged_as_often_as_they_are_written():

@@ -19,14 +19,15 @@ UNKNOWN = {"shapes": {"x": ["N", "C", "H", "W"]}}
 @pytest.mark.parametrize(
     "window",
     [
-        {"kernel_shape": [3, 2]}, {"kernel_shape": [3, 2], "strides": [2, 3], "pads": [1, 0, 1, 1]},
+        {"kernel_shape": [3, 2]},
+        {"kernel_shape": [3, 2], "strides": [2, 3], "pads": [1, 0, 1, 1]},
         {"kernel_shape": [3, 3], "strides": [2, 2], "ceil_mode": 1},
         {"kernel_shape": [2, 2], "strides": [2, 2], "ceil_mode": 1},
         {"kernel_shape": [3, 3], "strides": [2, 2], "pads": [1, 1, 1, 1], "ceil_mode": 1},
         {"kernel_shape": [1, 2], "strides": [3, 3], "auto_pad": "SAME_UPPER", "ceil_mode": 1},
         {"kernel_shape": [2, 2], "strides": [3, 3], "dilations": [3, 2], "ceil_mode": 1},
     ],
-)  # fmt: skip
+)
 def test_windows_that_are_the_same_whatever_the_shape(check, op_type, window):
     old = POOLS[op_type]
     for version, to in ((old, 22), (22, old)):
@@ -93,9 +94,9 @@ def test_bfloat16_is_pooled_in_a_wider_type(check, refused, op_type):
     ]
     rounded = IMAGE.astype(ml_dtypes.bfloat16).astype(np.float32)
     windows = np.lib.stride_tricks.sliding_window_view(rounded, window.get("kernel_shape", (7, 8)), (2, 3))
-    reduced = {
-        "Average": windows.mean((4, 5)), "Max": windows.max((4, 5)), "Lp": np.sqrt((windows**2).sum((4, 5)))
-    }[op_type.removeprefix("Global").removesuffix("Pool")]  # fmt: skip
+    reduced = {"Average": windows.mean((4, 5)), "Max": windows.max((4, 5)), "Lp": np.sqrt((windows**2).sum((4, 5)))}[
+        op_type.removeprefix("Global").removesuffix("Pool")
+    ]
     check(nodes, 22, 17, {"f": IMAGE}, expect=[reduced.astype(ml_dtypes.bfloat16).astype(np.float32)], rtol=2**-8)
     if op_type == "MaxPool":
         late = [nodes[0], node("MaxPool", ["x"], ["z"], **LATE), nodes[2]]
@@ -115,8 +116,14 @@ def test_the_order_of_a_norm_was_a_float(check, converted, refused):
     cube = (np.abs(IMAGE) ** 3).astype(np.float32)
     windows = np.lib.stride_tricks.sliding_window_view(cube, (2, 2), (2, 3)).sum((4, 5)) ** (1 / 3)
     check(node("LpPool", ["x"], ["y"], **lp), 1, 2, feeds, expect=[windows.astype(np.float32)], rtol=1e-5)
-    check(node("GlobalLpPool", ["x"], ["y"], p=3.0), 1, 2, feeds,
-          expect=[cube.sum((2, 3), keepdims=True) ** np.float32(1 / 3)], rtol=1e-5)  # fmt: skip
+    check(
+        node("GlobalLpPool", ["x"], ["y"], p=3.0),
+        1,
+        2,
+        feeds,
+        expect=[cube.sum((2, 3), keepdims=True) ** np.float32(1 / 3)],
+        rtol=1e-5,
+    )
     for op_type, extra in (("LpPool", {"kernel_shape": [2, 2]}), ("GlobalLpPool", {})):
         for stated in ({}, {"p": 3}):
             (pool,) = converted(node(op_type, ["x"], ["y"], **extra, **stated), 2, 1, feeds).graph.node
@@ -134,10 +141,12 @@ def test_which_axes_a_window_of_version_1_has(refused):
 
 
 CEILED = [
-    {"kernel_shape": [3, 3], "strides": [2, 2]}, {"kernel_shape": [2, 2], "strides": [2, 2]},
-    {"kernel_shape": [3, 3], "strides": [2, 2], "pads": [1, 0, 1, 1]}, {"kernel_shape": [3, 2]},
+    {"kernel_shape": [3, 3], "strides": [2, 2]},
+    {"kernel_shape": [2, 2], "strides": [2, 2]},
+    {"kernel_shape": [3, 3], "strides": [2, 2], "pads": [1, 0, 1, 1]},
+    {"kernel_shape": [3, 2]},
     {"kernel_shape": [3, 3], "strides": [2, 2], "auto_pad": "SAME_UPPER"},
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("open_", [True, False])
@@ -228,10 +237,12 @@ def test_norms_of_windows_with_gaps(check, refused, power, kind):
 @pytest.mark.parametrize(
     "window",
     [
-        {}, {"pads": [1, 1, 2, 1]}, {"strides": [2, 3], "pads": [0, 1, 1, 0], "ceil_mode": 1},
+        {},
+        {"pads": [1, 1, 2, 1]},
+        {"strides": [2, 3], "pads": [0, 1, 1, 0], "ceil_mode": 1},
         {"auto_pad": "VALID"},
     ],
-)  # fmt: skip
+)
 def test_maxima_of_windows_with_gaps(check, window):
     gaps = node("MaxPool", ["x"], ["y"], kernel_shape=[3, 2], dilations=[2, 3], **window)
     image = (IMAGE - 0.5).copy()
@@ -248,13 +259,14 @@ def run_kernels(model, feeds):
 @pytest.mark.parametrize(
     "window",
     [
-        {"kernel_shape": [2, 3]}, {"kernel_shape": [3, 2], "strides": [2, 1], "pads": [2, 0, 0, 1]},
+        {"kernel_shape": [2, 3]},
+        {"kernel_shape": [3, 2], "strides": [2, 1], "pads": [2, 0, 0, 1]},
         {"kernel_shape": [3, 2], "strides": [2, 1], "auto_pad": "SAME_UPPER"},
         {"kernel_shape": [2, 2], "strides": [1, 3], "auto_pad": "SAME_LOWER"},
         {"kernel_shape": [3, 2], "strides": [3, 2], "ceil_mode": 1},
         {"kernel_shape": [2, 2], "dilations": [2, 3], "pads": [1, 1, 2, 1]},
     ],
-)  # fmt: skip
+)
 def test_where_the_maxima_are(check, own, order, window):
     pool = node("MaxPool", ["x"], ["y", "i"], storage_order=order, **window)
     both = {"outputs": ["y", "i"], "kinds": {"i": TensorProto.INT64}}

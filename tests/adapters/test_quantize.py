@@ -115,9 +115,15 @@ def test_dequantization_along_an_axis_is_written_out(check, kind, axis, zero):
 
 @pytest.mark.parametrize(
     "operator, before, after",
-    [("QuantizeLinear", 21, 11), ("QuantizeLinear", 21, 13), ("QuantizeLinear", 23, 19),
-     ("DequantizeLinear", 19, 11), ("DequantizeLinear", 19, 13), ("DequantizeLinear", 19, 21)],
-)  # fmt: skip
+    [
+        ("QuantizeLinear", 21, 11),
+        ("QuantizeLinear", 21, 13),
+        ("QuantizeLinear", 23, 19),
+        ("DequantizeLinear", 19, 11),
+        ("DequantizeLinear", 19, 13),
+        ("DequantizeLinear", 19, 21),
+    ],
+)
 def test_one_dimension_may_state_an_axis_that_it_lacks(check, operator, before, after):
     feeds = quantize(scales((24,)), integers(np.uint8, (24,)), integers(np.uint8, (24,)))
     expect = [(feeds["x"].astype(np.float32) - feeds["z"]) * feeds["s"]]
@@ -277,12 +283,16 @@ def test_constants_of_less_than_a_byte_become_bytes(kind, low, version, block, z
     number, scale_shape = getattr(TensorProto, kind), [2, 6] if block else [6]
     weights = low + np.arange(24).reshape(4, 6) % (16 if "4" in kind else 4)
     scale = np.linspace(0.5, 1, int(np.prod(scale_shape)), dtype=np.float32).reshape(scale_shape)
-    tensors = [helper.make_tensor("w", number, [4, 6], weights.ravel().tolist()),
-               helper.make_tensor("s", 1, scale_shape, scale.ravel().tolist())]  # fmt: skip
+    tensors = [
+        helper.make_tensor("w", number, [4, 6], weights.ravel().tolist()),
+        helper.make_tensor("s", 1, scale_shape, scale.ravel().tolist()),
+    ]
     tensors += [helper.make_tensor("z", number, scale_shape, [1] * scale.size)] if zero else []
     attributes = {"axis": 0, "block_size": 2} if block else {"axis": 1}
-    nodes = [helper.make_node("DequantizeLinear", [each.name for each in tensors], ["d"], **attributes),
-             helper.make_node("Mul", ["x", "d"], ["y"])]  # fmt: skip
+    nodes = [
+        helper.make_node("DequantizeLinear", [each.name for each in tensors], ["d"], **attributes),
+        helper.make_node("Mul", ["x", "d"], ["y"]),
+    ]
     if constant:
         nodes.insert(0, helper.make_node("Constant", [], ["w"], value=tensors.pop(0)))
     values = [helper.make_tensor_value_info(name, 1, ["N", 6]) for name in "xy"]
@@ -329,7 +339,7 @@ LARGE = {"x": floats(), "s": scales((3,))}
         ("DequantizeLinear", 23, 22, {"x": (U8, SHAPE), "s": scales(())}, {"output_dtype": F16}, "C204", {}),
         ("DequantizeLinear", 23, 22, {"x": (TensorProto.FLOAT4E2M1, SHAPE), "s": scales(())}, {}, "C202", {}),
     ],
-)  # fmt: skip
+)
 def test_what_would_lose_meaning_is_refused(refused, operator, version, to, feeds, attributes, code, shapes):
     refused(node(operator, feeds, **attributes), version, to, feeds, code, shapes=shapes, kinds={"y": 1})
 
@@ -529,10 +539,15 @@ def test_a_product_over_a_scale_that_is_no_quotient(check, kind, to, scale):
 
 
 REFUSED = [
-    (21, 20, "C202", "cannot compute in parts",
-     "(float[4,2] x, float[2,2] s, float8e4m3fn[2,2] z) => (float8e4m3fn[] y) { y = QuantizeLinear<axis=0, "
-     "block_size=2>(x, s, z) }"),
-]  # fmt: skip
+    (
+        21,
+        20,
+        "C202",
+        "cannot compute in parts",
+        "(float[4,2] x, float[2,2] s, float8e4m3fn[2,2] z) => (float8e4m3fn[] y) { y = QuantizeLinear<axis=0, "
+        "block_size=2>(x, s, z) }",
+    ),
+]
 
 
 @pytest.mark.parametrize(("version", "to", "code", "why", "graph"), REFUSED)

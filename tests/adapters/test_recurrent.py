@@ -21,10 +21,14 @@ def given(operator, directions, initial):
     rng = np.random.default_rng(7)
     gates = GATES[operator] * HIDDEN
     shapes = {
-        "X": (LENGTH, BATCH, SIZE), "W": (directions, gates, SIZE), "R": (directions, gates, HIDDEN),
-        "B": (directions, 2 * gates), "h": (directions, BATCH, HIDDEN),
-        "c": (directions, BATCH, HIDDEN), "P": (directions, 3 * HIDDEN),
-    }  # fmt: skip
+        "X": (LENGTH, BATCH, SIZE),
+        "W": (directions, gates, SIZE),
+        "R": (directions, gates, HIDDEN),
+        "B": (directions, 2 * gates),
+        "h": (directions, BATCH, HIDDEN),
+        "c": (directions, BATCH, HIDDEN),
+        "P": (directions, 3 * HIDDEN),
+    }
     values = {name: rng.standard_normal(shape).astype(np.float32) for name, shape in shapes.items()}
     values["lens"] = np.array([3, 2], np.int32)
     wanted = NAMES if initial and operator == "LSTM" else NAMES[:6] if initial else NAMES[:3]

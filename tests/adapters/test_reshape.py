@@ -130,9 +130,8 @@ def test_flatten_of_integers_is_one_reshape_where_a_half_is_known(check):
 
 
 REFUSED = [
-    (9, 8, "C103", "axis 3 is out of",
-     "(int32[2,3] x) => (int32[] y) { i = Abs(x) y = Flatten<axis=3>(i) }"),
-]  # fmt: skip
+    (9, 8, "C103", "axis 3 is out of", "(int32[2,3] x) => (int32[] y) { i = Abs(x) y = Flatten<axis=3>(i) }"),
+]
 
 
 @pytest.mark.parametrize(("version", "to", "code", "why", "graph"), REFUSED)

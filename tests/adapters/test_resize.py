@@ -81,15 +81,20 @@ def test_the_cases_of_the_standard_at_version_10(check):
 
 
 SAME_AT_10 = [
-    ("linear", "asymmetric", "floor", GROW), ("linear", "asymmetric", "floor", SHRINK),
-    ("linear", "asymmetric", "ceil", BOTH), ("linear", "align_corners", "floor", floats(1, 1, 1, 1)),
-    ("nearest", "asymmetric", "floor", GROW), ("nearest", "asymmetric", "ceil", SHRINK),
+    ("linear", "asymmetric", "floor", GROW),
+    ("linear", "asymmetric", "floor", SHRINK),
+    ("linear", "asymmetric", "ceil", BOTH),
+    ("linear", "align_corners", "floor", floats(1, 1, 1, 1)),
+    ("nearest", "asymmetric", "floor", GROW),
+    ("nearest", "asymmetric", "ceil", SHRINK),
     ("nearest", "asymmetric", "floor", floats(1, 1, 0.5, 0.25)),
     ("nearest", "asymmetric", "ceil", floats(1, 1, 0.5, 1)),
-    ("nearest", "half_pixel", "round_prefer_floor", WHOLE), ("nearest", "half_pixel", "round_prefer_ceil", WHOLE),
+    ("nearest", "half_pixel", "round_prefer_floor", WHOLE),
+    ("nearest", "half_pixel", "round_prefer_ceil", WHOLE),
     ("nearest", "pytorch_half_pixel", "round_prefer_floor", WHOLE),
-    ("nearest", "tf_half_pixel_for_nn", "floor", WHOLE), ("nearest", "align_corners", "ceil", floats(1, 1, 1, 1)),
-]  # fmt: skip
+    ("nearest", "tf_half_pixel_for_nn", "floor", WHOLE),
+    ("nearest", "align_corners", "ceil", floats(1, 1, 1, 1)),
+]
 
 
 @pytest.mark.parametrize(("mode", "coordinates", "rounding", "scales"), SAME_AT_10)
@@ -106,9 +111,10 @@ def test_what_version_10_does_too(check, mode, coordinates, rounding, scales):
 @pytest.mark.parametrize(
     ("mode", "coordinates", "rounding", "scales"),
     [
-        ("nearest", "tf_crop_and_resize", "floor", WHOLE), ("nearest", "tf_half_pixel_for_nn", "ceil", WHOLE),
+        ("nearest", "tf_crop_and_resize", "floor", WHOLE),
+        ("nearest", "tf_half_pixel_for_nn", "ceil", WHOLE),
     ],
-)  # fmt: skip
+)
 def test_what_version_10_does_not(refused, mode, coordinates, rounding, scales):
     how = {"mode": mode, "coordinate_transformation_mode": coordinates, "nearest_mode": rounding}
     refused(resize(["x", "r", "s"], **how), 11, 10, {"x": IMAGE}, "C204", {"r": NOTHING, "s": scales})
@@ -232,8 +238,9 @@ def test_empty_inputs_of_resize(check, coordinates):
     by_scale = check(resize(["x", "r", "s"], **how), 11, 13, {"x": IMAGE}, constants)
     by_size = check(resize(["x", "r", "e", "z"], **how), 11, 13, {"x": IMAGE}, constants)
     assert [list(m.graph.node[0].input) for m in (by_scale, by_size)] == [
-        ["x", "r" * bool(roi.size), "s"], ["x", "r" * bool(roi.size), "", "z"]
-    ]  # fmt: skip
+        ["x", "r" * bool(roi.size), "s"],
+        ["x", "r" * bool(roi.size), "", "z"],
+    ]
     first = "r" if roi.size else ""
     check(resize(["x", first, "s"], **how), 13, 11, {"x": IMAGE}, constants)
     check(resize(["x", first, "", "z"], **how), 13, 11, {"x": IMAGE}, constants)
@@ -256,9 +263,10 @@ def test_nearest_elements_stay_where_a_mode_is_gone_or_it_refuses(converted, eva
 
     @settings(max_examples=60, deadline=None)
     @given(
-        rounding=st.sampled_from(["floor", "round_prefer_floor"]), size=st.integers(1, 70),
+        rounding=st.sampled_from(["floor", "round_prefer_floor"]),
+        size=st.integers(1, 70),
         wanted=st.integers(1, 150) | st.floats(0.25, 4, width=32) | st.sampled_from([0.5, 2.0, 3.0]),
-    )  # fmt: skip
+    )
     @example(rounding="floor", size=28, wanted=2)
     @example(rounding="round_prefer_floor", size=29, wanted=float(np.float32(7 / 3)))
     def law(rounding, size, wanted):
@@ -289,9 +297,12 @@ def test_an_output_size_is_the_product_in_single_precision(check, build, evaluat
     how = {"coordinate_transformation_mode": "asymmetric", "nearest_mode": rounding}
     upsample = node("Upsample", ["x"], ["y"], scales=[1.0, max(scale, 1.0)])
     for made, version in (
-        (resize(["x", "s"]), 10), (resize(["x", "r", "s"], **how), 11), (resize(["x", "", "s"], **how), 13),
-        (node("Upsample", ["x", "s"], ["y"]), 9), (upsample, 7),
-    ):  # fmt: skip
+        (resize(["x", "s"]), 10),
+        (resize(["x", "r", "s"], **how), 11),
+        (resize(["x", "", "s"], **how), 13),
+        (node("Upsample", ["x", "s"], ["y"]), 9),
+        (upsample, 7),
+    ):
         if scale > 1 or made.op_type == "Resize":
             model = build(made, version, {"x": x}, constants)
             assert evaluate(model, {"x": x})[0].shape == (2, out)
@@ -329,11 +340,14 @@ def test_regions_of_some_axes(check):
 @pytest.mark.parametrize(
     ("policy", "sizes", "axes", "kept"),
     [
-        ("not_larger", (9, 6), [3, 2], (1, 2, 6, 9)), ("not_larger", (12, 6), [3, 2], (1, 2, 6, 9)),
-        ("not_smaller", (3, 6), [3, 2], (1, 2, 6, 9)), ("not_smaller", (1, 2, 4, 3), None, (1, 2, 4, 6)),
-        ("stretch", (3, 5), [3, 2], (1, 2, 5, 3)), ("not_larger", (12,), [3], (1, 2, 4, 12)),
+        ("not_larger", (9, 6), [3, 2], (1, 2, 6, 9)),
+        ("not_larger", (12, 6), [3, 2], (1, 2, 6, 9)),
+        ("not_smaller", (3, 6), [3, 2], (1, 2, 6, 9)),
+        ("not_smaller", (1, 2, 4, 3), None, (1, 2, 4, 6)),
+        ("stretch", (3, 5), [3, 2], (1, 2, 5, 3)),
+        ("not_larger", (12,), [3], (1, 2, 4, 12)),
     ],
-)  # fmt: skip
+)
 def test_a_common_scale_that_leads_to_whole_sizes(check, policy, sizes, axes, kept):
     how = {"mode": "linear", "keep_aspect_ratio_policy": policy, "axes": axes}
     after = check(
@@ -410,9 +424,13 @@ def test_symmetry_where_no_size_is_rounded(check, refused):
 
 def test_two_nodes_for_one_have_two_names(check):
     after = check(
-        node("Resize", ["x", "s"], ["y"], name="it"), 10, 11, {"x": IMAGE}, {"s": floats(1, 1, 2, 0.5)},
+        node("Resize", ["x", "s"], ["y"], name="it"),
+        10,
+        11,
+        {"x": IMAGE},
+        {"s": floats(1, 1, 2, 0.5)},
         operators=["Resize", "Resize"],
-    )  # fmt: skip
+    )
     names = [made.name for made in after.graph.node if made.op_type == "Resize"]
     assert "it" in names and len(set(names)) == 2
 
@@ -707,9 +725,12 @@ def test_each_reason_to_refuse(reject, version, to, code, why, graph):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(
     ("coordinates", "sizes", "computed"),
-    [("tf_half_pixel_for_nn", (1, 2, 7, 5), True), ("half_pixel", (1, 2, 3, 4), True),
-     ("tf_crop_and_resize", (1, 2, 1, 5), False)],
-)  # fmt: skip
+    [
+        ("tf_half_pixel_for_nn", (1, 2, 7, 5), True),
+        ("half_pixel", (1, 2, 3, 4), True),
+        ("tf_crop_and_resize", (1, 2, 1, 5), False),
+    ],
+)
 def test_coordinates_that_few_models_have(check, dtype, coordinates, sizes, computed):
     made = resize(["x", "r", "e", "z"], mode="linear", coordinate_transformation_mode=coordinates)
     feeds, constants = {"x": IMAGE.astype(dtype)}, {"r": floats(0, 0, 0.2, 0, 1, 1, 0.9, 1), "e": floats()}

@@ -136,9 +136,8 @@ def test_nearest_elements_of_all_types(check, x):
 
 
 REFUSED = [
-    (16, 15, "C103", "of 2 dimensions",
-     "(float[1,1] x, float[1,1] g) => (float[] y) { y = GridSample(x, g) }"),
-]  # fmt: skip
+    (16, 15, "C103", "of 2 dimensions", "(float[1,1] x, float[1,1] g) => (float[] y) { y = GridSample(x, g) }"),
+]
 
 
 @pytest.mark.parametrize(("version", "to", "code", "why", "graph"), REFUSED)

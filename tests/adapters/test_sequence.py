@@ -112,8 +112,12 @@ MADE = {
     "sizes": ([helper.make_node("SplitToSequence", ["x", "sizes"], ["s"], axis=1)], 3),
 }
 NUMBERS = {
-    "zero": np.array(0), "one": np.array(1), "four": np.array(4), "sizes": np.array([1, 3, 2]), "last": np.array(-1),
-}  # fmt: skip
+    "zero": np.array(0),
+    "one": np.array(1),
+    "four": np.array(4),
+    "sizes": np.array([1, 3, 2]),
+    "last": np.array(-1),
+}
 
 
 @pytest.mark.parametrize("made", MADE)
@@ -394,10 +398,12 @@ NOT_STACKED = {
         "y = ConcatFromSequence <axis = 0> (s)",
     ),
     "read after it is longer": (
-        "after = SequenceInsert (before, v) z = SequenceLength (after)", "y = ConcatFromSequence <axis = 0> (s)"
+        "after = SequenceInsert (before, v) z = SequenceLength (after)",
+        "y = ConcatFromSequence <axis = 0> (s)",
     ),
     "twice": (
-        "mid = SequenceInsert (before, v) after = SequenceInsert (mid, v)", "y = ConcatFromSequence <axis = 0> (s)"
+        "mid = SequenceInsert (before, v) after = SequenceInsert (mid, v)",
+        "y = ConcatFromSequence <axis = 0> (s)",
     ),
     "perhaps": (
         """after = If (c) <then_branch = t () => (seq(float[]) tt) { tt = SequenceInsert (before, v) },
@@ -418,7 +424,7 @@ NOT_STACKED = {
              tt = ConcatFromSequence <axis = 0, new_axis = 1> (s) },
            else_branch = l () => (float[] ll) { ll = SequenceAt (s, p) }>""",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("body", NOT_STACKED)

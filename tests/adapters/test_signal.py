@@ -115,9 +115,12 @@ def test_stft_by_frames(check, window, length, parts, shape):
 def test_mel_filter_banks_of_constants(check, refused):
     mel = node("MelWeightMatrix", ["bins", "length", "rate", "low", "high"], ["y"])
     constants = {
-        "bins": np.int64(8), "length": np.int64(64), "rate": np.int64(8192), "low": np.float32(0),
+        "bins": np.int64(8),
+        "length": np.int64(64),
+        "rate": np.int64(8192),
+        "low": np.float32(0),
         "high": np.float32(4096),
-    }  # fmt: skip
+    }
     check(mel, 17, 9, {}, constants, rtol=1e-6, atol=1e-6)
     refused(mel, 17, 9, {"rate": np.array(8192)}, "C205", {k: v for k, v in constants.items() if k != "rate"})
 

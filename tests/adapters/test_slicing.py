@@ -148,9 +148,13 @@ def test_wrapping_of_some_axes_of_any_type(check, refused):
 
 BIG = 2**63 - 1
 SLICES = [
-    ([1, 0], [2, 3], [0, 1]), ([1], [BIG], [2]), ([0, 1], [-1, 1000], None), ([-3], [-1], [2]), ([5], [2], [1]),
+    ([1, 0], [2, 3], [0, 1]),
+    ([1], [BIG], [2]),
+    ([0, 1], [-1, 1000], None),
+    ([-3], [-1], [2]),
+    ([5], [2], [1]),
     ([2**31 - 1], [2**31 - 1], [0]),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("starts", "ends", "axes"), SLICES)

@@ -8,9 +8,14 @@ from onnx.reference import ReferenceEvaluator
 STRING = TensorProto.STRING
 WORDS = np.array(["to be", "or", "NOT", "to be"], dtype=object)
 NGRAMS = {
-    "mode": "TF", "min_gram_length": 1, "max_gram_length": 2, "max_skip_count": 0,
-    "ngram_counts": [0, 1], "ngram_indexes": [0, 1], "pool_strings": ["to be", "or", "NOT"],
-}  # fmt: skip
+    "mode": "TF",
+    "min_gram_length": 1,
+    "max_gram_length": 2,
+    "max_skip_count": 0,
+    "ngram_counts": [0, 1],
+    "ngram_indexes": [0, 1],
+    "pool_strings": ["to be", "or", "NOT"],
+}
 
 
 def evaluator(model, feeds):

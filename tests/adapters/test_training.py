@@ -12,10 +12,11 @@ STEPS = {
     "Adagrad": (["r", "t", "x", "g", "h"], ["y", "h2"], {"decay_factor": 0.1, "epsilon": 1e-5}),
     "Adam": (["r", "t", "x", "g", "v", "h"], ["y", "v2", "h2"], {"alpha": 0.8, "epsilon": 1e-3}),
     "Momentum": (
-        ["r", "t", "x", "g", "v"], ["y", "v2"],
+        ["r", "t", "x", "g", "v"],
+        ["y", "v2"],
         {"alpha": 0.9, "beta": 1.0, "mode": "nesterov", "norm_coefficient": 0.01},
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("operator", STEPS)

@@ -233,8 +233,14 @@ def test_inverted_bits(check, kind, to):
 @pytest.mark.parametrize("operator", ["Erf", "Sinh", "Cosh", "Asinh", "Acosh", "Atanh"])
 def test_functions_before_9_are_formulas(check, refused, operator, kind):
     """They are as near to those of 60 bits as the type allows."""
-    exact = {"Erf": np.vectorize(math.erf, otypes=[float]), "Asinh": np.arcsinh, "Acosh": np.arccosh,
-             "Atanh": np.arctanh, "Sinh": np.sinh, "Cosh": np.cosh}[operator]  # fmt: skip
+    exact = {
+        "Erf": np.vectorize(math.erf, otypes=[float]),
+        "Asinh": np.arcsinh,
+        "Acosh": np.arccosh,
+        "Atanh": np.arctanh,
+        "Sinh": np.sinh,
+        "Cosh": np.cosh,
+    }[operator]
     draw = np.random.default_rng(1)
     sizes = 10 ** draw.uniform(-9, 2, 400) * draw.choice([-1, 1], 400)
     edges = [1, -1, 1.25, 0.999, 2**-8, 2**-5, 0.25, 88, 1e30, 6]

@@ -111,8 +111,10 @@ def test_every_refusal_is_told_and_nothing_is_written(refused, folder):
     assert (result.exit_code, result.stdout) == (1, "")
     lines = result.stderr.splitlines()
     assert [line.split("]")[0] for line in lines if line.startswith("error")] == [
-        "error[C201", "error[C103", "error[C101",
-    ]  # fmt: skip
+        "error[C201",
+        "error[C103",
+        "error[C101",
+    ]
     assert lines[:4] == [
         "error[C201] StringConcat cannot go from 20 to 12",
         "  where   graph 'main', node number 0 (StringConcat); graph 'main', node number 1 (StringConcat), "
@@ -150,8 +152,11 @@ def test_a_refusal_leaves_an_existing_output_alone(refused, folder):
 
 def test_an_ir_version_too_low_is_refused_for_the_whole_model(folder):
     function = '<domain: "f", opset_import: ["": 17]> g (a) => (b) { b = Relu (a) }'
-    save("f.onnx", f'<ir_version: 8, opset_import: ["": 17, "f": 1]> m (float[1] x) => (float[1] y) {{ y = f.g (x) }} '
-         f"{function}", folder)  # fmt: skip
+    save(
+        "f.onnx",
+        f'<ir_version: 8, opset_import: ["": 17, "f": 1]> m (float[1] x) => (float[1] y) {{ y = f.g (x) }} {function}',
+        folder,
+    )
     result = run("convert", "f.onnx", "--to", 18, "--ir-version", 7)
     assert result.exit_code == 1
     assert "error[C301]" in result.stderr
@@ -190,17 +195,29 @@ def test_json_holds_all_that_the_text_shows(name, to, more, small, refused):
 def test_json_in_detail(small):
     data = run_json("convert", "small.onnx", "--to", 13)
     assert data["summary"] == {
-        "models": 1, "converted": 1, "unchanged": 0, "planned": 0, "refused": 0, "failed": 0, "exit_status": 0,
-    }  # fmt: skip
+        "models": 1,
+        "converted": 1,
+        "unchanged": 0,
+        "planned": 0,
+        "refused": 0,
+        "failed": 0,
+        "exit_status": 0,
+    }
     (model,) = data["models"]
     assert model["opsets"] == [{"domain": "ai.onnx", "before": 11, "after": 13}]
     assert model["ir_version"] == {"before": 6, "after": 6}
     assert model["nodes"] == {"total": 3, "converted": 2, "kept": 1, "passed": 0, "refused": 0}
     assert model["operators"][0] == {
-        "domain": "ai.onnx", "operator": "Squeeze", "before": 11, "after": 13, "nodes": 1, "kept": False,
-        "steps": ["Squeeze 11 -> 13"], "becomes": ["Constant", "Squeeze"],
+        "domain": "ai.onnx",
+        "operator": "Squeeze",
+        "before": 11,
+        "after": 13,
+        "nodes": 1,
+        "kept": False,
+        "steps": ["Squeeze 11 -> 13"],
+        "becomes": ["Constant", "Squeeze"],
         "places": [{"graph": 0, "node": 2, "name": ""}],
-    }  # fmt: skip
+    }
     assert model["graphs"] == ["graph 'main'"]
     assert (model["status"], model["output"], model["errors"]) == ("converted", "small-opset13.onnx", [])
 
@@ -383,8 +400,14 @@ def test_many_inputs_get_one_summary_and_the_worst_status(jobs, small, refused, 
     assert result.stdout.endswith("4 models: 1 converted, 1 already there, 1 refused, 1 failed\n")
     assert result.stdout.index("small.onnx:") < result.stdout.index("there.onnx:")
     assert "error[M102]" in result.stderr and "4 of 5 nodes" in result.stderr
-    assert files(folder) == ["refused.onnx", "small-opset12.onnx", "small.onnx", "text.onnx", "there-opset12.onnx",
-                             "there.onnx"]  # fmt: skip
+    assert files(folder) == [
+        "refused.onnx",
+        "small-opset12.onnx",
+        "small.onnx",
+        "text.onnx",
+        "there-opset12.onnx",
+        "there.onnx",
+    ]
     assert run("convert", "small.onnx", "refused.onnx", "--to", 12, "--force", "-j", jobs).exit_code == 1
     assert run("convert", "small.onnx", "--to", 13, "--force", "-j", jobs).exit_code == 0
 
@@ -522,8 +545,13 @@ versions:
 def own(folder):
     (folder / "schemas/com.example").mkdir(parents=True)
     (folder / "schemas/com.example/Twice.yaml").write_text(OWN)
-    save("own.onnx", SMALL.replace("Relu (u)", "com.example.Twice <scale = 3.0> (u)")
-         .replace('["": 11]', '["": 11, "com.example": 2]'), folder)  # fmt: skip
+    save(
+        "own.onnx",
+        SMALL.replace("Relu (u)", "com.example.Twice <scale = 3.0> (u)").replace(
+            '["": 11]', '["": 11, "com.example": 2]'
+        ),
+        folder,
+    )
     return folder
 
 

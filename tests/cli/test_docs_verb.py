@@ -30,9 +30,14 @@ def test_the_report_and_the_files(acme, folder):
     assert [each["operator"] for each in data["domains"][0]["operators"]] == ["Other", "Scale"]
     assert docs("--quiet", form="markdown").stdout == ""
     assert {path.name for path in (folder / "site").iterdir()} == {
-        MANIFEST, "README.md", "com.acme.md", "changelog-com.acme.md", "coverage.md", "operators.json",
+        MANIFEST,
+        "README.md",
+        "com.acme.md",
+        "changelog-com.acme.md",
+        "coverage.md",
+        "operators.json",
         "operators.schema.json",
-    }  # fmt: skip
+    }
 
 
 def test_progress_is_shown_on_a_terminal_alone(monkeypatch):
@@ -50,8 +55,12 @@ def test_progress_is_shown_on_a_terminal_alone(monkeypatch):
 
 
 def test_domains_are_in_the_order_of_the_registry(acme, folder):
-    assert run("docs", "-o", "a", "--domain", "ai.onnx.preview.training", "--domain", "ai.onnx.preview",
-               "--format", "json").exit_code == 0  # fmt: skip
+    assert (
+        run(
+            "docs", "-o", "a", "--domain", "ai.onnx.preview.training", "--domain", "ai.onnx.preview", "--format", "json"
+        ).exit_code
+        == 0
+    )
     data = json.loads((folder / "a/operators.json").read_bytes())
     assert [each["domain"] for each in data["domains"]] == ["ai.onnx.preview", "ai.onnx.preview.training"]
 

@@ -40,15 +40,23 @@ def test_the_json_holds_what_the_text_shows(folder):
     assert model["graphs"] == ["graph 'main'"]
     mix, transpose = model["nodes"]
     assert mix == {
-        "graph": 0, "node": 0, "name": "", "operator": "Mix",
+        "graph": 0,
+        "node": 0,
+        "name": "",
+        "operator": "Mix",
         "outputs": [{"name": "a", "coverage": "nothing", "type": None}],
-    }  # fmt: skip
+    }
     assert transpose["outputs"] == [{"name": "y", "coverage": "symbolic", "type": 0}]
     assert model["types"] == [{"type": "tensor(float)", "shape": ["y_d0", "y_d1"], "shown": "float[y_d0, y_d1]"}]
     assert model["gaps"] == [
-        {"graph": 0, "node": 0, "place": "node number 0 (Mix)", "reason": "the domain com.acme is not imported",
-         "values": [{"name": "a", "known": "nothing"}]}
-    ]  # fmt: skip
+        {
+            "graph": 0,
+            "node": 0,
+            "place": "node number 0 (Mix)",
+            "reason": "the domain com.acme is not imported",
+            "values": [{"name": "a", "known": "nothing"}],
+        }
+    ]
     assert "nodes" not in run_json("infer", "m.onnx")["models"][0]
 
 
@@ -85,11 +93,13 @@ def test_it_reads_and_writes_streams(folder):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--dim", "M=4"], "U103"), (["--dim", "N"], "NAME=N"), (["--dim", "N=-1"], "NAME=N"),
+        (["--dim", "M=4"], "U103"),
+        (["--dim", "N"], "NAME=N"),
+        (["--dim", "N=-1"], "NAME=N"),
         (["--dim", "N=1", "--dim", "N=2"], "two numbers"),
         (["-o", "x.onnx", "--in-place"], "U103"),
     ],
-)  # fmt: skip
+)
 def test_options_that_do_not_fit_are_told(folder, options, said):
     save("m.onnx", MODEL, folder)
     result = run("infer", "m.onnx", *options)

@@ -34,8 +34,11 @@ def paths(*arguments, products=False):
 @pytest.mark.parametrize(
     ("argument", "found"),
     [
-        (".", "./.hidden.onnx ./a.onnx ./b.onnxtxt ./lone-inlined.onnx ./deep/a.onnx ./deep/.git/x.onnx "
-              "./deep/er/a.onnx ./deep/er/b[1].onnx ./deep/folder.onnx/in.onnx ./other/a.onnx"),
+        (
+            ".",
+            "./.hidden.onnx ./a.onnx ./b.onnxtxt ./lone-inlined.onnx ./deep/a.onnx ./deep/.git/x.onnx "
+            "./deep/er/a.onnx ./deep/er/b[1].onnx ./deep/folder.onnx/in.onnx ./other/a.onnx",
+        ),
         ("link", "link/a.onnx link/.git/x.onnx link/er/a.onnx link/er/b[1].onnx link/folder.onnx/in.onnx"),
         ("*.onnx", "a.onnx lone-inlined.onnx"),
         (".*.onnx", ".hidden.onnx"),
@@ -51,7 +54,7 @@ def paths(*arguments, products=False):
         ("-", "-"),
         ("nowhere.onnx", "nowhere.onnx"),
     ],
-)  # fmt: skip
+)
 def test_what_an_argument_stands_for(tree, argument, found):
     assert paths(argument) == found
 
@@ -71,12 +74,14 @@ def test_products_are_left_out_beside_their_originals_alone(tree):
 
 def test_what_is_known_of_an_input(tree):
     assert expand(["deep/er"], products=False) == [
-        Input("deep/er/a.onnx", True, "deep/er", ""), Input("deep/er/b[1].onnx", True, "deep/er", ""),
-    ]  # fmt: skip
+        Input("deep/er/a.onnx", True, "deep/er", ""),
+        Input("deep/er/b[1].onnx", True, "deep/er", ""),
+    ]
     assert expand(["deep"], products=False)[2] == Input("deep/er/a.onnx", True, "deep", "er")
     assert expand(["a.*", "deep/er/b[1].onnx"], products=False) == [
-        Input("a.onnx", True), Input("deep/er/b[1].onnx", True),
-    ]  # fmt: skip
+        Input("a.onnx", True),
+        Input("deep/er/b[1].onnx", True),
+    ]
     assert [named_model(each) for each in ("-", "text:-", "a")] == [Input("-"), Input("-", text=True), Input("a")]
 
 

@@ -37,7 +37,7 @@ def test_findings_as_data_and_back():
     assert data == {
         "errors": [{"code": "M101", "message": "one", "place": "p", "why": "w", "help": "h", "file": "f"}],
         "omitted": 3,
-    }  # fmt: skip
+    }
     assert (findings_of(data), findings_of(data).omitted) == (found, 3)
     assert findings_data(ModelError(found)) == data
 
@@ -78,7 +78,7 @@ def caused(*errors):
         (caused(ImportError("failed to map segment"), MemoryError()), "failed to map segment"),
         (OSError("annot allocate memory" + "x" * 300), "annot allocate memory" + "x" * 178 + "…"),
     ],
-)  # fmt: skip
+)
 def test_errors_that_a_lack_of_memory_caused(error, why):
     help = "allow the process more, or use fewer processes: ulimit -v, -j 1"
     found = shortage(error)

@@ -48,9 +48,12 @@ def test_a_pipe_of_two(small, folder):
 
 def test_statuses_of_the_process(small, refused):
     for arguments, expected in (
-        (["convert", "small.onnx", "--to", 21], 0), (["convert", "refused.onnx", "--to", 12], 1),
-        (["convert", "small.onnx"], 2), (["convert", "nope.onnx", "--to", 21], 3), (["nonesuch"], 2),
-    ):  # fmt: skip
+        (["convert", "small.onnx", "--to", 21], 0),
+        (["convert", "refused.onnx", "--to", 12], 1),
+        (["convert", "small.onnx"], 2),
+        (["convert", "nope.onnx", "--to", 21], 3),
+        (["nonesuch"], 2),
+    ):
         status, stdout, stderr = finish(process(*arguments))
         assert status == expected
         assert bool(stdout) == (expected == 0) and bool(stderr) == (expected != 0)
@@ -58,9 +61,15 @@ def test_statuses_of_the_process(small, refused):
 
 @pytest.mark.parametrize(
     ("shell", "expected"),
-    [("{} infer - <&-", 3), ("{} infer small.onnx >&-", 2), ("{} convert small.onnx --to 21 -o - >&-", 2),
-     ("{} list >&-", 2), ("{} infer small.onnx -q >&-", 0), ("{} infer small.onnx 2>&-", 0)],
-)  # fmt: skip
+    [
+        ("{} infer - <&-", 3),
+        ("{} infer small.onnx >&-", 2),
+        ("{} convert small.onnx --to 21 -o - >&-", 2),
+        ("{} list >&-", 2),
+        ("{} infer small.onnx -q >&-", 0),
+        ("{} infer small.onnx 2>&-", 0),
+    ],
+)
 def test_streams_that_are_closed(shell, expected, small):
     started = subprocess.Popen(
         shell.format(shlex.join(COMMAND)), shell=True, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -119,8 +128,11 @@ def convert_slowly(*arguments):
     """Start a conversion on a disk that takes long; each process that writes prints its id."""
     return subprocess.Popen(
         [sys.executable, "-c", SLOW, "convert", *arguments, "--to", "21"],
-        env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=heed_interrupts,
-    )  # fmt: skip
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=heed_interrupts,
+    )
 
 
 @pytest.mark.parametrize(("number", "expected"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
@@ -151,8 +163,10 @@ def test_a_worker_that_dies_is_reported(folder):
 def test_output_that_the_terminal_cannot_show_is_escaped(folder):
     save("größe.onnx", SMALL, folder)
     started = subprocess.Popen(
-        [*COMMAND, "convert", "größe.onnx", "--to", "21"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        [*COMMAND, "convert", "größe.onnx", "--to", "21"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         env={**ENVIRONMENT, "PYTHONIOENCODING": "ascii"},
-    )  # fmt: skip
+    )
     status, stdout, _ = finish(started)
     assert status == 0 and stdout.startswith(rb"gr\xf6\xdfe.onnx: ai.onnx 11 -> 21")

@@ -132,10 +132,11 @@ def test_values_of_every_type_are_drawn(folder):
     numbers = [onnx.TensorProto.DataType.Value(kind.upper()) for kind in kinds]
     names = [f"v{number}" for number in numbers]
     graph = onnx.helper.make_graph(
-        [onnx.helper.make_node("Identity", [name], [f"o{name}"]) for name in names], "g",
+        [onnx.helper.make_node("Identity", [name], [f"o{name}"]) for name in names],
+        "g",
         [onnx.helper.make_tensor_value_info(n, t, [4]) for n, t in zip(names, numbers, strict=True)],
         [onnx.helper.make_tensor_value_info(f"o{n}", t, [4]) for n, t in zip(names, numbers, strict=True)],
-    )  # fmt: skip
+    )
     imports = [onnx.helper.make_opsetid("", 25)]
     onnx.save(onnx.helper.make_model(graph, opset_imports=imports, ir_version=13), "all.onnx")
     run("run", "all.onnx", "--random", "-o", "all/", "--save-inputs")
@@ -152,8 +153,13 @@ def test_sequences_optionals_and_text(folder):
     assert [each["value"] for each in data["outputs"]["r"]["entries"]] == [[1, 2], [3]]
     assert (data["outputs"]["b"]["value"], data["outputs"]["u"]["value"]) == (False, ["a", "é"])
     assert sorted(path.name for path in Path("out").iterdir()) == [
-        "input_0.pb", "input_1.pb", "input_2.pb", "output_0.pb", "output_1.pb", "output_2.pb",
-    ]  # fmt: skip
+        "input_0.pb",
+        "input_1.pb",
+        "input_2.pb",
+        "output_0.pb",
+        "output_1.pb",
+        "output_2.pb",
+    ]
     again = run_json("run", model, "out", "--compare", "out")
     assert again["exit_status"] == 0 and again["outputs"] == data["outputs"]
     drawn = run_json("run", model, "--random", "--dim", "N=3", "-o", "v.json")

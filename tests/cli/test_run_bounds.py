@@ -267,9 +267,11 @@ ENDS = [
     ("testgen", False, 141, 141, ""),
 ]
 ARGUMENTS = {
-    "run": ["add.onnx", "--random", "--dim", "N=1"], "convert": ["add.onnx", "--to", "20"], "infer": ["add.onnx"],
+    "run": ["add.onnx", "--random", "--dim", "N=1"],
+    "convert": ["add.onnx", "--to", "20"],
+    "infer": ["add.onnx"],
     "testgen": ["Relu", "-o", "cases"],
-}  # fmt: skip
+}
 
 
 @pytest.mark.skipif(not supervision.POSSIBLE, reason="processes are not copied here")

@@ -63,10 +63,13 @@ def test_the_work_has_the_signals_of_this_process_and_an_alarm_of_its_own():
 @pytest.mark.parametrize(
     ("error", "status", "said"),
     [
-        (BrokenPipeError(), 141, ""), (KeyboardInterrupt(), 130, ""), (SystemExit(3), 130, ""), (MemoryError(), 1, ""),
+        (BrokenPipeError(), 141, ""),
+        (KeyboardInterrupt(), 130, ""),
+        (SystemExit(3), 130, ""),
+        (MemoryError(), 1, ""),
         (KeyError("such"), 70, "opset: internal error: KeyError: 'such' (test_supervision.py:"),
     ],
-)  # fmt: skip
+)
 def test_how_the_work_fails(error, status, said, capfd):
     assert ended(raising(error)) == (False, 0, status)
     text = capfd.readouterr().err

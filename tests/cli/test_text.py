@@ -63,9 +63,11 @@ def test_inline(text, folder):
     result = run("inline", "m.onnxtxt")
     assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout.splitlines() == [
-        "m.onnxtxt: 1 call of 1 function inlined", "  d.Twice: 1 call", "  removed, as nothing calls it: 1 function",
+        "m.onnxtxt: 1 call of 1 function inlined",
+        "  d.Twice: 1 call",
+        "  removed, as nothing calls it: 1 function",
         "  wrote m-inlined.onnxtxt",
-    ]  # fmt: skip
+    ]
     assert "y = Add (x, x)" in (folder / "m-inlined.onnxtxt").read_text()
     data = run_json("inline", "m.onnxtxt", "--except", "Twice", "-o", "same.onnx")
     assert data["models"][0]["functions"] == [] and data["models"][0]["status"] == "unchanged"

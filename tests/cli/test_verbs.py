@@ -150,9 +150,12 @@ def test_show_gives_what_a_model_holds(folder):
     assert {each["domain"]: each["version"] for each in data["opsets"]} == {"ai.onnx": 11, "f": 1, "com.example": 3}
     rows = {(each["domain"], each["operator"], each["since"]): each["nodes"] for each in data["operators"]}
     assert rows == {
-        ("ai.onnx", "Unsqueeze", 11): 1, ("ai.onnx", "Squeeze", 11): 1, ("com.example", "Own", None): 1,
-        ("ai.onnx", "Relu", 6): 1, ("ai.onnx", "Softmax", 1): 1,
-    }  # fmt: skip
+        ("ai.onnx", "Unsqueeze", 11): 1,
+        ("ai.onnx", "Squeeze", 11): 1,
+        ("com.example", "Own", None): 1,
+        ("ai.onnx", "Relu", 6): 1,
+        ("ai.onnx", "Softmax", 1): 1,
+    }
     assert data["functions"] == [{"domain": "f", "function": "g", "calls": 1}]
     shown = run("show", "model.onnx").stdout
     for words in ("IR version    6", "ai.onnx 11 of", "com.example 3 (no schemas)", "com.example.Own  unknown", "f.g"):
@@ -184,9 +187,12 @@ def test_list_filters():
     ml = run_json("list", "--domain", "ai.onnx.ml", "--opset", 1)
     assert {each["domain"] for each in ml} == {"ai.onnx.ml"} and ml
     for arguments in (
-        ["--family", "pools"], ["--domain", "ai.onnx", "--family", "ml"], ["--domain", "x"], ["--opset", "99"],
+        ["--family", "pools"],
+        ["--domain", "ai.onnx", "--family", "ml"],
+        ["--domain", "x"],
+        ["--opset", "99"],
         ["releases", "--opset", "3"],
-    ):  # fmt: skip
+    ):
         result = run("list", *arguments)
         assert result.exit_code == 2 and result.stderr.startswith("error[U10")
 
@@ -237,8 +243,10 @@ def test_diff_of_two_versions_of_an_operator_set():
     assert data["gone"] == []
     changed = {each["operator"]: each for each in data["changed"]}
     assert (changed["Cast"]["since_before"], changed["Cast"]["since_after"], changed["Cast"]["work"]) == (
-        19, 21, "nothing to do",
-    )  # fmt: skip
+        19,
+        21,
+        "nothing to do",
+    )
     back = run_json("diff", 22, 20)
     assert [each["operator"] for each in back["gone"]] == ["GroupNormalization"]
     assert {each["operator"] for each in back["changed"]} == changed.keys()

@@ -203,8 +203,11 @@ def main() -> int:
             row = compared(schema, version, arguments.cases.split(","))
             wrong += len(row.wrong)
             ulps = ", ".join(f"{kind} {ulp:.3g}" for kind, ulp in sorted(row.ulps.items()))
-            print(f"{schema.name:<28}{schema.since_version:>6}{version:>6}{row.counts['cases']:>6}"
-                  f"{row.counts['refused']:>8}  {ulps}{'  WRONG' if row.wrong else ''}", flush=True)  # fmt: skip
+            print(
+                f"{schema.name:<28}{schema.since_version:>6}{version:>6}{row.counts['cases']:>6}"
+                f"{row.counts['refused']:>8}  {ulps}{'  WRONG' if row.wrong else ''}",
+                flush=True,
+            )
             for line in row.wrong[:5] if arguments.v else ():
                 print(f"      {line}")
             for line, count in row.counts.items() if arguments.v else ():

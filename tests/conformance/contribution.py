@@ -77,8 +77,9 @@ class Scratch:
         paths = (each for each in self.folder.rglob("*") if each.is_file() and each.name not in COMPILED)
         return {
             str(each.relative_to(self.folder)): hashlib.sha256(each.read_bytes()).hexdigest()
-            for each in paths if "__pycache__" not in each.parts
-        }  # fmt: skip
+            for each in paths
+            if "__pycache__" not in each.parts
+        }
 
     def edit(self, path: str, *changes: tuple[str, str]) -> None:
         """Replace each pattern in a file by its text, once."""
@@ -111,8 +112,11 @@ def add(scratch: Scratch) -> None:
     text = re.sub(r"^    T: .*", "    T: floats_ir4", text, count=1, flags=re.MULTILINE)
     (scratch.folder / path).write_text(text + EXAMPLES.format(since=made["since"]), encoding="utf-8")
     kernels = "opset/reference/kernels/unary.py"
-    scratch.edit(kernels, (r'    raise NotImplementedError\("the kernel of Cbrt.*', "    return np.cbrt(input)"),
-                 (rf'^@kernel\("{NEW}"\)$', f'@kernel("{NEW}")\n@rounded_once'))  # fmt: skip
+    scratch.edit(
+        kernels,
+        (r'    raise NotImplementedError\("the kernel of Cbrt.*', "    return np.cbrt(input)"),
+        (rf'^@kernel\("{NEW}"\)$', f'@kernel("{NEW}")\n@rounded_once'),
+    )
     scratch.run("opset", "lint", "--fix")
     scratch.run("opset", "test", NEW)
 

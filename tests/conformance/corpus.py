@@ -176,8 +176,10 @@ def picks_of(pattern: str, every_version: bool) -> list[Pick]:
     """Return the examples with outputs of the standard's operators whose name a pattern is found in."""
     operators = [
         REGISTRY.versions(name, domain)
-        for domain in REGISTRY.domains for name in REGISTRY.operators(domain) if re.search(pattern, name)
-    ]  # fmt: skip
+        for domain in REGISTRY.domains
+        for name in REGISTRY.operators(domain)
+        if re.search(pattern, name)
+    ]
     return [pick for pick in picked(REGISTRY, operators, every_version) if pick.kind == NODE]
 
 

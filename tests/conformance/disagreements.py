@@ -50,8 +50,9 @@ def text_of(runtime: str, found: Mapping[tuple[str, str], Sequence[str]]) -> str
     lines = [f"{runtime}:"]
     for (reason, result), names in sorted(found.items()):
         lines += ["- cases:", *(f"  - {name}" for name in sorted(names)), f"  result: {result}"]
-        lines += textwrap.wrap(f"reason: {json.dumps(reason, ensure_ascii=False)}", 116, initial_indent="  ",
-                               subsequent_indent="    ")  # fmt: skip
+        lines += textwrap.wrap(
+            f"reason: {json.dumps(reason, ensure_ascii=False)}", 116, initial_indent="  ", subsequent_indent="    "
+        )
     return "\n".join(lines) + "\n"
 
 

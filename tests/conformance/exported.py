@@ -29,8 +29,13 @@ from tests.conformance.exported_whole import WHOLE
 from tests.conformance.judge import Case, run_onnxruntime
 
 SKETCHES = {
-    "torch": TORCH, "dynamo": DYNAMO, "hf": HUGGING_FACE, "tf2onnx": TENSORFLOW, "other": OTHERS, "whole": WHOLE,
-}  # fmt: skip
+    "torch": TORCH,
+    "dynamo": DYNAMO,
+    "hf": HUGGING_FACE,
+    "tf2onnx": TENSORFLOW,
+    "other": OTHERS,
+    "whole": WHOLE,
+}
 # The IR version that the release of onnx with an opset wrote.
 IR_VERSIONS = {9: 4, 10: 5, 11: 6, 12: 7, 13: 7, 14: 7, 15: 8, 16: 8, 17: 8, 18: 8, 19: 9, 20: 9, 21: 10, 22: 10,
                23: 11}  # fmt: skip

@@ -8,7 +8,8 @@ __all__ = ["DYNAMO", "HUGGING_FACE", "OTHERS", "TENSORFLOW"]
 
 DYNAMO = (
     Sketch(
-        "functions", 18,
+        "functions",
+        18,
         """main (float[s0, s1, 6] x) => (float[s0, "2*s1", 6] y)
                 <float[s0, s1, 6] h, float[s0, "2*s1", 6] twice, int64[1] minus = {-1}> {
             h = pkg.torch.linear(x, w, b)
@@ -48,7 +49,8 @@ DYNAMO = (
         }""",
     ),
     Sketch(
-        "symbols", 22,
+        "symbols",
+        22,
         """main (float[s0, s27] x, float[s27, 3] z) => (float["2*s0", 3] y)
                 <float["2*s0", s27] pair, int64["2*s0"] ids, float[s0, 1] total> {
             pair = Concat<axis=0>(x, x)
@@ -70,7 +72,8 @@ DYNAMO = (
 
 HUGGING_FACE = (
     Sketch(
-        "decoder", 14,
+        "decoder",
+        14,
         """main (int64[batch_size, sequence_length] input_ids,
                 int64[batch_size, "past_sequence_length + sequence_length"] attention_mask,
                 float[batch_size, 2, past_sequence_length, 4] past_key,
@@ -123,13 +126,16 @@ HUGGING_FACE = (
             logits = MatMul(h, head)
         }""",
         {
-            "input_ids": [[1], [2]], "attention_mask": [[1, 1, 1, 1], [1, 0, 1, 1]],
-            "past_key": (2, 2, 3, 4), "past_value": (2, 2, 3, 4),
+            "input_ids": [[1], [2]],
+            "attention_mask": [[1, 1, 1, 1], [1, 0, 1, 1]],
+            "past_key": (2, 2, 3, 4),
+            "past_value": (2, 2, 3, 4),
         },
         {"words": (9, 8), "wq": (8, 8), "wk": (8, 8), "head": (8, 9)},
     ),
     Sketch(
-        "grouped", 21,
+        "grouped",
+        21,
         """main (float[batch, 2, seq, 4] kv) => (y) <int64[1] ax = {0}> {
             s = Shape(kv)
             d = Constant<value=int64[1] {2}>()
@@ -153,7 +159,8 @@ HUGGING_FACE = (
 
 TENSORFLOW = (
     Sketch(
-        "reshape", 10,
+        "reshape",
+        10,
         """main (float[unk__1, H, W, 3] x) => (y) {
             t = Transpose<perm=[0, 3, 1, 2]>(x)
             c = Conv<kernel_shape=[3, 3], strides=[2, 2], auto_pad="SAME_LOWER">(t, w)
@@ -178,7 +185,8 @@ TENSORFLOW = (
         {"w": (5, 3, 3, 3)},
     ),
     Sketch(
-        "fill", 13,
+        "fill",
+        13,
         """main (int32[batch, seq] ids, float[3] value) => (y, z) <int64[1] ax = {0}> {
             s = Shape(ids)
             s32 = Cast<to=6>(s)
@@ -200,7 +208,8 @@ TENSORFLOW = (
         {"ids": [[1, 2], [3, 4]], "value": (3,)},
     ),
     Sketch(
-        "while", 11,
+        "while",
+        11,
         """main (float[N, T, 3] x) => (h, outs) {
             tm = Transpose<perm=[1, 0, 2]>(x)
             s = Shape(tm)
@@ -228,7 +237,8 @@ TENSORFLOW = (
         {"w": (3, 4), "u": (4, 4)},
     ),
     Sketch(
-        "keras", 15,
+        "keras",
+        15,
         """main (float[N, T, 8, 8, 1] x) => (y) <int64[1] ax = {0}> {
             inner = Constant<value=int64[4] {-1, 8, 8, 1}>()
             f = Reshape(x, inner)
@@ -252,7 +262,8 @@ TENSORFLOW = (
         {"w": (2, 1, 3, 3), "gw": (1, 9, 18), "gr": (1, 9, 3), "gb": (1, 18)},
     ),
     Sketch(
-        "strided", 13,
+        "strided",
+        13,
         """main (float[N, T, 4] x) => (y, z) {
             b = Constant<value=int64[2] {0, -1}>()
             e = Constant<value=int64[2] {9223372036854775807, -9223372036854775807}>()
@@ -271,7 +282,8 @@ TENSORFLOW = (
 
 OTHERS = (
     Sketch(
-        "paddle", 11,
+        "paddle",
+        11,
         """main (float[N, 3, 16, W] x) => (y) {
             c = Conv<kernel_shape=[3, 3], pads=[1, 1, 1, 1], strides=[2, 2], group=1, dilations=[1, 1]>(x, w)
             n = BatchNormalization<epsilon=0.00001>(c, g, b, m, v)
@@ -296,7 +308,8 @@ OTHERS = (
         {"w": (4, 3, 3, 3), "g": (4,), "b": (4,), "m": (4,), "v": (4,), "fc": (4, 5)},
     ),
     Sketch(
-        "qdq", 13,
+        "qdq",
+        13,
         """main (float[N, 3, H, W] x) => (y)
                 <float sx = {0.1}, uint8 zx = {128}, float[2] sw = {0.01, 0.02}, int8[2] zw = {0, 0},
                 int8[2, 3, 1, 1] w = {1, 2, 3, -4, 5, 6}, int32[2] bias = {10, -10}, float[2] sb = {0.001, 0.002},
@@ -313,7 +326,8 @@ OTHERS = (
         {"x": (1, 3, 5, 6)},
     ),
     Sketch(
-        "dynamic_quantization", 11,
+        "dynamic_quantization",
+        11,
         """main (float[N, L, 4] x) => (y) <uint8[4, 3] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, uint8 zw = {6},
                 float sw = {0.02}> {
             q, s, z = DynamicQuantizeLinear(x)
@@ -325,7 +339,8 @@ OTHERS = (
         {"x": (2, 3, 4)},
     ),
     Sketch(
-        "detection", 11,
+        "detection",
+        11,
         """main (float[1, boxes, 4] boxes, float[1, classes, boxes] scores) => (picked, best, above, pairs) {
             most = Constant<value=int64[1] {3}>()
             iou = Constant<value=float[1] {0.5}>()
@@ -356,7 +371,8 @@ OTHERS = (
         {"boxes": (1, 6, 4), "scores": (1, 2, 6)},
     ),
     Sketch(
-        "scan", 11,
+        "scan",
+        11,
         """main (float[T, N, 3] x) => (last, all) {
             s = Shape(x)
             tail = Constant<value=int64[1] {1}>()
@@ -375,7 +391,8 @@ OTHERS = (
         {"w": (3, 5)},
     ),
     Sketch(
-        "sequences", 13,
+        "sequences",
+        13,
         """main (float[N, L, 3] x) => (y, parts, rows, n) {
             two = Constant<value=int64 {2}>()
             parts = SplitToSequence<axis=1>(x, two)
@@ -389,7 +406,8 @@ OTHERS = (
         {"x": (2, 5, 3)},
     ),
     Sketch(
-        "classifier", 12,
+        "classifier",
+        12,
         """main (float[N, 3] x) => (int64[N] label, seq(map(int64, float)) probabilities) {
             scaled = ai.onnx.ml.Scaler<offset=[0.1, 0.2, 0.3], scale=[1.0, 2.0, 0.5]>(x)
             label0, scores = ai.onnx.ml.LinearClassifier<classlabels_ints=[0, 1, 2], multi_class=1,
@@ -404,7 +422,8 @@ OTHERS = (
         '"ai.onnx.ml": 1',
     ),
     Sketch(
-        "columns", 13,
+        "columns",
+        13,
         """main (float[N, 2] numbers, int64[N, 1] kind) => (y) {
             filled = ai.onnx.ml.Imputer<imputed_value_floats=[0.5, 0.25], replaced_value_float=0.0>(numbers)
             hot0 = ai.onnx.ml.OneHotEncoder<cats_int64s=[1, 2, 5], zeros=1>(kind)
@@ -419,7 +438,8 @@ OTHERS = (
         '"ai.onnx.ml": 1',
     ),
     Sketch(
-        "diffusion", 22,
+        "diffusion",
+        22,
         """main (float[N, 4, H, W] x, float[N] t) => (y) <int64[1] one = {1}, int64[2] hw = {2, 3}> {
             tu = Unsqueeze(t, one)
             angle = MatMul(tu, freq)

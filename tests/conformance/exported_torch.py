@@ -29,7 +29,8 @@ class Sketch:
 
 TORCH = (
     Sketch(
-        "view", 9,
+        "view",
+        9,
         """main (float[batch, 3, H, W] x) => (float[batch, 5] y) {
             c = Conv<kernel_shape=[3, 3], pads=[1, 1, 1, 1], strides=[2, 2]>(x, w, b)
             r = Relu(c)
@@ -47,7 +48,8 @@ TORCH = (
         {"w": (7, 3, 3, 3), "b": (7,), "fc": (5, 7), "fb": (5,)},
     ),
     Sketch(
-        "upsample", 9,
+        "upsample",
+        9,
         """main (float[N, 3, H, W] x) => (float[N, 3, H2, W2] y) {
             s = Shape(x)
             two = Constant<value=int64 {2}>()
@@ -72,7 +74,8 @@ TORCH = (
         {"x": (1, 3, 5, 6)},
     ),
     Sketch(
-        "attention", 11,
+        "attention",
+        11,
         """main (float[batch, seq, 12] x) => (float[batch, seq, 12] y) <int64 zero = {0}, int64 one = {1}> {
             q0 = MatMul(x, wq)
             k0 = MatMul(x, wk)
@@ -111,7 +114,8 @@ TORCH = (
         {"wq": (12, 12), "wk": (12, 12), "wv": (12, 12)},
     ),
     Sketch(
-        "attention", 14,
+        "attention",
+        14,
         """main (float[batch, seq, 12] x) => (y)
                 <int64 zero = {0}, int64 one = {1}, int64 two = {2}, int64[1] ax = {0}> {
             qkv = MatMul(x, w)
@@ -155,7 +159,8 @@ TORCH = (
         {"w": (12, 36)},
     ),
     Sketch(
-        "interpolate", 11,
+        "interpolate",
+        11,
         """main (float[N, 2, H, W] x, float[N, 2, H2, W2] like) => (y, z) {
             s = Shape(like)
             start = Constant<value=int64[1] {2}>()
@@ -184,7 +189,8 @@ TORCH = (
         {"x": (1, 2, 4, 5), "like": (1, 2, 7, 3)},
     ),
     Sketch(
-        "slice", 11,
+        "slice",
+        11,
         """main (float[N, L, C] x) => (y, z) <int64 one = {1}> {
             s = Shape(x)
             l = Gather<axis=0>(s, one)
@@ -204,7 +210,8 @@ TORCH = (
         {"x": (2, 9, 3)},
     ),
     Sketch(
-        "positions", 12,
+        "positions",
+        12,
         """main (int64[batch, seq] ids) => (y) <int64 one = {1}, int64 zero = {0}> {
             s = Shape(ids)
             l = Gather<axis=0>(s, one)
@@ -231,7 +238,8 @@ TORCH = (
         {"table": (16, 6), "words": (10, 6), "gamma": (6,), "beta": (6,)},
     ),
     Sketch(
-        "expand", 13,
+        "expand",
+        13,
         """main (float[1, 4] x, float[batch, seq, 4] like) => (y) <int64 zero = {0}, int64[1] ax = {0}> {
             s = Shape(like)
             n = Gather(s, zero)
@@ -250,7 +258,8 @@ TORCH = (
         {"x": (1, 4), "like": (2, 5, 4)},
     ),
     Sketch(
-        "causal", 14,
+        "causal",
+        14,
         """main (float[batch, seq, 8] x) => (y) <int64 zero = {0}, int64 one = {1}, int64[1] ax = {0}> {
             s = Shape(x)
             l = Gather(s, one)
@@ -279,7 +288,8 @@ TORCH = (
         {"x": (2, 5, 8)},
     ),
     Sketch(
-        "chunk", 13,
+        "chunk",
+        13,
         """main (float[batch, seq, 12] x) => (a, b, c) {
             sizes = Constant<value=int64[3] {3, 4, 5}>()
             p, q, r = Split<axis=2>(x, sizes)
@@ -291,7 +301,8 @@ TORCH = (
         {"x": (2, 4, 12)},
     ),
     Sketch(
-        "loop", 12,
+        "loop",
+        12,
         """main (float[N, 4] x, int64 count) => (y, all) {
             yes = Constant<value=bool {1}>()
             none = Constant<value=int64 {0}>()
@@ -308,7 +319,8 @@ TORCH = (
         {"w": (4, 4)},
     ),
     Sketch(
-        "squeeze", 13,
+        "squeeze",
+        13,
         """main (float[N, C, L] x) => (y) <int64 two = {2}> {
             s = Shape(x)
             l = Gather(s, two)
@@ -324,7 +336,8 @@ TORCH = (
         {"x": (2, 3, 4)},
     ),
     Sketch(
-        "lstm", 11,
+        "lstm",
+        11,
         """main (float[batch, seq, 5] x) => (y, h) <int64 zero = {0}, int64 one = {1}> {
             s = Shape(x)
             n = Gather<axis=0>(s, zero)
@@ -345,7 +358,8 @@ TORCH = (
         {"w": (2, 12, 5), "r": (2, 12, 3), "b": (2, 24)},
     ),
     Sketch(
-        "pad", 11,
+        "pad",
+        11,
         """main (float[N, 3, H, W] x) => (y) <int64 two = {2}, int64 three = {3}, int64 eight = {8}> {
             s = Shape(x)
             h = Gather<axis=0>(s, two)
@@ -366,7 +380,8 @@ TORCH = (
         {"x": (1, 3, 13, 17)},
     ),
     Sketch(
-        "pad_reversed", 12,
+        "pad_reversed",
+        12,
         """main (float[N, C, L] x) => (y) {
             given = Constant<value=int64[2] {1, 2}>()
             rest = Constant<value=int64[1] {4}>()
@@ -386,7 +401,8 @@ TORCH = (
         {"x": (2, 3, 6)},
     ),
     Sketch(
-        "unet", 16,
+        "unet",
+        16,
         """main (float[N, 2, H, W] x) => (y) <int64 two = {2}, int64 three = {3}, int64[1] ax = {0}> {
             d = Conv<kernel_shape=[3, 3], pads=[1, 1, 1, 1]>(x, w1)
             p = MaxPool<kernel_shape=[2, 2], strides=[2, 2]>(d)
@@ -418,7 +434,8 @@ TORCH = (
         {"w1": (4, 2, 3, 3), "w2": (6, 4, 3, 3), "w3": (6, 4, 2, 2), "w4": (1, 8, 1, 1)},
     ),
     Sketch(
-        "vit", 17,
+        "vit",
+        17,
         """main (float[N, 3, H, W] x) => (y) <int64 zero = {0}, int64[1] ax = {0}> {
             c = Conv<kernel_shape=[4, 4], strides=[4, 4]>(x, w)
             s = Shape(c)
@@ -443,7 +460,8 @@ TORCH = (
         {"w": (6, 3, 4, 4), "token": (1, 1, 6), "gamma": (6,), "beta": (6,)},
     ),
     Sketch(
-        "windows", 17,
+        "windows",
+        17,
         """main (float[N, H, W, 4] x) => (y) <int64 zero = {0}, int64 one = {1}, int64 two = {2}, int64[1] ax = {0}> {
             s = Shape(x)
             n = Gather(s, zero)
@@ -468,7 +486,8 @@ TORCH = (
         {"x": (2, 4, 6, 4)},
     ),
     Sketch(
-        "rotary", 20,
+        "rotary",
+        20,
         """main (float[batch, seq, 2, 8] q, int64[batch, seq] at) => (y) <int64 three = {3}, int64[1] ax = {0}> {
             qt = Transpose<perm=[0, 2, 1, 3]>(q)
             one = Constant<value=int64[1] {1}>()
@@ -500,7 +519,8 @@ TORCH = (
         {"freq": (1, 4)},
     ),
     Sketch(
-        "scatter", 16,
+        "scatter",
+        16,
         """main (float[N, L] x, float[N, k] v) => (y, count) <int64 zero = {0}, int64 one = {1}, int64[1] ax = {0}> {
             s = Shape(x)
             n = Gather(s, zero)
@@ -523,7 +543,8 @@ TORCH = (
         {"x": (3, 5), "v": (3, 2)},
     ),
     Sketch(
-        "einsum", 12,
+        "einsum",
+        12,
         """main (float[batch, seq, 2, 3] q, float[batch, keys, 2, 3] k) => (y) {
             a = Einsum<equation="bqhd,bkhd->bhqk">(q, k)
             p = Softmax<axis=3>(a)

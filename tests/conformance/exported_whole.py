@@ -129,7 +129,8 @@ WHOLE = (
     encoder(20, True, "none"),
     encoder(20, True, "tanh"),
     Sketch(
-        "mobile", 14,
+        "mobile",
+        14,
         """main (float[N, 3, 10, 10] x) => (float[N, 4] y) {
             c = Conv<kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1]>(x, w)
             h = HardSwish(c)
@@ -150,7 +151,8 @@ WHOLE = (
         {"w": (6, 3, 3, 3), "dw": (6, 1, 3, 3), "se": (2, 6, 1, 1), "se2": (6, 2, 1, 1), "fc": (4, 6)},
     ),
     Sketch(
-        "segmentation", 13,
+        "segmentation",
+        13,
         """main (float[N, 3, H, W] x) => (float[N, 2, H, W] y) {
             c = Conv<kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1]>(x, w)
             i = InstanceNormalization(c, s, b)
@@ -175,7 +177,8 @@ WHOLE = (
         {"w": (4, 3, 3, 3), "s": (4,), "b": (4,), "wt": (4, 2, 2, 2), "w2": (2, 6, 1, 1)},
     ),
     Sketch(
-        "detector", 17,
+        "detector",
+        17,
         """main (float[1, 3, 8, 8] x) => (int64[K, 3] kept, float[1, M, 4] boxes) {
             c = Conv<kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1]>(x, w)
             scales = Constant<value=float[4] {1.0, 1.0, 2.0, 2.0}>()
@@ -217,7 +220,8 @@ WHOLE = (
         {"w": (4, 3, 3, 3), "w2": (6, 4, 2, 2)},
     ),
     Sketch(
-        "best_boxes", 12,
+        "best_boxes",
+        12,
         """main (float[1, 9, 4] boxes, float[1, 9] scores) => (float[1, 3, 4] top, float[1, 3] values) {
             k = Constant<value=int64[1] {3}>()
             values, places = TopK<axis=1>(scores, k)
@@ -227,7 +231,8 @@ WHOLE = (
         {"boxes": (1, 9, 4), "scores": [[0.5, 0.25, 0.75, 0.1, 0.9, 0.3, 0.6, 0.2, 0.8]]},
     ),
     Sketch(
-        "graph_network", 16,
+        "graph_network",
+        16,
         """main (float[nodes, 4] x, int64[2, edges] edges) => (float[nodes, 4] y) {
             zero = Constant<value=int64 {0}>()
             one = Constant<value=int64 {1}>()
@@ -249,7 +254,8 @@ WHOLE = (
         {"w": (4, 4)},
     ),
     Sketch(
-        "graph_attention", 18,
+        "graph_attention",
+        18,
         """main (float[nodes, 4] x, int64[edges] src, int64[edges] dst) => (float[nodes, 4] y) {
             m = Gather<axis=0>(x, src)
             e = MatMul(m, att)
@@ -277,7 +283,8 @@ WHOLE = (
         {"att": (4, 1)},
     ),
     Sketch(
-        "decoder_with_cache", 18,
+        "decoder_with_cache",
+        18,
         """main (int64[1, 1] ids, float[1, 2, past, 4] pk, float[1, 2, past, 4] pv)
                 => (float[1, 1, 11] y, float[1, 2, all, 4] k, float[1, 2, all, 4] v) {
             x = Gather(table, ids)
@@ -333,11 +340,21 @@ WHOLE = (
             y = MatMul(h2, head)
         }""",
         {"ids": [[3]], "pk": (1, 2, 3, 4), "pv": (1, 2, 3, 4)},
-        {"table": (11, 8), "g1": (8,), "wq": (8, 8), "wk": (8, 8), "wv": (8, 8), "wg": (8, 12), "wu": (8, 12),
-         "wd": (12, 8), "head": (8, 11)},
+        {
+            "table": (11, 8),
+            "g1": (8,),
+            "wq": (8, 8),
+            "wk": (8, 8),
+            "wv": (8, 8),
+            "wg": (8, 12),
+            "wu": (8, 12),
+            "wd": (12, 8),
+            "head": (8, 11),
+        },
     ),
     Sketch(
-        "attention_with_cache", 23,
+        "attention_with_cache",
+        23,
         """main (float[B, S, 16] x, float[B, 2, P, 4] pk, float[B, 2, P, 4] pv, bool[S, T] mask)
                 => (float[B, S, 16] y, float[B, 2, T, 4] k, float[B, 2, T, 4] v) {
             n = RMSNormalization<axis=-1, epsilon=1e-6>(x, g)
@@ -348,12 +365,17 @@ WHOLE = (
             o = MatMul(a, wo)
             y = Add(x, o)
         }""",
-        {"x": (2, 3, 16), "pk": (2, 2, 2, 4), "pv": (2, 2, 2, 4),
-         "mask": [[True, True, True, False, False], [True, True, True, True, False], [True] * 5]},
+        {
+            "x": (2, 3, 16),
+            "pk": (2, 2, 2, 4),
+            "pv": (2, 2, 2, 4),
+            "mask": [[True, True, True, False, False], [True, True, True, True, False], [True] * 5],
+        },
         {"g": (16,), "wq": (16, 16), "wk": (16, 8), "wv": (16, 8), "wo": (16, 16)},
     ),
     Sketch(
-        "rotary_decoder", 23,
+        "rotary_decoder",
+        23,
         """main (float[B, S, 16] x, int64[B, S] positions) => (float[B, S, 16] y) {
             n = RMSNormalization(x, g)
             q0 = MatMul(n, wq)
@@ -370,11 +392,21 @@ WHOLE = (
             y = Add(h, d)
         }""",
         {"x": (2, 3, 16), "positions": [[0, 1, 2], [3, 4, 5]]},
-        {"g": (16,), "wq": (16, 16), "wk": (16, 8), "wv": (16, 8), "wo": (16, 16), "cos": (8, 2), "sin": (8, 2),
-         "wu": (16, 20), "wd": (20, 16)},
+        {
+            "g": (16,),
+            "wq": (16, 16),
+            "wk": (16, 8),
+            "wv": (16, 8),
+            "wo": (16, 16),
+            "cos": (8, 2),
+            "sin": (8, 2),
+            "wu": (16, 20),
+            "wd": (20, 16),
+        },
     ),
     Sketch(
-        "spectrogram", 17,
+        "spectrogram",
+        17,
         """main (float[B, N, 1] wave) => (float[B, F, 5] y) {
             step = Constant<value=int64 {4}>()
             size = Constant<value=int64 {8}>()
@@ -392,7 +424,8 @@ WHOLE = (
         {"g": (5,)},
     ),
     Sketch(
-        "speech_encoder", 17,
+        "speech_encoder",
+        17,
         """main (float[B, 6, T] mel) => (float[B, T2, 8] y) {
             c = Conv<kernel_shape=[3], pads=[1, 1]>(mel, w1, b1)
             h = Constant<value=float {0.5}>()
@@ -411,7 +444,8 @@ WHOLE = (
         {"w1": (8, 6, 3), "b1": (8,), "w2": (8, 8, 3), "b2": (8,), "s": (8,), "b": (8,)},
     ),
     Sketch(
-        "durations", 14,
+        "durations",
+        14,
         """main (float[1, T, 4] x, int64[1, T] durations) => (float[1, 8, 4] y) {
             axis = Constant<value=int64 {1}>()
             ends = CumSum(durations, axis)
@@ -433,7 +467,8 @@ WHOLE = (
         {"x": (1, 4, 4), "durations": [[2, 3, 1, 4]]},
     ),
     Sketch(
-        "recurrent", 9,
+        "recurrent",
+        9,
         """main (float[T, B, 3] x) => (float[T, B, 4] y) {
             a, ah, ac = LSTM<hidden_size=2, direction="bidirectional">(x, w, r, b)
             t = Transpose<perm=[0, 2, 1, 3]>(a)
@@ -446,7 +481,8 @@ WHOLE = (
         {"w": (2, 8, 3), "r": (2, 8, 2), "b": (2, 16), "w2": (1, 12, 4), "r2": (1, 12, 4), "b2": (1, 24)},
     ),
     Sketch(
-        "recurrent", 14,
+        "recurrent",
+        14,
         """main (float[T, B, 3] x, int32[B] lengths) => (float[T, 1, B, 4] y, float[1, B, 4] h) {
             y, h = GRU<hidden_size=4, linear_before_reset=1>(x, w, r, b, lengths)
         }""",
@@ -454,7 +490,8 @@ WHOLE = (
         {"w": (1, 12, 3), "r": (1, 12, 4), "b": (1, 24)},
     ),
     Sketch(
-        "quantized", 10,
+        "quantized",
+        10,
         """main (float[1, 3, 6, 6] x) => (float[1, 4, 4, 4] y) {
             xs = Constant<value=float {0.02}>()
             xz = Constant<value=uint8 {3}>()
@@ -471,7 +508,8 @@ WHOLE = (
         {"w": (4, 3, 3, 3)},
     ),
     Sketch(
-        "quantized_per_channel", 13,
+        "quantized_per_channel",
+        13,
         """main (float[1, 3, 6, 6] x) => (float[1, 4, 4, 4] y) {
             xs = Constant<value=float {0.02}>()
             xz = Constant<value=int8 {-3}>()
@@ -486,7 +524,8 @@ WHOLE = (
         {"w": (4, 3, 3, 3), "ws": (4,)},
     ),
     Sketch(
-        "deformable", 16,
+        "deformable",
+        16,
         """main (float[1, 3, 6, 6] x, float[1, 4, 5, 2] grid) => (float[1, 3, 4, 5] y) {
             one = Constant<value=float {1.0}>()
             two = Constant<value=float {2.0}>()
@@ -497,7 +536,8 @@ WHOLE = (
         {"x": (1, 3, 6, 6), "grid": (1, 4, 5, 2)},
     ),
     Sketch(
-        "super_resolution", 11,
+        "super_resolution",
+        11,
         """main (float[1, 1, H, W] x) => (float[1, 1, H2, W2] y) {
             c = Conv<kernel_shape=[3, 3], pads=[1, 1, 1, 1]>(x, w)
             p = PRelu(c, slope)
@@ -510,7 +550,8 @@ WHOLE = (
         {"w": (4, 1, 3, 3), "slope": (4, 1, 1)},
     ),
     Sketch(
-        "hashed", 18,
+        "hashed",
+        18,
         """main (int64[N] ids) => (float[N, 3] y) {
             k = Constant<value=int64 {7}>()
             r = Mod(ids, k)
@@ -527,7 +568,8 @@ WHOLE = (
         {"table": (7, 3)},
     ),
     Sketch(
-        "einsum_attention", 13,
+        "einsum_attention",
+        13,
         """main (float[B, S, 2, 4] q, float[B, S, 2, 4] k, float[B, S, 2, 4] v) => (float[B, S, 2, 4] y) {
             s = Einsum<equation="bihd,bjhd->bhij">(q, k)
             a = Softmax<axis=-1>(s)
@@ -536,7 +578,8 @@ WHOLE = (
         {"q": (2, 3, 2, 4), "k": (2, 3, 2, 4), "v": (2, 3, 2, 4)},
     ),
     Sketch(
-        "trees", 15,
+        "trees",
+        15,
         """main (float[N, 3] x) => (int64[N] label, float[N, 2] scores) {
             n = ai.onnx.ml.Scaler<offset=[0.1, 0.2, 0.3], scale=[1.0, 2.0, 3.0]>(x)
             label, scores = ai.onnx.ml.TreeEnsembleClassifier<

@@ -247,9 +247,7 @@ def graphs_of(model: onnx.ModelProto) -> Iterator[tuple[str, onnx.GraphProto]]:
 def stated(model: onnx.ModelProto) -> dict[Key, onnx.TypeProto]:
     """Return the types that a model states of its values."""
     return {
-        (way, value.name): value.type
-        for way, graph in graphs_of(model)
-        for value in (*graph.output, *graph.value_info)
+        (way, value.name): value.type for way, graph in graphs_of(model) for value in (*graph.output, *graph.value_info)
     }
 
 

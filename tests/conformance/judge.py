@@ -296,8 +296,10 @@ def value_difference(case: Case, expected: Any, got: Any) -> str:
     if isinstance(expected, dict) and isinstance(got, dict):
         if expected.keys() != got.keys():
             return "other keys"
-        found = ((key, value_difference(case, np.asarray(value), np.asarray(got[key], np.asarray(value).dtype)))
-                 for key, value in expected.items())  # fmt: skip
+        found = (
+            (key, value_difference(case, np.asarray(value), np.asarray(got[key], np.asarray(value).dtype)))
+            for key, value in expected.items()
+        )
         return next((f"at key {key}: {why}" for key, why in found if why), "")
     bfloat16 = "bfloat16" in (str(getattr(expected, "dtype", "")), str(getattr(got, "dtype", "")))
     want, have = plain(expected), plain(got)

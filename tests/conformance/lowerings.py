@@ -156,7 +156,6 @@ class Worst(NamedTuple):
         return f"{self.mark}{round(self.ulp, 1):g}"
 
 
-
 def lowered() -> Iterator[tuple[OpSchema, ...]]:
     """Yield the versions of each operator that can be lowered."""
     routes = routes_of(default_registry())

@@ -372,8 +372,11 @@ def targets(subject: Subject, opsets: Sequence[int]) -> list[int]:
     imports = {"" if each.domain == "ai.onnx" else each.domain: each.version for each in subject.use.model.opset_import}
     own = imports.get(subject.domain, 0)
     if subject.domain:
-        newest = max(version.since_version for name in REGISTRY.operators(subject.domain)
-                     for version in REGISTRY.versions(name, subject.domain))  # fmt: skip
+        newest = max(
+            version.since_version
+            for name in REGISTRY.operators(subject.domain)
+            for version in REGISTRY.versions(name, subject.domain)
+        )
         opsets = range(newest, 0, -1)
     return [to for to in opsets if to != own]
 

@@ -1,8 +1,8 @@
 """Writes the page of what is refused, by operator and reason, from the outcomes of the matrix.
 
-    python -m tests.conformance.matrix --json plain.json
-    python -m tests.conformance.matrix --bake --json baked.json
-    python -m tests.conformance.refused plain.json baked.json > docs/refused.md
+python -m tests.conformance.matrix --json plain.json
+python -m tests.conformance.matrix --bake --json baked.json
+python -m tests.conformance.refused plain.json baked.json > docs/refused.md
 """
 
 from __future__ import annotations
@@ -75,9 +75,12 @@ def page(plain: Sequence[Outcome], baked: Sequence[Outcome]) -> Iterator[str]:
     ]
     versions = [o.to[1] for o in plain]
     yield HEAD.format(
-        cases=len({o.case for o in plain}), lowest=min(versions), highest=max(versions),
-        totals="\n".join([*total("as they are", plain), *total("constant", baked)]), types="\n".join(rows),
-    )  # fmt: skip
+        cases=len({o.case for o in plain}),
+        lowest=min(versions),
+        highest=max(versions),
+        totals="\n".join([*total("as they are", plain), *total("constant", baked)]),
+        types="\n".join(rows),
+    )
     for (operator, code, text), places in most_first(others):
         yield f"| {operator} | {counts(places)} | {code} | {text} |"
 
@@ -126,8 +129,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("plain", type=Path, help="what the matrix wrote with --json")
     parser.add_argument("baked", type=Path, help="and with --bake --json")
     options = parser.parse_args(arguments)
-    read = [[Outcome(**{**each, "to": tuple(each["to"])}) for each in json.loads(path.read_text())]
-            for path in (options.plain, options.baked)]  # fmt: skip
+    read = [
+        [Outcome(**{**each, "to": tuple(each["to"])}) for each in json.loads(path.read_text())]
+        for path in (options.plain, options.baked)
+    ]
     print("\n".join(page(*read)))
     return 0
 

@@ -27,14 +27,20 @@ STANDARD = ("", "ai.onnx")
 # package is known to be wrong about, which was decided by hand.
 LIMITS: tuple[tuple[str, int, int, str, str], ...] = (
     (
-        "MeanVarianceNormalization", 13, 28, "",
+        "MeanVarianceNormalization",
+        13,
+        28,
+        "",
         "infers its function without the default of `axes`",
     ),
     (
-        "", 1, 6, "expected to have type but instead is null",
+        "",
+        1,
+        6,
+        "expected to have type but instead is null",
         "has no inference for some operators of these versions, such as Cast, and then fails at what reads them",
     ),
-)  # fmt: skip
+)
 
 Scopes = tuple[dict[str, str], ...]
 

@@ -38,9 +38,12 @@ def test_every_entry_says_what_it_is(entries):
 
 def test_signatures(entries):
     assert entries["opset.get_schema"].signature.split("\n") == [
-        "get_schema(", "    op_type: str,", "    max_inclusive_version: int | None = None,", "    domain: str = '',",
+        "get_schema(",
+        "    op_type: str,",
+        "    max_inclusive_version: int | None = None,",
+        "    domain: str = '',",
         ") -> OpSchema",
-    ]  # fmt: skip
+    ]
     assert entries["opset.to_text"].signature == "to_text(source: Any, *, limit: int | None = None) -> str"
     assert entries["opset.Inference.coverage"].signature == "coverage: dict[str, int]"
     assert entries["opset.Registry.operators"].signature == "operators(domain: str = '') -> list[str]"

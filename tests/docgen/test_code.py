@@ -20,11 +20,20 @@ def tokens(text):
 def test_tokens_of_onnx_text():
     found = tokens(BODY)
     assert [value for kind, value in found if kind == str(Name.Function)] == [
-        "Constant", "ReduceMax", "com.example.Scale", "If", "Neg",
-    ]  # fmt: skip
+        "Constant",
+        "ReduceMax",
+        "com.example.Scale",
+        "If",
+        "Neg",
+    ]
     assert [value for kind, value in found if kind == str(Name.Attribute)] == [
-        "value_int", "keepdims", "names", "factor", "t", "then_branch",
-    ]  # fmt: skip
+        "value_int",
+        "keepdims",
+        "names",
+        "factor",
+        "t",
+        "then_branch",
+    ]
     kinds = [value for kind, value in found if kind == "Token.Keyword.Type"]
     assert kinds == ["int", "int", "tensor", "double", "graph", "float"]
     assert ("Token.Name.Variable.Instance", "@axis") in found and ("Token.Comment", "# the greatest") in found

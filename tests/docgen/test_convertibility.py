@@ -70,8 +70,11 @@ def test_a_domain_of_ones_own_has_the_text_of_its_adapters():
     assert up["text"] == "The number of copies becomes an input; the whole axis is still what is repeated."
     assert ("C204", "before version 2 elements were not repeated by themselves") in refusals_of_own("2-1")
     assert [each["kind"] for version in found["versions"] for each in version["ranges"]] == [
-        "keep", "adapt", "adapt", "keep"
-    ]  # fmt: skip
+        "keep",
+        "adapt",
+        "adapt",
+        "keep",
+    ]
 
 
 def test_an_adapter_without_documentation_or_names_of_its_own(tmp_path):

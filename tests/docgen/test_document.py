@@ -117,7 +117,11 @@ def change_of(data):
 def docs_of(data):
     phrases = [{each["name"]: each["doc"] for each in data[side]} for side in ("inputs", "outputs", "attributes")]
     return model.Docs(
-        data["doc"], *phrases, data["constraints"], data["formula"], tuple(map(case_of, data["special_cases"])),
+        data["doc"],
+        *phrases,
+        data["constraints"],
+        data["formula"],
+        tuple(map(case_of, data["special_cases"])),
         data["counterparts"],
     )
 
@@ -140,7 +144,7 @@ def example_of(data):
             "attributes": {name: value_of(each) for name, each in data["attributes"].items()},
             "inputs": tuple(map(value_of, data["inputs"])),
             "outputs": data["outputs"] and tuple(map(value_of, data["outputs"])),
-        }
+        },
     )
 
 

@@ -31,9 +31,12 @@ def test_defaults_are_written_as_in_onnx_text():
     [
         ("Adds `A` and `B`. Then it stops.", "Adds A and B."),
         ("  Adds\n  A, e.g. one. And more.\n\nOther", "Adds A, e.g. one."),
-        ("Is it? Yes.", "Is it?"), ("Stop! Now", "Stop!"), ("Version 1.5 Is one", "Version 1.5 Is one"), ("", ""),
+        ("Is it? Yes.", "Is it?"),
+        ("Stop! Now", "Stop!"),
+        ("Version 1.5 Is one", "Version 1.5 Is one"),
+        ("", ""),
     ],
-)  # fmt: skip
+)
 def test_first_sentences(doc, sentence):
     assert first_sentence(doc) == sentence
 
@@ -51,8 +54,10 @@ def test_plain_data_of_finite_numbers():
 
 def test_types_as_people_write_them():
     assert [brief_type(each) for each in ("tensor(float)", "seq(tensor(float))", "T")] == [
-        "float", "seq(tensor(float))", "T",
-    ]  # fmt: skip
+        "float",
+        "seq(tensor(float))",
+        "T",
+    ]
 
 
 def test_sizes_of_files():

@@ -23,9 +23,12 @@ VERSION = {
     "constraints": {"C1": "</dl><script>alert(12)</script> | a | b |"},
 }
 EXAMPLE = {
-    "name": "shown", "since": 1, "doc": "<script>", "inputs": [{"float": [1]}],
+    "name": "shown",
+    "since": 1,
+    "doc": "<script>",
+    "inputs": [{"float": [1]}],
     "outputs": [{"float": [1]}],
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module")

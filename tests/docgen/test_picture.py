@@ -75,9 +75,14 @@ def test_a_body_says_what_it_computes():
     schema = get_schema("Softmax")
     graph = body_graph(schema, schema.function[0], {"Exp": "Exp.html"})
     assert [(box.label, *box.detail) for box in graph.boxes] == [
-        ("input",), ("ReduceMax", "(input, [@axis])", "keepdims=1"), ("Sub", "(input, greatest)"), ("Exp", "(shifted)"),
-        ("ReduceSum", "(exp, [@axis])", "keepdims=1"), ("Div", "(exp, sum)"), ("output",),
-    ]  # fmt: skip
+        ("input",),
+        ("ReduceMax", "(input, [@axis])", "keepdims=1"),
+        ("Sub", "(input, greatest)"),
+        ("Exp", "(shifted)"),
+        ("ReduceSum", "(exp, [@axis])", "keepdims=1"),
+        ("Div", "(exp, sum)"),
+        ("output",),
+    ]
     assert [box.href for box in graph.boxes if box.href] == ["Exp.html"]
     assert [graph.boxes[edge.start].label for edge in graph.edges if edge.label == "exp"] == ["Exp", "Exp"]
     assert graph.title == f"Softmax {schema.since_version} as a graph: ReduceMax, Sub, Exp, ReduceSum, Div"
@@ -101,10 +106,14 @@ def test_constants_subgraphs_and_omitted_inputs():
         """
     )
     assert [(box.label, *box.detail) for box in graph.boxes] == [
-        ("input",), ("Constant", "value_ints=[1, 2, 3, 4, 5…"), ("Cast", "(input)", "to=int64"),
-        ("Resize", "(≈0.707107, \u2013, large)", 'mode="linear"'), ("If", "(k)", "then_branch={2 nodes}"),
-        ("Neg", "(0.1)"), ("output",),
-    ]  # fmt: skip
+        ("input",),
+        ("Constant", "value_ints=[1, 2, 3, 4, 5…"),
+        ("Cast", "(input)", "to=int64"),
+        ("Resize", "(≈0.707107, \u2013, large)", 'mode="linear"'),
+        ("If", "(k)", "then_branch={2 nodes}"),
+        ("Neg", "(0.1)"),
+        ("output",),
+    ]
     edges = defaultdict(set)
     for edge in graph.edges:
         edges[graph.boxes[edge.end].label].add(edge.label)

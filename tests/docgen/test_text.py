@@ -18,10 +18,13 @@ HOSTILE = [
     r"\left(" * 300, r"\begin{matrix}" * 100, r"\hspace{1em" + '"onload="x}', r"\rule{9em}{9em}", r"\class{a}{b}",
     r"\cssId{a}{b}", r"\bbox[red]{x}", r"\require{x}", "x \ud800", "\\", "{", "}", "",
 ]  # fmt: skip
-TAGS = set(
-    "html head body title p a em strong code pre span ul ol li table thead tbody tr th td div blockquote hr br "
-    "h1 h2 h3 h4 h5 h6 math semantics annotation".split()
-) | text._ELEMENTS
+TAGS = (
+    set(
+        "html head body title p a em strong code pre span ul ol li table thead tbody tr th td div blockquote hr br "
+        "h1 h2 h3 h4 h5 h6 math semantics annotation".split()
+    )
+    | text._ELEMENTS
+)
 NAMES = {"href", "class", "id", "tabindex", "start", "display", "encoding", *text._ATTRIBUTES}
 
 
@@ -80,8 +83,11 @@ def test_links_are_resolved():
 def test_headings_of_a_page_have_the_ids_that_links_use():
     page = text.html("# Softmax, `axis` & more\n## A\n## A\n## A_b-c 1.5", page=True)
     assert [element.get("id") for element in parsed(page) if element.get("id")] == [
-        "softmax-axis--more", "a", "a-1", "a_b-c-15",
-    ]  # fmt: skip
+        "softmax-axis--more",
+        "a",
+        "a-1",
+        "a_b-c-15",
+    ]
     assert text.html("# A") == '<p class="heading">A</p>\n'
 
 

@@ -57,9 +57,15 @@ FAULTS = ("differ", "fails", "crash")
 # to the greatest value of the output: what is left of terms that cancel has no digits of its own. SINGLE are operators
 # that onnxruntime computes in single precision for DOUBLE, too, or whose attributes have no more.
 TOLERANCE = {
-    "float64": 1e-10, "float32": 2e-5, "float16": 2**-9, "bfloat16": 2**-6, "float8_e4m3fn": 2**-3,
-    "float8_e4m3fnuz": 2**-3, "float8_e5m2": 2**-2, "float8_e5m2fnuz": 2**-2,
-}  # fmt: skip
+    "float64": 1e-10,
+    "float32": 2e-5,
+    "float16": 2**-9,
+    "bfloat16": 2**-6,
+    "float8_e4m3fn": 2**-3,
+    "float8_e4m3fnuz": 2**-3,
+    "float8_e5m2": 2**-2,
+    "float8_e5m2fnuz": 2**-2,
+}
 SUMS = re.compile(
     r".*Conv.*|.*MatMul.*|Gemm|Einsum|Reduce.*|.*Norm.*|.*Pool|CumSum|DFT|STFT|.*Window|RNN|GRU|LSTM|Attention|Resize|"
     r"Upsample|GridSample|AffineGrid|RoiAlign|.*Loss|LRN|Mean|Sum|Det|.*Softmax|Col2Im|SVM.*|Tree.*|Linear.*|"

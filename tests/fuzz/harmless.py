@@ -9,6 +9,7 @@ from tests.fuzz.editing import EDITS, HARMLESS, Document, Draft, attributes_of, 
 
 __all__ = ["EDITS"]
 
+
 @edit(HARMLESS)
 def prose_edited(draft: Draft) -> str | None:
     version = draft.released()

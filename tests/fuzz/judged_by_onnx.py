@@ -21,9 +21,14 @@ MOST = 8
 """Inputs that are varied, and counts of inputs and outputs that are tried."""
 _OPTIONS = {OPTIONAL: "Optional", VARIADIC: "Variadic"}
 _SAMPLES: dict[str, Any] = {
-    "int": 1, "float": 0.5, "string": "a", "ints": [1], "floats": [0.5], "strings": ["a"],
+    "int": 1,
+    "float": 0.5,
+    "string": "a",
+    "ints": [1],
+    "floats": [0.5],
+    "strings": ["a"],
     "tensor": helper.make_tensor("t", TensorProto.FLOAT, [1], [0.5]),
-}  # fmt: skip
+}
 
 
 class Node(NamedTuple):
@@ -90,7 +95,10 @@ def _onnx_schema(schema: OpSchema) -> defs.OpSchema:
         )
 
     return defs.OpSchema(
-        "Judged", DOMAIN, 1, doc="",
+        "Judged",
+        DOMAIN,
+        1,
+        doc="",
         inputs=[formal(each) for each in schema.inputs],
         outputs=[formal(each) for each in schema.outputs],
         type_constraints=[(name, list(types), "") for name, types in schema.types.items()],
@@ -98,7 +106,7 @@ def _onnx_schema(schema: OpSchema) -> defs.OpSchema:
             defs.OpSchema.Attribute(each.name, defs.OpSchema.AttrType[each.type.upper()], "", required=each.required)
             for each in schema.attributes.values()
         ],
-    )  # fmt: skip
+    )
 
 
 def _is_legal(node: Node) -> bool:

@@ -95,9 +95,14 @@ def same(one: Path, other: Path) -> bool:
 
 
 def attack(
-    folder: Path, arguments: tuple[str, ...], outputs: Path, whole: dict[str, Path], most: int,
-    moments: int, rng: random.Random,
-) -> Counter[str]:  # fmt: skip
+    folder: Path,
+    arguments: tuple[str, ...],
+    outputs: Path,
+    whole: dict[str, Path],
+    most: int,
+    moments: int,
+    rng: random.Random,
+) -> Counter[str]:
     """Kill a conversion at random moments; return how often which state was found.
 
     `outputs` is the folder that is written to, `whole` has what is to be there by name, and `most` temporary files may

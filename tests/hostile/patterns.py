@@ -137,11 +137,13 @@ class Matcher:
 
 
 CATEGORIES: dict[Any, Callable[[str], bool]] = {
-    sre.CATEGORY_DIGIT: str.isdigit, sre.CATEGORY_SPACE: str.isspace,
+    sre.CATEGORY_DIGIT: str.isdigit,
+    sre.CATEGORY_SPACE: str.isspace,
     sre.CATEGORY_WORD: lambda each: each.isalnum() or each == "_",
-    sre.CATEGORY_NOT_DIGIT: lambda each: not each.isdigit(), sre.CATEGORY_NOT_SPACE: lambda each: not each.isspace(),
+    sre.CATEGORY_NOT_DIGIT: lambda each: not each.isdigit(),
+    sre.CATEGORY_NOT_SPACE: lambda each: not each.isspace(),
     sre.CATEGORY_NOT_WORD: lambda each: not (each.isalnum() or each == "_"),
-}  # fmt: skip
+}
 
 
 def _is_in(item: tuple[Any, Any], character: str, flags: int) -> bool:

@@ -51,18 +51,27 @@ class Outcome(NamedTuple):
 
 
 def python(
-    *arguments: str | Path, stdin: Any = b"", cwd: Path | None = None, env: Mapping[str, str] | None = None,
+    *arguments: str | Path,
+    stdin: Any = b"",
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
     seconds: int = CPU_SECONDS,
-) -> Outcome:  # fmt: skip
+) -> Outcome:
     """Return how Python with these arguments ends; `stdin` is bytes, or an open file."""
     told, tells = os.pipe()
 
     def start(streams: Streams) -> Process:
         command = ["-I", "-S", "-c", LAUNCHER, str(tells), str(seconds), sys.executable, *map(str, arguments)]
         process = subprocess.Popen(
-            [sys.executable, *command], cwd=cwd, env=_environment() | dict(env or {}), pass_fds=(tells,),
-            start_new_session=True, stdin=streams[0], stdout=streams[1], stderr=streams[2],
-        )  # fmt: skip
+            [sys.executable, *command],
+            cwd=cwd,
+            env=_environment() | dict(env or {}),
+            pass_fds=(tells,),
+            start_new_session=True,
+            stdin=streams[0],
+            stdout=streams[1],
+            stderr=streams[2],
+        )
         os.close(tells)
 
         def end() -> str:
@@ -105,9 +114,12 @@ def imported(code: str, *arguments: str | Path, stdin: Any = b"", cwd: Path | No
     """Return how code with these arguments ends, in a copy of a process that has imported the package."""
     connection = _server()
     request = {
-        "code": code, "argv": ["-c", *map(str, arguments)], "cwd": str(cwd or os.getcwd()), "env": _environment(),
+        "code": code,
+        "argv": ["-c", *map(str, arguments)],
+        "cwd": str(cwd or os.getcwd()),
+        "env": _environment(),
         "limits": LIMITS,
-    }  # fmt: skip
+    }
 
     def start(streams: Streams) -> Process:
         data = json.dumps(request).encode()
@@ -120,9 +132,10 @@ def imported(code: str, *arguments: str | Path, stdin: Any = b"", cwd: Path | No
 
 
 LIMITS = [
-    (resource.RLIMIT_AS, ADDRESS_SPACE, ADDRESS_SPACE), (resource.RLIMIT_CPU, CPU_SECONDS, CPU_SECONDS + 1),
+    (resource.RLIMIT_AS, ADDRESS_SPACE, ADDRESS_SPACE),
+    (resource.RLIMIT_CPU, CPU_SECONDS, CPU_SECONDS + 1),
     (resource.RLIMIT_CORE, 0, 0),
-]  # fmt: skip
+]
 
 
 @cache
@@ -130,9 +143,13 @@ def _server() -> socket.socket:
     """Return a connection to the process that runs attacks in copies of itself; it ends with this one."""
     ours, theirs = socket.socketpair()
     subprocess.Popen(
-        [sys.executable, "-m", "tests.hostile.server", str(theirs.fileno())], cwd=ROOT, env=_environment(),
-        pass_fds=(theirs.fileno(),), start_new_session=True, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
+        [sys.executable, "-m", "tests.hostile.server", str(theirs.fileno())],
+        cwd=ROOT,
+        env=_environment(),
+        pass_fds=(theirs.fileno(),),
+        start_new_session=True,
+        stdin=subprocess.DEVNULL,
+    )
     theirs.close()
     return ours
 

@@ -33,9 +33,13 @@ def many(count, op_type, inputs, **attributes):
 def resized(count):
     """Return nodes that gather the elements of eight axes one by one, and the sizes."""
     nodes = many(
-        count, "Resize", ["x", "none", "none", "sizes"], mode="nearest", nearest_mode="floor",
+        count,
+        "Resize",
+        ["x", "none", "none", "sizes"],
+        mode="nearest",
+        nearest_mode="floor",
         coordinate_transformation_mode="align_corners",
-    )  # fmt: skip
+    )
     empty = helper.make_tensor("none", FLOAT, [0], [])
     return model(nodes, [value("x", [2] * 8)], [empty, whole("sizes", [8192 - number for number in range(8)])])
 
@@ -155,8 +159,9 @@ def test_many_constants_that_become_attributes(tmp_path):
     nodes.append(helper.make_node("Sum", [f"b{number}" for number in range(10_000)], ["z"]))
     constants = [
         helper.make_tensor(f"{letter}{number}", INT64 if letter == "a" else FLOAT, [1], [0])
-        for number in range(10_000) for letter in "ab"
-    ]  # fmt: skip
+        for number in range(10_000)
+        for letter in "ab"
+    ]
     (tmp_path / "m.onnx").write_bytes(model(nodes, [value("x", [1, 2])], constants, opset=13))
     own(attack("convert", tmp_path / "m.onnx", "--to", "12", "-o", tmp_path / "out.onnx"), 0)
     assert len(onnx.load(tmp_path / "out.onnx").graph.initializer) == 10_000

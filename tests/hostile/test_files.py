@@ -87,8 +87,12 @@ def test_the_result_of_a_private_model_is_private(tmp_path):
     (tmp_path / "weights.bin").write_bytes(bytes(2400))
     (tmp_path / "weights.bin").chmod(0o640)
     write(tmp_path / "private.onnx", 0o600)
-    for arguments in ("private.onnx", "m.onnx -o copy/", "m.onnx -o moved/ --external-data move",
-                      "m.onnx -o whole/ --external-data inline"):  # fmt: skip
+    for arguments in (
+        "private.onnx",
+        "m.onnx -o copy/",
+        "m.onnx -o moved/ --external-data move",
+        "m.onnx -o whole/ --external-data inline",
+    ):
         own(attack("convert", *arguments.split(), "--to", "13", cwd=tmp_path), 0)
     with (tmp_path / "private.onnx").open("rb") as stdin:
         own(attack("convert", "-", "--to", "13", "-o", "piped.onnx", stdin=stdin, cwd=tmp_path))

@@ -66,10 +66,11 @@ def nested_loops():
     inner.append(helper.make_node("Slice", ["joined", "one", "end"], ["out"]))
     for level in range(7):
         body = helper.make_graph(
-            [*inner, helper.make_node("Identity", ["go"], ["on"])], f"level{level}",
+            [*inner, helper.make_node("Identity", ["go"], ["on"])],
+            f"level{level}",
             [value(f"i{level}", []), value("go", [], BOOL), value("state", None)],
             [value("on", [], BOOL), value("out", None)],
-        )  # fmt: skip
+        )
         inner = [helper.make_node("Loop", ["count", "yes", "state" if level < 6 else "ns"], ["out"], body=body)]
     constants = [*NUMBERS, number("count", 3), helper.make_tensor("yes", BOOL, [], [True])]
     constants += [helper.make_tensor(name, INT64, [1], [each]) for name, each in (("one", 1), ("end", 900))]
@@ -99,9 +100,7 @@ def empty_tensors():
     return model(nodes, [SIZED], [*constants, helper.make_tensor("thin", INT64, [1, 0], [])])
 
 
-STOPPED = {
-    "complex sizes": complex_sizes, "compared sizes": compared_sizes, "loops": nested_loops, "calls": many_calls
-}  # fmt: skip
+STOPPED = {"complex sizes": complex_sizes, "compared sizes": compared_sizes, "loops": nested_loops, "calls": many_calls}
 
 
 @pytest.mark.parametrize("name", [*STOPPED, "empty tensors"])

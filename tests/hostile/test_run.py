@@ -128,8 +128,11 @@ def test_a_summary_takes_no_multiple_of_the_output(tmp_path):
 
 
 def test_memory_that_the_system_does_not_have_is_an_error_of_the_evaluation(tmp_path):
-    model = saved(tmp_path, """g (int64[1] n) => (uint8[k] y) {
-        x = ConstantOfShape <value: tensor = uint8[1] {1}> (n)  y = BitwiseNot (x) }""")  # fmt: skip
+    model = saved(
+        tmp_path,
+        """g (int64[1] n) => (uint8[k] y) {
+        x = ConstantOfShape <value: tensor = uint8[1] {1}> (n)  y = BitwiseNot (x) }""",
+    )
     assert "R302" in own(attack("run", model, "--set", "n=[1100000000]", "--max-bytes", "64G"), 1).text
 
 
@@ -150,17 +153,22 @@ def test_the_default_limit_is_what_the_process_can_have(tmp_path):
 def test_the_limits_of_control_groups_are_found():
     files = [*reference_limits.control_group_files("0::/a/b\n5:cpu,memory:/docker/c\n3:cpuset:/x\n")]
     assert [each for each in files if "unified" not in each] == [
-        "/sys/fs/cgroup/a/b/memory.max", "/sys/fs/cgroup/a/memory.max", "/sys/fs/cgroup/memory.max",
-        "/sys/fs/cgroup/memory/docker/c/memory.limit_in_bytes", "/sys/fs/cgroup/memory/docker/memory.limit_in_bytes",
+        "/sys/fs/cgroup/a/b/memory.max",
+        "/sys/fs/cgroup/a/memory.max",
+        "/sys/fs/cgroup/memory.max",
+        "/sys/fs/cgroup/memory/docker/c/memory.limit_in_bytes",
+        "/sys/fs/cgroup/memory/docker/memory.limit_in_bytes",
         "/sys/fs/cgroup/memory/memory.limit_in_bytes",
-    ]  # fmt: skip
+    ]
 
 
 def test_the_default_limit_is_the_smallest_of_control_groups(monkeypatch):
     texts = {
-        "/proc/self/cgroup": "0::/a/b", "/proc/self/statm": "0 0",
-        "/sys/fs/cgroup/a/b/memory.max": "max", "/sys/fs/cgroup/a/memory.max": "123456789",
-    }  # fmt: skip
+        "/proc/self/cgroup": "0::/a/b",
+        "/proc/self/statm": "0 0",
+        "/sys/fs/cgroup/a/b/memory.max": "max",
+        "/sys/fs/cgroup/a/memory.max": "123456789",
+    }
     monkeypatch.setattr(reference_limits, "_text", lambda path: texts.get(path, ""))
     assert reference_limits.most_bytes(Limits()) == 123456789
 
@@ -182,10 +190,14 @@ WITHOUT_A_CLOCK = {
         x = {ONES} (s)  r = RandomNormalLike (x)  y, z = TopK (r, k) }}""",
 }
 SIZES = {
-    "MatMul": ["s=[12000, 12000]"], "Det": ["s=[9000, 9000]"], "DFT": ["s=[1, 9999991, 1]"],
+    "MatMul": ["s=[12000, 12000]"],
+    "Det": ["s=[9000, 9000]"],
+    "DFT": ["s=[1, 9999991, 1]"],
     "Conv": ["s=[1, 8000, 100, 100]", "t=[8000, 8000, 1, 1]"],
-    "Einsum": ["s=[7000, 7000]"], "LRN": ["s=[1, 3000, 100, 100]"], "Sort": ["s=[9999991]", "k=[5]"],
-}  # fmt: skip
+    "Einsum": ["s=[7000, 7000]"],
+    "LRN": ["s=[1, 3000, 100, 100]"],
+    "Sort": ["s=[9999991]", "k=[5]"],
+}
 
 
 @forked
@@ -223,8 +235,9 @@ def test_pieces_of_a_product_are_the_product(monkeypatch):
 def test_no_result_is_past_the_limit(monkeypatch):
     clock = iter((0, 0.5, 2))  # at the start, before the only node, at the end
     monkeypatch.setattr(time, "monotonic", lambda: next(clock))
-    evaluator = ReferenceEvaluator(parse_model(f"{HEAD} g (float[n] x) => (float[n] y) {{ y = Neg (x) }}"),
-                                   limits=Limits(timeout=1))  # fmt: skip
+    evaluator = ReferenceEvaluator(
+        parse_model(f"{HEAD} g (float[n] x) => (float[n] y) {{ y = Neg (x) }}"), limits=Limits(timeout=1)
+    )
     with pytest.raises(RunError, match="R303"):
         evaluator.run(None, {"x": np.zeros(1, np.float32)})
 
@@ -253,8 +266,7 @@ def started(folder, *options):
     command = [sys.executable, "-m", "opset", "run", saved(folder, ENDLESS), "--set", "go=true", "--set", "x=[1]"]
     environment = {**os.environ, "PYTHONPATH": str(Path(opset.__file__).parents[1])}
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    run = subprocess.Popen([*map(str, command), *options], env=environment, **streams,
-                           preexec_fn=heed_interrupts)  # fmt: skip
+    run = subprocess.Popen([*map(str, command), *options], env=environment, **streams, preexec_fn=heed_interrupts)
     children = Path(f"/proc/{run.pid}/task/{run.pid}/children")
     until = time.monotonic() + 300
     while not (found := children.read_text().split()) and time.monotonic() < until:
@@ -272,9 +284,13 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="processes are found 
 
 
 @linux
-@pytest.mark.parametrize(("number", "status", "said"), [
-    (signal.SIGINT, 130, b"interrupted\n"), (signal.SIGTERM, 143, b""),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("number", "status", "said"),
+    [
+        (signal.SIGINT, 130, b"interrupted\n"),
+        (signal.SIGTERM, 143, b""),
+    ],
+)
 def test_a_signal_ends_both_processes(tmp_path, number, status, said):
     run, child = started(tmp_path, "--timeout", "600")
     run.send_signal(number)

@@ -54,27 +54,33 @@ FAULTS = {
     "a version beyond an int": (ONE.replace("1", str(2**70)), ["S105"]),
     "an old value of another type": (
         TWO.replace("adapters", "attributes: {a: {added: ints, old: {every: 1}}, b: {added: int, old: x}}, adapters")
-        + "  attributes: {a: {type: ints}, b: {type: int}}\n" + ONE,
+        + "  attributes: {a: {type: ints}, b: {type: int}}\n"
+        + ONE,
         ["S103", "S104", "S105"],
     ),
     "values that are no text": (
         TWO.replace("adapters", "attributes: {a: {values: {x: {y: z}}}}, adapters")
-        + "  attributes: {a: {type: string}}\n" + ONE + "  attributes: {a: {type: string}}\n",
+        + "  attributes: {a: {type: string}}\n"
+        + ONE
+        + "  attributes: {a: {type: string}}\n",
         ["S105"],
     ),
     "control characters in names": (ONE + '  attributes: {"a\\e[31m": {type: int}}\n', ["S105"]),
     "a key without an end": (ONE + f"  attributes: {{? {'a' * 9000} : {{type: int}}}}\n", ["S102"]),
     "more inputs than any operator": (
-        ONE + "  inputs: [" + ", ".join(f"{{name: x{n}, type: tensor(float)}}" for n in range(300)) + "]\n", ["S102"]
+        ONE + "  inputs: [" + ", ".join(f"{{name: x{n}, type: tensor(float)}}" for n in range(300)) + "]\n",
+        ["S102"],
     ),
     "more conditions than any operator": (
-        ONE + "  inputs: [{name: x, type: tensor(float)}]\n  constraints: {C1: ["
-        + ", ".join("{rank: {x: 1}}" for n in range(300)) + "]}\n",
+        ONE
+        + "  inputs: [{name: x, type: tensor(float)}]\n  constraints: {C1: ["
+        + ", ".join("{rank: {x: 1}}" for n in range(300))
+        + "]}\n",
         ["S102"],
     ),
     "more versions than any operator": ("".join(f"- {{since: {n}}}\n" for n in range(300, 0, -1)), ["S102"]),
     "anchors, aliases, merges and tags": (ONE + "  types: {<<: &a {T: !!str float}, U: *a}\n", ["S101"] * 3),
-}  # fmt: skip
+}
 
 
 def test_every_fault_is_a_finding_with_its_place(tmp_path):
@@ -116,7 +122,7 @@ CHANGES = {
     "a list that becomes a data type": ("{type: [int, ints]}", f"ints, {DATA}", f"int, {DATA}", "a = [1]", 2),
     "an axis that is text": ("{negative: true}", "string", "string", 'a = "q"', 2),
     "a mapping that is for text alone": ("{values: {u: v}}", "ints", "string", 'a = "u"', 1),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", CHANGES)

@@ -31,9 +31,14 @@ def folder(tmp_path):
 
 def start(*command, cwd=None, stdout=subprocess.PIPE):
     return subprocess.Popen(
-        [sys.executable, *map(str, command)], cwd=cwd, env=ENVIRONMENT, preexec_fn=heed_interrupts, stdout=stdout,
-        stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
+        [sys.executable, *map(str, command)],
+        cwd=cwd,
+        env=ENVIRONMENT,
+        preexec_fn=heed_interrupts,
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        stdin=subprocess.DEVNULL,
+    )
 
 
 def ended(process, *statuses):
@@ -139,10 +144,12 @@ def test_readers_that_go_away(command):
         os.close(reader)
         environment = {**ENVIRONMENT, "PYTHONUNBUFFERED": ""}
         process = subprocess.Popen(
-            [sys.executable, "-m", "opset", *command.split()], env=environment, stdin=subprocess.DEVNULL,
+            [sys.executable, "-m", "opset", *command.split()],
+            env=environment,
+            stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE if stream == "stderr" else writer,
             stderr=subprocess.PIPE if stream == "stdout" else writer,
-        )  # fmt: skip
+        )
         os.close(writer)
         _, stderr = process.communicate(timeout=60)
         assert process.returncode in (0, 2, 3, 141), (stream, process.returncode, stderr)

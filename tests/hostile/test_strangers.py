@@ -26,10 +26,15 @@ main()
 
 @pytest.mark.parametrize(
     "arguments",
-    [["convert", "--to", "7"], ["lower", "--ops", "Relu"], ["infer"], ["inline", "-o", "out.onnx"],
-     ["convert", "--to", "7", "--plan", "-j", "2"]],
+    [
+        ["convert", "--to", "7"],
+        ["lower", "--ops", "Relu"],
+        ["infer"],
+        ["inline", "-o", "out.onnx"],
+        ["convert", "--to", "7", "--plan", "-j", "2"],
+    ],
     ids=" ".join,
-)  # fmt: skip
+)
 def test_time_ends_what_looks_at_no_clock(arguments, tmp_path):
     verb, *more = arguments
     for name in ("a", "b"):

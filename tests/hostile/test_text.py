@@ -44,16 +44,23 @@ def written(folder, proto):
 LONG_NAMES = {
     "a graph's": lambda: model(*chain("Relu", 8000), name=LONG),
     "all": lambda: model(
-        *chain("Q", 4000), *((LONG, [LONG], [f"q{number}"], {"domain": LONG, "name": LONG}) for number in range(2)),
-        ("Split", ["x"], [f"s{number:x}" for number in range(4000)], {"name": LONG}), name=LONG, inputs=["x", LONG],
-        outputs=["s0", "q0"], imports=[("", 11), (LONG, 1)],
+        *chain("Q", 4000),
+        *((LONG, [LONG], [f"q{number}"], {"domain": LONG, "name": LONG}) for number in range(2)),
+        ("Split", ["x"], [f"s{number:x}" for number in range(4000)], {"name": LONG}),
+        name=LONG,
+        inputs=["x", LONG],
+        outputs=["s0", "q0"],
+        imports=[("", 11), (LONG, 1)],
     ),
-}  # fmt: skip
+}
 VERBS = [
-    (["show"], "text"), (["infer", "--report"], "text"), (["infer", "--report"], "json"),
-    (["convert", "--to", "13"], "text"), (["convert", "--to", "7", "--plan"], "json"),
+    (["show"], "text"),
+    (["infer", "--report"], "text"),
+    (["infer", "--report"], "json"),
+    (["convert", "--to", "13"], "text"),
+    (["convert", "--to", "7", "--plan"], "json"),
     (["run", "--random", "--dim", "N=2", "--trace"], "text"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("what", LONG_NAMES)
@@ -104,9 +111,12 @@ FINDINGS = {
     "duplicates": (lambda: model(*[("Relu", ["x"], ["y"])] * 30_000, name=LONG), "M113", 29_999),
     "refusals": (lambda: model(*chain("Q", 20_000), name=LONG), "C101", 20_000),
     "misfits": (lambda: model(*(("Add", ["x"], [f"{n}"]) for n in range(10_000)), name=LONG), "I202", 10_000),
-    "inputs": (lambda: model(("Relu", ["a0"], ["y"]), inputs=[f"a{n}" for n in range(20_000)], outputs=["y"]), "R101",
-               20_000),
-}  # fmt: skip
+    "inputs": (
+        lambda: model(("Relu", ["a0"], ["y"]), inputs=[f"a{n}" for n in range(20_000)], outputs=["y"]),
+        "R101",
+        20_000,
+    ),
+}
 ASKED = {"misfits": ["infer", "model.onnx", "--check-types"], "inputs": ["run", "model.onnx"]}
 
 

@@ -148,7 +148,7 @@ def test_the_completion_script_runs_opset_and_not_the_first_word_of_the_line(pro
     assert "_OPSET_COMPLETE=bash_complete opset)" in script and "$1" not in script
 
 
-@pytest.mark.parametrize("path", ["{package}:", ".:{package}", "{project}:{package}", "inner:{package}"])  # fmt: skip
+@pytest.mark.parametrize("path", ["{package}:", ".:{package}", "{project}:{package}", "inner:{package}"])
 def test_a_path_of_imports_with_the_working_folder_in_it(project, mark, path):
     offer(project / "inner", mark)
     environment = {"PYTHONPATH": path.format(package=PACKAGE, project=project)}

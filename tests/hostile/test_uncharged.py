@@ -13,9 +13,11 @@ import opset
 
 ROOT = Path(opset.__file__).parent
 FILES = [
-    path for folder in ("inference", "version_converter", "adapters", "schemas", "reference", "tensor_io")
-    for path in sorted((ROOT / folder).rglob("*.py")) if "kernels" not in path.parts
-]  # fmt: skip
+    path
+    for folder in ("inference", "version_converter", "adapters", "schemas", "reference", "tensor_io")
+    for path in sorted((ROOT / folder).rglob("*.py"))
+    if "kernels" not in path.parts
+]
 CHARGES = {"charge", "charge_elements", "work", "hold", "reserve", "check_bytes", "small_count"}
 RANKS = {"rank", "need_rank", "len", "charge_elements", "input_count", "output_count"}
 """Functions, attributes and parameters whose numbers are as small as the file: a rank is that of a stated shape."""

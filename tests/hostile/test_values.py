@@ -27,13 +27,16 @@ def directory(count):
 
 FILES = {
     "an archive of members that are not there": (".npz", directory(100)),
-    "an array of 2^62 elements": (".npy", b"\x93NUMPY\1\0v\0{'descr': '<f4', 'fortran_order': False, "
-                                  b"'shape': (4611686018427387904,), }".ljust(127) + b"\n"),
+    "an array of 2^62 elements": (
+        ".npy",
+        b"\x93NUMPY\1\0v\0{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904,), }".ljust(127)
+        + b"\n",
+    ),
     "brackets": (".json", b"[" * 1_000_000),
     "a number of many digits": (".json", b'{"x": [' + b"9" * 100_000 + b"]}"),
     "what JSON lacks": (".json", b'{"x": [NaN]}'),
     "groups in groups": (".pb", b"\x0b" * 1_000_000),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -357,8 +357,11 @@ def replaced(argument, places):
 
 CASES = [
     (table, verb, form)
-    for verb, tables in FORMS.items() for table, forms in tables.items() if table != "ARGUMENTS" for form in forms
-]  # fmt: skip
+    for verb, tables in FORMS.items()
+    for table, forms in tables.items()
+    if table != "ARGUMENTS"
+    for form in forms
+]
 
 
 @pytest.mark.parametrize(("table", "verb", "form"), CASES, ids=[" ".join(each).lower().strip() for each in CASES])
@@ -374,9 +377,12 @@ def reads(command):
     """Return the tables of what a verb reads, by the names of its parameters."""
     names = {name for each in command.params for name in [each.name, *each.opts, each.metavar or ""]}
     tables = {
-        "MODELS": {"INPUT...", "model", "OPERATOR|MODEL"}, "STREAMS": {"INPUT...", "model", "OPERATOR|MODEL"},
-        "SCHEMAS": {"--schemas", "[PATH]..."}, "FOLDERS": {"INPUT...", "[PATH]..."}, "VALUES": {"[VALUES]..."},
-    }  # fmt: skip
+        "MODELS": {"INPUT...", "model", "OPERATOR|MODEL"},
+        "STREAMS": {"INPUT...", "model", "OPERATOR|MODEL"},
+        "SCHEMAS": {"--schemas", "[PATH]..."},
+        "FOLDERS": {"INPUT...", "[PATH]..."},
+        "VALUES": {"[VALUES]..."},
+    }
     return {table for table, words in tables.items() if names & words} | {"CONFIGURATIONS", "ARGUMENTS"}
 
 
@@ -387,11 +393,17 @@ def test_every_verb_is_attacked_by_all_that_it_reads():
 
 
 WORDS = {
-    "escapes": ESCAPES.replace("\0", ""), "no text": "\udcff\udcfe.onnx", "long": "x" * 100_000,
+    "escapes": ESCAPES.replace("\0", ""),
+    "no text": "\udcff\udcfe.onnx",
+    "long": "x" * 100_000,
     "up": "../" * 2000 + "etc/passwd",
-    "brackets": "[*" * 20, "stars": "**/" * 300 + "x", "number": "9" * 10_000, "nothing": "",
-    "equals": "=" * 1000, "json": "[" * 4000,
-}  # fmt: skip
+    "brackets": "[*" * 20,
+    "stars": "**/" * 300 + "x",
+    "number": "9" * 10_000,
+    "nothing": "",
+    "equals": "=" * 1000,
+    "json": "[" * 4000,
+}
 
 
 @pytest.mark.parametrize("verb", [verb for verb in FORMS if "ARGUMENTS" in FORMS[verb]])
@@ -400,8 +412,9 @@ def test_arguments_are_data(verb, tmp_path):
     sample.write_bytes(SAMPLE)
     filled = [
         [replaced(argument, {"SAMPLE": sample, "IT": word}) for argument in arguments]
-        for arguments in FORMS[verb]["ARGUMENTS"].values() for word in WORDS.values()
-    ]  # fmt: skip
+        for arguments in FORMS[verb]["ARGUMENTS"].values()
+        for word in WORDS.values()
+    ]
     assert performed([Command([verb, *each], tuple(OURS), os.devnull, str(tmp_path)) for each in filled], 40) == {}
 
 

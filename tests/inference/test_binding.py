@@ -74,8 +74,9 @@ def test_unknown_names_and_wrong_sizes_are_refused_alike(use):
         with pytest.raises(opset.UsageError) as caught:
             use(model, {**DIMS, name: 1})
         assert (caught.value.code, caught.value.findings[0].message) == (
-            "U103", f"the model has no dimension variable '{name}'",
-        )  # fmt: skip
+            "U103",
+            f"the model has no dimension variable '{name}'",
+        )
     for size in (-1, 1 << 63, 1.0, "1", True, None):
         with pytest.raises(opset.UsageError) as caught:
             use(model, {**DIMS, "batch": size})

@@ -1,6 +1,5 @@
 """What control flow gives: branches merged, loops that settle, sizes over turns, names from around, hostile graphs."""
 
-
 import onnx
 import pytest
 from onnx import TensorProto, helper
@@ -12,7 +11,7 @@ from tests.bounds import lines
 def model(body, inputs, outputs="", imports='"" : 21'):
     """Return a model by the text of its nodes, inputs and outputs."""
     outputs = outputs or "y"
-    text = f'<ir_version: 10, opset_import: [{imports}]> main ({inputs}) => ({outputs}) {{ {body} }}'
+    text = f"<ir_version: 10, opset_import: [{imports}]> main ({inputs}) => ({outputs}) {{ {body} }}"
     return onnx.parser.parse_model(text)
 
 
@@ -98,8 +97,13 @@ def test_a_state_that_grows():
     grown = loop("t = Concat <axis = 0> (s, s)")
     assert typed(grown, "int64 m, float[2, 4] x") == "float[y_d0, 4]"
     assert typed(grown, "int64 m, float[N, 4] x") == "float[y_d0, 4]"
-    assert typed(loop("z = Constant <value = int64[1] {0}> () t = Unsqueeze (s, z)", formal="float[]"),
-                 "int64 m, float[2, 4] x") == "float"  # fmt: skip
+    assert (
+        typed(
+            loop("z = Constant <value = int64[1] {0}> () t = Unsqueeze (s, z)", formal="float[]"),
+            "int64 m, float[2, 4] x",
+        )
+        == "float"
+    )
 
 
 def test_the_body_tells_what_holds_in_every_turn():
@@ -116,8 +120,10 @@ def test_what_a_body_states_of_a_state_that_grows_is_not_believed():
     nodes = loop("t = Concat <axis = 0> (s, s)", formal="float[2, 4]")
     assert typed(nodes, "int64 m, float[2, 4] x") == "float[y_d0, 4]"
     three = "k = Constant <value = int64 {3}> () "
-    assert typed(three + loop("t = Concat <axis = 0> (s, s)", m="k", formal="float[2, 4]"),
-                 "float[2, 4] x") == "float[y_d0, 4]"  # fmt: skip
+    assert (
+        typed(three + loop("t = Concat <axis = 0> (s, s)", m="k", formal="float[2, 4]"), "float[2, 4] x")
+        == "float[y_d0, 4]"
+    )
 
 
 def test_sizes_that_pass_from_state_to_state():
@@ -291,11 +297,15 @@ def test_initializers_listed_as_inputs_of_a_body():
     body = helper.make_graph(
         [helper.make_node("Identity", ["g"], ["h"]), helper.make_node("Concat", ["s", "w"], ["t"], axis=0)],
         "b",
-        [helper.make_tensor_value_info("i", TensorProto.INT64, []), helper.make_tensor_value_info("g", 9, []),
-         helper.make_tensor_value_info("w", 1, [3]), helper.make_tensor_value_info("s", 1, None)],
+        [
+            helper.make_tensor_value_info("i", TensorProto.INT64, []),
+            helper.make_tensor_value_info("g", 9, []),
+            helper.make_tensor_value_info("w", 1, [3]),
+            helper.make_tensor_value_info("s", 1, None),
+        ],
         [helper.make_tensor_value_info("h", 9, []), helper.make_tensor_value_info("t", 1, None)],
         [helper.make_tensor("w", 1, [3], [1, 2, 3])],
-    )  # fmt: skip
+    )
     main = helper.make_graph(
         [helper.make_node("Loop", ["m", "", "x"], ["y"], body=body)],
         "main",

@@ -33,11 +33,13 @@ LIMITED = range(8)
 CAST = range(2)
 """Of which examples they are replaced if an attribute names a type: each has hundreds of variants."""
 UNFOLLOWED = {
-    "Mod": ["sign_of_dividend"], "OptionalGetElement": ["bool"],
+    "Mod": ["sign_of_dividend"],
+    "OptionalGetElement": ["bool"],
     "Pad": ["edge", "reflect", "wrap", "wrap_more_than_once"],
     "ReduceMax": ["false_of_nothing", "least_integer", "no_elements"],
-    "ReduceMin": ["greatest_integer", "no_elements", "true_of_nothing"], "ScatterND": ["empty_tuples"],
-}  # fmt: skip
+    "ReduceMin": ["greatest_integer", "no_elements", "true_of_nothing"],
+    "ScatterND": ["empty_tuples"],
+}
 """Examples whose elements are not followed, although they are whole numbers: shapes do not depend on such ones."""
 SIZES = {"N": 3, "M": 5}
 """The sizes that stand in the place of an example's numbers, in turn."""
@@ -74,8 +76,10 @@ def followed():
     for schema, example in PAIRS:
         if not example.error and LOOKUP.find_data(schema) is not None:
             found.setdefault((schema.domain, schema.name), {}).setdefault(example.name, []).append((schema, example))
-    return {key: [pair for pairs in each.values() for pair in {id(p): p for p in (pairs[0], pairs[-1])}.values()]
-            for key, each in found.items()}  # fmt: skip
+    return {
+        key: [pair for pairs in each.values() for pair in {id(p): p for p in (pairs[0], pairs[-1])}.values()]
+        for key, each in found.items()
+    }
 
 
 def variants(number, schema, example):
@@ -134,10 +138,16 @@ def of_sizes(schema, example, feeds, name):
         *model.graph.node,
     ]
     graph = helper.make_graph(
-        nodes, "g", [helper.make_tensor_value_info("data", TensorProto.BOOL, letters)], model.graph.output,
-        [*kept, numpy_helper.from_array(np.array(offsets, np.int64), "offsets"),
-         numpy_helper.from_array(np.array(values.shape, np.int64), "form")],
-    )  # fmt: skip
+        nodes,
+        "g",
+        [helper.make_tensor_value_info("data", TensorProto.BOOL, letters)],
+        model.graph.output,
+        [
+            *kept,
+            numpy_helper.from_array(np.array(offsets, np.int64), "offsets"),
+            numpy_helper.from_array(np.array(values.shape, np.int64), "form"),
+        ],
+    )
     model.graph.CopyFrom(graph)
     return model
 

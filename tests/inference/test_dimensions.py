@@ -32,9 +32,15 @@ ODD_NAMES = (
     "batch-size", "a, b", "N*2", "a/2) + floor(b", '"', "1", "", " N", "floor", "x.1_d0", "größe", "N + 1 ", "-N"
 )  # fmt: skip
 PLAIN = {
-    "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "//": lambda a, b: a // b,
-    "%": lambda a, b: a % b, "ceil": lambda a, b: -(-a // b), "max": max, "min": min,
-}  # fmt: skip
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "//": lambda a, b: a // b,
+    "%": lambda a, b: a % b,
+    "ceil": lambda a, b: -(-a // b),
+    "max": max,
+    "min": min,
+}
 SYMBOLIC = PLAIN | {"ceil": ceil_div, "max": maximum, "min": minimum}
 
 # Expressions as trees: a number, a name, or (operation, left, right).

@@ -87,7 +87,9 @@ def test_a_function_in_python(tmp_path):
 
 
 def test_a_bug_in_a_function_of_elements_is_no_fault_of_the_node(tmp_path):
-    functions = FUNCTIONS + """
+    functions = (
+        FUNCTIONS
+        + """
 
 from opset.inference.registration import data
 
@@ -95,6 +97,7 @@ from opset.inference.registration import data
 def scale_data(call):
     return call.elements(0)[9]
 """
+    )
     body = "c = Constant <value_floats = [1.0, 2.0]> () y = com.example.Scale (c)"
     (finding,) = result(tmp_path, functions=functions, body=body).findings
     assert (finding.code, finding.message) == ("I303", "there is a bug in the inference function of Scale 1")

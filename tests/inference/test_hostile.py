@@ -125,8 +125,9 @@ def test_types_that_are_long_are_written_as_far_as_there_is_room():
 
 
 def calls(count):
-    function = helper.make_function("d", "f", ["a"], ["b"], [helper.make_node("Relu", ["a"], ["b"])],
-                                    [helper.make_opsetid("", 17)])  # fmt: skip
+    function = helper.make_function(
+        "d", "f", ["a"], ["b"], [helper.make_node("Relu", ["a"], ["b"])], [helper.make_opsetid("", 17)]
+    )
     nodes = [helper.make_node("Shape", ["x"], ["s"]), helper.make_node("Concat", ["s"] * 20, ["c"], axis=0)]
     nodes += [helper.make_node("f", ["c"], [f"y{number}"], domain="d") for number in range(count)]
     return model(nodes, [value("x", [f"N{number}" for number in range(50)])], functions=[function], d=1)
@@ -404,9 +405,11 @@ def test_loops_thirty_deep():
 def test_branches_that_do_not_fit():
     none = helper.make_graph([], "none", [], [])
     two = helper.make_graph(
-        [helper.make_node("Relu", ["x"], ["a"]), helper.make_node("Shape", ["x"], ["b"])], "two", [],
+        [helper.make_node("Relu", ["x"], ["a"]), helper.make_node("Shape", ["x"], ["b"])],
+        "two",
+        [],
         [value("a", [7]), value("b", None)],
-    )  # fmt: skip
+    )
     missing = helper.make_graph([], "missing", [], [value("nowhere", [2])])
     condition = [value("c", [], TensorProto.BOOL), value("x", [2])]
     for then in (none, two, missing):

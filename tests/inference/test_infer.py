@@ -23,11 +23,14 @@ def shown(found, name):
 
 
 def test_sizes_are_carried_through_symbolically():
-    found = infer(model("a = Concat <axis = 0> (x, x)  s = Shape (a)  o = Constant <value_ints = [1]> ()"
-                        " t = Add (s, o)  y = Expand (o, t)", "main (float[N, 3] x) => (int64[?, ?] y)"))  # fmt: skip
-    assert [shown(found, name) for name in "asty"] == [
-        "float[2*N, 3]", "int64[2]", "int64[2]", "int64[2*N + 1, 4]"
-    ]  # fmt: skip
+    found = infer(
+        model(
+            "a = Concat <axis = 0> (x, x)  s = Shape (a)  o = Constant <value_ints = [1]> ()"
+            " t = Add (s, o)  y = Expand (o, t)",
+            "main (float[N, 3] x) => (int64[?, ?] y)",
+        )
+    )
+    assert [shown(found, name) for name in "asty"] == ["float[2*N, 3]", "int64[2]", "int64[2]", "int64[2*N + 1, 4]"]
     assert found.shape("y") == (2 * N + 1, 4)
     assert found.coverage == {"known": 3, "symbolic": 2, "rank": 0, "type": 0, "nothing": 0}
     assert found.findings == ()
@@ -52,8 +55,11 @@ def test_the_usual_chain_of_an_exporter_resolves_to_names():
 
 
 def test_the_greater_of_a_number_and_of_none_is_none():
-    proto = model("o = Constant <value_floats = [1.0]> ()  n = Constant <value_floats = [2.0]> ()  m = Max (o, n)"
-                  " s = Cast <to = 7> (m)  y = ConstantOfShape (s)", "main (float x) => (float[?] y)")  # fmt: skip
+    proto = model(
+        "o = Constant <value_floats = [1.0]> ()  n = Constant <value_floats = [2.0]> ()  m = Max (o, n)"
+        " s = Cast <to = 7> (m)  y = ConstantOfShape (s)",
+        "main (float x) => (float[?] y)",
+    )
     assert shown(infer(proto), "y") == "float[2]"
     proto.graph.node[1].attribute[0].floats[0] = float("nan")
     assert shown(infer(proto), "y") == "float[y_d0]"
@@ -102,8 +108,9 @@ def test_unknown_sizes_of_an_input_are_the_same_wherever_they_are():
 
 
 def test_a_stated_expression_is_read_as_what_it_says():
-    found = infer(model("y = Concat <axis = 0> (x, z)",
-                        'main (float["past + 1", 3] x, float["past", 3] z) => (float[?, ?] y)'))  # fmt: skip
+    found = infer(
+        model("y = Concat <axis = 0> (x, z)", 'main (float["past + 1", 3] x, float["past", 3] z) => (float[?, ?] y)')
+    )
     assert shown(found, "y") == "float[2*past + 1, 3]"
     opaque = infer(model("y = Relu (x)", 'main (float["batch-size", 3] x) => (float[?, ?] y)'))
     assert shown(opaque, "y") == "float[batch-size, 3]"
@@ -151,8 +158,10 @@ def test_what_functions_state_is_replaced():
     written = infer(proto, overwrite=True).written(True)
     assert infer(written).findings == ()
     assert infer(written, overwrite=True).written(True).proto == written.proto
-    shapes = {value.name: [dim.dim_value for dim in value.type.tensor_type.shape.dim]
-              for value in written.proto.functions[0].value_info}  # fmt: skip
+    shapes = {
+        value.name: [dim.dim_value for dim in value.type.tensor_type.shape.dim]
+        for value in written.proto.functions[0].value_info
+    }
     assert shapes == {"t": [0, 2], "u": [0, 2], "w": [0, 2], "never": [2, 3]}
     branches = [each.g.output[0] for each in written.proto.functions[0].node[-1].attribute]
     shapes = {value.name: [dim.dim_value for dim in value.type.tensor_type.shape.dim] for value in branches}
@@ -184,8 +193,10 @@ def test_strict_mode_raises():
 
 
 def test_all_that_does_not_fit_is_told_at_once():
-    proto = model("a = MatMul (x, x)  b = Transpose <perm = [0, 0]> (x)  y = Add (a, b)",
-                  "main (float[2, 3] x) => (float[?, ?] y)")  # fmt: skip
+    proto = model(
+        "a = MatMul (x, x)  b = Transpose <perm = [0, 0]> (x)  y = Add (a, b)",
+        "main (float[2, 3] x) => (float[?, ?] y)",
+    )
     with pytest.raises(InferenceError) as caught:
         infer_shapes(proto, strict_mode=True)
     assert [finding.code for finding in caught.value.findings] == ["I201", "I201"]
@@ -216,10 +227,12 @@ def test_what_is_not_known_is_told_where_it_begins():
     [
         ("y = ConstantOfShape (k)", "the number of sizes is not known"),
         ("y = Squeeze (x)", "there are no axes, and N may be 1"),
-        ("s = SequenceConstruct (x)  y = SequenceInsert (s, v)",
-         "the tensors differ in rank, or that of one is not known"),
+        (
+            "s = SequenceConstruct (x)  y = SequenceInsert (s, v)",
+            "the tensors differ in rank, or that of one is not known",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_an_operator_leaves_open_is_told(node, reason):
     proto = model(node, "main (float[N, 3] x, float[4] v, int64[K] k) => (float y)")
     proto.graph.output[0].ClearField("type")
@@ -298,12 +311,15 @@ def test_attributes_of_a_call_reach_the_body():
 
 def test_an_initializer_that_a_caller_may_override_is_no_constant():
     graph = helper.make_graph(
-        [helper.make_node("Reshape", ["x", "s"], ["y"])], "g",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N", 4]),
-         helper.make_tensor_value_info("s", TensorProto.INT64, [2])],
+        [helper.make_node("Reshape", ["x", "s"], ["y"])],
+        "g",
+        [
+            helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N", 4]),
+            helper.make_tensor_value_info("s", TensorProto.INT64, [2]),
+        ],
         [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
         [helper.make_tensor("s", TensorProto.INT64, [2], [4, -1])],
-    )  # fmt: skip
+    )
     for ir, expected in ((3, "float[4, N]"), (8, "float[y_d0, y_d1]")):
         made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=ir)
         assert shown(infer(made), "y") == expected
@@ -378,12 +394,17 @@ def test_writing_is_idempotent_and_deterministic(operators):
 
 
 SELECTED = "(float[1,4,4] b, float[1,2,4] s{0}) => (int64[] y) {1} {{ y = NonMaxSuppression(b, s{2}) }}"
-COUNTED = "(float[N] x) => (float[] y) <float a = {0}, float d = {{1.0}}> {{ n = Shape(x) m = Squeeze(n)" \
-    " k = Cast<to=1>(m) y = Range(a, k, d) }}"  # fmt: skip
-CROPPED = "(float[1,1,N,4] x{0}) => (float[] y) <float[4] s = {{1.0, 1.0, 0.5, 2.0}}{1}> {{" \
-    " y = Resize<mode=\"linear\", coordinate_transformation_mode=\"tf_crop_and_resize\">(x, r, s) }}"  # fmt: skip
-RESHAPED = "(float[{}] x, float[{}) => (float[] y) <int64[1] t = {{2}}> {{ {} d = Concat<axis=0>(m, t)" \
-    " y = Reshape(x, d) }}"  # fmt: skip
+COUNTED = (
+    "(float[N] x) => (float[] y) <float a = {0}, float d = {{1.0}}> {{ n = Shape(x) m = Squeeze(n)"
+    " k = Cast<to=1>(m) y = Range(a, k, d) }}"
+)
+CROPPED = (
+    "(float[1,1,N,4] x{0}) => (float[] y) <float[4] s = {{1.0, 1.0, 0.5, 2.0}}{1}> {{"
+    ' y = Resize<mode="linear", coordinate_transformation_mode="tf_crop_and_resize">(x, r, s) }}'
+)
+RESHAPED = (
+    "(float[{}] x, float[{}) => (float[] y) <int64[1] t = {{2}}> {{ {} d = Concat<axis=0>(m, t) y = Reshape(x, d) }}"
+)
 OF_SIZE = "(float[N] x) => (float[] y) <int64[1] t = {{3}}> {{ s = Shape(x) {} y = ConstantOfShape(q) }}"
 PLAIN = [
     (18, CROPPED.format("", ", float[8] r = {0.0, 0.0, 0.0, 0.25, 1.0, 1.0, 1.0, 1.0}"), "float[1, 1, floor(N/2), 6]"),

@@ -73,8 +73,12 @@ def asked(tree):
 
 def test_what_functions_ask_for_by_name_is_declared():
     """A name that is wrong is never given: the function goes on as if it were left out."""
-    schemas = [each for domain in REGISTRY.domains for name in REGISTRY.operators(domain)
-               for each in REGISTRY.versions(name, domain)]  # fmt: skip
+    schemas = [
+        each
+        for domain in REGISTRY.domains
+        for name in REGISTRY.operators(domain)
+        for each in REGISTRY.versions(name, domain)
+    ]
     attributes = {name for schema in schemas for name in schema.attributes}
     sizes = {name for schema in schemas for condition in schema.conditions for name in names_of(condition)}
     found = [(path.name, *each) for path in MODULES for each in asked(ast.parse(path.read_text(encoding="utf-8")))]

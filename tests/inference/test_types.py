@@ -34,9 +34,13 @@ TENSORS = st.builds(
 )
 TYPES = st.recursive(
     TENSORS,
-    lambda inner: st.builds(sequence, inner | st.none())
-    | st.builds(optional, inner | st.none())
-    | st.builds(Type, st.just("map"), st.none() | st.sampled_from(["int64", "string"]), st.none(), inner | st.none()),
+    lambda inner: (
+        st.builds(sequence, inner | st.none())
+        | st.builds(optional, inner | st.none())
+        | st.builds(
+            Type, st.just("map"), st.none() | st.sampled_from(["int64", "string"]), st.none(), inner | st.none()
+        )
+    ),
     max_leaves=3,
 )
 
@@ -72,9 +76,7 @@ def test_messages_are_those_of_the_standard(type_):
 
 def test_sizes_that_no_message_holds_stay_unset():
     proto = to_proto(tensor("float", [2**63, -1, 3, N]))
-    assert [dim.WhichOneof("value") for dim in proto.tensor_type.shape.dim] == [
-        None, None, "dim_value", "dim_param"
-    ]  # fmt: skip
+    assert [dim.WhichOneof("value") for dim in proto.tensor_type.shape.dim] == [None, None, "dim_value", "dim_param"]
 
 
 def test_a_message_may_state_nothing_or_be_nested_without_end():

@@ -10,8 +10,10 @@ ROWS = "(float[2,2] x) => (float[] y, float[] z) { y, z = ai.onnx.ml."
 LABELS = "classlabels_ints=[1, 2]"
 VECTORS = f"{LABELS}, vectors_per_class=[1, 1], support_vectors=[1.0, 2.0, 3.0, 4.0]"
 LINEAR = f"ai.onnx.ml.LinearClassifier<{LABELS}, coefficients"
-GRAMS = 'TfIdfVectorizer<mode="TF", min_gram_length=1, max_gram_length=1, max_skip_count=0, ngram_counts=[0],' \
-    ' ngram_indexes=[0]'  # fmt: skip
+GRAMS = (
+    'TfIdfVectorizer<mode="TF", min_gram_length=1, max_gram_length=1, max_skip_count=0, ngram_counts=[0],'
+    " ngram_indexes=[0]"
+)
 DOMAINS = '"ai.onnx.preview": 1, "ai.onnx.preview.training": 1'
 BROKEN = [
     (18, "C3: 5 is no multiple of the 4 elements of a block",

@@ -105,7 +105,6 @@ def test_elements_are_followed_in_the_first_half_of_the_steps():
         assert not work.follows()
 
 
-
 @pytest.mark.parametrize("error", [ArithmeticError, TypeError, ValueError])
 def test_what_a_function_does_not_take_is_not_known(error):
     def fails(*_):

@@ -22,9 +22,12 @@ NUMBERS = {
 def scalars(field):
     """Return the values of a field that holds no message."""
     kinds = {
-        field.CPPTYPE_FLOAT: FLOATS, field.CPPTYPE_DOUBLE: st.floats(), field.CPPTYPE_INT32: NUMBERS["int32"],
-        field.CPPTYPE_INT64: NUMBERS["int64"], field.CPPTYPE_UINT64: NUMBERS["uint64"],
-    }  # fmt: skip
+        field.CPPTYPE_FLOAT: FLOATS,
+        field.CPPTYPE_DOUBLE: st.floats(),
+        field.CPPTYPE_INT32: NUMBERS["int32"],
+        field.CPPTYPE_INT64: NUMBERS["int64"],
+        field.CPPTYPE_UINT64: NUMBERS["uint64"],
+    }
     if field.cpp_type == field.CPPTYPE_ENUM:
         return st.sampled_from([value.number for value in field.enum_type.values])
     if field.cpp_type == field.CPPTYPE_STRING:

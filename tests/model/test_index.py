@@ -145,7 +145,11 @@ def test_fresh_names_never_collide_with_names_of_any_body():
     verify(found)
     names = FreshNames(found)
     assert [names.fresh("z0"), names.fresh("z0"), names.fresh("if1"), names.fresh("new"), names.fresh("new")] == [
-        "z0_1", "z0_2", "if1_1", "new", "new_1",
+        "z0_1",
+        "z0_2",
+        "if1_1",
+        "new",
+        "new_1",
     ]
     assert names.fresh("stale") == "stale_1"
 
@@ -157,9 +161,14 @@ def function(name, *calls):
 
 
 def test_functions_are_ordered_callers_first_and_circles_are_errors():
-    proto = model([helper.make_node("F", ["x"], ["y"], domain="d")], functions=[
-        function("H"), function("G", "H"), function("F", "G", "H"),
-    ])
+    proto = model(
+        [helper.make_node("F", ["x"], ["y"], domain="d")],
+        functions=[
+            function("H"),
+            function("G", "H"),
+            function("F", "G", "H"),
+        ],
+    )
     assert [f.proto.name for f in ModelIndex(proto, ()).call_order()] == ["F", "G", "H"]
     call = helper.make_node("F", ["x"], ["y"], domain="d")
     circle = model([call], functions=[function("F", "G"), function("G", "F")])

@@ -65,8 +65,13 @@ def test_what_is_no_model(tmp_path, content):
 
 
 def test_files_of_other_kinds_are_recognised():
-    heads = {b"version https://git-lfs.github.com/spec/v1": "git lfs pull", b"PK\x03\x04": "zip archive",
-             b"\x1f\x8b": "gzip", b"\x89HDF": "HDF5", b"GGUF": "GGUF"}  # fmt: skip
+    heads = {
+        b"version https://git-lfs.github.com/spec/v1": "git lfs pull",
+        b"PK\x03\x04": "zip archive",
+        b"\x1f\x8b": "gzip",
+        b"\x89HDF": "HDF5",
+        b"GGUF": "GGUF",
+    }
     for head, words in heads.items():
         assert words in error_of(head + b"\n" * 40).help
     assert error_of(b"\x89PNG\r\n").help == ""

@@ -27,9 +27,11 @@ from tests.model.test_syntax import READ_ALIKE, READERS, encoded
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.onnx"))
 PARSERS = {
-    "ModelProto": opset.parse_model, "GraphProto": opset.parse_graph, "FunctionProto": opset.parse_function,
+    "ModelProto": opset.parse_model,
+    "GraphProto": opset.parse_graph,
+    "FunctionProto": opset.parse_function,
     "NodeProto": opset.parse_node,
-}  # fmt: skip
+}
 
 
 def again(message):
@@ -87,7 +89,7 @@ def test_what_the_oracle_reads_is_printed_so_that_it_reads_it_again(kind, text):
 
 def _is_plain(text):
     """Whether onnx.parser can have names like these: it takes no quotes around attributes, operators and tensors."""
-    return not any(each in text for each in ('<"', ', "', '= "', '] "', '."', ':"', '@"', "opaque(\""))
+    return not any(each in text for each in ('<"', ', "', '= "', '] "', '."', ':"', '@"', 'opaque("'))
 
 
 @pytest.mark.parametrize("name", ["ModelProto", "GraphProto", "FunctionProto", "NodeProto"])
@@ -197,9 +199,9 @@ def test_nodes_without_a_domain_are_told_apart():
 
 
 def test_texts_that_a_terminal_must_not_see():
-    assert string("é \n\\ \"") == '"é \n\\\\ \\""'
+    assert string('é \n\\ "') == '"é \n\\\\ \\""'
     assert string("\x1b[31m\u202e\t") == r'$"\x1b[31m\xe2\x80\xae\t"'
-    assert string(b"\xff\x00a\"") == r'$"\xff\x00a\""'
+    assert string(b'\xff\x00a"') == r'$"\xff\x00a\""'
     node = sent(helper.make_node("A", ["\x1b"], ["\u202e"], s=b"\xff\r\n", doc_string="\x9b"))
     assert all(line.isprintable() for line in again(node).splitlines())
 
@@ -230,8 +232,14 @@ def test_all_the_rest():
     model.metadata_props.add(key="without a value")
     model.MergeFromString(b"\xca\x3e\x02hi")
     text = again(model)
-    for each in ('doc_string: "two\nlines"', 'denotation: "DATA_BATCH"', 'unknown: "ca3e026869"', "opset_import: [7]",
-                 "sparse_initializer: [{values: float[1] s = {2.0}, indices: int64[1] {3}", "pipeline_stage: 1"):
+    for each in (
+        'doc_string: "two\nlines"',
+        'denotation: "DATA_BATCH"',
+        'unknown: "ca3e026869"',
+        "opset_import: [7]",
+        "sparse_initializer: [{values: float[1] s = {2.0}, indices: int64[1] {3}",
+        "pipeline_stage: 1",
+    ):
         assert each in text, each
 
 
@@ -273,7 +281,7 @@ def test_a_file_of_text_is_a_model(tmp_path):
     assert encoded(opset.load(path).proto) == encoded(opset.parse_model(text))
     assert opset.ReferenceEvaluator(path).run(None, {"x": np.float32([-1, 2])})[0].tolist() == [0, 2]
     opset.convert(path, 11).save(tmp_path / "n.onnxtxt")
-    assert "opset_import: [\"\": 11]" in (tmp_path / "n.onnxtxt").read_text()
+    assert 'opset_import: ["": 11]' in (tmp_path / "n.onnxtxt").read_text()
     for data, where in ((text[:-1].encode(), "1:87"), (b"<ir_version: 8>\n\xff", "2:1"), (b"", "1:1")):
         path.write_bytes(data)
         with pytest.raises(ModelError) as caught:

@@ -22,8 +22,9 @@ def test_values_get_the_names_of_the_call_and_names_of_their_own():
     function = "F (a, b) => (o) { t = Add (a, b)  [in] o = Mul (t, t) }"
     made = splice(function, "[call] y = d.F (x, x)", "call__t = Relu (x)")
     assert shown(made.nodes) == [
-        ("Add", ["x", "x"], ["call__t_1"], "call__Add"), ("Mul", ["call__t_1", "call__t_1"], ["y"], "call__in"),
-    ]  # fmt: skip
+        ("Add", ["x", "x"], ["call__t_1"], "call__Add"),
+        ("Mul", ["call__t_1", "call__t_1"], ["y"], "call__in"),
+    ]
 
 
 def test_inputs_and_outputs_that_the_call_omits():
@@ -67,8 +68,10 @@ def test_values_of_subgraphs_get_new_names_and_capture_by_the_new_names():
     assert shown(made) == [("Neg", ["x"], ["y__t"], ""), ("If", ["c"], ["y"], "")]
     then, other = (attribute.g for attribute in made[1].attribute)
     assert shown(then.node) == [
-        ("Op", ["y__t"], ["y__x"], ""), ("Abs", ["y__x"], ["y__t2"], ""), ("Add", ["y__t2", "x"], ["y__u"], ""),
-    ]  # fmt: skip
+        ("Op", ["y__t"], ["y__x"], ""),
+        ("Abs", ["y__x"], ["y__t2"], ""),
+        ("Add", ["y__t2", "x"], ["y__u"], ""),
+    ]
     assert then.node[0].attribute[0].i == 5
     assert then.output[0].name == "y__u" and not then.output[0].type.tensor_type.shape.dim[0].dim_param
     assert then.value_info[0].name == "y__t2"

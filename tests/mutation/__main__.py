@@ -163,8 +163,13 @@ def _report(verdicts: Sequence[Verdict], file: Path | None) -> None:
     for package in [*packages, "all"]:
         fates = Counter(each.fate for each in verdicts if package in (each.mutant.package, "all"))
         judged = fates[KILLED] + fates[SURVIVED] + fates[UNREACHED]
-        rows.append((package, *(str(fates[each]) for each in (KILLED, SURVIVED, UNREACHED, LISTED)),
-                     f"{fates[KILLED] / judged:.0%}" if judged else ""))  # fmt: skip
+        rows.append(
+            (
+                package,
+                *(str(fates[each]) for each in (KILLED, SURVIVED, UNREACHED, LISTED)),
+                f"{fates[KILLED] / judged:.0%}" if judged else "",
+            )
+        )
     print(f"\n{table(('package', KILLED, SURVIVED, UNREACHED, LISTED, 'found'), rows)}")
     if file is not None:
         data = [{**_facts(each.mutant), "fate": each.fate, "by": each.by} for each in verdicts]

@@ -46,9 +46,11 @@ class Recorder:
                 if found := sorted(numbers[each] for each in contexts if each in numbers):
                     lines[line] = found
         record = {
-            "module": module, "tests": [[name, round(self.tests[name], 3)] for name in tests],
-            "files": files, "failed": sorted(self.failed),
-        }  # fmt: skip
+            "module": module,
+            "tests": [[name, round(self.tests[name], 3)] for name in tests],
+            "files": files,
+            "failed": sorted(self.failed),
+        }
         (FOLDER / f"{module.replace('/', '+')}.json").write_text(json.dumps(record), encoding="utf-8")
         self.coverage = self._start()
         self.tests, self.failed = {}, set()

@@ -38,9 +38,13 @@ class Scratch:
         self.temporary.mkdir()
         shutil.copytree(ROOT, self.folder, ignore=LEFT_OUT, symlinks=True)
         self.environment = {
-            **os.environ, "PYTHONPATH": str(self.folder), "TMPDIR": str(self.temporary), "PYTHONHASHSEED": "0",
-            "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1",
-        }  # fmt: skip
+            **os.environ,
+            "PYTHONPATH": str(self.folder),
+            "TMPDIR": str(self.temporary),
+            "PYTHONHASHSEED": "0",
+            "OMP_NUM_THREADS": "1",
+            "OPENBLAS_NUM_THREADS": "1",
+        }
         self.changed: dict[str, bytes] = {}
         self.clock = 0
 
@@ -63,9 +67,15 @@ class Scratch:
         """Return how Python ends with these arguments; whatever it started is ended with it."""
         with tempfile.TemporaryFile(dir=self.temporary) as output:
             process = subprocess.Popen(
-                [sys.executable, *arguments], cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL,
-                stdout=output, stderr=subprocess.STDOUT, start_new_session=True, preexec_fn=_bounded,
-            )  # fmt: skip
+                [sys.executable, *arguments],
+                cwd=self.folder,
+                env=self.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                preexec_fn=_bounded,
+            )
             try:
                 status = process.wait(seconds)
             except subprocess.TimeoutExpired:

@@ -71,9 +71,10 @@ def test_keywords_that_state_what_is_so_anyway_are_left_alone(monkeypatch):
     lines = b"def f(a, b):\n    return zip(a, b.astype(int, copy=False), strict=True)\n".splitlines(keepends=True)
     monkeypatch.setattr(module, "_lines", lambda file: lines)
     assert {(each.kind, each.after) for each in mutants("opset/found.py")} == {
-        ("returned None", "return None"), ("argument dropped", "return (zip(a, strict=True))"),
+        ("returned None", "return None"),
+        ("argument dropped", "return (zip(a, strict=True))"),
         ("arguments swapped", "return (zip(b.astype(int, copy=False), a, strict=True))"),
-    }  # fmt: skip
+    }
 
 
 def test_a_draw_is_the_same_for_the_same_seed():

@@ -54,8 +54,10 @@ def test_types_that_came_later_are_named_with_their_releases():
         "1.18 to 1.31: T1: all but uint4, int4 (uint4, int4 from 1.23); T2: all but uint4, int4 (uint4, int4 from 1.23)"
     )
     assert found["types"]["T1"][1] == {
-        "types": ["tensor(uint4)", "tensor(int4)"], "releases": [["1.23", "1.31"]], "any": False
-    }  # fmt: skip
+        "types": ["tensor(uint4)", "tensor(int4)"],
+        "releases": [["1.23", "1.31"]],
+        "any": False,
+    }
     assert text("Cast", 13) == "1.16 to 1.31: T1: any type; T2: any type"
     assert text("Add", 7) == "1.16 to 1.31: float, int32, int64, double (uint32, uint64 from 1.21)"
 

@@ -32,7 +32,7 @@ from tests.cli.commands import run
 OWN = Path(__file__).with_name("own")
 X = np.array([[1, 2], [3, 4]], np.float32)
 OLD = "y = com.example.Stretch <times = 3> (x)"
-NEW = "n = Constant <value_int = 3> ()  y = com.example.Stretch <mode = \"whole\"> (x, n)"
+NEW = 'n = Constant <value_int = 3> ()  y = com.example.Stretch <mode = "whole"> (x, n)'
 
 
 @pytest.fixture
@@ -122,7 +122,7 @@ def test_it_is_converted_to_the_other_version_and_back(body, version):
 
 
 def test_what_the_older_version_lacks_is_refused():
-    error = failure(OWN, model('n = Constant <value_int = 2> ()  y = com.example.Stretch (x, n)', 2), 1)
+    error = failure(OWN, model("n = Constant <value_int = 2> ()  y = com.example.Stretch (x, n)", 2), 1)
     assert (error.code, error.why) == ("C204", "before version 2 elements were not repeated by themselves")
     text = '<ir_version: 10, opset_import: ["com.example": 2]> g (float[2] x, int64 n) => (float[M] y)'
     error = failure(OWN, parse_model(f"{text} {{ y = com.example.Stretch (x, n) }}"), 1)
@@ -184,8 +184,11 @@ def test_adapters_that_are_of_nothing(folder):
 def test_versions_without_a_kernel_or_a_rule(folder):
     for name in ("kernels.py", "inference.py"):
         rewrite(folder / "com.example" / name, '("Stretch", domain', '("Stretch", since=2, domain')
-        rewrite(folder / "com.example" / name, '"Stretch", since=2, domain="com.example")\ndef stretch_2',
-                '"Stretch", since=3, domain="com.example")\ndef stretch_2')  # fmt: skip
+        rewrite(
+            folder / "com.example" / name,
+            '"Stretch", since=2, domain="com.example")\ndef stretch_2',
+            '"Stretch", since=3, domain="com.example")\ndef stretch_2',
+        )
     registry = registry_with([folder])
     with pytest.raises(opset.RunError) as caught:
         value(model(OLD, 1), folder)

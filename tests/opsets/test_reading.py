@@ -20,10 +20,12 @@ def info(name, shape=(2, 3), element=TensorProto.FLOAT):
 
 def model(nodes, inputs=("x",), outputs=("y",), version=13, ir_version=7, initializers=(), **more):
     graph = helper.make_graph(
-        nodes, "g", [each if not isinstance(each, str) else info(each) for each in inputs],
+        nodes,
+        "g",
+        [each if not isinstance(each, str) else info(each) for each in inputs],
         [helper.make_empty_tensor_value_info(each) for each in outputs],
         [numpy_helper.from_array(value, name) for name, value in initializers],
-    )  # fmt: skip
+    )
     more.setdefault("opset_imports", [helper.make_opsetid("", version)])
     return helper.make_model(graph, ir_version=ir_version, **more)
 
@@ -127,10 +129,12 @@ def branch(nodes, output):
 
 def test_what_a_subgraph_reads_of_values_around_counts_as_read_by_its_node():
     holder = node(
-        "If", "c", "y",
+        "If",
+        "c",
+        "y",
         then_branch=branch([node("Add", "x inside", "t"), node("Exp", "late", "inside")], "t"),
         else_branch=branch([node("Neg", "late", "e")], "e"),
-    )  # fmt: skip
+    )
     proto = model([holder, node("Abs", "x", "late")], inputs=["x", info("c", (), TensorProto.BOOL)])
     converted = opset.convert(proto, 21)
     for condition, wanted in ((True, X + np.exp(np.abs(X))), (False, -np.abs(X))):
@@ -164,10 +168,12 @@ def test_nodes_of_functions_are_sorted():
         [node("Neg", "b", "a"), node("Neg", "a", "b"), node("Neg", "x", "y")],
         [node("Neg", "y", "y")],
         [node("Neg", "late", "y"), node("Abs", "nowhere", "late")],
-        [node("If", "c", "late", then_branch=branch([node("Neg", "y", "t")], "t"), else_branch=branch([], "x")),
-         node("Neg", "late", "y")],
+        [
+            node("If", "c", "late", then_branch=branch([node("Neg", "y", "t")], "t"), else_branch=branch([], "x")),
+            node("Neg", "late", "y"),
+        ],
     ],
-)  # fmt: skip
+)
 def test_cycles_and_undefined_values_are_errors(nodes):
     proto = model(nodes, inputs=["x", info("c", (), TensorProto.BOOL)])
     with pytest.raises(ModelError) as caught:
@@ -177,8 +183,9 @@ def test_cycles_and_undefined_values_are_errors(nodes):
 
 def test_a_name_that_may_be_of_two_values_is_no_reason_to_sort():
     # "s" is a value around when it is read, and one of the branch's own afterwards.
-    inner = branch([node("Neg", "s", "t"), node("Abs", "x", "s"), node("Add", "late t", "z"), node("Abs", "x", "late")],
-                   "z")  # fmt: skip
+    inner = branch(
+        [node("Neg", "s", "t"), node("Abs", "x", "s"), node("Add", "late t", "z"), node("Abs", "x", "late")], "z"
+    )
     proto = model(
         [node("Exp", "x", "s"), node("If", "c", "y", then_branch=inner, else_branch=inner)],
         inputs=["x", info("c", (), TensorProto.BOOL)],
@@ -206,10 +213,15 @@ def overridable(version=13, to_int=False):
     value = np.array([3, 2], np.int32 if to_int else np.int64)
     nodes += [node("Unsqueeze", "x axes", "u"), node("Squeeze", "u axes", "s"), node("Reshape", "s shape", "y")]
     return model(
-        nodes, ["x", info(name, (2,), TensorProto.INT32 if to_int else TensorProto.INT64),
-                info("axes", (1,), TensorProto.INT64)],
-        version=version, initializers=[(name, value), ("axes", np.array([0]))],
-    )  # fmt: skip
+        nodes,
+        [
+            "x",
+            info(name, (2,), TensorProto.INT32 if to_int else TensorProto.INT64),
+            info("axes", (1,), TensorProto.INT64),
+        ],
+        version=version,
+        initializers=[(name, value), ("axes", np.array([0]))],
+    )
 
 
 def test_frozen_initializers_are_constants_and_no_inputs():
@@ -227,9 +239,11 @@ def test_a_refusal_names_the_initializers_to_freeze():
     shape = info("k", (2,), TensorProto.INT64)
     for nodes, why in (
         ([node("Reshape", "x k", "y")], "a caller may override 'k'"),
-        ([node("Identity", "k", "n"), node("Identity", "n", "shape"), node("Reshape", "x shape", "y")],
-         "'shape' follows from what a caller may override: k"),
-    ):  # fmt: skip
+        (
+            [node("Identity", "k", "n"), node("Identity", "n", "shape"), node("Reshape", "x shape", "y")],
+            "'shape' follows from what a caller may override: k",
+        ),
+    ):
         proto = model(nodes, ["x", shape], version=5, initializers=[("k", np.array([3, 2]))])
         with pytest.raises(ConversionError) as caught:
             opset.convert(proto, 4)
@@ -239,8 +253,9 @@ def test_a_refusal_names_the_initializers_to_freeze():
         assert opset.plan(proto, 4, freeze=["k"]).refusals == []
     # What depends on more than that is not constant with it.
     nodes[0] = node("Add", "k other", "n")
-    proto = model(nodes, ["x", shape, info("other", (2,), TensorProto.INT64)], version=5,
-                  initializers=[("k", np.array([3, 2]))])  # fmt: skip
+    proto = model(
+        nodes, ["x", shape, info("other", (2,), TensorProto.INT64)], version=5, initializers=[("k", np.array([3, 2]))]
+    )
     assert "computed at run time" in opset.plan(proto, 4).refusals[0].why
 
 

@@ -62,7 +62,7 @@ def floats(*values, dtype=np.float32):
         (None, ONE, ["it is tensor(float), and optional(?) is expected"]),
         (ONE, None, ["it is optional(?), and tensor(float) is expected"]),
     ],
-)  # fmt: skip
+)
 def test_values_are_the_same_within_the_tolerance_of_their_type(expected, actual, said):
     found = why(expected, actual)
     assert len(found) == len(said)

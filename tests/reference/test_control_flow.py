@@ -1,6 +1,5 @@
 """Kernels that run graphs: what onnxruntime computes, limits, old forms."""
 
-
 import numpy as np
 import onnxruntime
 import pytest
@@ -135,8 +134,13 @@ FEEDS = {"m": np.array(3), "go": NO_CONDITION, "v": np.float32([1, 2])}
     ("graph", "label"),
     [
         (loop_of("b (int64 i, bool g2, float[N] x) => (float[N] on, float[N] y) { on = Neg (x)  y = Neg (x) }"), "C1"),
-        (loop_of("b (int64 i, bool g2, float[N] x) => (float on, float[N] y) {"
-                 " on = ReduceMax <keepdims = 0> (x)  y = Neg (x) }"), "C1"),
+        (
+            loop_of(
+                "b (int64 i, bool g2, float[N] x) => (float on, float[N] y) {"
+                " on = ReduceMax <keepdims = 0> (x)  y = Neg (x) }"
+            ),
+            "C1",
+        ),
         (loop_of("b (int64 i, bool on, float[N] x) => (bool on2) { on2 = Not (on) }"), "C3"),
         (loop_of("b (int64 i, bool on, float[N] x) => (bool on, int64 y) { y = Identity (i) }"), "C4"),
         (

@@ -39,7 +39,7 @@ def test_what_lies_between_two_values_goes_to_the_nearer_one_and_a_tie_to_the_ev
     values = values_of(dtype)
     if len(values) > 1000:
         values = np.concatenate([values[:300], values[10000:10300], values[-300:]])
-        values = values[: 300] if source is np.float32 else values
+        values = values[:300] if source is np.float32 else values
     low, high = values[:-1], values[1:]
     adjacent = high - low <= np.maximum(low, values[1]) if dtype.itemsize == 2 else np.ones(len(low), bool)
     low, high = low[adjacent], high[adjacent]
@@ -63,11 +63,7 @@ def test_integers_are_rounded_once(dtype, target):
     ties = [(1 << e) + (1 << (e - bits - 1)) for e in exponents]
     given = np.array([each + off for each in ties for off in (-1, 0, 1)], dtype)
     step = [Fraction(1 << e, 1 << bits) for e in exponents for _ in range(3)]
-    expected = [
-        float((1 << e) + (up and step[3 * i]))
-        for i, e in enumerate(exponents)
-        for up in (False, False, True)
-    ]
+    expected = [float((1 << e) + (up and step[3 * i])) for i, e in enumerate(exponents) for up in (False, False, True)]
     assert converted(given, np.dtype(target)).astype(np.float64).tolist() == expected
     if limits.min < 0:
         assert converted(-given, np.dtype(target)).astype(np.float64).tolist() == [-each for each in expected]

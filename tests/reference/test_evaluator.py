@@ -1,6 +1,5 @@
 """The evaluator: what it takes and gives, whole models, limits, chance, traces, and errors that name the node."""
 
-
 import ml_dtypes
 import numpy as np
 import onnx
@@ -82,8 +81,10 @@ def test_plain_numbers_and_big_endian_arrays_are_taken():
 
 
 def test_results_belong_to_the_caller():
-    run = evaluator("g (float[2, 3] x) => (float[2, 3] y, float[3, 2] t, float[1] c) <float[1] c = {7}> "
-                    "{ y = Identity (x)  t = Transpose (x) }")  # fmt: skip
+    run = evaluator(
+        "g (float[2, 3] x) => (float[2, 3] y, float[3, 2] t, float[1] c) <float[1] c = {7}> "
+        "{ y = Identity (x)  t = Transpose (x) }"
+    )
     feed = X.copy()
     for result in run.run(None, {"x": feed}):
         result[...] = 0
@@ -161,8 +162,10 @@ def test_functions_bind_attributes_of_calls_and_defaults():
 
 def test_a_function_means_what_its_own_import_says():
     x = np.arange(8, dtype=np.float32).reshape(2, 2, 2)
-    run = evaluator("g (float[2, 2, 2] x) => (float[2, 2, 2] a, float[2, 2, 2] b) "
-                    "{ a = local.Rows (x)  b = Softmax (x) }" + FUNCTIONS)  # fmt: skip
+    run = evaluator(
+        "g (float[2, 2, 2] x) => (float[2, 2, 2] a, float[2, 2, 2] b) "
+        "{ a = local.Rows (x)  b = Softmax (x) }" + FUNCTIONS
+    )
     rows, last = run.run(None, {"x": x})
     np.testing.assert_allclose(rows.sum(axis=(1, 2)), 1, rtol=1e-6)
     np.testing.assert_allclose(last.sum(axis=2), 1, rtol=1e-6)
@@ -190,8 +193,10 @@ def test_a_loop_carries_and_stacks():
 
 
 def test_a_function_of_the_model_goes_before_an_operator_of_that_name():
-    run = evaluator('g (float[3] x) => (float[3] y) { y = Relu (x) } '
-                    '<domain: "", opset_import: ["": 21]> Relu (a) => (b) { b = Neg (a) }')  # fmt: skip
+    run = evaluator(
+        "g (float[3] x) => (float[3] y) { y = Relu (x) } "
+        '<domain: "", opset_import: ["": 21]> Relu (a) => (b) { b = Neg (a) }'
+    )
     assert run.run(None, {"x": X[0]})[0].tolist() == (-X[0]).tolist()
 
 
@@ -202,9 +207,11 @@ def test_ten_thousand_functions_that_call_each_other_need_no_stack():
     end = helper.make_node("Neg", ["a"], ["b"])
     functions.append(helper.make_function("local", "F10000", ["a"], ["b"], [end], [helper.make_opsetid("", 21)]))
     graph = helper.make_graph(
-        [helper.make_node("F0", ["x"], ["y"], domain="local")], "g",
-        [helper.make_tensor_value_info("x", 1, [1])], [helper.make_tensor_value_info("y", 1, [1])],
-    )  # fmt: skip
+        [helper.make_node("F0", ["x"], ["y"], domain="local")],
+        "g",
+        [helper.make_tensor_value_info("x", 1, [1])],
+        [helper.make_tensor_value_info("y", 1, [1])],
+    )
     imports = [helper.make_opsetid("", 21), helper.make_opsetid("local", 1)]
     model = helper.make_model(graph, functions=functions, opset_imports=imports)
     assert ReferenceEvaluator(model).run(None, {"x": np.ones(1, np.float32)})[0] == -1
@@ -363,10 +370,13 @@ BRANCHES = """<domain: "local", opset_import: ["": 21]> F <body> (a) => (b) { c 
     ("call", "place", "says"),
     [
         ("Twice (x, x)", "graph 'g', node 'here' (Twice)", "too many inputs"),
-        ("F <body = t () => (float[2, 3] r) { r = Neg (x) }> (x)", "function 'local.F', node number 1 (If)",
-         "the graph 'body' is an attribute of a function's call"),
+        (
+            "F <body = t () => (float[2, 3] r) { r = Neg (x) }> (x)",
+            "function 'local.F', node number 1 (If)",
+            "the graph 'body' is an attribute of a function's call",
+        ),
     ],
-)  # fmt: skip
+)
 def test_calls_that_their_function_cannot_take_are_told(call, place, says):
     with pytest.raises(RunError) as caught:
         evaluator(f"g (float[2, 3] x) => (float[2, 3] y) {{ [here] y = local.{call} }}" + FUNCTIONS + BRANCHES).run(
@@ -376,9 +386,13 @@ def test_calls_that_their_function_cannot_take_are_told(call, place, says):
     assert caught.value.place.startswith(place)
 
 
-@pytest.mark.parametrize("graph", ["g (float[1] x) => (float[1] y) <float[1] w = {2}> { y = Add (x, w) }",
-                                   "g (float[1] x) => (float[1] y) { w = Constant <value = float[1] {2}> ()"
-                                   "  y = Add (x, w) }"])  # fmt: skip
+@pytest.mark.parametrize(
+    "graph",
+    [
+        "g (float[1] x) => (float[1] y) <float[1] w = {2}> { y = Add (x, w) }",
+        "g (float[1] x) => (float[1] y) { w = Constant <value = float[1] {2}> ()  y = Add (x, w) }",
+    ],
+)
 def test_tensors_for_which_the_machine_has_no_memory_are_told(graph, monkeypatch):
     def array_of(*_):
         raise MemoryError
@@ -426,9 +440,11 @@ def test_a_chain_is_what_its_nodes_are_one_by_one(names, seed):
 
     def chain(first, last):
         graph = helper.make_graph(
-            nodes[first:last], "g", [helper.make_tensor_value_info(f"v{first}", TensorProto.FLOAT, [5])],
+            nodes[first:last],
+            "g",
+            [helper.make_tensor_value_info(f"v{first}", TensorProto.FLOAT, [5])],
             [helper.make_tensor_value_info(f"v{last}", TensorProto.FLOAT, [5])],
-        )  # fmt: skip
+        )
         return ReferenceEvaluator(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)]))
 
     (whole,) = chain(0, len(nodes)).run(None, {"v0": x})

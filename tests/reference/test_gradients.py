@@ -70,36 +70,42 @@ def test_gelu(approximate):
     differentiated(f't = Gelu <approximate = "{approximate}"> (a)', [(7,)])
 
 
-@pytest.mark.parametrize(("nodes", "shapes", "version"), [
-    ("t = Add (a, b)", [(2, 3), (3,)], 21),
-    ("t = Sub (a, b)", [(2, 1), (1, 3)], 21),
-    ("t = Mul (a, b)", [(), (2, 3)], 21),
-    ("t = Add <broadcast = 1, axis = 0> (a, b)", [(2, 3), (2,)], 6),
-    ("t = Mul <broadcast = 1> (a, b)", [(2, 3), (3,)], 6),
-    ("t = Max (a, b, c)", [(2, 3), (3,), (2, 1)], 21),
-    ("t = Min (a, b)", [(2, 3), (3,)], 21),
-    ("t = Sum (a, b, c)", [(2, 3), (3,), ()], 21),
-    ("t = Mean (a, b)", [(2, 3), (1, 3)], 21),
-    ("t = PRelu (a, b)", [(2, 3), (3,)], 21),
-    ("t = MatMul (a, b)", [(2, 3), (3, 4)], 21),
-    ("t = MatMul (a, b)", [(3,), (3,)], 21),
-    ("t = MatMul (a, b)", [(3,), (2, 3, 4)], 21),
-    ("t = MatMul (a, b)", [(2, 4, 3), (3,)], 21),
-    ("t = MatMul (a, b)", [(2, 1, 2, 3), (5, 3, 2)], 21),
-    ("t = Gemm (a, b, c)", [(2, 3), (3, 4), (4,)], 21),
-    ("t = Gemm <alpha = 0.5, beta = 2.0, transA = 1, transB = 1> (a, b, c)", [(3, 2), (4, 3), (2, 1)], 21),
-    ("t = Concat <axis = 1> (a, b)", [(2, 3), (2, 1)], 21),
-    ("z = Constant <value = double {0.0}> ()  g = Less (a, z)  t = Where (g, a, b)", [(2, 3), (3,)], 21),
-    ("t = Conv (a, b, c)", [(2, 2, 5), (3, 2, 3), (3,)], 21),
-    ("t = Conv <strides = [2, 1], pads = [1, 0, 2, 1], dilations = [1, 2], group = 2> (a, b)",
-     [(1, 2, 5, 4), (2, 1, 3, 2)], 21),
-    ('t = Conv <auto_pad = "SAME_LOWER", strides = [2]> (a, b)', [(1, 1, 6), (2, 1, 3)], 21),
-    ('t = Conv <auto_pad = "SAME_UPPER"> (a, b)', [(1, 1, 5), (1, 1, 4)], 21),
-    ('t = Conv <auto_pad = "VALID", strides = [3]> (a, b)', [(1, 1, 6), (1, 1, 2)], 21),
-    ("lower = Constant <value = double {-1.0}> ()  t = Clip (a, lower, b)", [(3, 4), ()], 21),
-    ("t = Clip <min = -1.0, max = 0.5> (a)", [(3, 4)], 6),
-    ("i = Constant <value = int64[2] {1, 1}> ()  t = Pad (a, i, b)", [(3,), ()], 21),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("nodes", "shapes", "version"),
+    [
+        ("t = Add (a, b)", [(2, 3), (3,)], 21),
+        ("t = Sub (a, b)", [(2, 1), (1, 3)], 21),
+        ("t = Mul (a, b)", [(), (2, 3)], 21),
+        ("t = Add <broadcast = 1, axis = 0> (a, b)", [(2, 3), (2,)], 6),
+        ("t = Mul <broadcast = 1> (a, b)", [(2, 3), (3,)], 6),
+        ("t = Max (a, b, c)", [(2, 3), (3,), (2, 1)], 21),
+        ("t = Min (a, b)", [(2, 3), (3,)], 21),
+        ("t = Sum (a, b, c)", [(2, 3), (3,), ()], 21),
+        ("t = Mean (a, b)", [(2, 3), (1, 3)], 21),
+        ("t = PRelu (a, b)", [(2, 3), (3,)], 21),
+        ("t = MatMul (a, b)", [(2, 3), (3, 4)], 21),
+        ("t = MatMul (a, b)", [(3,), (3,)], 21),
+        ("t = MatMul (a, b)", [(3,), (2, 3, 4)], 21),
+        ("t = MatMul (a, b)", [(2, 4, 3), (3,)], 21),
+        ("t = MatMul (a, b)", [(2, 1, 2, 3), (5, 3, 2)], 21),
+        ("t = Gemm (a, b, c)", [(2, 3), (3, 4), (4,)], 21),
+        ("t = Gemm <alpha = 0.5, beta = 2.0, transA = 1, transB = 1> (a, b, c)", [(3, 2), (4, 3), (2, 1)], 21),
+        ("t = Concat <axis = 1> (a, b)", [(2, 3), (2, 1)], 21),
+        ("z = Constant <value = double {0.0}> ()  g = Less (a, z)  t = Where (g, a, b)", [(2, 3), (3,)], 21),
+        ("t = Conv (a, b, c)", [(2, 2, 5), (3, 2, 3), (3,)], 21),
+        (
+            "t = Conv <strides = [2, 1], pads = [1, 0, 2, 1], dilations = [1, 2], group = 2> (a, b)",
+            [(1, 2, 5, 4), (2, 1, 3, 2)],
+            21,
+        ),
+        ('t = Conv <auto_pad = "SAME_LOWER", strides = [2]> (a, b)', [(1, 1, 6), (2, 1, 3)], 21),
+        ('t = Conv <auto_pad = "SAME_UPPER"> (a, b)', [(1, 1, 5), (1, 1, 4)], 21),
+        ('t = Conv <auto_pad = "VALID", strides = [3]> (a, b)', [(1, 1, 6), (1, 1, 2)], 21),
+        ("lower = Constant <value = double {-1.0}> ()  t = Clip (a, lower, b)", [(3, 4), ()], 21),
+        ("t = Clip <min = -1.0, max = 0.5> (a)", [(3, 4)], 6),
+        ("i = Constant <value = int64[2] {1, 1}> ()  t = Pad (a, i, b)", [(3,), ()], 21),
+    ],
+)
 def test_functions_of_several_operands(nodes, shapes, version):
     differentiated(nodes, shapes, version)
 
@@ -149,7 +155,7 @@ MOVES = {
     "Gather <axis = 1> (a, i)": "[2, 2] {0, 2, 2, -1}",
     "Slice (a, i, i)": "[3] {0, 0, 0}",
     "GatherND (a, i)": "[2, 2] {0, 1, 1, 2}",
-    "Pad <mode = \"reflect\"> (a, i)": "[6] {0, 1, 1, 0, 2, 0}",
+    'Pad <mode = "reflect"> (a, i)': "[6] {0, 1, 1, 0, 2, 0}",
     "Pad (a, i)": "[6] {0, 1, 1, 0, 2, -1}",
     "Trilu (a)": "",
     "GlobalAveragePool (a)": "",
@@ -251,10 +257,14 @@ def test_dropout_needs_its_mask():
         ("y = Neg (x)", '<xs = ["x"], y = "y"> (x, x)', "R203", "C1"),
         ("i = Constant <value = int64 {1}> ()  y = Neg (x)", '<xs = ["i"], y = "y"> (i)', "R203", "C2"),
         ("y = Less (x, z)", '<xs = ["x"], y = "y"> (x)', "R203", "C3"),
-        ('q = ai.onnx.preview.training.Gradient <xs = ["x"], y = "x"> (x)  y = Mul (q, x)',
-         '<xs = ["x"], y = "y"> (x)', "R201", "gradient of a gradient"),
+        (
+            'q = ai.onnx.preview.training.Gradient <xs = ["x"], y = "x"> (x)  y = Mul (q, x)',
+            '<xs = ["x"], y = "y"> (x)',
+            "R201",
+            "gradient of a gradient",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_differentiated_is_told(nodes, call, code, says):
     function = '<domain: "local", opset_import: ["": 21]> F (a) => (b) { b = Neg (a) }'
     constant = "i = Constant <value = int64 {0}> ()" if "CumSum" in nodes else ""

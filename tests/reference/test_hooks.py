@@ -374,8 +374,10 @@ def test_python_cannot_replace_kernels_of_the_standard():
 def test_a_script_needs_no_yaml(tmp_path):
     script = tmp_path / "script.py"
     (tmp_path / "model.onnx").write_bytes(model("y = com.example.Scale <factor = 3.0> (x)").SerializeToString())
-    script.write_text(f"{KERNELS}\nfrom opset import ReferenceEvaluator\n"
-                      "print(ReferenceEvaluator('model.onnx').run(None, {'x': [1.0, 2.0]})[0].tolist())")
+    script.write_text(
+        f"{KERNELS}\nfrom opset import ReferenceEvaluator\n"
+        "print(ReferenceEvaluator('model.onnx').run(None, {'x': [1.0, 2.0]})[0].tolist())"
+    )
     environment = {**os.environ, "PYTHONPATH": str(Path(registration.__file__).parents[2])}
     done = subprocess.run(
         [sys.executable, script.name], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True

@@ -232,14 +232,21 @@ def test_votes_of_a_leaf_are_worked_on_in_blocks():
     """A leaf with many votes, which many rows reach."""
     votes, rows = 2_000, 4_000
     nodes = {
-        "nodes_treeids": [0] * 3, "nodes_nodeids": [0, 1, 2], "nodes_featureids": [0] * 3,
-        "nodes_modes": ["BRANCH_LEQ", "LEAF", "LEAF"], "nodes_values": [2.0] * 3,
-        "nodes_truenodeids": [1, 0, 0], "nodes_falsenodeids": [2, 0, 0],
-    }  # fmt: skip
+        "nodes_treeids": [0] * 3,
+        "nodes_nodeids": [0, 1, 2],
+        "nodes_featureids": [0] * 3,
+        "nodes_modes": ["BRANCH_LEQ", "LEAF", "LEAF"],
+        "nodes_values": [2.0] * 3,
+        "nodes_truenodeids": [1, 0, 0],
+        "nodes_falsenodeids": [2, 0, 0],
+    }
     targets = {
-        "target_treeids": [0] * votes, "target_nodeids": [1] * votes, "target_ids": [0] * votes,
-        "target_weights": [0.5] * votes, "n_targets": 1,
-    }  # fmt: skip
+        "target_treeids": [0] * votes,
+        "target_nodeids": [1] * votes,
+        "target_ids": [0] * votes,
+        "target_weights": [0.5] * votes,
+        "n_targets": 1,
+    }
     x = np.zeros((rows, 1), np.float32)
     tracemalloc.start()
     (scores,) = computed("TreeEnsembleRegressor", x, version=3, domain=ML, **nodes, **targets)

@@ -56,8 +56,13 @@ def test_statistics_of_doubles_are_those_of_doubles(scale, mean):
 
 def test_parameters_of_doubles_are_not_rounded_to_the_type_of_floats():
     x = np.array([[3, 5]], np.float32)
-    feeds = {"x": x, "scale": np.array([1 + 2.0**-30, 1e-40]), "b": np.array([-3.0, 1.5]),
-             "mean": np.array([0.0, 0.0]), "var": np.array([1.0, 1e-78])}  # fmt: skip
+    feeds = {
+        "x": x,
+        "scale": np.array([1 + 2.0**-30, 1e-40]),
+        "b": np.array([-3.0, 1.5]),
+        "mean": np.array([0.0, 0.0]),
+        "var": np.array([1.0, 1e-78]),
+    }
     y = computed("BatchNormalization", 15, feeds, NARROW, epsilon=0.0)
     np.testing.assert_allclose(y, np.array([[3 * 2.0**-30, 1.5 + 0.5]], np.float32), rtol=1e-6)
 
@@ -81,8 +86,10 @@ def mixed():
             feeds = feeds_of(example)
             if len({*parameters(schema, feeds).values()}) > 1:
                 found.setdefault(schema.name, {}).setdefault(example.name, []).append((schema, example, feeds))
-    return {operator: [each[-1 - number % len(each)] for number, each in enumerate(examples.values())]
-            for operator, examples in found.items()}  # fmt: skip
+    return {
+        operator: [each[-1 - number % len(each)] for number, each in enumerate(examples.values())]
+        for operator, examples in found.items()
+    }
 
 
 MIXED = mixed()

@@ -16,8 +16,9 @@ def evaluator(body, declared="", out="float", **options):
 
 
 def drawn(body, **feeds):
-    declared = ", ".join(f"{ {'float32': 'float', 'float64': 'double'}[each.dtype.name]}[] {name}"
-                         for name, each in feeds.items())
+    declared = ", ".join(
+        f"{ {'float32': 'float', 'float64': 'double'}[each.dtype.name] }[] {name}" for name, each in feeds.items()
+    )
     out = "int32" if "Multinomial" in body else "float"
     return evaluator(body, declared, out, seed=7).run(None, feeds)[0].astype(np.float64)
 

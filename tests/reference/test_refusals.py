@@ -26,9 +26,12 @@ FOREST = {
 }  # fmt: skip
 MEMBERS = {**FOREST, "nodes_modes": np.array([6, 6], np.uint8)}
 MACHINE = {
-    "classlabels_ints": [0, 1], "coefficients": [0.5, -0.5, 0.25], "rho": [0.125],
-    "support_vectors": [1.0, 0.0, 0.0, 1.0, 1.0, 1.0], "vectors_per_class": [2, 1],
-}  # fmt: skip
+    "classlabels_ints": [0, 1],
+    "coefficients": [0.5, -0.5, 0.25],
+    "rho": [0.125],
+    "support_vectors": [1.0, 0.0, 0.0, 1.0, 1.0, 1.0],
+    "vectors_per_class": [2, 1],
+}
 SUM = parser.parse_graph("b (float s, float x) => (float t, float u) { t = Add (s, x)  u = Identity (t) }")
 STATE, BATCH = np.zeros(1, np.float32), np.ones((1, 2), np.float32)
 NO_TENSOR = parser.parse_graph("b (int64 i, bool c) => (bool d, seq(float) u) { d = Not (c)  u = SequenceEmpty () }")
@@ -44,8 +47,11 @@ def computed(operator, version, inputs, outputs, attributes):
     domain = ML if operator in ("LinearRegressor", "OneHotEncoder") or operator.startswith(("SVM", "Tree")) else ""
     given = {f"x{number}": value for number, value in enumerate(inputs) if value is not None}
     names = [f"x{number}" if value is not None else "" for number, value in enumerate(inputs)]
-    arrays = {name: numpy_helper.from_array(value) if isinstance(value, np.ndarray) else value
-              for name, value in attributes.items() if not (isinstance(value, list) and not value)}  # fmt: skip
+    arrays = {
+        name: numpy_helper.from_array(value) if isinstance(value, np.ndarray) else value
+        for name, value in attributes.items()
+        if not (isinstance(value, list) and not value)
+    }
     results = [f"y{number}" for number in range(outputs)]
     node = helper.make_node(operator, names, results, domain=domain, **arrays)
     declared = [

@@ -16,9 +16,14 @@ def versions(domain, name):
 
 def refused(nodes, opset=13, domain="com.acme", since=1, inputs=(("X", "T"),), types=None, **more):
     schema = OpSchema(
-        domain, "Op", since, "f", tuple(Parameter(*each) for each in inputs), (Parameter("Y", "T"),),
+        domain,
+        "Op",
+        since,
+        "f",
+        tuple(Parameter(*each) for each in inputs),
+        (Parameter("Y", "T"),),
         types=types or {"T": (FLOAT, DOUBLE, INT64)},
-    )  # fmt: skip
+    )
     return dict(refused_types(schema, FunctionBody(opset, nodes, **more), versions))
 
 

@@ -130,7 +130,7 @@ def test_values(text, tmp_path):
 
 
 ATTRIBUTES = {
-    "body: \"g (float x) => () { }\"": "g (float x) => () { }",
+    'body: "g (float x) => () { }"': "g (float x) => () { }",
     "by: 1": 1.0,
     "by: 0.1": 0.1,
     "bys: [1, .inf]": [1.0, math.inf],

@@ -37,11 +37,16 @@ def test_they_are_json_schemas_that_a_command_prints(schema):
 
 def test_they_have_the_keys_of_the_loader_and_no_others():
     known = {
-        "version": keys.VERSION_KEYS, "parameter": keys.PARAMETER_KEYS, "attribute": keys.ATTRIBUTE_KEYS,
-        "body": keys.BODY_KEYS, "change": keys.CHANGE_KEYS, "parameter_change": keys.PARAMETER_CHANGE_KEYS,
-        "attribute_change": keys.ATTRIBUTE_CHANGE_KEYS, "example": examples._KEYS,
+        "version": keys.VERSION_KEYS,
+        "parameter": keys.PARAMETER_KEYS,
+        "attribute": keys.ATTRIBUTE_KEYS,
+        "body": keys.BODY_KEYS,
+        "change": keys.CHANGE_KEYS,
+        "parameter_change": keys.PARAMETER_CHANGE_KEYS,
+        "attribute_change": keys.ATTRIBUTE_CHANGE_KEYS,
+        "example": examples._KEYS,
         "condition": (*shapes.KINDS, "where", "text"),
-    }  # fmt: skip
+    }
     for part, names in known.items():
         assert set(PARTS[part]["properties"]) == set(names), part
         assert PARTS[part]["additionalProperties"] is False and PARTS[part]["description"], part

@@ -109,24 +109,31 @@ BROKEN = {
     ),
     "S210 negative": (edited(("added: int, default: 1}", "added: int, default: 1, negative: true}")), "S210 6:24", ""),
     "S210 only_for": (
-        REMOVED.replace("{removed: int}", "{removed: int, ignored: true, only_for: [float]}"), "S210 6:22", ""
+        REMOVED.replace("{removed: int}", "{removed: int, ignored: true, only_for: [float]}"),
+        "S210 6:22",
+        "",
     ),
     "S210 renamed": (
-        REMOVED.replace("removed: int}}", "removed: int, ignored: true}, size: {added: int, default: 1, renamed: bye}}")
-        .replace(SIGNATURE, SIGNATURE + "    size: {type: int, default: 1, doc: how large}\n"),
+        REMOVED.replace(
+            "removed: int}}", "removed: int, ignored: true}, size: {added: int, default: 1, renamed: bye}}"
+        ).replace(SIGNATURE, SIGNATURE + "    size: {type: int, default: 1, doc: how large}\n"),
         "S210 6:59",
         "did you mean by?",
     ),
     "S210 renamed, not added": (
-        edited(("{axis: {added: int, default: 1}}", "{axis: {default: [2, 1], renamed: by}, by: {removed: int}}"),
-               (GONE, OLD_ATTRIBUTES.replace("default: 1", "default: 2"))),
+        edited(
+            ("{axis: {added: int, default: 1}}", "{axis: {default: [2, 1], renamed: by}, by: {removed: int}}"),
+            (GONE, OLD_ATTRIBUTES.replace("default: 1", "default: 2")),
+        ),
         "S210 6:24",
         "",
     ),
     "S210 values": (
-        edited(("{axis: {added: int, default: 1}}", "{axis: {values: {a: b}}}"),
-               ("int, default: 1, doc: where", "string, choices: [b, c], doc: where"),
-               (GONE, "  attributes:\n    axis: {type: string, choices: [b, c]}\n" + GONE)),
+        edited(
+            ("{axis: {added: int, default: 1}}", "{axis: {values: {a: b}}}"),
+            ("int, default: 1, doc: where", "string, choices: [b, c], doc: where"),
+            (GONE, "  attributes:\n    axis: {type: string, choices: [b, c]}\n" + GONE),
+        ),
         "S210 6:24",
         "",
     ),
@@ -170,7 +177,8 @@ BROKEN = {
     "S233": (with_body(("opset: 13", "Y = Mul X")), "S233 20:3", ""),
     "S244": (
         with_body(("opset: 13", "one = Constant <value_float = 1.0> () by_one = Mul (by, one) Y = Mul (X, by_one)")),
-        None, "",
+        None,
+        "",
     ),
     "S234 unknown": (with_body(("opset: 13", "Y = Mul (X, Z)")), "S234 20:3", ""),
     "S234 twice": (with_body(("opset: 13", "by = Exp (X) Y = Mul (X, by)")), "S234 20:3", ""),
@@ -189,18 +197,25 @@ BROKEN = {
         "",
     ),
     "S236 constant": (
-        with_body(("opset: 13", "a = Constant <value_int = 1, value_float = 1.0> () Y = Add (X, a)")), "S236 20:3", ""
+        with_body(("opset: 13", "a = Constant <value_int = 1, value_float = 1.0> () Y = Add (X, a)")),
+        "S236 20:3",
+        "",
     ),
     "S236 unknown": (
-        with_body(("opset: 13", "Y = Concat <axis: int = @axes> (X, by)")), "S236 20:3", "did you mean axis?"
+        with_body(("opset: 13", "Y = Concat <axis: int = @axes> (X, by)")),
+        "S236 20:3",
+        "did you mean axis?",
     ),
     "S236 type": (
-        with_body(("opset: 13", "a = Constant <value_float: float = @axis> () Y = Mul (X, a)")), "S236 20:3", ""
+        with_body(("opset: 13", "a = Constant <value_float: float = @axis> () Y = Mul (X, a)")),
+        "S236 20:3",
+        "",
     ),
     "S236 no value": (
-        with_body(("opset: 13", "a = Constant <value_int: int = @axis> () Y = Gather (X, a)")).replace(
-            "default: 1", ""
-        ).replace("int, , doc", "int, doc").replace("added: int, ", "added: int, old: 1"),
+        with_body(("opset: 13", "a = Constant <value_int: int = @axis> () Y = Gather (X, a)"))
+        .replace("default: 1", "")
+        .replace("int, , doc", "int, doc")
+        .replace("added: int, ", "added: int, old: 1"),
         "S236 20:3",
         "add 'where: {axis: given}'",
     ),
@@ -238,13 +253,13 @@ SAID = {
     "S235 unknown": "the body of opset 13 uses Mull, which does not exist",
     "S235 too new": "the body of opset 13 uses Swish, which came with version 24",
     "S235 withdrawn": "the body of opset 9 uses Upsample, which is withdrawn from version 10 on",
-    "S235 attribute at a later opset":
-        "the body of opset 13 has ReduceMax, of which there is no attribute 'axes': ReduceMax 18 has none of this name",
+    "S235 attribute at a later opset": "the body of opset 13 has ReduceMax, of which there is no attribute 'axes': "
+    "ReduceMax 18 has none of this name",
     "S235 arity": "the body of opset 13 has Mul, of which the node has 1 inputs: Mul 13 has 2",
     "S235 domain": "the body of opset 13 uses the domain other, and may use ai.onnx and its own alone",
     "S236 type": "the body takes 'axis' for float, and it is int",
     "S238": "function bodies expand to each other without end: com.acme.Scale uses com.acme.Scale",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", SAID)
@@ -410,11 +425,14 @@ def test_s242_what_is_open_is_chosen(tmp_path):
     text = TEXT.replace("family: acme", "family: pool")
     words = "Ties are undefined."
     for case, found in (
-        (f"[{words}]", ["S242"]), (f"[{{text: {words}, chosen: ties}}]", []),
+        (f"[{words}]", ["S242"]),
+        (f"[{{text: {words}, chosen: ties}}]", []),
         ("[The standard leaves ties open.]", ["S242"]),
-        (f"[{{text: {words}, stated: 1 summary}}]", ["S242"]), ("[-1 leaves that side open.]", []),
-        ("[NaN stays NaN.]", []), ("[Runtimes differ in the last digits.]", ["S242"]),
-    ):  # fmt: skip
+        (f"[{{text: {words}, stated: 1 summary}}]", ["S242"]),
+        ("[-1 leaves that side open.]", []),
+        ("[NaN stays NaN.]", []),
+        ("[Runtimes differ in the last digits.]", ["S242"]),
+    ):
         write(tmp_path, text.replace("doc: Scales.\n", f"doc: Scales.\n  special_cases: {case}\n"), domain="com.acme")
         findings = [each for each in lint([tmp_path]) if each.code == "S242"]
         assert codes(findings) == found, case
@@ -424,10 +442,16 @@ def test_s242_what_is_open_is_chosen(tmp_path):
 def test_s243_a_clause_names_a_part_of_the_text(tmp_path):
     text = TEXT.replace("family: acme", "family: pool")
     for clause, found in (
-        ("1 summary", []), ("1 body", []), ("1 input X", []), ("Broadcasting.md multidirectional", []),
-        ("2 summary", []), ("3 summary", ["S243"]), ("1 attribute nothing", ["S243"]), ("the", ["S243"]),
+        ("1 summary", []),
+        ("1 body", []),
+        ("1 input X", []),
+        ("Broadcasting.md multidirectional", []),
+        ("2 summary", []),
+        ("3 summary", ["S243"]),
+        ("1 attribute nothing", ["S243"]),
+        ("the", ["S243"]),
         ("1 page 7", ["S243"]),
-    ):  # fmt: skip
+    ):
         case = f"[{{text: It scales., stated: {clause}}}]"
         write(tmp_path, text.replace("doc: Scales.\n", f"doc: Scales.\n  special_cases: {case}\n"), domain="com.acme")
         assert [code for code in codes(lint([tmp_path])) if code == "S243"] == found, clause
@@ -502,26 +526,37 @@ def test_s221_and_s222_say_what_to_add(tmp_path):
 
 def test_each_type_is_of_a_kind():
     same = {
-        "float": "float float16 double", "a signed integer": "int8 int16 int32 int64",
-        "an unsigned integer": "uint8 uint16 uint32 uint64", "an integer of 2 or 4 bits": "int2 int4 uint2 uint4",
+        "float": "float float16 double",
+        "a signed integer": "int8 int16 int32 int64",
+        "an unsigned integer": "uint8 uint16 uint32 uint64",
+        "an integer of 2 or 4 bits": "int2 int4 uint2 uint4",
         "a float of 8 bits": "float8e4m3fn float8e4m3fnuz float8e5m2 float8e5m2fnuz",
         "a float of a microscaling format": "float4e2m1 float6e2m3 float6e3m2 float8e8m0",
-        "a complex number": "complex64 complex128", "bool": "bool", "string": "string", "bfloat16": "bfloat16",
-    }  # fmt: skip
+        "a complex number": "complex64 complex128",
+        "bool": "bool",
+        "string": "string",
+        "bfloat16": "bfloat16",
+    }
     assert {each for words in same.values() for each in words.split()} == {*NUMBERS}
     for kind, words in same.items():
         assert {kind_of(f"tensor({each})") for each in words.split()} == {kind}
     assert [kind_of(f"{each}tensor(float))") for each in ("seq(", "optional(", "optional(seq(")] == [
-        "a sequence", "an optional type", "an optional sequence"
-    ]  # fmt: skip
+        "a sequence",
+        "an optional type",
+        "an optional sequence",
+    ]
     assert kind_of("map(int64, float)") == "a map" and kind_of("sparse_tensor(float)") == "a sparse tensor"
 
 
 def test_s240_names_the_first_types_of_a_kind(tmp_path):
     found = [each for each in lint_all([write(tmp_path, KINDS % "string")]) if each.code == "S240"]
     assert [each.help.partition(", with ")[2] for each in found] == [
-        "seq(float)", "int4", "optional(int8)", "uint8", "string"
-    ]  # fmt: skip
+        "seq(float)",
+        "int4",
+        "optional(int8)",
+        "uint8",
+        "string",
+    ]
     write(tmp_path, (KINDS % "string").replace("floats, int8, uint8", "floats, int8, unsigned_ints"))
     (finding,) = [each for each in lint_all([tmp_path]) if "unsigned" in each.message]
     assert finding.help == "add one from version 1 on, with uint16 or uint32 or uint64 or uint8"
@@ -585,9 +620,7 @@ examples:
 
 def test_s240_asks_for_types_of_a_version_after_one_that_it_passes_over(tmp_path):
     def found(text):
-        return [
-            (each.message, each.help) for each in lint_all([write(tmp_path, text)]) if each.code == "S240"
-        ]
+        return [(each.message, each.help) for each in lint_all([write(tmp_path, text)]) if each.code == "S240"]
 
     string = "no example of Scale 3 has a value of string, which the version adds"
     wanted = [(string, "add one from version 3 on, with string")]
@@ -785,29 +818,32 @@ def test_everything_that_can_be_known_is_reported_at_once(tmp_path):
     (tmp_path / "types.yaml").write_text("mine: [float, float16]\nbad: [flaot]\n")
     (tmp_path / "lock.json").write_text("[]")
     found = [f"{each.code} {each.place.removeprefix(f'{tmp_path}/')}" for each in lint([tmp_path], ())]
-    assert sorted(found) == sorted([
-        "S212 b.c/Scale.yaml:16:11",
-        "S201 b.c/Scale.yaml:6:17",
-        "S101 com.acme/Broken.yaml:2:1",
-        "S212 com.acme/Wrong.yaml:23:13",
-        "S212 com.acme/Wrong.yaml:12:8",
-        "S212 com.acme/Wrong.yaml:16:45",
-        "S219 com.acme/Wrong.yaml:18:14",
-        "S211 com.acme/Wrong.yaml:18:33",
-        "S104 com.acme/Wrong.yaml:19:3",
-        "S103 com.acme/Wrong.yaml:21:3",
-        "S212 com.acme/Wrong.yaml:28:13",
-        "S230 com.acme/Wrong.yaml:29:14",
-        "S105 com.acme/Wrong.yaml:30:13",
-        "S105 com.acme/Wrong.yaml:30:13",
-        "S105 com.acme/Wrong.yaml:32:44",
-        "S106 com.acme/Wrong.yaml:33:10",
-        "S105 com.acme/Wrong.yaml:34:75",
-        "S104 com.acme/Wrong.yaml:5:22",
-        "S219 com.acme/Wrong.yaml:9:14",
-        "S105 com.acme/Scale.yaml:16:32", "S204 lock.json",
-        "S107 types.yaml:2:7",
-    ])  # fmt: skip
+    assert sorted(found) == sorted(
+        [
+            "S212 b.c/Scale.yaml:16:11",
+            "S201 b.c/Scale.yaml:6:17",
+            "S101 com.acme/Broken.yaml:2:1",
+            "S212 com.acme/Wrong.yaml:23:13",
+            "S212 com.acme/Wrong.yaml:12:8",
+            "S212 com.acme/Wrong.yaml:16:45",
+            "S219 com.acme/Wrong.yaml:18:14",
+            "S211 com.acme/Wrong.yaml:18:33",
+            "S104 com.acme/Wrong.yaml:19:3",
+            "S103 com.acme/Wrong.yaml:21:3",
+            "S212 com.acme/Wrong.yaml:28:13",
+            "S230 com.acme/Wrong.yaml:29:14",
+            "S105 com.acme/Wrong.yaml:30:13",
+            "S105 com.acme/Wrong.yaml:30:13",
+            "S105 com.acme/Wrong.yaml:32:44",
+            "S106 com.acme/Wrong.yaml:33:10",
+            "S105 com.acme/Wrong.yaml:34:75",
+            "S104 com.acme/Wrong.yaml:5:22",
+            "S219 com.acme/Wrong.yaml:9:14",
+            "S105 com.acme/Scale.yaml:16:32",
+            "S204 lock.json",
+            "S107 types.yaml:2:7",
+        ]
+    )
 
 
 def test_a_broken_file_of_type_sets_hides_nothing_else(tmp_path):

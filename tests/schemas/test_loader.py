@@ -517,11 +517,15 @@ MANY = ", ".join(f"{{name: X{n}, type: tensor(int8)}}" for n in range(MAX_ENTRIE
         (f"{ONE}  inputs: [{MANY.rpartition(', {')[0]}]\n", []),
         (f"{ONE}  inputs: [{MANY}]\n", ["there are at most 256 inputs, and outputs"]),
         (f"{ONE}  types: {{{', '.join(f'T{n}: bool' for n in range(MAX_ENTRIES))}}}\n", []),
-        (f"{ONE}  types: {{{', '.join(f'T{n}: bool' for n in range(MAX_ENTRIES + 1))}}}\n",
-         ["there are at most 256 types"]),
+        (
+            f"{ONE}  types: {{{', '.join(f'T{n}: bool' for n in range(MAX_ENTRIES + 1))}}}\n",
+            ["there are at most 256 types"],
+        ),
         (f"{ONE}  attributes: {{a: {{type: ints, default: [{-(2**63)}, {2**63 - 1}]}}}}\n", []),
-        (f"{ONE}  attributes: {{a: {{type: int, default: {-(2**63) - 1}}}}}\n",
-         ["a number from -9223372036854775808 to 9223372036854775807 has to stand here"]),
+        (
+            f"{ONE}  attributes: {{a: {{type: int, default: {-(2**63) - 1}}}}}\n",
+            ["a number from -9223372036854775808 to 9223372036854775807 has to stand here"],
+        ),
         (f"{ONE}  attributes: {{a: {{type: float, default: true}}}}\n", ["a number has to stand here"]),
         (f"{ONE}  attributes: {{a: {{type: string, default: []}}}}\n", ["text has to stand here"]),
         (f"{ONE}  function: [{{opset: 1, nodes: ''}}]\n", ["the text must not be empty"]),
@@ -529,7 +533,7 @@ MANY = ", ".join(f"{{name: X{n}, type: tensor(int8)}}" for n in range(MAX_ENTRIE
         (f"{ONE}  special_cases: [{{stated: 1 body}}]\n", ["the key 'text' is missing"]),
         (f"{ONE}  inputs: [{{name: X, type: tensor(int8), variadic: true, min_arity: {2**31 - 1}}}]\n", []),
     ],
-)  # fmt: skip
+)
 def test_numbers_names_and_lists_have_bounds(text, said, tmp_path):
     findings = read_operator(write(tmp_path, text), SETS)[1]
     assert [each.message for each in findings] == said
@@ -559,8 +563,10 @@ def test_after_too_many_findings_no_more_files_are_read(tmp_path, monkeypatch):
     last = findings[-1]
     assert [each.code for each in findings] == ["S103", "S104", "S103", "S104", "S102"]
     assert (last.message, last.place, last.help) == (
-        "files of this folder were not read: 2, of which this is the first", f"{files[2]}:1:1", "mend the others first"
-    )  # fmt: skip
+        "files of this folder were not read: 2, of which this is the first",
+        f"{files[2]}:1:1",
+        "mend the others first",
+    )
     assert last.why == "the ones before have more than 4 findings"
     assert [each.code for each in read_operators(files[:2], SETS)[1]] == ["S103", "S104"] * 2
 
@@ -691,9 +697,11 @@ VERSIONS = st.fixed_dictionaries(
         "doc": TEXTS,
         "formula": TEXTS,
         "special_cases": st.lists(
-            TEXTS | st.tuples(TEXTS, st.sampled_from(["stated", "chosen"]), TEXTS).map(
+            TEXTS
+            | st.tuples(TEXTS, st.sampled_from(["stated", "chosen"]), TEXTS).map(
                 lambda each: {"text": each[0], each[1]: each[2]}
-            ), max_size=3,
+            ),
+            max_size=3,
         ),
         "counterparts": st.dictionaries(KEYS, TEXTS, max_size=3),
         "change": st.dictionaries(st.sampled_from(["meaning", "types", "attributes"]), NESTED),
@@ -1005,8 +1013,10 @@ def test_special_cases_and_examples_say_on_which_ground_they_stand(tmp_path):
     operator = load(tmp_path, SCALE.replace("  doc: Scales.\n", f"  doc: Scales.\n  special_cases: {cases}\n"))
     found = operator.docs[-1].special_cases
     assert [(each.text, status_of(each), ground_of(each)) for each in found] == [
-        ("plain", "derived", ""), ("open", "chosen", "ties"), ("said", "stated", "2 summary"),
-    ]  # fmt: skip
+        ("plain", "derived", ""),
+        ("open", "chosen", "ties"),
+        ("said", "stated", "2 summary"),
+    ]
     both = "[{text: both, chosen: ties, stated: 2 summary}]"
     with pytest.raises(SchemaError, match="what is stated is not chosen"):
         load(tmp_path, SCALE.replace("  doc: Scales.\n", f"  doc: Scales.\n  special_cases: {both}\n"))

@@ -128,7 +128,7 @@ def test_a_lock_is_in_the_order_of_domains_operators_and_versions(tmp_path):
     lock = read_lock(tmp_path)
     assert [*lock] == ["com.acme", "org"] and [*lock["org"]] == ["A", "B"] and [*lock["org"]["B"]] == ["9", "10"]
     text = (tmp_path / "lock.json").read_text()
-    assert text.endswith("}\n") and "\n   \"9\": " in text
+    assert text.endswith("}\n") and '\n   "9": ' in text
     before = (tmp_path / "lock.json").stat()
     assert lock_released(tmp_path, folder(tmp_path)) == []
     assert (tmp_path / "lock.json").stat().st_ino == before.st_ino

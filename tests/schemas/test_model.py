@@ -42,8 +42,13 @@ def test_of_function_bodies_for_the_same_nodes_the_first_that_is_old_enough_serv
     bodies = FunctionBody(18, "x"), FunctionBody(13, "y", where), FunctionBody(13, "y"), FunctionBody(7, "z", where)
     schema = OpSchema("", "Op", 1, "f", function=bodies)
     assert [schema.function_bodies(each) for each in (20, 18, 17, 13, 12, 6)] == [
-        bodies[:2], bodies[:2], bodies[1:3], bodies[1:3], bodies[3:], (),
-    ]  # fmt: skip
+        bodies[:2],
+        bodies[:2],
+        bodies[1:3],
+        bodies[1:3],
+        bodies[3:],
+        (),
+    ]
     floats = FunctionBody(13, "y", types={"T": ("tensor(float)",)})
     schema = OpSchema("", "Op", 1, "f", function=(*bodies[2:3], floats))
     assert schema.function_bodies(13) == (bodies[2], floats)

@@ -21,15 +21,21 @@ PLACES = {
 def document(text):
     """An operator with a text in each kind of place that has one."""
     return {
-        "operator": "Scale", "family": "acme",
-        "versions": [{
-            "since": 1, "doc": text, "special_cases": [text, f"first {text}"],
-            "inputs": [{"name": "X", "type": "T", "doc": text}],
-            "attributes": {"way": {"type": "string", "default": text, "doc": text, "choices": [text, "other"]}},
-            "types": {"T": "floats"}, "constraints": {"C1": text},
-        }],
+        "operator": "Scale",
+        "family": "acme",
+        "versions": [
+            {
+                "since": 1,
+                "doc": text,
+                "special_cases": [text, f"first {text}"],
+                "inputs": [{"name": "X", "type": "T", "doc": text}],
+                "attributes": {"way": {"type": "string", "default": text, "doc": text, "choices": [text, "other"]}},
+                "types": {"T": "floats"},
+                "constraints": {"C1": text},
+            }
+        ],
         "examples": [{"name": "one", "doc": text, "attributes": {"way": text}, "inputs": [{"string": [text]}]}],
-    }  # fmt: skip
+    }
 
 
 def one_of_each_kind():
@@ -118,10 +124,10 @@ versions:
     C1:
     - {{rank: {{X: 1}}, where: {{mode: a}}}}
     - rank:
-        {'a' * 30}: 1
-        {'b' * 30}: 1
-        {'c' * 30}: 1
-        {'d' * 30}: 1
+        {"a" * 30}: 1
+        {"b" * 30}: 1
+        {"c" * 30}: 1
+        {"d" * 30}: 1
     C2: {{rank: {{X: 2}}}}
     C3: []
     C10: ten

@@ -185,8 +185,9 @@ def test_a_finding_is_noted_once_and_cut():
     for message in ("a", "a", "b" * (MAX_MESSAGE + 1)):
         findings.add("S105", message, help=message)
     assert [(each.message, each.help, each.place) for each in findings] == [
-        ("a", "a", "f:1:1"), ("b" * MAX_MESSAGE, "b" * MAX_MESSAGE, "f:1:1")
-    ]  # fmt: skip
+        ("a", "a", "f:1:1"),
+        ("b" * MAX_MESSAGE, "b" * MAX_MESSAGE, "f:1:1"),
+    ]
 
 
 def test_size_is_limited():

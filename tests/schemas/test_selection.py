@@ -15,11 +15,15 @@ OTHER = "apiVersion: v1\nspec:\n  tolerations:\n  - operator: Exists\n"
 def tree(tmp_path, monkeypatch):
     """A project with a folder of domains, and YAML of other kinds."""
     files = {
-        "k8s/deploy.yaml": OTHER, ".github/workflows/ci.yml": OTHER, "types.md": "",
+        "k8s/deploy.yaml": OTHER,
+        ".github/workflows/ci.yml": OTHER,
+        "types.md": "",
         "lib/schemas/types.yaml": "mine: [float]\n",
-        "lib/schemas/com.acme/Scale.yaml": SCALE, "lib/schemas/com.acme/Turn.yaml": SCALE,
-        "lib/schemas/com.acme/adapters.py": "", "lib/schemas/org.acme/Scale.yaml": SCALE,
-    }  # fmt: skip
+        "lib/schemas/com.acme/Scale.yaml": SCALE,
+        "lib/schemas/com.acme/Turn.yaml": SCALE,
+        "lib/schemas/com.acme/adapters.py": "",
+        "lib/schemas/org.acme/Scale.yaml": SCALE,
+    }
     for name, text in files.items():
         write(tmp_path / name, text)
     monkeypatch.chdir(tmp_path)

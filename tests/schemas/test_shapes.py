@@ -171,9 +171,14 @@ def test_a_condition_holds_where_all_that_it_names_does(tmp_path, where, applies
     facts = {"elements": {2: [7]}, "given": {"W": False, "K": True}}
     for mode in ("b", b"b"):
         found = broken(
-            tmp_path, f"C1: {{where: {where}, rank: {{X: 0}}}}", (5,), None, (1,),
-            attributes={"group": 3, "mode": mode}, **facts,
-        )  # fmt: skip
+            tmp_path,
+            f"C1: {{where: {where}, rank: {{X: 0}}}}",
+            (5,),
+            None,
+            (1,),
+            attributes={"group": 3, "mode": mode},
+            **facts,
+        )
         assert found == ("C1: rank(X) = 1" if applies else "")
 
 
@@ -206,8 +211,11 @@ def test_what_is_bound_is_what_certainly_fits(tmp_path):
 @pytest.mark.parametrize(
     ("constraint", "shapes", "said"),
     [
-        ('{shape: {X: "(N, C * group, _, 2 or k)", W: "(C, k)"}}', [(1, 2), (5, 5)],
-         "shape(X) = [1, 2] instead of [N, C * group, ?, 2 or k]"),
+        (
+            '{shape: {X: "(N, C * group, _, 2 or k)", W: "(C, k)"}}',
+            [(1, 2), (5, 5)],
+            "shape(X) = [1, 2] instead of [N, C * group, ?, 2 or k]",
+        ),
         ('{shape: {X: "(N, ...D)", W: "(...D, N)"}}', [(1, 2), (3, 1)], "shape(W) = [3, 1] instead of [2, 1]"),
         ('{shape: {X: "(-C + 2, dim(X, 0) - 1)", W: (C)}}', [(1,)], "shape(X) = [1] instead of [-C + 2, 0]"),
         ('{shape: {X: "() or (1) or (...D, 2)"}}', [(3,)], "shape(X) = [3] instead of [] or [1] or [...D, 2]"),
@@ -216,7 +224,7 @@ def test_what_is_bound_is_what_certainly_fits(tmp_path):
         ('{shape: {X: (k)}, sizes: {"k - 1": "> 4"}}', [(5,)], "k - 1 = 4"),
         ("{values: {mode: 1}}", [], ""),
         ("{values: {group: 2 or 4}}", [], "group 3"),
-        ("{values: {kernel: \"< 5\"}}", [], "kernel 6"),
+        ('{values: {kernel: "< 5"}}', [], "kernel 6"),
         ("{broadcast: {W: X}}", [(2, 3), (3, 3)], "shape(W) = [3, 3] does not broadcast to [2, 3]"),
         ("{broadcast: {W: X}}", [(3,), (3, 3)], "shape(W) = [3, 3] does not broadcast to [3]"),
         ("{broadcast: {W: X}}", [(3, 3), ()], ""),
@@ -342,9 +350,14 @@ SHAPED = "write '(N, C, ...)', '(C * group, 1 or 2)' or '() or (1)'"
 @pytest.mark.parametrize(
     ("constraint", "help"),
     [
-        ("{rank: {X: 1 2}}", FORM), ("{size: {X: 1 2}}", FORM), ("{values: {K: 1 2}}", FORM),
-        ("{where: {group: 1 2}, rank: {X: 1}}", FORM), ("{where: {K: 1 2}, rank: {X: 1}}", FORM),
-        ("{shape: {X: 1 2}}", SHAPED), ("{broadcast: {X: (1}}", FORM), ("{distinct: {K: 1 2}}", "write rank(X)"),
+        ("{rank: {X: 1 2}}", FORM),
+        ("{size: {X: 1 2}}", FORM),
+        ("{values: {K: 1 2}}", FORM),
+        ("{where: {group: 1 2}, rank: {X: 1}}", FORM),
+        ("{where: {K: 1 2}, rank: {X: 1}}", FORM),
+        ("{shape: {X: 1 2}}", SHAPED),
+        ("{broadcast: {X: (1}}", FORM),
+        ("{distinct: {K: 1 2}}", "write rank(X)"),
         ("{sizes: {C: 1 2}, shape: {X: (C)}}", "write '> 0' or 'multiple of group'"),
         ("{given: {W: K X}}", "write true, false, NAME or not NAME"),
         ("{where: {group: 1}}", "one of given, rank, shape, size, sizes, values, distinct, broadcast"),
@@ -356,7 +369,7 @@ SHAPED = "write '(N, C, ...)', '(C * group, 1 or 2)' or '() or (1)'"
         ("{where: {modes: a}, rank: {X: 1}}", "did you mean mode?"),
         ("{values: {kernels: 1}}", "did you mean kernel?"),
     ],
-)  # fmt: skip
+)
 def test_what_helps_where_a_condition_cannot_be_read(tmp_path, constraint, help):
     with pytest.raises(SchemaError) as caught:
         operator_of(tmp_path, f"C1: {constraint}")
@@ -369,11 +382,13 @@ def test_what_helps_where_a_condition_cannot_be_read(tmp_path, constraint, help)
         ("{rank: {X: 2}}", ("rank", "X", "2")),
         ("{values: {group: 1.5}}", ("values", "group", "1.5")),
         ("{where: {K: true}, rank: {X: 1}}", ("rank", "X", "1", (("K", "true"),))),
-        ("{where: {rank(X): 1, W: given, mode: a}, size: {X: 1}}",
-         ("size", "X", "1", (("rank(X)", "1"), ("W", "given"), ("mode", "a")))),
+        (
+            "{where: {rank(X): 1, W: given, mode: a}, size: {X: 1}}",
+            ("size", "X", "1", (("rank(X)", "1"), ("W", "given"), ("mode", "a"))),
+        ),
         ("{given: {W: true}}", ("given", "W", "true")),
     ],
-)  # fmt: skip
+)
 def test_what_is_read_of_a_condition(tmp_path, constraint, condition):
     (schema,) = operator_of(tmp_path, f"C7: {constraint}").schemas
     assert [(*each,) for each in schema.conditions] == [("C7", *condition, *[()] * (len(condition) == 3))]
@@ -383,8 +398,10 @@ def test_conditions_are_in_the_order_of_their_labels_and_kinds(tmp_path):
     text = "C10: {rank: {X: 1}}\nC9: {shape: {X: (C)}, given: {W: true}}\nC1: in words"
     operator = operator_of(tmp_path, text)
     assert [(each.label, each.kind) for each in operator.schemas[0].conditions] == [
-        ("C9", "given"), ("C9", "shape"), ("C10", "rank")
-    ]  # fmt: skip
+        ("C9", "given"),
+        ("C9", "shape"),
+        ("C10", "rank"),
+    ]
     assert [*operator.docs[0].constraints] == ["C1", "C9", "C10"]
 
 
@@ -400,9 +417,7 @@ def test_a_version_has_so_many_conditions(tmp_path, count, is_read):
 
 
 def test_constraints_are_inherited_and_read_with_the_names_of_each_version(tmp_path):
-    older = (
-        "- since: 1\n  same_as: 2\n  inputs:\n  - {name: Y, type: T, doc: y}\n  types:\n    T: float\n"
-    )
+    older = "- since: 1\n  same_as: 2\n  inputs:\n  - {name: Y, type: T, doc: y}\n  types:\n    T: float\n"
     text = HEAD.replace("since: 1", "since: 2\n  change: {adapters: {up: written, down: written}}")
     path = tmp_path / "com.acme" / "Op.yaml"
     path.parent.mkdir()

@@ -203,8 +203,10 @@ def test_only_declarations_that_name_a_constraint_are_enforced():
         (Attribute("to", "int", kind="data_type", choices=("float", "double")), "to is float or double"),
         (Attribute("to", "string", kind="data_type", choices=("T", "int8")), "to is the name of a type in T or int8"),
         (Attribute("to", "int", kind="data_type"), "to is the number of an element type"),
-        (Attribute("axis", "int", kind="axis", range=">= 0 and != 3"),
-         "axis >= 0 and axis != 3 and -rank(X) <= axis < rank(X)"),
+        (
+            Attribute("axis", "int", kind="axis", range=">= 0 and != 3"),
+            "axis >= 0 and axis != 3 and -rank(X) <= axis < rank(X)",
+        ),
         (Attribute("a", "int", range="-rank <= x <= rank(Y) and != 0"), "-rank(X) <= a <= rank(Y) and a != 0"),
         (Attribute("a", "ints", range="> 0"), "each of a > 0"),
     ],

@@ -591,8 +591,10 @@ def test_bytes_to_write_are_copies_and_what_json_is_made_of():
     values = {"output": {"y": np.zeros(10, np.float32), "z": [np.zeros(2)]}, "input": {"x": np.zeros(3)}}
     held = 40 + (16 + ENTRY) + 24
     assert [bytes_to_write(path, values) for path in ("v.npz", "v/", "v.json")] == [
-        2 * held, 3 * held, 3 * held + 80 * 13
-    ]  # fmt: skip
+        2 * held,
+        3 * held,
+        3 * held + 80 * 13,
+    ]
 
 
 def test_json_of_a_value_without_a_declared_type_is_refused():

@@ -1,6 +1,5 @@
 """Inputs that are drawn are of the declared type and shape, the same for a seed, and never too many."""
 
-
 import numpy as np
 import pytest
 
@@ -36,10 +35,15 @@ def test_a_tensor_is_what_is_declared(element):
 @pytest.mark.parametrize(
     "kind",
     [
-        "seq(tensor(float))", "optional(tensor(float))", "optional(seq(tensor(string)))", "map(int64, float)",
-        "map(string, int64)", "seq(map(string, float))", "seq(seq(tensor(int64)))",
+        "seq(tensor(float))",
+        "optional(tensor(float))",
+        "optional(seq(tensor(string)))",
+        "map(int64, float)",
+        "map(string, int64)",
+        "seq(map(string, float))",
+        "seq(seq(tensor(int64)))",
     ],
-)  # fmt: skip
+)
 def test_other_values_are_what_is_declared(kind):
     (value,) = drawn(kind, shape=())
     assert fitted(value, ValueInfo("v0", kind, None))[1] == ""
@@ -48,10 +52,13 @@ def test_other_values_are_what_is_declared(kind):
 @pytest.mark.parametrize(
     ("element", "found"),
     [
-        ("int64", {0, 1, 2, 3}), ("uint2", {0, 1, 2, 3}), ("int2", {0, 1}), ("bool", {False, True}),
+        ("int64", {0, 1, 2, 3}),
+        ("uint2", {0, 1, 2, 3}),
+        ("int2", {0, 1}),
+        ("bool", {False, True}),
         ("string", {"one", "two", "three", "four", "five", "six"}),
     ],
-)  # fmt: skip
+)
 def test_values_are_drawn_from_these(element, found):
     (array,) = drawn(f"tensor({element})", shape=(20, 10))
     assert array.shape == (20, 10) and {*array.ravel().tolist()} == found
@@ -152,8 +159,9 @@ def test_inputs_share_the_limit():
     with pytest.raises(RunError) as caught:
         random_inputs(inputs, {}, 0, Limits(max_bytes=1023))
     assert (caught.value.code, caught.value.why) == (
-        "R302", "one of them needs 512 bytes, and 511 are left of what is allowed in all",
-    )  # fmt: skip
+        "R302",
+        "one of them needs 512 bytes, and 511 are left of what is allowed in all",
+    )
 
 
 @pytest.mark.parametrize("shape", [(1,) * 65, (0, 2**63 - 1, 2)])

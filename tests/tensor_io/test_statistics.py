@@ -57,15 +57,14 @@ def test_a_summary_names_the_type_shape_and_value():
     assert summary(np.array([[True, False]])) == {"type": "tensor(bool)", "shape": [1, 2], "value": [[True, False]]}
     assert summary(np.float32(1), "tensor(float)") == {"type": "tensor(float)", "value": 1.0}
     assert summary([np.array(["a"], object)]) == {
-        "type": "seq(tensor(string))", "length": 1,
+        "type": "seq(tensor(string))",
+        "length": 1,
         "entries": [{"type": "tensor(string)", "shape": [1], "value": ["a"]}],
-    }  # fmt: skip
+    }
     kind = "map(int64, float)"
     assert summary({1: np.float32(2)}, kind) == {"type": kind, "length": 1, "value": {"1": 2.0}}
     found = summary(np.array([1, 3], np.int8))
-    assert found == {
-        "type": "tensor(int8)", "shape": [2], "min": 1, "max": 3, "mean": 2.0, "std": 1.0, "value": [1, 3]
-    }  # fmt: skip
+    assert found == {"type": "tensor(int8)", "shape": [2], "min": 1, "max": 3, "mean": 2.0, "std": 1.0, "value": [1, 3]}
     assert [type(found[key]) for key in ("min", "max", "mean", "std")] == [int, int, float, float]
     assert [type(summary(np.array([1.0]))[key]) for key in ("min", "nan", "inf")] == [float, int, int]
     assert type(summary(np.array([1], ml_dtypes.uint4))["max"]) is int

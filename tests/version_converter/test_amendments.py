@@ -50,10 +50,16 @@ OLDER_FORM = attention(25, "q_num_heads=3, kv_num_heads=3")
 
 @pytest.mark.parametrize(
     "target",
-    [{"release": "1.20"}, {"release": "1.21"}, {"release": "1.22"}, {"runtime": "onnxruntime==1.24"},
-     {"runtime": "onnxruntime==1.25"}, {"runtime": "onnxruntime==1.31"}],
+    [
+        {"release": "1.20"},
+        {"release": "1.21"},
+        {"release": "1.22"},
+        {"runtime": "onnxruntime==1.24"},
+        {"runtime": "onnxruntime==1.25"},
+        {"runtime": "onnxruntime==1.31"},
+    ],
     ids=lambda each: "-".join(each.values()),
-)  # fmt: skip
+)
 def test_a_window_is_not_written_where_a_release_has_none(target):
     made = opset.convert(WINDOW, **target)
     assert made.opset_import[0].version >= 25 and stated(made) == [[]]
@@ -98,10 +104,15 @@ def test_the_form_before_the_amendment_is_run_and_inferred():
 
 @pytest.mark.parametrize(
     ("target", "attributes"),
-    [({"to": 25}, ["q_num_heads", "kv_num_heads"]), ({"release": "1.22"}, ["q_num_heads", "kv_num_heads"]),
-     ({"to": 24}, ["q_num_heads", "kv_num_heads"]), ({"to": 26}, []), ({"release": "1.23"}, [])],
+    [
+        ({"to": 25}, ["q_num_heads", "kv_num_heads"]),
+        ({"release": "1.22"}, ["q_num_heads", "kv_num_heads"]),
+        ({"to": 24}, ["q_num_heads", "kv_num_heads"]),
+        ({"to": 26}, []),
+        ({"release": "1.23"}, []),
+    ],
     ids=str,
-)  # fmt: skip
+)
 def test_the_form_before_the_amendment_is_mended_above_it(target, attributes):
     made = opset.convert(OLDER_FORM, **target)
     assert stated(made) == [attributes]

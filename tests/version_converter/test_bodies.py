@@ -23,9 +23,7 @@ def test_a_body_is_right_for_all_values(name):
 
 
 def model(text, version, type_="float[3]"):
-    return parse_model(
-        f'<ir_version: 8, opset_import: ["": {version}]> g ({type_} x) => ({type_} y) {{ {text} }}'
-    )
+    return parse_model(f'<ir_version: 8, opset_import: ["": {version}]> g ({type_} x) => ({type_} y) {{ {text} }}')
 
 
 def test_a_conversion_expresses_what_the_target_lacks():

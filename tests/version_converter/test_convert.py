@@ -73,8 +73,12 @@ def test_a_shared_initializer_stays_and_one_that_nothing_uses_any_more_goes():
     nodes = [helper.make_node("Unsqueeze", ["x", "axes"], ["a"]), helper.make_node("Unsqueeze", ["a", "axes"], ["y"])]
     alone = opset.convert(model(nodes, 13, initializer=[axes]), 12)
     assert not alone.graph.initializer
-    shared = model([*nodes, helper.make_node("Add", ["axes", "axes"], ["z"])], 13, initializer=[axes],
-                   outputs=[info("y", F, None), info("z", I64, [1])])
+    shared = model(
+        [*nodes, helper.make_node("Add", ["axes", "axes"], ["z"])],
+        13,
+        initializer=[axes],
+        outputs=[info("y", F, None), info("z", I64, [1])],
+    )
     assert [tensor.name for tensor in opset.convert(shared, 12).graph.initializer] == ["axes"]
 
 
@@ -100,8 +104,9 @@ def test_an_extra_output_goes_only_where_nothing_reads_it():
     image = [info("x", F, [1, 1, 4, 4])]
     assert list(opset.convert(model([pool], 8, image), 7).graph.node[0].output) == ["y"]
     for stated, version, operators in (
-        ({"storage_order": 1}, 8, ["MaxPool"]), ({"dilations": [2, 2]}, 10, ["Gather", "Gather", "MaxPool"]),
-    ):  # fmt: skip
+        ({"storage_order": 1}, 8, ["MaxPool"]),
+        ({"dilations": [2, 2]}, 10, ["Gather", "Gather", "MaxPool"]),
+    ):
         pool.attribute.extend(itertools.starmap(helper.make_attribute, stated.items()))
         found = opset.convert(model([pool], version, image), 7).graph
         assert [each.op_type for each in found.node if each.op_type != "Constant"] == operators
@@ -142,8 +147,9 @@ def test_every_refusal_is_reported_at_once_and_the_model_is_untouched():
     kept = before.SerializeToString()
     error = refused(before, 17, "C201", "C201")
     assert [f.place for f in error.findings] == [
-        "graph 'main', node 'g' (StringConcat)", "graph 'main', node number 2 (StringConcat)"
-    ]  # fmt: skip
+        "graph 'main', node 'g' (StringConcat)",
+        "graph 'main', node number 2 (StringConcat)",
+    ]
     assert before.SerializeToString() == kept
 
 
@@ -206,14 +212,18 @@ def test_a_refusal_in_a_subgraph_names_its_path():
     inputs = [info("x", STRING), info("c", TensorProto.BOOL, [])]
     before = model([choice], 20, inputs=inputs, outputs=[info("y", STRING)])
     error = refused(before, 17, "C201", "C201")
-    places = {f"graph 'main', node 'choice' (If), {name}_branch, node 'inner' (StringConcat)"
-              for name in ("then", "else")}  # fmt: skip
+    places = {
+        f"graph 'main', node 'choice' (If), {name}_branch, node 'inner' (StringConcat)" for name in ("then", "else")
+    }
     assert {finding.place for finding in error.findings} == places
 
 
 def function_model(own=11, version=11, **node):
     function = helper.make_function(
-        "my", "Twice", ["a"], ["b"],
+        "my",
+        "Twice",
+        ["a"],
+        ["b"],
         [helper.make_node("Unsqueeze", ["a"], ["u"], axes=[0]), helper.make_node("Squeeze", ["u"], ["b"], axes=[0])],
         [helper.make_opsetid("", own)],
     )
@@ -315,8 +325,12 @@ def test_annotations_do_not_hold_the_ir_version_up():
 
 
 def test_what_forces_a_higher_ir_version_is_reported():
-    before = model([helper.make_node("Cast", ["x"], ["y"], to=TensorProto.FLOAT8E4M3FN)], 19, ir=10,
-                   outputs=[info("y", TensorProto.FLOAT8E4M3FN)])  # fmt: skip
+    before = model(
+        [helper.make_node("Cast", ["x"], ["y"], to=TensorProto.FLOAT8E4M3FN)],
+        19,
+        ir=10,
+        outputs=[info("y", TensorProto.FLOAT8E4M3FN)],
+    )
     before.graph.value_info.append(info("elsewhere", TensorProto.FLOAT8E5M2))
     before.opset_import.add(domain="ai.onnx.ml", version=4)
     plan = opset.plan(before, {"ai.onnx.ml": 3})
@@ -367,10 +381,16 @@ def test_a_default_that_a_call_may_not_state_holds_the_ir_version():
 
 @pytest.mark.parametrize(
     ("element", "values", "fits"),
-    [("int64", ["-9007199254740992"], True), ("int64", ["9007199254740993", "1"], False), ("bool", ["1"], True),
-     ("int64", ["-9007199254740993"], False), ("int64", ["1"] * 70_000, False), ("string", ['"1"'], False)],
+    [
+        ("int64", ["-9007199254740992"], True),
+        ("int64", ["9007199254740993", "1"], False),
+        ("bool", ["1"], True),
+        ("int64", ["-9007199254740993"], False),
+        ("int64", ["1"] * 70_000, False),
+        ("string", ['"1"'], False),
+    ],
     ids=["exact", "one beyond", "bool", "below", "many", "string"],
-)  # fmt: skip
+)
 def test_constants_of_functions_before_version_9_are_cast_where_doubles_hold_them(element, values, fits):
     """Constant held floating point alone, and functions have no initializers."""
     before = onnx.parser.parse_model(
@@ -424,8 +444,9 @@ def test_a_default_that_callers_may_override_keeps_ir_version_4():
 def test_names_metadata_and_documentation_stay_with_the_node_and_new_names_are_fresh():
     node = squeeze_11()
     node.doc_string, node.metadata_props.add().key = "said", "key"
-    before = model([node, helper.make_node("Abs", ["x"], ["y__const"])], 11,
-                   outputs=[info("y", F, None), info("y__const")])
+    before = model(
+        [node, helper.make_node("Abs", ["x"], ["y__const"])], 11, outputs=[info("y", F, None), info("y__const")]
+    )
     after = same(before, 21, x=X)
     constant, unsqueeze, other = after.graph.node
     assert (unsqueeze.name, unsqueeze.doc_string, unsqueeze.metadata_props[0].key) == ("u", "said", "key")
@@ -440,8 +461,13 @@ def test_the_same_version_gives_identical_bytes_even_of_an_odd_encoding():
 
 
 def test_nothing_is_touched_that_need_not_be():
-    before = model([squeeze_11(), helper.make_node("Abs", ["x"], ["z"], name="a")], 11, ir=8,
-                   outputs=[info("y", F, None), info("z")], value_info=[info("w")])
+    before = model(
+        [squeeze_11(), helper.make_node("Abs", ["x"], ["z"], name="a")],
+        11,
+        ir=8,
+        outputs=[info("y", F, None), info("z")],
+        value_info=[info("w")],
+    )
     annotation = before.graph.quantization_annotation.add(tensor_name="x")
     annotation.quant_parameter_tensor_names.add(key="SCALE_TENSOR", value="w")
     before.metadata_props.add(key="author", value="me")
@@ -477,8 +503,10 @@ def test_what_older_readers_skip_is_noted():
         notes = opset.plan(annotated(), 12, ir_version=wanted).notes
         assert notes == [
             f"kept for readers of IR version {version}, older ones skip it: {name}"
-            for version, names in found.items() for name in names if version > wanted
-        ]  # fmt: skip
+            for version, names in found.items()
+            for name in names
+            if version > wanted
+        ]
 
 
 def test_what_a_large_model_may_take_is_in_proportion():
@@ -494,8 +522,13 @@ def test_the_result_does_not_depend_on_hash_seeds():
         "sys.stdout.buffer.write(opset.convert(m, 21).SerializeToString(deterministic=False))"
     )
     outputs = {
-        subprocess.run([sys.executable, "-c", script], env={"PYTHONHASHSEED": seed}, check=True,
-                       capture_output=True, cwd=Path(__file__).parents[2]).stdout
+        subprocess.run(
+            [sys.executable, "-c", script],
+            env={"PYTHONHASHSEED": seed},
+            check=True,
+            capture_output=True,
+            cwd=Path(__file__).parents[2],
+        ).stdout
         for seed in ("0", "1", "77")
     }
     assert len(outputs) == 1
@@ -562,8 +595,18 @@ def test_a_node_whose_values_do_not_fit_is_refused_with_the_reason(version, to, 
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"to": 1000}, {"to": 0}, {"to": "x"}, {"to": {"com.acme": 1}}, {"to": 21, "release": "1.15"},
-     {"release": "9.9"}, {"runtime": "onnxruntime==0.1"}, {"runtime": "nothing"}, {"to": 21, "ir_version": 99}],
+    [
+        {},
+        {"to": 1000},
+        {"to": 0},
+        {"to": "x"},
+        {"to": {"com.acme": 1}},
+        {"to": 21, "release": "1.15"},
+        {"release": "9.9"},
+        {"runtime": "onnxruntime==0.1"},
+        {"runtime": "nothing"},
+        {"to": 21, "ir_version": 99},
+    ],
 )
 def test_a_target_that_is_not_known_is_a_usage_error(options):
     with pytest.raises(UsageError):

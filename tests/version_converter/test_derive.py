@@ -248,9 +248,8 @@ def test_attributes_and_inputs_that_do_not_become_each_other(tmp_path, to, nodes
     (tmp_path / "com.acme" / "Pick.yaml").write_text(PICK)
     model = parser.parse_model(
         f'<ir_version: 8, opset_import: ["": 13, "com.acme": {3 - to}]> g (float[2] x) => (float[2] y) '
-        '<int64[1] one = {1}, int64[2] two = {1, 2}, string[1] word = {"a"}> { '
-        + nodes.replace("'", '"') + " }"
-    )  # fmt: skip
+        '<int64[1] one = {1}, int64[2] two = {1, 2}, string[1] word = {"a"}> { ' + nodes.replace("'", '"') + " }"
+    )
     with pytest.raises(ConversionError) as raised:
         opset.convert(model, {"com.acme": to}, schemas=[tmp_path])
     (finding,) = raised.value.findings

@@ -94,8 +94,10 @@ def test_ranks_reach_through_recurrent_operators_and_expand():
 
 
 def test_a_chain_of_100000_nodes_is_answered_without_recursion():
-    nodes = [helper.make_node("Gather", ["x" if not i else f"v{i}", "x" if not i else f"v{i}"], [f"v{i + 1}"])
-             for i in range(100_000)]  # fmt: skip
+    nodes = [
+        helper.make_node("Gather", ["x" if not i else f"v{i}", "x" if not i else f"v{i}"], [f"v{i + 1}"])
+        for i in range(100_000)
+    ]
     graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.INT64, [1])], [])
     values = known(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)]))[0]
     assert values.type("v100000") == "tensor(int64)"
@@ -115,10 +117,14 @@ def test_each_attribute_of_a_constant_is_a_value():
     }""")
     )[0]
     assert {name: tuple(values.constant(name)) for (name,) in values.body.computes} == {
-        "tensor": ("int32", (2,), (1, 2)), "y": ("int64", (), (3,)), "ints": ("int64", (2,), (4, 5)),
-        "float": ("float", (), (0.5,)), "floats": ("float", (2,), (1.5, 2.5)),
-        "string": ("string", (), (b"a",)), "strings": ("string", (2,), (b"b", b"c")),
-    }  # fmt: skip
+        "tensor": ("int32", (2,), (1, 2)),
+        "y": ("int64", (), (3,)),
+        "ints": ("int64", (2,), (4, 5)),
+        "float": ("float", (), (0.5,)),
+        "floats": ("float", (2,), (1.5, 2.5)),
+        "string": ("string", (), (b"a",)),
+        "strings": ("string", (2,), (b"b", b"c")),
+    }
 
 
 def test_sizes_that_only_value_info_states_are_not_computed_with():
@@ -173,8 +179,10 @@ def test_a_size_of_value_info_is_not_written_into_the_model():
 
 
 def test_a_rank_of_value_info_that_contradicts_is_not_believed():
-    values = known(parser.parse_model("""<ir_version: 8, opset_import: ["": 13]>
-        g (float[N, 4] x) => (float[N, 4] y) <float r> { r = Relu(x)  y = Relu(r) }"""))[0]  # fmt: skip
+    values = known(
+        parser.parse_model("""<ir_version: 8, opset_import: ["": 13]>
+        g (float[N, 4] x) => (float[N, 4] y) <float r> { r = Relu(x)  y = Relu(r) }""")
+    )[0]
     assert values.shape("r") == ("N", 4)
 
 

@@ -57,9 +57,7 @@ def test_an_operator_that_a_function_hides_is_not_written():
     nodes = [node("Squeeze", ["x"], ["y"], axes=[0])]
     for name in ("Constant", "Neg"):
         function = hiding(name, [node("Abs", ["a"], ["b"])], 11)
-        before = model(
-            nodes, [function], [helper.make_opsetid("", 11)], [("x", FLOAT, [1, 3])], [("y", FLOAT, [3])]
-        )
+        before = model(nodes, [function], [helper.make_opsetid("", 11)], [("x", FLOAT, [1, 3])], [("y", FLOAT, [3])])
         if name == "Neg":
             assert [each.op_type for each in opset.convert(before, 13).graph.node] == ["Constant", "Squeeze"]
             continue
@@ -71,10 +69,11 @@ def test_an_operator_that_a_function_hides_is_not_written():
 def test_an_operator_in_a_new_graph_is_not_hidden_either():
     value = helper.make_tensor_value_info
     body = helper.make_graph(
-        [node("Not", ["c"], ["d"]), node("Neg", ["x"], ["e"])], "body",
+        [node("Not", ["c"], ["d"]), node("Neg", ["x"], ["e"])],
+        "body",
         [value("i", INT64, []), value("c", onnx.TensorProto.BOOL, [])],
         [value("d", onnx.TensorProto.BOOL, []), value("e", FLOAT, [1])],
-    )  # fmt: skip
+    )
     nodes = [node("Loop", ["n", ""], ["y"], body=body)]
     identity = hiding("Identity", [node("Abs", ["a"], ["b"])], 11)
     inputs = [("n", INT64, []), ("x", FLOAT, [1])]

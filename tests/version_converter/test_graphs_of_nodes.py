@@ -22,22 +22,23 @@ MISFITS = {
         "{ on = Identity (go) q = Neg (p) }> (m, c, x)",
     ),
     "Loop, fewer inputs": (
-        "C3", "Loop <body = b (int64 i) => (bool d, float[2] q) { d = Identity (c) q = Neg (x) }> (m, c, x)"
+        "C3",
+        "Loop <body = b (int64 i) => (bool d, float[2] q) { d = Identity (c) q = Neg (x) }> (m, c, x)",
     ),
     "Loop, outputs": (
-        "C3", "Loop <body = b (int64 i, bool go, float[2] p) => (bool on) { on = Identity (go) }> (m, c, x)"
+        "C3",
+        "Loop <body = b (int64 i, bool go, float[2] p) => (bool on) { on = Identity (go) }> (m, c, x)",
     ),
-    "Scan, inputs": (
-        "C1", "Scan <num_scan_inputs = 1, body = b (float p, float r) => (float q) { q = Neg (p) }> (x)"
-    ),
+    "Scan, inputs": ("C1", "Scan <num_scan_inputs = 1, body = b (float p, float r) => (float q) { q = Neg (p) }> (x)"),
     "Scan, outputs": ("C1", "Scan <num_scan_inputs = 1, body = b (float p) => () { }> (x)"),
     "Scan, none scanned": ("C1", f"Scan <num_scan_inputs = 0, body = {ROW}> (x)"),
     "Scan, more scanned": ("C1", f"Scan <num_scan_inputs = 2, body = {ROW}> (x)"),
     "SequenceMap, inputs": (
-        "C2", "SequenceMap <body = b (float[2] p, float[2] r) => (float[2] q) { q = Neg (p) }> (s)"
+        "C2",
+        "SequenceMap <body = b (float[2] p, float[2] r) => (float[2] q) { q = Neg (p) }> (s)",
     ),
     "SequenceMap, outputs": ("C2", "SequenceMap <body = b (float[2] p) => () { }> (s)"),
-}  # fmt: skip
+}
 CHECKED = [name for name in MISFITS if name.startswith(("If", "Loop", "Scan, inputs"))]
 """Those that the checker of onnx finds, too."""
 FEEDS = {"c": np.array(True), "m": np.array(1), "x": np.float32([1, 2])}
@@ -75,7 +76,7 @@ def test_a_graph_that_does_not_fit_its_node_is_found_everywhere(name, version):
 def test_the_first_scan_takes_lengths_besides():
     """Its first input, the lengths, is none of its body's."""
     node = "Scan <num_scan_inputs = 1, body = b ({}) => (float[1] q) {{ q = Neg (p) }}> (, x)"
-    text = "<ir_version: 4, opset_import: [\"\": 8]> main (float[1, 2, 1] x) => (float[1, 2, 1] y) {{ y = {} }}"
+    text = '<ir_version: 4, opset_import: ["": 8]> main (float[1, 2, 1] x) => (float[1, 2, 1] y) {{ y = {} }}'
     inputs = "float[1] p", "float[1] p, float r"
     fits, misfits = (parser.parse_model(text.format(node.format(each))) for each in inputs)
     opset.convert(fits, 10)

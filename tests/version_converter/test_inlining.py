@@ -33,8 +33,11 @@ def same(before, *names, native=True, **also):
     after = opset.inline_functions(before, names or None, **also)
     onnx.checker.check_model(after, full_check=True)
     feeds = {"x": X}
-    results = [ran(after, feeds), opset.ReferenceEvaluator(before).run(None, feeds),
-               opset.ReferenceEvaluator(after).run(None, feeds)]  # fmt: skip
+    results = [
+        ran(after, feeds),
+        opset.ReferenceEvaluator(before).run(None, feeds),
+        opset.ReferenceEvaluator(after).run(None, feeds),
+    ]
     if native:
         results.append(ran(before, feeds))
         if not any(function.attribute_proto for function in before.functions):  # onnx's inliner loses defaults
@@ -190,7 +193,7 @@ def test_a_domain_that_only_functions_import():
         ('<domain: "d", opset_import: ["other": 2]> F (a) => (b) { b = other.Op (a) }', "other 2, and the model 1"),
         ('<domain: "d", opset_import: ["": 18]> F () => (b) { b = Constant <value_int = 1> () }', "why .* 1 inputs"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_inlined(function, why):
     head = 'ir_version: 10, opset_import: ["": 18, "d": 1, "other": 1]'
     with pytest.raises(ConversionError, match=why) as caught:
@@ -212,9 +215,7 @@ def test_training_graphs_and_annotations():
 
 def test_explosions_are_refused_before_anything_is_made():
     functions = [f"{F18} F0 (a) => (b) {{ b = Neg (a) }}"]
-    functions += [
-        f"{F18} F{n} (a) => (b) {{ t = d.F{n - 1} (a)  b = d.F{n - 1} (t) }}" for n in range(1, 26)
-    ]  # fmt: skip
+    functions += [f"{F18} F{n} (a) => (b) {{ t = d.F{n - 1} (a)  b = d.F{n - 1} (t) }}" for n in range(1, 26)]
     before = model("{ y = d.F25 (x) }", *functions)
     with pytest.raises(ConversionError, match="steps are needed") as caught:
         opset.inline_functions(before)
@@ -255,8 +256,10 @@ def test_what_a_call_makes_is_charged(call, function, nodes, names, copied, monk
         return made[-1]
 
     monkeypatch.setattr(inlining, "Budget", budget)
-    before = parse_model(f'<{IMPORTS}> main (float[1, 3] x) => (float[1, 3] y) {{ {call} }}'
-                         f'<domain: "d", opset_import: ["": 18]> {function}')  # fmt: skip
+    before = parse_model(
+        f"<{IMPORTS}> main (float[1, 3] x) => (float[1, 3] y) {{ {call} }}"
+        f'<domain: "d", opset_import: ["": 18]> {function}'
+    )
     node = before.graph.node[0]
     node.metadata_props.add(key="from", value="a tool")
     after = opset.inline_functions(before.SerializeToString())

@@ -85,8 +85,16 @@ def _concat(draw, number, value, rank, axis, out, constants):
 
 
 KINDS = {
-    "softmax": _softmax, "reduce": _reduce, "reduce_sum": _reduce_sum, "unsqueeze": _squeeze_back, "clip": _clip,
-    "slice": _slice, "pad": _pad, "plain": _plain, "twice": _twice, "concat": _concat,
+    "softmax": _softmax,
+    "reduce": _reduce,
+    "reduce_sum": _reduce_sum,
+    "unsqueeze": _squeeze_back,
+    "clip": _clip,
+    "slice": _slice,
+    "pad": _pad,
+    "plain": _plain,
+    "twice": _twice,
+    "concat": _concat,
 }
 
 
@@ -98,7 +106,8 @@ def models(draw):
         node, value, rank = draw(nodes(number, value, rank, constants))
         made.append(node)
     graph = helper.make_graph(
-        made, "chain",
+        made,
+        "chain",
         [helper.make_tensor_value_info("x", TensorProto.FLOAT, SHAPE)],
         [helper.make_tensor_value_info(value, TensorProto.FLOAT, [None] * rank)],
         constants,

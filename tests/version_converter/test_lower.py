@@ -228,12 +228,14 @@ def branch(reads, count=1, operator="Abs"):
     ("adapter", "why"),
     [
         (lambda op, node: op.Scale(node.input(0)), "it needs Scale, which does not exist at version 1"),
-        (lambda op, node: op.If(op.const(1, "bool"), domain="", then_branch=branch("x"), else_branch=branch("x")),
-         "it needs a subgraph with Abs, which is lowered, too"),
+        (
+            lambda op, node: op.If(op.const(1, "bool"), domain="", then_branch=branch("x"), else_branch=branch("x")),
+            "it needs a subgraph with Abs, which is lowered, too",
+        ),
         (lambda op, node: op.Abs(node.input(0), domain="my"), "it needs Abs of my, which the model does not import"),
         (lambda op, node: op.copy(node, op_type="Nope"), "it needs Nope, which does not exist at version 1"),
     ],
-)  # fmt: skip
+)
 def test_a_lowering_that_makes_what_the_target_lacks_is_refused(own, adapter, why):
     lower("Scale", since=2, domain="com.example")(adapter)
     with pytest.raises(ConversionError) as caught:

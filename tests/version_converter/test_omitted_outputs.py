@@ -16,9 +16,10 @@ REGISTRY = default_registry()
 NEWEST = onnx.defs.onnx_opset_version()
 LOWERED = {versions[0].name for versions in lowered()}
 SEVERAL = [
-    name for name in REGISTRY.operators("")
+    name
+    for name in REGISTRY.operators("")
     if name not in RANDOM and max(schema.max_output for schema in REGISTRY.versions(name)) > 1
-]  # fmt: skip
+]
 
 
 def without_one(schema, example):

@@ -25,12 +25,16 @@ def model(op_type, version, *inputs, outputs=1, **attributes):
     made = [f"o{number}" for number in range(outputs)]
     kind = helper.np_dtype_to_tensor_dtype(inputs[0].dtype)
     graph = helper.make_graph(
-        [helper.make_node(op_type, names, made, **attributes)], "g",
+        [helper.make_node(op_type, names, made, **attributes)],
+        "g",
         [helper.make_tensor_value_info("i0", kind, inputs[0].shape)],
         [helper.make_empty_tensor_value_info(each) for each in made],
-        [numpy_helper.from_array(np.asarray(each), name)
-         for name, each in zip(names[1:], inputs[1:], strict=True) if name],
-    )  # fmt: skip
+        [
+            numpy_helper.from_array(np.asarray(each), name)
+            for name, each in zip(names[1:], inputs[1:], strict=True)
+            if name
+        ],
+    )
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", version)], ir_version=7)
 
 
@@ -58,8 +62,13 @@ ACCEPTED = {
     "negative axes of Squeeze": ("Squeeze", 9, [X[..., None]], {"axes": [-1]}, [21, 13, 8]),
     "negative axes of Unsqueeze": ("Unsqueeze", 9, [X], {"axes": [-1]}, [21, 13, 8]),
     "negative indices": ("Gather", 9, [X, [-1]], {"axis": 1}, [21, 13, 8]),
-    "modes in upper case": ("RoiAlign", 10, [IMAGE, np.array([[0, 0, 3, 3]], np.float32), [0]],
-                            {"mode": "AVG", "output_height": 2, "output_width": 2}, [15]),
+    "modes in upper case": (
+        "RoiAlign",
+        10,
+        [IMAGE, np.array([[0, 0, 3, 3]], np.float32), [0]],
+        {"mode": "AVG", "output_height": 2, "output_width": 2},
+        [15],
+    ),
     "attributes of a runtime": ("Relu", 13, [X], {"__stream": 1}, [21, 6]),
     "attributes of a runtime, where an adapter looks": ("BatchNormalization", 9, [IMAGE, *NORM], {"__x": 1}, [21, 7]),
     "SimplifiedLayerNormalization": ("SimplifiedLayerNormalization", 13, [X, SCALE], {"epsilon": 0.01}, [21, 9]),
@@ -73,7 +82,7 @@ ACCEPTED = {
     "Scale": ("Scale", 9, [X], {"scale": 2.0}, [8]),
     "ScaledTanh": ("ScaledTanh", 9, [X], {"alpha": 2.0, "beta": 0.5}, [8]),
     "MeanVarianceNormalization before 9": ("MeanVarianceNormalization", 8, [IMAGE], {"across_channels": 1}, [7]),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", ACCEPTED)

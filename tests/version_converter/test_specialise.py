@@ -92,7 +92,7 @@ FORMS = [
     ("LSTM", 14, 13, "xwrbsicp", "xwr", WEIGHTS["LSTM"], {}, {"hidden_size": HIDDEN}),
     ("Attention", 23, 25, "qkvmpt", "qkv", HEADS, {}, {}),
     ("Attention", 24, 23, "qkvmptn", "qkv", HEADS, {}, {}),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: f"{form[0]}-{form[1]}-{form[2]}-{len(form[4])}")
@@ -156,9 +156,12 @@ def test_where_calls_differ_the_function_is_specialised():
     body = [node("Clip", ["a", "l", "h"], ["b"])]
     before = model(
         [call(["x", *given], [y]) for y, given in (("y", "lh"), ("z", "l"), ("u", ["", "h"]), ("v", ["l", ""]))],
-        [function("F", ["a", "l", "h"], body, 11)], 11, {"x": IMAGE}, ["y", "z", "u", "v"],
+        [function("F", ["a", "l", "h"], body, 11)],
+        11,
+        {"x": IMAGE},
+        ["y", "z", "u", "v"],
         {"l": np.float32(-0.5), "h": np.float32(0.5)},
-    )  # fmt: skip
+    )
     assert len(same(before, 13, {"x": IMAGE}).functions) == 1
     after = same(before, 10, {"x": IMAGE})
     assert [each.name for each in after.functions] == ["F", "F_1", "F_2"]
@@ -215,9 +218,13 @@ def test_a_model_without_omissions_keeps_its_functions_and_names_stay_free():
     taken = function("F_1", ["a"], [node("Neg", ["a"], ["b"])], 11)
     calls = [call(["x", "l"]), call(["y"], ["z"]), call(["z"], ["u"], "F_1")]  # nothing calls F_2
     before = model(
-        calls, [clip, taken, function("F_2", ["a"], [node("Abs", ["a"], ["b"])], 11)], 11, {"x": IMAGE}, ["u"],
+        calls,
+        [clip, taken, function("F_2", ["a"], [node("Abs", ["a"], ["b"])], 11)],
+        11,
+        {"x": IMAGE},
+        ["u"],
         {"l": np.float32(-0.5)},
-    )  # fmt: skip
+    )
     after = same(before, 10, {"x": IMAGE})
     assert [each.name for each in after.functions] == ["F", "F_3", "F_1", "F_2"]
 
@@ -234,9 +241,10 @@ def test_combinations_of_omissions_are_bounded():
     for level in range(40):
         without = [*formals[:level], "", *formals[level + 1 :]]
         calls = [
-            node(f"F{level + 1}", formals, ["p"], domain=OURS), node(f"F{level + 1}", without, ["q"], domain=OURS),
+            node(f"F{level + 1}", formals, ["p"], domain=OURS),
+            node(f"F{level + 1}", without, ["q"], domain=OURS),
             node("Add", ["p", "q"], ["b"]),
-        ]  # fmt: skip
+        ]
         functions.append(function(f"F{level}", formals, calls, 11, domains=[OURS]))
     before = model([call(["x"] * 40, name="F0")], functions, 11, {"x": IMAGE})
     with pytest.raises(ConversionError, match="C401"):

@@ -1,6 +1,6 @@
 """`opset new` and `opset bump`: what they write lints once it is filled in, and every other byte stays as it is.
 
-    python -m tests.workflow.test_authoring      # writes authored.txt; read the difference
+python -m tests.workflow.test_authoring      # writes authored.txt; read the difference
 """
 
 import ast
@@ -116,8 +116,9 @@ def test_what_new_writes_names_what_is_left_and_lints_when_it_is_filled_in(folde
     made = new_operator("com.acme.Thin")
     assert (made.since, made.family) == (1, "acme")
     assert {Path(path).name: functions for path, functions in made.files.items()} == {
-        "Thin.yaml": (), "kernels.py": ("thin_1",),
-    }  # fmt: skip
+        "Thin.yaml": (),
+        "kernels.py": ("thin_1",),
+    }
     assert codes(folder) == ["S213", "S212", "S212", "S220"]
     path = folder / "Thin.yaml"
     path.write_text(path.read_text().replace('doc: ""', "doc: it") + EXAMPLE)
@@ -216,9 +217,13 @@ def test_imports_are_added_where_they_belong():
 def test_names_of_a_strangers_operator_never_become_code():
     names = ("x):\n    import os", "def", "Y", "y", "context")
     schema = OpSchema(
-        "com.acme", "Thin", 1, "acme", tuple(Parameter(name, "T") for name in names),
+        "com.acme",
+        "Thin",
+        1,
+        "acme",
+        tuple(Parameter(name, "T") for name in names),
         attributes={name: Attribute(name, "int") for name in ("a): pass", "y", "alpha")},
-    )  # fmt: skip
+    )
     for standard in (False, True):
         (function,) = (node for node in ast.parse(kernel_stub(schema, standard).text).body)
         arguments = function.args
@@ -248,8 +253,9 @@ def test_a_widening_from_the_copy_to_the_declared_change(folder):
     assert "  same_as: 2\n  shares: [inputs, outputs]\n" in final
     assert "# as asked for" in final and final.startswith("# ours\n") and "#:" not in final
     assert [each.types["T"] for each in parse_operator(path.read_bytes(), path, SETS).schemas] == [
-        SETS["floats"], tuple(sorted((*SETS["floats"], "tensor(int32)"))),
-    ]  # fmt: skip
+        SETS["floats"],
+        tuple(sorted((*SETS["floats"], "tensor(int32)"))),
+    ]
     for step in data["next"]:
         # The kernel is a stub, and an example of int32 is left to write.
         unwritten = step["command"].startswith(("opset test", "opset lint"))
@@ -387,8 +393,11 @@ def test_the_standard_gets_an_operator_and_a_version_in_a_copy_of_the_package(tm
     schemas = tmp_path / "opset" / "schemas" / "ai.onnx"
 
     def files():
-        return {str(each.relative_to(tmp_path)): each.read_text() for each in (tmp_path / "opset").rglob("*.[py]*")
-                if each.suffix in (".py", ".yaml") and "__pycache__" not in each.parts}  # fmt: skip
+        return {
+            str(each.relative_to(tmp_path)): each.read_text()
+            for each in (tmp_path / "opset").rglob("*.[py]*")
+            if each.suffix in (".py", ".yaml") and "__pycache__" not in each.parts
+        }
 
     def touched(*arguments, status=0):
         before = files()
@@ -420,35 +429,49 @@ def test_the_standard_gets_an_operator_and_a_version_in_a_copy_of_the_package(tm
     assert changed.keys() == {"opset/schemas/ai.onnx/Cbrt.yaml", kernels, inference}
     assert "\noperator: Cbrt\nfamily: unary\n" in changed["opset/schemas/ai.onnx/Cbrt.yaml"]
     for name, decorator in ((kernels, "kernel"), (inference, "infer")):
-        (function,) = [each for each in ast.parse(changed[name]).body
-                       if isinstance(each, ast.FunctionDef) and each.name == f"cbrt_{since}"]  # fmt: skip
+        (function,) = [
+            each
+            for each in ast.parse(changed[name]).body
+            if isinstance(each, ast.FunctionDef) and each.name == f"cbrt_{since}"
+        ]
         assert ast.unparse(function.decorator_list[0]).startswith(f"{decorator}('Cbrt'")
         assert isinstance(function.body[-1], ast.Raise)
 
 
 TYPED = [
-    ("Resize", """(
+    (
+        "Resize",
+        """(
     x: Array, roi: Array | None, scales: Array | None, sizes: Array | None, *, antialias: int,
     axes: tuple[int, ...] | None, coordinate_transformation_mode: str, cubic_coeff_a: float, exclude_outside: int,
     extrapolation_value: float, keep_aspect_ratio_policy: str, mode: str, nearest_mode: str,
-) -> Array"""),
+) -> Array""",
+    ),
     ("Loop", "(m: Array | None, cond: Array | None, *v_initial: Array, body: Any) -> Array"),
     ("TopK", "(x: Array, k: Array, *, axis: int, largest: int, sorted: int) -> tuple[Array, ...]"),
     ("Concat", "(*inputs: Array, axis: int) -> Array"),
-    ("LSTM", """(
+    (
+        "LSTM",
+        """(
     x: Array, w: Array, r: Array, b: Array | None, sequence_lens: Array | None, initial_h: Array | None,
     initial_c: Array | None, p: Array | None, *, activation_alpha: tuple[float, ...] | None,
     activation_beta: tuple[float, ...] | None, activations: Any, clip: float | None, direction: str,
     hidden_size: int | None, input_forget: int, layout: int,
-) -> tuple[Array, ...]"""),
-]  # fmt: skip
+) -> tuple[Array, ...]""",
+    ),
+]
 OWN = [
-    ("TopK", "(x, k, *, axis, largest, sorted)"), ("Concat", "(*inputs, axis)"), ("Relu", "(x)"),
-    ("LSTM", """(
+    ("TopK", "(x, k, *, axis, largest, sorted)"),
+    ("Concat", "(*inputs, axis)"),
+    ("Relu", "(x)"),
+    (
+        "LSTM",
+        """(
     x, w, r, b, sequence_lens, initial_h, initial_c, p, *, activation_alpha, activation_beta, activations, clip,
     direction, hidden_size, input_forget, layout,
-)"""),
-]  # fmt: skip
+)""",
+    ),
+]
 
 
 @pytest.mark.parametrize(("name", "signature"), TYPED)
@@ -469,10 +492,15 @@ def test_kernels_of_ones_own_have_none(name, signature):
 @pytest.mark.parametrize(
     ("name", "function"),
     [
-        ("Relu", "relu"), ("LayerNormalization", "layer_normalization"), ("LSTM", "lstm"), ("MatMul", "mat_mul"),
-        ("RMSNormalization", "rms_normalization"), ("Conv2D", "conv2_d"), ("GatherND", "gather_nd"),
+        ("Relu", "relu"),
+        ("LayerNormalization", "layer_normalization"),
+        ("LSTM", "lstm"),
+        ("MatMul", "mat_mul"),
+        ("RMSNormalization", "rms_normalization"),
+        ("Conv2D", "conv2_d"),
+        ("GatherND", "gather_nd"),
     ],
-)  # fmt: skip
+)
 def test_how_functions_are_named(name, function):
     assert snake(name) == function
 
@@ -480,11 +508,16 @@ def test_how_functions_are_named(name, function):
 @pytest.mark.parametrize(
     ("since", "own", "released", "why", "least"),
     [
-        (3, 2, 1, None, 0), (2, 2, 1, "the newest version of Thin is 2", 3), (0, 0, 0, "the newest version", 1),
-        (5, 2, 5, "version 5 is released", 6), (6, 2, 5, None, 0), (5, 5, 5, "the newest version of Thin is 5", 6),
-        (MAX_VERSION, 2, 5, None, 0), (MAX_VERSION + 1, 2, 5, "version 5 is released", 6),
+        (3, 2, 1, None, 0),
+        (2, 2, 1, "the newest version of Thin is 2", 3),
+        (0, 0, 0, "the newest version", 1),
+        (5, 2, 5, "version 5 is released", 6),
+        (6, 2, 5, None, 0),
+        (5, 5, 5, "the newest version of Thin is 5", 6),
+        (MAX_VERSION, 2, 5, None, 0),
+        (MAX_VERSION + 1, 2, 5, "version 5 is released", 6),
     ],
-)  # fmt: skip
+)
 def test_which_versions_an_author_may_choose(since, own, released, why, least):
     found = check_since(since, own, released, "Thin")
     assert (found is None) == (why is None)
@@ -496,13 +529,18 @@ def test_which_versions_an_author_may_choose(since, own, released, why, least):
 @pytest.mark.parametrize(
     ("source", "registered", "there"),
     [
-        ("", False, ""), ("x = 1\n\n\ndef other(): pass\n", False, ""), ("def thin_2_up(): pass\n", False, "1"),
-        ("\nclass thin_2_up: pass\n", False, "2"), ('@up("Thin", since=2)\ndef any(): pass\n', True, ""),
+        ("", False, ""),
+        ("x = 1\n\n\ndef other(): pass\n", False, ""),
+        ("def thin_2_up(): pass\n", False, "1"),
+        ("\nclass thin_2_up: pass\n", False, "2"),
+        ('@up("Thin", since=2)\ndef any(): pass\n', True, ""),
         ('@down("Thin", since=2)\ndef any(): pass\n', False, ""),
-        ('@up("Wide", since=2)\ndef any(): pass\n', False, ""), ('@up("Thin", since=3)\ndef any(): pass\n', False, ""),
+        ('@up("Wide", since=2)\ndef any(): pass\n', False, ""),
+        ('@up("Thin", since=3)\ndef any(): pass\n', False, ""),
         ('@up("Thin", since=TWO)\ndef any(): pass\n', False, ""),
         ('@other\n@a.up("Thin", since=2)\n@up("Thin", domain=D, since=2)\ndef any(): pass\n', True, ""),
-        ('@up(THIN, since=2)\ndef any(): pass\n', False, ""), ('@up("Thin", since=2)\nclass Any: pass\n', False, ""),
+        ("@up(THIN, since=2)\ndef any(): pass\n", False, ""),
+        ('@up("Thin", since=2)\nclass Any: pass\n', False, ""),
         ('@up("Thin")\ndef any(): pass\n\n\n@up("Thin", since=2)\ndef more(): pass\n', True, ""),
     ],
 )
@@ -526,12 +564,16 @@ def test_the_last_line_of_a_file_gets_an_end_before_more_is_added(folder):
 @pytest.mark.parametrize(
     ("source", "at"),
     [
-        ("", "from b.x import n\n"), ("import a\nx = 1\n", "import a\n\nfrom b.x import n\nx = 1\n"),
-        ('"""Doc."""\nx = 1\n', '"""Doc."""\n\nfrom b.x import n\nx = 1\n'), ("x = 1\n", "from b.x import n\nx = 1\n"),
+        ("", "from b.x import n\n"),
+        ("import a\nx = 1\n", "import a\n\nfrom b.x import n\nx = 1\n"),
+        ('"""Doc."""\nx = 1\n', '"""Doc."""\n\nfrom b.x import n\nx = 1\n'),
+        ("x = 1\n", "from b.x import n\nx = 1\n"),
         ("from b.w import m\nx = 1\n", "from b.w import m\nfrom b.x import n\nx = 1\n"),
         ("from b.y import m\nx = 1\n", "from b.x import n\nfrom b.y import m\nx = 1\n"),
-        ("from b.x import m\n", "from b.x import m, n\n"), ("from b.x import m, n\n", "from b.x import m, n\n"),
-        ("from b.x import z as y\n", "from b.x import n, z as y\n"), ("from c import n\n", "from c import n\n"),
+        ("from b.x import m\n", "from b.x import m, n\n"),
+        ("from b.x import m, n\n", "from b.x import m, n\n"),
+        ("from b.x import z as y\n", "from b.x import n, z as y\n"),
+        ("from c import n\n", "from c import n\n"),
         ("from b.x import (\n    m,\n)\n", "from b.x import (\n    m,\n)\nfrom b.x import n\n"),
         ("import b.a\nimport c\n", "import b.a\nimport c\n\nfrom b.x import n\n"),
     ],
@@ -547,14 +589,17 @@ GAMMA = "    gamma: {type: float, default: 0.5, doc: it}\n"
 STEPS = {
     "new com.acme.Thin": (),
     "lint schemas --fix": (
-        ('doc: ""', "doc: it", 3), ("  types:", f"  attributes:\n{GAMMA}  types:", 1),
-        ("  shape:", "  special_cases: []\n  shape:", 1), ("#: Examples", f"{EXAMPLE}#: Examples", 1),
+        ('doc: ""', "doc: it", 3),
+        ("  types:", f"  attributes:\n{GAMMA}  types:", 1),
+        ("  shape:", "  special_cases: []\n  shape:", 1),
+        ("#: Examples", f"{EXAMPLE}#: Examples", 1),
         ("since: 1, inputs: [{float", "since: 1, attributes: {gamma: 1.0}, inputs: [{float", 1),
     ),
     "lint schemas --lock": (),
     "bump com.acme.Thin": (),
     "bump com.acme.Thin --check": (
-        ("T: floats", "T: [floats, int32]", 1), (GAMMA, f"{GAMMA}    beta: {{type: int, default: 1, doc: it}}\n", 1),
+        ("T: floats", "T: [floats, int32]", 1),
+        (GAMMA, f"{GAMMA}    beta: {{type: int, default: 1, doc: it}}\n", 1),
         ("up: derived, down: derived", "up: written, down: written", 1),
     ),
     "bump com.acme.Thin --format json": (),
@@ -567,7 +612,7 @@ STEPS = {
     "new com.acme.Deep --like TopK --shape function --family deep --since 3": (),
     "new com.acme.Many --like Scaler --family deep": (),
     "new com.acme.Same --like com.acme.Thin": (),
-}  # fmt: skip
+}
 """Commands, each with what is replaced in Thin.yaml before: a text by another one, so many times."""
 
 

@@ -49,8 +49,6 @@ UNSEEN = {("", "LpPool", "18-22")}
 """Behaviour that only kernels and inference have; opset test compares these with examples."""
 
 
-
-
 def test_labels_name_every_transition_between_released_versions() -> None:
     released = {
         (normalised(domain), operator, f"{old}-{new}")

@@ -48,7 +48,7 @@ def test_outputs_are_compared_as_the_case_says(tmp_path):
         ("text", np.array(["a", "b"], object), np.array(["a", "c"], object), (1, 1), "wrong"),
         ("bfloat16", F([1]).astype(ml_dtypes.bfloat16), F([1.0078125]).astype(ml_dtypes.bfloat16), (2**-6, 0), "pass"),
         ("int4", np.array([1], ml_dtypes.int4), np.array([2], ml_dtypes.int4), (2, 2), "wrong"),
-    ]  # fmt: skip
+    ]
     cases = [case(name, value, want, tolerance=tolerance) for name, value, want, tolerance, _ in table]
     found = results(tmp_path / "c", *cases)
     assert [(each.case.name, each.result) for each in found] == [(name, result) for name, *_, result in table]
@@ -59,9 +59,10 @@ def test_outputs_are_compared_as_the_case_says(tmp_path):
 
 def test_cases_that_break_a_constraint_and_those_drawn_at_random(tmp_path):
     cases = [
-        case("broken", kind="invalid"), case("drawn", F([1, 2]), F([7, 7]), kind="random"),
+        case("broken", kind="invalid"),
+        case("drawn", F([1, 2]), F([7, 7]), kind="random"),
         case("drawn_otherwise", F([1, 2]), F([7]), kind="random"),
-    ]  # fmt: skip
+    ]
     found = results(tmp_path / "c", *cases)
     assert [each.result for each in found] == ["accepted", "pass", "wrong"]
     assert found[2].why == "output 0: it is tensor(float)[2], and tensor(float)[1] is expected"
@@ -137,8 +138,9 @@ def test_named_disagreements_are_strict(tmp_path):
     varies = dict.fromkeys(["any_one", "any_two"], "It reads memory that nothing set.")
     assert found.reasons == {"far": "It copies.", "other_one": "It fails.", "other_two": "It fails.", **varies}
     assert [each.message for each in found.findings] == [
-        "other_one is expected to be error, and is pass", "other_two is expected to be error, and is wrong",
-    ]  # fmt: skip
+        "other_one is expected to be error, and is pass",
+        "other_two is expected to be error, and is wrong",
+    ]
     assert {each.code for each in found.findings} == {"T226"} and found.findings[0].place == f"{path}:4"
     assert found.unused == ["unknown"]
 
@@ -155,8 +157,9 @@ def test_what_the_standard_leaves_open_fails_no_run_and_is_reported_apart(tmp_pa
     assert run("conformance", tmp_path / "c", *named[:4], "--strict").exit_code == 0
     data = json.loads((report / "conformance.json").read_text())
     assert [(each["result"], each.get("chosen")) for each in data["cases"]] == [
-        ("wrong", "ties are not defined"), ("pass", None),
-    ]  # fmt: skip
+        ("wrong", "ties are not defined"),
+        ("pass", None),
+    ]
     assert "## Choices" in (report / "conformance.md").read_text()
     write(tmp_path / "d", case("tie", F([2]), F([1]), status="stated", because="13 summary"))
     done = run("conformance", tmp_path / "d", *named[:4])
@@ -230,9 +233,15 @@ def test_a_list_is_compared_with_all_cases_that_it_names(tmp_path):
 """)
     entries = read_expectations(str(path), "copy")
     run = [
-        judged("a1", "wrong"), judged("a2", "error", chosen="open"), judged("a3", "crash"), judged("a4", "crash"),
-        judged("a5", "refused"), judged("b2", "rejected"), judged("c1", "accepted"), judged("d1", "error"),
-    ]  # fmt: skip
+        judged("a1", "wrong"),
+        judged("a2", "error", chosen="open"),
+        judged("a3", "crash"),
+        judged("a4", "crash"),
+        judged("a5", "refused"),
+        judged("b2", "rejected"),
+        judged("c1", "accepted"),
+        judged("d1", "error"),
+    ]
     found = expected(entries, run, "list")
     assert found.reasons == {**dict.fromkeys(["a1", "a2", "a3", "a4", "a5"], "One."), "b2": "Two.", "c1": "Two."}
     changed, better = "state what happens now, and why", "remove the entry, or this case from it"
@@ -267,17 +276,22 @@ def test_reports_are_deterministic_and_hold_hostile_text_as_data(tmp_path):
 
 def test_the_matrix_counts(tmp_path):
     cases = [
-        case("a", version=1), case("b", F([2]), F([1]), version=13), case("c", version=13), case("d", kind="invalid"),
+        case("a", version=1),
+        case("b", F([2]), F([1]), version=13),
+        case("c", version=13),
+        case("d", kind="invalid"),
         case("e", operator="Abs", types=["int4", "float"]),
-    ]  # fmt: skip
+    ]
     data = matrix.report({"name": "copy", "version": ""}, results(tmp_path / "c", *cases), {})
     assert data["operators"] == [
         {"domain": "ai.onnx", "operator": "Abs", "versions": {"16": {"pass": 1}}, "invalid": {}},
         {
-            "domain": "ai.onnx", "operator": "Identity",
-            "versions": {"1": {"pass": 1}, "13": {"pass": 1, "wrong": 1}}, "invalid": {"accepted": 1},
+            "domain": "ai.onnx",
+            "operator": "Identity",
+            "versions": {"1": {"pass": 1}, "13": {"pass": 1, "wrong": 1}},
+            "invalid": {"accepted": 1},
         },
-    ]  # fmt: skip
+    ]
     assert data["totals"] == {"node": {"pass": 3, "wrong": 1}, "random": {}, "invalid": {"accepted": 1}}
     assert data["types"] == {"float": {"pass": 3, "wrong": 1}, "int4": {"pass": 1}}
     text = matrix.markdown(data)
@@ -401,8 +415,10 @@ def test_the_page_of_a_report():
     data = matrix.report({"name": "it", "version": "1.2"}, RUN, reasons, matrix.changes(RUN, before))
     assert matrix.markdown(data) == PAGE.replace("{COLUMNS}", COLUMNS)
     assert {each["name"]: each["expected"] for each in data["cases"] if "expected" in each} == {
-        "b": "known", "c": "known", "f": "too",
-    }  # fmt: skip
+        "b": "known",
+        "c": "known",
+        "f": "too",
+    }
     assert {each["name"]: each["difference"] for each in data["cases"] if "difference" in each} == {
         "l": {"output": 1, "absolute": 0.5, "relative": "inf"}
     }
@@ -459,8 +475,10 @@ def test_the_kernels_of_opset_agree_with_their_corpus(tmp_path):
     data = run_json("conformance", tmp_path / "c", "--runtime", "opset", "--strict")
     assert data["exit_status"] == 0 and data["runtime"]["version"]
     assert {kind: [*counts] for kind, counts in data["totals"].items()} == {
-        "node": ["pass"], "random": ["pass"], "invalid": ["rejected"],
-    }  # fmt: skip
+        "node": ["pass"],
+        "random": ["pass"],
+        "invalid": ["rejected"],
+    }
 
 
 def test_an_interrupt_ends_all_processes_and_removes_what_they_left(tmp_path):

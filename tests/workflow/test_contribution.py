@@ -1,6 +1,6 @@
 """The checklist of a contribution: each point on the worked domain, passed, and missing after an edit, by line.
 
-    python -m tests.workflow.test_contribution      # writes checklists.txt; read the difference
+python -m tests.workflow.test_contribution      # writes checklists.txt; read the difference
 """
 
 import json
@@ -365,10 +365,12 @@ def test_types_of_no_example_are_tried_by_casting_one():
 @pytest.mark.parametrize(
     ("element", "elements"),
     [
-        ("int32", [0, 1, 1, 0, 0, 0]), ("uint8", [0, 1, 1, 0, 0, 0]), ("bool", [True] * 5 + [False]),
+        ("int32", [0, 1, 1, 0, 0, 0]),
+        ("uint8", [0, 1, 1, 0, 0, 0]),
+        ("bool", [True] * 5 + [False]),
         ("float16", [2.5, 1.0, -3.0, float("inf"), 4, 0]),
     ],
-)  # fmt: skip
+)
 def test_numbers_are_cast_to_what_every_type_has(element, elements):
     from opset.workflow.contribution.type_points import _element
 

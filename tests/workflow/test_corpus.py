@@ -257,11 +257,15 @@ def test_a_folder_with_other_files_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
-        (["Abs"], "U103"), (["-o", "x"], "U103"), (["Abs", "--all", "-o", "x"], "U103"),
-        (["Nonesuch", "-o", "x"], "U105"), (["Abs@x", "-o", "x"], "U105"), (["Abs@99", "-o", "x"], "U105"),
+        (["Abs"], "U103"),
+        (["-o", "x"], "U103"),
+        (["Abs", "--all", "-o", "x"], "U103"),
+        (["Nonesuch", "-o", "x"], "U105"),
+        (["Abs@x", "-o", "x"], "U105"),
+        (["Abs@99", "-o", "x"], "U105"),
         (["--all", "--domain", "com.nonesuch", "--list"], "U105"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_meant_is_refused(arguments, code):
     result = run("testgen", *arguments)
     assert result.exit_code == 2 and f"error[{code}]" in result.stderr

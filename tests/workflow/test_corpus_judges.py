@@ -18,9 +18,9 @@ SAMPLE = (
 ).split()
 
 
-SAMPLED = [
-    pick for pick in picked(REGISTRY, [REGISTRY.versions(name) for name in SAMPLE], False) if pick.kind == NODE
-][::2]  # fmt: skip
+SAMPLED = [pick for pick in picked(REGISTRY, [REGISTRY.versions(name) for name in SAMPLE], False) if pick.kind == NODE][
+    ::2
+]
 
 
 @pytest.fixture(scope="module")

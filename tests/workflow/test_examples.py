@@ -1,6 +1,6 @@
 """`opset test` on a domain in which all is right, and on one that is changed in one place: what it finds, and where.
 
-    python -m tests.workflow.test_examples      # writes examined.txt; read the difference
+python -m tests.workflow.test_examples      # writes examined.txt; read the difference
 """
 
 import json
@@ -494,15 +494,21 @@ def scale_2_down(op, node):
 """
 ADAPTER_FAILURES = {
     "": (),
-    "an adapter fails on the example 'plain' on the way 1 -> 2|ZeroDivisionError|, at|adapters.py:4":
-        ("hint=None)", "hint=half(0))"),
+    "an adapter fails on the example 'plain' on the way 1 -> 2|ZeroDivisionError|, at|adapters.py:4": (
+        "hint=None)",
+        "hint=half(0))",
+    ),
     "on the way 1 -> 2|names no outputs": ("return op.copy(node, hint=None)", "return 3"),
     "on the way 1 -> 2|which nothing computes": ("return op.copy(node, hint=None)", "return 'nothing'"),
     "op.Mlu: com.test and ai.onnx have no operator of this name": (
-        "op.copy(node, hint=None)", "op.Mlu(op.copy(node, hint=None, outputs=[op.fresh('y')]), op.const(1.0))"),
+        "op.copy(node, hint=None)",
+        "op.Mlu(op.copy(node, hint=None, outputs=[op.fresh('y')]), op.const(1.0))",
+    ),
     "no adapter up is written, and 'up: written' is declared": ('@up("Scale", since=2, domain="com.test")', ""),
     "the adapter of com.test.Scale 1 (@up) is never called|adapters.py:6": (
-        '@up("Scale", since=2', '@up("Scale", since=1, domain="com.test")\n@up("Scale", since=2'),
+        '@up("Scale", since=2',
+        '@up("Scale", since=1, domain="com.test")\n@up("Scale", since=2',
+    ),
 }
 
 
@@ -550,8 +556,10 @@ def test_the_verb_reports_counts_and_findings(tmp_path):
 
 def test_without_trust_nothing_is_run(tmp_path):
     mark = tmp_path / "mark"
-    domain(tmp_path / "s" if (tmp_path / "s").mkdir() is None else tmp_path,
-           ("kernels.py", "import numpy", f"open({str(mark)!r}, 'w')\nimport numpy"))  # fmt: skip
+    domain(
+        tmp_path / "s" if (tmp_path / "s").mkdir() is None else tmp_path,
+        ("kernels.py", "import numpy", f"open({str(mark)!r}, 'w')\nimport numpy"),
+    )
     found = run(tmp_path / "s", "--no-hooks", "--only", "kernel")
     assert not mark.exists() and found.exit_code == 1
     assert "kernel       0       0       15\n" in found.output
@@ -674,7 +682,7 @@ def test_how_a_type_is_not_that_of_a_value(type_, value, sizes, why, bound):
         ("Conv", 11, "pads", None, [[0], [1]]),
         ("Cast", 13, "to", 1, []),
     ],
-)  # fmt: skip
+)
 def test_other_values_of_an_attribute_are_legal_ones(operator, version, attribute, value, others):
     schema = default_registry().schema(operator, version)
     assert _others(schema, schema.attributes[attribute], value) == others
@@ -793,11 +801,12 @@ def grow_1(call):
 @pytest.mark.parametrize(
     ("scales", "more", "why", "gaps"),
     [
-        ("[1, 1]", 0, "", []), ("1", 0, "", []),
+        ("[1, 1]", 0, "", []),
+        ("1", 0, "", []),
         ("[1, 1]", 1, "float[s0_0, s0_1 + 1] with s0_0 = 2, s0_1 = 1; the example has tensor(float)[2, 1]", []),
         ("[[1, 1]]", 1, "", ["float"]),
     ],
-)  # fmt: skip
+)
 def test_sizes_may_follow_from_small_inputs_of_floats(tmp_path, scales, more, why, gaps):
     (tmp_path / "com.test").mkdir()
     (tmp_path / "com.test" / "Grow.yaml").write_text(GROW.replace("SCALES", scales))
@@ -813,11 +822,13 @@ def test_of_a_broken_constraint_inference_reports_that_one_alone():
     form = SimpleNamespace(example=SimpleNamespace(error="C1"), form="values", _finding=lambda *words: words)
     said = [Finding("I202", "it", why="C1: so it is"), Finding("I101", "it", why="it contradicts itself")]
     for findings, wrong in (
-        ([], []), (said, []), ([*said, Finding("I202", "it", why="C2: or so")], ["it: C2: or so"]),
+        ([], []),
+        (said, []),
+        ([*said, Finding("I202", "it", why="C2: or so")], ["it: C2: or so"]),
         ([Finding("I203", "it", why="C1: not")], ["it: C1: not"]),
         ([Finding("I202", "it", why="C11: x")], ["it: C11: x"]),
         ([Finding("I202", "a", why="C3: x"), Finding("I202", "b", why="C4: y")], ["a: C3: x"]),
-    ):  # fmt: skip
+    ):
         found = [*_Form._constraint(form, SimpleNamespace(findings=findings))]
         assert found == [("T105", "breaks C1, and inference reports something else", why) for why in wrong]
         assert form.unseen == (not findings)
@@ -830,11 +841,13 @@ CHANGED_FILES = {
     "operator: [": ("Scale.yaml", "Scale.yaml"),
     "- 1\n": ("Scale.yaml", "Scale.yaml"),
     "versions: 3\nexamples: {name: biased}\n": ("Scale.yaml", "Scale.yaml"),
-    "versions:\n- 3\n- {}\n- {since: 2}\nexamples:\n- 3\n- {doc: it}\n- {name: biased}\n":
-        ("Scale.yaml:8", "Scale.yaml:4"),
+    "versions:\n- 3\n- {}\n- {since: 2}\nexamples:\n- 3\n- {doc: it}\n- {name: biased}\n": (
+        "Scale.yaml:8",
+        "Scale.yaml:4",
+    ),
     "versions:\n- {since: 1}\n- since: 2\n  change:\n    emulate: 3\n": ("Scale.yaml", "Scale.yaml:5"),
     "versions:\n- since: 2\n  change: {emulate: {double: float}}\n": ("Scale.yaml", "Scale.yaml:3"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("text", CHANGED_FILES)

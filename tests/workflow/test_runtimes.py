@@ -256,10 +256,12 @@ def test_a_worker_has_one_thread_and_knows_where_to_answer(monkeypatch):
 @pytest.mark.parametrize(
     ("status", "words", "how"),
     [
-        (3, "no", "exit status 3: no"), (0, "", "exit status 0"), (-6, "", "ended by SIGABRT"),
+        (3, "no", "exit status 3: no"),
+        (0, "", "exit status 0"),
+        (-6, "", "ended by SIGABRT"),
         (-63, "no", "ended by signal 63: no"),
     ],
-)  # fmt: skip
+)
 def test_how_a_process_died(status, words, how):
     assert _died(status, words) == how
 

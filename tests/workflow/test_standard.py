@@ -24,9 +24,12 @@ DEPENDS_ON_DATA = set(
 )
 # Where a size depends on what is a variable here, or on a number that is none, so that it gets a name of its own.
 NAMED = {
-    ("Resize", "size_of_a_region"), ("Resize", "not_larger"), ("Resize", "not_smaller"),
-    ("Squeeze", "all_of_one"), ("Squeeze", "empty"),
-}  # fmt: skip
+    ("Resize", "size_of_a_region"),
+    ("Resize", "not_larger"),
+    ("Resize", "not_smaller"),
+    ("Squeeze", "all_of_one"),
+    ("Squeeze", "empty"),
+}
 # Transitions that some examples do not cross although they hold on both sides: the code of the refusal.
 REFUSED = {
     ("AveragePool", 19, 22): "C204",  # a last window that holds only padding is left out from version 22 on

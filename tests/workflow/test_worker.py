@@ -42,13 +42,19 @@ def same(expected, found):
 
 
 VALUES = {
-    "float[2]": np.array([1.5, np.nan], np.float32), "double": np.array(-0.25), "bool[2]": np.array([True, False]),
-    "int64[0, 3]": np.zeros((0, 3), np.int64), "float16[1]": np.array([0.5], np.float16),
-    "uint16[1]": np.array([65535], np.uint16), "string[2, 1]": np.array([["a"], ["ä\u2028"]], object),
-    "bfloat16[3]": np.array([1, -2, 0.5], ml_dtypes.bfloat16), "bfloat16": np.array(3, ml_dtypes.bfloat16),
-    "float8e4m3fn[2]": np.array([1, 448], ml_dtypes.float8_e4m3fn), "seq(string[1])": [np.array(["b"], object)],
+    "float[2]": np.array([1.5, np.nan], np.float32),
+    "double": np.array(-0.25),
+    "bool[2]": np.array([True, False]),
+    "int64[0, 3]": np.zeros((0, 3), np.int64),
+    "float16[1]": np.array([0.5], np.float16),
+    "uint16[1]": np.array([65535], np.uint16),
+    "string[2, 1]": np.array([["a"], ["ä\u2028"]], object),
+    "bfloat16[3]": np.array([1, -2, 0.5], ml_dtypes.bfloat16),
+    "bfloat16": np.array(3, ml_dtypes.bfloat16),
+    "float8e4m3fn[2]": np.array([1, 448], ml_dtypes.float8_e4m3fn),
+    "seq(string[1])": [np.array(["b"], object)],
     "seq(float[2])": [np.array([1, 2], np.float32)] * 2,
-}  # fmt: skip
+}
 PACKED = {"int4[3]": [-8, 7, 1], "uint4[2, 2]": [[0, 15], [1, 2]], "int4": -3}
 
 
@@ -122,10 +128,16 @@ def test_the_table_of_element_types_is_that_of_opset():
 @pytest.mark.parametrize(
     ("number", "shape", "count"),
     [
-        (16, [3], 6), (17, [3], 3), (22, [3], 2), (22, [2, 2], 2), (25, [5], 2), (28, [2], 2), (28, [0, 4], 0),
+        (16, [3], 6),
+        (17, [3], 3),
+        (22, [3], 2),
+        (22, [2, 2], 2),
+        (25, [5], 2),
+        (28, [2], 2),
+        (28, [0, 4], 0),
         (16, [], 2),
     ],
-)  # fmt: skip
+)
 def test_elements_that_numpy_lacks_are_copied_as_they_lie_in_memory(number, shape, count):
     data = np.arange(1, 17, dtype=np.uint8)
     made = []
@@ -152,8 +164,9 @@ def test_objects_that_are_no_text_are_an_error():
 class Values:
     """A runtime's own values, of an interface that lacks much."""
 
-    OrtValue = type("Value", (), {"has_value": lambda self: True, "is_tensor": lambda self: False,
-                                  "data_type": lambda self: "seq"})  # fmt: skip
+    OrtValue = type(
+        "Value", (), {"has_value": lambda self: True, "is_tensor": lambda self: False, "data_type": lambda self: "seq"}
+    )
 
 
 @pytest.mark.parametrize(

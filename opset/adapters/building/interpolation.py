@@ -278,9 +278,7 @@ def _cubic(m: Arithmetic, distance: Numbers, a: float, stretch: float, tap: int)
     )
 
 
-def _without_outside(
-    m: Arithmetic, neighbours: list[Numbers], weights: list[Numbers], last: Numbers
-) -> list[Numbers]:
+def _without_outside(m: Arithmetic, neighbours: list[Numbers], weights: list[Numbers], last: Numbers) -> list[Numbers]:
     """Return the weights with those of neighbours outside the axis set to 0, and the others to a sum of 1."""
     kept = []
     for neighbour, weight in zip(neighbours, weights, strict=True):

@@ -538,9 +538,7 @@ def bitwise_lowered(op: Builder, node: Node) -> Result:
 
     if count < 16:
         return op.Cast(total(weights), to=NUMBERS[element])
-    low, high = (
-        op.Cast(total(half), to=NUMBERS["int64"]) for half in (weights[:8] + [0] * 8, [0] * 8 + weights[:8])
-    )
+    low, high = (op.Cast(total(half), to=NUMBERS["int64"]) for half in (weights[:8] + [0] * 8, [0] * 8 + weights[:8]))
     return cast(op, op.Add(op.Mul(high, op.const(2**32)), low), "int64", element)
 
 

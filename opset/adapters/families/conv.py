@@ -152,9 +152,12 @@ def _taps(
         for at in range(size):
             starts = ((tap, at + begin - tap * dilation) for tap in range(block))
             found.append(
-                [tap * count + start // stride for tap, start in starts
-                 if start >= 0 and start % stride == 0 and start // stride < count]
-            )  # fmt: skip
+                [
+                    tap * count + start // stride
+                    for tap, start in starts
+                    if start >= 0 and start % stride == 0 and start // stride < count
+                ]
+            )
         depth = max(1, *(len(each) for each in found))
         flat = [each[row] if row < len(each) else -1 for row in range(depth) for each in found]
         dims = [depth, size] if depth > 1 else [size]
@@ -239,8 +242,9 @@ def _starts(op: Builder, windows: Windows, axis: int, kernel: list[int], outputs
     ]
     taps = op.const(within, element, [len(within), *[1] * rank])
     behind = [1] * (rank - 1 - axis)
-    starts = op.Mul(op.Cast(counting(op, count), to=NUMBERS[element]),
-                    op.const(float(windows.strides[axis]), element, []))  # fmt: skip
+    starts = op.Mul(
+        op.Cast(counting(op, count), to=NUMBERS[element]), op.const(float(windows.strides[axis]), element, [])
+    )
     return op.Add(taps, op.Reshape(starts, op.const([-1, *behind])))
 
 

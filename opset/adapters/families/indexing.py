@@ -169,9 +169,7 @@ def top_k_11_down(op: Builder, node: Node) -> Result:
         x = op.Neg(x)
     changed = smallest or wide != element
     outputs = [op.fresh("values"), node.output(1)] if changed else None
-    values, indices = op.copy(
-        node, inputs=[x, node.input(1)], outputs=outputs, drop=["largest", "sorted"], axis=axis
-    )  # fmt: skip
+    values, indices = op.copy(node, inputs=[x, node.input(1)], outputs=outputs, drop=["largest", "sorted"], axis=axis)
     if smallest:
         values = op.Neg(values)
     if wide != element:
@@ -196,9 +194,12 @@ def _top_of_64_bits(op: Builder, node: Node, element: str) -> Result:
     ahead = (op.Greater if node.attr("largest") else op.Less)(others, own)
     score = op.Neg(summed(op, op.Cast(ahead, to=NUMBERS["float"]), [axis + 1]))
     _, indices = op.copy(
-        node, inputs=[score, node.input(1)], outputs=[op.fresh("scores"), op.fresh("indices")],
-        drop=["largest", "sorted"], axis=axis,
-    )  # fmt: skip
+        node,
+        inputs=[score, node.input(1)],
+        outputs=[op.fresh("scores"), op.fresh("indices")],
+        drop=["largest", "sorted"],
+        axis=axis,
+    )
     counts = sizes_of(op, node, 0)
     strides = strides_of(op, counts)
     constant = node.constant(1)

@@ -63,8 +63,7 @@ def label_encoder_4_up(op: Builder, node: Node) -> Result:
 
 @down("LabelEncoder", since=4, domain=ML)
 def label_encoder_4_down(op: Builder, node: Node) -> Result:
-    """Write tensors as lists. Cast types without lists, or gather them from a constant; find what NaN matches by IsNaN.
-    """
+    """Write tensors as lists; cast types without lists, or gather them from a constant; match NaN by IsNaN."""
     key, value, pairs = _table(node)
     default = _default(node, value)
     if key == "double":

@@ -319,8 +319,7 @@ def tree_ensemble_regressor_5_up(op: Builder, node: Node) -> Result:
 
 @up("TreeEnsembleClassifier", since=5, domain=ML)
 def tree_ensemble_classifier_5_up(op: Builder, node: Node) -> Result:
-    """Sum the votes by TreeEnsemble, find the top class by ArgMax before any transform, and its label by LabelEncoder.
-    """
+    """Sum votes by TreeEnsemble, find the top class by ArgMax before any transform, and its label by LabelEncoder."""
     x, element = _features(op, node)
     transform = _transform(node)
     lists = {"int64": node.attr("classlabels_int64s"), "string": node.attr("classlabels_strings")}

@@ -206,9 +206,12 @@ def _maxima_with_gaps(op: Builder, node: Node) -> Result:
         x = op.Gather(x, op.const(places), axis=axis + 2)
         sources.append(places)
     y = op.copy(
-        node, inputs=[x], outputs=[op.fresh("maxima")] if node.output(1) else None,
-        drop=["auto_pad", "ceil_mode", "dilations", "pads", "storage_order"], strides=kernel,
-    )  # fmt: skip
+        node,
+        inputs=[x],
+        outputs=[op.fresh("maxima")] if node.output(1) else None,
+        drop=["auto_pad", "ceil_mode", "dilations", "pads", "storage_order"],
+        strides=kernel,
+    )
     if not node.output(1):
         return y
     return [y, _places_of_maxima(op, node, x, sources) if node.values.is_read(node.output(1)) else ""]

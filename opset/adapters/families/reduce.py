@@ -189,8 +189,7 @@ def _accumulated(op: Builder, node: Node, combine: str, first: float) -> str:
         shape, numbers = vector_of(op, sizes), op.const(list(range(rank)))
         before, after = is_negative(op, op.Sub(numbers, axes)), is_negative(op, op.Sub(axes, numbers))
         outer, inner = (
-            op.ReduceProd(op.Add(op.Mul(shape, mask), op.Sub(one, mask)), keepdims=1)
-            for mask in (before, after)
+            op.ReduceProd(op.Add(op.Mul(shape, mask), op.Sub(one, mask)), keepdims=1) for mask in (before, after)
         )
         length, inside, along = op.Gather(shape, axes, axis=0), op.Concat(outer, inner, axis=0), 1
         x = shaped(op, node.input(0), op.Concat(outer, length, inner, axis=0), 3)
@@ -205,9 +204,7 @@ def _accumulated(op: Builder, node: Node, combine: str, first: float) -> str:
     return shaped(op, y, op.Shape(node.input(0)), rank)
 
 
-def _stacked(
-    op: Builder, node: Node, x: str, length: str, first: str, combine: str, axis: int, element: str
-) -> str:
+def _stacked(op: Builder, node: Node, x: str, length: str, first: str, combine: str, axis: int, element: str) -> str:
     """Return the slices of a value along an axis, each combined with all before it and a first one, by a loop."""
     rank = 3 if node.constant(1) is None else node.need_rank(0)
     body = Body(op, "accumulate")

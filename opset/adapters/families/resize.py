@@ -101,9 +101,7 @@ def _output_size(size: int, scale: Fraction) -> int:
     return math.floor(float32(float(size * scale)))
 
 
-def _asymmetric(
-    op: Builder, node: Node, inputs: list[str], rounding: str, outputs: list[str] | None = None
-) -> str:
+def _asymmetric(op: Builder, node: Node, inputs: list[str], rounding: str, outputs: list[str] | None = None) -> str:
     mode = "asymmetric"
     made: str = op.copy(
         node, inputs=inputs, outputs=outputs, coordinate_transformation_mode=mode, nearest_mode=rounding
@@ -223,13 +221,9 @@ def _axes(op: Builder, node: Node, scales: int, region: list[float] | None = Non
         resized = _at_one_scale(op, node, sizes)
     else:
         resized = [
-            _resized(op, node, scales, indices[at], at, size, count)
-            for at, size in zip(positions, sizes, strict=True)
+            _resized(op, node, scales, indices[at], at, size, count) for at, size in zip(positions, sizes, strict=True)
         ]
-    return [
-        Axis(indices[at], size, *pair, spans[at])
-        for at, size, pair in zip(positions, sizes, resized, strict=True)
-    ]
+    return [Axis(indices[at], size, *pair, spans[at]) for at, size, pair in zip(positions, sizes, resized, strict=True)]
 
 
 def _kept_by_sizes(node: Node) -> set[int]:
@@ -290,9 +284,13 @@ def _written_out(op: Builder, node: Node, scales: int = SCALES) -> Result:
     # The kernel shrinks first.
     axes.sort(key=lambda axis: axis.scale if isinstance(axis.scale, float) else 1.0)
     method = Method(
-        node.attr("mode"), coordinates, node.attr("cubic_coeff_a", 0.0), bool(node.attr("exclude_outside")),
-        bool(node.attr("antialias")), node.attr("extrapolation_value") if crops else None,
-    )  # fmt: skip
+        node.attr("mode"),
+        coordinates,
+        node.attr("cubic_coeff_a", 0.0),
+        bool(node.attr("exclude_outside")),
+        bool(node.attr("antialias")),
+        node.attr("extrapolation_value") if crops else None,
+    )
     return interpolated(op, node.input(X), rank, element, axes, method)
 
 
@@ -535,9 +533,7 @@ def _never_shrinks(node: Node, axes: list[int] | None) -> bool:
     shape = node.shape(X) or ()
     sizes = list(shape) if axes is None else [shape[axis] for axis in distinct_axes(axes, len(shape))] if shape else []
     sizes += [None] * (len(scales.values) - len(sizes))
-    return all(
-        scale == 1 or _surely_grows(scale, size) for scale, size in zip(scales.values, sizes, strict=False)
-    )
+    return all(scale == 1 or _surely_grows(scale, size) for scale, size in zip(scales.values, sizes, strict=False))
 
 
 def _spread(op: Builder, node: Node, inputs: list[str], axes: list[int]) -> None:

@@ -60,10 +60,16 @@ def _sampled(op: Builder, node: Node) -> Result:
     points = cast(op, node.input(1), node.element(1), precise)
     flat = vector_of(op, [1, batch, -1])
     axes = [
-        _neighbours(op, node, op.Reshape(op.Gather(points, op.const(rank - 1 - axis), axis=rank + 1), flat), length,
-                    taps, precise)
+        _neighbours(
+            op,
+            node,
+            op.Reshape(op.Gather(points, op.const(rank - 1 - axis), axis=rank + 1), flat),
+            length,
+            taps,
+            precise,
+        )
         for axis, length in enumerate(lengths)
-    ]  # fmt: skip
+    ]
     # The images as rows of channels, one for each element; those of an image begin at its number times its elements.
     x = op.Cast(node.input(0), to=NUMBERS[wide]) if wide and element != wide and taps > 1 else node.input(0)
     rows = op.Reshape(op.Transpose(x, perm=[0, *range(2, rank + 2), 1]), vector_of(op, [-1, channels]))
@@ -165,9 +171,11 @@ def _cubic_weights(op: Builder, part: str, element: str) -> list[str]:
     far, near = (CUBIC, -5 * CUBIC, 8 * CUBIC, -4 * CUBIC), (CUBIC + 2, -(CUBIC + 3), 0.0, 1.0)
     after = op.Sub(number(1.0), part)
     return [
-        polynomial(op.Add(part, number(1.0)), *far), polynomial(part, *near), polynomial(after, *near),
+        polynomial(op.Add(part, number(1.0)), *far),
+        polynomial(part, *near),
+        polynomial(after, *near),
         polynomial(op.Add(after, number(1.0)), *far),
-    ]  # fmt: skip
+    ]
 
 
 @lower("AffineGrid", since=20)

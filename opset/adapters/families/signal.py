@@ -45,10 +45,16 @@ def dft_20_down(op: Builder, node: Node) -> Result:
     row = op.Add(op.Cast(node.input(2), to=NUMBERS["int64"]), op.const(rank))
     unused = [[1] * 3], [[1] * (rank - 1)]
     around, back = (
-        op.Reshape(op.Gather(op.const([size for each in 2 * (table + one) for size in each], "int64",
-                                      [2 * rank, len(one[0])]), row, axis=0), op.const([-1]))
+        op.Reshape(
+            op.Gather(
+                op.const([size for each in 2 * (table + one) for size in each], "int64", [2 * rank, len(one[0])]),
+                row,
+                axis=0,
+            ),
+            op.const([-1]),
+        )
         for table, one in zip((rows, backs), unused, strict=True)
-    )  # fmt: skip
+    )
     x = op.Cast(node.input(0), to=NUMBERS["double"])
     signal = [
         op.Transpose(op.Reshape(op.Gather(x, op.const(part), axis=rank - 1), around), perm=[0, 2, 1])

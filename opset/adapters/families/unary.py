@@ -203,8 +203,10 @@ class _Double:
 
     def sign(self, x: str) -> str:
         """Return 1, -1 or 0; 0 for NaN as well."""
-        above, below = (self.op.Cast(each, to=DOUBLE) for each in (self.op.Greater(x, self.const(0)),
-                                                                  self.op.Less(x, self.const(0))))  # fmt: skip
+        above, below = (
+            self.op.Cast(each, to=DOUBLE)
+            for each in (self.op.Greater(x, self.const(0)), self.op.Less(x, self.const(0)))
+        )
         return str(self.op.Sub(above, below))
 
     def either(self, mask: str, x: str, y: str) -> str:

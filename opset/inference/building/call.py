@@ -33,9 +33,19 @@ class Call:
     """
 
     __slots__ = (
-        "_attributes", "_completed", "_constant", "_find", "doubts", "match", "memory", "names", "output_count",
-        "reads", "schema", "types",
-    )  # fmt: skip
+        "_attributes",
+        "_completed",
+        "_constant",
+        "_find",
+        "doubts",
+        "match",
+        "memory",
+        "names",
+        "output_count",
+        "reads",
+        "schema",
+        "types",
+    )
 
     def __init__(
         self,
@@ -165,9 +175,10 @@ class Call:
             length = shape[0] if shape is not None and len(shape) == 1 else 1 if shape == () else None
             return (None,) * length if isinstance(length, int) and length <= MAX_DATA else None
         sizes = [
-            each for each in constant.values
+            each
+            for each in constant.values
             if each is None or (isinstance(each, int | Dim) and not isinstance(each, bool))
-        ]  # fmt: skip
+        ]
         if len(constant.dims) > 1 or len(sizes) < len(constant.values):
             raise Violation("", f"{self.parameter(index)} is no list of integers")
         return tuple(sizes)
@@ -220,4 +231,3 @@ def _is_of(value: Any, kind: str) -> bool:
     if plain is None:
         return not isinstance(first, int | float | str | bytes)
     return isinstance(first, plain) or value == ()
-

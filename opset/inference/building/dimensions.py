@@ -513,8 +513,11 @@ def _floor_of(size: Size, divisor: Size) -> Size:
 
 
 _FUNCTIONS: dict[str, Callable[..., Size]] = {
-    "floor": _floor_of, "max": maximum, "min": minimum, "broadcast": broadcast
-}  # fmt: skip
+    "floor": _floor_of,
+    "max": maximum,
+    "min": minimum,
+    "broadcast": broadcast,
+}
 
 
 # Bounds
@@ -677,7 +680,7 @@ def _operand(size: Size, operator: str) -> str:
     return text if simple and not text.startswith("-") else f"({text})"
 
 
-_TOKEN = re.compile(r'''[^\W\d][\w.]*|"(?:[^"]|"")*"|[0-9]+|[-+*/(),]| ''')
+_TOKEN = re.compile(r"""[^\W\d][\w.]*|"(?:[^"]|"")*"|[0-9]+|[-+*/(),]| """)
 
 
 class _NoSize(Exception):

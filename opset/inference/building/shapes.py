@@ -23,7 +23,7 @@ from opset.inference.building.dimensions import (
     multiplied,
     total,
     upper,
-)  # fmt: skip
+)
 from opset.inference.building.types import Shape, shown
 from opset.schemas.constraints.violation import Violation
 

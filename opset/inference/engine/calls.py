@@ -26,9 +26,7 @@ class Calls:
     - `omitted`: functions of which calls were left out, since the inference was stopped before.
     """
 
-    def __init__(
-        self, index: ModelIndex, operators: Operators, constants: Constants, stated: StatedTypes
-    ) -> None:
+    def __init__(self, index: ModelIndex, operators: Operators, constants: Constants, stated: StatedTypes) -> None:
         """Take the model's index, and what its operators, elements and stated types are inferred by."""
         self._index, self._operators = index, operators
         self._constants, self._stated = constants, stated
@@ -46,17 +44,27 @@ class Calls:
         passed = [self._constants.passed(scope, name, type_) for name, type_ in zip(names, inputs, strict=True)]
         signature, own_names = renamed(inputs, passed)
         memo = (
-            key, signature, frozenset((name, each.SerializeToString()) for name, each in attributes.items()),
-            tuple(map(bool, names)), scope.unused, scope.guarded,
-        )  # fmt: skip
+            key,
+            signature,
+            frozenset((name, each.SerializeToString()) for name, each in attributes.items()),
+            tuple(map(bool, names)),
+            scope.unused,
+            scope.guarded,
+        )
         if memo not in self._outputs:
             function = self.functions[key]
             enter(function)
             imports = self._index.imports(function)
             inner = Scope(
-                function, None, imports, self._operators.table(imports), attributes, key=(key, len(self._outputs)),
-                unused=scope.unused, guarded=scope.guarded,
-            )  # fmt: skip
+                function,
+                None,
+                imports,
+                self._operators.table(imports),
+                attributes,
+                key=(key, len(self._outputs)),
+                unused=scope.unused,
+                guarded=scope.guarded,
+            )
             for i, name in enumerate(function.input_names()):
                 self._stated.enter(inner, name, inputs[i] if i < len(inputs) else None)
                 if i < len(passed) and (constant := passed[i]) is not None:

@@ -44,9 +44,7 @@ class Nodes:
         """Take the constants of the model; with `check_types`, inputs are checked against the operators' signatures."""
         self._constants, self._check_types = constants, check_types
 
-    def outcome(
-        self, scope: Scope, index: int, inference: OperatorInference, inputs: Sequence[Type | None]
-    ) -> Outcome:
+    def outcome(self, scope: Scope, index: int, inference: OperatorInference, inputs: Sequence[Type | None]) -> Outcome:
         """Return what is inferred of a node, whose inputs have these types."""
         body = scope.body
         if inference.rule is None:
@@ -102,7 +100,10 @@ class Nodes:
         return Call(inference.schema, names, len(body.computes[index]), inputs, attribute, constant)
 
     def alone(
-        self, node: Any, inference: OperatorInference, inputs: Sequence[Type | None],
+        self,
+        node: Any,
+        inference: OperatorInference,
+        inputs: Sequence[Type | None],
         constants: Sequence[Constant | None],
     ) -> tuple[Type | None, ...]:
         """Return the types of the outputs of a node that is not part of the model, by those of its inputs."""
@@ -150,9 +151,7 @@ class Nodes:
                 return Outcome((tensor(element_name(attribute.t.data_type), shape_of_dims(attribute.t.dims)),))
         return None
 
-    def _infer(
-        self, call: Call, output_count: int, inference: OperatorInference, followed: Sequence[int]
-    ) -> Outcome:
+    def _infer(self, call: Call, output_count: int, inference: OperatorInference, followed: Sequence[int]) -> Outcome:
         """Call an operator's rule, and then its data function where the elements of small outputs can be followed."""
         assert inference.rule is not None
         work(NEW + sum([len(each.shape) for each in call.types if each is not None and each.shape]))
@@ -181,9 +180,7 @@ class Nodes:
                 problems += problems_of(call, error, data)
         return Outcome(types, constants, tuple(call.doubts), problems + more, has_unnamed(types), warnings)
 
-    def misfits(
-        self, schema: OpSchema, names: Sequence[str], inputs: Sequence[Type | None]
-    ) -> tuple[Problem, ...]:
+    def misfits(self, schema: OpSchema, names: Sequence[str], inputs: Sequence[Type | None]) -> tuple[Problem, ...]:
         """Return what is wrong with the number and types of a node's inputs, if that is to be checked."""
         if not self._check_types:
             return ()

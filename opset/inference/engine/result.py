@@ -186,10 +186,18 @@ def infer(
     registry = registry_with(schemas)
     bound, index = read_model(bind_dims(loaded, dims), registry, freeze)
     engine = Engine(
-        bound, registry, dims, budget_of(loaded.proto.ByteSize(), limits), data_prop=data_prop, check_type=check_type,
-        use_stated=not overwrite, limited=bool(limits.given()), strict=strict,
-        index=index, progress=progress,
-    )  # fmt: skip
+        bound,
+        registry,
+        dims,
+        budget_of(loaded.proto.ByteSize(), limits),
+        data_prop=data_prop,
+        check_type=check_type,
+        use_stated=not overwrite,
+        limited=bool(limits.given()),
+        strict=strict,
+        index=index,
+        progress=progress,
+    )
     try:
         engine.run()
     except Exhausted as exhausted:
@@ -241,7 +249,10 @@ def _findings(engine: Engine) -> Iterator[Finding]:
         for name, why in scope.conflicts.items():
             place = scope.body.location(producers[name]) if name in producers else scope.body.label
             yield Finding(
-                "I101", f"the stated type of {quoted(name)} contradicts what is inferred", place, why,
+                "I101",
+                f"the stated type of {quoted(name)} contradicts what is inferred",
+                place,
+                why,
                 "correct or remove the stated type, or replace it: --overwrite",
             )
         for index, problems in scope.problems.items():
@@ -264,9 +275,10 @@ def _gaps(engine: Engine, scope: Scope) -> Iterator[Gap]:
     for index, names in enumerate(scope.body.computes):
         known = {name: _coverage(scope.types.get(name)) for name in names if name}
         missing = [
-            name for name, each in known.items()
+            name
+            for name, each in known.items()
             if each in (NOTHING, TYPED, RANKED) or (scope.guarded and name in scope.conflicts)
-        ]  # fmt: skip
+        ]
         if not missing:
             continue
         given = [_coverage(scope.type_of(name)) for name in scope.body.reads[index] if name]
@@ -278,4 +290,3 @@ def _gaps(engine: Engine, scope: Scope) -> Iterator[Gap]:
         said = "; ".join(dict.fromkeys(doubts))
         for name in missing:
             yield Gap(name, scope.body, index, known[name], said)
-

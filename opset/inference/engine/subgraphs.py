@@ -68,10 +68,15 @@ class Subgraphs:
         scope.subgraphs.pop((index, body.name), None)
         enter(body)
         inner = Scope(
-            body, scope, scope.imports, scope.operators, key=(scope.key, index, body.name),
-            repeated=scope.repeated or request.repeated, unused=scope.unused or request.unused,
+            body,
+            scope,
+            scope.imports,
+            scope.operators,
+            key=(scope.key, index, body.name),
+            repeated=scope.repeated or request.repeated,
+            unused=scope.unused or request.unused,
             guarded=scope.guarded or request.guarded,
-        )  # fmt: skip
+        )
         names = body.input_names()
         if len(request.types) != len(names):  # IR version 3 listed initializers with the inputs
             defaults = {each.name for each in body.proto.initializer}

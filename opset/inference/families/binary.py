@@ -118,10 +118,15 @@ def _compared(symbolic: Any, plain: Any) -> Any:
 
 
 _NUMERIC = {
-    "Add": _added, "Sub": lambda a, b: _added(a, -b), "Mul": _multiplied, "Div": _divided, "Pow": _power,
-    "Max": lambda *given: extreme(maximum, max, given), "Min": lambda *given: extreme(minimum, min, given),
+    "Add": _added,
+    "Sub": lambda a, b: _added(a, -b),
+    "Mul": _multiplied,
+    "Div": _divided,
+    "Pow": _power,
+    "Max": lambda *given: extreme(maximum, max, given),
+    "Min": lambda *given: extreme(minimum, min, given),
     "Sum": lambda first, *more: sum(more, start=first),
-}  # fmt: skip
+}
 _LOGICAL = {
     "And": lambda a, b: bool(a and b),
     "Or": lambda a, b: bool(a or b),

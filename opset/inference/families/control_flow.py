@@ -69,9 +69,15 @@ def loop_1(call: Call) -> GraphRule:
         return Outputs([*initial, *(_stacked(each, 0, 0) for each in outputs[states + 1 :])], data)
 
     begun, outputs = yield from _fixed_point(
-        call, body, [number], [condition, *initial], [_true(condition), *data], [],
-        once=most == 1, first=_true if conditional else None,
-    )  # fmt: skip
+        call,
+        body,
+        [number],
+        [condition, *initial],
+        [_true(condition), *data],
+        [],
+        once=most == 1,
+        first=_true if conditional else None,
+    )
     _check_kept(initial, outputs[1 : states + 1], "C4")
     del begun[0]  # the condition
     trips = most

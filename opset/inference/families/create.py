@@ -19,9 +19,13 @@ from opset.schemas.constraints.violation import Violation
 # Constants
 
 _ELEMENTS = {
-    "value_float": "float", "value_floats": "float", "value_int": "int64", "value_ints": "int64",
-    "value_string": "string", "value_strings": "string",
-}  # fmt: skip
+    "value_float": "float",
+    "value_floats": "float",
+    "value_int": "int64",
+    "value_ints": "int64",
+    "value_string": "string",
+    "value_strings": "string",
+}
 
 
 def _form(call: Call) -> tuple[str, Any]:

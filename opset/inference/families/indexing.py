@@ -212,9 +212,7 @@ def non_zero_9_data(call: Call) -> tuple[Element, ...] | None:
 
 # Writing
 
-_REDUCTIONS: dict[str, Any] = {
-    "add": operator.add, "mul": operator.mul, "max": (maximum, max), "min": (minimum, min)
-}  # fmt: skip
+_REDUCTIONS: dict[str, Any] = {"add": operator.add, "mul": operator.mul, "max": (maximum, max), "min": (minimum, min)}
 
 
 @infer("Scatter", "ScatterElements")

@@ -35,13 +35,23 @@ class Body:
     """
 
     def __init__(
-        self, proto: Any, name: str, parent: Body | None = None, owner: Any = None, index: int = -1,
+        self,
+        proto: Any,
+        name: str,
+        parent: Body | None = None,
+        owner: Any = None,
+        index: int = -1,
         function: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Take the message; `name` is the attribute of a subgraph, of other bodies the label that messages show."""
         self.proto, self.name, self.parent, self.owner, self.index, self.function = (
-            proto, name, parent, owner, index, function
-        )  # fmt: skip
+            proto,
+            name,
+            parent,
+            owner,
+            index,
+            function,
+        )
         self.root: Body = parent.root if parent is not None and owner is not None else self
         self.nodes: list[Any] = proto.node[:]
         # Slices: to copy names by iterating over a message takes twice as long.
@@ -67,9 +77,7 @@ class Body:
         left_out = len(chain) - LEVELS
         if left_out > 0:
             del chain[LEVELS - 1 : -1]
-        parts = [
-            f"{each.parent.node_label(each.index)}, {brief(each.name)}" for each in chain if each.parent
-        ]
+        parts = [f"{each.parent.node_label(each.index)}, {brief(each.name)}" for each in chain if each.parent]
         if left_out > 0:
             parts.insert(-1, f"… {left_out} levels …")
         return ", ".join([body.name, *reversed(parts)])
@@ -222,8 +230,12 @@ class ModelIndex:
 def messages_of(index: ModelIndex, proto: Any) -> dict[Body, Any]:
     """Return the graphs and functions of an equal ModelProto, by the bodies that are indexed."""
     found = {index.main: proto.graph}
-    training = (getattr(each, part) for each in proto.training_info for part in ("initialization", "algorithm")
-                if each.HasField(part))  # fmt: skip
+    training = (
+        getattr(each, part)
+        for each in proto.training_info
+        for part in ("initialization", "algorithm")
+        if each.HasField(part)
+    )
     found.update(zip(index.graphs[1:], training, strict=True))
     functions = [body for body in index.bodies if body.function and body.root is body]
     found.update(zip(functions, proto.functions, strict=True))
@@ -254,7 +266,8 @@ def check_head(proto: Any) -> None:
     if proto.ir_version >= 3 and not proto.opset_import:
         raise ModelError(
             Finding(
-                "M107", "the model imports no operator set",
+                "M107",
+                "the model imports no operator set",
                 why="from IR version 3 a model must name the operator sets that it uses",
                 help="add an opset_import with the version that the exporter wrote",
             )
@@ -282,7 +295,9 @@ def imports_of(proto: Any, location: str, known_domains: Collection[str]) -> dic
             shown = quoted(domain or "ai.onnx")
             findings.append(
                 Finding(
-                    "M108", f"the domain {shown} is imported twice, at {found[domain]} and {entry.version}", location,
+                    "M108",
+                    f"the domain {shown} is imported twice, at {found[domain]} and {entry.version}",
+                    location,
                     why='"" and "ai.onnx" are one domain' if not domain else "",
                     help="keep the import that the nodes were written for",
                 )
@@ -387,11 +402,15 @@ def _undefined(body: Body, index: int, name: Any, position: int | None) -> Findi
         return _not_utf8(body.location(index), name)
     if position is None:
         return Finding(
-            "M112", f"the input {quoted(name)} is defined nowhere", body.location(index),
+            "M112",
+            f"the input {quoted(name)} is defined nowhere",
+            body.location(index),
             help="name a graph input, an initializer or the output of an earlier node",
         )
     return Finding(
-        "M110", f"the input {quoted(name)} is computed only by this node or a later one", body.location(index),
+        "M110",
+        f"the input {quoted(name)} is computed only by this node or a later one",
+        body.location(index),
         why="nodes must be sorted topologically, without cycles (IR specification, Nodes)",
         help="break the cycle; what is only unsorted is sorted, once nothing else is wrong",
     )
@@ -399,9 +418,12 @@ def _undefined(body: Body, index: int, name: Any, position: int | None) -> Findi
 
 def _shadowed(body: Body, index: int, name: str) -> Finding:
     return Finding(
-        "M113", f"the value {quoted(name)} of a graph around is defined again, after it was used",
-        body.location(index), why="a name would stand for two values in one graph", help="rename one of the two",
-    )  # fmt: skip
+        "M113",
+        f"the value {quoted(name)} of a graph around is defined again, after it was used",
+        body.location(index),
+        why="a name would stand for two values in one graph",
+        help="rename one of the two",
+    )
 
 
 def _not_utf8(location: str, name: Any) -> Finding:

@@ -16,9 +16,15 @@ from opset.model.storage.parts import ModelParts
 from opset.model.storage.source import BytesSource
 
 __all__ = [
-    "data_range", "data_size", "element_bits", "element_count", "make_tensor", "tensor_bytes", "tensor_values",
+    "data_range",
+    "data_size",
+    "element_bits",
+    "element_count",
+    "make_tensor",
+    "tensor_bytes",
+    "tensor_values",
     "text_of",
-]  # fmt: skip
+]
 
 
 def data_range(model: ModelParts | None, tensor: Any) -> wire.Segment | None:

@@ -315,9 +315,7 @@ def _walk(
     """
     ways = ways_to_tensors()
     edits: list[Edit] = []
-    root = _Message(
-        "onnx.ModelProto", fields(source, 0, source.size, least=least), Field(0, LENGTH, 0, 0, source.size)
-    )
+    root = _Message("onnx.ModelProto", fields(source, 0, source.size, least=least), Field(0, LENGTH, 0, 0, source.size))
     stack = [root]
     while stack:
         message = stack[-1]

@@ -47,9 +47,7 @@ def save(model: ModelParts, path: str | os.PathLike[str], *, external: str = "au
             _write(model, Place(folder, os.path.basename(output)), external, files)
 
 
-def save_below(
-    model: ModelParts, folder: str, relative: str, *, external: str = "auto", force: bool = False
-) -> None:
+def save_below(model: ModelParts, folder: str, relative: str, *, external: str = "auto", force: bool = False) -> None:
     """Write a model to a path below a folder, as `save` does, but to a file alone, and on a way without links.
 
     Folders that do not exist are made. Raises UsageError U104 where a link is on the way.
@@ -63,9 +61,14 @@ def save_below(
 
 
 def save_in_place(
-    model: ModelParts, folder: str, relative: str, roots: Iterable[str | os.PathLike[str]] = (), *,
-    external: str = "auto", force: bool = False,
-) -> None:  # fmt: skip
+    model: ModelParts,
+    folder: str,
+    relative: str,
+    roots: Iterable[str | os.PathLike[str]] = (),
+    *,
+    external: str = "auto",
+    force: bool = False,
+) -> None:
     """Replace the model at a path below a folder, by its result; a link stays, and what it leads to is replaced.
 
     Raises UsageError U104 where a link leads out of its own folder and not into one of `roots`, U102 where `force` does

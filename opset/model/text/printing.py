@@ -45,9 +45,11 @@ _DATA: Final = frozenset(
     "raw_data float_data int32_data int64_data string_data double_data uint64_data external_data".split()
 )
 _KINDS: Final = {
-    number: (kind, end) for kind in FIELDS for end in ("", "S")
+    number: (kind, end)
+    for kind in FIELDS
+    for end in ("", "S")
     if (number := pb.AttributeProto.AttributeType.Value(kind + end))
-}  # fmt: skip
+}
 _NODE: Final = frozenset("input output name op_type domain overload attribute".split())
 _GRAPH: Final = frozenset("name input output initializer value_info node".split())
 _FUNCTION: Final = frozenset("name input output attribute attribute_proto node value_info".split())
@@ -65,9 +67,11 @@ def to_text(source: Any, *, limit: int | None = None) -> str:
     message = source if model is None else model.proto
     name = getattr(getattr(message, "DESCRIPTOR", None), "full_name", type(source).__name__).removeprefix("onnx.")
     prints = {
-        "ModelProto": _Printer.model, "GraphProto": _Printer.graph, "FunctionProto": _Printer.function,
+        "ModelProto": _Printer.model,
+        "GraphProto": _Printer.graph,
+        "FunctionProto": _Printer.function,
         "NodeProto": _Printer.node,
-    }  # fmt: skip
+    }
     if name not in prints:
         help = "give a model, a graph, a function or a node"
         raise UsageError(Finding("U103", f"there is no text of a {brief(name)}", help=help))
@@ -123,8 +127,9 @@ class _Printer:
     def _parts(self, message: Any, written: Iterable[str] = (), missing: Sequence[str] = ()) -> list[str]:
         parts = [
             f"{field.name}: {self._field(message, field, value)}"
-            for field, value in message.ListFields() if field.name not in written
-        ]  # fmt: skip
+            for field, value in message.ListFields()
+            if field.name not in written
+        ]
         parts += [f"{name}: none" for name in missing if not message.HasField(name)]
         if self._unknown and (encoded := _unknown(message)):
             parts.append(f'{UNKNOWN}: "{encoded.hex()}"')

@@ -64,13 +64,20 @@ FIELDS: Final = {
 _ATTRIBUTE_TYPES: Final = [kind.lower() + end for kind in FIELDS for end in ("", "s")]
 
 _MODEL_KEYS: Final = (
-    "ir_version", "opset_import", "producer_name", "producer_version", "domain", "model_version", "doc_string",
+    "ir_version",
+    "opset_import",
+    "producer_name",
+    "producer_version",
+    "domain",
+    "model_version",
+    "doc_string",
     "metadata_props",
 )
 _FUNCTION_KEYS: Final = ("domain", "opset_import", "overload", "doc_string")
 
 UNKNOWN: Final = "unknown"
 """The key of fields that onnx.proto does not have."""
+
 
 def parse_node(text: str) -> Any:
     """Return the NodeProto that text says: `y = Add (x, w)`.
@@ -617,16 +624,24 @@ class Reader(Tokens):
 
 
 _MESSAGES: Final = {
-    "TENSOR": pb.TensorProto, "GRAPH": pb.GraphProto, "SPARSE_TENSOR": pb.SparseTensorProto, "TYPE_PROTO": pb.TypeProto,
-}  # fmt: skip
+    "TENSOR": pb.TensorProto,
+    "GRAPH": pb.GraphProto,
+    "SPARSE_TENSOR": pb.SparseTensorProto,
+    "TYPE_PROTO": pb.TypeProto,
+}
 _OWN_SYNTAX: Final[dict[str, Callable[[Any, Any], Any]]] = {
-    "GraphProto": Reader.graph, "NodeProto": Reader.node, "TypeProto": Reader.type, "ValueInfoProto": Reader.value_info,
-    "TensorProto": Reader.message, "StringStringEntryProto": Reader.message,
-}  # fmt: skip
+    "GraphProto": Reader.graph,
+    "NodeProto": Reader.node,
+    "TypeProto": Reader.type,
+    "ValueInfoProto": Reader.value_info,
+    "TensorProto": Reader.message,
+    "StringStringEntryProto": Reader.message,
+}
 _RANGES: Final = {
-    FieldDescriptor.CPPTYPE_INT32: (-(1 << 31), (1 << 31) - 1), FieldDescriptor.CPPTYPE_INT64: INT64,
+    FieldDescriptor.CPPTYPE_INT32: (-(1 << 31), (1 << 31) - 1),
+    FieldDescriptor.CPPTYPE_INT64: INT64,
     FieldDescriptor.CPPTYPE_UINT64: (0, (1 << 64) - 1),
-}  # fmt: skip
+}
 
 
 def bounds(data_type: int) -> tuple[int, int, str]:

@@ -177,7 +177,7 @@ class Tokens:
             elif code[2] in _CODES:
                 found += _CODES[code[2]].encode()
             else:
-                self.fail(r'codes such as \n, \t, \r, \\, \" and \x1b behind a $', start)
+                self.fail(r"codes such as \n, \t, \r, \\, \" and \x1b behind a $", start)
         return bytes(found) + text[stop:].encode()
 
     def pattern(self, size: int) -> bytes:

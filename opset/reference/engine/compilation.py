@@ -45,9 +45,7 @@ class Compiler:
             self._compiled[key] = self._compile(body, body.output_names(), self._index.imports(body), attributes)
         return self._compiled[key]
 
-    def _compile(
-        self, root: Body, outputs: list[str], imports: Mapping[str, int], bound: Mapping[str, Any]
-    ) -> Program:
+    def _compile(self, root: Body, outputs: list[str], imports: Mapping[str, int], bound: Mapping[str, Any]) -> Program:
         """Compile a body and those inside it, the innermost first: the values that they capture have to be known."""
         compiled: dict[int, _BodyCompiler] = {}
         found = bodies_below(root)

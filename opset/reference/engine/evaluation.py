@@ -39,9 +39,14 @@ class Evaluation:
     """
 
     def __init__(
-        self, budget: Budget, constants: Constants, seed: int | None, trace: Trace | None, registry: Registry,
+        self,
+        budget: Budget,
+        constants: Constants,
+        seed: int | None,
+        trace: Trace | None,
+        registry: Registry,
         notes: list[str],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.budget, self._constants = budget, constants
         self._random = RandomNumbers(seed)
         self._trace, self._registry, self.notes = trace, registry, notes

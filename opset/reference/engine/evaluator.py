@@ -1,6 +1,6 @@
 """Runs a model on the reference kernels, within limits.
 
-    ReferenceEvaluator("model.onnx").run(None, {"x": x})
+ReferenceEvaluator("model.onnx").run(None, {"x": x})
 """
 
 from __future__ import annotations

@@ -100,7 +100,12 @@ class Resolver:
         return self._resolved[key]
 
     def _resolve(
-        self, node: Any, operator: str, domain: str, version: int, imports: Mapping[str, int],
+        self,
+        node: Any,
+        operator: str,
+        domain: str,
+        version: int,
+        imports: Mapping[str, int],
         location: Callable[[], str],
     ) -> ResolvedKernel:
         schema = self.registry.schema(operator, version, domain)
@@ -115,9 +120,7 @@ class Resolver:
             raise RunError(self._unknown(location(), node, domain, imports, schema))
         formal = schema.attributes if schema is not None else {}
         defaults = {
-            name: each.default
-            for name, each in formal.items()
-            if kernel.any_attributes or name in kernel.attributes
+            name: each.default for name, each in formal.items() if kernel.any_attributes or name in kernel.attributes
         }
         resolved = ResolvedKernel(schema, kernel, defaults, plan_of(schema) if schema is not None else None)
         quirk = quirks.of_values(operator, version) if schema is not None and not domain and not self._strict else None

@@ -147,9 +147,15 @@ def conv_transpose_1(
 
 
 def _spread(
-    x: Array, w: Array, auto_pad: str, dilations: Ints, output_padding: Ints, output_shape: Ints, pads: Ints,
+    x: Array,
+    w: Array,
+    auto_pad: str,
+    dilations: Ints,
+    output_padding: Ints,
+    output_shape: Ints,
+    pads: Ints,
     strides: Ints,
-) -> tuple[Windows, tuple[int, ...]]:  # fmt: skip
+) -> tuple[Windows, tuple[int, ...]]:
     """Return the windows of the filters in the result before pads are cut off, and the spatial shape after it.
 
     The former has at least as many elements as the pads and the latter together.

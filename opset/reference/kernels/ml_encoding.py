@@ -64,8 +64,10 @@ def _as_text(value: Any) -> str:
 
 
 _CASTS: dict[str, tuple[Callable[[Any], Any], Any]] = {
-    "TO_FLOAT": (float, np.float32), "TO_STRING": (_as_text, object), "TO_INT64": (int, np.int64)
-}  # fmt: skip
+    "TO_FLOAT": (float, np.float32),
+    "TO_STRING": (_as_text, object),
+    "TO_INT64": (int, np.int64),
+}
 
 
 @kernel("CategoryMapper", domain=ML)

@@ -147,9 +147,15 @@ def tree_ensemble_5(
     rows = feature_rows(x)
     nodes, leaves = len(nodes_featureids), len(leaf_targetids)
     lengths = {
-        len(nodes_falseleafs), len(nodes_falsenodeids), nodes, nodes_modes.size, nodes_splits.size,
-        len(nodes_trueleafs), len(nodes_truenodeids), len(nodes_missing_value_tracks_true or nodes_featureids),
-    }  # fmt: skip
+        len(nodes_falseleafs),
+        len(nodes_falsenodeids),
+        nodes,
+        nodes_modes.size,
+        nodes_splits.size,
+        len(nodes_trueleafs),
+        len(nodes_truenodeids),
+        len(nodes_missing_value_tracks_true or nodes_featureids),
+    }
     if len(lengths) > 1 or leaf_weights.size != leaves or not nodes:
         raise Violation("C2", "the attributes nodes_* or leaf_* have different lengths, or are empty")
     roots = _within(tree_roots, nodes, "tree_roots")
@@ -252,9 +258,17 @@ def _forest(
     first = np.zeros(count + 1, np.int64)
     np.cumsum(np.bincount(leaves, minlength=count), out=first[1:])
     return Forest(
-        _roots(treeids, codes, sides), np.array(features, np.int64), np.zeros(0), codes, sides[0], sides[1],
-        np.array(missing, bool), first, np.array(vote_targets, np.int64)[order], order,
-    )  # fmt: skip
+        _roots(treeids, codes, sides),
+        np.array(features, np.int64),
+        np.zeros(0),
+        codes,
+        sides[0],
+        sides[1],
+        np.array(missing, bool),
+        first,
+        np.array(vote_targets, np.int64)[order],
+        order,
+    )
 
 
 def _roots(treeids: tuple[int, ...], modes: Array, sides: Sequence[Array]) -> Array:

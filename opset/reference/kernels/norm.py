@@ -51,9 +51,16 @@ def _updated(old: Array, batch: Array, momentum: float) -> Array:
 
 
 def _of_batch(
-    x: Array, scale: Array, bias: Array, mean: Array, variance: Array,
-    epsilon: float, momentum: float, context: KernelContext, shared: bool = True,
-) -> Outputs:  # fmt: skip
+    x: Array,
+    scale: Array,
+    bias: Array,
+    mean: Array,
+    variance: Array,
+    epsilon: float,
+    momentum: float,
+    context: KernelContext,
+    shared: bool = True,
+) -> Outputs:
     """Return values normalised by the statistics of the batch, the running statistics, and those of the batch.
 
     Statistics are those of a channel if they are `shared` among its positions, else of each position.
@@ -68,9 +75,17 @@ def _of_batch(
 
 @kernel("BatchNormalization", since=14)
 def batch_normalization_14(
-    x: Array, scale: Array, bias: Array, mean: Array, variance: Array,
-    *, epsilon: float, momentum: float, training_mode: int, context: KernelContext,
-) -> Outputs:  # fmt: skip
+    x: Array,
+    scale: Array,
+    bias: Array,
+    mean: Array,
+    variance: Array,
+    *,
+    epsilon: float,
+    momentum: float,
+    training_mode: int,
+    context: KernelContext,
+) -> Outputs:
     """Return channels normalised by the given statistics, or with `training_mode` by those of the batch."""
     wide = _channels(x)
     if not training_mode:
@@ -108,9 +123,17 @@ def batch_normalization_9(
 
 @kernel("BatchNormalization", since=7)
 def batch_normalization_7(
-    x: Array, scale: Array, bias: Array, mean: Array, variance: Array,
-    *, epsilon: float, momentum: float, spatial: int, context: KernelContext,
-) -> Outputs:  # fmt: skip
+    x: Array,
+    scale: Array,
+    bias: Array,
+    mean: Array,
+    variance: Array,
+    *,
+    epsilon: float,
+    momentum: float,
+    spatial: int,
+    context: KernelContext,
+) -> Outputs:
     """Return what version 9 does; with `spatial` 0 each position of a channel has its own parameters."""
     if not _is_training(context):
         return (_scaled(x, scale, bias, mean, variance, epsilon),)
@@ -119,9 +142,18 @@ def batch_normalization_7(
 
 @kernel("BatchNormalization")
 def batch_normalization_1(
-    x: Array, scale: Array, bias: Array, mean: Array, variance: Array,
-    *, epsilon: float, momentum: float, spatial: int, is_test: int, context: KernelContext,
-) -> Outputs:  # fmt: skip
+    x: Array,
+    scale: Array,
+    bias: Array,
+    mean: Array,
+    variance: Array,
+    *,
+    epsilon: float,
+    momentum: float,
+    spatial: int,
+    is_test: int,
+    context: KernelContext,
+) -> Outputs:
     """Return channels normalised by the given statistics, or in training by those of the batch.
 
     The text names two cases, five outputs in training and one in inference; so a node with one output is not in

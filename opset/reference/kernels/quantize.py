@@ -85,9 +85,15 @@ def quantize_linear_21(
     """Return x quantized; of a vector, every axis is the first."""
     axis = 0 if x.ndim == 1 else axis
     return quantize_linear_13(
-        x, scale, zero_point, axis=axis, block_size=block_size, output_dtype=output_dtype, precision=precision,
+        x,
+        scale,
+        zero_point,
+        axis=axis,
+        block_size=block_size,
+        output_dtype=output_dtype,
+        precision=precision,
         saturate=saturate,
-    )  # fmt: skip
+    )
 
 
 @kernel("QuantizeLinear", since=10)

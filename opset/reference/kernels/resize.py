@@ -111,9 +111,14 @@ def resize_11(
 ) -> Array:
     """Return x resized along each of `axes`, by `scales` or to `sizes`; in version 11 the unused one is empty."""
     method = Method(
-        mode, coordinate_transformation_mode, nearest_mode, cubic_coeff_a, exclude_outside, extrapolation_value,
+        mode,
+        coordinate_transformation_mode,
+        nearest_mode,
+        cubic_coeff_a,
+        exclude_outside,
+        extrapolation_value,
         antialias,
-    )  # fmt: skip
+    )
     crop = coordinate_transformation_mode == "tf_crop_and_resize"
     indices = [axis % x.ndim for axis in axes] if axes else list(range(x.ndim))
     count = len(indices)

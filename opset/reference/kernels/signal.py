@@ -35,9 +35,7 @@ def dft_17(
     return _dft(x, dft_length, axis, inverse, onesided, context)
 
 
-def _dft(
-    x: Array, dft_length: Array | None, axis: int, inverse: int, onesided: int, context: KernelContext
-) -> Array:
+def _dft(x: Array, dft_length: Array | None, axis: int, inverse: int, onesided: int, context: KernelContext) -> Array:
     axis, size = axis % x.ndim, x.shape[axis]
     if dft_length is not None:
         length = dft_length.item()

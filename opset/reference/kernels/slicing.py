@@ -67,9 +67,7 @@ def slice_10(x: Array, starts: Array, ends: Array, axes: Array | None = None, st
 
 
 @kernel("Slice")
-def slice_1(
-    x: Array, *, starts: Sequence[int], ends: Sequence[int], axes: Sequence[int] | None
-) -> Array:
+def slice_1(x: Array, *, starts: Sequence[int], ends: Sequence[int], axes: Sequence[int] | None) -> Array:
     """Return the elements from `starts` up to `ends`, along the first dimensions where `axes` is absent."""
     return _sliced(x, starts, ends, range(len(starts)) if axes is None else axes, [1] * len(starts))
 
@@ -79,9 +77,7 @@ def _list(values: Array) -> list[int]:
     return found
 
 
-def _sliced(
-    x: Array, starts: Sequence[int], ends: Sequence[int], axes: Sequence[int], steps: Sequence[int]
-) -> Array:
+def _sliced(x: Array, starts: Sequence[int], ends: Sequence[int], axes: Sequence[int], steps: Sequence[int]) -> Array:
     parts: list[Any] = [slice(None)] * x.ndim
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
         parts[axis] = _bounded(start, end, step, x.shape[axis])

@@ -34,9 +34,7 @@ def gradient_1(
     return tuple(np.zeros_like(x) if by_x is None else by_x.astype(x.dtype).reshape(x.shape) for x, by_x in derivatives)
 
 
-def _updated(
-    inputs: Sequence[Array], parts: int, update: Callable[..., tuple[Array, ...]]
-) -> tuple[Array, ...]:
+def _updated(inputs: Sequence[Array], parts: int, update: Callable[..., tuple[Array, ...]]) -> tuple[Array, ...]:
     """Return the updated tensors, then the updated second part of each tensor, and so on.
 
     The inputs are all tensors, then the gradients of all, then each other part of all. Raises Violation C2 and C3.

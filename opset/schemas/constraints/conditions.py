@@ -36,7 +36,7 @@ from opset.schemas.constraints.input_shapes import (
     expressions_of,
     parts_of,
     rank_of,
-)  # fmt: skip
+)
 from opset.schemas.constraints.patterns import SUBJECT, Pattern, parse_tests
 from opset.schemas.model import Condition, OpSchema
 from opset.schemas.yaml.fields import MAX_ENTRIES, Fields

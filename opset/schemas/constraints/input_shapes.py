@@ -119,9 +119,7 @@ def plan_of(schema: OpSchema) -> Plan | None:
     last = len(schema.inputs) - 1
     variadic = last if schema.inputs and schema.inputs[last].option == VARIADIC else 2**31
     runs = {part.run for each in checks if each.kind == SHAPE for part in each.parts} & {*schema.attributes}
-    return Plan(
-        schema, checks, tuple(sorted(named)), tuple(sorted(elements)), positions, variadic, tuple(sorted(runs))
-    )
+    return Plan(schema, checks, tuple(sorted(named)), tuple(sorted(elements)), positions, variadic, tuple(sorted(runs)))
 
 
 def _check(schema: OpSchema, positions: dict[str, int], condition: Condition) -> Check:
@@ -513,8 +511,12 @@ _KINDS: dict[str, Callable[[Match, Check, int], None]] = {
     BROADCAST: Match._check_broadcast,
 }
 _OPERATIONS: dict[str, Callable[..., Any]] = {
-    "+": operator.add, "-": operator.sub, "*": operator.mul, "//": operator.floordiv, "negative": operator.neg
-}  # fmt: skip
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "//": operator.floordiv,
+    "negative": operator.neg,
+}
 _ONE = parse_tests("1")
 STATES = {"given": True, "absent": False}
 """Values of names in `where`, and whether what is named is given then."""

@@ -147,9 +147,7 @@ def attribute_misfits(schema: OpSchema, attributes: Mapping[str, str | None]) ->
             yield Misfit(MISSING_ATTRIBUTE, f"the attribute '{name}' is missing", why, name)
 
 
-def value_misfits(
-    schema: OpSchema, values: Mapping[str, Any], ranks: Sequence[int | None] = ()
-) -> Iterator[Misfit]:
+def value_misfits(schema: OpSchema, values: Mapping[str, Any], ranks: Sequence[int | None] = ()) -> Iterator[Misfit]:
     """Yield attributes whose values the schema's declarations do not allow; one for each attribute."""
     for declared in declared_attributes(schema):
         value = values.get(declared.name)

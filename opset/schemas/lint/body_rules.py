@@ -176,10 +176,7 @@ def bodies_are_used(operator: Operator, versions: Versions) -> Iterator[Finding]
 def bodies_in_a_circle(operators: Collection[Operator]) -> Iterator[Finding]:
     """No operators have bodies that use each other (S238)."""
     places = {(each.domain, each.name): f"{each.path}:1:1" for each in operators}
-    graph = {
-        (each.domain, each.name): operators_used(each) & places.keys()
-        for each in operators
-    }
+    graph = {(each.domain, each.name): operators_used(each) & places.keys() for each in operators}
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:

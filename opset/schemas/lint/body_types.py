@@ -106,9 +106,13 @@ def _schema_of(node: Any, opset: int, versions: Versions) -> OpSchema | None:
 
 _FROM = {"CastLike": 15, "Constant": 13}
 _CONSTANTS = {
-    "value_int": "tensor(int64)", "value_ints": "tensor(int64)", "value_float": "tensor(float)",
-    "value_floats": "tensor(float)", "value_string": "tensor(string)", "value_strings": "tensor(string)",
-}  # fmt: skip
+    "value_int": "tensor(int64)",
+    "value_ints": "tensor(int64)",
+    "value_float": "tensor(float)",
+    "value_floats": "tensor(float)",
+    "value_string": "tensor(string)",
+    "value_strings": "tensor(string)",
+}
 
 
 def _output(used: OpSchema, parameter: Parameter, bindings: Mapping[str, str], node: Any) -> str | None:

@@ -139,9 +139,12 @@ def kind_of(type_: str) -> str:
 MOST_NAMED = 4
 _TENSOR = re.compile(r"\btensor\((\w+)\)")
 _WRAPPERS = {
-    "optional(seq(": "an optional sequence", "optional(": "an optional type", "seq(": "a sequence", "map(": "a map",
+    "optional(seq(": "an optional sequence",
+    "optional(": "an optional type",
+    "seq(": "a sequence",
+    "map(": "a map",
     "sparse_tensor(": "a sparse tensor",
-}  # fmt: skip
+}
 _KINDS = {
     "float": ("float16", "float", "double"),
     "a signed integer": ("int8", "int16", "int32", "int64"),

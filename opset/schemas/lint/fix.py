@@ -57,9 +57,10 @@ def fixes(target: Target) -> Fixes:
 def _is_open(operator: Operator) -> bool:
     """Whether something is left to fill in: prose, an example, or what the newest version changes."""
     prose = [
-        text for docs in operator.docs
+        text
+        for docs in operator.docs
         for text in (docs.doc, *docs.inputs.values(), *docs.outputs.values(), *docs.attributes.values())
-    ]  # fmt: skip
+    ]
     said = operator.examples and all(map(str.strip, prose))
     return not said or any(map(says_nothing, operator.transitions))
 

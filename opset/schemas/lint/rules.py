@@ -49,6 +49,8 @@ FAMILIES = (
     *("reduce", "regions", "reshape", "resize", "sampling", "sequence", "signal", "slicing", "text", "training"),
     "unary",
 )
+
+
 @dataclass(frozen=True)
 class Hooks:
     """What is written for operators; rules about what is None are left out.
@@ -144,9 +146,11 @@ class _Checking:
         self.target, self.base, self.sets, self.operators = target, base, sets, operators
         self.lock: Lock = lock or {}
         self.complete, self.hooks = complete, hooks
-        listed = target.files if target.whole else [
-            path for holder in {each.parent for each in target.files} for path in siblings(holder)
-        ]  # fmt: skip
+        listed = (
+            target.files
+            if target.whole
+            else [path for holder in {each.parent for each in target.files} for path in siblings(holder)]
+        )
         names = {(domain_of(path), path.stem) for path in listed}
         whole = {(operator.domain, operator.name) for operator in operators if operator.whole}
         self.unread = {(domain_of(path), path.stem) for path in target.files} - whole
@@ -688,9 +692,7 @@ def _undeclared_adapters(
             yield Finding("S207", message, place=str(folder / shown(domain) / f"{name}.yaml"))
 
 
-def _lost_kernels(
-    folder: Path, operators: list[Operator], kernels: Collection[Kernel] | None
-) -> Iterator[Finding]:
+def _lost_kernels(folder: Path, operators: list[Operator], kernels: Collection[Kernel] | None) -> Iterator[Finding]:
     """Every kernel belongs to a version (S225), in the domains of this folder."""
     domains = {operator.domain for operator in operators}
     versions = {(o.domain, o.name, since) for o in operators for since in (0, *(s.since_version for s in o.schemas))}

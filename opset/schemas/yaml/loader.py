@@ -635,10 +635,10 @@ class _Reading(Changes):
             constraints=complete,
             formula=self.text(own["formula"]) if "formula" in own else shared.formula,
             special_cases=shared.special_cases if cases is None else tuple(map(self.case, self.items(cases))),
-            counterparts=shared.counterparts if named is None else {
-                name: self.phrase(each) for name, each in self.names(named, "counterparts").items()
-            },
-        )  # fmt: skip
+            counterparts=shared.counterparts
+            if named is None
+            else {name: self.phrase(each) for name, each in self.names(named, "counterparts").items()},
+        )
 
     def case(self, node: YamlNode) -> SpecialCase:
         """Return a special case: its text, or a mapping that has the text and says how certain it is."""

@@ -143,9 +143,11 @@ def _constraints(key: str, value: dict[str, Any]) -> list[str]:
         lines.append(f"    {_key(label)}:")
         for clause in each:
             line = f"    - {_flow(clause)}"
-            parts = [line] if len(line) <= WIDTH else [
-                part for name, inner in clause.items() for part in _nested(name, inner, "      ")
-            ]  # fmt: skip
+            parts = (
+                [line]
+                if len(line) <= WIDTH
+                else [part for name, inner in clause.items() for part in _nested(name, inner, "      ")]
+            )
             lines += [f"    - {parts[0][6:]}", *parts[1:]]
     return lines
 

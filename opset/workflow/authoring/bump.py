@@ -314,9 +314,10 @@ def _sharing(operator: Operator, data: bytes, sets: TypeSets) -> bytes:
     if "same_as" in older.keys:
         return data
     same = [
-        key for key in (*_PROSE, *SHARED_KEYS)
+        key
+        for key in (*_PROSE, *SHARED_KEYS)
         if key in older.keys and key in newest.keys and key_lines(older, lines, key) == key_lines(newest, lines, key)
-    ]  # fmt: skip
+    ]
     if "doc" not in same:
         return data
     shares = [key for key in SHARED_KEYS if key in same]

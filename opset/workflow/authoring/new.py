@@ -65,9 +65,15 @@ class Made(NamedTuple):
 
 
 def new_operator(
-    name: str, domain: str | None = None, *, like: str | None = None, folder: Path | None = None,
-    family: str | None = None, shape: str | None = None, since: int | None = None,
-) -> Made:  # fmt: skip
+    name: str,
+    domain: str | None = None,
+    *,
+    like: str | None = None,
+    folder: Path | None = None,
+    family: str | None = None,
+    shape: str | None = None,
+    since: int | None = None,
+) -> Made:
     """Write the files of a new operator, and return which.
 
     `like` names an operator whose signature, family, shape rule and function bodies are the beginning; `shape` is a

@@ -91,16 +91,26 @@ def adapter_stub(schema: OpSchema, direction: str, standard: bool) -> Stub:
 
 
 def _stub(
-    decorator: str, template: str, schema: OpSchema, since: int, imports: Mapping[str, tuple[str, ...]],
-    suffix: str = "", **values: str,
-) -> Stub:  # fmt: skip
+    decorator: str,
+    template: str,
+    schema: OpSchema,
+    since: int,
+    imports: Mapping[str, tuple[str, ...]],
+    suffix: str = "",
+    **values: str,
+) -> Stub:
     name = f"{snake(schema.name)}_{schema.since_version}{suffix}"
     arguments = [f'"{schema.name}"'] + ([f"since={since}"] if since else [])
     arguments += [f'domain="{schema.domain}"'] if schema.domain else []
     text = rendered(
-        template, decorator=decorator, arguments=", ".join(arguments), function=name, operator=schema.name,
-        since=schema.since_version, **values,
-    )  # fmt: skip
+        template,
+        decorator=decorator,
+        arguments=", ".join(arguments),
+        function=name,
+        operator=schema.name,
+        since=schema.since_version,
+        **values,
+    )
     return Stub(name, decorator, schema.name, since, text, imports)
 
 

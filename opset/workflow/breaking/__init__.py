@@ -1,7 +1,7 @@
 """Breaking changes: two states of schemas, compared by rules that rest on ONNX's document on versioning.
 
-    report = compare(old, new)      # registries, operators read from YAML, or states
-    report.breaks                   # what fails the comparison
+report = compare(old, new)      # registries, operators read from YAML, or states
+report.breaks                   # what fails the comparison
 """
 
 from opset.workflow.breaking.comparison import compare

@@ -248,9 +248,12 @@ def change_adapters(pair: Pair) -> Iterator[Found]:
         lost = not old.startswith("impossible") and new.startswith("impossible")
         message = f"the conversion {way} was {old!r} and is {new!r} now"
         yield Found(
-            message, ("change", "adapters"), ERR if lost else INFO, FORBIDDEN if lost else NONE,
+            message,
+            ("change", "adapters"),
+            ERR if lost else INFO,
+            FORBIDDEN if lost else NONE,
             "write the adapter, or show that it gave wrong results and approve the break" if lost else "",
-        )  # fmt: skip
+        )
 
 
 @rule("B162", "change-claims", Pair, NONE, IMMUTABLE, WARN)

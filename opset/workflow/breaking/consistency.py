@@ -24,8 +24,12 @@ def version_unchanged(pair: Pair) -> Iterator[Found]:
     if any(getattr(old, key) != getattr(new, key) for key in ("attributes", "conditions", "shape")):
         yield Found(
             "the new version has the signature of the one before, and other conditions: say what changed in 'meaning'",
-            ("change",), WARN, NONE, "add 'meaning' to its change block", always=True,
-        )  # fmt: skip
+            ("change",),
+            WARN,
+            NONE,
+            "add 'meaning' to its change block",
+            always=True,
+        )
     elif pair.new.change.clarified or pair.old.docs != pair.new.docs:
         message = "the new version only clarifies, which needs none"
         yield Found(message, ("change",), WARN, NONE, help, always=True)
@@ -42,9 +46,10 @@ def type_set_edited(comparison: Comparison) -> Iterator[Found]:
         if not came and not went:
             continue
         released = [
-            pair for pair in comparison.pairs
+            pair
+            for pair in comparison.pairs
             if pair.in_place and comparison.is_released(pair.operator.key, pair.new.since)
-        ]  # fmt: skip
+        ]
         pairs = [pair for pair in released if _moved(pair, came, went)]
         moved = [f"{pair.operator.title} {pair.new.since}" for pair in pairs]
         domain = pairs[0].operator.domain if pairs else next(iter(comparison.new.domains))
@@ -128,8 +133,11 @@ def _differing(groups: Any, most: list[OperatorState], old: State) -> Iterator[F
         yield Found(
             f"{names} allowed the same types as {others} at {old.name}, and no longer",
             help=f"give {others} a version with the same types, unless they differ on purpose",
-            domain=first.domain, operator=first.name, version=since, place=first.place(since, "types"),
-        )  # fmt: skip
+            domain=first.domain,
+            operator=first.name,
+            version=since,
+            place=first.place(since, "types"),
+        )
 
 
 def _same_count(one: OperatorState, other: OperatorState) -> bool:

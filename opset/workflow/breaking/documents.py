@@ -88,11 +88,7 @@ def _document_state(path: Path, data: bytes, new: State) -> State:
     try:
         document = parse_json(data)
         _check_depth(document)
-        states = [
-            _operator(each)
-            for domain in document["domains"]
-            for each in domain["operators"]
-        ]  # fmt: skip
+        states = [_operator(each) for domain in document["domains"] for each in domain["operators"]]
         sets = {name: tuple(map(_text, types)) for name, types in document["type_sets"].items()}
     except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
         why = f"it is no document of operators: {type(error).__name__} {str(error)[:200]}"
@@ -136,31 +132,49 @@ def _text(value: Any) -> str:
 
 def _schema(domain: str, name: str, data: Mapping[str, Any]) -> OpSchema:
     return OpSchema(
-        domain, name, int(data["since"]), _text(data["family"]),
-        tuple(map(_parameter, data["inputs"])), tuple(map(_parameter, data["outputs"])),
+        domain,
+        name,
+        int(data["since"]),
+        _text(data["family"]),
+        tuple(map(_parameter, data["inputs"])),
+        tuple(map(_parameter, data["outputs"])),
         {each["name"]: _attribute(each) for each in sorted(data["attributes"], key=lambda each: str(each["name"]))},
         {_text(key): tuple(map(_text, types)) for key, types in data["types"].items()},
-        bool(data["deprecated"]), _text(data["replacement"]), bool(data["experimental"]), _text(data["determinism"]),
-        _text(data["shape"]), _change(data["change"]), tuple(map(_condition, data["conditions"])),
+        bool(data["deprecated"]),
+        _text(data["replacement"]),
+        bool(data["experimental"]),
+        _text(data["determinism"]),
+        _text(data["shape"]),
+        _change(data["change"]),
+        tuple(map(_condition, data["conditions"])),
         tuple(map(_body, data["function"])),
-    )  # fmt: skip
+    )
 
 
 def _parameter(data: Mapping[str, Any]) -> Parameter:
     least = min(int(data["min_arity"]), UNBOUNDED)
     return Parameter(
-        _text(data["name"]), _text(data["type"]), _text(data["option"]), bool(data["homogeneous"]), least,
+        _text(data["name"]),
+        _text(data["type"]),
+        _text(data["option"]),
+        bool(data["homogeneous"]),
+        least,
         bool(data["differentiable"]),
-    )  # fmt: skip
+    )
 
 
 def _attribute(data: Mapping[str, Any]) -> Attribute:
     kind = _text(data["type"])
     return Attribute(
-        _text(data["name"]), kind, _number(data["default"], kind), bool(data["required"]),
-        tuple(_number(each, kind.removesuffix("s")) for each in data["choices"]), _range(data["range"]),
-        _text(data["kind"]), _text(data["constraint"]),
-    )  # fmt: skip
+        _text(data["name"]),
+        kind,
+        _number(data["default"], kind),
+        bool(data["required"]),
+        tuple(_number(each, kind.removesuffix("s")) for each in data["choices"]),
+        _range(data["range"]),
+        _text(data["kind"]),
+        _text(data["constraint"]),
+    )
 
 
 def _range(data: Any) -> str:
@@ -201,9 +215,15 @@ def _change(data: Mapping[str, Any] | None) -> Change | None:
     }
     declared = data["difference"] if data["declared"] is None else data["declared"]
     return Change(
-        declared, attributes, dict(data["emulate"]), bool(data["renamed"]), _text(data["meaning"]),
-        _text(data["clarified"]), _text(data["up"]["declared"]), _text(data["down"]["declared"]),
-    )  # fmt: skip
+        declared,
+        attributes,
+        dict(data["emulate"]),
+        bool(data["renamed"]),
+        _text(data["meaning"]),
+        _text(data["clarified"]),
+        _text(data["up"]["declared"]),
+        _text(data["down"]["declared"]),
+    )
 
 
 def _docs(data: Mapping[str, Any]) -> Docs:
@@ -211,9 +231,15 @@ def _docs(data: Mapping[str, Any]) -> Docs:
         return {each["name"]: _text(each["doc"]) for each in data[part]}
 
     return Docs(
-        _text(data["doc"]), phrases("inputs"), phrases("outputs"), phrases("attributes"), dict(data["constraints"]),
-        _text(data["formula"]), tuple(map(_case, data["special_cases"])), dict(data["counterparts"]),
-    )  # fmt: skip
+        _text(data["doc"]),
+        phrases("inputs"),
+        phrases("outputs"),
+        phrases("attributes"),
+        dict(data["constraints"]),
+        _text(data["formula"]),
+        tuple(map(_case, data["special_cases"])),
+        dict(data["counterparts"]),
+    )
 
 
 def _case(data: Any) -> SpecialCase:
@@ -232,11 +258,17 @@ def _grounds(data: Mapping[str, Any]) -> tuple[str, str]:
 def _example(data: Mapping[str, Any]) -> Example:
     outputs = data["outputs"]
     return Example(
-        _text(data["name"]), int(data["since"]), None if data["until"] is None else int(data["until"]),
-        _text(data["doc"]), *_grounds(data), {name: _value(each) for name, each in data["attributes"].items()},
-        tuple(map(_value, data["inputs"])), None if outputs is None else tuple(map(_value, outputs)),
-        _text(data["error"]), None if data["tolerance"] is None else float(data["tolerance"]),
-    )  # fmt: skip
+        _text(data["name"]),
+        int(data["since"]),
+        None if data["until"] is None else int(data["until"]),
+        _text(data["doc"]),
+        *_grounds(data),
+        {name: _value(each) for name, each in data["attributes"].items()},
+        tuple(map(_value, data["inputs"])),
+        None if outputs is None else tuple(map(_value, outputs)),
+        _text(data["error"]),
+        None if data["tolerance"] is None else float(data["tolerance"]),
+    )
 
 
 def _value(data: Any) -> Any:

@@ -143,9 +143,15 @@ def _came(comparison: Comparison, operator: OperatorState, since: int, message: 
         return Found(f"{message} in the new opset {since} of {domain}", (), INFO, "", "", *operator.key, since, where)
     help = f"give it the since_version {newest + 1}: what opset {since} of {domain} holds is released"
     return Found(
-        f"{message} in opset {since} of {domain}, which is released: {newest} is its newest", (), "", "", help,
-        *operator.key, since, where,
-    )  # fmt: skip
+        f"{message} in opset {since} of {domain}, which is released: {newest} is its newest",
+        (),
+        "",
+        "",
+        help,
+        *operator.key,
+        since,
+        where,
+    )
 
 
 @rule("B107", "opset-gap", Comparison, NONE, OPSETS, WARN)

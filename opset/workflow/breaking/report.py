@@ -81,10 +81,15 @@ class Report:
         """Return the report as plain data."""
         counts = self.counts()
         return {
-            "compared": self.compared, "operators": self.operators, "versions": self.versions,
-            "clean": self.status(strict) == 0, "requires": self.requires, "counts": counts,
-            "notes": list(self.notes), "findings": [each.data() for each in self.findings],
-        }  # fmt: skip
+            "compared": self.compared,
+            "operators": self.operators,
+            "versions": self.versions,
+            "clean": self.status(strict) == 0,
+            "requires": self.requires,
+            "counts": counts,
+            "notes": list(self.notes),
+            "findings": [each.data() for each in self.findings],
+        }
 
     def counts(self) -> dict[str, int]:
         """Return the number of errors, warnings and notices that nobody approved, and of approved findings."""

@@ -44,9 +44,14 @@ FOLDERS = 500
 MAX_SAID = 1 << 16
 """Bytes of the errors of a command that are read."""
 _ENVIRONMENT = {
-    "GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0",
-    "GIT_NO_REPLACE_OBJECTS": "1", "GIT_LITERAL_PATHSPECS": "1", "LC_ALL": "C",
-}  # fmt: skip
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_LITERAL_PATHSPECS": "1",
+    "LC_ALL": "C",
+}
 
 
 class Blob(NamedTuple):
@@ -184,10 +189,23 @@ def find_revision(folder: Path, revision: str) -> Revision:
         raise _failed(revision, "this is no name of a revision", "name a tag, a branch or a commit")
     where = _git(folder, revision, "rev-parse", "--show-prefix", "--show-toplevel", "--is-shallow-repository")
     prefix, _, shallow = where.decode("utf-8", "surrogateescape").split("\n")[:3]
-    commit = _git(folder, revision, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}", missing=(
-        "the clone is shallow: git fetch --unshallow --tags" if shallow == "true" else
-        "git rev-parse says which there are: a tag, a branch or a commit; in CI, fetch it first"
-    )).decode("ascii", "replace").strip()  # fmt: skip
+    commit = (
+        _git(
+            folder,
+            revision,
+            "rev-parse",
+            "--verify",
+            "--quiet",
+            f"{revision}^{{commit}}",
+            missing=(
+                "the clone is shallow: git fetch --unshallow --tags"
+                if shallow == "true"
+                else "git rev-parse says which there are: a tag, a branch or a commit; in CI, fetch it first"
+            ),
+        )
+        .decode("ascii", "replace")
+        .strip()
+    )
     tree = f"{commit}:{prefix}"
     return Revision(folder, prefix, revision, commit, tuple(_blobs(folder, prefix, revision, tree)))
 
@@ -288,7 +306,7 @@ def _output(
         asked.seek(0)
         with subprocess.Popen(
             command, cwd=folder, env=environment, stdin=asked, stdout=subprocess.PIPE, stderr=errors
-        ) as process:  # fmt: skip
+        ) as process:
             assert process.stdout is not None
             late = Event()
 

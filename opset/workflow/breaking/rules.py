@@ -315,6 +315,14 @@ def mend(old: OperatorState) -> str:
 
 def _break(each: Rule, found: Found) -> Break:
     return Break(
-        each.id, found.severity or each.severity, found.requires or each.requires, found.domain, found.operator,
-        found.version, found.message, found.place, each.clause, found.help,
-    )  # fmt: skip
+        each.id,
+        found.severity or each.severity,
+        found.requires or each.requires,
+        found.domain,
+        found.operator,
+        found.version,
+        found.message,
+        found.place,
+        each.clause,
+        found.help,
+    )

@@ -276,9 +276,7 @@ def merged(states: Sequence[State]) -> State:
     functions: dict[str, str] = {}
     for state in states:
         functions |= state.functions or {}
-    return State(
-        states[0].name, dict(sorted(operators.items())), sets, lock if complete else None, functions=functions
-    )
+    return State(states[0].name, dict(sorted(operators.items())), sets, lock if complete else None, functions=functions)
 
 
 def base_sets(complete: bool) -> TypeSets | None:
@@ -292,9 +290,11 @@ def unreadable(name: str, error: SchemaError) -> ComparisonError:
     """Return the error for a state that cannot be read, with all that is wrong with it."""
     count = len(error.findings) + error.omitted
     first = Finding(
-        "B192", f"the schemas of {name} cannot be read", why=f"{count} finding{'' if count == 1 else 's'}, below",
+        "B192",
+        f"the schemas of {name} cannot be read",
+        why=f"{count} finding{'' if count == 1 else 's'}, below",
         help="nothing was compared; mend the files, or compare with a state that this version of opset reads",
-    )  # fmt: skip
+    )
     return ComparisonError([first, *error.findings])
 
 

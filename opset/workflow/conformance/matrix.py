@@ -80,12 +80,14 @@ def _operators(results: Sequence[Result]) -> list[dict[str, Any]]:
     for (domain, operator), group in sorted(groups.items()):
         nodes = [each for each in group if each.case.kind != "invalid"]
         versions = sorted({each.case.version for each in nodes})
-        found.append({
-            "domain": shown(domain),
-            "operator": operator,
-            "versions": {str(v): _counted(each for each in nodes if each.case.version == v) for v in versions},
-            "invalid": _counted(each for each in group if each.case.kind == "invalid"),
-        })  # fmt: skip
+        found.append(
+            {
+                "domain": shown(domain),
+                "operator": operator,
+                "versions": {str(v): _counted(each for each in nodes if each.case.version == v) for v in versions},
+                "invalid": _counted(each for each in group if each.case.kind == "invalid"),
+            }
+        )
     return found
 
 
@@ -101,10 +103,16 @@ def _types(results: Sequence[Result]) -> dict[str, dict[str, int]]:
 def _case(found: Result, expected: str) -> dict[str, Any]:
     case = found.case
     data: dict[str, Any] = {
-        "name": case.name, "kind": case.kind, "domain": shown(case.domain), "operator": case.operator,
-        "version": case.version, "example": case.example, "shows": case.shows, "types": [*case.types],
+        "name": case.name,
+        "kind": case.kind,
+        "domain": shown(case.domain),
+        "operator": case.operator,
+        "version": case.version,
+        "example": case.example,
+        "shows": case.shows,
+        "types": [*case.types],
         "result": found.result,
-    }  # fmt: skip
+    }
     if found.why:
         data["why"] = found.why
     if found.difference is not None:

@@ -1,10 +1,10 @@
 """What a runtime makes of a corpus of test cases: each case is run, and its outputs are compared with the expected.
 
-    pass      the outputs are those of the case          rejected  an invalid case fails, as it should
-    wrong     they are not                               accepted  it does not
-    refused   the runtime lacks what the case needs      crash     the process died
-    error     the runtime fails                          timeout   it did not come to an end
-    missing   a file of the case is not there, or not the one that the manifest names
+pass      the outputs are those of the case          rejected  an invalid case fails, as it should
+wrong     they are not                               accepted  it does not
+refused   the runtime lacks what the case needs      crash     the process died
+error     the runtime fails                          timeout   it did not come to an end
+missing   a file of the case is not there, or not the one that the manifest names
 """
 
 from __future__ import annotations
@@ -141,9 +141,19 @@ def _case(entry: Any) -> Case:
     if not isinstance(chosen, str):
         raise ValueError("what should be text is not")
     return Case(
-        name, kind, normalised(domain), operator, entry["version"], example, shows, types, tolerance, files, outputs,
+        name,
+        kind,
+        normalised(domain),
+        operator,
+        entry["version"],
+        example,
+        shows,
+        types,
+        tolerance,
+        files,
+        outputs,
         chosen,
-    )  # fmt: skip
+    )
 
 
 def _output(entry: Any) -> tuple[str, tuple[int, ...] | None]:
@@ -152,9 +162,12 @@ def _output(entry: Any) -> tuple[str, tuple[int, ...] | None]:
 
 
 def conform(
-    corpus: Corpus, runtime: Runtime, jobs: int = 1, progress: Callable[[int, int], None] | None = None,
+    corpus: Corpus,
+    runtime: Runtime,
+    jobs: int = 1,
+    progress: Callable[[int, int], None] | None = None,
     greeted: Callable[[str], None] = lambda version: None,
-) -> list[Result]:  # fmt: skip
+) -> list[Result]:
     """Return what a runtime makes of each case of a corpus, in its order.
 
     `progress` is called with the number of cases that are done, and of all; `greeted` as by `answers`. Raises

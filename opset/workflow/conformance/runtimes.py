@@ -89,9 +89,15 @@ class Runtime(NamedTuple):
 
 
 def runtime_named(
-    text: str, words: Sequence[str], *, name: str = "", python: str = "", providers: Sequence[str] = (),
-    seconds: float = 60.0, memory: int | None = None,
-) -> Runtime:  # fmt: skip
+    text: str,
+    words: Sequence[str],
+    *,
+    name: str = "",
+    python: str = "",
+    providers: Sequence[str] = (),
+    seconds: float = 60.0,
+    memory: int | None = None,
+) -> Runtime:
     """Return the runtime that is named: one of BUILT_IN, or a command line, whose words are given.
 
     Raises UsageError T224 where there is no such program, U103 for options that are not those of the runtime.
@@ -120,7 +126,9 @@ def _absent(name: str, why: str, help: str) -> UsageError:
 
 
 def answers(
-    runtime: Runtime, requests: Iterable[tuple[int, Request]], jobs: int = 1,
+    runtime: Runtime,
+    requests: Iterable[tuple[int, Request]],
+    jobs: int = 1,
     greeted: Callable[[str], None] = lambda version: None,
 ) -> Iterator[tuple[int, Answer]]:
     """Yield the number of each request with its answer, as they come; at most `jobs` are under way.
@@ -193,10 +201,14 @@ class _Process:
         try:
             self._process = subprocess.Popen(
                 command,
-                stdin=subprocess.PIPE if serves else subprocess.DEVNULL, stdout=prints, stderr=prints,
-                pass_fds=[answers] if serves else [], start_new_session=True,
-                preexec_fn=lambda: _prepare(mask, memory, system), env=_environment(answers) if serves else None,
-            )  # fmt: skip
+                stdin=subprocess.PIPE if serves else subprocess.DEVNULL,
+                stdout=prints,
+                stderr=prints,
+                pass_fds=[answers] if serves else [],
+                start_new_session=True,
+                preexec_fn=lambda: _prepare(mask, memory, system),
+                env=_environment(answers) if serves else None,
+            )
         except OSError:
             for descriptor in self._reading:
                 os.close(descriptor)

@@ -132,11 +132,17 @@ class OnnxRuntime(Runtime):
     """
 
     REFUSALS = (
-        "NOT_IMPLEMENTED", "is under development and support for this is limited", "Unsupported model IR version",
-        "No Op registered for", "is not a registered function/op", "No opset import for domain",
-        "is not currently registered or supported", "Not a valid ONNX Tensor data type",
-        "it cannot be linked to C type", "Unexpected input data type. Actual: ((map(",  # maps that Python cannot pass
-    )  # fmt: skip
+        "NOT_IMPLEMENTED",
+        "is under development and support for this is limited",
+        "Unsupported model IR version",
+        "No Op registered for",
+        "is not a registered function/op",
+        "No opset import for domain",
+        "is not currently registered or supported",
+        "Not a valid ONNX Tensor data type",
+        "it cannot be linked to C type",
+        "Unexpected input data type. Actual: ((map(",  # maps that Python cannot pass
+    )
     NOISE = (
         r"\[ONNXRuntimeError\] : \d+ : \w+ : |(?<= )with name ''|Name:'' |Status Message: "
         r"|(?:/[\w.+-]+)*/?[\w+-]+\.(?:cc|h|cpp|hpp):\d+ (?:[^()]*::[^()]*\([^()]*\)(?: const)?(?: \[with [^]]*\])? )?"

@@ -89,9 +89,10 @@ class Candidate:
         self.registry, self.schema = registry, schema
         files = [(folder, path) for folder in map(Path, (FOLDER, *registry.folders)) for path in _files(folder, schema)]
         missing = Finding(
-            "S215", f"no file {schema.name}.yaml of {shown(schema.domain)} declares {schema.name}",
+            "S215",
+            f"no file {schema.name}.yaml of {shown(schema.domain)} declares {schema.name}",
             help="name the file after its operator: opset lint",
-        )  # fmt: skip
+        )
         if not files:
             raise SchemaError(missing)
         self.folder, path = files[0]

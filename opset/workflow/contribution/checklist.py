@@ -98,16 +98,21 @@ def state_counts(points: Iterable[Point]) -> dict[str, int]:
 def point_data(candidate: Candidate, points: Sequence[Point]) -> dict[str, Any]:
     """Return a checklist as plain data."""
     return {
-        "domain": shown(candidate.schema.domain), "operator": candidate.schema.name, "since": candidate.since,
+        "domain": shown(candidate.schema.domain),
+        "operator": candidate.schema.name,
+        "since": candidate.since,
         "counts": state_counts(points),
         "points": [
             {
-                "name": point.name, "section": point.section, "required": point.required, "state": point.state,
+                "name": point.name,
+                "section": point.section,
+                "required": point.required,
+                "state": point.state,
                 "found": [{**item._asdict(), "place": relative(item.place)} for item in point.items],
             }
             for point in points
         ],
-    }  # fmt: skip
+    }
 
 
 def markdown(candidate: Candidate, points: Sequence[Point]) -> Iterator[str]:

@@ -153,9 +153,11 @@ def negative_axis(it: Candidate) -> Iterator[Item]:
         yield _edge(it, f"a negative {name}", found, "add one")
     for index in inputs:
         found = [
-            each for each in it.results for value in given(each, index)
+            each
+            for each in it.results
+            for value in given(each, index)
             if value is not None and _has_negative(value.content)
-        ]  # fmt: skip
+        ]
         yield _edge(it, f"a negative element of {it.schema.inputs[index].name}", found, "add one")
 
 

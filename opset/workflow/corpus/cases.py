@@ -156,17 +156,28 @@ def _add(made: Corpus, registry: Registry, judge: Judge, outside: Judgements, pi
     shapes = [{"type": each.type, "shape": each.shape} for each in example.outputs or () if each is not None]
     paths = {f"{pick.kind}/{pick.name}/{path}": data for path, data in sorted(files.items())}
     made.files.update(paths)
-    made.cases.append({
-        "name": pick.name, "kind": pick.kind, "domain": shown(schema.domain), "operator": schema.name,
-        "version": schema.since_version, "opsets": {shown(each.domain): each.version for each in model.opset_import},
-        "ir_version": model.ir_version, "example": example.name, "shows": _shows(registry, schema, example),
-        "status": status_of(example), **({"because": ground} if (ground := ground_of(example)) else {}),
-        **({"error": example.error} if example.error else {}),
-        "types": sorted({element for value in values for element in _elements(value)}),
-        **({"outputs": shapes} if pick.kind == RANDOM else {}),
-        "tolerance": rtol_atol, "tolerance_reason": reason, "judged_by": judged_by,
-        "files": {path: hashlib.sha256(data).hexdigest() for path, data in paths.items()},
-    })  # fmt: skip
+    made.cases.append(
+        {
+            "name": pick.name,
+            "kind": pick.kind,
+            "domain": shown(schema.domain),
+            "operator": schema.name,
+            "version": schema.since_version,
+            "opsets": {shown(each.domain): each.version for each in model.opset_import},
+            "ir_version": model.ir_version,
+            "example": example.name,
+            "shows": _shows(registry, schema, example),
+            "status": status_of(example),
+            **({"because": ground} if (ground := ground_of(example)) else {}),
+            **({"error": example.error} if example.error else {}),
+            "types": sorted({element for value in values for element in _elements(value)}),
+            **({"outputs": shapes} if pick.kind == RANDOM else {}),
+            "tolerance": rtol_atol,
+            "tolerance_reason": reason,
+            "judged_by": judged_by,
+            "files": {path: hashlib.sha256(data).hexdigest() for path, data in paths.items()},
+        }
+    )
 
 
 def _types(values: Iterable[ExampleValue | None]) -> Iterator[str]:

@@ -85,9 +85,10 @@ class Judgements:
         if found is None or example.outputs is None:
             return []
         return [
-            title for judge, title in self._stored["judges"].items()
+            title
+            for judge, title in self._stored["judges"].items()
             if not _is_among(found.get(judge, {}), example.name, schema.since_version)
-        ]  # fmt: skip
+        ]
 
     def _operator(self, domain: str, name: str) -> Mapping[str, Any] | None:
         """Return what is stored of an operator, None where it is of other examples."""

@@ -313,4 +313,3 @@ def not_computed(bench: Bench, schema: OpSchema, why: str, example: Example | No
 def said(error: Any) -> str:
     """Return an error's message and reason on a line."""
     return printable(f"{error.message}{f': {error.why}' if error.why else ''}")
-

@@ -217,9 +217,7 @@ class _Transition:
 
         return self._without_effect(self.newer, name, concerned)
 
-    def _without_effect(
-        self, schema: OpSchema, name: str, concerned: Callable[[Example, list[Any]], bool]
-    ) -> Found:
+    def _without_effect(self, schema: OpSchema, name: str, concerned: Callable[[Example, list[Any]], bool]) -> Found:
         attribute, shown, against = schema.attributes[name], False, []
         for example, values in self.examples(schema):
             if not concerned(example, values):

@@ -47,9 +47,14 @@ class Subject(NamedTuple):
 
 
 def examine(
-    registry: Registry, schemas: Iterable[OpSchema], *, parts: Collection[str] = tuple(PARTS), pattern: str = "",
-    limits: Limits | None = None, budget: Budget | None = None,
-) -> Report:  # fmt: skip
+    registry: Registry,
+    schemas: Iterable[OpSchema],
+    *,
+    parts: Collection[str] = tuple(PARTS),
+    pattern: str = "",
+    limits: Limits | None = None,
+    budget: Budget | None = None,
+) -> Report:
     """Return what the examples of these versions of operators show.
 
     `parts` are those of PARTS to run, `pattern` a part of the names of examples, `limits` hold for each evaluation,
@@ -99,8 +104,11 @@ def examined(bench: Bench, subject: Subject, parts: Collection[str]) -> Report:
     examples = bench.registry.examples(subject.operator, subject.domain)
     example = next(each for each in examples if each.name == subject.example)
     checks: dict[str, Callable[..., None]] = {
-        "kernel": check_kernel, "inference": check_inference, "function": check_bodies, "conversion": check_conversions,
-    }  # fmt: skip
+        "kernel": check_kernel,
+        "inference": check_inference,
+        "function": check_bodies,
+        "conversion": check_conversions,
+    }
     for schema in chosen:
         for part, check in checks.items():
             if part in parts and not (example.error and part in ("function", "conversion")):

@@ -1,6 +1,6 @@
 """The documentation of two small domains, and of an operator of the standard, as files to read.
 
-    python -m tests.docgen.golden        # writes what is in expected/; read the difference
+python -m tests.docgen.golden        # writes what is in expected/; read the difference
 """
 
 import json

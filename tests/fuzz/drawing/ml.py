@@ -99,14 +99,21 @@ def cast_map(d: Draw) -> list[Given]:
 
 @draws("DictVectorizer")
 def dict_vectorizer(d: Draw) -> list[Given]:
-    keys, values = d.pick(("string", "int64"), ("string", "float"), ("string", "double"), ("int64", "float"),
-                          ("int64", "double"), ("int64", "string"))  # fmt: skip
+    keys, values = d.pick(
+        ("string", "int64"),
+        ("string", "float"),
+        ("string", "double"),
+        ("int64", "float"),
+        ("int64", "double"),
+        ("int64", "string"),
+    )
     words: list[Any] = ["a", "b", "Ab", "x y", "z"] if keys == "string" else [0, 1, 5, -3, 2**40]
     vocabulary = d.structure.sample(words, d.structure.randint(1, 5))
     d.attributes["string_vocabulary" if keys == "string" else "int64_vocabulary"] = vocabulary
     held: dict[str, list[Any]] = {"int64": [1, -2], "float": [0.5, -1.0], "double": [0.1, 2.0], "string": ["a", "é"]}
-    return [Mapped({k: d.pick(*held[values]) for k in words if d.chance(0.6)} or {words[0]: held[values][0]},
-                   keys, values)]  # fmt: skip
+    return [
+        Mapped({k: d.pick(*held[values]) for k in words if d.chance(0.6)} or {words[0]: held[values][0]}, keys, values)
+    ]
 
 
 @draws("ZipMap")
@@ -222,14 +229,18 @@ def tree_ensemble(d: Draw) -> list[Given]:
     columns = list(zip(*nodes, strict=True))
     dtype = DTYPES[kind]
     d.attributes |= {
-        "tree_roots": roots, "n_targets": targets,
-        "nodes_featureids": list(columns[0]), "nodes_modes": numpy_helper.from_array(np.array(columns[2], np.uint8)),
+        "tree_roots": roots,
+        "n_targets": targets,
+        "nodes_featureids": list(columns[0]),
+        "nodes_modes": numpy_helper.from_array(np.array(columns[2], np.uint8)),
         "nodes_splits": numpy_helper.from_array(np.array(columns[1], dtype)),
-        "nodes_trueleafs": list(columns[3]), "nodes_truenodeids": list(columns[4]),
-        "nodes_falseleafs": list(columns[5]), "nodes_falsenodeids": list(columns[6]),
+        "nodes_trueleafs": list(columns[3]),
+        "nodes_truenodeids": list(columns[4]),
+        "nodes_falseleafs": list(columns[5]),
+        "nodes_falsenodeids": list(columns[6]),
         "leaf_targetids": [target for _, target in leaves],
         "leaf_weights": numpy_helper.from_array(np.array([weight for weight, _ in leaves], dtype)),
-    }  # fmt: skip
+    }
     if member:
         d.attributes["membership_values"] = numpy_helper.from_array(np.array(member, dtype))
     if d.chance(0.5):

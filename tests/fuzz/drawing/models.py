@@ -181,8 +181,7 @@ class Builder:
         if [a is None for a in first.inputs] != [a is None for a in second.inputs]:
             second = first
         names = [
-            self.give_any(position, argument, second.inputs[position])
-            for position, argument in enumerate(first.inputs)
+            self.give_any(position, argument, second.inputs[position]) for position, argument in enumerate(first.inputs)
         ]
         if self.rng.random() < 0.7 or self.schema.name == "DFT":  # an axis "" is the end of onnxruntime
             while names and not names[-1]:

@@ -338,9 +338,13 @@ def constant(d: Draw) -> list[Argument | None]:
     form = form if d.has(form) else "value"
     d.attributes[form] = {
         "value": onnx.numpy_helper.from_array(d.array(element, d.shape())),
-        "value_int": -(2**63), "value_ints": [1, -2, 2**62], "value_float": 0.1, "value_floats": [-0.0, 1e-42, 2.5],
-        "value_string": "é", "value_strings": ["", "b"],
-    }[form]  # fmt: skip
+        "value_int": -(2**63),
+        "value_ints": [1, -2, 2**62],
+        "value_float": 0.1,
+        "value_floats": [-0.0, 1e-42, 2.5],
+        "value_string": "é",
+        "value_strings": ["", "b"],
+    }[form]
     return []
 
 
@@ -381,10 +385,11 @@ def scan(d: Draw) -> list[Argument | None]:
         nodes.append(helper.make_node("Add" if number % 2 else "Sub", ["total", given[number % len(given)]], [name]))
     known = element if d.chance(0.6) else None
     d.attributes["body"] = helper.make_graph(
-        nodes, "body",
+        nodes,
+        "body",
         [float_info(name, TensorProto.FLOAT, known) for name in given],
         [float_info(name, TensorProto.FLOAT, known) for name in results],
-    )  # fmt: skip
+    )
     d.attributes["num_scan_inputs"] = scans
     d.attributes["__outputs"] = len(results)
     collected = 1 + extra
@@ -444,8 +449,16 @@ def trees(d: Draw) -> list[Argument | None]:
         for node in range(2 ** (depth + 1) - 1):
             leaf = node >= inner
             mode = "LEAF" if leaf else one_mode if d.chance(0.7) else d.pick("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GT")
-            row = (tree, node, 0 if leaf else d.structure.randrange(features), 0.0 if leaf else d.pick(0.5, -1.0, 0.1),
-                   mode, 0 if leaf else 2 * node + 1, 0 if leaf else 2 * node + 2, 0 if leaf else d.pick(0, 1))
+            row = (
+                tree,
+                node,
+                0 if leaf else d.structure.randrange(features),
+                0.0 if leaf else d.pick(0.5, -1.0, 0.1),
+                mode,
+                0 if leaf else 2 * node + 1,
+                0 if leaf else 2 * node + 2,
+                0 if leaf else d.pick(0, 1),
+            )
             for key, value in zip(nodes, row, strict=True):
                 nodes[key].append(value)
             if leaf:

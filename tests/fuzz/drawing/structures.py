@@ -60,11 +60,14 @@ def sequence_map(d: Draw) -> list[Given]:
     nodes = [helper.make_node("Concat", [*names, "item"], ["joined"], axis=0)]
     nodes.append(helper.make_node("Shape", ["item"], ["size"]))
     d.attributes["body"] = helper.make_graph(
-        nodes, "body",
+        nodes,
+        "body",
         [helper.make_tensor_value_info(name, kind, None) for name in names],
-        [helper.make_tensor_value_info("joined", kind, None),
-         helper.make_tensor_value_info("size", TensorProto.INT64, None)],
-    )  # fmt: skip
+        [
+            helper.make_tensor_value_info("joined", kind, None),
+            helper.make_tensor_value_info("size", TensorProto.INT64, None),
+        ],
+    )
     d.attributes["__outputs"] = 2
     return [sequence, *([d.pick(sequence, sequence.values[0])] if len(names) == 2 else [])]
 
@@ -123,7 +126,7 @@ def loop(d: Draw) -> list[Given]:
         helper.make_node("Less", ["turn", "most"], ["less"]),
         helper.make_node(*d.pick(("Identity", ["go"]), ("Identity", ["less"]), ("And", ["go", "less"])), ["on"]),
         helper.make_node("Cast", ["turn"], ["step"], to=number),
-    ]  # fmt: skip
+    ]
     given = [f"s{i}" for i in range(states)]
     for i in range(states):
         nodes.append(helper.make_node(d.pick("Add", "Sub", "Mul"), [f"s{i}", d.pick("step", given[0])], [f"t{i}"]))
@@ -132,13 +135,15 @@ def loop(d: Draw) -> list[Given]:
     info = helper.make_tensor_value_info
     results = [f"t{i}" for i in range(states)] + [f"y{i}" for i in range(scans)]
     d.attributes["body"] = helper.make_graph(
-        nodes, "body",
+        nodes,
+        "body",
         [
-            info("turn", TensorProto.INT64, []), info("go", TensorProto.BOOL, []),
+            info("turn", TensorProto.INT64, []),
+            info("go", TensorProto.BOOL, []),
             *(info(name, number, None) for name in given),
         ],
         [info("on", TensorProto.BOOL, []), *(info(name, number, None) for name in results)],
-    )  # fmt: skip
+    )
     d.attributes["__outputs"] = len(results)
     turns = None if stop < 4 and "less" in str(nodes[2]) and d.chance(0.4) else d.side(d.pick(0, 1, 3, 5))
     go = None if turns is not None and d.chance(0.4) else Argument(np.array(d.chance(0.8)), "bool")
@@ -197,10 +202,16 @@ def quantized_conv(d: Draw) -> list[Given]:
         w_zero = d.side([d.structure.randint(0, 5) if weight == "uint8" else 0] * channels[0], weight)
     bias = Argument(d.values.integers(-9, 9, channels).astype(np.int32), "int32", True) if d.chance(0.5) else None
     return [
-        x, d.side(d.pick(0.5, 0.1), "float"), d.side(d.structure.randint(0, 9), kind),
-        w, d.side(np.abs(d.values.normal(0, 1, w_scale)) + 0.1, "float"), w_zero,
-        d.side(d.pick(0.3, 1.0, 2.0), "float"), d.side(d.structure.randint(0, 9), kind), bias,
-    ]  # fmt: skip
+        x,
+        d.side(d.pick(0.5, 0.1), "float"),
+        d.side(d.structure.randint(0, 9), kind),
+        w,
+        d.side(np.abs(d.values.normal(0, 1, w_scale)) + 0.1, "float"),
+        w_zero,
+        d.side(d.pick(0.3, 1.0, 2.0), "float"),
+        d.side(d.structure.randint(0, 9), kind),
+        bias,
+    ]
 
 
 @draws("MatMulInteger")
@@ -394,10 +405,14 @@ def tf_idf(d: Draw) -> list[Given]:
             count += 1
     indexes = d.structure.sample(range(count), count)
     d.attributes |= {
-        "mode": d.pick("TF", "IDF", "TFIDF"), "min_gram_length": low, "max_gram_length": high,
-        "max_skip_count": d.pick(0, 1, 2, 5), "ngram_counts": starts,
-        "ngram_indexes": indexes, "pool_strings" if kind == "string" else "pool_int64s": pool,
-    }  # fmt: skip
+        "mode": d.pick("TF", "IDF", "TFIDF"),
+        "min_gram_length": low,
+        "max_gram_length": high,
+        "max_skip_count": d.pick(0, 1, 2, 5),
+        "ngram_counts": starts,
+        "ngram_indexes": indexes,
+        "pool_strings" if kind == "string" else "pool_int64s": pool,
+    }
     if d.chance(0.6):
         d.attributes["weights"] = [d.pick(0.5, 2.0, 1.5) for _ in range(count)]
     shape = [d.sizes.randint(1, 8)] if d.chance(0.5) else [d.sizes.randint(1, 3), d.sizes.randint(1, 6)]

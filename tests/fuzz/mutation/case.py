@@ -49,9 +49,7 @@ def command(*arguments: object) -> int:
             status = cli.main([str(each) for each in arguments], prog_name="opset", standalone_mode=False)
         except click.ClickException as error:
             status = error.exit_code
-    written = "".join(
-        stream.buffer.getvalue().decode("utf-8", "backslashreplace") for stream in (stdout, stderr)
-    )
+    written = "".join(stream.buffer.getvalue().decode("utf-8", "backslashreplace") for stream in (stdout, stderr))
     if status == 70 or "internal error: " in written:
         raise Internal(written)
     if status not in (0, 1, 2, 3):

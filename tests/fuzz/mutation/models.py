@@ -134,5 +134,8 @@ def run_command(folder: Path, to: str, form: str) -> int:
 
 
 COMMANDS = {
-    "show": show_command, "opset convert": convert_command, "opset infer": infer_command, "opset run": run_command,
-}  # fmt: skip
+    "show": show_command,
+    "opset convert": convert_command,
+    "opset infer": infer_command,
+    "opset run": run_command,
+}

@@ -447,10 +447,16 @@ class _Verbs:
             for each in crossed:
                 change_lines(each)
             data = {
-                "operator": name, "before": 1, "after": 2, "since_before": 1, "transitions": crossed,
-                "since_after": 2, "words": difference_words(signature_diff(versions[0], versions[-1]), sets),
-                "up": worst([each["up"] for each in crossed]), "down": worst([each["down"] for each in crossed]),
-            }  # fmt: skip
+                "operator": name,
+                "before": 1,
+                "after": 2,
+                "since_before": 1,
+                "transitions": crossed,
+                "since_after": 2,
+                "words": difference_words(signature_diff(versions[0], versions[-1]), sets),
+                "up": worst([each["up"] for each in crossed]),
+                "down": worst([each["down"] for each in crossed]),
+            }
             diff_lines(data)
         return 0
 

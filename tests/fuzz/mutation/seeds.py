@@ -136,8 +136,11 @@ def training() -> Any:
     model = parse_model(header + "main (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { y = Mul (x, w) }")
     info = model.training_info.add()
     first = parse_model(header + "i () => (float[2] w0) { w0 = Constant <value_floats = [0, 0]> () }")
-    step = parse_model(header + """a (float[2] t) => (float[2] w1) {
-        d = Sub (y, t)  g = Mul (d, x)  w1 = Sub (w, g) }""")
+    step = parse_model(
+        header
+        + """a (float[2] t) => (float[2] w1) {
+        d = Sub (y, t)  g = Mul (d, x)  w1 = Sub (w, g) }"""
+    )
     info.initialization.CopyFrom(first.graph)
     info.algorithm.CopyFrom(step.graph)
     info.initialization_binding.add(key="w", value="w0")
@@ -147,8 +150,11 @@ def training() -> Any:
 
 def annotated() -> Any:
     """Return a model with metadata everywhere, annotations, denotations, value_info and device configurations."""
-    model = parse_model(HEADER.format(ir=11, opset=22) + """main (float[N, 2] x) => (float[N, 2] y)
-        <float[2, 2] w = {1, 2, 3, 4}, float s = {0.5}, int8 z = {0}> { h = MatMul (x, w)  y = Relu (h) }""")
+    model = parse_model(
+        HEADER.format(ir=11, opset=22)
+        + """main (float[N, 2] x) => (float[N, 2] y)
+        <float[2, 2] w = {1, 2, 3, 4}, float s = {0.5}, int8 z = {0}> { h = MatMul (x, w)  y = Relu (h) }"""
+    )
     graph = model.graph
     model.doc_string, model.producer_name, model.model_version = "a model", "drawn", 3
     for owner in (model, graph, graph.node[0], graph.initializer[0], graph.input[0]):
@@ -170,12 +176,15 @@ def annotated() -> Any:
 
 def stored() -> Any:
     """Return a model with sparse and external tensors, and one of every form of data."""
-    model = parse_model(HEADER.format(ir=10, opset=21) + """main (float[2, 3] x) => (float[2, 3] y, float[4] f) {
+    model = parse_model(
+        HEADER.format(ir=10, opset=21)
+        + """main (float[2, 3] x) => (float[2, 3] y, float[4] f) {
         a = Add (x, sparse)
         b = Mul (a, outside)
         c = Constant <value_floats = [1, 2, 3]> ()
         y = Sub (b, c)
-        f = Identity (raw) }""")
+        f = Identity (raw) }"""
+    )
     graph = model.graph
     sparse = graph.sparse_initializer.add(dims=[2, 3])
     sparse.values.CopyFrom(tensor_of("sparse", np.array([1, 2], np.float32)))

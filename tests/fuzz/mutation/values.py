@@ -64,12 +64,18 @@ def _values(rng: random.Random) -> dict[str, tuple[str, Any]]:
     array = np.arange(int(np.prod(shape)), dtype=np.float32).reshape(shape)
     texts = np.array([f"t{each}" for each in array.ravel()], object).reshape(shape)
     values: dict[str, tuple[str, Any]] = {
-        "x": ("tensor(float)", array), "i": ("tensor(int64)", array.astype(np.int64)), "t": ("tensor(string)", texts),
-        "b": ("tensor(bool)", array > 1), "d": ("tensor(double)", array.astype(np.float64)),
-        "s": ("seq(tensor(float))", [array, array]), "o": ("optional(tensor(int64))", array.astype(np.int64)),
-        "n": ("optional(tensor(int64))", None), "q": ("seq(tensor(string))", [texts]),
-        "m": ("map(string, float)", {"a": 1.0, "b": 2.0}), "k": ("map(int64, float)", {1: 1.0, -2: 2.0}),
-    }  # fmt: skip
+        "x": ("tensor(float)", array),
+        "i": ("tensor(int64)", array.astype(np.int64)),
+        "t": ("tensor(string)", texts),
+        "b": ("tensor(bool)", array > 1),
+        "d": ("tensor(double)", array.astype(np.float64)),
+        "s": ("seq(tensor(float))", [array, array]),
+        "o": ("optional(tensor(int64))", array.astype(np.int64)),
+        "n": ("optional(tensor(int64))", None),
+        "q": ("seq(tensor(string))", [texts]),
+        "m": ("map(string, float)", {"a": 1.0, "b": 2.0}),
+        "k": ("map(int64, float)", {1: 1.0, -2: 2.0}),
+    }
     return {name: values[name] for name in rng.sample([*values], rng.choice((1, 1, 2, 4)))}
 
 
@@ -95,14 +101,16 @@ def _mutated_npy(rng: random.Random, data: bytes) -> bytes:
     if change == 0:
         text = re.sub(r"'shape': \(.*?\)", lambda _: f"'shape': {_shape(rng)}", text)
     elif change == 1:
-        descr = rng.choice((
-            *("'|O'", "'<f3'", "'<U4611686018427387904'", "'<U0'", "'|S0'", "'|V4'", "'>f8'", "'<M8[s]'"),
-            *("'<c16'", "'<f16'"),
-            *("[('a', '<f4')]", "[('a', '<f4'), ('a', '<f4')]", "('<f4', (1000000000, 1000000000))", "1", "None"),
-            "'" * 99,
-            *("'i4, f8'", "[('', 'V9')] * 99", "'<f4" + "0" * 3000 + "'", "'<U2147483648'", "'|b1'", "'<f2'"),
-            *("'<u8'", "{}"),
-        ))  # fmt: skip
+        descr = rng.choice(
+            (
+                *("'|O'", "'<f3'", "'<U4611686018427387904'", "'<U0'", "'|S0'", "'|V4'", "'>f8'", "'<M8[s]'"),
+                *("'<c16'", "'<f16'"),
+                *("[('a', '<f4')]", "[('a', '<f4'), ('a', '<f4')]", "('<f4', (1000000000, 1000000000))", "1", "None"),
+                "'" * 99,
+                *("'i4, f8'", "[('', 'V9')] * 99", "'<f4" + "0" * 3000 + "'", "'<U2147483648'", "'|b1'", "'<f2'"),
+                *("'<u8'", "{}"),
+            )
+        )
         text = re.sub(r"'descr': '.*?'", lambda _: f"'descr': {descr}", text)
     elif change == 2:
         text = text.replace("False", rng.choice(("True", "1", "None", "__import__('os')", "[]", "False or True")))
@@ -219,7 +227,7 @@ def _json(rng: random.Random, values: dict[str, tuple[str, Any]]) -> bytes:
         elif change == 2:
             tokens[at:at] = [tokens[at]] * rng.choice((1, 2, 500))
         else:
-            tokens[at:at] = [rng.choice("[]{},:\" \n\0")]
+            tokens[at:at] = [rng.choice('[]{},:" \n\0')]
         tokens = tokens or ["{}"]
     data = "".join(tokens).encode("utf-8", "surrogatepass")
     whole = rng.randrange(25)

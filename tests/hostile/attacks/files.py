@@ -41,9 +41,11 @@ def harmless(form: str) -> bytes:
     """Return a file of values without fault."""
     tensor = helper.make_tensor("x", TensorProto.FLOAT, [2, 3], [0.0] * 6)
     files = {
-        "npy": npy(), "npz": zipped(("x.npy", npy())), "json": b'{"x": [[0, 0, 0], [0, 0, 0]]}',
+        "npy": npy(),
+        "npz": zipped(("x.npy", npy())),
+        "json": b'{"x": [[0, 0, 0], [0, 0, 0]]}',
         "pb": tensor.SerializeToString(),
-    }  # fmt: skip
+    }
     return files[form]
 
 

@@ -64,9 +64,15 @@ X, Y = value("x", [2, 3]), helper.make_empty_tensor_value_info("y")
 
 
 def proto(
-    nodes: Iterable[NodeProto], inputs: Sequence[Any] = (X,), outputs: Sequence[Any] = (Y,), *,
-    constants: Sequence[TensorProto] = (), functions: Sequence[FunctionProto] = (), opset: int = 13, **imports: int,
-) -> ModelProto:  # fmt: skip
+    nodes: Iterable[NodeProto],
+    inputs: Sequence[Any] = (X,),
+    outputs: Sequence[Any] = (Y,),
+    *,
+    constants: Sequence[TensorProto] = (),
+    functions: Sequence[FunctionProto] = (),
+    opset: int = 13,
+    **imports: int,
+) -> ModelProto:
     """Return a model; `imports` are those of domains other than the default one."""
     graph = helper.make_graph(list(nodes), "main", inputs, outputs, constants)
     opsets = [helper.make_opsetid(*each) for each in {"": opset, **imports}.items()]
@@ -99,9 +105,11 @@ def loop(turns: int, body: Iterable[NodeProto], scanned: int = 0, **also: Any) -
     """Return a model with a Loop over `s` to `t`, or without that where the body has a `scanned` output `t`."""
     carried = [] if scanned else [value("s", None)]
     inside = helper.make_graph(
-        [*body, node("Identity", "go", "on")], "body",
-        [value("i", [], INT64), value("go", [], BOOL), *carried], [value("on", [], BOOL), value("t", None)],
-    )  # fmt: skip
+        [*body, node("Identity", "go", "on")],
+        "body",
+        [value("i", [], INT64), value("go", [], BOOL), *carried],
+        [value("on", [], BOOL), value("t", None)],
+    )
     constants = [whole("turns", [turns], []), helper.make_tensor("yes", BOOL, [], [True])]
     return written(
         [node("Loop", "turns yes" if scanned else "turns yes x", "y", body=inside)], constants=constants, **also
@@ -473,8 +481,9 @@ def a_value_that_is_not_utf_8() -> bytes:
 def an_attribute_that_is_not_utf_8() -> bytes:
     nodes = [
         node("Constant", "", "c", value_string=b"\xff\xfe\xed\xa0\x80"),
-        node("Resize", "x _ sizes", "r", mode=b"\xff\xfe"), node("Identity", "c", "y"),
-    ]  # fmt: skip
+        node("Resize", "x _ sizes", "r", mode=b"\xff\xfe"),
+        node("Identity", "c", "y"),
+    ]
     return written(nodes, constants=[whole("sizes", [2, 3])])
 
 
@@ -514,9 +523,7 @@ def a_megabyte_of_empty_imports() -> bytes:
 
 @model(3, load=0, alone=True)
 def domains_that_are_imported_50_000_times() -> bytes:
-    return SAMPLE + b"".join(
-        field(8, field(1, b"d%d" % (n // 2)) + b"\x10" + varint(1 + n % 2)) for n in range(50_000)
-    )
+    return SAMPLE + b"".join(field(8, field(1, b"d%d" % (n // 2)) + b"\x10" + varint(1 + n % 2)) for n in range(50_000))
 
 
 @model(3, load=0, show=0, alone=True)
@@ -535,19 +542,22 @@ def a_loop_without_end() -> bytes:
 @model(0, run=(0, 1), down=(0, 1))
 def a_loop_of_views_of_100_megabytes() -> bytes:
     body = [
-        node("Constant", "", "size", value_ints=[25_000_000]), node("Constant", "", "zero", value_ints=[0]),
-        node("Constant", "", "one", value_ints=[1]), node("ConstantOfShape", "size", "big"),
+        node("Constant", "", "size", value_ints=[25_000_000]),
+        node("Constant", "", "zero", value_ints=[0]),
+        node("Constant", "", "one", value_ints=[1]),
+        node("ConstantOfShape", "size", "big"),
         node("Slice", "big zero one", "t"),
-    ]  # fmt: skip
+    ]
     return loop(1000, body, scanned=1)
 
 
 @model(0, run=1, down=(0, 1))
 def a_sequence_that_grows_by_a_megabyte_a_turn() -> bytes:
     body = [
-        node("Constant", "", "size", value_ints=[2**18]), node("ConstantOfShape", "size", "big"),
+        node("Constant", "", "size", value_ints=[2**18]),
+        node("ConstantOfShape", "size", "big"),
         node("Concat", "s big", "t", axis=0),
-    ]  # fmt: skip
+    ]
     return loop(10**6, body, inputs=[value("x", [1])])
 
 
@@ -637,10 +647,11 @@ def loops_18_deep() -> bytes:
     inner = node("Concat", "state x", "out", axis=0)
     for level in range(18):
         body = helper.make_graph(
-            [inner, node("Identity", "go", "on")], f"level{level}",
+            [inner, node("Identity", "go", "on")],
+            f"level{level}",
             [value("i", [], INT64), value("go", [], BOOL), value("state", None)],
             [value("on", [], BOOL), value("out", None)],
-        )  # fmt: skip
+        )
         inner = node("Loop", "count yes x" if level == 17 else "count yes state", "out", body=body)
     return written([inner, node("Relu", "out", "y")], [value("x", ["N"])], constants=[whole("count", [3], []), yes])
 
@@ -748,9 +759,11 @@ def a_branch_whose_output_is_a_value_outside() -> bytes:
 @model((0, 1, 3), load=0, show=0)
 def constants_of_every_kind_of_attribute() -> bytes:
     nodes = [
-        node("Constant", "", "a", value=branch("g", [], "x")), node("Constant", "", "b", value_string=""),
-        node("Constant", "", "c", value_float=1.0, value_int=2), node("Constant", "", "d"),
-    ]  # fmt: skip
+        node("Constant", "", "a", value=branch("g", [], "x")),
+        node("Constant", "", "b", value_string=""),
+        node("Constant", "", "c", value_float=1.0, value_int=2),
+        node("Constant", "", "d"),
+    ]
     typed = NodeProto(op_type="Constant", output=["e"])
     kind = typed.attribute.add(name="value", type=AttributeProto.TYPE_PROTO)
     kind.tp.CopyFrom(TypeProto())

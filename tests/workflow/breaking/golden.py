@@ -58,8 +58,13 @@ def findings():
 
 def difference(rule):
     """What is different in the new state of a rule, as the lines of a page."""
-    old, new = ({path.relative_to(FIXTURES / rule / side).as_posix(): path.read_text(encoding="utf-8").splitlines()
-                 for path in sorted((FIXTURES / rule / side).rglob("*.yaml"))} for side in ("old", "new"))  # fmt: skip
+    old, new = (
+        {
+            path.relative_to(FIXTURES / rule / side).as_posix(): path.read_text(encoding="utf-8").splitlines()
+            for path in sorted((FIXTURES / rule / side).rglob("*.yaml"))
+        }
+        for side in ("old", "new")
+    )
     lines = []
     for path in sorted(old.keys() | new.keys()):
         if path not in old or path not in new:

@@ -10,9 +10,13 @@ from opset.workflow.breaking.approvals import KEYS, WHY, approve, read_approvals
 from opset.workflow.breaking.report import Break, Report
 
 ENTRY = {
-    "rule": "B125", "operator": "com.acme.Thin", "versions": "[1, 2]", "message": "it changed", "reason": "nobody",
+    "rule": "B125",
+    "operator": "com.acme.Thin",
+    "versions": "[1, 2]",
+    "message": "it changed",
+    "reason": "nobody",
     "until": "2027-03-31",
-}  # fmt: skip
+}
 UNTIL = datetime.date(2027, 3, 31)
 
 
@@ -90,14 +94,20 @@ BREAK = Break("B125", "ERR", "new version", "com.acme", "Thin", 1, "it changed")
 @pytest.mark.parametrize(
     ("found", "approved"),
     [
-        (BREAK, True), (BREAK._replace(version=2), True), (BREAK._replace(version=3), False),
-        (BREAK._replace(rule="B126"), False), (BREAK._replace(operator="Thick"), False),
-        (BREAK._replace(domain="com.example"), False), (BREAK._replace(message="it changed more"), False),
-        (BREAK._replace(severity="WARN"), True), (BREAK._replace(severity="INFO"), False),
-        (BREAK._replace(operator="", version=0), True), (BREAK._replace(operator=""), False),
+        (BREAK, True),
+        (BREAK._replace(version=2), True),
+        (BREAK._replace(version=3), False),
+        (BREAK._replace(rule="B126"), False),
+        (BREAK._replace(operator="Thick"), False),
+        (BREAK._replace(domain="com.example"), False),
+        (BREAK._replace(message="it changed more"), False),
+        (BREAK._replace(severity="WARN"), True),
+        (BREAK._replace(severity="INFO"), False),
+        (BREAK._replace(operator="", version=0), True),
+        (BREAK._replace(operator=""), False),
         (BREAK._replace(operator="", version=0, domain=""), False),
     ],
-)  # fmt: skip
+)
 def test_an_entry_approves_what_it_names_word_for_word(tmp_path, found, approved):
     entries, _ = read(tmp_path / "approved.yaml", ENTRY, without("operator", "versions", domain="com.acme"))
     report = approve(Report("both", 1, 1, (found,)), entries, (), UNTIL)

@@ -305,12 +305,17 @@ def test_warnings_fail_where_they_are_to(repository):
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["Thin", "--against", "v1"], ["Thin", "1", "--against", "v1"], ["Relu", "1", "14", "--strict"],
-        ["Relu", "1", "14", "--format", "markdown"], ["Relu", "1", "14", "--today", "2027-01-01"],
-        ["--against", "v1", "--today", "tomorrow"], ["--against", "v1", "--approved", "none.yaml"],
-        ["Relu"], ["--strict"],
+        ["Thin", "--against", "v1"],
+        ["Thin", "1", "--against", "v1"],
+        ["Relu", "1", "14", "--strict"],
+        ["Relu", "1", "14", "--format", "markdown"],
+        ["Relu", "1", "14", "--today", "2027-01-01"],
+        ["--against", "v1", "--today", "tomorrow"],
+        ["--against", "v1", "--approved", "none.yaml"],
+        ["Relu"],
+        ["--strict"],
     ],
-)  # fmt: skip
+)
 def test_a_call_that_is_wrong(repository, arguments):
     result = run("diff", *arguments, "--schemas", "schemas")
     assert result.exit_code == 2
@@ -466,10 +471,16 @@ def test_a_repository_makes_git_run_nothing(repository):
     write(Path("schemas"), Thin=EDITED)
     (repository / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
     for key, value in {
-        "remote.origin.url": "ext::sh -c 'touch pwned'", "remote.origin.promisor": "true", "protocol.allow": "always",
-        "protocol.ext.allow": "always", "extensions.partialClone": "origin", "core.fsmonitor": "touch pwned",
-        "core.pager": "touch pwned", "core.repositoryFormatVersion": "1", "alias.cat-file": "!touch pwned",
-    }.items():  # fmt: skip
+        "remote.origin.url": "ext::sh -c 'touch pwned'",
+        "remote.origin.promisor": "true",
+        "protocol.allow": "always",
+        "protocol.ext.allow": "always",
+        "extensions.partialClone": "origin",
+        "core.fsmonitor": "touch pwned",
+        "core.pager": "touch pwned",
+        "core.repositoryFormatVersion": "1",
+        "alias.cat-file": "!touch pwned",
+    }.items():
         git(repository, "config", key, value)
     result = against("v1")
     assert (result.exit_code, result.stdout) == (3, "")

@@ -86,10 +86,13 @@ def test_values_of_examples_are_read_as_the_loader_reads_them(data, value):
 @pytest.mark.parametrize(
     ("key", "value", "why"),
     [
-        ("operator", 3, "3 is no text"), ("operator", ["Selu"], "['Selu'] is no text"), ("versions", 3, "TypeError"),
-        ("examples", [{}], "KeyError"), ("domain", None, "None is no text"),
+        ("operator", 3, "3 is no text"),
+        ("operator", ["Selu"], "['Selu'] is no text"),
+        ("versions", 3, "TypeError"),
+        ("examples", [{}], "KeyError"),
+        ("domain", None, "None is no text"),
     ],
-)  # fmt: skip
+)
 def test_a_document_that_was_edited_is_not_compared(present, tmp_path, key, value, why):
     path = tmp_path / "operators.json"
     path.write_text(json.dumps({"domains": [{"operators": [{**data_of("", "Selu"), key: value}]}], "type_sets": {}}))
@@ -130,10 +133,12 @@ def put(path, name):
 @pytest.mark.parametrize(
     ("file", "key"),
     [
-        ("com.acme/Thin.yaml", ("com.acme", "Thin")), ("com.example/Thin.yaml", ("com.example", "Thin")),
-        ("com.acme/Thick.yaml", ("com.acme", "Thin")), ("else/Wide.yaml", ("com.acme", "Wide")),
+        ("com.acme/Thin.yaml", ("com.acme", "Thin")),
+        ("com.example/Thin.yaml", ("com.example", "Thin")),
+        ("com.acme/Thick.yaml", ("com.acme", "Thin")),
+        ("else/Wide.yaml", ("com.acme", "Wide")),
     ],
-)  # fmt: skip
+)
 def test_the_operator_of_a_file_is_that_of_its_folder_or_of_its_name(tmp_path, twins, file, key):
     path = put(tmp_path / file, key[1])
     state, alone = file_state(path, twins)
@@ -144,12 +149,18 @@ def test_the_operator_of_a_file_is_that_of_its_folder_or_of_its_name(tmp_path, t
     ("file", "message", "why"),
     [
         ("com.acme/Gone.yaml", "there is no operator com.acme.Gone to compare with {}", ""),
-        ("else/Gone.yaml", "{} has no operator that is compared",
-         "no domain has an operator Gone, and the file's folder names none"),
-        ("else/Thin.yaml", "{} has no operator that is compared",
-         "com.acme, com.example has an operator Thin, and the file's folder names none"),
+        (
+            "else/Gone.yaml",
+            "{} has no operator that is compared",
+            "no domain has an operator Gone, and the file's folder names none",
+        ),
+        (
+            "else/Thin.yaml",
+            "{} has no operator that is compared",
+            "com.acme, com.example has an operator Thin, and the file's folder names none",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_file_of_no_operator_that_there_is_is_not_compared(tmp_path, twins, file, message, why):
     path = tmp_path / file
     with pytest.raises(ComparisonError) as caught:

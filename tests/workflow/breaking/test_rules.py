@@ -268,10 +268,13 @@ def test_examples_of_every_version_are_compared(tmp_path):
         ('range: ">= 0"', 'range: "> -1"', "'range' of the attribute 'n' was loosened: '>= 0' -> '> -1'"),
         ('range: ">= 0"', 'range: "> 0"', "'range' of the attribute 'n' was tightened: '>= 0' -> '> 0'"),
         ('range: ">= 0"', 'range: "<= 0"', "'range' of the attribute 'n' changed: '>= 0' -> '<= 0'"),
-        ('range: "x < rank"', 'range: "x <= rank"',
-         "'range' of the attribute 'n' was loosened: 'x < rank' -> 'x <= rank'"),
+        (
+            'range: "x < rank"',
+            'range: "x <= rank"',
+            "'range' of the attribute 'n' was loosened: 'x < rank' -> 'x <= rank'",
+        ),
     ],
-)  # fmt: skip
+)
 def test_which_values_of_an_attribute_became_legal_or_illegal(tmp_path, before, after, moved):
     text = THIN.partition("examples:")[0].replace("  types:", "    n: {type: int, doc: it}\n  types:")
     states = [{"Thin": text.replace("doc: it", f"doc: it{each and ', '}{each}")} for each in (before, after)]
