@@ -126,7 +126,7 @@ def measure_model(engine: str, folder: str, seconds: float) -> Measured:
 def measure_nodes(engine: str) -> Measured:
     """Return the seconds for each node case that the engine runs."""
     warmed(engine)
-    from tests.conformance.matrix import node_cases
+    from judges.conformance.matrix import node_cases
 
     found: Measured = {}
     with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -182,7 +182,7 @@ def prepared(folder: Path, pattern: str) -> Iterator[tuple[str, Path]]:
     """Write the networks and their data; yield the name and folder of each."""
     import onnx
 
-    from tests.conformance.models import cases_of
+    from judges.conformance.models import cases_of
 
     for case in cases_of("light-drawn"):
         name = case.name.split("/")[-1]

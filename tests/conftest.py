@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.validity import watch
+from judges.conformance.validity import watch
 
 # Hundreds of processes are started, and half of what the start of one takes is to compile the package anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

@@ -13,8 +13,8 @@ from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 import opset
+from judges.conformance.validity import faults
 from opset.errors import ConversionError, ModelError
-from tests.conformance.validity import faults
 
 ORT_OPSETS = range(1, 27)
 

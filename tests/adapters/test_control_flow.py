@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from onnx import TensorProto, helper
 
 import opset
-from tests.conformance.validity import faults
+from judges.conformance.validity import faults
 
 F, I64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
 X = np.arange(24, dtype=np.float32).reshape(2, 3, 4)

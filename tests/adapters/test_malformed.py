@@ -8,9 +8,9 @@ import random
 import pytest
 
 import opset
+from judges.fuzz.mutation.nodes import node_model
 from opset.errors import ConversionError, Finding, ModelError
 from opset.opsets.registry import default_registry
-from tests.fuzz.mutation.nodes import node_model
 
 REGISTRY = default_registry()
 pytestmark = pytest.mark.malformed

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper
 
+from judges.conformance.bodies import Use
+from judges.conformance.poisoned import Poison, Subject, batch_of, differences, judge, poisons, run_kernels, subjects
 from opset.model import proto as pb
-from tests.conformance.bodies import Use
-from tests.conformance.poisoned import Poison, Subject, batch_of, differences, judge, poisons, run_kernels, subjects
 
 FAMILIES = {
     "quantization": "QuantizeLinear|DequantizeLinear|DynamicQuantizeLinear|QLinear.*|ConvInteger",

@@ -18,8 +18,8 @@ import numpy as np
 import onnx
 
 import opset
+from judges.conformance.judge import run_evaluator, run_onnxruntime
 from opset.opsets.releases import ir_version_of_opset, opset_beside
-from tests.conformance.judge import run_evaluator, run_onnxruntime
 from tests.corpus.sources import SOURCES
 
 FOLDER = Path(__file__).parent

@@ -7,12 +7,12 @@ import onnx
 import pytest
 
 import opset
+from judges.conformance.judge import run_onnxruntime
 from opset import ReferenceEvaluator
 from opset.errors import ConversionError
 from opset.extend import differences
 from opset.opsets.registry import default_registry
 from opset.schemas.names import shown
-from tests.conformance.judge import run_onnxruntime
 from tests.corpus.make import model_of
 from tests.released import newest
 

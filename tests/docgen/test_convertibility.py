@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from judges.conformance.convertibility import TABLES, contradiction, retyped, row, table, trips
 from opset.docgen.convertibility import KINDS, Convertibility
 from opset.opsets.registry import default_registry, registry_with
-from tests.conformance.convertibility import TABLES, contradiction, retyped, row, table, trips
 
 OWN = Path(__file__).parents[1] / "opsets" / "own"
 

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
+from judges.hostile.attacks import ESCAPES, MODELS, models
 from tests.cli.commands import run
-from tests.hostile.attacks import ESCAPES, MODELS, models
 
 CODES = {
     "an_empty_file": "M102", "random_bytes": "M102", "a_text_file": "M102", "a_pointer_of_git_lfs": "M102",

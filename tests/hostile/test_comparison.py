@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.hostile.comparison import BEGIN, CASES, END, PAGE, on_opset, place, word
-from tests.hostile.processes import attack
+from judges.hostile.comparison import BEGIN, CASES, END, PAGE, on_opset, place, word
+from judges.hostile.processes import attack
 
 TABLE = PAGE.read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import onnx.parser
 import pytest
 
-from tests.hostile.processes import attack, own
+from judges.hostile.processes import attack, own
 
 GOOD = """\
 operator: Twice

@@ -5,8 +5,8 @@ import pytest
 from onnx import TensorProto, helper
 
 import opset
+from judges.hostile.processes import attack, own
 from tests.bounds import lines
-from tests.hostile.processes import attack, own
 
 FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
 

@@ -1,11 +1,11 @@
 """Sizes and numbers that an example of an operator declares: no work grows with them before it is charged.
 
-`python -m tests.fuzz.declared` runs all cases.
+`python -m judges declared` runs all cases.
 """
 
 import pytest
 
-from tests.fuzz.declared import Case, TooMuch, cases, faults, measured, sampled, warm
+from judges.fuzz.declared import Case, TooMuch, cases, faults, measured, sampled, warm
 
 FOUND = """
 ai.onnx.AveragePool-22 dilations size 5=2147483647

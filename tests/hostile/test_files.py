@@ -17,7 +17,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import opset
-from tests.hostile.processes import attack, own
+from judges.hostile.processes import attack, own
 
 SMALL = """<ir_version: 6, opset_import: ["": 11]>
     main (float[2, 3] x) => (float[2, 3] y) { r = Unsqueeze <axes = [0]> (x)  y = Squeeze <axes = [0]> (r) }"""

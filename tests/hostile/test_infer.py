@@ -6,8 +6,8 @@ import pytest
 from onnx import TensorProto, helper
 
 import opset
+from judges.hostile.processes import attack, own
 from tests.bounds import growth
-from tests.hostile.processes import attack, own
 
 FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
 

@@ -1,6 +1,6 @@
-"""A short form of `python -m tests.fuzz.kills`: kill -9 at random moments of a save and of runs over a folder."""
+"""A short form of `python -m judges kills`: kill -9 at random moments of a save and of runs over a folder."""
 
-from tests.fuzz import kills
+from judges.fuzz import kills
 
 
 def test_a_kill_leaves_the_old_file_or_the_new_one_and_what_the_next_run_removes(tmp_path, capsys, monkeypatch):

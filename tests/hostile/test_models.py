@@ -4,10 +4,10 @@ import numpy as np
 import onnx.parser
 import pytest
 
+from judges.hostile.processes import attack, own
 from opset.model import proto as pb
 from opset.model.arrays import tensor_of
 from opset.model.text.syntax import parse_model
-from tests.hostile.processes import attack, own
 
 HEADER = '<ir_version: 8, opset_import: ["": {opset}, "local": 1]>'
 

@@ -1,12 +1,12 @@
 """A few hundred mutants of each kind: whatever was changed, only errors of the package's own come of it.
 
-`python -m tests.fuzz.mutants` runs as many as one likes; its case KIND:NUMBER of seed 0 is one of these.
+`python -m judges mutants` runs as many as one likes; its case KIND:NUMBER of seed 0 is one of these.
 """
 
 import pytest
 
-from tests.fuzz import mutants
-from tests.fuzz.mutants import FAULTS, Job, drawn, outcomes_of
+from judges.fuzz import mutants
+from judges.fuzz.mutants import FAULTS, Job, drawn, outcomes_of
 
 COUNTS = {"models": 250, "nodes": 250, "schemas": 60, "values": 250}
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import opset
-from tests.hostile.patterns import LINEAR, METHODS, Matcher, Use, growth, uses
+from judges.hostile.patterns import LINEAR, METHODS, Matcher, Use, growth, uses
 
 USES = {each[1:]: each for each in uses(Path(opset.__file__).parent)}
 DECIDED = {"docgen/api:_NO_VALUE": "it reads the defaults of our own functions"}

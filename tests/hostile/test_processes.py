@@ -4,7 +4,7 @@ import signal
 
 import pytest
 
-from tests.hostile.processes import attack, imported, launch, own, python
+from judges.hostile.processes import attack, imported, launch, own, python
 
 
 @pytest.mark.parametrize("start", [attack, launch])

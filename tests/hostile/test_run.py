@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 import opset
+from judges.hostile.processes import attack, own
 from opset import Limits, ReferenceEvaluator, RunError
 from opset.cli.supervision import POSSIBLE
 from opset.model.text.syntax import parse_model
 from opset.reference.engine import limits as reference_limits
 from tests.cli.commands import heed_interrupts
-from tests.hostile.processes import attack, own
 
 HEAD = '<ir_version: 10, opset_import: ["": 21]>'
 MEGABYTE = 1 << 20

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from judges.hostile.processes import attack, own
 from opset import ConversionError, convert
 from opset.extend import parse_model
 from opset.opsets.registry import registry_with
 from opset.schemas.constraints.input_shapes import Match, plan_of
 from opset.schemas.yaml.loader import load_folder
 from opset.schemas.yaml.reader import MAX_FINDINGS, MAX_SIZE
-from tests.hostile.processes import attack, own
 
 HEAD = "operator: A\nfamily: f\nversions:\n"
 ONE = "- since: 1\n  doc: d\n"

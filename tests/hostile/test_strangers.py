@@ -7,10 +7,10 @@ import subprocess
 import numpy as np
 import pytest
 
+from judges.hostile.attacks.files import scale
+from judges.hostile.attacks.models import SAMPLE
+from judges.hostile.processes import ROOT, attack, imported, launch, own
 from opset.cli.output import shortage
-from tests.hostile.attacks.files import scale
-from tests.hostile.attacks.models import SAMPLE
-from tests.hostile.processes import ROOT, attack, imported, launch, own
 from tests.reference.graphs import results
 
 SPINNING = """

@@ -11,8 +11,8 @@ import onnx.parser
 import pytest
 
 import opset
+from judges.hostile.processes import attack, own
 from opset.model.storage import reading, wire
-from tests.hostile.processes import attack, own
 
 SMALL = """<ir_version: 6, opset_import: ["": 11]>
     main (float[2, 3] x) => (float[2, 3] y) { r = Unsqueeze <axes = [0]> (x)  y = Squeeze <axes = [0]> (r) }"""

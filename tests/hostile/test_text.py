@@ -5,8 +5,8 @@ import re
 
 import pytest
 
+from judges.hostile.processes import attack, own
 from opset.model import proto as pb
-from tests.hostile.processes import attack, own
 
 LONG = "n" * 200_000
 EVIL = "\x1b[31mred\x07\x9b2J\u202eflip\nerror[M101] forged\r\x7f\u2028"

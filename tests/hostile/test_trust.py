@@ -10,8 +10,8 @@ import pytest
 
 import opset
 import opset.cli
+from judges.hostile.processes import launch, own, python
 from opset.__main__ import leave_working_folder
-from tests.hostile.processes import launch, own, python
 
 PACKAGE = str(Path(opset.__file__).parents[1])
 YAML = """\

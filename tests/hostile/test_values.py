@@ -5,8 +5,8 @@ import struct
 
 import pytest
 
+from judges.hostile.processes import attack, own
 from opset.extend import parse_model
-from tests.hostile.processes import attack, own
 
 MODEL = '<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { y = Identity (x) }'
 

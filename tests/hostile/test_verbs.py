@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 import pytest
 
+from judges.hostile.attacks import ESCAPES, files
+from judges.hostile.attacks.models import SAMPLE, external, weighty
+from judges.hostile.processes import OURS, attack, imported, own
 from opset.cli import VERBS, cli
 from tests.hostile import attacks
-from tests.hostile.attacks import ESCAPES, files
-from tests.hostile.attacks.models import SAMPLE, external, weighty
-from tests.hostile.processes import OURS, attack, imported, own
 
 TOGETHER = 20
 """Commands that share a process."""

@@ -1,14 +1,14 @@
 """The node tests of the standard, small models and graphs in the style of exporters.
 
 What is inferred of them is true, and never less than what the onnx package infers. `python -m
-tests.conformance.inference` runs all of them, the archive and large models, too.
+judges.conformance.inference` runs all of them, the archive and large models, too.
 """
 
 from functools import cache
 
 import pytest
 
-from tests.conformance.inference import job, sources
+from judges.conformance.inference import job, sources
 
 PARTS = 16
 

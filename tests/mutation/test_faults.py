@@ -5,8 +5,9 @@ import shlex
 
 import pytest
 
-from tests.mutation.faults import ROOT, Fault, command, faults, judge, reverted
-from tests.mutation.scratch import Outcome
+from judges.__main__ import JUDGES
+from judges.mutation.faults import ROOT, Fault, command, faults, judge, reverted
+from judges.mutation.scratch import Outcome
 
 FAULTS = list(faults())
 
@@ -19,9 +20,7 @@ def test_what_is_reverted_occurs_once_and_its_test_exists(fault):
             ast.parse(text)
     words = shlex.split(fault.found_by)
     if words[0] == "python":
-        assert words[1] == "-m"
-        module = ROOT / words[2].replace(".", "/")
-        assert module.with_suffix(".py").is_file() or (module / "__main__.py").is_file()
+        assert words[1:3] == ["-m", "judges"] and words[3] in JUDGES
     else:
         file, _, test = words[0].partition("::")
         text = (ROOT / file).read_text(encoding="utf-8")
@@ -70,5 +69,5 @@ def test_lines_of_a_block_are_found_with_their_indentation(tmp_path):
 
 
 def test_a_command_and_a_test_are_run_by_this_python():
-    assert command("python -m tests.fuzz.whole --seed 1") == ("-m", "tests.fuzz.whole", "--seed", "1")
+    assert command("python -m judges whole --seed 1") == ("-m", "judges", "whole", "--seed", "1")
     assert command("tests/a.py::test_b -k 'c d'")[-3:] == ("tests/a.py::test_b", "-k", "c d")

@@ -4,12 +4,12 @@ import ast
 
 import pytest
 
-from tests.mutation import mutants as module
-from tests.mutation import reach
-from tests.mutation.__main__ import SURVIVED, judge, listed
-from tests.mutation.mutants import draw, mutants, raises
-from tests.mutation.reach import Case, choose, closeness
-from tests.mutation.scratch import ROOT
+from judges.mutation import mutants as module
+from judges.mutation import reach
+from judges.mutation.judging import SURVIVED, judge, listed
+from judges.mutation.mutants import draw, mutants, raises
+from judges.mutation.reach import Case, choose, closeness
+from judges.mutation.scratch import ROOT
 
 CODE = '''
 """A module."""

@@ -5,14 +5,14 @@ from functools import cache
 
 import pytest
 
-from tests.conformance.evaluator import WRONG, judged, selected
+from judges.conformance.evaluator import WRONG, judged, selected
 
 PARTS = 16
 
 
 @cache
 def cases():
-    """Return the cases but whole image networks, which take a second each (`python -m tests.conformance.evaluator`)."""
+    """Return the cases but whole image networks, which take a second each (`python -m judges evaluator`)."""
     return [case for case in selected(["node", "models"], None, "") if not case.name.startswith("light/")]
 
 

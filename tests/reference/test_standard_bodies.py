@@ -6,8 +6,8 @@ import warnings
 import numpy as np
 import pytest
 
-from tests.conformance.standard_bodies import outcomes
-from tests.conformance.standard_bodies_decided import DECIDED
+from judges.conformance.standard_bodies import outcomes
+from judges.conformance.standard_bodies_decided import DECIDED
 
 
 @pytest.fixture(scope="module")

@@ -204,6 +204,6 @@ def test_the_newest_release_declares_what_we_do(tmp_path):
     folder = tmp_path / ".".join(onnx.__version__.split(".")[:2])
     folder.mkdir()
     (folder / "onnx").symlink_to(Path(onnx.__file__).parent)
-    command = [sys.executable, "-m", "tests.conformance.releases", str(folder)]
+    command = [sys.executable, "-m", "judges", "releases", str(folder)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr

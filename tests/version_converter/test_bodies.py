@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import opset
+from judges.conformance.bodies import compared
 from opset import ConversionError, ReferenceEvaluator
 from opset.errors import SchemaError
 from opset.extend import lower, parse_model
@@ -11,7 +12,6 @@ from opset.model.storage.tensor import tensor_values
 from opset.opsets.hooks import forget
 from opset.opsets.registry import default_registry, get_schema
 from opset.workflow.examples.crossings import body_opsets
-from tests.conformance.bodies import compared
 
 
 @pytest.mark.parametrize("name", ["Elu", "Softplus", "Gelu", "Clip", "GreaterOrEqual", "HardSwish", "Relu", "PRelu"])

@@ -7,11 +7,11 @@ import onnx
 import pytest
 
 import opset
-from tests.conformance import judge
-from tests.conformance.disputes import DISPUTES
-from tests.conformance.exported import graph_cases
-from tests.conformance.judge import SOURCE, Case, Judge
-from tests.conformance.matrix import node_cases
+from judges.conformance import judge
+from judges.conformance.disputes import DISPUTES
+from judges.conformance.exported import graph_cases
+from judges.conformance.judge import SOURCE, Case, Judge
+from judges.conformance.matrix import node_cases
 
 FEEDS = {"x": np.array([1, 2], np.float32)}
 

@@ -7,10 +7,10 @@ import pytest
 from onnx import TensorProto, helper
 
 import opset
+from judges.conformance.helps import examined
+from judges.conformance.judge import Case, opset_of
+from judges.conformance.matrix import node_cases
 from opset.errors import ConversionError
-from tests.conformance.helps import examined
-from tests.conformance.judge import Case, opset_of
-from tests.conformance.matrix import node_cases
 
 
 def test_helps_of_node_cases_help():

@@ -4,14 +4,14 @@ import onnx
 import pytest
 
 import opset
+from judges.conformance.judge import RANDOM
+from judges.conformance.lowerings import lowered
+from judges.conformance.round_trips import problem
+from judges.conformance.validity import faults
 from opset.errors import ConversionError
 from opset.opsets.registry import default_registry
 from opset.reference.example_models import model_of
 from opset.schemas.model import example_versions
-from tests.conformance.judge import RANDOM
-from tests.conformance.lowerings import lowered
-from tests.conformance.round_trips import problem
-from tests.conformance.validity import faults
 
 REGISTRY = default_registry()
 NEWEST = onnx.defs.onnx_opset_version()

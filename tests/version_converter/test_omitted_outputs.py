@@ -4,13 +4,13 @@ import onnx
 import pytest
 
 import opset
+from judges.conformance.judge import RANDOM, Case, difference
+from judges.conformance.lowerings import lowered
+from judges.conformance.validity import faults
 from opset.errors import ConversionError, RunError
 from opset.opsets.registry import default_registry
 from opset.reference.example_models import feeds_of, model_of
 from opset.schemas.model import example_versions
-from tests.conformance.judge import RANDOM, Case, difference
-from tests.conformance.lowerings import lowered
-from tests.conformance.validity import faults
 
 REGISTRY = default_registry()
 NEWEST = onnx.defs.onnx_opset_version()

@@ -8,8 +8,8 @@ from onnx import numpy_helper, parser
 
 import opset
 from benchmarks.lowering import make
+from judges.conformance.exported import graph_cases
 from opset.version_converter import nodes
-from tests.conformance.exported import graph_cases
 
 
 def with_and_without(model, to, monkeypatch):

@@ -1,12 +1,12 @@
-"""Short forms of `python -m tests.fuzz.whole` and `tests.fuzz.mutations`: whole models, converted up and down."""
+"""Short forms of `python -m judges whole` and `judges.fuzz.mutations`: whole models, converted up and down."""
 
 from collections.abc import Callable
 
 import pytest
 
-from tests.fuzz import mutations, whole
-from tests.fuzz.drawing.composed import OPSETS, Drawing, Run, compose
-from tests.fuzz.drawing.mutated import mutate
+from judges.fuzz import mutations, whole
+from judges.fuzz.drawing.composed import OPSETS, Drawing, Run, compose
+from judges.fuzz.drawing.mutated import mutate
 
 
 @pytest.mark.parametrize(("kind", "draw", "count"), [("composed/4", compose, 8), ("mutated/2", mutate, 8)])

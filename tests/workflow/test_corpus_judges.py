@@ -4,11 +4,11 @@ import json
 
 import pytest
 
+from judges.conformance.corpus import BACKENDS, PASSED, last, loaded, outcome, runner_tests
+from judges.conformance.corpus_reasons import reason_for
 from opset.opsets.registry import default_registry
 from opset.workflow.corpus.cases import NODE, corpus, picked, write_corpus
 from opset.workflow.corpus.judgements import FILE, Judgements, judged
-from tests.conformance.corpus import BACKENDS, PASSED, last, loaded, outcome, runner_tests
-from tests.conformance.corpus_reasons import reason_for
 
 REGISTRY = default_registry()
 # All kinds of values: text, small floats and integers, sequences, optionals, graphs, complex numbers, nothing, scalars.

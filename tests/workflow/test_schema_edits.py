@@ -1,12 +1,12 @@
-"""A few random edits of schemas; `python -m tests.fuzz.schema_edits` makes thousands."""
+"""A few random edits of schemas; `python -m judges schema_edits` makes thousands."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.fuzz.editing import BREAKS
-from tests.fuzz.harmless import EDITS
-from tests.fuzz.schema_edits import main, run
+from judges.fuzz.editing import BREAKS
+from judges.fuzz.harmless import EDITS
+from judges.fuzz.schema_edits import main, run
 
 
 @pytest.mark.parametrize("part", range(4))

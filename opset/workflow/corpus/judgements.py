@@ -1,6 +1,6 @@
 """How other implementations judged the cases of the standard's operators, when all of them were run on these last.
 
-`python -m tests.conformance.corpus --write` runs them, and writes judgements.json: the judges with their versions, and
+`python -m judges corpus --write` runs them, and writes judgements.json: the judges with their versions, and
 by operator a digest of its examples and, by judge, the examples and versions with which the judge does not agree. What
 was found is of examples as they were: where the digest is another one by now, nothing is known of an operator.
 """

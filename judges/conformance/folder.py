@@ -1,0 +1,120 @@
+"""Models in a folder, as anyone has them: with recorded inputs beside them, or with inputs drawn at random.
+
+Beside a model may lie inputs: an .npz of its name with a key `input/NAME` for each, or `test_data_set_0/input_N.pb`.
+Otherwise they are drawn by the declared types, open sizes being what lets the model run. The expected outputs are those
+of onnxruntime, or else of onnx's evaluator or this project's, before the conversion: the first that runs the model.
+Where another of them gives other values, the model is disputed as soon as a verdict hangs on it. A model that none
+runs is converted and checked, and its values are not judged.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+
+from judges.conformance.judge import RANDOM, Case, operators, run_evaluator, run_onnxruntime, run_own
+from judges.conformance.matrix import Outcome
+from judges.conformance.refused import WHY, reason
+from opset.budget import Limits
+from opset.errors import OpsetError
+from opset.tensor_io.random_inputs import random_inputs
+
+SIZES = (2, 1, 8, 64, 224)
+"""What open sizes are set to, until the model runs."""
+SEED = 7
+
+
+def folder_cases(folder: Path) -> Iterator[Case]:
+    """Yield the models below a folder, in the order of their paths; what is no model is left out."""
+    for file in sorted(folder.rglob("*.onnx")):
+        try:
+            model = onnx.load(file)
+        except Exception:  # another file that only has the suffix
+            continue
+        if not model.graph.output:
+            continue
+        name = f"folder/{file.relative_to(folder).with_suffix('')}"
+        feeds, expected = values_of(file, model)
+        yield Case(name, model, feeds, expected, rtol=1e-3, atol=1e-5, random=bool(RANDOM & operators(model)))
+
+
+def values_of(file: Path, model: onnx.ModelProto) -> tuple[dict[str, Any], list[Any]]:
+    """Return inputs with which a model runs and the outputs that it gives; no outputs where nothing runs it."""
+    feeds: dict[str, Any] = {}
+    for feeds in feeds_of(file, model):
+        for run in (run_onnxruntime, run_evaluator, run_own):
+            try:
+                outputs = run(model, feeds)
+            except Exception:  # the judges raise what they like: these inputs do not fit
+                continue
+            if outputs is not None:
+                return feeds, outputs
+    return feeds, []
+
+
+def feeds_of(file: Path, model: onnx.ModelProto) -> Iterator[dict[str, Any]]:
+    """Yield inputs for a model: the recorded ones, else those drawn for each of SIZES."""
+    sparse = [each.values for each in model.graph.sparse_initializer]
+    initialized = {tensor.name for tensor in (*model.graph.initializer, *sparse)}
+    inputs = [value for value in model.graph.input if value.name not in initialized]
+    recorded, data_set = file.with_suffix(".npz"), file.parent / "test_data_set_0"
+    if recorded.exists():
+        with np.load(recorded) as data:
+            yield {key.removeprefix("input/"): data[key] for key in data if key.startswith("input/")}
+        return
+    files = [data_set / f"input_{number}.pb" for number in range(len(inputs))]
+    if inputs and all(each.exists() for each in files):
+        tensors = [onnx.TensorProto.FromString(each.read_bytes()) for each in files]
+        yield {value.name: numpy_helper.to_array(each) for value, each in zip(inputs, tensors, strict=True)}
+        return
+    for size in SIZES:
+        try:
+            yield random_inputs([sized(value, size) for value in inputs], {}, SEED, Limits())
+        except OpsetError:  # a type without declared form
+            return
+
+
+def sized(value: onnx.ValueInfoProto, size: int) -> onnx.ValueInfoProto:
+    """Return a declared input whose open sizes are numbers."""
+    found = onnx.ValueInfoProto()
+    found.CopyFrom(value)
+    for dim in found.type.tensor_type.shape.dim:
+        if dim.WhichOneof("value") != "dim_value" or dim.dim_value < 0:
+            dim.dim_value = size
+    return found
+
+
+def classes(outcomes: Sequence[Outcome], listed: int) -> Iterator[str]:
+    """Yield the classes of refusals for each target, those of most models first.
+
+    A class is a code, an operator and a reason without the names and numbers of the model. `alone` counts the models
+    that nothing else holds up.
+    """
+    for to in sorted({o.to for o in outcomes}):
+        models: dict[str, set[str]] = defaultdict(set)
+        of_model: dict[str, set[str]] = defaultdict(set)
+        for outcome in outcomes:
+            if outcome.to == to and outcome.kind == "refused":
+                for code, operator, message in outcome.reasons:
+                    name = f"{code} {operator}: {general(operator, message)}"
+                    models[name].add(outcome.case)
+                    of_model[outcome.case].add(name)
+        if models:
+            yield f"\nrefused to {to[1]}, by class: {len(of_model)} models"
+            yield f"  {'models':>6} {'alone':>6}  class"
+        for name, found in sorted(models.items(), key=lambda each: -len(each[1]))[:listed]:
+            alone = sum(len(of_model[case]) == 1 for case in found)
+            yield f"  {len(found):>6} {alone:>6}  {name}; such as {min(found)}"
+
+
+def general(operator: str, message: str) -> str:
+    """Return the reason in the text of a refusal, without what belongs to one model alone."""
+    why = WHY.search(message)
+    return re.sub(r"-?\b\d+(\.\d+)?", "N", reason(operator, why.group(1) if why else message.partition("\n")[0]))

@@ -1,0 +1,70 @@
+"""Judges are listed in one place, each can be asked for its options, and a run of all of them bounds each."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import judges.__main__ as judges
+
+ROOT = Path(__file__).parents[1]
+
+
+def run(*arguments):
+    command = [sys.executable, "-m", "judges", *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+
+
+def test_each_is_listed_with_its_minutes():
+    done = run()
+    assert done.returncode == 0
+    for name, judge in {**judges.JUDGES, **judges.TOOLS}.items():
+        assert f"  {name:18}{judge.minutes:3} min  {judge.words}" in done.stdout
+
+
+def test_there_is_no_other():
+    done = run("nothing")
+    assert done.returncode == 2 and done.stderr == "there is no judge nothing\n\n"
+
+
+@pytest.mark.parametrize("name", [*judges.JUDGES, *judges.TOOLS])
+def test_each_says_its_options(name, capsys):
+    with pytest.raises(SystemExit) as ended:
+        judges.main([name, "--help"])
+    assert ended.value.code == 0 and "--help" in capsys.readouterr().out
+
+
+def test_each_has_the_options_that_bound_it(capsys):
+    for name, judge in judges.JUDGES.items():
+        with pytest.raises(SystemExit):
+            judges.main([name, "--help"])
+        said = capsys.readouterr().out
+        assert all(word in said for word in judge.bounded.split() if word.startswith("-")), name
+
+
+def test_one_runs_with_its_own_options():
+    done = run("round_trips", "-k", "Relu", "--to", "13", "--every", "20")
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_run_of_all_stops_what_takes_longer_and_reports_what_fails(monkeypatch, capsys):
+    outcomes = {"matrix": judges.CLEAN, "models": "exit status 1 after 2 s", "whole": judges.STOPPED}
+    monkeypatch.setattr(judges, "IN_ALL", [*outcomes])
+    asked = []
+
+    def run_for(arguments, seconds):
+        asked.append((arguments[2:], seconds))
+        return outcomes[arguments[2]]
+
+    monkeypatch.setattr(judges, "run_for", run_for)
+    assert judges.main(["all", "--minutes", "75", "--seed", "7"]) == 1
+    whole = "whole --seconds 3600 --seed 7 --count 1000000".split()
+    assert asked == [(["matrix"], 300), (["models", "--groups", "examples"], 600), (whole, 7200)]
+    assert capsys.readouterr().out.splitlines()[-1] == "3 judges, 1 with faults: models"
+
+
+def test_what_takes_too_long_is_stopped_and_what_ends_is_reported():
+    assert judges.run_for(["-c", "import time; time.sleep(600)"], 0.1) == judges.STOPPED
+    assert judges.run_for(["-c", ""], 60) == judges.CLEAN
+    assert judges.run_for(["-c", "raise SystemExit(3)"], 60).startswith("exit status 3 after ")
