@@ -77,7 +77,7 @@ def command(
         findings += faults
 
         def hooks(families: Collection[str], table: Table = table, unknown: frozenset[str] | None = unknown) -> Hooks:
-            inferred = Inferred(inference.written(families), inference.misnamed)
+            inferred = Inferred(inference.registered_rules(families), inference.rule_problem)
             written = None if unknown is None else adapters.written(families, table)
             return Hooks(written, kernels.written(families), inferred, unknown or frozenset())
 

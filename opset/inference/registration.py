@@ -41,7 +41,7 @@ from opset.opsets.registry import Registry
 from opset.schemas.model import OpSchema
 from opset.schemas.names import shown
 
-__all__ = ["LAYER", "RuleLookup", "data", "infer", "misnamed", "named", "rule", "written"]
+__all__ = ["LAYER", "RuleLookup", "data", "function_of_rules", "infer", "registered_rules", "rule", "rule_problem"]
 
 LAYER = Layer("inference.py", "opset.inference.families", "function", InferenceError, "I301", "opset explain inference")
 _rules: dict[str, Function] = {}
@@ -85,9 +85,9 @@ class RuleLookup:
         Raises InferenceError I302 for a rule that is not there, I301 where the functions of users cannot be loaded.
         """
         if not schema.shape:
-            return self._of("infer", schema)
+            return self._find_hook("infer", schema)
         try:
-            return Hook(named(schema), "", False)
+            return Hook(function_of_rules(schema), "", False)
         except LookupError as error:
             message = f"the rule for the outputs of {schema.name} {schema.since_version} cannot be used"
             place = f"{shown(schema.domain)}/{schema.name}.yaml"
@@ -96,20 +96,20 @@ class RuleLookup:
 
     def find_data(self, schema: OpSchema) -> Hook | None:
         """Return how elements of an operator's outputs follow from those of its inputs, None if nothing says it."""
-        return self._of("data", schema)
+        return self._find_hook("data", schema)
 
     def left_out(self, domain: str) -> str:
         """Return why the functions of a domain may be incomplete, "" where they are not."""
         return self._lookup.left_out(domain)
 
-    def _of(self, kind: str, schema: OpSchema) -> Hook | None:
+    def _find_hook(self, kind: str, schema: OpSchema) -> Hook | None:
         return self._lookup.find(kind, schema.domain, schema.name, schema.since_version, schema.family)
 
 
 _RULE = re.compile(r"([a-z_]+)(?:\(([\w, -]*)\))?")
 
 
-def named(schema: OpSchema) -> Function:
+def function_of_rules(schema: OpSchema) -> Function:
     """Return the function that a schema's `shape` stands for. Raises LookupError for what is not known in it."""
     importlib.import_module("opset.inference.rules")
     if schema.shape.count(";") >= max(len(schema.outputs), 1):
@@ -137,12 +137,12 @@ def named(schema: OpSchema) -> Function:
         return lambda call: function(call, 0, *given)
 
     def outputs(call: Any) -> list[Any]:
-        return [_one(call, index, *parts[min(index, len(parts) - 1)]) for index in range(call.output_count)]
+        return [_infer_output(call, index, *parts[min(index, len(parts) - 1)]) for index in range(call.output_count)]
 
     return outputs
 
 
-def _one(call: Any, index: int, function: Function, given: tuple[int | str, ...]) -> Any:
+def _infer_output(call: Any, index: int, function: Function, given: tuple[int | str, ...]) -> Any:
     """Return what a rule says of one of several outputs; where it is not known, the others may be."""
     try:
         return function(call, index, *given)
@@ -151,15 +151,15 @@ def _one(call: Any, index: int, function: Function, given: tuple[int | str, ...]
         return None
 
 
-def written(families: Iterable[str]) -> frozenset[tuple[str, str, int]]:
+def registered_rules(families: Iterable[str]) -> frozenset[tuple[str, str, int]]:
     """Return the (domain, operator, since) of every function of the families that infers outputs."""
     return LAYER.registered("infer", families)
 
 
-def misnamed(schema: OpSchema) -> str:
+def rule_problem(schema: OpSchema) -> str:
     """Return what is wrong with the rules that a schema's `shape` names, "" where nothing is."""
     try:
-        named(schema)
+        function_of_rules(schema)
     except LookupError as error:
         return str(error.args[0])
     return ""

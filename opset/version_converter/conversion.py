@@ -175,11 +175,11 @@ def _attempt(
 def _with_sizes(model: Model, dims: Mapping[str, int]) -> Model:
     from opset.inference.engine.binding import (  # most conversions need no inference
         bind_dims,
-        check_names,
-        names_of_inputs,
+        check_dim_names,
+        open_dim_names,
     )
 
-    check_names(dims, names_of_inputs(model))
+    check_dim_names(dims, open_dim_names(model))
     return bind_dims(model, dims)
 
 

@@ -51,10 +51,10 @@ class Inferred:
     @cached_property
     def _run(self) -> tuple[Engine, dict[Body, list[Scope]]]:
         """The inference itself, and what it found of each body that is converted, where that is certain."""
-        from opset.inference.building.work import budget_of
+        from opset.inference.building.work import default_budget
         from opset.inference.engine.engine import Engine
 
-        budget = self._budget or budget_of(self._model.proto.ByteSize(), Limits())
+        budget = self._budget or default_budget(self._model.proto.ByteSize(), Limits())
         engine = Engine(
             self._model, self._registry, {}, budget, cautious=True, limited=self._budget is not None, index=self._index
         )
@@ -68,9 +68,9 @@ class Inferred:
         found = [scope.type_of(name) for scope in scopes[body]]
         if len(found) < 2:
             return found[0] if found else None
-        from opset.inference.building.types import join
+        from opset.inference.building.types import join_types
 
-        return reduce(join, found)
+        return reduce(join_types, found)
 
     def steady_axes(self, body: Body, name: str) -> set[int]:
         """Return the axes along which a value has one size for certain, whenever one run of the node around runs it."""
@@ -91,11 +91,11 @@ class Inferred:
         The standard's own cases name the size of each element by one variable, and the elements differ in it.
         """
         from opset.inference.building.dimensions import variables
-        from opset.inference.building.types import layers
+        from opset.inference.building.types import unwrap_layers
 
         found: set[str] = set()
         for body, scope in zip(self._index.graphs, self.graphs(), strict=True):
-            for around, inside in (layers(scope.type_of(name)) for name in body.input_names()):
+            for around, inside in (unwrap_layers(scope.type_of(name)) for name in body.input_names()):
                 if around and inside is not None:
                     found.update(*(variables(size) for size in inside.shape or () if size is not None))
         return found
@@ -557,14 +557,14 @@ class ValueFacts:
 
     def _type_of(self, name: str) -> Type | None:
         """Return the whole type of a value, as it is inferred or as the model states it."""
-        from opset.inference.building.types import of_text
+        from opset.inference.building.types import parse_type
 
         home = self._home(name)
         if home is None:
             return None
         found = home._inferred_type(name)
         if found is None and (text := home.type(name)) is not None:
-            found = of_text(text)
+            found = parse_type(text)
             if found is not None and (shape := home.shape(name)) is not None:
                 found = found._replace(shape=tuple([each if isinstance(each, int) else None for each in shape]))
         return found

@@ -6,7 +6,7 @@ import pytest
 from onnx import parser
 
 import opset
-from opset.inference.engine.binding import bind_dims, names_of_inputs
+from opset.inference.engine.binding import bind_dims, open_dim_names
 
 RESIZE = """<ir_version: 7, opset_import: ["": 11]>
     main (float[batch, 2, side, ?] x) => (float[?, ?, ?, ?] y) {
@@ -98,7 +98,7 @@ NESTED = """<ir_version: 8, opset_import: ["": 18, "d": 1]>
 
 def test_a_variable_is_bound_wherever_it_is_stated():
     model = opset.load(parser.parse_model(NESTED))
-    assert names_of_inputs(model) == {"2*N", "N", "M", "N - 3"}
+    assert open_dim_names(model) == {"2*N", "N", "M", "N - 3"}
     bound = bind_dims(model, {"N": 5}).proto
     sequence, n, low, _ = bound.graph.input
     inner = sequence.type.sequence_type.elem_type.tensor_type.shape.dim

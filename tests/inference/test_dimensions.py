@@ -15,10 +15,10 @@ from opset.inference.building.dimensions import (
     ceil_div,
     equal,
     less,
-    lower,
+    lower_bound,
     maximum,
     minimum,
-    parse,
+    parse_size,
     product,
     substitute,
     variable,
@@ -146,8 +146,8 @@ def substituted(size, values):
 )
 def test_sizes_print_in_their_canonical_form(size, text):
     assert str(size) == text
-    assert parse(text) == size
-    assert hash(parse(text)) == hash(size)
+    assert parse_size(text) == size
+    assert hash(parse_size(text)) == hash(size)
 
 
 def test_a_size_without_variables_is_a_number():
@@ -174,13 +174,13 @@ def test_sizes_of_one_value_are_one_size_however_they_were_made():
     ],
 )  # fmt: skip
 def test_other_texts_are_not_sizes(text):
-    assert parse(text) is None
+    assert parse_size(text) is None
 
 
 def test_a_text_that_only_begins_as_a_size_is_none():
-    assert parse("N + 1") == N + 1
-    assert parse("N + 1 ") is None
-    assert parse("N + 1)") is None
+    assert parse_size("N + 1") == N + 1
+    assert parse_size("N + 1 ") is None
+    assert parse_size("N + 1)") is None
 
 
 def test_what_cannot_be_broadcast_is_told():
@@ -231,7 +231,7 @@ def test_variables_may_be_substituted_one_after_another(tree, values, first):
 def test_texts_are_read_as_they_were_meant(tree):
     size = size_of(tree)
     assume(isinstance(size, Dim) or abs(size) < 2**63)
-    assert parse(str(size)) == size
+    assert parse_size(str(size)) == size
 
 
 @settings(max_examples=300)
@@ -242,7 +242,7 @@ def test_names_need_not_be_identifiers(tree, names):
     if size in map(variable, names):
         assert str(size) in names
     else:
-        assert parse(str(size)) == size
+        assert parse_size(str(size)) == size
 
 
 def test_a_name_stands_in_quotes_only_inside_of_a_size():
@@ -252,7 +252,7 @@ def test_a_name_stands_in_quotes_only_inside_of_a_size():
     assert str(maximum(odd, 3)) == 'max(3, "batch-size")'
     assert str(odd // 2) == 'floor("batch-size"/2)'
     assert str(2 * variable("x.1")) == "2*x.1"
-    assert parse('N + 2*"batch-size"') == 2 * odd + N
+    assert parse_size('N + 2*"batch-size"') == 2 * odd + N
 
 
 @settings(max_examples=300)
@@ -260,7 +260,7 @@ def test_a_name_stands_in_quotes_only_inside_of_a_size():
 def test_bounds_and_comparisons_are_true_of_all_values(left, right, values):
     a, b = size_of(left), size_of(right)
     x, y = number_of(left, values), number_of(right, values)
-    assert lower(a) is None or lower(a) <= x
+    assert lower_bound(a) is None or lower_bound(a) <= x
     assert at_most(a, x) is not False
     assert at_most(x, a) is not False
     assert equal(a, b) in (None, x == y)
@@ -288,8 +288,8 @@ def test_broadcasting_agrees_with_plain_integers(sizes, values):
     expected = numbers.pop() if numbers else 1
     size = broadcast(*(variable(each) if isinstance(each, str) else each for each in sizes))
     assert substitute(size, values) == expected
-    assert (lower(size) or 0) <= expected
-    assert parse(str(size)) == size
+    assert (lower_bound(size) or 0) <= expected
+    assert parse_size(str(size)) == size
 
 
 @pytest.mark.parametrize(
@@ -386,8 +386,8 @@ def test_comparisons_of_large_sizes_are_not_known():
 
 def test_texts_of_large_numbers_exist():
     size = N // 2**40 - 2**40
-    assert parse(str(size)) == size
-    assert parse(str(M - (2**63 - 1) * N)) == M - (2**63 - 1) * N
+    assert parse_size(str(size)) == size
+    assert parse_size(str(M - (2**63 - 1) * N)) == M - (2**63 - 1) * N
     for number in (2**63, -(2**63)):
         with pytest.raises(TooComplex):
             number * N

@@ -12,10 +12,10 @@ from opset.schemas.constraints.input_shapes import names_of
 GUIDE = Path(__file__).parents[2] / "docs" / "inference.md"
 REGISTRY = default_registry()
 LABEL = re.compile(r"C[0-9]+")
-MODULES = sorted(Path(inference.__file__).parent.glob("*.py"))
+MODULES = sorted(Path(inference.__file__).parent.rglob("*.py"))
 SIZES = {"size", "run"}
-ATTRIBUTES = {"attribute", "required", "known_attribute", "element_stated", "count_of", "labels_of", "fit", "_list",
-              "_graph"}  # fmt: skip
+ATTRIBUTES = {"attribute", "required_attribute", "attribute_if_known", "dtype_of_attribute", "list_length",
+              "check_lengths", "label_type_and_count", "_numbers_of_attribute", "_graph_of_attribute"}  # fmt: skip
 """Functions whose arguments name sizes of declared patterns, or attributes."""
 
 
@@ -27,11 +27,11 @@ def test_every_rule_serves_an_operator_and_stands_in_the_guide():
         for schema in REGISTRY.versions(name, domain)
         if schema.shape
     ]
-    assert [schema.name for schema in schemas if inference.misnamed(schema)] == []
+    assert [schema.name for schema in schemas if inference.rule_problem(schema)] == []
     users = {rule for schema in schemas for rule in re.findall(r"[a-z_]+(?=\(|;|$)", schema.shape)}
     listed = re.findall(r"^\| `([a-z_]+)", GUIDE.read_text(encoding="utf-8"), re.MULTILINE)
     listed += re.findall(r"^\| `[^|]*`, `([a-z_]+)", GUIDE.read_text(encoding="utf-8"), re.MULTILINE)
-    unknown = inference.misnamed(replace(REGISTRY.schema("Relu", 14), shape="nonesuch"))
+    unknown = inference.rule_problem(replace(REGISTRY.schema("Relu", 14), shape="nonesuch"))
     rules = unknown.removeprefix("there is no rule 'nonesuch'; there are ").split(", ")
     assert set(listed) == users == set(rules)
 

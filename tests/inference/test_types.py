@@ -7,19 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opset.inference.building.dimensions import equal, parse, variable
+from opset.inference.building.dimensions import equal, parse_size, variable
 from opset.inference.building.types import (
     Type,
-    join,
-    mapped,
-    meet,
-    of_proto,
-    of_text,
+    combine_types,
+    join_types,
+    map_sizes,
     optional,
+    parse_type,
     sequence,
-    shown,
+    shape_text,
     tensor,
-    to_proto,
+    type_from_proto,
+    type_to_proto,
 )
 from opset.model.elements import NUMBERS
 from opset.opsets.registry import default_registry
@@ -48,7 +48,7 @@ TYPES = st.recursive(
 def size_of(dim):
     """Read a Dimension message."""
     kind = dim.WhichOneof("value")
-    return None if kind is None else dim.dim_value if kind == "dim_value" else parse(dim.dim_param)
+    return None if kind is None else dim.dim_value if kind == "dim_value" else parse_size(dim.dim_param)
 
 
 def stated(stated_size, found_size):
@@ -61,13 +61,13 @@ def found(stated_size, found_size):
 
 @given(TYPES)
 def test_types_survive_as_messages(type_):
-    assert of_proto(to_proto(type_), size_of) == type_
+    assert type_from_proto(type_to_proto(type_), size_of) == type_
 
 
 @given(TYPES)
 def test_messages_are_those_of_the_standard(type_):
     """The onnx package reads them, and nothing in them is lost on it."""
-    data = to_proto(type_).SerializeToString()
+    data = type_to_proto(type_).SerializeToString()
     message = onnx.TypeProto.FromString(data)
     assert message.SerializeToString(deterministic=True) == data
     kinds = {"tensor": "tensor_type", "seq": "sequence_type", "sparse_tensor": "sparse_tensor_type"}
@@ -75,28 +75,28 @@ def test_messages_are_those_of_the_standard(type_):
 
 
 def test_sizes_that_no_message_holds_stay_unset():
-    proto = to_proto(tensor("float", [2**63, -1, 3, N]))
+    proto = type_to_proto(tensor("float", [2**63, -1, 3, N]))
     assert [dim.WhichOneof("value") for dim in proto.tensor_type.shape.dim] == [None, None, "dim_value", "dim_param"]
 
 
 def test_a_message_may_state_nothing_or_be_nested_without_end():
-    assert of_proto(onnx.TypeProto(), size_of) is None
+    assert type_from_proto(onnx.TypeProto(), size_of) is None
     deep = innermost = onnx.TypeProto()
     for _ in range(90):
         innermost.sequence_type.SetInParent()
         innermost = innermost.sequence_type.elem_type
     innermost.tensor_type.elem_type = 1
-    assert of_proto(deep, size_of).text is None
+    assert type_from_proto(deep, size_of).text is None
     wide = onnx.TypeProto()
     for _ in range(5000):
         wide.tensor_type.shape.dim.add()
-    assert of_proto(wide, size_of) == tensor(None)
+    assert type_from_proto(wide, size_of) == tensor(None)
 
 
 def test_unknown_numbers_of_element_types_are_not_known():
     proto = onnx.TypeProto()
     proto.tensor_type.elem_type = 9999
-    assert of_proto(proto, size_of) == tensor(None)
+    assert type_from_proto(proto, size_of) == tensor(None)
 
 
 # Texts
@@ -113,8 +113,8 @@ def test_texts_are_those_of_onnx():
     texts = texts_of_onnx()
     assert len(texts) > 50
     for text in texts:
-        assert of_text(text).text == re.sub(r"map\((\w+),tensor\((\w+)\)\)", r"map(\1, \2)", text)
-        assert of_proto(to_proto(of_text(text)), size_of) == of_text(text)
+        assert parse_type(text).text == re.sub(r"map\((\w+),tensor\((\w+)\)\)", r"map(\1, \2)", text)
+        assert type_from_proto(type_to_proto(parse_type(text)), size_of) == parse_type(text)
 
 
 def test_texts_of_signatures_are_read_as_they_are_printed():
@@ -127,7 +127,7 @@ def test_texts_of_signatures_are_read_as_they_are_printed():
         for formal in (*schema.inputs, *schema.outputs)
         for text in schema.allowed(formal)
     }
-    assert {text: of_text(text).text for text in texts} == {text: text for text in texts}
+    assert {text: parse_type(text).text for text in texts} == {text: text for text in texts}
 
 
 @given(TYPES)
@@ -135,8 +135,8 @@ def test_texts_leave_out_shapes_alone(type_):
     if type_.text is None:
         assert "?" in str(type_)
     else:
-        assert of_text(type_.text).text == type_.text
-        assert of_text(type_.text) == mapped(without_shape(type_), lambda size: size)
+        assert parse_type(type_.text).text == type_.text
+        assert parse_type(type_.text) == map_sizes(without_shape(type_), lambda size: size)
 
 
 def without_shape(type_):
@@ -160,13 +160,13 @@ def test_types_print_with_their_shapes(type_, text):
 
 
 def test_shapes_print_in_brackets():
-    assert shown(None) == ""
-    assert shown((1, None, N + 1)) == "[1, ?, N + 1]"
+    assert shape_text(None) == ""
+    assert shape_text((1, None, N + 1)) == "[1, ?, N + 1]"
 
 
 @pytest.mark.parametrize("text", ["", "float", "tensor", "sequence(tensor(float))", "list(tensor(float))"])
 def test_other_texts_are_no_types(text):
-    assert of_text(text) is None
+    assert parse_type(text) is None
 
 
 # What two say together
@@ -174,17 +174,17 @@ def test_other_texts_are_no_types(text):
 
 @given(TYPES, TYPES)
 def test_join_does_not_ask_for_an_order(left, right):
-    assert join(left, right) == join(right, left)
-    assert join(left, left) == left
-    assert join(left, None) is None
-    assert join(None, left) is None
+    assert join_types(left, right) == join_types(right, left)
+    assert join_types(left, left) == left
+    assert join_types(left, None) is None
+    assert join_types(None, left) is None
 
 
 @given(TYPES, TYPES)
 def test_join_says_nothing_that_is_not_true_of_both(left, right):
-    both = join(left, right)
-    assert join(both, left) == both
-    assert join(both, right) == both
+    both = join_types(left, right)
+    assert join_types(both, left) == both
+    assert join_types(both, right) == both
     if both is not None and both.shape is not None:
         for size, one, other in zip(both.shape, left.shape, right.shape, strict=True):
             assert size is None or size == one == other
@@ -192,10 +192,10 @@ def test_join_says_nothing_that_is_not_true_of_both(left, right):
 
 @given(TYPES, TYPES, st.booleans())
 def test_meet_keeps_what_either_says(left, right, better):
-    both, why = meet(left, right, found if better else stated)
-    assert meet(left, left, stated) == (left, "")
-    assert meet(left, None, stated) == (left, "")
-    assert meet(None, right, stated) == (right, "")
+    both, why = combine_types(left, right, found if better else stated)
+    assert combine_types(left, left, stated) == (left, "")
+    assert combine_types(left, None, stated) == (left, "")
+    assert combine_types(None, right, stated) == (right, "")
     if why:
         assert str(left) in why or left.inner is not None
         return
@@ -224,7 +224,7 @@ def test_meet_keeps_what_either_says(left, right, better):
     ],
 )
 def test_meet_gives_what_is_more_exact(left, right, rule, both):
-    assert meet(left, right, rule) == (both, "")
+    assert combine_types(left, right, rule) == (both, "")
 
 
 @pytest.mark.parametrize(
@@ -239,9 +239,9 @@ def test_meet_gives_what_is_more_exact(left, right, rule, both):
     ],
 )
 def test_meet_names_both_sides_of_a_contradiction_and_believes_what_was_found(left, right, why):
-    assert meet(left, right, stated) == (right, why)
+    assert combine_types(left, right, stated) == (right, why)
 
 
 def test_meet_of_sizes_that_are_too_complex_to_compare_is_none_that_fails():
     left, right = (sum((variable(f"{letter}{number}") for number in range(20)), start=N) for letter in "ab")
-    assert meet(tensor("float", [left]), tensor("float", [right]), stated) == (tensor("float", [left]), "")
+    assert combine_types(tensor("float", [left]), tensor("float", [right]), stated) == (tensor("float", [left]), "")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from opset.adapters.building.shared import INTEGERS, cast, unsqueeze, working
-from opset.inference.building.einsum import Label, contraction
+from opset.inference.building.einsum import Label, parse_equation
 from opset.model.elements import NUMBERS
 from opset.schemas.constraints.violation import Violation
 from opset.version_converter.registration import down, lower
@@ -182,7 +182,7 @@ def _equation(node: Node) -> tuple[list[list[Label]], list[Label]]:
     # Sizes are not compared here.
     shapes = [(1,) * node.need_rank(index) if counted and dotted[index] else None for index in range(len(node.inputs))]
     try:
-        found = contraction(equation, shapes)
+        found = parse_equation(equation, shapes)
     except Violation as violation:
         raise Refusal("C103", f"{violation.label}: {violation.detail}") from None
     assert found.output is not None

@@ -7,21 +7,21 @@ from functools import partial
 from typing import Any
 
 from opset.inference.building.call import Call, Element, Unknown
-from opset.inference.building.dimensions import Dim, Size, at_most, equal, followed, less, lower
-from opset.inference.building.types import Shape, shown
-from opset.inference.building.work import CHECKED, work
+from opset.inference.building.dimensions import Dim, Size, apply_to_sizes, at_most, equal, less, lower_bound
+from opset.inference.building.types import Shape, shape_text
+from opset.inference.building.work import CHECKED, charge
 from opset.model.elements import element_name
 from opset.schemas.constraints.input_shapes import Algebra, Match, plan_of
 from opset.schemas.constraints.signature import check_constraints
 from opset.schemas.constraints.violation import Violation
 
 
-def differ(left: Shape, right: Shape) -> bool:
+def certainly_differ(left: Shape, right: Shape) -> bool:
     """Whether two shapes certainly differ."""
     return len(left) != len(right) or any(equal(a, b) is False for a, b in zip(left, right, strict=True))
 
 
-def unify(call: Call, index: int, expected: Shape, label: str) -> Shape:
+def unify_shape(call: Call, index: int, expected: Shape, label: str) -> Shape:
     """Return the shape of an input, combined with the expected one: each may have sizes that the other lacks.
 
     It is the expected one where the input is absent or its rank is not known. Raises Violation where they differ.
@@ -29,22 +29,22 @@ def unify(call: Call, index: int, expected: Shape, label: str) -> Shape:
     shape = call.shape(index)
     if shape is None:
         return expected
-    if differ(shape, expected):
-        raise Violation(label, f"shape({call.parameter(index)}) = {shown(shape)} for {shown(expected)}")
+    if certainly_differ(shape, expected):
+        raise Violation(label, f"shape({call.parameter(index)}) = {shape_text(shape)} for {shape_text(expected)}")
     return tuple(call.same(want, size, label) for want, size in zip(expected, shape, strict=True))
 
 
-def common(call: Call, indices: Iterable[int], label: str, shape: Shape | None = None) -> Shape | None:
+def common_shape(call: Call, indices: Iterable[int], label: str, shape: Shape | None = None) -> Shape | None:
     """Return the shape that inputs have in common, also with `shape` if there is one; None where no rank is known.
 
     Raises Violation with the label where they differ.
     """
     for index in indices:
-        shape = call.shape(index) if shape is None else unify(call, index, shape, label)
+        shape = call.shape(index) if shape is None else unify_shape(call, index, shape, label)
     return shape
 
 
-def fitted(call: Call, index: int, onto: Shape, label: str) -> Shape:
+def complete_broadcast_target(call: Call, index: int, onto: Shape, label: str) -> Shape:
     """Return a shape to which an input is broadcast, completed by the sizes of the input.
 
     Raises Violation where it certainly cannot be broadcast.
@@ -61,12 +61,12 @@ def fitted(call: Call, index: int, onto: Shape, label: str) -> Shape:
             fits = fits and equal(size, want) is not False
             result[start + axis] = size if want is None or isinstance(size, int) else want
     if not fits:
-        said = f"shape({call.parameter(index)}) = {shown(shape)}, which does not broadcast to {shown(onto)}"
+        said = f"shape({call.parameter(index)}) = {shape_text(shape)}, which does not broadcast to {shape_text(onto)}"
         raise Violation(label, said)
     return tuple(result)
 
 
-def is_one(shape: Shape | None) -> bool | None:
+def has_one_element(shape: Shape | None) -> bool | None:
     """Return whether a tensor of this shape has exactly one element, None where that is not known."""
     if shape is None:
         return None
@@ -74,40 +74,40 @@ def is_one(shape: Shape | None) -> bool | None:
     return False if False in ones else None if None in ones else True
 
 
-def one_size(call: Call, index: int) -> Size | None:
+def element_as_size(call: Call, index: int) -> Size | None:
     """Return the one element of an integer input, of which one is declared; None where it is not known or absent."""
     element = call.element(index)
     return element if isinstance(element, int | Dim) else None
 
 
-def may_give(call: Call, element: str | None) -> bool:
+def can_output(call: Call, element: str | None) -> bool:
     """Whether the first output may be of this element type, or contain tensors of it."""
     return any(f"tensor({element})" in text for text in call.schema.allowed(call.schema.outputs[0]))
 
 
-def element_stated(call: Call, attribute: str) -> str | None:
+def dtype_of_attribute(call: Call, attribute: str) -> str | None:
     """Return the element type that an attribute names, None where it is left out or 0."""
     number = call.attribute(attribute)
     # Version 1 of Cast spells it.
     return number.lower() if isinstance(number, str) else None if number is None else element_name(number)
 
 
-SIZES = Algebra(equal, at_most, less, followed)
+SIZES = Algebra(equal, at_most, less, apply_to_sizes)
 
 
-def check_declared(call: Call) -> None:
+def check_declared_constraints(call: Call) -> None:
     """Raise Violation where a node breaks a constraint that its operator declares; complete the shapes of inputs."""
     plan = plan_of(call.schema)
     if plan is None:
         return
-    values = {name: known_attribute(call, name) for name in plan.attributes}
-    work(CHECKED * sum([len(value) for value in values.values() if isinstance(value, tuple)]))
+    values = {name: attribute_if_known(call, name) for name in plan.attributes}
+    charge(CHECKED * sum([len(value) for value in values.values() if isinstance(value, tuple)]))
     check_constraints(call.schema, values, [call.rank(index) for index in range(call.input_count)])
     if not plan.checks:
         return
     shapes = [call.shape(index) for index in range(call.input_count)]
-    elements = partial(_elements, call)
-    call.match = match = Match(plan, shapes, values.get, elements, partial(_given, call), SIZES)
+    elements = partial(_elements_to_check, call)
+    call.match = match = Match(plan, shapes, values.get, elements, partial(_is_given, call), SIZES)
     match.check()
     for index, shape in enumerate(match.completed()):
         # Rules count on it that all sizes of a shape are known, if only as variables.
@@ -115,14 +115,14 @@ def check_declared(call: Call) -> None:
             call.complete(index, tuple(shape))
 
 
-def _elements(call: Call, index: int) -> tuple[Element, ...] | None:
+def _elements_to_check(call: Call, index: int) -> tuple[Element, ...] | None:
     """Return the elements of an input, each of which is to be checked."""
     elements = call.elements(index)
-    work(CHECKED * len(elements or ()))
+    charge(CHECKED * len(elements or ()))
     return elements
 
 
-def _given(call: Call, name: str) -> bool | None:
+def _is_given(call: Call, name: str) -> bool | None:
     """Return whether a node has an input or attribute, None where it is one of an unknown call of a function."""
     if name in call.schema.attributes:
         try:
@@ -132,7 +132,7 @@ def _given(call: Call, name: str) -> bool | None:
     return call.has([each.name for each in call.schema.inputs].index(name))
 
 
-def known_attribute(call: Call, name: str) -> Any:
+def attribute_if_known(call: Call, name: str) -> Any:
     """Return an attribute's value, None where it is one of an unknown call of the function around."""
     try:
         return call.attribute(name)
@@ -140,7 +140,7 @@ def known_attribute(call: Call, name: str) -> Any:
         return None
 
 
-def required(call: Call, name: str) -> Any:
+def required_attribute(call: Call, name: str) -> Any:
     """Return an attribute that has no default. Raises Violation without label where it is left out."""
     value = call.attribute(name)
     if value is None:
@@ -148,9 +148,9 @@ def required(call: Call, name: str) -> Any:
     return value
 
 
-def is_filled(shape: Sequence[Size | None]) -> bool:
+def is_nonempty(shape: Sequence[Size | None]) -> bool:
     """Whether a tensor of a shape certainly has elements."""
-    return all(size is not None and (lower(size) or 0) > 0 for size in shape)
+    return all(size is not None and (lower_bound(size) or 0) > 0 for size in shape)
 
 
 def check_numbers(call: Call) -> None:

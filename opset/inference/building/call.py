@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from opset.inference.building.dimensions import Dim, Size
-from opset.inference.building.shapes import same
+from opset.inference.building.shapes import common_size
 from opset.inference.building.types import Type
 from opset.model.types import Constant
 from opset.schemas.constraints.input_shapes import Match
@@ -69,7 +69,7 @@ class Call:
         self.memory: dict[str, Any] = {}
         """What a rule with graphs noted when it inferred this node in an earlier turn of a loop around it."""
 
-    def again(self, schema: OpSchema, types: Sequence[Type | None]) -> Call:
+    def with_schema(self, schema: OpSchema, types: Sequence[Type | None]) -> Call:
         """Return the same node by another schema and with other types of its inputs; what it reads counts for both."""
         other = Call(schema, self.names, self.output_count, types, self._find, self._constant)
         other.reads, other.doubts, other.memory = self.reads, self.doubts, self.memory
@@ -201,7 +201,7 @@ class Call:
             found = None if formal is None else self._find(name)
             if formal is not None and found is None:
                 found = formal.default
-            elif formal is not None and not _is_of(found, formal.type):
+            elif formal is not None and not _has_attribute_type(found, formal.type):
                 raise TypeError(f"the attribute {name} is not of the type {formal.type}")
             self._attributes[name] = found
         return self._attributes[name]
@@ -216,13 +216,13 @@ class Call:
         """Note why not everything is known of the outputs."""
         self.doubts.append(reason)
 
-    same = staticmethod(same)
+    same = staticmethod(common_size)
 
 
 _PLAIN: dict[str, tuple[type, ...]] = {"int": (int,), "float": (float,), "string": (str, bytes)}
 
 
-def _is_of(value: Any, kind: str) -> bool:
+def _has_attribute_type(value: Any, kind: str) -> bool:
     """Return whether an attribute's value is of the type that schemas call `kind`; elements of lists are all alike."""
     if isinstance(value, tuple) != kind.endswith("s"):
         return False

@@ -20,7 +20,7 @@ from contextlib import suppress
 from math import gcd, prod
 from typing import Union
 
-from opset.inference.building.work import work
+from opset.inference.building.work import charge
 
 MAX_SIZE = 48
 """Parts of the largest expression: variables, factors, functions."""
@@ -45,13 +45,13 @@ class Function:
     def __init__(self, name: str, arguments: tuple[Size, ...]) -> None:
         self.name, self.arguments = name, arguments
         self.size: int = 1 + sum(each.size if isinstance(each, Dim) else 1 for each in arguments)
-        work(self.size)
-        if self.size > MAX_SIZE or any(isinstance(each, int) and not _fits(each) for each in arguments):
+        charge(self.size)
+        if self.size > MAX_SIZE or any(isinstance(each, int) and not _fits_64_bits(each) for each in arguments):
             raise TooComplex
         if name == "floor":
-            self.text = f"floor({_operand(arguments[0], '/')}/{_operand(arguments[1], '')})"
+            self.text = f"floor({_operand_text(arguments[0], '/')}/{_operand_text(arguments[1], '')})"
         else:
-            self.text = f"{name}({', '.join(map(_shown, arguments))})"
+            self.text = f"{name}({', '.join(map(_size_text, arguments))})"
         self._hash = hash((name, arguments))
 
     def __eq__(self, other: object) -> bool:
@@ -82,13 +82,13 @@ class Dim:
         self._text = ""
         size = 0
         for monomial, coefficient in terms:
-            if not _fits(coefficient):
+            if not _fits_64_bits(coefficient):
                 raise TooComplex
             size += 1
             for atom in monomial:
                 size += 1 + len(atom) // _LONG_NAME if isinstance(atom, str) else atom.size
         self.size = size
-        work(size)
+        charge(size)
         if size > MAX_SIZE:
             raise TooComplex
 
@@ -100,8 +100,8 @@ class Dim:
 
     def __str__(self) -> str:
         if not self._text:
-            name = _name_of(self)
-            self._text = _shown(self) if name is None else name
+            name = _variable_name(self)
+            self._text = _size_text(self) if name is None else name
         return self._text
 
     __repr__ = __str__
@@ -110,14 +110,14 @@ class Dim:
         if not isinstance(other, int | Dim):
             return NotImplemented
         terms = dict(self.terms)
-        for monomial, coefficient in _terms(other):
+        for monomial, coefficient in _terms_of(other):
             terms[monomial] = terms.get(monomial, 0) + coefficient
-        return _canonical(terms)
+        return _canonical_size(terms)
 
     __radd__ = __add__
 
     def __neg__(self) -> Size:
-        return _canonical({monomial: -coefficient for monomial, coefficient in self.terms})
+        return _canonical_size({monomial: -coefficient for monomial, coefficient in self.terms})
 
     def __sub__(self, other: Size) -> Size:
         return self + -other
@@ -129,31 +129,31 @@ class Dim:
         if not isinstance(other, int | Dim):
             return NotImplemented
         terms: dict[Monomial, int] = {}
-        pairs = len(self.terms) * len(_terms(other))
-        work(pairs)
+        pairs = len(self.terms) * len(_terms_of(other))
+        charge(pairs)
         if pairs > MAX_SIZE * 4:
             raise TooComplex
         for left, first in self.terms:
-            for right, second in _terms(other):
+            for right, second in _terms_of(other):
                 product = left + right if not (left and right) else tuple(sorted(left + right, key=str))
                 terms[product] = terms.get(product, 0) + first * second
-        return _canonical(terms)
+        return _canonical_size(terms)
 
     __rmul__ = __mul__
 
     def __floordiv__(self, other: Size) -> Size:
         if not isinstance(other, int | Dim):
             return NotImplemented
-        return _floor(self, other)
+        return _floor_quotient(self, other)
 
     def __rfloordiv__(self, other: Size) -> Size:
-        return _floor(other, self)
+        return _floor_quotient(other, self)
 
     def __mod__(self, other: Size) -> Size:
-        return self - other * _floor(self, other)
+        return self - other * _floor_quotient(self, other)
 
     def __rmod__(self, other: Size) -> Size:
-        return other - self * _floor(other, self)
+        return other - self * _floor_quotient(other, self)
 
 
 def variable(name: str) -> Dim:
@@ -163,15 +163,15 @@ def variable(name: str) -> Dim:
 
 def variables(size: Size) -> set[str]:
     """Return the names of the variables in a size."""
-    return {atom for atom in _atoms(size) if isinstance(atom, str)}
+    return {atom for atom in _atoms_in(size) if isinstance(atom, str)}
 
 
 def has_function(size: Size, name: str) -> bool:
     """Return whether a function of this name is in a size."""
-    return any(isinstance(atom, Function) and atom.name == name for atom in _atoms(size))
+    return any(isinstance(atom, Function) and atom.name == name for atom in _atoms_in(size))
 
 
-def _atoms(size: Size) -> Iterator[Atom]:
+def _atoms_in(size: Size) -> Iterator[Atom]:
     """Yield the variables and functions in a size, those inside of functions included."""
     pending: list[Size] = [size]
     while pending:
@@ -190,7 +190,7 @@ def substitute(size: Size, values: Mapping[str, Size]) -> Size:
     """
     if isinstance(size, int):
         return size
-    work(size.size)
+    charge(size.size)
     if values.keys().isdisjoint(variables(size)):
         return size
     total: Size = 0
@@ -212,7 +212,7 @@ def product(sizes: Iterable[Size]) -> Size:
     return result
 
 
-def followed(function: Callable[..., Size | None], *sizes: Size | None) -> Size | None:
+def apply_to_sizes(function: Callable[..., Size | None], *sizes: Size | None) -> Size | None:
     """Return a function of sizes, None where one of them is not known or the result is too complex."""
     for size in sizes:
         if size is None:
@@ -223,7 +223,7 @@ def followed(function: Callable[..., Size | None], *sizes: Size | None) -> Size 
         return None
 
 
-def multiplied(sizes: Iterable[Size | None]) -> Size | None:
+def product_if_known(sizes: Iterable[Size | None]) -> Size | None:
     """Return the product of sizes, None where one is not known, and no other is 0, or it is too complex."""
     factors = list(sizes)
     if 0 in factors:
@@ -235,9 +235,9 @@ def multiplied(sizes: Iterable[Size | None]) -> Size | None:
         return None
 
 
-def total(sizes: Iterable[Size | None]) -> Size | None:
+def sum_if_known(sizes: Iterable[Size | None]) -> Size | None:
     """Return the sum of sizes, None where one is not known or it is too complex."""
-    return followed(lambda *known: sum(known, start=0), *sizes)
+    return apply_to_sizes(lambda *known: sum(known, start=0), *sizes)
 
 
 def ceil_div(size: Size, divisor: Size) -> Size:
@@ -247,12 +247,12 @@ def ceil_div(size: Size, divisor: Size) -> Size:
 
 def maximum(*sizes: Size) -> Size:
     """Return the largest of some sizes."""
-    return _extreme("max", sizes, lambda a, b: at_most(a, b) is True)
+    return _extreme_size("max", sizes, lambda a, b: at_most(a, b) is True)
 
 
 def minimum(*sizes: Size) -> Size:
     """Return the smallest of some sizes."""
-    return _extreme("min", sizes, lambda a, b: at_most(b, a) is True)
+    return _extreme_size("min", sizes, lambda a, b: at_most(b, a) is True)
 
 
 def broadcast(*sizes: Size) -> Size:
@@ -262,7 +262,7 @@ def broadcast(*sizes: Size) -> Size:
     """
     flat: list[Size] = []
     for size in sizes:
-        inner = _only(size)
+        inner = _only_function(size)
         flat.extend(inner.arguments if inner is not None and inner.name == "broadcast" else (size,))
     known = {size for size in flat if isinstance(size, int)} - {1}
     if len(known) > 1:
@@ -287,7 +287,7 @@ def equal(left: Size | None, right: Size | None) -> bool | None:
         return None
     if isinstance(difference, int):
         return difference == 0
-    low, high = _range(difference)
+    low, high = _close_bounds_of(difference)
     if (low is not None and low > 0) or (high is not None and high < 0):
         return False
     # A common factor of all coefficients of variables that does not divide the constant: 2*N + 1 is never 4.
@@ -301,7 +301,7 @@ def at_most(left: Size | None, right: Size | None) -> bool | None:
     if left is None or right is None:
         return None
     try:
-        low, high = _range(right - left)
+        low, high = _close_bounds_of(right - left)
     except TooComplex:
         return None
     if low is not None and low >= 0:
@@ -315,17 +315,17 @@ def less(left: Size | None, right: Size | None) -> bool | None:
     return None if more is None else not more
 
 
-def lower(size: Size) -> int | None:
+def lower_bound(size: Size) -> int | None:
     """Return a number that a size is never below, None where none is known."""
-    return _bounds(size)[0]
+    return _bounds_of(size)[0]
 
 
-def upper(size: Size) -> int | None:
+def upper_bound(size: Size) -> int | None:
     """Return a number that a size is never above, None where none is known."""
-    return _bounds(size)[1]
+    return _bounds_of(size)[1]
 
 
-def parse(text: str) -> Size | None:
+def parse_size(text: str) -> Size | None:
     """Return the size that a text stands for, in the form in which sizes are printed; None for any other text.
 
     Whatever is read prints as it was written; other text, `batch-size` say, is the name of a variable to its writer.
@@ -336,12 +336,12 @@ def parse(text: str) -> Size | None:
     tokens = _TOKEN.findall(text)
     if "".join(tokens) != text or len(tokens) > 8 * MAX_SIZE:
         return None
-    reader = _Reader(tokens)
+    reader = _SizeReader(tokens)
     try:
-        size = reader.sum(0)
-    except (_NoSize, TooComplex, ZeroDivisionError, ValueError):
+        size = reader.read_sum(0)
+    except (_NotASize, TooComplex, ZeroDivisionError, ValueError):
         return None
-    if reader.position < len(tokens) or (isinstance(size, int) and not _fits(size)):
+    if reader.position < len(tokens) or (isinstance(size, int) and not _fits_64_bits(size)):
         return None
     return size if str(size) == text else None
 
@@ -349,20 +349,20 @@ def parse(text: str) -> Size | None:
 # Canonical form
 
 
-def _fits(number: int) -> bool:
+def _fits_64_bits(number: int) -> bool:
     """Whether a number has 64 bits; so has then what is subtracted, which texts show instead of a negative one."""
     return abs(number) < _LIMIT
 
 
-def _terms(size: Size) -> tuple[tuple[Monomial, int], ...]:
+def _terms_of(size: Size) -> tuple[tuple[Monomial, int], ...]:
     return size.terms if isinstance(size, Dim) else (((), size),)
 
 
-def _order(term: tuple[Monomial, int]) -> tuple[int, list[str]]:
+def _term_order(term: tuple[Monomial, int]) -> tuple[int, list[str]]:
     return -len(term[0]), [str(atom) for atom in term[0]]
 
 
-def _canonical(terms: dict[Monomial, int]) -> Size:
+def _canonical_size(terms: dict[Monomial, int]) -> Size:
     kept = [each for each in terms.items() if each[1]]
     if not kept:
         return 0
@@ -370,11 +370,11 @@ def _canonical(terms: dict[Monomial, int]) -> Size:
         return kept[0][1]
     if len(kept) > MAX_SIZE:
         raise TooComplex
-    kept.sort(key=_order)
+    kept.sort(key=_term_order)
     return Dim(tuple(kept))
 
 
-def _only(size: Size) -> Function | None:
+def _only_function(size: Size) -> Function | None:
     """Return the function that a size consists of, None for other sizes."""
     if isinstance(size, Dim) and len(size.terms) == 1:
         monomial, coefficient = size.terms[0]
@@ -383,7 +383,7 @@ def _only(size: Size) -> Function | None:
     return None
 
 
-def _floor(size: Size, divisor: Size) -> Size:
+def _floor_quotient(size: Size, divisor: Size) -> Size:
     """Return floor(size / divisor), with terms that the divisor divides outside of it. Raises ZeroDivisionError.
 
     A divisor with variables counts as not 0: where it is, there is no such size.
@@ -395,9 +395,9 @@ def _floor(size: Size, divisor: Size) -> Size:
     if size == 0:
         return 0
     if isinstance(divisor, Dim):
-        size, divisor = _cancelled(size, divisor)
+        size, divisor = _cancel_common_factors(size, divisor)
     if isinstance(divisor, Dim):
-        quotient = _quotient(size, divisor) if isinstance(size, Dim) else None
+        quotient = _exact_quotient(size, divisor) if isinstance(size, Dim) else None
         return quotient if quotient is not None else Dim((((Function("floor", (size, divisor)),), 1),))
     if divisor < 0:
         size, divisor = -size, -divisor
@@ -411,31 +411,31 @@ def _floor(size: Size, divisor: Size) -> Size:
         if monomial and left and coefficient < 0:
             whole, left = whole + 1, left - divisor
         out[monomial], rest[monomial] = whole, left
-    inner = _canonical(rest)
+    inner = _canonical_size(rest)
     if isinstance(inner, int):  # the constant alone: less than the divisor, and not negative
-        return _canonical(out)
+        return _canonical_size(out)
     factor = gcd(divisor, *(coefficient for monomial, coefficient in inner.terms if monomial))
     if factor > 1:  # floor((2*x + 1)/4) = floor(x/2)
-        inner = _canonical({m: c // factor for m, c in inner.terms})
+        inner = _canonical_size({m: c // factor for m, c in inner.terms})
         divisor //= factor
         if divisor == 1 or isinstance(inner, int):
-            return _canonical(out) + inner
+            return _canonical_size(out) + inner
     constant = dict(inner.terms).get((), 0)
-    nested = _only(inner - constant)
+    nested = _only_function(inner - constant)
     if nested is not None and nested.name == "floor" and isinstance(nested.arguments[1], int):
         # floor((floor(x/a) + c)/b) = floor((x + a*c)/(a*b)), for whole a, b above 0
         by = nested.arguments[1]
-        return _canonical(out) + _floor(nested.arguments[0] + by * constant, by * divisor)
+        return _canonical_size(out) + _floor_quotient(nested.arguments[0] + by * constant, by * divisor)
     if all(coefficient < 0 for monomial, coefficient in inner.terms if monomial):
         # Upside down: floor(-N/2) = -floor((N + 1)/2), which is how rounding up looks.
-        return _canonical(out) - _floor(-inner + (divisor - 1), divisor)
-    low, high = _bounds(inner)
+        return _canonical_size(out) - _floor_quotient(-inner + (divisor - 1), divisor)
+    low, high = _bounds_of(inner)
     if low is not None and high is not None and low // divisor == high // divisor:
-        return _canonical(out) + low // divisor
-    return _canonical(out) + Dim((((Function("floor", (inner, divisor)),), 1),))
+        return _canonical_size(out) + low // divisor
+    return _canonical_size(out) + Dim((((Function("floor", (inner, divisor)),), 1),))
 
 
-def _quotient(size: Dim, divisor: Dim) -> Size | None:
+def _exact_quotient(size: Dim, divisor: Dim) -> Size | None:
     """Return size / divisor as a polynomial, None where the size is no multiple of the divisor."""
     lead, by = divisor.terms[0]
     left: Size = size
@@ -453,7 +453,7 @@ def _quotient(size: Dim, divisor: Dim) -> Size | None:
             rest.remove(atom)
         if coefficient % by:
             return None
-        part = _canonical({tuple(rest): coefficient // by})
+        part = _canonical_size({tuple(rest): coefficient // by})
         try:
             result, left = result + part, left - part * divisor
         except TooComplex:
@@ -461,9 +461,9 @@ def _quotient(size: Dim, divisor: Dim) -> Size | None:
     return None
 
 
-def _cancelled(size: Size, divisor: Size) -> tuple[Size, Size]:
+def _cancel_common_factors(size: Size, divisor: Size) -> tuple[Size, Size]:
     """Return numerator and divisor of a quotient without the factors that all their terms share."""
-    terms = (*_terms(size), *_terms(divisor))
+    terms = (*_terms_of(size), *_terms_of(divisor))
     factor = gcd(*(coefficient for _, coefficient in terms))
     shared = list(terms[0][0])
     for monomial, _ in terms[1:]:
@@ -479,21 +479,21 @@ def _cancelled(size: Size, divisor: Size) -> tuple[Size, Size]:
 
     def without(whole: Size) -> Size:
         result: dict[Monomial, int] = {}
-        for monomial, coefficient in _terms(whole):
+        for monomial, coefficient in _terms_of(whole):
             left = list(monomial)
             for atom in shared:
                 left.remove(atom)
             result[tuple(left)] = coefficient // factor
-        return _canonical(result)
+        return _canonical_size(result)
 
     return without(size), without(divisor)
 
 
-def _extreme(name: str, sizes: tuple[Size, ...], covered: Callable[[Size, Size], bool]) -> Size:
+def _extreme_size(name: str, sizes: tuple[Size, ...], covered: Callable[[Size, Size], bool]) -> Size:
     """Return the largest or smallest of sizes; `covered(a, b)` says that `a` can be left out beside `b`."""
     flat: list[Size] = []
     for size in sizes:
-        inner = _only(size)
+        inner = _only_function(size)
         flat.extend(inner.arguments if inner is not None and inner.name == name else (size,))
     kept: list[Size] = []
     for size in dict.fromkeys(flat):
@@ -525,15 +525,17 @@ _FUNCTIONS: dict[str, Callable[..., Size]] = {
 _Bounds = tuple[int | None, int | None]
 
 
-def _bounds(size: Size) -> _Bounds:
+def _bounds_of(size: Size) -> _Bounds:
     """Return what a size is never below, and never above; None for where that is not known."""
     if isinstance(size, int):
         return size, size
-    work(len(size.terms))
+    charge(len(size.terms))
     low: int | None = 0
     high: int | None = 0
     for monomial, coefficient in size.terms:
-        least, most = (coefficient, coefficient) if not monomial else _scaled(_product(monomial), coefficient)
+        least, most = (
+            (coefficient, coefficient) if not monomial else _scale_bounds(_monomial_bounds(monomial), coefficient)
+        )
         low = None if low is None or least is None else low + least
         high = None if high is None or most is None else high + most
         if low is None and high is None:
@@ -541,15 +543,15 @@ def _bounds(size: Size) -> _Bounds:
     return low, high
 
 
-def _range(size: Size) -> _Bounds:
+def _close_bounds_of(size: Size) -> _Bounds:
     """Return bounds as `_bounds` does, with functions taken apart where that is needed: 0 <= N - floor(N/2)."""
-    low, high = _bounds(size)
+    low, high = _bounds_of(size)
     if isinstance(size, int) or size.size > _EASY:
         return low, high
     with suppress(TooComplex):
-        low = _least(size, _DEPTH) if low is None else low
+        low = _close_lower_bound(size, _DEPTH) if low is None else low
     with suppress(TooComplex):
-        most = _least(-size, _DEPTH) if high is None else None
+        most = _close_lower_bound(-size, _DEPTH) if high is None else None
         high = high if most is None else -most
     return low, high
 
@@ -558,9 +560,9 @@ _DEPTH = 3  # functions that are taken apart within each other
 _EASY = 16  # parts of the largest expression of which functions are taken apart
 
 
-def _least(size: Size, depth: int) -> int | None:
+def _close_lower_bound(size: Size, depth: int) -> int | None:
     """Return a number that a size is never below, with each of its functions replaced by bounds of its arguments."""
-    low = _bounds(size)[0]
+    low = _bounds_of(size)[0]
     if low is not None or depth == 0 or isinstance(size, int):
         return low
     for monomial, factor in size.terms:
@@ -571,11 +573,11 @@ def _least(size: Size, depth: int) -> int | None:
         if atom.name == "floor" and isinstance(divisor := atom.arguments[1], int):
             # (x - d + 1)/d <= floor(x/d) <= x/d
             inner = atom.arguments[0] - (divisor - 1) if factor > 0 else atom.arguments[0]
-            low = _least(factor * inner + divisor * rest, depth - 1)
+            low = _close_lower_bound(factor * inner + divisor * rest, depth - 1)
             if low is not None:
                 return -(-low // divisor)
         elif atom.name in ("max", "min"):
-            each = [_least(rest + factor * argument, depth - 1) for argument in atom.arguments]
+            each = [_close_lower_bound(rest + factor * argument, depth - 1) for argument in atom.arguments]
             known = [low for low in each if low is not None]
             if (atom.name == "max") == (factor > 0) and known:
                 return max(known)
@@ -584,12 +586,12 @@ def _least(size: Size, depth: int) -> int | None:
     return None
 
 
-def _scaled(bounds: _Bounds, factor: int) -> _Bounds:
+def _scale_bounds(bounds: _Bounds, factor: int) -> _Bounds:
     low, high = (None if each is None else each * factor for each in bounds)
     return (low, high) if factor > 0 else (high, low)
 
 
-def _product(monomial: Monomial) -> _Bounds:
+def _monomial_bounds(monomial: Monomial) -> _Bounds:
     low: int | None = 1
     high: int | None = 1
     for atom in monomial:
@@ -605,13 +607,13 @@ def _product(monomial: Monomial) -> _Bounds:
 
 def _function_bounds(atom: Function) -> _Bounds:
     if atom.name == "floor":
-        low, high = _bounds(atom.arguments[0])
+        low, high = _bounds_of(atom.arguments[0])
         divisor = atom.arguments[1]
         if isinstance(divisor, int):
             return None if low is None else low // divisor, None if high is None else high // divisor
-        least = lower(divisor)
+        least = lower_bound(divisor)
         return (0, high) if low is not None and low >= 0 and least is not None and least >= 0 else (None, None)
-    each = [_bounds(argument) for argument in atom.arguments]
+    each = [_bounds_of(argument) for argument in atom.arguments]
     lows = [low for low, _ in each]
     highs = [high for _, high in each]
     known_lows, known_highs = [low for low in lows if low is not None], [high for high in highs if high is not None]
@@ -625,17 +627,17 @@ def _function_bounds(atom: Function) -> _Bounds:
 # Text
 
 
-_PLAIN = re.compile(r"[^\W\d][\w.]*")
+_VARIABLE = re.compile(r"[^\W\d][\w.]*")
 
 
-def _name_of(size: Dim) -> str | None:
+def _variable_name(size: Dim) -> str | None:
     """Return the name of the variable that a size consists of, None for other sizes."""
     (monomial, coefficient), *more = size.terms
     only = monomial[0] if coefficient == 1 and len(monomial) == 1 and not more else None
     return only if isinstance(only, str) else None
 
 
-def _shown(size: Size) -> str:
+def _size_text(size: Size) -> str:
     """Return the text of a part of a size; in it a name that might be read as something else stands in quotes."""
     if isinstance(size, int):
         return str(size)
@@ -648,34 +650,34 @@ def _shown(size: Size) -> str:
     ]
     atom, at = floors[0] if len(floors) == 1 else (None, 0)
     divisor = atom.arguments[1] if atom is not None else 0
-    if constant < 0 and atom is not None and isinstance(divisor, int) and _fits((constant - 1) * divisor):
+    if constant < 0 and atom is not None and isinstance(divisor, int) and _fits_64_bits((constant - 1) * divisor):
         # As windows are counted: floor((H - 3)/2) + 1, not floor((H + 1)/2) - 1, which is the same.
-        shown = f"floor({_operand(atom.arguments[0] + (constant - 1) * divisor, '/')}/{divisor})"
-        parts = [(1, shown) if index == at else _part(*term) for index, term in enumerate(terms[:-1])]
+        shown = f"floor({_operand_text(atom.arguments[0] + (constant - 1) * divisor, '/')}/{divisor})"
+        parts = [(1, shown) if index == at else _term_text(*term) for index, term in enumerate(terms[:-1])]
         parts.append((1, "1"))
     else:
-        parts = [_part(*term) for term in terms]
+        parts = [_term_text(*term) for term in terms]
     parts = [each for each in parts if each[0] > 0] + [each for each in parts if each[0] < 0]
     text = "".join(f" {'+' if sign > 0 else '-'} {word}" for sign, word in parts)
     return text[3:] if text.startswith(" + ") else f"-{text[3:]}"
 
 
-def _part(monomial: Monomial, coefficient: int) -> tuple[int, str]:
-    words = [_word(atom) for atom in monomial]
+def _term_text(monomial: Monomial, coefficient: int) -> tuple[int, str]:
+    words = [_atom_text(atom) for atom in monomial]
     if abs(coefficient) != 1 or not words:
         words.insert(0, str(abs(coefficient)))
     return (1 if coefficient > 0 else -1), "*".join(words)
 
 
-def _word(atom: Atom) -> str:
-    if isinstance(atom, Function) or _PLAIN.fullmatch(atom):
+def _atom_text(atom: Atom) -> str:
+    if isinstance(atom, Function) or _VARIABLE.fullmatch(atom):
         return str(atom)
     return '"' + atom.replace('"', '""') + '"'
 
 
-def _operand(size: Size, operator: str) -> str:
+def _operand_text(size: Size, operator: str) -> str:
     """Return the text of an operand of a quotient, in brackets where it needs them."""
-    text = _shown(size)
+    text = _size_text(size)
     simple = isinstance(size, int) or (len(size.terms) == 1 and (operator == "/" or "*" not in text))
     return text if simple and not text.startswith("-") else f"({text})"
 
@@ -683,70 +685,70 @@ def _operand(size: Size, operator: str) -> str:
 _TOKEN = re.compile(r"""[^\W\d][\w.]*|"(?:[^"]|"")*"|[0-9]+|[-+*/(),]| """)
 
 
-class _NoSize(Exception):
+class _NotASize(Exception):
     pass
 
 
-class _Reader:
+class _SizeReader:
     """Reads the text of a size by recursive descent; nesting is bounded."""
 
     def __init__(self, tokens: list[str]) -> None:
         self.tokens, self.position = [each for each in tokens if each != " "], 0
         tokens[:] = self.tokens
 
-    def peek(self) -> str:
+    def peek_token(self) -> str:
         return self.tokens[self.position] if self.position < len(self.tokens) else ""
 
-    def take(self, wanted: str = "") -> str:
-        token = self.peek()
+    def take_token(self, wanted: str = "") -> str:
+        token = self.peek_token()
         if not token or (wanted and token != wanted):
-            raise _NoSize
+            raise _NotASize
         self.position += 1
         return token
 
-    def sum(self, depth: int) -> Size:
+    def read_sum(self, depth: int) -> Size:
         if depth > MAX_SIZE:
-            raise _NoSize
-        negative = self.peek() == "-"
+            raise _NotASize
+        negative = self.peek_token() == "-"
         if negative:
-            self.take()
-        total = self.product(depth)
+            self.take_token()
+        total = self.read_product(depth)
         total = -total if negative else total
-        while self.peek() in ("+", "-"):
-            total = total + self.product(depth) if self.take() == "+" else total - self.product(depth)
+        while self.peek_token() in ("+", "-"):
+            total = total + self.read_product(depth) if self.take_token() == "+" else total - self.read_product(depth)
         return total
 
-    def product(self, depth: int) -> Size:
-        result = self.factor(depth)
-        while self.peek() == "*":
-            self.take()
-            result = result * self.factor(depth)
+    def read_product(self, depth: int) -> Size:
+        result = self.read_factor(depth)
+        while self.peek_token() == "*":
+            self.take_token()
+            result = result * self.read_factor(depth)
         return result
 
-    def factor(self, depth: int) -> Size:
-        token = self.take()
+    def read_factor(self, depth: int) -> Size:
+        token = self.take_token()
         if token == "(":
-            inner = self.sum(depth + 1)
-            self.take(")")
+            inner = self.read_sum(depth + 1)
+            self.take_token(")")
             return inner
         if token[0] in "0123456789":
             return int(token)
         if token[0] == '"':
             return variable(token[1:-1].replace('""', '"'))
-        if not _PLAIN.fullmatch(token):
-            raise _NoSize
-        if self.peek() != "(" or token not in _FUNCTIONS:
+        if not _VARIABLE.fullmatch(token):
+            raise _NotASize
+        if self.peek_token() != "(" or token not in _FUNCTIONS:
             return variable(token)
-        self.take("(")
+        self.take_token("(")
         if token == "floor":
-            numerator = self.product(depth + 1)
-            self.take("/")
-            result = numerator // self.factor(depth + 1)
+            numerator = self.read_product(depth + 1)
+            self.take_token("/")
+            result = numerator // self.read_factor(depth + 1)
         else:
-            arguments = [self.sum(depth + 1)]
-            while self.peek() == ",":
-                self.take()
-                arguments.append(self.sum(depth + 1))
+            arguments = [self.read_sum(depth + 1)]
+            while self.peek_token() == ",":
+                self.take_token()
+                arguments.append(self.read_sum(depth + 1))
             result = _FUNCTIONS[token](*arguments)
-        self.take(")")
+        self.take_token(")")
         return result

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from opset.inference.building.dimensions import Size, broadcast
-from opset.inference.building.shapes import same
+from opset.inference.building.shapes import common_size
 from opset.schemas.constraints.violation import Violation
 
 Label = int | str
@@ -26,7 +26,7 @@ class Contraction(NamedTuple):
     sizes: dict[Label, Any]
 
 
-def contraction(equation: str, shapes: Sequence[tuple[Size, ...] | None]) -> Contraction:
+def parse_equation(equation: str, shapes: Sequence[tuple[Size, ...] | None]) -> Contraction:
     """Return what an equation means for operands of these shapes, None for one of unknown rank.
 
     Raises Violation C1 to C5 where the equation is malformed or does not fit.
@@ -44,7 +44,7 @@ def contraction(equation: str, shapes: Sequence[tuple[Size, ...] | None]) -> Con
         raise Violation("C3", f"ellipses stand for {' and '.join(map(str, sorted(hidden)))} dimensions")
     dots = range(max(hidden, default=0))
     complete = all(shape is not None for word, shape in zip(words, shapes, strict=True) if "..." in word)
-    sizes = _sizes([(word, _labels(word, dots), shape) for word, shape in operands], complete)
+    sizes = _sizes_of_labels([(word, _labels_in(word, dots), shape) for word, shape in operands], complete)
     dotted = "..." in left
     if not arrow:
         counts = Counter(left)
@@ -52,16 +52,18 @@ def contraction(equation: str, shapes: Sequence[tuple[Size, ...] | None]) -> Con
     named = right.replace("...", "")
     if len(set(named)) < len(named) or (dotted and "..." not in right) or not set(left).issuperset(named):
         raise Violation("C5", f"output '{right[:200]}'")
-    output = None if dotted and not hidden else _labels(right, dots)
-    return Contraction([_labels(word, dots) for word in words], output, sizes)
+    output = None if dotted and not hidden else _labels_in(right, dots)
+    return Contraction([_labels_in(word, dots) for word in words], output, sizes)
 
 
-def _labels(word: str, dots: Sequence[int]) -> list[Label]:
+def _labels_in(word: str, dots: Sequence[int]) -> list[Label]:
     before, ellipsis, after = word.partition("...")
     return [*before, *(dots if ellipsis else ()), *after]
 
 
-def _sizes(operands: Sequence[tuple[str, list[Label], tuple[Size, ...]]], complete: bool) -> dict[Label, Size | None]:
+def _sizes_of_labels(
+    operands: Sequence[tuple[str, list[Label], tuple[Size, ...]]], complete: bool
+) -> dict[Label, Size | None]:
     """Return the sizes of labels: a letter has one size, dimensions of an ellipsis broadcast."""
     sizes: dict[Label, Size | None] = {}
     several: dict[Label, list[Size]] = {}
@@ -72,7 +74,7 @@ def _sizes(operands: Sequence[tuple[str, list[Label], tuple[Size, ...]]], comple
             if isinstance(label, int):
                 several.setdefault(label, []).append(size)
             else:
-                sizes[label] = same(sizes.get(label), size, "C4", f"'{label}'")
+                sizes[label] = common_size(sizes.get(label), size, "C4", f"'{label}'")
     for label, given in several.items():
         try:
             size = broadcast(*given)

@@ -9,9 +9,9 @@ from typing import Any
 
 from opset.inference.building.call import MAX_DATA, Call, Constant, Element
 from opset.inference.building.dimensions import Dim, Size, TooComplex
-from opset.inference.building.work import work
+from opset.inference.building.work import charge
 
-Function = Callable[..., Element]
+ElementFunction = Callable[..., Element]
 
 
 def strides_of(shape: Sequence[int]) -> list[int]:
@@ -22,13 +22,13 @@ def strides_of(shape: Sequence[int]) -> list[int]:
 def offsets_of(shape: Iterable[int], strides: Iterable[int]) -> list[int]:
     """Return the offsets of a tensor's elements, which are a stride apart along each axis, in row-major order."""
     offsets = [0]
-    work(prod(shape))
+    charge(prod(shape))
     for size, stride in zip(shape, strides, strict=True):
         offsets = [offset + stride * number for offset in offsets for number in range(size)]
     return offsets
 
 
-def spread(data: Constant, shape: tuple[int, ...]) -> list[Element]:
+def broadcast_elements(data: Constant, shape: tuple[int, ...]) -> list[Element]:
     """Return the elements of a tensor broadcast to a shape, in row-major order."""
     if data.dims == shape:
         return list(data.values)
@@ -44,7 +44,7 @@ def broadcast_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     return tuple(next((size for size in sizes if size != 1), 1) for sizes in zip(*padded, strict=True))
 
 
-def picked(
+def pick_elements(
     data: Constant, positions: Mapping[int, Sequence[int]], order: Sequence[int] | None = None, fill: Element = None
 ) -> tuple[Element, ...] | None:
     """Return the elements at positions along axes, `fill` for those outside, in row-major order of the result.
@@ -58,7 +58,7 @@ def picked(
         return None
     if not count:
         return ()
-    work(count)
+    charge(count)
     strides = strides_of(data.dims)
     offsets: list[int | None] = [0]
     for axis in range(len(data.dims)) if order is None else order:
@@ -71,7 +71,7 @@ def picked(
     return tuple([fill if offset is None else data.values[offset] for offset in offsets])
 
 
-def each(call: Call, function: Function) -> tuple[Element, ...] | None:
+def map_elements(call: Call, function: ElementFunction) -> tuple[Element, ...] | None:
     """Return a function of the elements of all inputs, broadcast together; None where an input has no known elements.
 
     A result is None where one of its operands is not known, or where the function raises.
@@ -81,12 +81,12 @@ def each(call: Call, function: Function) -> tuple[Element, ...] | None:
         return None
     known = [data for data in given if data is not None]
     shape = broadcast_shape([data.dims for data in known])
-    work(prod(shape) * len(known))
-    columns = [spread(data, shape) for data in known]
-    return tuple(applied(function, *row) for row in zip(*columns, strict=True))
+    charge(prod(shape) * len(known))
+    columns = [broadcast_elements(data, shape) for data in known]
+    return tuple(apply_to_elements(function, *row) for row in zip(*columns, strict=True))
 
 
-def applied(function: Function, *elements: Element) -> Element:
+def apply_to_elements(function: ElementFunction, *elements: Element) -> Element:
     """Return a function of elements, None where one of them, or the result, is not known."""
     if any(element is None for element in elements):
         return None
@@ -96,14 +96,18 @@ def applied(function: Function, *elements: Element) -> Element:
         return None
 
 
-def typed(function: Function, call: Call) -> tuple[Element, ...] | None:
+def map_and_round(function: ElementFunction, call: Call) -> tuple[Element, ...] | None:
     """Return a function of the elements of all inputs, each as the first input's element type holds it."""
-    found = each(call, function)
+    found = map_elements(call, function)
     type_ = call.dtype(0)
-    return None if found is None else tuple(applied(lambda element: rounded(element, type_), one) for one in found)
+    return (
+        None
+        if found is None
+        else tuple(apply_to_elements(lambda element: round_to_type(element, type_), one) for one in found)
+    )
 
 
-def rounded(element: Element, type_: str | None) -> Element:
+def round_to_type(element: Element, type_: str | None) -> Element:
     """Return a number as an element type holds it; a symbolic size stays as it is, which floats hold up to 2**24.
 
     Integers that do not fit, and numbers of types that are not followed, are not known.
@@ -118,7 +122,7 @@ def rounded(element: Element, type_: str | None) -> Element:
         return int(element) if low <= element < high else None
     try:
         if type_ == "float":
-            return single(element)
+            return round_to_single(element)
         if type_ == "float16":
             return float(struct.unpack("<e", struct.pack("<e", float(element)))[0])
     except OverflowError:
@@ -126,12 +130,12 @@ def rounded(element: Element, type_: str | None) -> Element:
     return float(element) if type_ == "double" else bool(element) if type_ == "bool" else None
 
 
-def single(number: float) -> float:
+def round_to_single(number: float) -> float:
     """Return a number as single precision holds it. Raises OverflowError."""
     return float(struct.unpack("<f", struct.pack("<f", number))[0])
 
 
-def whole(number: Any) -> Size:
+def as_size(number: Any) -> Size:
     """Return a number as a size. Raises ValueError for a fraction, OverflowError for infinity."""
     if isinstance(number, Dim):
         return number
@@ -140,14 +144,14 @@ def whole(number: Any) -> Size:
     return int(number)
 
 
-def extreme(symbolic: Function, plain: Function, elements: Sequence[Any]) -> Element:
+def extreme_element(symbolic: ElementFunction, plain: ElementFunction, elements: Sequence[Any]) -> Element:
     """Return the largest or smallest element, by a function of sizes and one of a list; None for no element and NaN.
 
     Raises ValueError for a fraction beside a symbolic size.
     """
     if any(isinstance(each, Dim) for each in elements):
-        return symbolic(*map(whole, elements))
-    if not elements or any(each != each for each in elements):
+        return symbolic(*map(as_size, elements))
+    if not elements or any(element != element for element in elements):
         return None
     return plain(elements)
 

@@ -32,16 +32,16 @@ def gradient_graph(body: Body, index: int, attributes: Mapping[str, Any]) -> Bod
     Raises RunError R202 where names do not fit the body, R201 where the graph has a Gradient node itself.
     """
     place = body.location(index)
-    xs, zs = (_names(attributes.get(name)) for name in ("xs", "zs"))
+    xs, zs = (_names_in(attributes.get(name)) for name in ("xs", "zs"))
     y = attributes["y"].s.decode("utf-8", "replace") if "y" in attributes else ""
-    if findings := _misfits(body, [*xs, *zs], y, place):
+    if findings := _check_names(body, [*xs, *zs], y, place):
         raise RunError(findings)
     given = {*xs, *zs}
     graph = pb.GraphProto(name=y)
     graph.input.extend(pb.ValueInfoProto(name=name) for name in (*xs, *zs))
     names = {y: None}
     nodes = body.proto.node
-    for each in _between(nodes, index, given, y):
+    for each in _nodes_between(nodes, index, given, y):
         if each == index:
             raise RunError(Finding("R202", f"'{printable(y)}' depends on its own gradient", place))
         node = graph.node.add()
@@ -55,11 +55,11 @@ def gradient_graph(body: Body, index: int, attributes: Mapping[str, Any]) -> Bod
     return Body(graph, "slice", body, nodes[index], index)
 
 
-def _names(attribute: Any) -> list[str]:
+def _names_in(attribute: Any) -> list[str]:
     return [name.decode("utf-8", "replace") for name in attribute.strings] if attribute is not None else []
 
 
-def _misfits(body: Body, given: Sequence[str], y: str, place: str) -> list[Finding]:
+def _check_names(body: Body, given: Sequence[str], y: str, place: str) -> list[Finding]:
     """Return what is wrong with the names."""
     findings = [
         Finding("R202", f"'{printable(name)}' is a duplicate in xs and zs", place)
@@ -80,9 +80,9 @@ def _misfits(body: Body, given: Sequence[str], y: str, place: str) -> list[Findi
     return findings
 
 
-def _between(nodes: Sequence[Any], own: int, given: set[str], y: str) -> list[int]:
+def _nodes_between(nodes: Sequence[Any], own: int, given: set[str], y: str) -> list[int]:
     """Return the nodes that `y` depends on and that have to run again: those that depend on `given`, and later ones."""
-    reads = [_reads(node) for node in nodes]
+    reads = [_values_read(node) for node in nodes]
     dependent = set(given)
     again = set()
     for index, node in enumerate(nodes):
@@ -97,7 +97,7 @@ def _between(nodes: Sequence[Any], own: int, given: set[str], y: str) -> list[in
     return found[::-1]
 
 
-def _reads(node: Any) -> set[str]:
+def _values_read(node: Any) -> set[str]:
     found = names_read([node]) if node.attribute and any(True for _ in subgraphs(node)) else set(node.input)
     return found - {""}
 

@@ -12,15 +12,15 @@ from opset.inference.registration import infer
 from opset.schemas.constraints.violation import Violation
 
 ML = "ai.onnx.ml"
-ml = partial(infer, domain=ML)
+infer_ml = partial(infer, domain=ML)
 
 
-def count_of(call: Call, attribute: str) -> int:
+def list_length(call: Call, attribute: str) -> int:
     """Return the length of a list, 0 where there is none."""
     return len(call.attribute(attribute) or ())
 
 
-def rows_of(call: Call) -> tuple[Size | None, Size | None]:
+def count_rows_and_features(call: Call) -> tuple[Size | None, Size | None]:
     """Return the numbers of rows and features of the first input, [N, C] or one row [C]."""
     shape = call.shape(0)
     if shape is None:
@@ -28,18 +28,18 @@ def rows_of(call: Call) -> tuple[Size | None, Size | None]:
     return (1, shape[0]) if len(shape) == 1 else (shape[0], shape[1])
 
 
-def labels_of(call: Call, strings: str, integers: str) -> tuple[str, int]:
+def label_type_and_count(call: Call, strings: str, integers: str) -> tuple[str, int]:
     """Return the element type and the number of labels, of which one list is given."""
-    names = count_of(call, strings)
-    return ("string", names) if names else ("int64", count_of(call, integers))
+    names = list_length(call, strings)
+    return ("string", names) if names else ("int64", list_length(call, integers))
 
 
-def classified(call: Call, element: str, rows: Size | None, scores: int) -> list[Type]:
+def classifier_outputs(call: Call, element: str, rows: Size | None, scores: int) -> list[Type]:
     """Return the types of a classifier's outputs: a label for each row, and its scores."""
     return [tensor(element, (rows,)), tensor("float", (rows, scores))]
 
 
-def one_or_each(call: Call, count: int, label: str, what: str) -> None:
+def check_one_or_each(call: Call, count: int, label: str, what: str) -> None:
     """Raise Violation where there is not one value, or one for each entry of the last dimension."""
     shape = call.shape(0)
     columns = None if shape is None else shape[-1] if shape else 1
@@ -47,7 +47,7 @@ def one_or_each(call: Call, count: int, label: str, what: str) -> None:
         raise Violation(label, f"{count} {what} for {columns} features")
 
 
-def size_of(tensor: Any) -> int:
+def tensor_length(tensor: Any) -> int:
     """Return the number of elements of a tensor in an attribute, 0 where there is none."""
     dims = tensor.dims if tensor is not None else (0,)
     if len(dims) > MAX_RANK or any(size < 0 for size in dims):
@@ -57,8 +57,8 @@ def size_of(tensor: Any) -> int:
     return count
 
 
-def fit(call: Call, name: str, count: int, by: Size | None, label: str) -> None:
+def check_lengths(call: Call, name: str, count: int, by: Size | None, label: str) -> None:
     """Raise Violation where an attribute does not hold `count` rows of `by` numbers."""
-    given = count_of(call, name)
+    given = list_length(call, name)
     if by is not None and equal(by * count, given) is False:
         raise Violation(label, f"{given} {name} for {count} rows of {by}")

@@ -13,22 +13,22 @@ from collections.abc import Sequence
 from opset.inference.building.dimensions import (
     Dim,
     Size,
+    apply_to_sizes,
     at_most,
     broadcast,
     ceil_div,
     equal,
-    followed,
     less,
-    lower,
-    multiplied,
-    total,
-    upper,
+    lower_bound,
+    product_if_known,
+    sum_if_known,
+    upper_bound,
 )
-from opset.inference.building.types import Shape, shown
+from opset.inference.building.types import Shape, shape_text
 from opset.schemas.constraints.violation import Violation
 
 
-def same(left: Size | None, right: Size | None, label: str = "", what: str = "") -> Size | None:
+def common_size(left: Size | None, right: Size | None, label: str = "", what: str = "") -> Size | None:
     """Return the size that two equal sizes share, a number where one is. Raises Violation where they differ."""
     if left is None or right is None:
         return right if left is None else left
@@ -40,38 +40,38 @@ def same(left: Size | None, right: Size | None, label: str = "", what: str = "")
 # -- Reshape, Squeeze --
 
 
-def reshaped(shape: tuple[Size, ...] | None, wanted: Sequence[Size | None], allow_zero: bool) -> Shape:
+def resolve_reshape(shape: tuple[Size, ...] | None, wanted: Sequence[Size | None], allow_zero: bool) -> Shape:
     """Return the sizes that Reshape requests, with 0 and -1 replaced by the sizes that they mean.
 
     A symbolic size is taken as a size: only by chance would it be 0 or -1 and mean something else. One that is always
     negative can only be -1.
     """
     if symbolic := any(isinstance(size, Dim) for size in wanted):
-        wanted = [-1 if isinstance(size, Dim) and (upper(size) or 0) < 0 else size for size in wanted]
+        wanted = [-1 if isinstance(size, Dim) and (upper_bound(size) or 0) < 0 else size for size in wanted]
     sizes = list(wanted)
     if sizes.count(-1) > 1 or [size for size in sizes if isinstance(size, int) and size < -1]:
-        raise Violation("C1", f"shape {shown(tuple(wanted))}")
+        raise Violation("C1", f"shape {shape_text(tuple(wanted))}")
     if allow_zero and 0 in sizes and -1 in sizes:
-        raise Violation("C4", f"shape {shown(tuple(wanted))}")
+        raise Violation("C4", f"shape {shape_text(tuple(wanted))}")
     for axis in [axis for axis, size in enumerate(wanted) if size == 0 and not allow_zero]:
         if shape is not None and axis >= len(shape):
-            raise Violation("C2", f"shape {shown(tuple(wanted))}, rank {len(shape)}")
+            raise Violation("C2", f"shape {shape_text(tuple(wanted))}, rank {len(shape)}")
         sizes[axis] = None if shape is None else shape[axis]
     inferred = sizes.index(-1) if -1 in sizes else None
     if shape is None:
         return tuple([None if axis == inferred else size for axis, size in enumerate(sizes)])
 
-    certain = not symbolic or all(not isinstance(size, Dim) or (lower(size) or 0) > 0 for size in wanted)
+    certain = not symbolic or all(not isinstance(size, Dim) or (lower_bound(size) or 0) > 0 for size in wanted)
     if inferred is not None:
         others = sizes[:inferred] + sizes[inferred + 1 :]
-        sizes[inferred], remainder = _divided(shape, others)
+        sizes[inferred], remainder = _divide_by_sizes(shape, others)
         differs = 0 in others or (certain and equal(remainder, 0) is False)
     else:
         if symbolic or None in sizes:
             _fill_single_unknown(sizes, wanted, shape)
-        differs = certain and equal(multiplied(shape), multiplied(sizes)) is False
+        differs = certain and equal(product_if_known(shape), product_if_known(sizes)) is False
     if differs:
-        raise Violation("C3", f"data of shape {shown(shape)}, shape {shown(tuple(wanted))}")
+        raise Violation("C3", f"data of shape {shape_text(shape)}, shape {shape_text(tuple(wanted))}")
     return tuple(sizes)
 
 
@@ -83,13 +83,13 @@ def _fill_single_unknown(sizes: list[Size | None], wanted: Sequence[Size | None]
         return
     axis = unknown[0]
     others = sizes[:axis] + sizes[axis + 1 :]
-    if all(size is not None and (lower(size) or 0) > 0 for size in others):
-        quotient, remainder = _divided(shape, others)
+    if all(size is not None and (lower_bound(size) or 0) > 0 for size in others):
+        quotient, remainder = _divide_by_sizes(shape, others)
         if sizes[axis] is None or remainder == 0:
             sizes[axis] = quotient
 
 
-def _divided(shape: Sequence[Size | None], others: Sequence[Size | None]) -> tuple[Size | None, Size | None]:
+def _divide_by_sizes(shape: Sequence[Size | None], others: Sequence[Size | None]) -> tuple[Size | None, Size | None]:
     """Return the number of elements divided by a product of sizes, and the remainder; None where they are not known.
 
     Common symbolic sizes are cancelled before the products are formed, which may become too complex.
@@ -98,12 +98,12 @@ def _divided(shape: Sequence[Size | None], others: Sequence[Size | None]) -> tup
         return None, None
     if any(isinstance(size, Dim) for size in shape):
         common = Counter(shape) & Counter(others)
-        shape, others = _without(shape, common), _without(others, common)
-    whole, part = multiplied(shape), multiplied(others)
-    return followed(operator.floordiv, whole, part), followed(operator.mod, whole, part)
+        shape, others = _remove_symbols(shape, common), _remove_symbols(others, common)
+    whole, part = product_if_known(shape), product_if_known(others)
+    return apply_to_sizes(operator.floordiv, whole, part), apply_to_sizes(operator.mod, whole, part)
 
 
-def _without(sizes: Sequence[Size | None], removed: Counter[Size | None]) -> list[Size | None]:
+def _remove_symbols(sizes: Sequence[Size | None], removed: Counter[Size | None]) -> list[Size | None]:
     left, kept = removed.copy(), []
     for size in sizes:
         if isinstance(size, Dim) and left[size]:
@@ -113,53 +113,53 @@ def _without(sizes: Sequence[Size | None], removed: Counter[Size | None]) -> lis
     return kept
 
 
-def squeezed(shape: Shape, axes: Sequence[int]) -> Shape:
+def squeeze_shape(shape: Shape, axes: Sequence[int]) -> Shape:
     """Return a shape without axes, whose sizes are 1."""
     removed = set(axes)
     for axis in removed:
         size = shape[axis]
         if equal(size, 1) is False:
-            raise Violation("C2", f"axis {axis}, shape {shown(shape)}")
+            raise Violation("C2", f"axis {axis}, shape {shape_text(shape)}")
     return tuple([size for axis, size in enumerate(shape) if axis not in removed])
 
 
 # -- joining, splitting, broadcasting, padding --
 
 
-def joined(shapes: Sequence[Shape], axis: int) -> Shape:
+def concat_shapes(shapes: Sequence[Shape], axis: int) -> Shape:
     """Return the shape of tensors joined along an axis. Raises Violation C2 where they differ elsewhere."""
     first = shapes[0]
     for other in shapes:
         if len(other) != len(first):
-            raise Violation("C2", f"shapes {shown(first)} and {shown(other)}, axis {axis}")
+            raise Violation("C2", f"shapes {shape_text(first)} and {shape_text(other)}, axis {axis}")
     sizes = list(first)
     for each in range(len(first)):
         if each == axis:
-            sizes[each] = total([shape[axis] for shape in shapes])
+            sizes[each] = sum_if_known([shape[axis] for shape in shapes])
             continue
         for shape in shapes:
             if shape[each] != sizes[each]:
-                sizes[each] = same(sizes[each], shape[each], "C2", f"the size of axis {each}")
+                sizes[each] = common_size(sizes[each], shape[each], "C2", f"the size of axis {each}")
     return tuple(sizes)
 
 
-def given_parts(stated: Sequence[Size | None], whole: Size | None, label: str) -> list[Size | None]:
+def complete_parts(stated: Sequence[Size | None], whole: Size | None, label: str) -> list[Size | None]:
     """Return the stated sizes of parts of a whole; the only one that is not known follows from the others.
 
     Raises Violation with the label where one is negative, or they do not add up to the whole.
     """
     known = [size for size in stated if size is not None]
     if any(size < 0 if isinstance(size, int) else less(size, 0) for size in known):
-        raise Violation(label, f"sizes {shown(tuple(known[:20]))}")
-    sum_of_known = total(known)
+        raise Violation(label, f"sizes {shape_text(tuple(known[:20]))}")
+    sum_of_known = sum_if_known(known)
     if len(known) == len(stated):
         fits = equal(sum_of_known, whole)
     else:
         fits = at_most(sum_of_known, whole)
     if fits is False:
-        raise Violation(label, f"sizes {shown(tuple(stated[:20]))}, dimension {whole}")
+        raise Violation(label, f"sizes {shape_text(tuple(stated[:20]))}, dimension {whole}")
     if len(known) == len(stated) - 1:
-        rest = followed(operator.sub, whole, sum_of_known)
+        rest = apply_to_sizes(operator.sub, whole, sum_of_known)
         return [rest if size is None else size for size in stated]
     return list(stated)
 
@@ -177,25 +177,25 @@ def equal_parts(whole: Size, count: int, *, last_smaller: bool) -> list[Size]:
     return [*[part] * (count - 1), last]
 
 
-def expanded(shape: Shape, wanted: Shape) -> Shape:
+def expand_shape(shape: Shape, wanted: Shape) -> Shape:
     """Return the shape to which two of them broadcast. Raises Violation C2 where they do not."""
     rank = max(len(shape), len(wanted))
     pairs = zip((1,) * (rank - len(shape)) + shape, (1,) * (rank - len(wanted)) + wanted, strict=True)
     try:
-        return tuple([_spread(have, want) for have, want in pairs])
+        return tuple([_broadcast_size(have, want) for have, want in pairs])
     except ValueError as error:
-        raise Violation("C2", f"shapes {shown(shape)} and {shown(wanted)}") from error
+        raise Violation("C2", f"shapes {shape_text(shape)} and {shape_text(wanted)}") from error
 
 
-def _spread(have: Size | None, want: Size | None) -> Size | None:
+def _broadcast_size(have: Size | None, want: Size | None) -> Size | None:
     """Return the size to which two broadcast, one of which may be unknown."""
     for one, other in ((have, want), (want, have)):
         if one is None:
             return other if equal(other, 1) is False else None
-    return followed(broadcast, have, want)
+    return apply_to_sizes(broadcast, have, want)
 
 
-def padded(shape: tuple[Size, ...], pads: Sequence[Size | None], axes: Sequence[int], mode: str) -> Shape:
+def pad_shape(shape: tuple[Size, ...], pads: Sequence[Size | None], axes: Sequence[int], mode: str) -> Shape:
     """Return a shape with its axes padded, or cropped, at both ends.
 
     Raises Violation C3 where more is cropped than there is, C6 where there is nothing to pad with.
@@ -203,7 +203,7 @@ def padded(shape: tuple[Size, ...], pads: Sequence[Size | None], axes: Sequence[
     sizes: list[Size | None] = list(shape)
     for axis, begin, end in zip(axes, pads[: len(axes)], pads[len(axes) :], strict=True):
         size = shape[axis]
-        sizes[axis] = total((size, begin, end))
+        sizes[axis] = sum_if_known((size, begin, end))
         if isinstance(begin, int) and isinstance(end, int):
             kept = size + min(begin, 0) + min(end, 0)
             if less(kept, 0):
@@ -223,20 +223,22 @@ def check_indices_shape(shape: Sequence[Size], indices: Sequence[Size], axis: in
         for each, (size, limit) in enumerate(zip(indices, shape, strict=True))
     )
     if not fits:
-        raise Violation("C2", f"shapes {shown(tuple(shape))} and {shown(tuple(indices))}")
+        raise Violation("C2", f"shapes {shape_text(tuple(shape))} and {shape_text(tuple(indices))}")
 
 
-def gathered_slices(shape: Sequence[Size], indices: Sequence[Size], batch: int, length: int) -> Shape:
+def shape_of_slices(shape: Sequence[Size], indices: Sequence[Size], batch: int, length: int) -> Shape:
     """Return the shape of the slices of data at index tuples. Raises Violation C2 where the batches differ."""
-    shared = [same(a, b, "C2", "a dimension of batch_dims") for a, b in zip(shape[:batch], indices, strict=False)]
+    shared = [
+        common_size(a, b, "C2", "a dimension of batch_dims") for a, b in zip(shape[:batch], indices, strict=False)
+    ]
     return (*shared, *indices[batch:-1], *shape[batch + length :])
 
 
 def check_updates_shape(shape: Sequence[Size], indices: Sequence[Size], length: int, updates: Sequence[Size]) -> None:
     """Raise Violation C2 where updates have not the shape of the slices of data at index tuples."""
-    expected = gathered_slices(shape, indices, 0, length)
+    expected = shape_of_slices(shape, indices, 0, length)
     if len(updates) != len(expected) or any(equal(a, b) is False for a, b in zip(updates, expected, strict=True)):
-        raise Violation("C2", f"updates of shape {shown(tuple(updates))}, not {shown(expected)}")
+        raise Violation("C2", f"updates of shape {shape_text(tuple(updates))}, not {shape_text(expected)}")
 
 
 # -- PRelu before its slopes broadcast --
@@ -246,4 +248,4 @@ def check_slopes(shape: Sequence[Size], slopes: Sequence[Size]) -> None:
     """Raise Violation C1 where there is neither one slope nor one for each channel (dimension 1)."""
     several = any(equal(size, 1) is False for size in slopes)
     if several and (len(slopes) != 1 or len(shape) < 2 or equal(slopes[0], shape[1]) is False):
-        raise Violation("C1", f"the shapes are {shown(tuple(shape))} and {shown(tuple(slopes))}")
+        raise Violation("C1", f"the shapes are {shape_text(tuple(shape))} and {shape_text(tuple(slopes))}")

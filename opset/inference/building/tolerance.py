@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from opset.inference.building.types import Type
 
 
-def mended(op_type: str, types: Sequence[Type | None]) -> list[Type | None]:
+def normalize_input_types(op_type: str, types: Sequence[Type | None]) -> list[Type | None]:
     """Return the types of the inputs of a node that breaks a constraint as those of one that means the same."""
     if op_type == "Clip":
-        return [*types[:1], *map(_scalar, types[1:])]
+        return [*types[:1], *map(_as_scalar, types[1:])]
     if op_type == "STFT" and types and types[0] is not None and types[0].shape is not None and len(types[0].shape) == 2:
         return [types[0]._replace(shape=(*types[0].shape, 1)), *types[1:]]
     return [*types]
 
 
-def _scalar(type_: Type | None) -> Type | None:
+def _as_scalar(type_: Type | None) -> Type | None:
     return type_._replace(shape=()) if type_ is not None and type_.shape == (1,) else type_

@@ -13,7 +13,7 @@ from opset.model.elements import NUMBERS, element_name
 
 Shape = tuple[Size | None, ...]
 """Sizes; None where one is not known and need not be the same wherever this type is."""
-Known = tuple[Size, ...]
+KnownShape = tuple[Size, ...]
 """Sizes that are all known, if only by variables."""
 MAX_RANK = 64
 """Rank of the largest shape that is worked with, as large as numpy's: a model may state one of millions."""
@@ -37,21 +37,23 @@ class Type(NamedTuple):
     @property
     def text(self) -> str | None:
         """The type without shapes, as schemas spell it: "seq(tensor(float))"; None where a part is not known."""
-        around, inside = layers(self)
+        around, inside = unwrap_layers(self)
         if inside is None or inside.element is None or any(each.kind == "map" and not each.element for each in around):
             return None
         # The standard writes a map's scalar value without "tensor".
         scalar = inside.kind == "tensor" and bool(around) and around[-1].kind == "map"
-        return _wrapped(around, inside.element if scalar else f"{inside.kind}({inside.element})")
+        return _wrap_text(around, inside.element if scalar else f"{inside.kind}({inside.element})")
 
     def __str__(self) -> str:
-        around, inside = layers(self)
+        around, inside = unwrap_layers(self)
         if inside is None:
-            return _wrapped(around, "?")
-        return _wrapped(around, f"{'sparse ' * (inside.kind != 'tensor')}{inside.element or '?'}{shown(inside.shape)}")
+            return _wrap_text(around, "?")
+        return _wrap_text(
+            around, f"{'sparse ' * (inside.kind != 'tensor')}{inside.element or '?'}{shape_text(inside.shape)}"
+        )
 
 
-def layers(type_: Type | None) -> tuple[list[Type], Type | None]:
+def unwrap_layers(type_: Type | None) -> tuple[list[Type], Type | None]:
     """Return the sequences, optionals and maps of a type, from the outside in, and the tensors in them, if known."""
     around: list[Type] = []
     while type_ is not None and type_.kind not in ("tensor", "sparse_tensor"):
@@ -60,7 +62,7 @@ def layers(type_: Type | None) -> tuple[list[Type], Type | None]:
     return around, type_
 
 
-def _wrapped(around: Iterable[Type], inside: str) -> str:
+def _wrap_text(around: Iterable[Type], inside: str) -> str:
     words = [f"map({each.element or '?'}, " if each.kind == "map" else f"{each.kind}(" for each in around]
     return "".join(words) + inside + ")" * len(words)
 
@@ -90,28 +92,28 @@ def optional(inner: Type | None) -> Type:
     return Type("optional", None, None, inner)
 
 
-def shown(shape: Shape | None) -> str:
+def shape_text(shape: Shape | None) -> str:
     """Return a shape as text, "[2, N, ?]", cut where it is very long; "" where the rank is not known."""
     text = "" if shape is None else f"[{', '.join('?' if each is None else str(each) for each in shape)}]"
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…]"
 
 
 @lru_cache(maxsize=4096)
-def of_text(text: str) -> Type | None:
+def parse_type(text: str) -> Type | None:
     """Return the type of a type string, "seq(tensor(float))"; its shapes are not known."""
     if text.startswith(("tensor(", "sparse_tensor(")):
         return Type(text[: text.index("(")], text[text.index("(") + 1 : -1])
     for kind in ("seq", "optional"):
         if text.startswith(f"{kind}("):
-            return Type(kind, None, None, of_text(text[len(kind) + 1 : -1]))
+            return Type(kind, None, None, parse_type(text[len(kind) + 1 : -1]))
     if text.startswith("map("):
         key, _, value = text[4:-1].partition(",")
         value = value.strip()
-        return Type("map", key, None, of_text(value if "(" in value else f"tensor({value})"))
+        return Type("map", key, None, parse_type(value if "(" in value else f"tensor({value})"))
     return None
 
 
-def of_proto(proto: Any, size: Callable[[Any], Size | None]) -> Type | None:
+def type_from_proto(proto: Any, size: Callable[[Any], Size | None]) -> Type | None:
     """Return the type that a TypeProto states, None where it states none; `size` reads a Dimension message."""
     wrappers: list[tuple[str, str | None]] = []
     inner: Type | None = None
@@ -137,10 +139,10 @@ def of_proto(proto: Any, size: Callable[[Any], Size | None]) -> Type | None:
     return inner
 
 
-def to_proto(type_: Type) -> Any:
+def type_to_proto(type_: Type) -> Any:
     """A type as a TypeProto. Sizes with variables become a dim_param, those that do not fit 64 bits stay unset."""
     whole = proto = pb.TypeProto()
-    around, inside = layers(type_)
+    around, inside = unwrap_layers(type_)
     for each in around:
         if each.kind == "map":
             proto.map_type.key_type = NUMBERS.get(each.element or "", 0)
@@ -166,19 +168,19 @@ def to_proto(type_: Type) -> Any:
     return whole
 
 
-def fill(proto: Any, type_: Type, overwrite: bool) -> None:
+def fill_proto(proto: Any, type_: Type, overwrite: bool) -> None:
     """Complete a TypeProto by what is known, its denotations kept; with `overwrite`, replace what differs."""
     while type_.kind in ("seq", "optional", "map"):
         field = {"seq": "sequence_type", "optional": "optional_type", "map": "map_type"}[type_.kind]
         if proto.WhichOneof("value") != field:
             if proto.WhichOneof("value") is None or overwrite:
-                proto.MergeFrom(to_proto(type_))
+                proto.MergeFrom(type_to_proto(type_))
             return
         if type_.inner is None:
             return
         proto = getattr(proto, field).value_type if type_.kind == "map" else getattr(proto, field).elem_type
         type_ = type_.inner
-    field, made = f"{type_.kind}_type", to_proto(type_)
+    field, made = f"{type_.kind}_type", type_to_proto(type_)
     if proto.WhichOneof("value") != field:
         if proto.WhichOneof("value") is None or overwrite:
             proto.MergeFrom(made)
@@ -199,7 +201,7 @@ def fill(proto: Any, type_: Type, overwrite: bool) -> None:
             mine.dim_param = new.dim_param
 
 
-def join(left: Type | None, right: Type | None) -> Type | None:
+def join_types(left: Type | None, right: Type | None) -> Type | None:
     """Return what is true of a value that is of the one type or the other; sizes that differ are not known."""
     if left == right or left is None or right is None:
         return left if left == right else None
@@ -209,18 +211,20 @@ def join(left: Type | None, right: Type | None) -> Type | None:
     if left.shape is not None and right.shape is not None and len(left.shape) == len(right.shape):
         shape = tuple([a if a == b else None for a, b in zip(left.shape, right.shape, strict=True)])
     element = left.element if left.element == right.element else None
-    return Type(left.kind, element, shape, join(left.inner, right.inner))
+    return Type(left.kind, element, shape, join_types(left.inner, right.inner))
 
 
-def mapped(type_: Type | None, size: Callable[[Size | None], Size | None]) -> Type | None:
+def map_sizes(type_: Type | None, size: Callable[[Size | None], Size | None]) -> Type | None:
     """Return a type with every size replaced."""
     if type_ is None:
         return None
     shape = None if type_.shape is None else tuple([size(each) for each in type_.shape])
-    return type_._replace(shape=shape, inner=mapped(type_.inner, size))
+    return type_._replace(shape=shape, inner=map_sizes(type_.inner, size))
 
 
-def meet(stated: Type | None, found: Type | None, better: Callable[[Size, Size], bool]) -> tuple[Type | None, str]:
+def combine_types(
+    stated: Type | None, found: Type | None, better: Callable[[Size, Size], bool]
+) -> tuple[Type | None, str]:
     """Return what is true of a value by two sources, and "" or why they cannot both be right.
 
     `stated` is what the model says, `found` what was inferred; where they contradict each other, `found` is given. Of
@@ -232,7 +236,7 @@ def meet(stated: Type | None, found: Type | None, better: Callable[[Size, Size],
         return found, f"{stated} is stated, {found} is inferred"
     if stated.element != found.element and stated.element is not None and found.element is not None:
         return found, f"{stated} is stated, {found} is inferred"
-    inner, why = meet(stated.inner, found.inner, better)
+    inner, why = combine_types(stated.inner, found.inner, better)
     shape = found.shape if found.shape is not None else stated.shape
     if stated.shape is not None and found.shape is not None:
         if len(stated.shape) != len(found.shape):

@@ -27,39 +27,39 @@ NODE, NEW, NAMED, CHECKED, BODY = 8, 48, 8, 16, 8
 NAME_BYTES, ELEMENT_BYTES, PART_BYTES, SCOPE_BYTES = 640, 40, 100, 4
 BASE, PER_BYTE = 1 << 20, 4
 """Steps that any model may take, and those for each of its bytes, weights aside."""
-_budget: ContextVar[Budget | None] = ContextVar("budget", default=None)
+_current_budget: ContextVar[Budget | None] = ContextVar("budget", default=None)
 
 
-def budget_of(size: int, limits: Limits) -> Budget:
+def default_budget(size: int, limits: Limits) -> Budget:
     """Return the budget of an inference of a model of `size` bytes, its weights aside, where no other is set."""
     return Budget(limits, max_steps=BASE + PER_BYTE * size)
 
 
 @contextmanager
-def charging(budget: Budget) -> Iterator[None]:
+def charge_to(budget: Budget) -> Iterator[None]:
     """Charge what is inferred inside of the context to a budget."""
-    token = _budget.set(budget)
+    token = _current_budget.set(budget)
     try:
         yield
     finally:
-        _budget.reset(token)
+        _current_budget.reset(token)
 
 
-def follows() -> bool:
+def can_follow_elements() -> bool:
     """Whether elements are still followed: in the second half of the steps types and shapes alone are inferred."""
-    budget = _budget.get()
+    budget = _current_budget.get()
     return budget is None or 2 * budget.steps < budget.max_steps
 
 
-def work(steps: int, kept: int = 0) -> None:
+def charge(steps: int, kept: int = 0) -> None:
     """Charge steps, and bytes that are kept, to the budget of the inference if there is one. Raises Exhausted."""
-    if (budget := _budget.get()) is not None:
+    if (budget := _current_budget.get()) is not None:
         budget.charge(steps)
         if kept:
             budget.hold(kept)
 
 
-def enter(body: Body) -> None:
+def charge_body(body: Body) -> None:
     """Charge that a body is inferred, perhaps again. Raises Exhausted."""
     size = body.proto.ByteSize()
-    work(1 + size // BODY, SCOPE_BYTES * size)
+    charge(1 + size // BODY, SCOPE_BYTES * size)

@@ -1,1 +1,1 @@
-"""The engine of inference: it walks a model, calls the rule of each node, and records the results."""
+"""The engine of inference, which walks a model, calls the rule of each node, and records the results."""

@@ -1,7 +1,7 @@
 """Binds sizes that a model leaves open to numbers: `dims=` of conversion, inference and evaluation, `--dim`.
 
-A name is that of a dim_param, or "x.0" for the first size of input x, where that has none. A dim_param stands for the
-same number wherever the model states it, except in functions, which have variables of their own.
+A name is a dim_param, or "x.0" for the first size of input x if that size has no dim_param. A dim_param stands for the
+same number in the whole model, except in functions, which have variables of their own.
 """
 
 from __future__ import annotations
@@ -10,22 +10,27 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from opset.errors import Finding, UsageError, listing, printable, quoted
-from opset.inference.building.types import fill, of_proto
+from opset.inference.building.types import fill_proto, type_from_proto
 from opset.inference.engine.sizes import Sizes, variables_of
 from opset.model import proto as pb
 from opset.model.graph.walking import subgraphs
 from opset.model.storage.container import Model
 
-__all__ = ["bind_dims", "check_names", "names_of_inputs"]
+__all__ = ["bind_dims", "check_dim_names", "open_dim_names"]
 
 _LARGEST = (1 << 63) - 1
 _INNER = {"sequence_type": "elem_type", "optional_type": "elem_type", "map_type": "value_type"}
 
 
 def bind_dims(model: Model, dims: Mapping[str, int]) -> Model:
-    """Return a model that states these numbers for its sizes; the model itself where no numbers are given.
+    """Return a copy of a model in which the named sizes are these numbers.
 
-    Raises UsageError U103 for a number that is no size. Names that the model does not have are ignored.
+    Args:
+        model: the model; it is returned itself if `dims` is empty.
+        dims: numbers by name of a size. Names that the model does not have are ignored.
+
+    Raises:
+        UsageError: U103 for a number that is no size.
     """
     if not dims:
         return model
@@ -38,7 +43,7 @@ def bind_dims(model: Model, dims: Mapping[str, int]) -> Model:
         raise UsageError(findings)
     message = pb.ModelProto()
     message.CopyFrom(model.proto)
-    graphs = [*_roots(message)]
+    graphs = [*_root_graphs(message)]
     for name, dim in _open_dims(value for graph in graphs for value in graph.input):
         if not dim.dim_param and name in dims:
             dim.dim_value = dims[name]
@@ -46,22 +51,22 @@ def bind_dims(model: Model, dims: Mapping[str, int]) -> Model:
     while graphs:
         graph = graphs.pop()
         for value in (*graph.input, *graph.output, *graph.value_info):
-            stated = of_proto(value.type, sizes.of_dimension)
+            stated = type_from_proto(value.type, sizes.read_dimension)
             if stated is not None:
-                fill(value.type, stated, False)
+                fill_proto(value.type, stated, False)
         graphs += [inner for node in graph.node for _, inner in subgraphs(node)]
     return model.with_proto(message, changed=True)
 
 
-def names_of_inputs(model: Model) -> set[str]:
+def open_dim_names(model: Model) -> set[str]:
     """Return the names of the sizes that a model's inputs leave open."""
-    values = [value for graph in _roots(model.proto) for value in graph.input]
+    values = [value for graph in _root_graphs(model.proto) for value in graph.input]
     names = (dim.dim_param or name for name, dim in _open_dims(values))
     return variables_of(values) | {name for name in names if isinstance(name, str)}
 
 
-def check_names(dims: Mapping[str, int], known: Iterable[str]) -> None:
-    """Raise UsageError U103 where numbers are given for names that are not among the known ones."""
+def check_dim_names(dims: Mapping[str, int], known: Iterable[str]) -> None:
+    """Raise UsageError U103 if numbers are given for names that are not among the known ones."""
     if unknown := dims.keys() - known:
         help = f"there are: {listing(sorted({*known} - dims.keys())) or 'none'}"
         raise UsageError(
@@ -70,7 +75,7 @@ def check_names(dims: Mapping[str, int], known: Iterable[str]) -> None:
         )
 
 
-def _roots(message: Any) -> Iterator[Any]:
+def _root_graphs(message: Any) -> Iterator[Any]:
     """Yield the graphs of a ModelProto that no node holds."""
     yield message.graph
     for training in message.training_info:
@@ -78,7 +83,7 @@ def _roots(message: Any) -> Iterator[Any]:
 
 
 def _open_dims(values: Iterable[Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the Dimension messages of values that state no number, each with the value's name and the axis: "x.0"."""
+    """Yield the Dimension messages of values that state no number, each after its name, such as "x.0"."""
     for value in values:
         kind = value.type
         while (field := kind.WhichOneof("value")) in _INNER:

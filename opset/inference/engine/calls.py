@@ -1,4 +1,4 @@
-"""Calls of the model's own functions: a body is inferred once for all calls that differ in names alone."""
+"""Infers calls of the model's own functions; a body is inferred once for all calls that differ in names alone."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from typing import Any
 from opset.inference.building.dimensions import variable
 from opset.inference.building.graph_requests import Outputs
 from opset.inference.building.types import Type, is_rankless
-from opset.inference.building.work import enter
+from opset.inference.building.work import charge_body
 from opset.inference.engine.constants import Constants
 from opset.inference.engine.operators import Operators
-from opset.inference.engine.outcomes import Outcome, has_unnamed
-from opset.inference.engine.renaming import renamed, replaced
+from opset.inference.engine.outcomes import Outcome, has_unnamed_sizes
+from opset.inference.engine.renaming import number_variables, replace_variables
 from opset.inference.engine.scopes import Scope
 from opset.inference.engine.stated import StatedTypes
-from opset.inference.engine.subgraphs import outputs_of
+from opset.inference.engine.subgraphs import outputs_of_body
 from opset.model.graph.index import FunctionKey, ModelIndex
 
 
-class Calls:
-    """Infers calls of one model's functions.
+class FunctionCalls:
+    """The calls of one model's functions.
 
-    - `scopes`: of each function, those of its different calls;
-    - `omitted`: functions of which calls were left out, since the inference was stopped before.
+    - `scopes`: for each function, the scopes of its different calls;
+    - `omitted`: functions with calls that were not reached, since the inference was stopped before.
     """
 
     def __init__(self, index: ModelIndex, operators: Operators, constants: Constants, stated: StatedTypes) -> None:
-        """Take the model's index, and what its operators, elements and stated types are inferred by."""
+        """Store the model's index, and the parts of the engine that infer operators, elements and stated types."""
         self._index, self._operators = index, operators
         self._constants, self._stated = constants, stated
         self.functions = index.functions
@@ -35,14 +35,14 @@ class Calls:
         self.omitted: set[FunctionKey] = set()
         self._outputs: dict[Any, tuple[list[str], Outputs, Scope]] = {}
 
-    def infer(
+    def infer_call(
         self, scope: Scope, index: int, key: FunctionKey, inputs: Sequence[Type | None]
     ) -> Generator[Scope, None, Outcome]:
-        """Return what is inferred of a call; yield the scope of the function where it has to be inferred first."""
-        attributes = self._attributes(scope, index, key)
+        """Return the outcome of a call; yield the scope of the function if its body has to be inferred first."""
+        attributes = self._attributes_of_call(scope, index, key)
         names = scope.body.reads[index]
-        passed = [self._constants.passed(scope, name, type_) for name, type_ in zip(names, inputs, strict=True)]
-        signature, own_names = renamed(inputs, passed)
+        passed = [self._constants.find_for_body(scope, name, type_) for name, type_ in zip(names, inputs, strict=True)]
+        signature, own_names = number_variables(inputs, passed)
         memo = (
             key,
             signature,
@@ -53,7 +53,7 @@ class Calls:
         )
         if memo not in self._outputs:
             function = self.functions[key]
-            enter(function)
+            charge_body(function)
             imports = self._index.imports(function)
             inner = Scope(
                 function,
@@ -66,24 +66,24 @@ class Calls:
                 guarded=scope.guarded,
             )
             for i, name in enumerate(function.input_names()):
-                self._stated.enter(inner, name, inputs[i] if i < len(inputs) else None)
+                self._stated.enter_value(inner, name, inputs[i] if i < len(inputs) else None)
                 if i < len(passed) and (constant := passed[i]) is not None:
                     inner.constants[name] = constant
-            self._stated.enter_computed(inner)
+            self._stated.note_stated_types(inner)
             yield inner
             self.scopes.setdefault(key, []).append(inner)
-            self._outputs[memo] = own_names, outputs_of(inner, self._constants, function.output_names()), inner
+            self._outputs[memo] = own_names, outputs_of_body(inner, self._constants, function.output_names()), inner
         known_names, outputs, scope.calls[index] = self._outputs[memo]
         if known_names != own_names:
             # Some names may be the same in another order, so all are replaced at once.
-            outputs = replaced(outputs, dict(zip(known_names, map(variable, own_names), strict=True)))
+            outputs = replace_variables(outputs, dict(zip(known_names, map(variable, own_names), strict=True)))
         doubts = ("nothing more follows from the body of the function",) if any(map(is_rankless, outputs)) else ()
-        return Outcome(tuple(outputs), tuple(outputs.data), doubts, has_unnamed=has_unnamed(outputs))
+        return Outcome(tuple(outputs), tuple(outputs.data), doubts, has_unnamed=has_unnamed_sizes(outputs))
 
-    def _attributes(self, scope: Scope, index: int, key: FunctionKey) -> Mapping[str, Any]:
-        """Return the attributes of a call by name: the function's defaults, and those that the node has."""
+    def _attributes_of_call(self, scope: Scope, index: int, key: FunctionKey) -> Mapping[str, Any]:
+        """Return the attributes of a call by name: those of the node, and defaults of the function for the others."""
         attributes = {each.name: each for each in self.functions[key].proto.attribute_proto}
         for each in scope.body.attributes[index]:
-            if (resolved := scope.resolve(each)) is not None:
+            if (resolved := scope.resolve_attribute(each)) is not None:
                 attributes[each.name] = resolved
         return attributes

@@ -1,4 +1,4 @@
-"""The elements of small values: those of initializers and Constants, and those that nodes compute from them."""
+"""The elements of small values: read from initializers and Constants, or computed by nodes from such elements."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from opset.errors import ModelError
 from opset.inference.building.call import MAX_DATA, Call, Constant, Unknown
 from opset.inference.building.dimensions import Dim, TooComplex
 from opset.inference.building.types import Type
-from opset.inference.building.work import ELEMENT_BYTES, PART_BYTES, follows, work
-from opset.inference.engine.outcomes import MALFORMED, is_representable, small_count
+from opset.inference.building.work import ELEMENT_BYTES, PART_BYTES, can_follow_elements, charge
+from opset.inference.engine.outcomes import MALFORMED, is_representable, small_element_count
 from opset.inference.engine.scopes import Scope
 from opset.model.elements import element_name
 from opset.model.storage.container import Model
@@ -29,31 +29,35 @@ class Constants:
     """Reads and computes the elements of small values of one model."""
 
     def __init__(self, model: Model) -> None:
-        """Take the model."""
+        """Store the model, from which tensors are read."""
         self._model = model
 
     def find(self, scope: Scope, name: str) -> Constant | None:
-        """Return the elements of a visible value that is small, and constant or followed; else None."""
+        """Return the elements of a value that is visible in a scope.
+
+        Returns:
+            None if the value is large, or is neither constant nor computed from constants.
+        """
         around: Scope | None = scope
         while around is not None:
             if name in around.constants:
                 return around.constants[name]
             if name in around.tensors:
                 if name not in around.read:
-                    around.read[name] = self._of_tensor(around.tensors[name])
+                    around.read[name] = self._read_tensor(around.tensors[name])
                 return around.read[name]
             if name in around.types:
                 return None
             around = around.parent
         return None
 
-    def _of_tensor(self, message: Any) -> Constant | None:
-        """Return the elements of a small TensorProto, None where there are too many or they cannot be read."""
+    def _read_tensor(self, message: Any) -> Constant | None:
+        """Return the elements of a TensorProto, or None if they are too many or cannot be read."""
         dims = tuple(message.dims)
-        count = small_count(dims)
+        count = small_element_count(dims)
         if count is None:
             return None
-        work(count, count * ELEMENT_BYTES)
+        charge(count, count * ELEMENT_BYTES)
         try:
             elements = tensor_values(self._model, message, MAX_DATA)
         except ModelError:  # reported by whoever needs the data itself
@@ -61,36 +65,50 @@ class Constants:
         values = tuple([each if is_representable(each, False) else None for each in elements])
         return Constant(element_name(message.data_type) or "undefined", dims, values)
 
-    def passed(self, scope: Scope, name: str, type_: Type | None) -> Constant | None:
-        """Return the elements of a value that enters or leaves a body, where shapes may depend on them."""
-        count = small_count(type_.shape) if name and type_ is not None else None
-        if count is None or type_ is None or not follows():
+    def find_for_body(self, scope: Scope, name: str, type_: Type | None) -> Constant | None:
+        """Return the elements of a value that enters or leaves a body.
+
+        Returns:
+            None if the elements are not known, or if no shape is likely to depend on them.
+        """
+        count = small_element_count(type_.shape) if name and type_ is not None else None
+        if count is None or type_ is None or not can_follow_elements():
             return None
         if not scope.is_followed(name) and (type_.element not in _PASSED or count > _MAX_PASSED):
             return None
-        work(count)
+        charge(count)
         return self.find(scope, name)
 
-    def computed(
+    def compute_elements(
         self, call: Call, hook: Hook, types: Sequence[Type | None], followed: Sequence[int]
     ) -> tuple[Constant | None, ...]:
-        """Return the elements of a node's outputs, as far as they are small and their shapes numbers.
+        """Return the elements of a node's outputs, computed by the operator's data function.
 
-        `followed` are the inputs whose elements were computed by this inference. Raises whatever the function of a user
-        raises that is wrong.
+        Args:
+            call: the node.
+            hook: the data function of its operator.
+            types: the inferred types of the outputs.
+            followed: the inputs whose elements were computed by this inference.
+
+        Returns:
+            The elements of each output, or None for an output that is large, or has a size that is no number; () if
+                nothing is computed.
+
+        Raises:
+            Exception: any error of a wrong data function that a user registered.
         """
         first = types[0] if types else None
-        if first is None or first.kind != "tensor" or first.element not in _FOLLOWED or not follows():
+        if first is None or first.kind != "tensor" or first.element not in _FOLLOWED or not can_follow_elements():
             return ()
         # Weights are never read to compute with them; a few numbers are, and what has no inputs: value_floats.
         few = all(
-            each.kind == "tensor" and (count := small_count(each.shape)) is not None and count <= _FEW
+            each.kind == "tensor" and (count := small_element_count(each.shape)) is not None and count <= _FEW
             for each in call.types
             if each
         )
         if first.element not in _INTEGERS and not followed and not few:
             return ()
-        if small_count(first.shape) is None:
+        if small_element_count(first.shape) is None:
             return ()
         try:
             raw = hook.function(call)
@@ -103,18 +121,22 @@ class Constants:
         if raw is None:
             return ()
         outputs = zip(types, raw if isinstance(raw, list) else [raw], strict=False)
-        return tuple([self._checked(type_, elements) for type_, elements in outputs])
+        return tuple([self._output_constant(type_, elements) for type_, elements in outputs])
 
-    def _checked(self, type_: Type | None, elements: Sequence[Any] | None) -> Constant | None:
-        """Return an output's elements, None for one that its type cannot hold; None where their number is wrong."""
+    def _output_constant(self, type_: Type | None, elements: Sequence[Any] | None) -> Constant | None:
+        """Return an output with its elements, in which None stands for an element that the type cannot hold.
+
+        Returns:
+            None if the number of elements is wrong, or none is known.
+        """
         shape = type_.shape if type_ is not None else None
-        count = small_count(shape)
+        count = small_element_count(shape)
         if elements is None or count != len(elements) or (elements and all(each is None for each in elements)):
             return None
         assert type_ is not None
         assert type_.element is not None
         parts = sum([each.size for each in elements if isinstance(each, Dim)])
-        work(count, count * ELEMENT_BYTES + parts * PART_BYTES)
+        charge(count, count * ELEMENT_BYTES + parts * PART_BYTES)
         integers = type_.element in _INTEGERS
         values = tuple([each if is_representable(each, integers) else None for each in elements])
         return Constant(type_.element, tuple([size for size in shape or () if isinstance(size, int)]), values)

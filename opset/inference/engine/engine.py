@@ -1,8 +1,8 @@
 """Infers a model: its graphs node by node, graphs in nodes when these are reached, functions once for each signature.
 
-Nothing recurses in nodes, graphs or functions: the inference of a body is a generator that yields what has to be
-inferred first, and one loop runs them all. Outcomes are kept by a node's operator, attributes and input types, so that
-the many nodes that are alike cost one look into a table.
+Nothing recurses in nodes, graphs or functions: the inference of a body is a generator that yields the bodies to infer
+first, and one loop runs them all. Outcomes are kept by a node's operator, attributes and input types, so that many
+equal nodes cost one look into a table.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from typing import Any
 from opset.budget import Budget, Exhausted
 from opset.inference.building.call import Constant
 from opset.inference.building.types import Type
-from opset.inference.building.work import NODE, charging
-from opset.inference.engine.calls import Calls
+from opset.inference.building.work import NODE, charge_to
+from opset.inference.engine.calls import FunctionCalls
 from opset.inference.engine.constants import Constants
-from opset.inference.engine.nodes import Nodes
+from opset.inference.engine.nodes import NodeInference
 from opset.inference.engine.operators import Operators
 from opset.inference.engine.outcomes import Outcome
 from opset.inference.engine.scopes import Scope
 from opset.inference.engine.sizes import Sizes
 from opset.inference.engine.stated import StatedTypes
-from opset.inference.engine.subgraphs import Subgraphs
+from opset.inference.engine.subgraphs import SubgraphInference
 from opset.model.graph.index import ModelIndex, index_model
 from opset.model.storage.container import Model
 from opset.opsets.registry import Registry
@@ -37,9 +37,10 @@ InferenceTask = Generator["InferenceTask | Scope", Any, Any]
 class Engine:
     """One inference of one model.
 
-    - `scopes`: what is known of each graph, by the scopes' keys; `calls.scopes`: of functions;
+    - `scopes`: the scopes of graphs, by their keys; scopes of functions are in `calls.scopes`;
     - `sizes`: the dimension variables; `constants`: the elements of small values;
-    - `stopped`: where and why the inference was stopped, since its budget was used up; what follows is not known.
+    - `stopped`: the place and the reason if the inference was stopped since its budget was used up; nothing is known of
+      later values.
     """
 
     def __init__(
@@ -58,14 +59,26 @@ class Engine:
         index: ModelIndex | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
-        """Take the model, numbers for its dimension variables, the budget, and the index, if there is one already.
+        """Prepare the inference of a model.
 
-        Without `use_stated`, types that the model states are ignored, those of inputs aside. If `cautious`, stated
-        sizes count for inputs alone: value_info of a model whose batch has become variable may still be that of the
-        batch with which it was exported. If `limited`, `run` raises Exhausted where the budget is used up. If
-        `strict`, what runtimes accept against the standard does not fit its operator.
+        Args:
+            model: the model.
+            registry: the operators.
+            dims: numbers for dimension variables, by name.
+            budget: the steps and bytes that the inference may take.
+            data_prop: whether elements of small tensors are computed.
+            check_type: whether inputs of nodes are checked against the signatures of their operators.
+            use_stated: whether types count that the model states of values other than inputs.
+            cautious: whether stated sizes count for inputs alone; if the batch of a model has become variable, its
+                value_info may still state the batch with which it was exported.
+            limited: whether `run` raises Exhausted if the budget is used up.
+            strict: whether nodes that runtimes accept against the standard do not fit their operators.
+            index: the index of the model if there is one already.
+            progress: a function that is called with the number of nodes done and the number of all nodes of the main
+                graph.
 
-        Raises ModelError where the model is malformed.
+        Raises:
+            ModelError: the model is malformed.
         """
         self.model = model
         self.index = index or index_model(model.proto, registry.domains)
@@ -79,17 +92,19 @@ class Engine:
         self._progress = progress
         self._operators = Operators(registry, data_prop, strict)
         self._stated = StatedTypes(self.sizes, ignored=not use_stated, inputs_only=cautious)
-        self._nodes = Nodes(self.constants, check_type)
-        self._subgraphs = Subgraphs(self._nodes, self.constants, self._stated)
-        self.calls = Calls(self.index, self._operators, self.constants, self._stated)
+        self._nodes = NodeInference(self.constants, check_type)
+        self._subgraphs = SubgraphInference(self._nodes, self.constants, self._stated)
+        self.calls = FunctionCalls(self.index, self._operators, self.constants, self._stated)
 
     def run(self) -> None:
         """Infer everything, or as much as the budget allows.
 
-        Raises InferenceError where hooks of a user's domain cannot be used, Exhausted where the limits were set.
+        Raises:
+            InferenceError: hooks of a user's domain cannot be used.
+            Exhausted: the budget is used up, and limits were set.
         """
-        with charging(self.budget):
-            roots = self._graphs()
+        with charge_to(self.budget):
+            roots = self._infer_graphs()
         pending = [*roots, *(scope for scopes in self.calls.scopes.values() for scope in scopes)][::-1]
         while pending:
             scope = pending.pop()
@@ -97,8 +112,8 @@ class Engine:
                 self.scopes[scope.key] = scope
             pending.extend(reversed(scope.subgraphs.values()))
 
-    def _graphs(self) -> list[Scope]:
-        """Return the scopes of the main graph and the training graphs, inferred with all that is in them."""
+    def _infer_graphs(self) -> list[Scope]:
+        """Infer the main graph and the training graphs with all that is in them, and return their scopes."""
         imports = self.index.opsets
         overridable = self.model.proto.ir_version >= 4
         for body in self.index.graphs:
@@ -117,22 +132,22 @@ class Engine:
                 self.stopped = self.stopped or (body.label, exhausted)
                 if self._limited:
                     raise
-                self._leave(scope)
+                self._abandon_rest(scope)
         return roots
 
     def node_types(
         self, node: Any, schema: OpSchema, inputs: Sequence[Type | None], constants: Sequence[Constant | None]
     ) -> tuple[Type | None, ...]:
-        """Return the types of the outputs of a node that is not part of the model, by types and elements of inputs."""
+        """Return the types of the outputs of a node that is not part of the model, from given types and elements."""
         try:
-            with charging(self.budget):
-                return self._nodes.alone(node, self._operators.of_schema(schema), inputs, constants)
+            with charge_to(self.budget):
+                return self._nodes.infer_separate_node(node, self._operators.of_schema_alone(schema), inputs, constants)
         except Exhausted:
             if self._limited:
                 raise
             return (None,) * len(node.output)
 
-    def _body(self, scope: Scope) -> InferenceTask:
+    def _infer_body(self, scope: Scope) -> InferenceTask:
         """Infer the nodes of a body in order."""
         body, types, operators, functions = scope.body, scope.types, scope.operators, self.calls.functions
         progress, budget = self._progress if body.parent is None else None, self.budget
@@ -145,25 +160,26 @@ class Engine:
                         progress(index, len(body.operators))
                 inputs = [types[name] if name in types else scope.type_of(name) if name else None for name in reads]
                 if functions and (key := body.function_key(index)) in functions:
-                    outcome = yield self.calls.infer(scope, index, key, inputs)
+                    outcome = yield self.calls.infer_call(scope, index, key, inputs)
                 else:
                     inference = operators.get(operator)
                     if inference is None:
                         inference = operators[operator] = self._operators.find(operator, scope.imports)
                     if inference.rule is not None and inference.rule.is_generator:
-                        outcome = yield self._subgraphs.infer(scope, index, inference, inputs)
+                        outcome = yield self._subgraphs.infer_node(scope, index, inference, inputs)
                     else:
-                        outcome = self._nodes.outcome(scope, index, inference, inputs)
-                self._keep(scope, index, outcome)
+                        outcome = self._nodes.infer_node(scope, index, inference, inputs)
+                self._keep_outcome(scope, index, outcome)
         except Exhausted as exhausted:
             self._reached = index
             self.stopped = self.stopped or (body.location(index), exhausted)
             raise
 
-    def _leave(self, scope: Scope) -> None:
-        """Leave the nodes of a graph in which the inference was stopped: of them, and what they run, nothing is known.
+    def _abandon_rest(self, scope: Scope) -> None:
+        """Record that nothing is known of the nodes of a graph after the one at which the inference was stopped.
 
-        Graphs of the node at which it was stopped may have been inferred for the first turns of a loop alone.
+        Graphs of that node may have been inferred for the first iterations of a loop alone, so their scopes are
+        removed.
         """
         assert self.stopped is not None
         doubts = (f"inference stopped at {self.stopped[0]}: {self.stopped[1].why}",)
@@ -175,8 +191,8 @@ class Engine:
                 self.calls.omitted.add(key)
         scope.subgraphs = {key: inner for key, inner in scope.subgraphs.items() if key[0] < self._reached}
 
-    def _keep(self, scope: Scope, index: int, outcome: Outcome) -> None:
-        """Keep what was inferred of a node."""
+    def _keep_outcome(self, scope: Scope, index: int, outcome: Outcome) -> None:
+        """Record the outcome of a node in its scope."""
         found, constants, doubts, problems, has_unnamed, warnings = outcome
         if warnings:
             scope.warnings[index] = warnings
@@ -191,9 +207,9 @@ class Engine:
             if not name:
                 continue
             if name in stated:
-                type_ = self.sizes.named(scope, self._stated.combine_computed(scope, name, type_), name)
+                type_ = self.sizes.name_unknown_sizes(scope, self._stated.combine_computed(scope, name, type_), name)
             elif has_unnamed:
-                type_ = self.sizes.named(scope, type_, name)
+                type_ = self.sizes.name_unknown_sizes(scope, type_, name)
             types[name] = type_
         if constants:
             scope.constants.update(
@@ -201,8 +217,8 @@ class Engine:
             )
 
     def _run_tasks(self, scope: Scope) -> None:
-        """Infer a body, and all that has to be inferred first, however deep."""
-        tasks: list[InferenceTask] = [self._body(scope)]
+        """Infer a body after all bodies that it waits for, however deep they are nested."""
+        tasks: list[InferenceTask] = [self._infer_body(scope)]
         value: Any = None
         error: BaseException | None = None
         while tasks:
@@ -215,7 +231,7 @@ class Engine:
                 tasks.pop()
                 error = raised
             else:
-                tasks.append(self._body(request) if isinstance(request, Scope) else request)
+                tasks.append(self._infer_body(request) if isinstance(request, Scope) else request)
                 value = error = None
         if error is not None:
             raise error

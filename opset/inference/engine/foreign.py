@@ -1,7 +1,7 @@
-"""Types of what operators of onnxruntime's own domain compute, which exporters write for models that it runs.
+"""Types of outputs of operators of onnxruntime's own domain, which exporters write for models that it runs.
 
-The domain has no schemas here, and its operators pass through conversion as they are. Operators after them are
-converted, and may need to know what they get.
+The package has no schemas of the domain, and conversion leaves its operators as they are. Operators after them are
+converted, and may need to know the types of their inputs.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ SAME = frozenset((
 
 
 def foreign_type(operator: tuple[str, str], inputs: Sequence[Type | None], attributes: Sequence[Any]) -> Type | None:
-    """Return the type of the first output of a node of another domain, None where it is not known.
+    """Return the type of the first output of a node of another domain, or None if it is not known.
 
     Args:
         operator: its name and domain.
-        inputs: the types of what it reads.
+        inputs: the types of its inputs.
         attributes: its AttributeProtos.
     """
     name, domain = operator

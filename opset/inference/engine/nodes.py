@@ -1,16 +1,16 @@
-"""The outcome of one node: its rule is called once for all nodes with the same attributes, input types and elements."""
+"""Infers single nodes: a rule is called once for all nodes with the same attributes, input types and elements."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from opset.inference.building.agreement import check_declared
+from opset.inference.building.agreement import check_declared_constraints
 from opset.inference.building.call import Call, Constant, Unknown
 from opset.inference.building.dimensions import TooComplex
-from opset.inference.building.tolerance import mended
+from opset.inference.building.tolerance import normalize_input_types
 from opset.inference.building.types import Type, shape_of_dims, tensor
-from opset.inference.building.work import NEW, work
+from opset.inference.building.work import NEW, charge
 from opset.inference.engine.constants import Constants
 from opset.inference.engine.foreign import foreign_type
 from opset.inference.engine.outcomes import (
@@ -19,8 +19,8 @@ from opset.inference.engine.outcomes import (
     OperatorInference,
     Outcome,
     Problem,
-    complete,
-    has_unnamed,
+    complete_results,
+    has_unnamed_sizes,
     problems_of,
     signature_types,
 )
@@ -37,21 +37,26 @@ _MAX_ATTRIBUTE = 4096  # bytes of an attribute that is kept as part of a signatu
 _TENSOR = 4  # AttributeProto.TENSOR
 
 
-class Nodes:
-    """Infers nodes without graphs, and keeps the outcomes by signature."""
+class NodeInference:
+    """The inference of nodes without graphs; it keeps the outcomes by signature."""
 
     def __init__(self, constants: Constants, check_types: bool) -> None:
-        """Take the constants of the model; with `check_types`, inputs are checked against the operators' signatures."""
+        """Store the constants of the model; with `check_types`, input types are checked against signatures."""
         self._constants, self._check_types = constants, check_types
 
-    def outcome(self, scope: Scope, index: int, inference: OperatorInference, inputs: Sequence[Type | None]) -> Outcome:
-        """Return what is inferred of a node, whose inputs have these types."""
+    def infer_node(
+        self, scope: Scope, index: int, inference: OperatorInference, inputs: Sequence[Type | None]
+    ) -> Outcome:
+        """Return the outcome of a node of a body, by the types of its inputs."""
         body = scope.body
         if inference.rule is None:
-            return self._without_rule(scope, index, inference, inputs)
+            return self._infer_by_signature(scope, index, inference, inputs)
         attributes: tuple[Any, ...] = ()
         if body.attributes[index]:
-            if body.operators[index] == ("Constant", "") and (of_tensor := self._constant(scope, index)) is not None:
+            if (
+                body.operators[index] == ("Constant", "")
+                and (of_tensor := self._infer_constant(scope, index)) is not None
+            ):
                 return of_tensor
             attributes = tuple([each.SerializeToString() for each in body.attributes[index]])
             if body.root.function and any(each.ref_attr_name for each in body.attributes[index]):
@@ -65,15 +70,15 @@ class Nodes:
             followed = tuple([i for i, name in enumerate(names) if name and scope.is_followed(name)])
         if attributes and any(len(each) > _MAX_ATTRIBUTE for each in attributes if each.__class__ is bytes):
             # Large tables are not copied into a signature.
-            return self._infer(self.call(scope, index, inference, inputs), len(computed), inference, followed)
+            return self._run_rule(self.call_of(scope, index, inference, inputs), len(computed), inference, followed)
         identities = (attributes, outputs, followed, *map(id, inputs))
         recent = inference.recent.get(identities)
-        memo = _memo(inference, identities, names, inputs) if recent is None else recent[0]
+        memo = _memo_of(inference, identities, names, inputs) if recent is None else recent[0]
         elements = tuple([self._constants.find(scope, names[i]) for i in memo.reads]) if memo.reads else ()
         outcome = memo.outcomes.get(elements)
         if outcome is None:
-            call = self.call(scope, index, inference, inputs)
-            outcome = self._infer(call, len(computed), inference, followed)
+            call = self.call_of(scope, index, inference, inputs)
+            outcome = self._run_rule(call, len(computed), inference, followed)
             if attributes and (wrong := _attribute_warnings(call.schema, body.attributes[index])):
                 outcome = outcome._replace(warnings=(*outcome.warnings, *wrong))
             reads = tuple(sorted({*memo.reads, *call.reads}))
@@ -83,14 +88,14 @@ class Nodes:
             memo.outcomes[elements] = outcome
         return outcome
 
-    def call(self, scope: Scope, index: int, inference: OperatorInference, inputs: Sequence[Type | None]) -> Call:
+    def call_of(self, scope: Scope, index: int, inference: OperatorInference, inputs: Sequence[Type | None]) -> Call:
         """Return the Call of a node of a body, for its rule."""
         assert inference.schema is not None
         body = scope.body
         attributes = {each.name: each for each in reversed(body.attributes[index])}
 
         def attribute(name: str) -> Any:
-            resolved = scope.resolve(attributes[name]) if name in attributes else None
+            resolved = scope.resolve_attribute(attributes[name]) if name in attributes else None
             return None if resolved is None else attribute_value(resolved)
 
         def constant(index_of_input: int) -> Constant | None:
@@ -99,14 +104,14 @@ class Nodes:
         names = body.reads[index]
         return Call(inference.schema, names, len(body.computes[index]), inputs, attribute, constant)
 
-    def alone(
+    def infer_separate_node(
         self,
         node: Any,
         inference: OperatorInference,
         inputs: Sequence[Type | None],
         constants: Sequence[Constant | None],
     ) -> tuple[Type | None, ...]:
-        """Return the types of the outputs of a node that is not part of the model, by those of its inputs."""
+        """Return the types of the outputs of a node that is not part of the model, from given types and elements."""
         schema = inference.schema
         assert schema is not None
         if inference.rule is None or inference.rule.is_generator:
@@ -126,44 +131,49 @@ class Nodes:
                     type_ = tensor(element_name(each.t.data_type), shape_of_dims(each.t.dims))
                     return (type_, *[None] * (len(node.output) - 1))
         call = Call(schema, node.input[:], len(node.output), inputs, attribute, lambda index: constants[index])
-        return self._infer(call, len(node.output), inference, ()).types
+        return self._run_rule(call, len(node.output), inference, ()).types
 
-    def _without_rule(
+    def _infer_by_signature(
         self, scope: Scope, index: int, inference: OperatorInference, inputs: Sequence[Type | None]
     ) -> Outcome:
-        """Return the outcome that follows from the signature alone."""
+        """Return the outcome that follows from the operator's signature alone."""
         count = len(scope.body.computes[index])
         if inference.schema is None:
             body = scope.body
             first = foreign_type(body.operators[index], inputs, body.attributes[index])
             return Outcome((first, *(None,) * (count - 1))[:count], doubts=(inference.why,))
-        problems = self.misfits(inference.schema, scope.body.reads[index], inputs)
+        problems = self.find_misfits(inference.schema, scope.body.reads[index], inputs)
         return Outcome(signature_types(inference, count, inputs), doubts=(inference.why,), problems=problems)
 
-    def _constant(self, scope: Scope, index: int) -> Outcome | None:
-        """Return the type of a Constant that holds a tensor, whose elements are read when they are needed."""
+    def _infer_constant(self, scope: Scope, index: int) -> Outcome | None:
+        """Return the outcome of a Constant that holds a tensor, or None for any other form.
+
+        Its elements are read when they are needed.
+        """
         outputs = scope.body.computes[index]
         for each in scope.body.attributes[index]:
-            attribute = scope.resolve(each) if each.name == "value" else None
+            attribute = scope.resolve_attribute(each) if each.name == "value" else None
             if attribute is not None and attribute.type == _TENSOR and outputs:
                 if outputs[0]:
                     scope.tensors[outputs[0]] = attribute.t
                 return Outcome((tensor(element_name(attribute.t.data_type), shape_of_dims(attribute.t.dims)),))
         return None
 
-    def _infer(self, call: Call, output_count: int, inference: OperatorInference, followed: Sequence[int]) -> Outcome:
-        """Call an operator's rule, and then its data function where the elements of small outputs can be followed."""
+    def _run_rule(
+        self, call: Call, output_count: int, inference: OperatorInference, followed: Sequence[int]
+    ) -> Outcome:
+        """Call an operator's rule, and then its data function if the elements of small outputs can be computed."""
         assert inference.rule is not None
-        work(NEW + sum([len(each.shape) for each in call.types if each is not None and each.shape]))
-        problems = self.misfits(call.schema, call.names, call.types)
+        charge(NEW + sum([len(each.shape) for each in call.types if each is not None and each.shape]))
+        problems = self.find_misfits(call.schema, call.names, call.types)
         result: Any = []
         warnings: tuple[str, ...] = ()
         data = inference.data
         try:
-            check_declared(call)
+            check_declared_constraints(call)
             result = inference.rule.function(call)
         except Violation as violation:
-            tolerated = _tolerated(call, inference)
+            tolerated = _infer_tolerated_form(call, inference)
             if tolerated is None:
                 problems += problems_of(call, violation, inference.rule)
             else:
@@ -171,17 +181,19 @@ class Nodes:
                 (call, result), warnings, data = tolerated, (inference.quirk.form,), inference.fallback.data
         except Exception as error:
             problems += problems_of(call, error, inference.rule)
-        types, more = complete(result, signature_types(inference, output_count, call.types), call)
+        types, more = complete_results(result, signature_types(inference, output_count, call.types), call)
         constants: tuple[Constant | None, ...] = ()
         if data is not None and not problems:
             try:
-                constants = self._constants.computed(call, data, types, followed)
+                constants = self._constants.compute_elements(call, data, types, followed)
             except Exception as error:
                 problems += problems_of(call, error, data)
-        return Outcome(types, constants, tuple(call.doubts), problems + more, has_unnamed(types), warnings)
+        return Outcome(types, constants, tuple(call.doubts), problems + more, has_unnamed_sizes(types), warnings)
 
-    def misfits(self, schema: OpSchema, names: Sequence[str], inputs: Sequence[Type | None]) -> tuple[Problem, ...]:
-        """Return what is wrong with the number and types of a node's inputs, if that is to be checked."""
+    def find_misfits(
+        self, schema: OpSchema, names: Sequence[str], inputs: Sequence[Type | None]
+    ) -> tuple[Problem, ...]:
+        """Return the misfits in the number and types of a node's inputs, or none if they are not to be checked."""
         if not self._check_types:
             return ()
         texts = [
@@ -191,7 +203,7 @@ class Nodes:
 
 
 def _attribute_warnings(schema: OpSchema, attributes: Sequence[Any]) -> tuple[str, ...]:
-    """Return which attributes of a node its operator does not have, or has with another type."""
+    """Return a line for each attribute of a node that its operator does not have, or has with another type."""
     types = {
         each.name: None if each.ref_attr_name else attribute_type(each)
         for each in attributes
@@ -201,14 +213,18 @@ def _attribute_warnings(schema: OpSchema, attributes: Sequence[Any]) -> tuple[st
     return tuple([f"{each.what}: {each.why}" for each in found])
 
 
-def _tolerated(call: Call, inference: OperatorInference) -> tuple[Call, Any] | None:
-    """Return a node in a form that runtimes accept as the call that means the same, and what its rule returned."""
+def _infer_tolerated_form(call: Call, inference: OperatorInference) -> tuple[Call, Any] | None:
+    """Infer a node in a form that runtimes accept against the standard.
+
+    Returns:
+        The call in the form of the standard, and the result of its rule; None if the node does not have such a form.
+    """
     other = inference.fallback
     if other is None or other.schema is None or other.rule is None:
         return None
-    again = call.again(other.schema, mended(call.schema.name, call.types))
+    again = call.with_schema(other.schema, normalize_input_types(call.schema.name, call.types))
     try:
-        check_declared(again)
+        check_declared_constraints(again)
         return again, other.rule.function(again)
     except Unknown as error:
         again.doubt(str(error))
@@ -217,10 +233,10 @@ def _tolerated(call: Call, inference: OperatorInference) -> tuple[Call, Any] | N
         return None
 
 
-def _memo(
+def _memo_of(
     inference: OperatorInference, identities: tuple[Any, ...], names: Sequence[str], inputs: Sequence[Type | None]
 ) -> Memo:
-    """Return the outcomes of a signature, which is found by the identities of the types from now on."""
+    """Return the memo of a signature; from now on, it is also found by the identities of these types."""
     attributes, outputs, followed, *_ = identities
     absent = tuple([i for i, each in enumerate(inputs) if each is None and names[i]])
     signature = (attributes, outputs, followed, absent, tuple(inputs))

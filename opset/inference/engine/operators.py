@@ -1,4 +1,4 @@
-"""How the operators of a model are inferred: the schema at the imported version, the rule, and the data function."""
+"""Finds how operators are inferred: the schema at the imported version, the rule, and the data function."""
 
 from __future__ import annotations
 
@@ -16,12 +16,15 @@ from opset.schemas.names import normalised, shown
 
 
 class Operators:
-    """Finds schemas and rules, once for each operator and version."""
+    """The schemas and rules of operators, each found once for an operator and version."""
 
     def __init__(self, registry: Registry, follow_data: bool, strict: bool = False) -> None:
-        """Take the registry; with `follow_data`, elements of small tensors are computed, too.
+        """Store the registry.
 
-        If `strict`, what runtimes accept against the standard does not fit its operator.
+        Args:
+            registry: the operators.
+            follow_data: whether elements of small tensors are computed.
+            strict: whether nodes that runtimes accept against the standard do not fit their operators.
         """
         self._registry, self._follow_data, self._strict = registry, follow_data, strict
         self._rules = RuleLookup(registry)
@@ -29,11 +32,11 @@ class Operators:
         self._by_schema: dict[OpSchema, OperatorInference] = {}
 
     def table(self, imports: Mapping[str, int]) -> dict[Operator, OperatorInference]:
-        """Return what was found so far with these imports; bodies with the same share it."""
+        """Return the operators found so far for these imports; bodies with the same imports share the table."""
         return self._tables.setdefault(tuple(sorted(imports.items())), {})
 
     def find(self, operator: Operator, imports: Mapping[str, int]) -> OperatorInference:
-        """Return how an operator is inferred. Raises InferenceError where its hooks cannot be used."""
+        """Return how an operator is inferred. Raises InferenceError if its hooks cannot be used."""
         op_type, domain = operator
         domain = normalised(domain)
         version = imports.get(domain, 0)
@@ -64,8 +67,8 @@ class Operators:
                 found.fallback = self.find(operator, {**imports, "": quirk.stand_in[1]})
         return found
 
-    def of_schema(self, schema: OpSchema) -> OperatorInference:
-        """Return how nodes that are not part of the model are inferred: by the schema and their types alone."""
+    def of_schema_alone(self, schema: OpSchema) -> OperatorInference:
+        """Return how a node that is not part of the model is inferred: by its schema and its input types alone."""
         if schema not in self._by_schema:
             self._by_schema[schema] = OperatorInference(schema, self._rules.find(schema))
         return self._by_schema[schema]

@@ -1,4 +1,4 @@
-"""What inference found of a node: the result of its rule, completed by the operator's signature, and its problems."""
+"""The outcome of a node: the result of its rule, completed by the operator's signature, and its problems."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 from opset.budget import Exhausted
 from opset.errors import OpsetError, printable
 from opset.inference.building.call import MAX_DATA, Call, Constant, Element, Unknown
-from opset.inference.building.dimensions import Dim, Size, TooComplex, upper
-from opset.inference.building.types import MAX_RANK, Shape, Type, mapped, of_text
-from opset.inference.building.types import shown as shown_shape
+from opset.inference.building.dimensions import Dim, Size, TooComplex, upper_bound
+from opset.inference.building.types import MAX_RANK, Shape, Type, map_sizes, parse_type
+from opset.inference.building.types import shape_text as shown_shape
 from opset.opsets.faults import describe_exception
 from opset.opsets.hooks import Hook
 from opset.schemas.constraints.violation import Violation
@@ -35,7 +35,7 @@ class Problem(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What is inferred of all nodes of one signature: types and elements of the outputs, doubts, problems."""
+    """The inference of all nodes of one signature: types and elements of the outputs, doubts, problems."""
 
     types: tuple[Type | None, ...]
     constants: tuple[Constant | None, ...] = ()
@@ -48,7 +48,7 @@ class Outcome(NamedTuple):
 
 
 class Memo:
-    """The outcomes of one signature, by the elements of those inputs that the rule reads."""
+    """The outcomes of one signature, by the elements of the inputs that the rule reads."""
 
     __slots__ = ("outcomes", "reads")
 
@@ -61,7 +61,7 @@ class Memo:
 class OperatorInference:
     """How the nodes of one operator are inferred: its schema, its rule, and the outcomes of the signatures met.
 
-    `why` is the reason for which there is no schema, or no rule.
+    `why` is the reason if there is no schema, or no rule.
     """
 
     schema: OpSchema | None
@@ -80,7 +80,11 @@ class OperatorInference:
 def signature_types(
     inference: OperatorInference, output_count: int, inputs: Sequence[Type | None]
 ) -> tuple[Type | None, ...]:
-    """Return the types of outputs by the operator's signature: the only legal one, or that of an input tied to it."""
+    """Return the types of outputs by the operator's signature, or None for an output that it leaves open.
+
+    An output has the only type that is legal, or the type of an input to which the signature ties it; its shape is not
+    known.
+    """
     schema = inference.schema
     assert schema is not None
     key = (output_count, tuple([None if each is None else each._replace(shape=None) for each in inputs]))
@@ -96,18 +100,24 @@ def signature_types(
         formal = schema.outputs[min(index, len(schema.outputs) - 1)] if schema.outputs else None
         allowed = schema.allowed(formal) if formal is not None else ()
         if len(allowed) == 1:
-            found.append(of_text(allowed[0]))
+            found.append(parse_type(allowed[0]))
             continue
         type_ = bound.get(formal.type) if formal is not None and formal.homogeneous else None
-        found.append(None if type_ is None else mapped(type_._replace(shape=None), lambda size: None))
+        found.append(None if type_ is None else map_sizes(type_._replace(shape=None), lambda size: None))
     inference.signature_types[key] = tuple(found)
     return inference.signature_types[key]
 
 
-def complete(
+def complete_results(
     raw: Any, by_signature: Sequence[Type | None], call: Call
 ) -> tuple[tuple[Type | None, ...], tuple[Problem, ...]]:
-    """Return the result of a rule as types, completed by the signature, and what is wrong with it."""
+    """Return the types of a node's outputs, and the problems of the result of its rule.
+
+    Args:
+        raw: the result of the rule: a shape or type, or a list of them.
+        by_signature: the types by the operator's signature, which complete the result.
+        call: the node.
+    """
     results = raw if isinstance(raw, list) else [raw]
     found: list[Type | None] = []
     problems: list[Problem] = []
@@ -117,20 +127,20 @@ def complete(
             found.append(base)
             continue
         try:
-            type_, problem = _bounded(_as_type(result, base), index, call)
+            type_, problem = _drop_impossible_sizes(_result_as_type(result, base), index, call)
         except TypeError as error:  # only functions of a user-defined domain return such
             found.append(base)
-            problems.append(_no_shape(call.schema, index, error))
+            problems.append(_no_shape_problem(call.schema, index, error))
             continue
         found.append(type_)
         problems += problem
     return tuple(found), tuple(problems)
 
 
-def _as_type(result: Any, base: Type | None) -> Type:
-    """Return one result of a rule, a shape or a type, as a type; what it leaves out comes from the signature's.
+def _result_as_type(result: Any, base: Type | None) -> Type:
+    """Return a shape or type that a rule returned as a type, completed by the type of the signature.
 
-    Raises TypeError where a size is none.
+    Raises TypeError if a size is of another type.
     """
     if not isinstance(result, Type):
         shape = tuple(map(_as_size, result))
@@ -142,17 +152,17 @@ def _as_type(result: Any, base: Type | None) -> Type:
 
 
 def _as_size(size: Any) -> Size | None:
-    """Return a size of a rule's result, whole numbers of numpy as plain ones. Raises TypeError for anything else."""
+    """Return a size of a rule's result, a number of numpy as an int. Raises TypeError for anything else."""
     return size if size is None or size.__class__ is int or isinstance(size, Dim) else index_of(size)
 
 
-def _bounded(type_: Type, index: int, call: Call) -> tuple[Type, list[Problem]]:
-    """Return a type without sizes that cannot be, or are too large to be followed."""
+def _drop_impossible_sizes(type_: Type, index: int, call: Call) -> tuple[Type, list[Problem]]:
+    """Return a type without sizes that are negative or too large, and a problem for a negative one."""
     shape = type_.shape
     if shape is None:
         return type_, []
-    if any(size is not None and (upper(size) or 0) < 0 for size in shape):
-        problem = _unfit(call.schema, f"output {index} would have the shape {shown_shape(shape)}")
+    if any(size is not None and (upper_bound(size) or 0) < 0 for size in shape):
+        problem = _unfit_problem(call.schema, f"output {index} would have the shape {shown_shape(shape)}")
         return type_._replace(shape=None), [problem]
     if len(shape) > MAX_RANK:
         call.doubt(f"a rank of {len(shape)} is too great to be followed")
@@ -163,25 +173,25 @@ def _bounded(type_: Type, index: int, call: Call) -> tuple[Type, list[Problem]]:
     return type_, []
 
 
-def _no_shape(schema: OpSchema, index: int, error: TypeError) -> Problem:
+def _no_shape_problem(schema: OpSchema, index: int, error: TypeError) -> Problem:
     message = f"the inference function of {schema.name} {schema.since_version} returns no shape for output {index}"
     return Problem("I302", message, printable(str(error)))
 
 
-def _unfit(schema: OpSchema, why: str) -> Problem:
+def _unfit_problem(schema: OpSchema, why: str) -> Problem:
     return Problem("I201", f"the inputs do not fit {schema.name} {schema.since_version}", why)
 
 
 def problems_of(call: Call, error: Exception, hook: Hook) -> tuple[Problem, ...]:
-    """Return the problem that an exception of a rule stands for, or note it as a doubt of the call.
+    """Return the problems that an exception of a rule stands for.
 
-    Raises the exception itself where no node can be at fault.
+    It may be noted as a doubt of the call instead. Raises the exception itself if no node can be at fault.
     """
     schema = call.schema
     if isinstance(error, (Exhausted, OpsetError, MemoryError)):
         raise error
     if isinstance(error, Violation):
-        return (_unfit(schema, str(error).removeprefix(": ")),)
+        return (_unfit_problem(schema, str(error).removeprefix(": ")),)
     if isinstance(error, Unknown):
         call.doubt(str(error))
         return ()
@@ -198,7 +208,7 @@ def problems_of(call: Call, error: Exception, hook: Hook) -> tuple[Problem, ...]
     return (Problem("I203", f"the node is malformed for {schema.name} {schema.since_version}", why),)
 
 
-def has_unnamed(types: Iterable[Type | None]) -> bool:
+def has_unnamed_sizes(types: Iterable[Type | None]) -> bool:
     """Whether one of the types has unknown sizes, which get a name for each value of the type."""
     for type_ in types:
         if type_ is not None and type_.kind == "optional":
@@ -208,8 +218,8 @@ def has_unnamed(types: Iterable[Type | None]) -> bool:
     return False
 
 
-def small_count(shape: Shape | None) -> int | None:
-    """Return the number of elements of a small shape without variables, None for any other."""
+def small_element_count(shape: Shape | None) -> int | None:
+    """Return the number of elements of a small shape without variables, or None for any other shape."""
     if shape is None:
         return None
     count = around = 1
@@ -225,7 +235,7 @@ def small_count(shape: Shape | None) -> int | None:
 def is_representable(element: Element, integers: bool) -> bool:
     """Whether an element of a tensor, of integers or other numbers, can be followed exactly.
 
-    Among integers, fractions and what wraps around are not; nor is -0.0, which Python takes for equal to 0.
+    Among integers, fractions and numbers beyond 64 bits cannot; nor can -0.0, which Python takes for equal to 0.
     """
     if isinstance(element, float):
         return not integers and (element != 0 or copysign(1, element) > 0)

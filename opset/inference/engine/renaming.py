@@ -1,4 +1,4 @@
-"""Types and elements with variables under other names: calls of a function that differ in names alone are one."""
+"""Types and elements with variables under other names: calls of a function that differ in names alone count as one."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from opset.inference.building.call import Constant, Element
-from opset.inference.building.dimensions import Dim, Size, followed, substitute, variable, variables
+from opset.inference.building.dimensions import Dim, Size, apply_to_sizes, substitute, variable, variables
 from opset.inference.building.graph_requests import Outputs
-from opset.inference.building.types import Type, mapped
+from opset.inference.building.types import Type, map_sizes
 
 
-def renamed(given: Sequence[Type | None], data: Sequence[Constant | None]) -> tuple[Any, list[str]]:
-    """Return types and elements with their variables numbered, and the names of these in that order."""
+def number_variables(given: Sequence[Type | None], data: Sequence[Constant | None]) -> tuple[Any, list[str]]:
+    """Return types and elements with their variables numbered, and the names of the variables in that order."""
     names: list[str] = []
     seen: set[str] = set()
 
@@ -24,7 +24,7 @@ def renamed(given: Sequence[Type | None], data: Sequence[Constant | None]) -> tu
         return size
 
     for type_ in given:
-        mapped(type_, note)
+        map_sizes(type_, note)
     for each in data:
         for element in each.values if each is not None else ():
             if isinstance(element, Dim):
@@ -32,11 +32,11 @@ def renamed(given: Sequence[Type | None], data: Sequence[Constant | None]) -> tu
     if not names:
         return (tuple(given), tuple(data)), names
     numbered = {name: variable(f"${number}") for number, name in enumerate(names)}
-    outputs = replaced(Outputs(given, data), numbered)
+    outputs = replace_variables(Outputs(given, data), numbered)
     return (tuple(outputs), tuple(outputs.data)), names
 
 
-def replaced(outputs: Outputs, values: Mapping[str, Dim]) -> Outputs:
+def replace_variables(outputs: Outputs, values: Mapping[str, Dim]) -> Outputs:
     """Return types and elements with variables replaced by others; a size that becomes too long is not known."""
     made: dict[Size, Size | None] = {}
 
@@ -44,20 +44,20 @@ def replaced(outputs: Outputs, values: Mapping[str, Dim]) -> Outputs:
         if not isinstance(each, Dim):
             return each
         if each not in made:
-            made[each] = followed(lambda known: substitute(known, values), each)
+            made[each] = apply_to_sizes(lambda known: substitute(known, values), each)
         return made[each]
 
-    return with_sizes(outputs, size)
+    return map_outputs(outputs, size)
 
 
-def with_sizes(outputs: Outputs, size: Callable[[Size | None], Size | None]) -> Outputs:
+def map_outputs(outputs: Outputs, size: Callable[[Size | None], Size | None]) -> Outputs:
     """Return types and elements with every size replaced."""
 
     def element(each: Element) -> Element:
         return size(each) if isinstance(each, Dim) else each
 
     return Outputs(
-        [mapped(type_, size) for type_ in outputs],
+        [map_sizes(type_, size) for type_ in outputs],
         [None if each is None else each._replace(values=tuple(map(element, each.values))) for each in outputs.data],
-        [mapped(type_, size) for type_ in outputs.inputs],
+        [map_sizes(type_, size) for type_ in outputs.inputs],
     )

@@ -1,4 +1,4 @@
-"""What an inference found, and where it stops: types, findings, coverage, gaps."""
+"""The result of an inference: types, findings, coverage, and the gaps at which it stops."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any
 from opset.budget import ALLOW_MORE, Exhausted, Limits
 from opset.errors import Collected, Finding, InferenceError, quoted
 from opset.inference.building.dimensions import Dim, Size
-from opset.inference.building.types import Type, layers
-from opset.inference.building.work import budget_of
-from opset.inference.engine.binding import bind_dims, check_names, names_of_inputs
+from opset.inference.building.types import Type, unwrap_layers
+from opset.inference.building.work import default_budget
+from opset.inference.engine.binding import bind_dims, check_dim_names, open_dim_names
 from opset.inference.engine.engine import Engine
 from opset.inference.engine.outcomes import Problem
 from opset.inference.engine.scopes import Scope
-from opset.inference.engine.writing import with_types
+from opset.inference.engine.writing import write_types
 from opset.model import load
 from opset.model.graph.index import Body
 from opset.model.storage.container import Model
@@ -33,7 +33,7 @@ KNOWN, SYMBOLIC, RANKED, TYPED, NOTHING = "known", "symbolic", "rank", "type", "
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """What is known of one output of a node, the one at `index` of a body."""
+    """The inferred type of one output of a node; the node is at `index` of a body."""
 
     name: str
     body: Body
@@ -53,12 +53,12 @@ class Value:
     @property
     def coverage(self) -> str:
         """How much is known: "known", "symbolic", "rank", "type" or "nothing"."""
-        return _coverage(self.type)
+        return _coverage_of(self.type)
 
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A value whose type is not fully known, which the inputs of its node, at `index` of a body, do not explain."""
+    """A value whose type is not fully known although the inputs of its node, at `index` of a body, are."""
 
     value: str
     body: Body
@@ -78,17 +78,17 @@ class Inference:
     - `findings`: contradictions, each with both types (I1xx), and nodes that do not fit their operators (I2xx), the
       first thousand, and in `omitted` how many more; in branches that a condition guards these are gaps, since the
       model may avoid them on purpose;
-    - `gaps`: where something is not known, and the inputs do not explain it;
+    - `gaps`: values that are not fully known although the inputs of their nodes are;
     - `coverage`: how many outputs of nodes are "known", "symbolic", of known "rank", of known "type", or "nothing".
     """
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self.model = engine.model
-        self.notes = [*engine.index.notes, *_warnings(engine)]
+        self.notes = [*engine.index.notes, *_warnings_of(engine)]
         """What was put right before the model was read, and which nodes are not as their operators have them, where it
         is plain what follows: forms that runtimes accept, attributes that do not exist."""
-        found = Collected(_findings(engine))
+        found = Collected(_findings_of(engine))
         self.findings, self.omitted = tuple(found), found.omitted
         self.stopped = "" if engine.stopped is None else f"{engine.stopped[0]}: {engine.stopped[1].why}"
         """Where and why the inference was stopped, "" where it was not."""
@@ -96,7 +96,7 @@ class Inference:
         """How many types `written` left out, since they would have taken too much room."""
 
     def type(self, name: str) -> Type | None:
-        """Return what is known of a value of the main graph, None where nothing is."""
+        """Return the type of a value of the main graph as far as it is known, or None if nothing is."""
         return next(iter(self._engine.scopes.values())).types.get(name)
 
     def shape(self, name: str) -> tuple[Size | None, ...] | None:
@@ -106,7 +106,7 @@ class Inference:
 
     @property
     def variables(self) -> frozenset[str]:
-        """The names of dimension variables that the model states, and of those made for sizes that depend on data."""
+        """The names of dimension variables that the model states, or that were made for sizes that depend on data."""
         return frozenset(self._engine.sizes.variables)
 
     def values(self) -> Iterator[Value]:
@@ -123,7 +123,7 @@ class Inference:
                     yield values
 
     def _scopes(self) -> list[Scope]:
-        return _scopes(self._engine)
+        return _scopes_of(self._engine)
 
     @property
     def coverage(self) -> dict[str, int]:
@@ -131,22 +131,22 @@ class Inference:
         counts: Counter[str] = Counter()
         for scope in self._scopes():
             for names in scope.body.computes:
-                counts.update(_coverage(scope.types.get(name)) for name in names if name)
+                counts.update(_coverage_of(scope.types.get(name)) for name in names if name)
         return {each: counts[each] for each in (KNOWN, SYMBOLIC, RANKED, TYPED, NOTHING)}
 
     @property
     def gaps(self) -> list[Gap]:
-        """The values at which inference stops, in the order of nodes: what follows from them is not listed."""
-        return [gap for scope in self._scopes() if not scope.unused for gap in _gaps(self._engine, scope)]
+        """The values at which inference stops, in the order of nodes; values that depend on them are not listed."""
+        return [gap for scope in self._scopes() if not scope.unused for gap in _gaps_in(self._engine, scope)]
 
     def written(self, overwrite: bool = False) -> Model:
-        """Return the model with value_info for all that is known, and outputs completed.
+        """Return the model with value_info for all types that are known, and outputs completed.
 
-        What is stated stays, completed where it is incomplete; with `overwrite`, what contradicts the inference, or is
-        less precise, is replaced. Types beyond MAX_WRITTEN bytes are left out, and counted in `left_out`. Inputs stay
-        as they are, but for variables that were bound to numbers.
+        Stated types stay, completed if they are incomplete; with `overwrite`, a stated type that contradicts the
+        inference, or is less precise, is replaced. Types beyond MAX_WRITTEN bytes are left out, and counted in
+        `left_out`. Inputs stay as they are, but for variables that were bound to numbers.
         """
-        model, self.left_out = with_types(self._engine, overwrite)
+        model, self.left_out = write_types(self._engine, overwrite)
         return model
 
 
@@ -164,22 +164,21 @@ def infer(
     strict: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Inference:
-    """Return the types and shapes of a model's values as far as they are known, and the reasons where they are not.
+    """Return the types and shapes of a model's values as far as they are known, and the reasons for unknown ones.
 
     `model` is a path, bytes, an opset.Model or a ModelProto of the onnx package. `dims` are numbers for sizes that the
-    model leaves open: by dim_param, "x.0" for the first size of input x, or a name that an inference shows;
-    `freeze` are the names of initializers that a caller may override and that count as constants, or "all";
-    with `strict`, what runtimes accept against the standard (`opset explain quirks`) is a finding;
-    `data_prop` follows elements through shape arithmetic; `check_type` checks inputs of nodes against the signatures
-    of their operators; `overwrite` ignores the types that the model states of computed values; `progress` is called at
-    times with the number of nodes done and the number of all nodes of the main graph.
+    model leaves open: by dim_param, "x.0" for the first size of input x, or a name that an inference shows; `freeze`
+    are the names of initializers that a caller may override and that count as constants, or "all"; with `strict`, a
+    node that runtimes accept against the standard (`opset explain quirks`) is a finding; `data_prop` follows elements
+    through shape arithmetic; `check_type` checks inputs of nodes against the signatures of their operators; `overwrite`
+    ignores the types that the model states of computed values; `progress` is called at times with the number of nodes
+    done and the number of all nodes of the main graph.
 
-    The work is limited in proportion to the model; where that does not suffice, the rest is not known, and `stopped`
-    says so. With `limits`, it raises instead.
+    The work is limited in proportion to the model; if that does not suffice, the rest is not known, and `stopped` says
+    so. With `limits`, it raises instead.
 
-    Raises ModelError where the model is malformed, UsageError U103 for a name in `dims` or `freeze` that the
-    model does not have, InferenceError I401 where `limits` do not suffice. Contradictions are in the `findings` of the
-    result.
+    Raises ModelError if the model is malformed, UsageError U103 for a name in `dims` or `freeze` that the model does
+    not have, InferenceError I401 if `limits` do not suffice. Contradictions are in the `findings` of the result.
     """
     loaded = load(model, allow_external_roots=tuple(allow_external_roots))
     dims, limits = dict(dims or {}), limits or Limits()
@@ -189,7 +188,7 @@ def infer(
         bound,
         registry,
         dims,
-        budget_of(loaded.proto.ByteSize(), limits),
+        default_budget(loaded.proto.ByteSize(), limits),
         data_prop=data_prop,
         check_type=check_type,
         use_stated=not overwrite,
@@ -204,7 +203,7 @@ def infer(
         place, _ = engine.stopped or ("", exhausted)
         raise InferenceError(Finding("I401", "the inference was stopped", place, exhausted.why, ALLOW_MORE)) from None
     if dims and engine.stopped is None:
-        check_names(dims, engine.sizes.variables | names_of_inputs(loaded))
+        check_dim_names(dims, engine.sizes.variables | open_dim_names(loaded))
     return Inference(engine)
 
 
@@ -214,18 +213,18 @@ def infer_shapes(model: Any, check_type: bool = False, strict_mode: bool = False
     The parameters are those of the function of this name in the onnx package, as is the form of the result: an
     onnx.ModelProto for one, an opset.Model for a path, bytes or an opset.Model.
 
-    Raises ModelError where the model is malformed; with `check_type` InferenceError where inputs have types that the
-    operator does not take; with `strict_mode` InferenceError with everything that does not fit together.
+    Raises ModelError if the model is malformed; with `check_type` InferenceError if inputs have types that the operator
+    does not take; with `strict_mode` InferenceError with everything that does not fit together.
     """
     found = infer(model, check_type=check_type, data_prop=data_prop)
-    wrong = Collected(each for each in _findings(found._engine) if strict_mode or each.code == "I202")
+    wrong = Collected(each for each in _findings_of(found._engine) if strict_mode or each.code == "I202")
     if wrong:
         raise InferenceError(wrong)
     return found.written().as_given()
 
 
-def _coverage(type_: Type | None) -> str:
-    _, inside = layers(type_)
+def _coverage_of(type_: Type | None) -> str:
+    _, inside = unwrap_layers(type_)
     if inside is None or inside.element is None:
         return NOTHING
     if inside.shape is None:
@@ -235,12 +234,12 @@ def _coverage(type_: Type | None) -> str:
     return SYMBOLIC if any(isinstance(size, Dim) for size in inside.shape) else KNOWN
 
 
-def _scopes(engine: Engine) -> list[Scope]:
+def _scopes_of(engine: Engine) -> list[Scope]:
     return [*engine.scopes.values(), *(scope for each in engine.calls.scopes.values() for scope in each)]
 
 
-def _findings(engine: Engine) -> Iterator[Finding]:
-    for scope in _scopes(engine):
+def _findings_of(engine: Engine) -> Iterator[Finding]:
+    for scope in _scopes_of(engine):
         if scope.unused or scope.guarded:
             continue
         producers: dict[str, int] = {}
@@ -256,24 +255,24 @@ def _findings(engine: Engine) -> Iterator[Finding]:
                 "correct or remove the stated type, or replace it: --overwrite",
             )
         for index, problems in scope.problems.items():
-            yield from (_finding(scope, index, problem) for problem in problems)
+            yield from (_finding_at(scope, index, problem) for problem in problems)
 
 
-def _warnings(engine: Engine) -> list[str]:
-    """Return which nodes are not as their operators have them, the first ones each, and how many more there are."""
-    found = [(scope, index, each) for scope in _scopes(engine) for index, each in scope.warnings.items()]
+def _warnings_of(engine: Engine) -> list[str]:
+    """Return a line for each of the first nodes that harmlessly differ from their schemas, and one for the rest."""
+    found = [(scope, index, each) for scope in _scopes_of(engine) for index, each in scope.warnings.items()]
     shown = [f"{scope.body.location(index)}: {'; '.join(each)}" for scope, index, each in found[:MOST_WARNINGS]]
     return shown + ([f"{len(found) - len(shown):,} more such nodes"] if len(found) > len(shown) else [])
 
 
-def _finding(scope: Scope, index: int, problem: Problem) -> Finding:
+def _finding_at(scope: Scope, index: int, problem: Problem) -> Finding:
     return Finding(problem.code, problem.message, scope.body.location(index), problem.why, problem.help)
 
 
-def _gaps(engine: Engine, scope: Scope) -> Iterator[Gap]:
+def _gaps_in(engine: Engine, scope: Scope) -> Iterator[Gap]:
     """Yield the gaps of a body: outputs of which less is known than of the node's inputs."""
     for index, names in enumerate(scope.body.computes):
-        known = {name: _coverage(scope.types.get(name)) for name in names if name}
+        known = {name: _coverage_of(scope.types.get(name)) for name in names if name}
         missing = [
             name
             for name, each in known.items()
@@ -281,7 +280,7 @@ def _gaps(engine: Engine, scope: Scope) -> Iterator[Gap]:
         ]
         if not missing:
             continue
-        given = [_coverage(scope.type_of(name)) for name in scope.body.reads[index] if name]
+        given = [_coverage_of(scope.type_of(name)) for name in scope.body.reads[index] if name]
         problems = scope.problems.get(index, ())
         if not problems and any(each in (NOTHING, TYPED) for each in given):
             continue  # the inputs explain it

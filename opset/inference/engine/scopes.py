@@ -1,4 +1,4 @@
-"""What is known inside a body: the types and the elements of its values, and through `parent` of those around it."""
+"""Scopes, which hold the types and elements of the values of a body; `parent` leads to the bodies around it."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from opset.model.graph.index import Body, Operator
 
 @dataclass(eq=False, slots=True)
 class Scope:
-    """What is known inside one body.
+    """The types and elements of the values of one body.
 
-    - `imports`: the opset version of each domain; `operators`: how each operator is inferred that was met in it;
-    - `attributes`: of a function, those of the call by name; None for any other body;
-    - `key`: what identifies the scope in this inference;
-    - `repeated`: whether its sizes may differ each time that it is run, as those of a loop's body do;
+    - `imports`: the opset version of each domain; `operators`: how each operator that was met is inferred;
+    - `attributes`: of a function, the attributes of the call by name; None for any other body;
+    - `key`: the identity of the scope in this inference;
+    - `repeated`: whether the body is run repeatedly, as a loop's is, so that its sizes may differ each time;
     - `unused`: whether it is never run, so that errors in it do not count;
-    - `guarded`: whether a condition decides if it is run, so that it may be wrong on purpose where it is not.
+    - `guarded`: whether a condition decides if it is run, so that the model may avoid errors in it on purpose.
     """
 
     body: Body
@@ -58,7 +58,7 @@ class Scope:
     """By name of a value: how its stated type contradicts the inferred one."""
 
     def type_of(self, name: str) -> Type | None:
-        """Return what is known of a value that is visible in the body, None where nothing is."""
+        """Return the type of a value that is visible in the body, or None if nothing is known of it."""
         scope: Scope | None = self
         while scope is not None:
             if name in scope.types:
@@ -77,8 +77,8 @@ class Scope:
             scope = scope.parent
         return False
 
-    def resolve(self, attribute: Any) -> Any:
-        """Return an AttributeProto, or the one of the function's call that it refers to; None if there is none."""
+    def resolve_attribute(self, attribute: Any) -> Any:
+        """Return an AttributeProto, or the one of the function's call to which it refers; None if the call has none."""
         if not attribute.ref_attr_name:
             return attribute
         scope: Scope | None = self

@@ -1,4 +1,4 @@
-"""The dimension variables of one inference: what the model's names stand for, and names for sizes that have none."""
+"""The dimension variables of one inference: those that the model names, and those made for sizes without a name."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from opset.inference.building.dimensions import Dim, Size, TooComplex, parse, substitute, variable, variables
-from opset.inference.building.types import Type, of_proto
-from opset.inference.building.work import NAME_BYTES, NAMED, work
+from opset.inference.building.dimensions import Dim, Size, TooComplex, parse_size, substitute, variable, variables
+from opset.inference.building.types import Type, type_from_proto
+from opset.inference.building.work import NAME_BYTES, NAMED, charge
 from opset.inference.engine.scopes import Scope
 
 
 class Sizes:
-    """The sizes of one model, of which `bound` gives some variables numbers."""
+    """The dimension variables of one model, some of which are bound to numbers."""
 
     def __init__(self, bound: Mapping[str, int]) -> None:
-        """Take numbers for variables by name."""
+        """Store the numbers of bound variables, by name."""
         self.bound = bound
         self.of_inputs: set[str] = set()
         """Variables that the model's own inputs state."""
@@ -39,8 +39,11 @@ class Sizes:
         bound = {name for name in self._stated if name in self.bound}
         return stated | bound | {str(each) for each in self._made.values()}
 
-    def of_dimension(self, dim: Any) -> Size | None:
-        """Return the size that a Dimension message states; a variable is that of its name, in the whole model."""
+    def read_dimension(self, dim: Any) -> Size | None:
+        """Return the size that a Dimension message states, or None if it states none.
+
+        A name is the same variable in the whole model.
+        """
         if dim.WhichOneof("value") == "dim_value":
             # Some exporters write -1 for a size that they do not know.
             number: int = dim.dim_value
@@ -49,38 +52,40 @@ class Sizes:
         if not text:
             return None
         if text not in self._stated:
-            self._stated[text] = self._parsed(text)
+            self._stated[text] = self._parse_dim_param(text)
         return self._stated[text]
 
-    def _parsed(self, text: Any) -> Size | None:
+    def _parse_dim_param(self, text: Any) -> Size | None:
         try:
             if text.__class__ is bytes:
                 return None
             if text in self.bound:
                 return self.bound[text]
-            size = parse(text)
+            size = parse_size(text)
             found = variable(text) if size is None else substitute(size, self.bound)
         except (TooComplex, ArithmeticError, ValueError):
             return None
         return None if isinstance(found, int) and found < 0 else found
 
-    def named(self, scope: Scope, type_: Type | None, name: str) -> Type | None:
-        """Return the type of a value with a variable for each unknown size of it; sizes in sequences stay unknown."""
+    def name_unknown_sizes(self, scope: Scope, type_: Type | None, name: str) -> Type | None:
+        """Return the type of a value with a variable for each unknown size; sizes in sequences stay unknown."""
         if type_ is None or type_.kind in ("seq", "map"):
             return type_
         if type_.kind == "optional":
-            inner = self.named(scope, type_.inner, name)
+            inner = self.name_unknown_sizes(scope, type_.inner, name)
             return type_ if inner == type_.inner else type_._replace(inner=inner)
         if type_.shape is None or None not in type_.shape:
             return type_
-        shape = [self._name(scope, name, axis) if each is None else each for axis, each in enumerate(type_.shape)]
+        shape = [
+            self._variable_of(scope, name, axis) if each is None else each for axis, each in enumerate(type_.shape)
+        ]
         return type_._replace(shape=tuple(shape))
 
-    def _name(self, scope: Scope, name: str, axis: int) -> Size:
-        """Return the variable of a size that depends on data: `<value>_d<axis>`, the same each time."""
+    def _variable_of(self, scope: Scope, name: str, axis: int) -> Size:
+        """Return the variable of a size that depends on data, `<value>_d<axis>`, or its number if it is bound."""
         key = (scope.key, name, axis)
         if key not in self._made:
-            work(NAMED, NAME_BYTES)
+            charge(NAMED, NAME_BYTES)
             stem = re.sub(r"[^A-Za-z0-9_]", "_", str(name)[:40])
             stem = f"{'_' * (not stem[:1].isalpha() and stem[:1] != '_')}{stem}_d{axis}"
             text = stem
@@ -101,10 +106,10 @@ def variables_of(values: Iterable[Any]) -> set[str]:
     def size(dim: Any) -> Size | None:
         text = dim.dim_param
         if text and text.__class__ is str:
-            stated = parse(text)
+            stated = parse_size(text)
             found.update((text,) if stated is None else variables(stated))
         return None
 
     for value in values:
-        of_proto(value.type, size)
+        type_from_proto(value.type, size)
     return found

@@ -1,4 +1,4 @@
-"""Writes inferred types into a copy of a model: value_info of what nodes compute, and outputs."""
+"""Writes inferred types into a copy of a model: as value_info of computed values, and into outputs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,16 @@ from functools import reduce
 from typing import Any
 
 from opset.inference.building.dimensions import Size, variables
-from opset.inference.building.types import Type, fill, join, layers, mapped, meet, of_proto, to_proto
+from opset.inference.building.types import (
+    Type,
+    combine_types,
+    fill_proto,
+    join_types,
+    map_sizes,
+    type_from_proto,
+    type_to_proto,
+    unwrap_layers,
+)
 from opset.inference.engine.engine import Engine
 from opset.inference.engine.scopes import Scope
 from opset.model import proto as pb
@@ -24,24 +33,24 @@ _VALUE_INFO, _NAME, _TYPE = (
 )
 
 
-def with_types(engine: Engine, overwrite: bool) -> tuple[Model, int]:
-    """Return the model with what is known of its values, and how many types were left out since they are too large."""
+def write_types(engine: Engine, overwrite: bool) -> tuple[Model, int]:
+    """Return a copy of the model with inferred types, and the number of types that are too large to be written."""
     message = pb.ModelProto()
     message.CopyFrom(engine.model.proto)
-    roots = _roots(message)
+    roots = _root_graphs(message)
     room = MAX_WRITTEN + MAX_EACH * sum(len(scope.body.nodes) for scope in engine.scopes.values())
     left_out = 0
     for scope in engine.scopes.values():
-        graph = _graph_at(roots, scope.key)
+        graph = _graph_of(roots, scope.key)
         if graph is not None:
             room, omitted = _write_computed(graph, scope, overwrite, room)
             left_out += omitted
     for function in message.functions if overwrite else ():
-        _replace(function, engine.calls.scopes.get(function_key(function), []), engine)
+        _rewrite_function(function, engine.calls.scopes.get(function_key(function), []), engine)
     return engine.model.with_proto(message, changed=True), left_out
 
 
-def _roots(message: Any) -> list[Any]:
+def _root_graphs(message: Any) -> list[Any]:
     """Return the graphs of a ModelProto that no node holds, in the order in which they are inferred."""
     found = [message.graph]
     for training in message.training_info:
@@ -49,8 +58,8 @@ def _roots(message: Any) -> list[Any]:
     return found
 
 
-def _graph_at(roots: Sequence[Any], key: Any) -> Any:
-    """Return the graph that a scope is of, below one of these; None for a graph in a function."""
+def _graph_of(roots: Sequence[Any], key: Any) -> Any:
+    """Return the graph of a scope's key, in one of the root graphs; None for a graph in a function."""
     steps = []
     while len(key) == 3:
         key, index, name = key
@@ -66,9 +75,10 @@ def _graph_at(roots: Sequence[Any], key: Any) -> Any:
 
 
 def _write_computed(graph: Any, scope: Scope, overwrite: bool, room: int) -> tuple[int, int]:
-    """Write what is known of the values that a graph's nodes compute, as far as there is room for it.
+    """Write the types of the values that a graph's nodes compute, as far as there is room.
 
-    Returns how many bytes of room are left, and how many types were left out.
+    Returns:
+        The bytes of room that are left, and the number of types that were left out.
     """
     stated = {value.name: value.type for value in graph.value_info} | {value.name: value.type for value in graph.output}
     types, entries = scope.types, list[bytes]()
@@ -82,7 +92,7 @@ def _write_computed(graph: Any, scope: Scope, overwrite: bool, room: int) -> tup
             if type_ is None:
                 continue
             if id(type_) not in fields:
-                fields[id(type_)] = _type_field(_without_local(type_, scope) if local else type_)
+                fields[id(type_)] = _type_field(_without_local_sizes(type_, scope) if local else type_)
             field, length = fields[id(type_)]
             if length > room:
                 left_out += 1
@@ -98,7 +108,7 @@ def _write_computed(graph: Any, scope: Scope, overwrite: bool, room: int) -> tup
                 entries += (headers[lengths], encoded, field)
                 room -= length
             elif overwrite or name not in scope.conflicts:
-                fill(stated[name], _without_local(type_, scope) if local else type_, overwrite)
+                fill_proto(stated[name], _without_local_sizes(type_, scope) if local else type_, overwrite)
                 room -= length
             else:
                 room -= length
@@ -107,27 +117,27 @@ def _write_computed(graph: Any, scope: Scope, overwrite: bool, room: int) -> tup
 
 
 def _type_field(type_: Type) -> tuple[bytes, int]:
-    """Return the field of a ValueInfoProto that states a type, and the length of the type; 0 where nothing is known."""
-    _, inside = layers(type_)
+    """Return the field of a ValueInfoProto that states a type, and the length of the type, 0 if nothing is known."""
+    _, inside = unwrap_layers(type_)
     if inside is None or inside.element is None:
         return b"", 0
-    encoded = to_proto(type_).SerializeToString()
+    encoded = type_to_proto(type_).SerializeToString()
     return wire.header(_TYPE, len(encoded)) + encoded, len(encoded)
 
 
-def _without_local(type_: Type, scope: Scope) -> Type:
+def _without_local_sizes(type_: Type, scope: Scope) -> Type:
     """Return a type without sizes that differ each time that the graph is run: a variable has one value in a model."""
 
     def size(each: Size | None) -> Size | None:
         return None if each is None or not scope.local.isdisjoint(variables(each)) else each
 
-    found = mapped(type_, size)
+    found = map_sizes(type_, size)
     assert found is not None
     return found
 
 
-def _replace(function: Any, calls: Sequence[Scope], engine: Engine) -> None:
-    """Replace what a function and the graphs in it state of values by what is true in all calls."""
+def _rewrite_function(function: Any, calls: Sequence[Scope], engine: Engine) -> None:
+    """Replace the stated types of a function and the graphs in it by types that are true in all calls."""
 
     def number(size: Size | None) -> Size | None:
         return size if isinstance(size, int) else None
@@ -141,12 +151,12 @@ def _replace(function: Any, calls: Sequence[Scope], engine: Engine) -> None:
             found = [scope.types.get(value.name) for scope in scopes]
             if value.name not in computed or not any(found):
                 continue
-            common = mapped(reduce(join, found), number)
-            stated = mapped(of_proto(value.type, engine.sizes.of_dimension), number)
-            if any(meet(stated, each, lambda one, other: True)[1] for each in found):
+            common = map_sizes(reduce(join_types, found), number)
+            stated = map_sizes(type_from_proto(value.type, engine.sizes.read_dimension), number)
+            if any(combine_types(stated, each, lambda one, other: True)[1] for each in found):
                 value.type.Clear()
             if common is not None:
-                fill(value.type, common, True)
+                fill_proto(value.type, common, True)
         for index, node in enumerate(body.node):
             for name, graph in subgraphs(node):
                 inner = [scope.subgraphs[index, name] for scope in scopes if (index, name) in scope.subgraphs]

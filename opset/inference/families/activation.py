@@ -6,7 +6,7 @@ from functools import partial
 
 from opset.inference.building.call import Call
 from opset.inference.building.dimensions import Dim, maximum
-from opset.inference.building.elements import typed
+from opset.inference.building.elements import map_and_round
 from opset.inference.building.shapes import check_slopes
 from opset.inference.building.types import Shape
 from opset.inference.registration import data, infer
@@ -21,4 +21,4 @@ def p_relu_1(call: Call) -> Shape:
     return shape
 
 
-data("Relu")(partial(typed, lambda x: maximum(x, 0) if isinstance(x, Dim) else type(x)(0) if x <= 0 else x))
+data("Relu")(partial(map_and_round, lambda x: maximum(x, 0) if isinstance(x, Dim) else type(x)(0) if x <= 0 else x))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any
 
-from opset.inference.building.agreement import differ, fitted, unify
+from opset.inference.building.agreement import certainly_differ, complete_broadcast_target, unify_shape
 from opset.inference.building.call import Call
 from opset.inference.building.dimensions import Size, less
 from opset.inference.building.types import Shape, Type, tensor
@@ -16,7 +16,7 @@ from opset.schemas.constraints.violation import Violation
 MaybeSize = Size | None
 
 
-def _rank(call: Call) -> int | None:
+def _rank_of_inputs(call: Call) -> int | None:
     """Return the rank of queries, keys and values, None where it is not known."""
     ranks = [rank for index in range(3) if (rank := call.rank(index)) is not None]
     if not ranks and call.version >= 25 and call.attribute("q_num_heads") is not None:
@@ -27,21 +27,23 @@ def _rank(call: Call) -> int | None:
 @infer("Attention")
 def attention_23(call: Call) -> list[Any]:
     """Return the types of the result, of keys and values with those of the past, and of the scores."""
-    rank = _rank(call)
+    rank = _rank_of_inputs(call)
     batch, q_length, total, past = (call.size(name) for name in ("batch", "q_length", "kv_length", "past_length"))
     heads, shared, size, v_size = (call.size(name) for name in ("q_heads", "kv_heads", "size", "v_size"))
     v_features = call.size("v_features")
     if rank == 3:
         heads, shared = call.attribute("q_num_heads"), call.attribute("kv_num_heads")
-        size = call.same(call.same(_part(call.size("q_features"), heads), _part(call.size("k_features"), shared)), size)
-        v_size = call.same(_part(v_features, shared), v_size)
+        size = call.same(
+            call.same(_quotient(call.size("q_features"), heads), _quotient(call.size("k_features"), shared)), size
+        )
+        v_size = call.same(_quotient(v_features, shared), v_size)
     if call.has(4):
         total = None if past is None or total is None else past + total
-    batch, heads, q_length, total = _masked(call, (batch, heads, q_length, total))
+    batch, heads, q_length, total = _unify_with_mask(call, (batch, heads, q_length, total))
 
     y: Shape | None = (batch, heads, q_length, v_size)
     if rank == 3:
-        groups = _part(heads, shared)
+        groups = _quotient(heads, shared)
         features = groups * v_features if groups is not None and v_features is not None else None
         if heads is not None and isinstance(v_size, int):
             features = heads * v_size
@@ -53,35 +55,35 @@ def attention_23(call: Call) -> list[Any]:
     return [y, (*present, size), (*present, v_size), (batch, heads, q_length, total)]
 
 
-def _part(size: MaybeSize, parts: MaybeSize) -> MaybeSize:
+def _quotient(size: MaybeSize, parts: MaybeSize) -> MaybeSize:
     """Return the quotient of two sizes, None where one is not known."""
     return None if size is None or not parts else size // parts
 
 
-def _masked(call: Call, scores: Shape) -> Shape:
+def _unify_with_mask(call: Call, scores: Shape) -> Shape:
     """Return the shape of the scores unified with that of the mask, whose last dimension may be short from 24 on."""
     mask = call.shape(3)
     if mask is None or call.version < 24 or not mask:
-        return fitted(call, 3, scores, "C5")
+        return complete_broadcast_target(call, 3, scores, "C5")
     total = scores[-1]
     if less(total, mask[-1]):
         raise Violation("C5", f"shape(attn_mask) = {list(mask)}, and there are {total} keys")
-    return (*fitted(call, 3, (*scores[:-1], mask[-1]), "C5")[:-1], total)
+    return (*complete_broadcast_target(call, 3, (*scores[:-1], mask[-1]), "C5")[:-1], total)
 
 
 @infer("FlexAttention", domain="ai.onnx.preview")
 def flex_attention_1(call: Call) -> Generator[Any, Any, Shape]:
     """Infer the graphs that edit scores and weights; return the shape of the result."""
     batch, heads, length, total = (call.size(name) for name in ("batch", "q_heads", "q_length", "kv_length"))
-    scores = tensor(_precision(call), (batch, heads, length, total))
+    scores = tensor(_dtype_of_scores(call), (batch, heads, length, total))
     for name in ("score_mod", "prob_mod"):
         graph = call.attribute(name)
         if graph is not None:
-            _check_edited(scores, (yield graph, [scores]))
+            _check_edited_type(scores, (yield graph, [scores]))
     return (batch, heads, length, call.size("v_size"))
 
 
-def _precision(call: Call) -> str | None:
+def _dtype_of_scores(call: Call) -> str | None:
     """Return the element type of scores: that of `softmax_precision`; without it double for doubles, else float."""
     number = call.attribute("softmax_precision")
     if number is not None:
@@ -90,7 +92,7 @@ def _precision(call: Call) -> str | None:
     return None if given is None else "double" if given == "double" else "float"
 
 
-def _check_edited(before: Type, outputs: list[Type | None]) -> None:
+def _check_edited_type(before: Type, outputs: list[Type | None]) -> None:
     """Raise Violation C5 where a graph certainly does not return one tensor of the type and shape of its input."""
     if len(outputs) != 1:
         raise Violation("C5", f"the graph returns {len(outputs)} outputs")
@@ -98,7 +100,7 @@ def _check_edited(before: Type, outputs: list[Type | None]) -> None:
     if after is None:
         return
     differs = (after.kind, after.element or before.element) != (before.kind, before.element or after.element)
-    if differs or (after.shape is not None and differ(after.shape, before.shape or ())):
+    if differs or (after.shape is not None and certainly_differ(after.shape, before.shape or ())):
         raise Violation("C5", f"the graph returns {after} for {before}")
 
 
@@ -107,8 +109,8 @@ def linear_attention_27(call: Call) -> list[Any]:
     """Return the types of what queries read from a state, and of the state after the last token."""
     heads, shared = call.attribute("q_num_heads"), call.attribute("kv_num_heads")
     q_features, k_features, v_features = (call.size(name) for name in ("q_features", "k_features", "v_features"))
-    size = call.same(call.same(_part(q_features, heads), _part(k_features, shared)), call.size("key_size"))
-    v_size = call.same(_part(v_features, shared), call.size("value_size"))
+    size = call.same(call.same(_quotient(q_features, heads), _quotient(k_features, shared)), call.size("key_size"))
+    v_size = call.same(_quotient(v_features, shared), call.size("value_size"))
     output: MaybeSize = None
     if isinstance(v_size, int):
         output = heads * v_size
@@ -127,7 +129,7 @@ def tensor_scatter_24(call: Call) -> Shape:
     axis = call.axis(call.attribute("axis"), rank, "C1")  # the rank may be that of the update alone
     result = list(shape if shape is not None else (None,) * rank)
     capacity, result[axis] = result[axis], None
-    result = list(unify(call, 1, tuple(result), "C2"))
+    result = list(unify_shape(call, 1, tuple(result), "C2"))
     result[axis] = capacity
     result[0] = call.size("batch")
     return tuple(result)

@@ -8,10 +8,17 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from opset.inference.building.agreement import known_attribute, unify
+from opset.inference.building.agreement import attribute_if_known, unify_shape
 from opset.inference.building.call import Call, Element
 from opset.inference.building.dimensions import Dim, at_most, equal, less, maximum, minimum
-from opset.inference.building.elements import broadcast_shape, each, extreme, single, spread, typed
+from opset.inference.building.elements import (
+    broadcast_elements,
+    broadcast_shape,
+    extreme_element,
+    map_and_round,
+    map_elements,
+    round_to_single,
+)
 from opset.inference.building.types import Shape
 from opset.inference.registration import data, infer
 from opset.inference.rules.elementwise import broadcast_shapes
@@ -29,7 +36,7 @@ def add_1(call: Call) -> Shape:
     if other is None:
         return shape
     if not call.attribute("broadcast"):
-        return unify(call, 1, shape, "C1")
+        return unify_shape(call, 1, shape, "C1")
     last, axis = len(shape) - len(other), call.attribute("axis")
     start = last if axis is None or axis == -len(other) else axis
     if not 0 <= start <= last:
@@ -45,12 +52,12 @@ def add_1(call: Call) -> Shape:
 @infer("Mod")
 def mod_10(call: Call) -> Shape:
     """Return the shape to which A and B broadcast; floats require `fmod=1` (before opset 28)."""
-    if known_attribute(call, "fmod") == 0 and call.dtype(0) in _FLOATS:
+    if attribute_if_known(call, "fmod") == 0 and call.dtype(0) in _FLOATS:
         raise Violation("C4", f"fmod is 0, and the type is {call.dtype(0)}")
     return broadcast_shapes(call.require_shape(0), call.require_shape(1))
 
 
-def _divided(a: Any, b: Any) -> Element:
+def _divide(a: Any, b: Any) -> Element:
     """Return a / b; integers are truncated toward zero."""
     quotient: Element
     if isinstance(a, float) or isinstance(b, float):
@@ -62,7 +69,7 @@ def _divided(a: Any, b: Any) -> Element:
     return quotient
 
 
-def _multiplied(a: Any, b: Any) -> Element:
+def _multiply(a: Any, b: Any) -> Element:
     for one, other in ((a, b), (b, a)):
         if isinstance(one, Dim) and isinstance(other, float):
             return one * int(other) if other.is_integer() else None
@@ -70,14 +77,14 @@ def _multiplied(a: Any, b: Any) -> Element:
     return product
 
 
-def _added(a: Any, b: Any) -> Element:
+def _add(a: Any, b: Any) -> Element:
     if isinstance(a, Dim) or isinstance(b, Dim):
         a, b = (int(x) if isinstance(x, float) and x.is_integer() else x for x in (a, b))
     total: Element = a + b
     return total
 
 
-def _power(a: Any, b: Any) -> Element:
+def _raise_to_power(a: Any, b: Any) -> Element:
     if isinstance(a, Dim):
         return a if b == 1 else a * a if b == 2 else None
     if isinstance(a, float) or isinstance(b, float) or b < 0:
@@ -91,7 +98,7 @@ def _exact_power(a: float, b: float) -> Element:
     if not (math.isfinite(a) and float(b).is_integer() and abs(b) <= 64) or not (a or b >= 0):
         return None
     result = math.pow(a, b)
-    return result if Fraction(a) ** int(b) == Fraction(single(result)) else None
+    return result if Fraction(a) ** int(b) == Fraction(round_to_single(result)) else None
 
 
 @data("Mod")
@@ -104,10 +111,10 @@ def mod_10_data(call: Call) -> Any:
         result: Element = a % b
         return result if at_most(0, a) and at_most(0, b) else None
 
-    return typed(fmod if call.attribute("fmod") else operator.mod, call)
+    return map_and_round(fmod if call.attribute("fmod") else operator.mod, call)
 
 
-def _compared(symbolic: Any, plain: Any) -> Any:
+def _comparison(symbolic: Any, plain: Any) -> Any:
     """Return a comparison whose result is None where it depends on the values of dimension variables."""
 
     def compare(a: Any, b: Any) -> Element:
@@ -118,41 +125,41 @@ def _compared(symbolic: Any, plain: Any) -> Any:
 
 
 _NUMERIC = {
-    "Add": _added,
-    "Sub": lambda a, b: _added(a, -b),
-    "Mul": _multiplied,
-    "Div": _divided,
-    "Pow": _power,
-    "Max": lambda *given: extreme(maximum, max, given),
-    "Min": lambda *given: extreme(minimum, min, given),
+    "Add": _add,
+    "Sub": lambda a, b: _add(a, -b),
+    "Mul": _multiply,
+    "Div": _divide,
+    "Pow": _raise_to_power,
+    "Max": lambda *given: extreme_element(maximum, max, given),
+    "Min": lambda *given: extreme_element(minimum, min, given),
     "Sum": lambda first, *more: sum(more, start=first),
 }
 _LOGICAL = {
     "And": lambda a, b: bool(a and b),
     "Or": lambda a, b: bool(a or b),
     "Xor": lambda a, b: bool(a) != bool(b),
-    "Equal": _compared(equal, operator.eq),
-    "Less": _compared(less, operator.lt),
-    "LessOrEqual": _compared(at_most, operator.le),
-    "Greater": _compared(lambda a, b: less(b, a), operator.gt),
-    "GreaterOrEqual": _compared(lambda a, b: at_most(b, a), operator.ge),
+    "Equal": _comparison(equal, operator.eq),
+    "Less": _comparison(less, operator.lt),
+    "LessOrEqual": _comparison(at_most, operator.le),
+    "Greater": _comparison(lambda a, b: less(b, a), operator.gt),
+    "GreaterOrEqual": _comparison(lambda a, b: at_most(b, a), operator.ge),
 }
 # Versions before 7 (8 of variadic operators) broadcast by attributes or not at all.
 for _name, _function in _NUMERIC.items():
-    data(_name, since=7)(partial(typed, _function))
+    data(_name, since=7)(partial(map_and_round, _function))
 for _name, _function in _LOGICAL.items():
-    data(_name, since=7)(partial(lambda function, call: each(call, function), _function))
+    data(_name, since=7)(partial(lambda function, call: map_elements(call, function), _function))
 
 
 @data("Where")
 def where_9_data(call: Call) -> Any:
     """Return elements selected by a condition; where it is unknown, those that X and Y have in common."""
     given = [call.constant(index) for index in range(3)]
-    if any(each is None for each in given[1:]):
+    if any(constant is None for constant in given[1:]):
         return None
     known = [each for each in given if each is not None]
     shape = broadcast_shape([each.dims for each in known])
     if len(known) < 3:
         return None
-    rows = zip(*(spread(each, shape) for each in known), strict=True)
+    rows = zip(*(broadcast_elements(each, shape) for each in known), strict=True)
     return tuple(x if x == y else None if condition is None else x if condition else y for condition, x, y in rows)

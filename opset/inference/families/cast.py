@@ -6,10 +6,10 @@ import math
 import struct
 from typing import Any
 
-from opset.inference.building.agreement import element_stated
+from opset.inference.building.agreement import dtype_of_attribute
 from opset.inference.building.call import Call, Element
 from opset.inference.building.dimensions import Dim, at_most, equal
-from opset.inference.building.elements import applied, rounded
+from opset.inference.building.elements import apply_to_elements, round_to_type
 from opset.inference.building.types import Type, tensor
 from opset.inference.registration import data, infer
 from opset.model.elements import ELEMENTS, NUMBERS
@@ -23,16 +23,16 @@ _CODES = {name: ELEMENTS[NUMBERS[name]].code for name in (*_INTEGERS, "bool", "f
 @infer("Cast")
 def cast_1(call: Call) -> Type:
     """Return the shape of the input, with the element type that `to` names."""
-    return _converted(call, element_stated(call, "to"))
+    return _type_of_result(call, dtype_of_attribute(call, "to"))
 
 
 @infer("CastLike")
 def cast_like_15(call: Call) -> Type:
     """Return the shape of the input, with the element type of the other input."""
-    return _converted(call, call.dtype(1))
+    return _type_of_result(call, call.dtype(1))
 
 
-def _converted(call: Call, target: str | None) -> Type:
+def _type_of_result(call: Call, target: str | None) -> Type:
     shape = call.shape(0)
     if shape is None:
         call.doubt("the rank of input is not known")
@@ -42,32 +42,36 @@ def _converted(call: Call, target: str | None) -> Type:
 @infer("BitCast")
 def bit_cast_26(call: Call) -> Type:
     """Return the shape of the input, with the type of the same width that `to` names."""
-    source, target = call.dtype(0), element_stated(call, "to")
+    source, target = call.dtype(0), dtype_of_attribute(call, "to")
     if source is not None and target is not None:
         here, there = (ELEMENTS[NUMBERS[each]].bits if each != "string" else 0 for each in (source, target))
         if here != there:
             raise Violation("C2", f"{source} has {here} bits, {target} {there}")
-    return _converted(call, target)
+    return _type_of_result(call, target)
 
 
 @data("Cast")
 def cast_1_data(call: Call) -> Any:
     """Return each element converted to the type that `to` names."""
-    return _each_as(call, element_stated(call, "to"))
+    return _convert_elements(call, dtype_of_attribute(call, "to"))
 
 
 @data("CastLike")
 def cast_like_15_data(call: Call) -> Any:
     """Return each element converted to the type of the other input."""
-    return _each_as(call, call.dtype(1))
+    return _convert_elements(call, call.dtype(1))
 
 
-def _each_as(call: Call, target: str | None) -> Any:
+def _convert_elements(call: Call, target: str | None) -> Any:
     given = call.elements(0)
-    return None if given is None else tuple(applied(lambda each: _as(each, target), each) for each in given)
+    return (
+        None
+        if given is None
+        else tuple(apply_to_elements(lambda each: _convert_element(each, target), each) for each in given)
+    )
 
 
-def _as(element: Any, target: str | None) -> Element:
+def _convert_element(element: Any, target: str | None) -> Element:
     """Return an element converted to another type; None for strings and for results that are undefined or unknown."""
     if isinstance(element, str | bytes):
         return None
@@ -78,10 +82,10 @@ def _as(element: Any, target: str | None) -> Element:
         fits = target in _HOLD_SIZES or (target in ("uint32", "uint64") and at_most(0, element))
         return element if fits else None
     if target in _INTEGERS:
-        return _lowest_bits(element, target) if isinstance(element, int) else rounded(math.trunc(element), target)
+        return _lowest_bits(element, target) if isinstance(element, int) else round_to_type(math.trunc(element), target)
     if isinstance(element, int) and target != "bool" and float(element) != element:
         return float(element) if target == "double" else None  # else it would be rounded twice
-    return rounded(element, target)
+    return round_to_type(element, target)
 
 
 def _lowest_bits(number: int, target: str) -> int:
@@ -93,17 +97,17 @@ def _lowest_bits(number: int, target: str) -> int:
 @data("BitCast")
 def bit_cast_26_data(call: Call) -> Any:
     """Return each element's bits as an element of the type that `to` names."""
-    given, source, target = call.elements(0), call.dtype(0), element_stated(call, "to")
+    given, source, target = call.elements(0), call.dtype(0), dtype_of_attribute(call, "to")
     if given is None or source not in _CODES or target not in _CODES:
         return None
 
     def recast(element: Any) -> Element:
         if isinstance(element, Dim):
             return element if {source, target} <= _INTEGERS and at_most(0, element) else None
-        held = rounded(element, source)
+        held = round_to_type(element, source)
         if held is None or held != held:  # not every NaN has the same bits
             return None
         found: Element = struct.unpack(f"<{_CODES[target]}", struct.pack(f"<{_CODES[source]}", held))[0]
         return found
 
-    return tuple(applied(recast, each) for each in given)
+    return tuple(apply_to_elements(recast, each) for each in given)

@@ -5,11 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import Any
 
-from opset.inference.building.agreement import is_one, unify
+from opset.inference.building.agreement import has_one_element, unify_shape
 from opset.inference.building.call import Call, Constant, Unknown
-from opset.inference.building.dimensions import Dim, Size, lower, maximum, minimum
+from opset.inference.building.dimensions import Dim, Size, lower_bound, maximum, minimum
 from opset.inference.building.graph_requests import GraphRequest, Outputs
-from opset.inference.building.types import Shape, Type, is_rankless, join, mapped, of_proto, sequence, shown, tensor
+from opset.inference.building.types import (
+    Shape,
+    Type,
+    is_rankless,
+    join_types,
+    map_sizes,
+    sequence,
+    shape_text,
+    tensor,
+    type_from_proto,
+)
 from opset.inference.registration import infer
 from opset.schemas.constraints.subgraphs import check_graphs
 from opset.schemas.constraints.violation import Violation
@@ -25,9 +35,9 @@ _CARRIED = ("int64", "int32", "bool")
 @infer("If")
 def if_1(call: Call) -> GraphRule:
     """Return the outputs of the branch that a constant condition selects, else what both branches have in common."""
-    graphs = [_graph(call, name) for name in ("then_branch", "else_branch")]
+    graphs = [_graph_of_attribute(call, name) for name in ("then_branch", "else_branch")]
     check_graphs("If", call.version, 0, 0, dict(zip(("then_branch", "else_branch"), graphs, strict=True)))
-    truth = _truth(call, 0)
+    truth = _constant_condition(call, 0)
     selected = graphs if truth is None else [graphs[0] if truth else graphs[1]]
     for graph in graphs if len(selected) == 1 else ():
         if graph is not selected[0]:
@@ -43,47 +53,47 @@ def if_1(call: Call) -> GraphRule:
             found.append(outputs)
     if len(found) == 1:
         return found[0]
-    result = _joined(call, found[0], found[1], "the branches differ in {}, or that of one is not known")
+    result = _join_outputs(call, found[0], found[1], "the branches differ in {}, or that of one is not known")
     return Outputs(result[: call.output_count], result.data[: call.output_count])
 
 
 @infer("Loop")
 def loop_1(call: Call) -> GraphRule:
     """Return the final values of loop-carried variables, then the scan outputs, stacked along a new first dimension."""
-    body = _graph(call, "body")
+    body = _graph_of_attribute(call, "body")
     states = max(call.input_count - 2, 0)
     check_graphs("Loop", call.version, call.input_count, call.output_count, {"body": body})
-    most, least = _trips(call)
+    most, least = _iterations(call)
     conditional = call.has(1)
-    going = _truth(call, 1) if conditional else True
+    going = _constant_condition(call, 1) if conditional else True
     initial = [call.type(2 + index) for index in range(states)]
-    data = [_small(call, 2 + index) for index in range(states)]
+    data = [_initial_elements(call, 2 + index) for index in range(states)]
     condition = call.type(1) if conditional else tensor("bool", ())
-    stated = of_proto(body.input[0].type, lambda dim: dim.dim_value)
+    stated = type_from_proto(body.input[0].type, lambda dim: dim.dim_value)
     number = tensor("int64", (1,) if stated is not None and stated.shape == (1,) else ())
     if most == 0 or going is False:
         # The scan outputs are empty; their types must hold in every iteration, however the carried values change.
         outputs = yield GraphRequest(
-            body, [number, condition, *(_widened(each, True) for each in initial)], repeated=True, unused=True
+            body, [number, condition, *(_widen_type(each, True) for each in initial)], repeated=True, unused=True
         )
-        return Outputs([*initial, *(_stacked(each, 0, 0) for each in outputs[states + 1 :])], data)
+        return Outputs([*initial, *(_stack_type(each, 0, 0) for each in outputs[states + 1 :])], data)
 
-    begun, outputs = yield from _fixed_point(
+    begun, outputs = yield from _infer_iterations(
         call,
         body,
         [number],
         [condition, *initial],
-        [_true(condition), *data],
+        [_true_constant(condition), *data],
         [],
         once=most == 1,
-        first=_true if conditional else None,
+        first=_true_constant if conditional else None,
     )
-    _check_kept(initial, outputs[1 : states + 1], "C4")
+    _check_states(initial, outputs[1 : states + 1], "C4")
     del begun[0]  # the condition
     trips = most
     if conditional:
-        _check_truth(outputs[0], "C1")
-        trips, least = _trips_while(outputs.data[0], most, least) if going else (None, 0)
+        _check_condition(outputs[0], "C1")
+        trips, least = _iterations_while(outputs.data[0], most, least) if going else (None, 0)
     final = Outputs(outputs[1 : states + 1], outputs.data[1 : states + 1])
     if not least:
         # An optional value may become the value in it after an iteration; the output then has the type of that value.
@@ -91,22 +101,22 @@ def loop_1(call: Call) -> GraphRule:
             end if start is not None and end is not None and start.kind == "optional" != end.kind else start
             for start, end in zip(begun, final, strict=True)
         ]
-        final = _joined(call, Outputs(begun, data), final, "{} may change between iterations, or is not known")
+        final = _join_outputs(call, Outputs(begun, data), final, "{} may change between iterations, or is not known")
     for each in outputs[states + 1 :]:
-        _check_stacked(each)
-    return Outputs([*final, *(_stacked(each, 0, trips) for each in outputs[states + 1 :])], final.data)
+        _check_scan_output(each)
+    return Outputs([*final, *(_stack_type(each, 0, trips) for each in outputs[states + 1 :])], final.data)
 
 
 @infer("Scan", since=9)
 def scan_9(call: Call) -> GraphRule:
     """Return the final states, then the scan outputs, stacked along their axes."""
-    body = _graph(call, "body")
-    scans, states = _scans(call, body, 0)
+    body = _graph_of_attribute(call, "body")
+    scans, states = _count_scans_and_states(call, body, 0)
     stacks = len(body.output) - states
-    axes = _list(call, "scan_input_axes", scans, "C2")
-    to_axes = _list(call, "scan_output_axes", stacks, "C2")
-    _list(call, "scan_input_directions", scans, "C3")
-    _list(call, "scan_output_directions", stacks, "C3")
+    axes = _numbers_of_attribute(call, "scan_input_axes", scans, "C2")
+    to_axes = _numbers_of_attribute(call, "scan_output_axes", stacks, "C2")
+    _numbers_of_attribute(call, "scan_input_directions", scans, "C3")
+    _numbers_of_attribute(call, "scan_output_directions", stacks, "C3")
     if call.version < 11 and any(axis < 0 for axis in (*axes, *to_axes)):
         raise Violation("C2", "an axis is negative")
     length: Size | None = None
@@ -119,25 +129,25 @@ def scan_9(call: Call) -> GraphRule:
             shape = shape[:axis] + shape[axis + 1 :]
         slices.append(tensor(call.dtype(index), shape))
     initial = [call.type(index) for index in range(states)]
-    data = [_small(call, index) for index in range(states)]
+    data = [_initial_elements(call, index) for index in range(states)]
     if length == 0:
         outputs = yield GraphRequest(body, [*initial, *slices], repeated=True, unused=True)
-        return Outputs([*initial, *_scan_outputs(call, outputs[states:], to_axes, 0)], data)
+        return Outputs([*initial, *_stack_slices(call, outputs[states:], to_axes, 0)], data)
 
-    begun, outputs = yield from _fixed_point(call, body, [], initial, data, slices, once=length == 1)
-    _check_kept(initial, outputs[:states], "C6")
+    begun, outputs = yield from _infer_iterations(call, body, [], initial, data, slices, once=length == 1)
+    _check_states(initial, outputs[:states], "C6")
     final = Outputs(outputs[:states], outputs.data[:states])
-    if length is None or not (lower(length) or 0) > 0:
-        final = _joined(call, Outputs(begun, data), final, "{} may change between iterations, or is not known")
-    return Outputs([*final, *_scan_outputs(call, outputs[states:], to_axes, length)], final.data)
+    if length is None or not (lower_bound(length) or 0) > 0:
+        final = _join_outputs(call, Outputs(begun, data), final, "{} may change between iterations, or is not known")
+    return Outputs([*final, *_stack_slices(call, outputs[states:], to_axes, length)], final.data)
 
 
 @infer("Scan", since=8)
 def scan_8(call: Call) -> GraphRule:
     """Return the final states of each sample, then the scan outputs, stacked along dimension 1."""
-    body = _graph(call, "body")
-    scans, states = _scans(call, body, 1)
-    _list(call, "directions", scans, "C3")
+    body = _graph_of_attribute(call, "body")
+    scans, states = _count_scans_and_states(call, body, 1)
+    _numbers_of_attribute(call, "directions", scans, "C3")
     batch: Size | None = None
     length: Size | None = None
     inner: list[Type | None] = []
@@ -151,25 +161,25 @@ def scan_8(call: Call) -> GraphRule:
             length = call.same(length, shape[1], "C4", "the length") if scanned else length
             shape = shape[1 + scanned :]
         inner.append(tensor(call.dtype(index), shape))
-    batch, shortest = _lengths(call, batch, length)
+    batch, shortest = _batch_and_first_steps(call, batch, length)
     initial = inner[:states]
     if length == 0 or batch == 0:
         outputs = yield GraphRequest(body, inner, repeated=True, unused=True)
         ends = initial if batch != 0 else outputs[:states]
-        return _batched(batch, ends, _scan_outputs(call, outputs[states:], [0] * (len(outputs) - states), length))
+        return _stack_samples(batch, ends, _stack_slices(call, outputs[states:], [0] * (len(outputs) - states), length))
 
-    begun, outputs = yield from _fixed_point(call, body, [], initial, [], inner[states:], once=length == 1)
-    _check_kept(initial, outputs[:states], "C6")
+    begun, outputs = yield from _infer_iterations(call, body, [], initial, [], inner[states:], once=length == 1)
+    _check_states(initial, outputs[:states], "C6")
     final = Outputs(outputs[:states])
     if not shortest:
-        final = _joined(call, Outputs(begun), final, "{} may change between iterations, or is not known")
-    return _batched(batch, final, _scan_outputs(call, outputs[states:], [0] * (len(outputs) - states), length))
+        final = _join_outputs(call, Outputs(begun), final, "{} may change between iterations, or is not known")
+    return _stack_samples(batch, final, _stack_slices(call, outputs[states:], [0] * (len(outputs) - states), length))
 
 
 @infer("SequenceMap")
 def sequence_map_17(call: Call) -> GraphRule:
     """Return for each output of the graph the type of a sequence of it."""
-    body = _graph(call, "body")
+    body = _graph_of_attribute(call, "body")
     check_graphs("SequenceMap", call.version, call.input_count, call.output_count, {"body": body})
     types = []
     for index in range(call.input_count):
@@ -182,7 +192,7 @@ def sequence_map_17(call: Call) -> GraphRule:
 # Iterations
 
 
-def _fixed_point(
+def _infer_iterations(
     call: Call,
     body: Any,
     before: Sequence[Type | None],
@@ -207,7 +217,7 @@ def _fixed_point(
     if former:
         carried = [_less_precise(*each) for each in zip(carried, first_carried, former[0], strict=True)]
         known = [
-            new if was == now else _common(new, now)
+            new if was == now else _common_elements(new, now)
             for new, was, now in zip(known, first_known, former[1], strict=True)
         ]
         varied = former[2]
@@ -218,8 +228,8 @@ def _fixed_point(
         outputs = yield GraphRequest(body, [*before, *carried, *after], [*[None] * start, *known], True, varied)
         seen = outputs.inputs[start : start + len(carried)]
         begun = begun or seen
-        next_types = [join(a, b) for a, b in zip(seen, outputs, strict=False)]
-        next_known = [_common(a, b) for a, b in zip(known, outputs.data, strict=False)]
+        next_types = [join_types(a, b) for a, b in zip(seen, outputs, strict=False)]
+        next_known = [_common_elements(a, b) for a, b in zip(known, outputs.data, strict=False)]
         if first is not None:
             next_known[0] = known[0]
         if once or (next_types in (carried, seen) and next_known == known):
@@ -230,7 +240,7 @@ def _fixed_point(
                 varied.add(index)
         carried, known = next_types, next_known
         if iteration >= _WIDENED:
-            carried = [None if iteration >= _ANY else _widened(each, iteration >= _RANKLESS) for each in carried]
+            carried = [None if iteration >= _ANY else _widen_type(each, iteration >= _RANKLESS) for each in carried]
             known = [None] * len(carried)
             varied.update(range(start, start + len(carried)))
     call.memory["iterations"] = first_carried, first_known, carried, known, varied
@@ -253,23 +263,23 @@ def _less_precise(type_: Type | None, was: Type | None, now: Type | None) -> Typ
     return type_._replace(shape=shape, inner=_less_precise(type_.inner, was.inner, now.inner))
 
 
-def _widened(type_: Type | None, rankless: bool) -> Type | None:
+def _widen_type(type_: Type | None, rankless: bool) -> Type | None:
     """Return a type without sizes, or without ranks."""
     if type_ is None or not rankless:
-        return mapped(type_, lambda size: None)
-    return type_._replace(shape=None, inner=_widened(type_.inner, rankless))
+        return map_sizes(type_, lambda size: None)
+    return type_._replace(shape=None, inner=_widen_type(type_.inner, rankless))
 
 
-def _joined(call: Call, left: Outputs, right: Outputs, why: str) -> Outputs:
+def _join_outputs(call: Call, left: Outputs, right: Outputs, why: str) -> Outputs:
     """Return what holds for the values on the left and those on the right; note a rank or type that is not known."""
-    types = [join(a, b) for a, b in zip(left, right, strict=False)]
+    types = [join_types(a, b) for a, b in zip(left, right, strict=False)]
     for each in types:
         if is_rankless(each):
             call.doubt(why.format("type" if each is None else "rank"))
-    return Outputs(types, [_common(a, b) for a, b in zip(left.data, right.data, strict=False)])
+    return Outputs(types, [_common_elements(a, b) for a, b in zip(left.data, right.data, strict=False)])
 
 
-def _common(left: Constant | None, right: Constant | None) -> Constant | None:
+def _common_elements(left: Constant | None, right: Constant | None) -> Constant | None:
     """Return the elements that two have in common, None where there are none."""
     if left == right or left is None or right is None or left.dims != right.dims:
         return left if left == right else None
@@ -277,19 +287,19 @@ def _common(left: Constant | None, right: Constant | None) -> Constant | None:
     return None if all(each is None for each in elements) else left._replace(values=elements)
 
 
-def _trips(call: Call) -> tuple[Size | None, int]:
+def _iterations(call: Call) -> tuple[Size | None, int]:
     """Return the number of iterations of a Loop by its M, None where it is not known, and a lower bound."""
     if not call.has(0):
         return None, 1
-    _check_single(call.type(0), "C2", "M")
+    _check_one_element(call.type(0), "C2", "M")
     number = call.element(0)
     if not isinstance(number, int | Dim):
         return None, 0
     trips = maximum(0, number)
-    return trips, lower(trips) or 0
+    return trips, lower_bound(trips) or 0
 
 
-def _trips_while(condition: Constant | None, most: Size | None, least: int) -> tuple[Size | None, int]:
+def _iterations_while(condition: Constant | None, most: Size | None, least: int) -> tuple[Size | None, int]:
     """Return what `_trips` does for a Loop whose condition holds at first, by the condition from its body too."""
     holds = None if condition is None else condition.values
     if holds == (True,):
@@ -302,21 +312,21 @@ def _trips_while(condition: Constant | None, most: Size | None, least: int) -> t
     return (1 if once else None), least
 
 
-def _true(type_: Type | None) -> Constant | None:
+def _true_constant(type_: Type | None) -> Constant | None:
     """Return the elements of a condition that holds; None where its shape is not known."""
     if type_ is None or type_.shape is None or any(size != 1 for size in type_.shape):
         return None
     return Constant("bool", (1,) * len(type_.shape), (True,))
 
 
-def _truth(call: Call, index: int) -> bool | None:
+def _constant_condition(call: Call, index: int) -> bool | None:
     """Return the value of a constant condition, else None. Raises Violation C1 where it is not one truth value."""
-    _check_truth(call.type(index), "C1")
+    _check_condition(call.type(index), "C1")
     element = call.element(index)
     return element if isinstance(element, bool) else None
 
 
-def _small(call: Call, index: int) -> Constant | None:
+def _initial_elements(call: Call, index: int) -> Constant | None:
     """Return the elements of an initial state of a type on which shapes may depend."""
     return call.constant(index) if call.dtype(index) in _CARRIED else None
 
@@ -324,7 +334,7 @@ def _small(call: Call, index: int) -> Constant | None:
 # Scan
 
 
-def _scans(call: Call, body: Any, lengths: int) -> tuple[int, int]:
+def _count_scans_and_states(call: Call, body: Any, lengths: int) -> tuple[int, int]:
     """Return the numbers of scan inputs and of states, after `lengths` inputs of another kind."""
     scans = call.attribute("num_scan_inputs")
     if scans is None:
@@ -333,7 +343,7 @@ def _scans(call: Call, body: Any, lengths: int) -> tuple[int, int]:
     return scans, call.input_count - lengths - scans
 
 
-def _list(call: Call, name: str, count: int, label: str) -> Sequence[int]:
+def _numbers_of_attribute(call: Call, name: str, count: int, label: str) -> Sequence[int]:
     """Return `count` numbers from an attribute, all 0 by default. Raises Violation for a list of another length."""
     given = call.attribute(name)
     if not given:
@@ -343,41 +353,41 @@ def _list(call: Call, name: str, count: int, label: str) -> Sequence[int]:
     return tuple(given)
 
 
-def _lengths(call: Call, batch: Size | None, length: Size | None) -> tuple[Size | None, bool]:
+def _batch_and_first_steps(call: Call, batch: Size | None, length: Size | None) -> tuple[Size | None, bool]:
     """Return the batch size, also by `sequence_lens`, and whether each sequence has a first step."""
-    (batch,) = unify(call, 0, (batch,), "C8")
+    (batch,) = unify_shape(call, 0, (batch,), "C8")
     if not call.has(0):
-        return batch, length is not None and (lower(length) or 0) > 0
+        return batch, length is not None and (lower_bound(length) or 0) > 0
     ends = call.sizes(0)
     if ends is None:
         return batch, False
     numbers = [each for each in ends if isinstance(each, int)]
     if any(each < 0 or (isinstance(length, int) and each > length) for each in numbers):
         raise Violation("C8", f"lengths {numbers[:9]} of at most {length}")
-    return batch, all(each is not None and (lower(each) or 0) > 0 for each in ends)
+    return batch, all(each is not None and (lower_bound(each) or 0) > 0 for each in ends)
 
 
-def _batched(batch: Size | None, states: Iterable[Type | None], stacked: Iterable[Type | None]) -> Outputs:
+def _stack_samples(batch: Size | None, states: Iterable[Type | None], stacked: Iterable[Type | None]) -> Outputs:
     """Return the types of values with one for each sample."""
-    return Outputs([_stacked(each, 0, batch) for each in (*states, *stacked)])
+    return Outputs([_stack_type(each, 0, batch) for each in (*states, *stacked)])
 
 
-def _scan_outputs(
+def _stack_slices(
     call: Call, slices: Sequence[Type | None], axes: Sequence[int], length: Size | None
 ) -> list[Type | None]:
     """Return the types of slices stacked along their axes."""
     found = []
     for type_, axis in zip(slices, axes, strict=True):
-        _check_stacked(type_)
+        _check_scan_output(type_)
         rank = None if type_ is None or type_.shape is None else len(type_.shape)
-        found.append(_stacked(type_, axis if rank is None else call.axis(axis, rank + 1, "C2"), length))
+        found.append(_stack_type(type_, axis if rank is None else call.axis(axis, rank + 1, "C2"), length))
     return found
 
 
 # Graphs
 
 
-def _graph(call: Call, name: str) -> Any:
+def _graph_of_attribute(call: Call, name: str) -> Any:
     """Return the graph in an attribute. Raises Unknown where there is none."""
     graph = call.attribute(name)
     if getattr(graph, "node", None) is None:
@@ -385,7 +395,7 @@ def _graph(call: Call, name: str) -> Any:
     return graph
 
 
-def _stacked(type_: Type | None, axis: int, length: Size | None) -> Type | None:
+def _stack_type(type_: Type | None, axis: int, length: Size | None) -> Type | None:
     """Return the type of tensors stacked along a new axis."""
     if type_ is None or type_.kind != "tensor":
         return tensor(None)
@@ -393,12 +403,12 @@ def _stacked(type_: Type | None, axis: int, length: Size | None) -> Type | None:
     return type_._replace(shape=None if shape is None else (*shape[:axis], length, *shape[axis:]))
 
 
-def _check_stacked(type_: Type | None) -> None:
+def _check_scan_output(type_: Type | None) -> None:
     if type_ is not None and type_.kind in ("seq", "map"):
         raise Violation("C5", f"a scan output is {type_}")
 
 
-def _check_kept(before: Sequence[Type | None], after: Sequence[Type | None], label: str) -> None:
+def _check_states(before: Sequence[Type | None], after: Sequence[Type | None], label: str) -> None:
     """Raise Violation where a tensor does not stay a tensor of its element type."""
     for number, (was, now) in enumerate(zip(before, after, strict=True)):
         if was is None or now is None or was.kind != "tensor":
@@ -408,13 +418,13 @@ def _check_kept(before: Sequence[Type | None], after: Sequence[Type | None], lab
             raise Violation(label, f"value {number} was {was}, and is {now}")
 
 
-def _check_single(type_: Type | None, label: str, what: str) -> None:
-    if type_ is not None and is_one(type_.shape) is False:
-        raise Violation(label, f"{what} has the shape {shown(type_.shape)}")
+def _check_one_element(type_: Type | None, label: str, what: str) -> None:
+    if type_ is not None and has_one_element(type_.shape) is False:
+        raise Violation(label, f"{what} has the shape {shape_text(type_.shape)}")
 
 
-def _check_truth(type_: Type | None, label: str) -> None:
+def _check_condition(type_: Type | None, label: str) -> None:
     """Raise Violation where a condition cannot be one truth value."""
     if type_ is not None and (type_.kind in ("seq", "map") or type_.element not in (None, "bool")):
         raise Violation(label, f"the condition is {type_}")
-    _check_single(type_, label, "the condition")
+    _check_one_element(type_, label, "the condition")

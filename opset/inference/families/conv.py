@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import operator
 
-from opset.inference.building.agreement import unify
+from opset.inference.building.agreement import unify_shape
 from opset.inference.building.call import Call, Unknown
-from opset.inference.building.dimensions import Size, followed, less, multiplied
+from opset.inference.building.dimensions import Size, apply_to_sizes, less, product_if_known
 from opset.inference.building.types import MAX_RANK, Shape
 from opset.inference.registration import infer
-from opset.inference.rules.windows import Windows, attributes_rank, conv, filter_sizes, window_counts, windows_of
+from opset.inference.rules.windows import Windows, conv, filter_sizes, rank_by_attributes, window_counts, windows_of
 from opset.schemas.constraints.violation import Violation
 
 
@@ -19,7 +19,9 @@ def deform_conv_19(call: Call) -> Shape:
     batch, count, *spatial = conv(call, 0, 0, 1, 3)
     rank, groups, kernel = len(spatial), call.attribute("offset_group"), filter_sizes(call, 0, 1)
     for index, label, each in ((2, "C8", rank), (4, "C9", 1)):
-        batch, _, *spatial = unify(call, index, (batch, multiplied((groups, each, *kernel)), *spatial), label)
+        batch, _, *spatial = unify_shape(
+            call, index, (batch, product_if_known((groups, each, *kernel)), *spatial), label
+        )
     return (batch, count, *spatial)
 
 
@@ -29,11 +31,11 @@ def conv_transpose_1(call: Call) -> Shape:
     shape, bias = call.shape(0), call.shape(2)
     windows = windows_of(call, filter_sizes(call, 0, 1))
     spatial = (None,) * len(windows.kernel) if shape is None else shape[2:]
-    filters = followed(operator.mul, call.size("m"), call.attribute("group")) if bias is None else bias[0]
-    return (call.size("N"), filters, *_covered(call, windows, spatial))
+    filters = apply_to_sizes(operator.mul, call.size("m"), call.attribute("group")) if bias is None else bias[0]
+    return (call.size("N"), filters, *_transposed_sizes(call, windows, spatial))
 
 
-def _covered(call: Call, windows: Windows, sizes: tuple[Size | None, ...]) -> list[Size | None]:
+def _transposed_sizes(call: Call, windows: Windows, sizes: tuple[Size | None, ...]) -> list[Size | None]:
     """Return the spatial sizes of a transposed convolution."""
     rank = len(sizes)
     padding = call.attribute("output_padding") or (0,) * rank
@@ -43,7 +45,7 @@ def _covered(call: Call, windows: Windows, sizes: tuple[Size | None, ...]) -> li
         return list(wanted)
     if windows.auto_pad in ("SAME_UPPER", "SAME_LOWER"):
         each = zip(sizes, windows.strides, strict=True)
-        return [followed(lambda size, stride: size * stride, *axis) for axis in each]
+        return [apply_to_sizes(lambda size, stride: size * stride, *axis) for axis in each]
 
     def covered(size: Size, kernel: Size, stride: int, dilation: int, begin: int, end: int, more: int) -> Size:
         result = stride * (size - 1) + (kernel - 1) * dilation + 1 + more - begin - end
@@ -51,7 +53,7 @@ def _covered(call: Call, windows: Windows, sizes: tuple[Size | None, ...]) -> li
             raise Violation("C4", f"{result} elements remain without pads of {begin} and {end}")
         return result
 
-    return [followed(covered, *axis) for axis in zip(sizes, *windows[:-1], padding, strict=True)]
+    return [apply_to_sizes(covered, *axis) for axis in zip(sizes, *windows[:-1], padding, strict=True)]
 
 
 @infer("Col2Im")
@@ -60,17 +62,17 @@ def col2im_18(call: Call) -> Shape:
     if call.dtype(0) == "string":
         raise Violation("C5", "input holds strings")
     image, block = call.sizes(1), call.sizes(2)
-    rank = next((len(each) for each in (image, block) if each is not None), attributes_rank(call))
+    rank = next((len(each) for each in (image, block) if each is not None), rank_by_attributes(call))
     if not 0 < rank <= MAX_RANK:
         raise Unknown("the number of values of image_shape is not known")
     image, block = image or (None,) * rank, block or (None,) * rank
     windows = windows_of(call, block)
     counts = window_counts(windows, image)
-    call.same(call.size("L"), multiplied(counts), "C3", "the number of blocks")
-    elements, values = multiplied(block), call.size("E")
+    call.same(call.size("L"), product_if_known(counts), "C3", "the number of blocks")
+    elements, values = product_if_known(block), call.size("E")
     if isinstance(elements, int) and isinstance(values, int) and values % elements:
         raise Violation("C3", f"{values} is no multiple of the {elements} elements of a block")
-    return (call.size("N"), followed(operator.floordiv, values, elements), *image)
+    return (call.size("N"), apply_to_sizes(operator.floordiv, values, elements), *image)
 
 
 @infer("CausalConvWithState")
@@ -78,5 +80,5 @@ def causal_conv_with_state_27(call: Call) -> list[Shape]:
     """Return the shape of the input, and that of the state, (N, channels, k - 1), by what is known of any input."""
     batch, channels, length = (call.size(name) for name in ("batch", "channels", "length"))
     past = call.shape(3)
-    state = followed(lambda size: size - 1, call.size("k")) if past is None else past[2]
+    state = apply_to_sizes(lambda size: size - 1, call.size("k")) if past is None else past[2]
     return [(batch, channels, length), (batch, channels, state)]

@@ -6,10 +6,10 @@ import math
 from typing import Any
 
 from opset.errors import ModelError
-from opset.inference.building.agreement import element_stated, may_give
+from opset.inference.building.agreement import can_output, dtype_of_attribute
 from opset.inference.building.call import Call, Element
 from opset.inference.building.dimensions import Dim, Size, TooComplex, ceil_div, maximum
-from opset.inference.building.elements import applied, rounded
+from opset.inference.building.elements import apply_to_elements, round_to_type
 from opset.inference.building.types import Shape, Type, tensor
 from opset.inference.registration import data, infer
 from opset.model.elements import element_name
@@ -28,7 +28,7 @@ _ELEMENTS = {
 }
 
 
-def _form(call: Call) -> tuple[str, Any]:
+def _value_of_constant(call: Call) -> tuple[str, Any]:
     """Return the name and value of the one attribute that a Constant has."""
     given = [name for name in call.schema.attributes if call.attribute(name) is not None]
     if len(given) != 1:
@@ -40,7 +40,7 @@ def _form(call: Call) -> tuple[str, Any]:
 @infer("Constant")
 def constant_1(call: Call) -> Type:
     """Return the type of the value; a sparse one becomes dense."""
-    name, value = _form(call)
+    name, value = _value_of_constant(call)
     if name in _ELEMENTS:
         return tensor(_ELEMENTS[name], (len(value),) if name.endswith("s") else ())
     elements = value.values if name == "sparse_value" else value
@@ -50,10 +50,10 @@ def constant_1(call: Call) -> Type:
 @data("Constant")
 def constant_1_data(call: Call) -> tuple[Element, ...] | None:
     """Return the elements of an attribute that is no tensor."""
-    name, value = _form(call)
+    name, value = _value_of_constant(call)
     if name not in _ELEMENTS:
         return None
-    return tuple(rounded(each, _ELEMENTS[name]) for each in (value if name.endswith("s") else (value,)))
+    return tuple(round_to_type(each, _ELEMENTS[name]) for each in (value if name.endswith("s") else (value,)))
 
 
 @infer("ConstantOfShape")
@@ -93,12 +93,12 @@ def range_11(call: Call) -> Shape:
     if stash not in (None, 1, 11) and call.dtype(0) in ("float16", "bfloat16"):
         raise Violation("C4", f"stash_type {stash}")
     try:
-        return (_count(start, limit, delta),)
+        return (_range_length(start, limit, delta),)
     except TooComplex:
         return (None,)
 
 
-def _count(start: Any, limit: Any, delta: Any) -> Size | None:
+def _range_length(start: Any, limit: Any, delta: Any) -> Size | None:
     """Return the size of a range, None where it is unknown; integers are computed exactly."""
     given = (start, limit, delta)
     if not all(isinstance(each, int | float | Dim) for each in given):
@@ -120,28 +120,32 @@ def _count(start: Any, limit: Any, delta: Any) -> Size | None:
 def range_11_data(call: Call) -> tuple[Element, ...] | None:
     """Return the numbers of a range."""
     start, limit, delta = map(call.element, range(3))
-    count, type_ = _count(start, limit, delta), call.dtype(0)
+    count, type_ = _range_length(start, limit, delta), call.dtype(0)
     # Small floats are computed in a wider type, and then converted.
     wide = ("double" if call.attribute("stash_type") == 11 else "float") if type_ == "float16" else type_
 
     def number(index: int, first: Any, step: Any) -> Element:
         if index == 0:
-            return rounded(first, type_)
+            return round_to_type(first, type_)
         if isinstance(first, Dim) or isinstance(step, Dim):
             first, step = (int(each) if isinstance(each, float) else each for each in (first, step))
-        distance: Any = rounded(index * step, wide)
-        return rounded(rounded(first + distance, wide), type_)
+        distance: Any = round_to_type(index * step, wide)
+        return round_to_type(round_to_type(first + distance, wide), type_)
 
-    return tuple(applied(number, index, start, delta) for index in range(count)) if isinstance(count, int) else None
+    return (
+        tuple(apply_to_elements(number, index, start, delta) for index in range(count))
+        if isinstance(count, int)
+        else None
+    )
 
 
 # Random numbers, and matrices whose element type is that of `dtype`
 
 
-def _element(call: Call) -> str | None:
+def _dtype_of_result(call: Call) -> str | None:
     """Return the element type of `dtype`, without it that of the input. Raises Violation C2 where none may be of it."""
-    stated, given = element_stated(call, "dtype"), call.dtype(0)
-    if stated is None and given is not None and not may_give(call, given):
+    stated, given = dtype_of_attribute(call, "dtype"), call.dtype(0)
+    if stated is None and given is not None and not can_output(call, given):
         raise Violation("C2", f"it is of {given}")
     return stated or given
 
@@ -149,7 +153,7 @@ def _element(call: Call) -> str | None:
 @infer("RandomNormal", "RandomUniform")
 def random_normal_1(call: Call) -> Type:
     """Return the shape that the attribute `shape` states."""
-    element, shape = element_stated(call, "dtype"), call.attribute("shape")
+    element, shape = dtype_of_attribute(call, "dtype"), call.attribute("shape")
     if shape is None:
         raise Violation("", "the attribute shape is missing")
     return tensor(element, shape)
@@ -158,7 +162,7 @@ def random_normal_1(call: Call) -> Type:
 @infer("RandomNormalLike", "RandomUniformLike", "Bernoulli")
 def random_normal_like_1(call: Call) -> Type:
     """Return the shape of the input, and by default its type."""
-    element = _element(call)
+    element = _dtype_of_result(call)
     if call.shape(0) is None:
         call.doubt(f"the rank of {call.parameter(0)} is not known")
     return tensor(element, call.shape(0))
@@ -167,10 +171,10 @@ def random_normal_like_1(call: Call) -> Type:
 @infer("EyeLike")
 def eye_like_9(call: Call) -> Type:
     """Return the shape of the input, a matrix, and by default its type."""
-    return tensor(_element(call), call.shape(0) or (None, None))
+    return tensor(_dtype_of_result(call), call.shape(0) or (None, None))
 
 
 @infer("Multinomial")
 def multinomial_7(call: Call) -> Type:
     """Return (rows, sample_size)."""
-    return tensor(element_stated(call, "dtype"), (call.size("N"), call.attribute("sample_size")))
+    return tensor(dtype_of_attribute(call, "dtype"), (call.size("N"), call.attribute("sample_size")))

@@ -7,11 +7,11 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
-from opset.inference.building.agreement import required
+from opset.inference.building.agreement import required_attribute
 from opset.inference.building.call import Call, Element, Unknown
-from opset.inference.building.dimensions import Dim, Size, at_most, equal, less, maximum, minimum, multiplied
-from opset.inference.building.elements import applied, offsets_of, rounded, strides_of
-from opset.inference.building.shapes import check_indices_shape, check_updates_shape, gathered_slices
+from opset.inference.building.dimensions import Dim, Size, at_most, equal, less, maximum, minimum, product_if_known
+from opset.inference.building.elements import apply_to_elements, offsets_of, round_to_type, strides_of
+from opset.inference.building.shapes import check_indices_shape, check_updates_shape, shape_of_slices
 from opset.inference.building.types import MAX_RANK, Shape
 from opset.inference.registration import data, infer
 from opset.schemas.constraints.violation import Violation
@@ -25,7 +25,7 @@ def _check_range(call: Call, size: Size, label: str, indices: Sequence[Element],
         raise Violation(label, f"indices from {min(known)} to {max(known)}, dimension {size}")
 
 
-def _integers(elements: Sequence[Element] | None) -> list[int] | None:
+def _known_integers(elements: Sequence[Element] | None) -> list[int] | None:
     """Return elements that are all known integers, None where one is not."""
     known = [index for index in elements or () if isinstance(index, int)]
     return known if elements is not None and len(known) == len(elements) else None
@@ -63,7 +63,7 @@ def gather_1_data(call: Call) -> tuple[Element, ...] | None:
     return tuple(result)
 
 
-def _check_elements(call: Call, least: int | None = None) -> None:
+def _check_element_indices(call: Call, least: int | None = None) -> None:
     """Raise Violation C2 or C3 where indices do not fit data of the same rank."""
     shape, indices = call.shape(0), call.shape(1)
     rank = call.rank(1) if shape is None else len(shape)
@@ -80,7 +80,7 @@ def _check_elements(call: Call, least: int | None = None) -> None:
 @infer("GatherElements")
 def gather_elements_11(call: Call) -> Shape:
     """Return the shape of the indices, which have the rank of the data."""
-    _check_elements(call)
+    _check_element_indices(call)
     indices, rank = call.shape(1), call.rank(0)
     if indices is None and rank is None:
         raise Unknown("the rank of neither data nor indices is known")
@@ -89,7 +89,7 @@ def gather_elements_11(call: Call) -> Shape:
 
 def _element_offsets(call: Call, shape: Sequence[int]) -> list[int] | None:
     """Return the offsets in the data of the elements at indices of the same rank, None where they are unknown."""
-    indices, numbers = call.constant(1), _integers(call.elements(1))
+    indices, numbers = call.constant(1), _known_integers(call.elements(1))
     if indices is None or numbers is None:
         return None
     axis = call.attribute("axis") % len(shape)
@@ -117,8 +117,8 @@ def gather_nd_11(call: Call) -> Shape:
         if len(shape) - batch > 1:
             raise Unknown("the length of index tuples is not known")
         length = 1
-    result = gathered_slices(shape, indices, batch, length)
-    tuples = _integers(call.elements(1)) or []
+    result = shape_of_slices(shape, indices, batch, length)
+    tuples = _known_integers(call.elements(1)) or []
     for axis in range(length):
         _check_range(call, shape[batch + axis], "C4", tuples[axis::length])
     return result
@@ -127,7 +127,7 @@ def gather_nd_11(call: Call) -> Shape:
 @data("GatherND")
 def gather_nd_11_data(call: Call) -> tuple[Element, ...] | None:
     """Return the slices at index tuples."""
-    given, indices, numbers = call.constant(0), call.constant(1), _integers(call.elements(1))
+    given, indices, numbers = call.constant(0), call.constant(1), _known_integers(call.elements(1))
     if given is None or indices is None or numbers is None:
         return None
     batch, length = call.attribute("batch_dims") or 0, indices.dims[-1]
@@ -175,7 +175,7 @@ def compress_9_data(call: Call) -> tuple[Element, ...] | None:
     return tuple(element for first in firsts for element in given.values[first : first + inner])
 
 
-def _truths(call: Call) -> list[bool] | None:
+def _nonzero_flags(call: Call) -> list[bool] | None:
     """Return whether each element is not zero, None where that is unknown of one."""
     found = []
     for element in call.elements(0) or ():
@@ -194,7 +194,7 @@ def non_zero_9(call: Call) -> Shape:
     if shape is not None and 0 in shape:
         count = 0
     elif call.elements(0) is not None:
-        truths = _truths(call)
+        truths = _nonzero_flags(call)
         count = None if truths is None else sum(truths)
     return (None if shape is None else len(shape), count)
 
@@ -202,7 +202,7 @@ def non_zero_9(call: Call) -> Shape:
 @data("NonZero")
 def non_zero_9_data(call: Call) -> tuple[Element, ...] | None:
     """Return the coordinates of elements that are not zero, axis by axis."""
-    given, truths = call.constant(0), _truths(call)
+    given, truths = call.constant(0), _nonzero_flags(call)
     if given is None or truths is None:
         return None
     offsets = [offset for offset, truth in enumerate(truths) if truth]
@@ -219,7 +219,7 @@ _REDUCTIONS: dict[str, Any] = {"add": operator.add, "mul": operator.mul, "max": 
 def scatter_9(call: Call) -> Shape:
     """Return the shape of the data, which has the rank of indices and updates."""
     # Before version 11 no index is negative.
-    _check_elements(call, 0 if call.version < 11 else None)
+    _check_element_indices(call, 0 if call.version < 11 else None)
     indices, updates = call.shape(1), call.shape(2)
     shape = call.shape(0)
     ranks = [len(each) for each in (shape, indices, updates) if each is not None]
@@ -231,9 +231,9 @@ def scatter_9(call: Call) -> Shape:
 @data("Scatter", "ScatterElements")
 def scatter_9_data(call: Call) -> tuple[Element, ...] | None:
     """Return the data with each update written to, or combined with, the element at its index."""
-    shape = _integers(call.require_shape(0))
+    shape = _known_integers(call.require_shape(0))
     offsets = _element_offsets(call, shape) if shape is not None else None
-    return None if shape is None or offsets is None else _written(call, math.prod(shape), offsets)
+    return None if shape is None or offsets is None else _write_updates(call, math.prod(shape), offsets)
 
 
 @infer("ScatterND")
@@ -249,7 +249,7 @@ def scatter_nd_11(call: Call) -> Shape:
             raise Unknown("the rank of data is not known")
         return ((None,) * length) + tuple(updates[before:])
     check_updates_shape(shape, indices, length, updates)
-    tuples = _integers(call.elements(1)) or []
+    tuples = _known_integers(call.elements(1)) or []
     for axis in range(length):
         _check_range(call, shape[axis], "C3", tuples[axis::length])
     return shape
@@ -258,15 +258,19 @@ def scatter_nd_11(call: Call) -> Shape:
 @data("ScatterND")
 def scatter_nd_11_data(call: Call) -> tuple[Element, ...] | None:
     """Return the data with each update written to, or combined with, the slice at its index tuple."""
-    shape, indices, numbers = _integers(call.require_shape(0)), call.constant(1), _integers(call.elements(1))
+    shape, indices, numbers = (
+        _known_integers(call.require_shape(0)),
+        call.constant(1),
+        _known_integers(call.elements(1)),
+    )
     if shape is None or indices is None or numbers is None or not indices.dims[-1]:
         return None
     inner = math.prod(shape[indices.dims[-1] :])
     firsts = _tuple_offsets(shape, numbers, indices.dims[-1])
-    return _written(call, math.prod(shape), [first + offset for first in firsts for offset in range(inner)])
+    return _write_updates(call, math.prod(shape), [first + offset for first in firsts for offset in range(inner)])
 
 
-def _written(call: Call, count: int, offsets: Sequence[int]) -> tuple[Element, ...] | None:
+def _write_updates(call: Call, count: int, offsets: Sequence[int]) -> tuple[Element, ...] | None:
     """Return `count` elements of data with updates at offsets; None for those written with different values."""
     result = list(call.elements(0) or (None,) * count)
     updates = call.elements(2) or (None,) * len(offsets)
@@ -276,14 +280,14 @@ def _written(call: Call, count: int, offsets: Sequence[int]) -> tuple[Element, .
     done: set[int] = set()
     for offset, update in zip(offsets, updates, strict=True):
         if name != "none":
-            result[offset] = rounded(applied(_joined(name, type_), result[offset], update), type_)
+            result[offset] = round_to_type(apply_to_elements(_combination(name, type_), result[offset], update), type_)
         elif offset not in done or result[offset] != update:
             result[offset] = None if offset in done else update
         done.add(offset)
     return tuple(result)
 
 
-def _joined(name: str, type_: str | None) -> Any:
+def _combination(name: str, type_: str | None) -> Any:
     """Return the function that combines an update with an element; floats are left unknown, as they are rounded."""
 
     def join(old: Any, new: Any) -> Element:
@@ -319,7 +323,7 @@ def one_hot_9(call: Call) -> Shape:
 @infer("TopK")
 def top_k_1(call: Call) -> list[Shape]:
     """Return the shape of X with the size of `axis` replaced by k, for values and indices."""
-    found = required(call, "k") if call.version == 1 else call.element(1)
+    found = required_attribute(call, "k") if call.version == 1 else call.element(1)
     size = found if isinstance(found, int | Dim) else None
     shape = call.require_shape(0)
     axis = call.attribute("axis") % len(shape)
@@ -333,7 +337,7 @@ def unique_11(call: Call) -> list[Shape | None]:
     shape, axis = call.shape(0), call.attribute("axis")
     if shape is not None and axis is not None:
         axis %= len(shape)
-    size = None if shape is None else multiplied(shape) if axis is None else shape[axis]
+    size = None if shape is None else product_if_known(shape) if axis is None else shape[axis]
     count = size if size in (0, 1) else None
     if shape is None and axis is not None:
         call.doubt("the rank of X is not known")

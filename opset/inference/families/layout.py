@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from opset.inference.building.agreement import required
+from opset.inference.building.agreement import required_attribute
 from opset.inference.building.call import Call, Constant, Element, Unknown
-from opset.inference.building.dimensions import Size, followed, multiplied
-from opset.inference.building.elements import broadcast_shape, picked, spread
-from opset.inference.building.shapes import expanded, joined
+from opset.inference.building.dimensions import Size, apply_to_sizes, product_if_known
+from opset.inference.building.elements import broadcast_elements, broadcast_shape, pick_elements
+from opset.inference.building.shapes import concat_shapes, expand_shape
 from opset.inference.building.types import MAX_RANK, Shape
 from opset.inference.registration import data, infer
 
@@ -22,23 +22,23 @@ from opset.inference.registration import data, infer
 def shape_1(call: Call) -> Shape:
     """Return the shape of the vector of dimensions from `start` to `end`."""
     shape = call.shape(0)
-    return (None,) if shape is None else (len(_part(call, shape)),)
+    return (None,) if shape is None else (len(_selected_dimensions(call, shape)),)
 
 
 @data("Shape")
 def shape_1_data(call: Call) -> Any:
     """Return the dimensions from `start` to `end`, clamped as in a Python slice."""
-    return _part(call, call.require_shape(0))
+    return _selected_dimensions(call, call.require_shape(0))
 
 
-def _part(call: Call, shape: tuple[Size, ...]) -> tuple[Size, ...]:
+def _selected_dimensions(call: Call, shape: tuple[Size, ...]) -> tuple[Size, ...]:
     return shape[call.attribute("start") : call.attribute("end")] if call.version >= 15 else shape
 
 
 @data("Size")
 def size_1_data(call: Call) -> Any:
     """Return the number of elements."""
-    return (multiplied(call.require_shape(0)),)
+    return (product_if_known(call.require_shape(0)),)
 
 
 # -- order --
@@ -53,10 +53,10 @@ def transpose_1(call: Call) -> Shape:
         if perm is None or len(perm) > MAX_RANK:
             raise Unknown("the rank of data is not known")
         shape = (None,) * len(perm)
-    return tuple([shape[axis] for axis in _order(perm, len(shape))])
+    return tuple([shape[axis] for axis in _axis_order(perm, len(shape))])
 
 
-def _order(perm: Sequence[int] | None, rank: int) -> Sequence[int]:
+def _axis_order(perm: Sequence[int] | None, rank: int) -> Sequence[int]:
     return range(rank)[::-1] if perm is None else perm
 
 
@@ -66,26 +66,26 @@ def transpose_1_data(call: Call) -> Any:
     given = call.constant(0)
     if given is None:
         return None
-    order = _order(call.attribute("perm"), len(given.dims))
-    return picked(given, {}, order)
+    order = _axis_order(call.attribute("perm"), len(given.dims))
+    return pick_elements(given, {}, order)
 
 
 @infer("DepthToSpace")
 def depth_to_space_1(call: Call) -> Shape:
     """Return the sizes with channels rearranged into blocks of height and width."""
-    block = required(call, "blocksize")
+    block = required_attribute(call, "blocksize")
     count, channels, height, width = map(call.size, "NCHW")
-    depth = followed(operator.floordiv, channels, block * block)
-    return (count, depth, multiplied((height, block)), multiplied((width, block)))
+    depth = apply_to_sizes(operator.floordiv, channels, block * block)
+    return (count, depth, product_if_known((height, block)), product_if_known((width, block)))
 
 
 @infer("SpaceToDepth")
 def space_to_depth_1(call: Call) -> Shape:
     """Return the sizes with blocks of height and width rearranged into channels."""
-    block = required(call, "blocksize")
+    block = required_attribute(call, "blocksize")
     count, channels, height, width = map(call.size, "NCHW")
-    blocks = [followed(operator.floordiv, size, block) for size in (height, width)]
-    return (count, multiplied((channels, block * block)), *blocks)
+    blocks = [apply_to_sizes(operator.floordiv, size, block) for size in (height, width)]
+    return (count, product_if_known((channels, block * block)), *blocks)
 
 
 # -- joining --
@@ -99,25 +99,25 @@ def concat_1(call: Call) -> Shape:
     known = [shape for shape in shapes if shape is not None]
     if not known:
         raise Unknown("the rank of no input is known")
-    axis = _joined_axis(call, len(known[0]))
-    sizes = joined(known, axis)
+    axis = _concat_axis(call, len(known[0]))
+    sizes = concat_shapes(known, axis)
     return sizes if len(known) == len(shapes) else (*sizes[:axis], None, *sizes[axis + 1 :])
 
 
-def _joined_axis(call: Call, rank: int) -> int:
+def _concat_axis(call: Call, rank: int) -> int:
     axis = call.attribute("axis")
     # The declared range has not been checked where the axis is absent or the rank of the first input unknown.
-    return call.axis(1 if axis is None and call.version < 4 else int(required(call, "axis")), rank, "C1")
+    return call.axis(1 if axis is None and call.version < 4 else int(required_attribute(call, "axis")), rank, "C1")
 
 
 @data("Concat")
 def concat_1_data(call: Call) -> Any:
     """Return the elements of the joined inputs; None for those of inputs with only a known shape."""
-    parts = [_data_or_shape(call, index) for index in range(call.input_count)]
+    parts = [_elements_or_unknown(call, index) for index in range(call.input_count)]
     if any(part is None for part in parts) or not parts:
         return None
     known = [part for part in parts if part is not None]
-    axis = _joined_axis(call, len(known[0].dims))
+    axis = _concat_axis(call, len(known[0].dims))
     elements: list[Element] = []
     chunks = [prod(part.dims[axis:]) for part in known]
     for row in range(prod(known[0].dims[:axis])):
@@ -126,7 +126,7 @@ def concat_1_data(call: Call) -> Any:
     return tuple(elements)
 
 
-def _data_or_shape(call: Call, index: int) -> Constant | None:
+def _elements_or_unknown(call: Call, index: int) -> Constant | None:
     found, shape = call.constant(index), call.shape(index)
     if found is not None or shape is None:
         return found
@@ -150,7 +150,7 @@ def tile_6(call: Call) -> Shape:
         return tuple([0 if each == 0 else None for each in repeats])
     if repeats is None:
         return tuple([0 if each == 0 else None for each in shape])
-    return tuple([multiplied(pair) for pair in zip(shape, repeats, strict=True)])
+    return tuple([product_if_known(pair) for pair in zip(shape, repeats, strict=True)])
 
 
 @infer("Tile")
@@ -162,7 +162,7 @@ def tile_1(call: Call) -> Shape:
     if not isinstance(axis, int | float):
         return tuple([size if count == 1 or size == 0 else None for size in shape])
     along = int(axis)
-    return (*shape[:along], multiplied((shape[along], count)), *shape[along + 1 :])
+    return (*shape[:along], product_if_known((shape[along], count)), *shape[along + 1 :])
 
 
 @data("Tile", since=6)
@@ -172,7 +172,7 @@ def tile_6_data(call: Call) -> Any:
     if given is None or repeats is None or 0 in given.dims or 0 in repeats:
         return None
     along = enumerate(zip(given.dims, repeats, strict=True))
-    return picked(given, {axis: [*range(each)] * times for axis, (each, times) in along})
+    return pick_elements(given, {axis: [*range(each)] * times for axis, (each, times) in along})
 
 
 @infer("Expand")
@@ -183,7 +183,7 @@ def expand_8(call: Call) -> Shape:
         raise Unknown("the number of sizes in shape is not known")
     if shape is None:
         raise Unknown("the rank of input is not known")
-    return expanded(shape, tuple(wanted))
+    return expand_shape(shape, tuple(wanted))
 
 
 @data("Expand")
@@ -192,4 +192,4 @@ def expand_8_data(call: Call) -> Any:
     given, wanted = call.constant(0), call.numbers(1)
     if given is None or wanted is None or 0 in wanted:
         return None
-    return tuple(spread(given, broadcast_shape([given.dims, wanted])))
+    return tuple(broadcast_elements(given, broadcast_shape([given.dims, wanted])))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from opset.inference.building.call import Call, Unknown
-from opset.inference.building.einsum import contraction
+from opset.inference.building.einsum import parse_equation
 from opset.inference.building.types import Shape
 from opset.inference.registration import infer
 
@@ -26,7 +26,7 @@ def einsum_12(call: Call) -> Shape:
     equation = call.attribute("equation")
     if not isinstance(equation, str):
         raise Unknown("the equation is not known")
-    found = contraction(equation, [call.shape(index) for index in range(call.input_count)])
+    found = parse_equation(equation, [call.shape(index) for index in range(call.input_count)])
     if found.output is None:
         raise Unknown("the rank of no input with an ellipsis is known")
     return tuple([found.sizes.get(label) for label in found.output])

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from opset.inference.building.call import Call
-from opset.inference.building.dimensions import Size, multiplied, product
-from opset.inference.building.ml_outputs import count_of, labels_of, ml, one_or_each, size_of
+from opset.inference.building.dimensions import Size, product, product_if_known
+from opset.inference.building.ml_outputs import (
+    check_one_or_each,
+    infer_ml,
+    label_type_and_count,
+    list_length,
+    tensor_length,
+)
 from opset.inference.building.types import Shape, Type, sequence, tensor
 from opset.model.elements import element_name
 from opset.schemas.constraints.violation import Violation
 
 
-@ml("ArrayFeatureExtractor")
+@infer_ml("ArrayFeatureExtractor")
 def array_feature_extractor_1(call: Call) -> Shape:
     """Return the shape of X with the number of indices as last size; a vector becomes one row."""
     indices = call.shape(1)
-    count = None if indices is None else multiplied(indices)
+    count = None if indices is None else product_if_known(indices)
     if count == 0:
         raise Violation("C1", "there are no indices")
     shape = call.require_shape(0)
@@ -27,7 +33,7 @@ def array_feature_extractor_1(call: Call) -> Shape:
     return ((1,) if len(shape) == 1 else shape[:-1]) + (count,)
 
 
-@ml("CastMap")
+@infer_ml("CastMap")
 def cast_map_1(call: Call) -> Type:
     """Return the type of one row of as many elements as the map has, or of `max_map` elements."""
     elements = {"TO_FLOAT": "float", "TO_STRING": "string", "TO_INT64": "int64"}
@@ -35,26 +41,26 @@ def cast_map_1(call: Call) -> Type:
     return tensor(elements[call.attribute("cast_to")], (1, count))
 
 
-def _translated(call: Call) -> Type:
+def _swap_strings_and_integers(call: Call) -> Type:
     """Return the type of X with integers for strings, or strings for integers."""
     return tensor({"string": "int64", "int64": "string"}.get(call.dtype(0) or ""), call.shape(0))
 
 
-@ml("CategoryMapper")
+@infer_ml("CategoryMapper")
 def category_mapper_1(call: Call) -> Type:
     """Return the type of X with integers for strings, or strings for integers."""
-    return _translated(call)
+    return _swap_strings_and_integers(call)
 
 
-@ml("DictVectorizer")
+@infer_ml("DictVectorizer")
 def dict_vectorizer_1(call: Call) -> Type:
     """Return the type of one row of the values of the map, one for each entry of the vocabulary."""
-    _, count = labels_of(call, "string_vocabulary", "int64_vocabulary")
+    _, count = label_type_and_count(call, "string_vocabulary", "int64_vocabulary")
     map_ = call.type(0)
     return tensor(map_.inner.element if map_ is not None and map_.inner is not None else None, (1, count))
 
 
-@ml("FeatureVectorizer")
+@infer_ml("FeatureVectorizer")
 def feature_vectorizer_1(call: Call) -> Shape:
     """Return the shape of the rows that all inputs share, with the features of all of them or by `inputdimensions`."""
     dimensions = call.attribute("inputdimensions")
@@ -72,26 +78,26 @@ def feature_vectorizer_1(call: Call) -> Shape:
     return rows, sum(columns) if len(columns) == call.input_count else None
 
 
-@ml("Imputer")
+@infer_ml("Imputer")
 def imputer_1(call: Call) -> Shape:
     """Return the shape of X."""
     element = call.dtype(0)
     if element is not None:
         name = "imputed_value_floats" if element in ("float", "double") else "imputed_value_int64s"
-        one_or_each(call, count_of(call, name), "C1", "replacements")
+        check_one_or_each(call, list_length(call, name), "C1", "replacements")
     return call.require_shape(0)
 
 
-@ml("LabelEncoder")
+@infer_ml("LabelEncoder")
 def label_encoder_1(call: Call) -> Type:
     """Return the type of X with indices for strings, or strings for indices."""
-    return _translated(call)
+    return _swap_strings_and_integers(call)
 
 
-@ml("LabelEncoder", since=2)
+@infer_ml("LabelEncoder", since=2)
 def label_encoder_2(call: Call) -> Type:
     """Return the type of X with elements of the type of the values."""
-    (keys, key_count), (values, value_count) = _encoded(call, "keys"), _encoded(call, "values")
+    (keys, key_count), (values, value_count) = _dtype_and_count(call, "keys"), _dtype_and_count(call, "values")
     if key_count != value_count:
         raise Violation("C2", f"{key_count} keys and {value_count} values")
     element = call.dtype(0)
@@ -100,37 +106,37 @@ def label_encoder_2(call: Call) -> Type:
     default = call.attribute("default_tensor")
     if default is not None and call.attribute("values_tensor") is not None:
         default_type = element_name(default.data_type)
-        if size_of(default) != 1 or default_type != values:
-            raise Violation("C4", f"default_tensor of {size_of(default)} elements of {default_type}")
+        if tensor_length(default) != 1 or default_type != values:
+            raise Violation("C4", f"default_tensor of {tensor_length(default)} elements of {default_type}")
     return tensor(values, call.shape(0))
 
 
-def _encoded(call: Call, what: str) -> tuple[str | None, int]:
+def _dtype_and_count(call: Call, what: str) -> tuple[str | None, int]:
     """Return the element type and the number of keys or values, of which exactly one form must be given."""
     forms: list[tuple[str | None, int]] = [
-        (element, count_of(call, f"{what}_{element}s")) for element in ("float", "int64", "string")
+        (element, list_length(call, f"{what}_{element}s")) for element in ("float", "int64", "string")
     ]
     tensor = call.attribute(f"{what}_tensor")
     if tensor is not None:
-        forms.append((element_name(tensor.data_type), size_of(tensor)))
+        forms.append((element_name(tensor.data_type), tensor_length(tensor)))
     given = [form for form in forms if form[1]]
     if len(given) != 1:
         raise Violation("C1", f"{len(given) or 'none'} of the forms of {what} are given")
     return given[0]
 
 
-@ml("OneHotEncoder")
+@infer_ml("OneHotEncoder")
 def one_hot_encoder_1(call: Call) -> Shape:
     """Return the shape of X with one more dimension, whose size is the number of categories."""
-    categories, count = labels_of(call, "cats_strings", "cats_int64s")
+    categories, count = label_type_and_count(call, "cats_strings", "cats_int64s")
     element = call.dtype(0)
     if element is not None and (element == "string") != (categories == "string"):
         raise Violation("C1", f"categories are {categories}s, and X is of {element}")
     return (*call.require_shape(0), count)
 
 
-@ml("ZipMap")
+@infer_ml("ZipMap")
 def zip_map_1(call: Call) -> Type | None:
     """Return the type of a sequence of maps from labels to scores."""
-    element, _ = labels_of(call, "classlabels_strings", "classlabels_int64s")
+    element, _ = label_type_and_count(call, "classlabels_strings", "classlabels_int64s")
     return sequence(Type("map", element, None, tensor("float", ())))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from opset.inference.building.call import Call
-from opset.inference.building.types import Known, Shape, Type, tensor
+from opset.inference.building.types import KnownShape, Shape, Type, tensor
 from opset.inference.registration import infer
 from opset.model.elements import element_name
 
 
-def _values(call: Call) -> Known | None:
+def _shape_of_values(call: Call) -> KnownShape | None:
     """Return the shape of the values, None where the rank is not known."""
     shape = call.shape(0)
     if shape is None:
@@ -19,7 +19,7 @@ def _values(call: Call) -> Known | None:
 @infer("BatchNormalization")
 def batch_normalization_1(call: Call) -> list[Shape | None]:
     """Return the shape of the values, and that of the parameters for all statistics."""
-    x = _values(call)
+    x = _shape_of_values(call)
     trains = call.version < 7 and not call.attribute("is_test")
     if trains and not call.attribute("spatial") and (x is None or len(x) > 2):
         call.doubt("before version 7, the shape of statistics with spatial 0 is not defined")
@@ -31,7 +31,7 @@ def batch_normalization_1(call: Call) -> list[Shape | None]:
 @infer("LayerNormalization")
 def layer_normalization_17(call: Call) -> list[Shape | Type | None]:
     """Return the shape of the values, and of statistics, which have size 1 from `axis` on."""
-    shape = _values(call)
+    shape = _shape_of_values(call)
     axis = call.attribute("axis") % len(shape) if shape else 0
     kept = None if shape is None else (*shape[:axis], *[1] * (len(shape) - axis))
     statistics = tensor(element_name(call.attribute("stash_type")), kept)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from opset.inference.building.agreement import required
+from opset.inference.building.agreement import required_attribute
 from opset.inference.building.call import Call
-from opset.inference.building.dimensions import Size, followed, less
+from opset.inference.building.dimensions import Size, apply_to_sizes, less
 from opset.inference.building.types import Shape
 from opset.inference.registration import infer
 from opset.inference.rules.windows import windows_of
@@ -14,7 +14,7 @@ from opset.schemas.constraints.violation import Violation
 @infer("MaxUnpool")
 def max_unpool_9(call: Call) -> Shape:
     """Return `output_shape`, or the sizes that the windows of the pool covered."""
-    kernel = required(call, "kernel_shape")
+    kernel = required_attribute(call, "kernel_shape")
     windows, rank = windows_of(call, kernel), len(kernel)
     shape = call.run("S") or (None,) * (rank + 2)
     if call.has(2):
@@ -34,4 +34,4 @@ def max_unpool_9(call: Call) -> Shape:
         return result
 
     axes = zip(shape[2:], kernel, windows.strides, windows.begins, windows.ends, strict=True)
-    return (*shape[:2], *[followed(covered, *axis) for axis in axes])
+    return (*shape[:2], *[apply_to_sizes(covered, *axis) for axis in axes])

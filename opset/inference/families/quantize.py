@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from opset.inference.building.agreement import differ, element_stated, is_one, may_give, unify
+from opset.inference.building.agreement import (
+    can_output,
+    certainly_differ,
+    dtype_of_attribute,
+    has_one_element,
+    unify_shape,
+)
 from opset.inference.building.call import Call
 from opset.inference.building.dimensions import ceil_div
 from opset.inference.building.types import Shape, Type, tensor
@@ -13,29 +19,29 @@ from opset.schemas.constraints.violation import Violation
 @infer("QuantizeLinear")
 def quantize_linear_10(call: Call) -> Type:
     """Return the type of x with the elements of `output_dtype` or of the zero point, by default uint8."""
-    stated, zero_point = element_stated(call, "output_dtype"), call.dtype(2)
+    stated, zero_point = dtype_of_attribute(call, "output_dtype"), call.dtype(2)
     if stated is not None and zero_point is not None and stated != zero_point:
         raise Violation("C4", f"output_dtype is {stated}, and the zero point is {zero_point}")
-    return tensor(stated or zero_point or (None if call.has(2) else "uint8"), _scaled(call))
+    return tensor(stated or zero_point or (None if call.has(2) else "uint8"), _shape_by_scales(call))
 
 
 @infer("DequantizeLinear")
 def dequantize_linear_10(call: Call) -> Type:
     """Return the type of x with the elements of `output_dtype`, by default those of the scale."""
-    stated = element_stated(call, "output_dtype")
+    stated = dtype_of_attribute(call, "output_dtype")
     element = stated or call.dtype(1)
-    if element is not None and not may_give(call, element):
+    if element is not None and not can_output(call, element):
         raise Violation("C4", f"the scale is {element}")
-    return tensor(element, _scaled(call))
+    return tensor(element, _shape_by_scales(call))
 
 
-def _scaled(call: Call) -> Shape | None:
+def _shape_by_scales(call: Call) -> Shape | None:
     """Return the shape of x, with sizes that follow from the scales, or None where its rank is not known."""
     shape: Shape | None = call.shape(0)
     _check_granularity(call)
     index = 1 if call.shape(1) is not None else 2
     scales, block = call.shape(index), call.attribute("block_size") or 0
-    is_many = scales is not None and is_one(scales) is False
+    is_many = scales is not None and has_one_element(scales) is False
     if shape is None and is_many and block > 0 and len(scales or ()) > 1:
         shape = (None,) * len(scales or ())
     if shape is None:
@@ -43,19 +49,19 @@ def _scaled(call: Call) -> Shape | None:
     if shape is None or scales is None or not is_many:
         return shape
     rank = len(shape)
-    axis = 0 if rank == 1 and _any_axis(call) else call.axis(call.attribute("axis"), rank, "C1")
+    axis = 0 if rank == 1 and _ignores_axis_of_vectors(call) else call.axis(call.attribute("axis"), rank, "C1")
     result = list(shape)
     size = result[axis]
     if block and len(scales) == rank:
         result[axis] = None if size is None else ceil_div(size, block)
-        result = list(unify(call, index, tuple(result), "C2"))
+        result = list(unify_shape(call, index, tuple(result), "C2"))
         result[axis] = size
     else:
-        (result[axis],) = unify(call, index, (size,), "C2")
+        (result[axis],) = unify_shape(call, index, (size,), "C2")
     return tuple(result)
 
 
-def _any_axis(call: Call) -> bool:
+def _ignores_axis_of_vectors(call: Call) -> bool:
     """Whether the version says that the axis of a vector does not count."""
     if call.schema.name == "QuantizeLinear":
         return call.version >= 21
@@ -65,7 +71,7 @@ def _any_axis(call: Call) -> bool:
 def _check_granularity(call: Call) -> None:
     """Raise Violation where scale and zero point differ in shape, which before version 13 are of one element each."""
     scale, zero_point = call.shape(1), call.shape(2)
-    if call.version >= 13 and scale is not None and zero_point is not None and differ(zero_point, scale):
-        is_same = is_one(scale) is not False and is_one(zero_point) is not False
+    if call.version >= 13 and scale is not None and zero_point is not None and certainly_differ(zero_point, scale):
+        is_same = has_one_element(scale) is not False and has_one_element(zero_point) is not False
         if not is_same or max(len(scale), len(zero_point)) > 1:  # [] and [1] count as one shape
             raise Violation("C3", f"shapes {list(zero_point)} and {list(scale)}")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from functools import partial
 
-from opset.inference.building.agreement import known_attribute
+from opset.inference.building.agreement import attribute_if_known
 from opset.inference.building.call import Call
 from opset.inference.building.types import Shape
 from opset.inference.registration import infer
 from opset.schemas.constraints.violation import Violation
 
 
-def _layer(gates: int, call: Call) -> list[Shape]:
+def _layer_shapes(gates: int, call: Call) -> list[Shape]:
     """Return the shapes of the hidden states of all steps, and of the states after the last."""
     directions = 2 if call.attribute("direction") == "bidirectional" else 1
     layout = call.attribute("layout") or 0
@@ -33,10 +33,10 @@ _ACTIVATIONS = {"RNN": 1, "GRU": 2, "LSTM": 3}
 
 def _check_activations(call: Call, directions: int) -> None:
     """Raise Violation C6 for a wrong number of activations; that of RNN's default, 2, serves one direction, too."""
-    names, default = known_attribute(call, "activations"), call.schema.attributes["activations"].default or ()
+    names, default = attribute_if_known(call, "activations"), call.schema.attributes["activations"].default or ()
     if names and len(names) not in (_ACTIVATIONS[call.schema.name] * directions, len(default)):
         raise Violation("C6", f"{len(names)} activations, {directions} directions")
 
 
 for _name, _gates in (("RNN", 1), ("GRU", 3), ("LSTM", 4)):
-    infer(_name)(partial(_layer, _gates))
+    infer(_name)(partial(_layer_shapes, _gates))

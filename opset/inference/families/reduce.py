@@ -9,7 +9,7 @@ from typing import Any
 
 from opset.inference.building.call import Call, Constant, Element
 from opset.inference.building.dimensions import Dim, at_most, maximum, minimum, product
-from opset.inference.building.elements import applied, extreme, offsets_of, rounded, whole
+from opset.inference.building.elements import apply_to_elements, as_size, extreme_element, offsets_of, round_to_type
 from opset.inference.registration import data
 from opset.inference.rules.reduction import stated_axes
 
@@ -21,16 +21,16 @@ _EXACT = 1 << 24  # up to here, floats add and multiply integers exactly in any 
 @data("CumSum")
 def cum_sum_11_data(call: Call) -> tuple[Element, ...] | None:
     """Return cumulative sums."""
-    return _accumulated(call, _sum, 0)
+    return _accumulate(call, _sum, 0)
 
 
 @data("CumProd")
 def cum_prod_26_data(call: Call) -> tuple[Element, ...] | None:
     """Return cumulative products."""
-    return _accumulated(call, _product, 1)
+    return _accumulate(call, _product, 1)
 
 
-def _accumulated(call: Call, fold: Fold, identity: int) -> tuple[Element, ...] | None:
+def _accumulate(call: Call, fold: Fold, identity: int) -> tuple[Element, ...] | None:
     given, axis = call.constant(0), call.element(1)
     if given is None or not isinstance(axis, int):
         return None
@@ -44,26 +44,28 @@ def _accumulated(call: Call, fold: Fold, identity: int) -> tuple[Element, ...] |
         total: Element = identity
         for index in reversed(line) if call.attribute("reverse") else line:
             # Kernels add in a wider type and round each result once.
-            after = applied(lambda *known: fold(known, type_), total, given.values[index])
-            result[index] = applied(lambda each: rounded(each, type_), total if call.attribute("exclusive") else after)
+            after = apply_to_elements(lambda *known: fold(known, type_), total, given.values[index])
+            result[index] = apply_to_elements(
+                lambda each: round_to_type(each, type_), total if call.attribute("exclusive") else after
+            )
             total = after
     return tuple(result)
 
 
-def _folded(fold: Fold, elements: Sequence[Element], type_: str | None) -> Element:
+def _fold_group(fold: Fold, elements: Sequence[Element], type_: str | None) -> Element:
     """Return elements reduced to one, rounded to their type."""
-    return applied(lambda *known: rounded(fold(known, type_), type_), *elements)
+    return apply_to_elements(lambda *known: round_to_type(fold(known, type_), type_), *elements)
 
 
 def _sum(elements: Sequence[Any], type_: str | None) -> Element:
-    sizes = [whole(each) for each in elements]
+    sizes = [as_size(each) for each in elements]
     if type_ in _FLOATS and sum(abs(each) for each in sizes if isinstance(each, int)) > _EXACT:
         return None
     return sum(sizes, start=0)
 
 
 def _product(elements: Sequence[Any], type_: str | None) -> Element:
-    sizes = [whole(each) for each in elements]
+    sizes = [as_size(each) for each in elements]
     if type_ in _FLOATS and math.prod(max(abs(each), 1) for each in sizes if isinstance(each, int)) > _EXACT:
         return None
     return product(sizes)
@@ -83,12 +85,12 @@ _FOLDS: dict[str, Fold] = {
     "ReduceSum": _sum,
     "ReduceProd": _product,
     "ReduceMean": _mean,
-    "ReduceMax": lambda elements, type_: extreme(maximum, max, elements),
-    "ReduceMin": lambda elements, type_: extreme(minimum, min, elements),
+    "ReduceMax": lambda elements, type_: extreme_element(maximum, max, elements),
+    "ReduceMin": lambda elements, type_: extreme_element(minimum, min, elements),
 }
 
 
-def _reduced(fold: Fold, call: Call) -> tuple[Element, ...] | None:
+def _reduce_elements(fold: Fold, call: Call) -> tuple[Element, ...] | None:
     """Return the elements of a reduction, None where they are not known."""
     given, axes = call.constant(0), stated_axes(call)
     if given is None or axes is None:
@@ -99,11 +101,11 @@ def _reduced(fold: Fold, call: Call) -> tuple[Element, ...] | None:
     known = {axis % rank for axis in axes if isinstance(axis, int)}
     if any(not isinstance(axis, int) for axis in axes):
         return None
-    groups = _groups(given, known if axes else set(range(rank)))
-    return tuple(_folded(fold, group, call.dtype(0)) for group in groups)
+    groups = _group_elements(given, known if axes else set(range(rank)))
+    return tuple(_fold_group(fold, group, call.dtype(0)) for group in groups)
 
 
-def _groups(given: Constant, axes: set[int]) -> list[list[Element]]:
+def _group_elements(given: Constant, axes: set[int]) -> list[list[Element]]:
     """Return for each element of the result those that are reduced to it."""
     count = 1
     strides = [0] * len(given.dims)
@@ -117,4 +119,4 @@ def _groups(given: Constant, axes: set[int]) -> list[list[Element]]:
 
 
 for _name, _fold in _FOLDS.items():
-    data(_name)(partial(_reduced, _fold))
+    data(_name)(partial(_reduce_elements, _fold))

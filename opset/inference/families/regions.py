@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opset.inference.building.agreement import required
+from opset.inference.building.agreement import required_attribute
 from opset.inference.building.call import Call
 from opset.inference.building.types import Shape
 from opset.inference.registration import infer
@@ -11,7 +11,7 @@ from opset.inference.registration import infer
 @infer("MaxRoiPool")
 def max_roi_pool_1(call: Call) -> Shape:
     """Return (number of regions, C, *pooled_shape)."""
-    return (call.size("num_rois"), call.size("C"), *required(call, "pooled_shape"))
+    return (call.size("num_rois"), call.size("C"), *required_attribute(call, "pooled_shape"))
 
 
 @infer("RoiAlign")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from opset.inference.building.agreement import required
+from opset.inference.building.agreement import required_attribute
 from opset.inference.building.call import Call, Unknown
-from opset.inference.building.dimensions import Size, equal, multiplied
-from opset.inference.building.shapes import reshaped, squeezed
-from opset.inference.building.types import MAX_RANK, Shape, shown
+from opset.inference.building.dimensions import Size, equal, product_if_known
+from opset.inference.building.shapes import resolve_reshape, squeeze_shape
+from opset.inference.building.types import MAX_RANK, Shape, shape_text
 from opset.inference.registration import data, infer
 from opset.schemas.constraints.violation import Violation
 
@@ -26,7 +26,7 @@ def reshape_5(call: Call) -> Shape:
     wanted = call.sizes(1)
     if wanted is None:
         raise Unknown("the number of sizes in shape is not known")
-    return reshaped(call.shape(0), wanted, bool(call.attribute("allowzero")))
+    return resolve_reshape(call.shape(0), wanted, bool(call.attribute("allowzero")))
 
 
 @infer("Reshape")
@@ -35,7 +35,7 @@ def reshape_1(call: Call) -> Shape:
     wanted = call.attribute("shape") or ()
     if len(wanted) > MAX_RANK:
         raise Unknown(f"shape has {len(wanted):,} sizes")
-    return reshaped(call.shape(0), wanted, False)
+    return resolve_reshape(call.shape(0), wanted, False)
 
 
 @infer("Flatten")
@@ -45,7 +45,7 @@ def flatten_1(call: Call) -> Shape:
     if shape is None:
         return (1 if axis == 0 else None, None)
     axis += len(shape) * (axis < 0)
-    return (multiplied(shape[:axis]), multiplied(shape[axis:]))
+    return (product_if_known(shape[:axis]), product_if_known(shape[axis:]))
 
 
 @infer("Squeeze", since=13)
@@ -53,16 +53,16 @@ def squeeze_13(call: Call) -> Shape | None:
     """Return the shape without the axes in the second input."""
     shape = call.require_shape(0)
     if not call.has(1):
-        return _squeezed_all(call, shape)
+        return _squeeze_all(call, shape)
     axes = call.numbers(1)
     if axes is not None:
-        return squeezed(shape, [axis % len(shape) for axis in axes])
+        return squeeze_shape(shape, [axis % len(shape) for axis in axes])
     unknown_axes = call.sizes(1)
     if unknown_axes is None or len(unknown_axes) != 1:  # several may be equal
         raise Unknown("the axes are not constant")
     candidates = [axis for axis, size in enumerate(shape) if equal(size, 1) is not False]
     if not candidates:
-        raise Violation("C2" if shape else "C1", f"shape {shown(shape)}")
+        raise Violation("C2" if shape else "C1", f"shape {shape_text(shape)}")
     first, last = candidates[0], candidates[-1]
     return (*shape[:first], *[None] * (last - first), *shape[last + 1 :])
 
@@ -72,11 +72,11 @@ def squeeze_1(call: Call) -> Shape | None:
     """Return the shape without the axes in the attribute."""
     shape, axes = call.require_shape(0), call.attribute("axes")
     if axes is None:
-        return _squeezed_all(call, shape)
-    return squeezed(shape, [axis % len(shape) for axis in axes])
+        return _squeeze_all(call, shape)
+    return squeeze_shape(shape, [axis % len(shape) for axis in axes])
 
 
-def _squeezed_all(call: Call, shape: tuple[Size, ...]) -> Shape | None:
+def _squeeze_all(call: Call, shape: tuple[Size, ...]) -> Shape | None:
     """Return the sizes that are not 1, None where one may or may not be 1, as the rank depends on it."""
     ones = [equal(size, 1) for size in shape]
     if None in ones:
@@ -90,7 +90,7 @@ def unsqueeze_13(call: Call) -> Shape:
     """Return the shape with sizes of 1 inserted at the axes in the second input."""
     shape, axes = call.require_shape(0), call.numbers(1)
     if axes is not None:
-        return _unsqueezed(shape, axes)
+        return _unsqueeze_shape(shape, axes)
     unknown_axes = call.sizes(1)
     if unknown_axes is None:
         raise Unknown("the axes are not constant, nor is their number known")
@@ -100,10 +100,10 @@ def unsqueeze_13(call: Call) -> Shape:
 @infer("Unsqueeze")
 def unsqueeze_1(call: Call) -> Shape:
     """Return the shape with sizes of 1 inserted at the axes in the attribute."""
-    return _unsqueezed(call.require_shape(0), required(call, "axes"))
+    return _unsqueeze_shape(call.require_shape(0), required_attribute(call, "axes"))
 
 
-def _unsqueezed(shape: Shape, axes: Sequence[int]) -> Shape:
+def _unsqueeze_shape(shape: Shape, axes: Sequence[int]) -> Shape:
     rank = len(shape) + len(axes)
     if rank > MAX_RANK:
         raise Unknown(f"the rank would be {rank:,}")

@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-from opset.inference.building.agreement import check_numbers, is_filled
+from opset.inference.building.agreement import check_numbers, is_nonempty
 from opset.inference.building.call import Call, Element, Unknown
-from opset.inference.building.dimensions import Dim, Size, followed, less
-from opset.inference.building.elements import single
+from opset.inference.building.dimensions import Dim, Size, apply_to_sizes, less
+from opset.inference.building.elements import round_to_single
 from opset.inference.building.types import MAX_RANK, Shape
 from opset.inference.registration import infer
 from opset.schemas.constraints.violation import Violation
@@ -21,7 +21,7 @@ MAX_DIVISOR = 64
 @infer("Upsample")
 def upsample_1(call: Call) -> Shape:
     """Return the shape of images enlarged in height and width."""
-    return _enlarged(call, (1.0, 1.0, call.attribute("height_scale"), call.attribute("width_scale")))
+    return _scale_shape(call, (1.0, 1.0, call.attribute("height_scale"), call.attribute("width_scale")))
 
 
 @infer("Upsample", since=7)
@@ -30,25 +30,25 @@ def upsample_7(call: Call) -> Shape:
     scales = call.attribute("scales")
     if not isinstance(scales, tuple):
         raise Violation("", "scales is no list of numbers")
-    return _enlarged(call, scales)
+    return _scale_shape(call, scales)
 
 
 @infer("Upsample", since=9)
 @infer("Resize")
 def upsample_9(call: Call) -> Shape:
     """Return the shape of a tensor resized along all axes by an input."""
-    return _enlarged(call, _elements(call, 1))
+    return _scale_shape(call, _elements_of_input(call, 1))
 
 
-def _enlarged(call: Call, scales: Sequence[Element] | None) -> Shape:
+def _scale_shape(call: Call, scales: Sequence[Element] | None) -> Shape:
     """Return the shape of the first input, each size times its scale."""
     shape = call.shape(0)
     if scales is None:
         return (None,) * len(call.require_shape(0))
     if len(scales) > MAX_RANK:
         raise Unknown(f"there are {len(scales)} scales")
-    result = tuple(_scaled(size, scale) for size, scale in zip(shape or (None,) * len(scales), scales, strict=True))
-    if is_filled(result):
+    result = tuple(_scale_size(size, scale) for size, scale in zip(shape or (None,) * len(scales), scales, strict=True))
+    if is_nonempty(result):
         check_numbers(call)
     return result
 
@@ -56,7 +56,7 @@ def _enlarged(call: Call, scales: Sequence[Element] | None) -> Shape:
 @infer("Resize", since=11)
 def resize_11(call: Call) -> Shape:
     """Return the shape of X with the dimensions `axes` multiplied by `scales` or replaced by `sizes`."""
-    scales, sizes = _elements(call, 2), _elements(call, 3)
+    scales, sizes = _elements_of_input(call, 2), _elements_of_input(call, 3)
     # Where one has elements, the other is absent or empty.
     scales, sizes = () if scales is None and sizes else scales, () if sizes is None and scales else sizes
     shape, axes, given = call.shape(0), call.attribute("axes") or (), scales or sizes
@@ -65,17 +65,17 @@ def resize_11(call: Call) -> Shape:
     result: list[Size | None] = list(shape if shape is not None else (None,) * len(given or ()))
     indices = [axis % len(result) for axis in axes] or range(len(result))
     lengths = [result[index] for index in indices]
-    outputs = _resized(call, lengths, scales, sizes)
+    outputs = _output_sizes(call, lengths, scales, sizes)
     for index, length, size in zip(indices, lengths, outputs, strict=True):
         if length == 0 and sizes and less(0, size):
             raise Violation("C7", f"axis {index} is 0, and {size} is wanted")
         result[index] = size
-    if is_filled(result) and indices:
+    if is_nonempty(result) and indices:
         check_numbers(call)
     return tuple(result)
 
 
-def _resized(
+def _output_sizes(
     call: Call, lengths: list[Size | None], scales: tuple[Element, ...] | None, sizes: tuple[Element, ...] | None
 ) -> list[Size | None]:
     """Return the output sizes of axes of these lengths."""
@@ -85,23 +85,23 @@ def _resized(
     given = scales or sizes
     if given and len(given) != count:
         raise Violation("C1", f"{len(given)} for {count} axes")
-    wanted = [_size(each) for each in sizes or ()]
+    wanted = [_as_size(each) for each in sizes or ()]
     spans: list[float | None] = [1.0] * count
     if call.attribute("coordinate_transformation_mode") == "tf_crop_and_resize":
-        region = _elements(call, 1)
+        region = _elements_of_input(call, 1)
         if region is not None and (len(region) != 2 * count or not all(map(_is_finite, region))):
             raise Violation("C6", f"roi of {len(region)} values, {count} axes")
         spans = [None] * count
         if region is not None:
-            spans = [_span(first, last) for first, last in zip(region[:count], region[count:], strict=True)]
+            spans = [_span_between(first, last) for first, last in zip(region[:count], region[count:], strict=True)]
     if wanted:
-        return _kept(lengths, wanted, call.attribute("keep_aspect_ratio_policy") or "stretch")
+        return _sizes_by_policy(lengths, wanted, call.attribute("keep_aspect_ratio_policy") or "stretch")
     if scales:
-        return [_scaled(*each) for each in zip(lengths, scales, spans, strict=True)]
+        return [_scale_size(*each) for each in zip(lengths, scales, spans, strict=True)]
     return [None] * count
 
 
-def _kept(lengths: list[Size | None], wanted: list[Size | None], policy: str) -> list[Size | None]:
+def _sizes_by_policy(lengths: list[Size | None], wanted: list[Size | None], policy: str) -> list[Size | None]:
     """Return the wanted sizes, or under a policy other than "stretch" those that keep the aspect ratio."""
     if policy == "stretch" or 0 in lengths or len(wanted) == 1:
         return wanted
@@ -109,12 +109,14 @@ def _kept(lengths: list[Size | None], wanted: list[Size | None], policy: str) ->
     numbers = [(length, want) for length, want in pairs if isinstance(want, int)]
     if len(numbers) < len(wanted):
         return [None] * len(wanted)
-    ratios = [single(single(want) / single(length)) for length, want in numbers]
+    ratios = [round_to_single(round_to_single(want) / round_to_single(length)) for length, want in numbers]
     common = min(ratios) if policy == "not_larger" else max(ratios)
-    return [math.floor(single(single(single(length) * common) + 0.5)) for length, _ in numbers]
+    return [
+        math.floor(round_to_single(round_to_single(round_to_single(length) * common) + 0.5)) for length, _ in numbers
+    ]
 
 
-def _scaled(size: Size | None, scale: Element, span: float | None = 1.0) -> Size | None:
+def _scale_size(size: Size | None, scale: Element, span: float | None = 1.0) -> Size | None:
     """Return floor(size * span * scale) in single precision, None where that is not known.
 
     A symbolic size is multiplied where the scale is a simple fraction rounded to single precision, and not so far
@@ -124,31 +126,33 @@ def _scaled(size: Size | None, scale: Element, span: float | None = 1.0) -> Size
     if scale is None or span is None or size is None or isinstance(scale, str | bytes | bool):
         return None
     if isinstance(scale, Dim):
-        return followed(lambda a, b: a * b, size, scale) if span == 1 else None
+        return apply_to_sizes(lambda a, b: a * b, size, scale) if span == 1 else None
     if isinstance(size, int):
         try:
-            product = single(single(single(size) * single(span)) * single(scale))
+            product = round_to_single(
+                round_to_single(round_to_single(size) * round_to_single(span)) * round_to_single(scale)
+            )
             return max(math.floor(product), 0)
         except (OverflowError, ValueError):
             return None
     exact = Fraction(scale)
     near = exact.limit_denominator(MAX_DIVISOR)
-    if span != 1 or not near or exact / near < 1 - Fraction(1, 1 << 25) or single(float(near)) != exact:
+    if span != 1 or not near or exact / near < 1 - Fraction(1, 1 << 25) or round_to_single(float(near)) != exact:
         return None
-    return followed(lambda size: size * near.numerator // near.denominator, size)
+    return apply_to_sizes(lambda size: size * near.numerator // near.denominator, size)
 
 
-def _span(first: Element, last: Element) -> float | None:
+def _span_between(first: Element, last: Element) -> float | None:
     """Return the part of an axis between two coordinates, None where they are not known."""
     if not isinstance(first, int | float) or not isinstance(last, int | float):
         return None
     try:
-        return single(last) - single(first)
+        return round_to_single(last) - round_to_single(first)
     except OverflowError:
         return None
 
 
-def _elements(call: Call, index: int) -> tuple[Element, ...] | None:
+def _elements_of_input(call: Call, index: int) -> tuple[Element, ...] | None:
     """Return the elements of an input, () where it is absent; where only their number is known, each is None."""
     if not call.has(index):
         return ()
@@ -159,7 +163,7 @@ def _elements(call: Call, index: int) -> tuple[Element, ...] | None:
     return elements
 
 
-def _size(element: Element) -> Size | None:
+def _as_size(element: Element) -> Size | None:
     return element if isinstance(element, int | Dim) else None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opset.inference.building.agreement import check_numbers, is_filled
+from opset.inference.building.agreement import check_numbers, is_nonempty
 from opset.inference.building.call import Call, Unknown
 from opset.inference.building.types import Shape
 from opset.inference.registration import infer
@@ -29,7 +29,7 @@ def grid_sample_16(call: Call) -> Shape:
     if output is None:
         output = (None,) * ((4 if call.version < 20 else len(call.require_shape(0))) - 2)
     result = (call.size("N"), call.size("C"), *output)
-    if is_filled(result):
+    if is_nonempty(result):
         check_numbers(call)
         sizes = call.require_shape(0)
         if 0 in sizes[2:] and call.attribute("padding_mode") != "zeros":

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from opset.inference.building.agreement import element_stated
+from opset.inference.building.agreement import dtype_of_attribute
 from opset.inference.building.call import Call
 from opset.inference.building.dimensions import Size, at_most, equal
-from opset.inference.building.shapes import given_parts
-from opset.inference.building.types import Type, is_rankless, join, of_proto, optional, sequence, tensor
+from opset.inference.building.shapes import complete_parts
+from opset.inference.building.types import Type, is_rankless, join_types, optional, sequence, tensor, type_from_proto
 from opset.inference.registration import data, infer
 from opset.schemas.constraints.violation import Violation
 
 
-def _inner(call: Call) -> Type | None:
+def _type_of_tensors(call: Call) -> Type | None:
     """Return the type that all tensors in the first input, a sequence, have in common."""
     type_ = call.type(0)
     return type_.inner if type_ is not None and type_.kind == "seq" else None
@@ -25,7 +25,7 @@ def sequence_construct_11(call: Call) -> Type:
     types = [call.type(index) for index in range(call.input_count)]
     inner = types[0] if types else None
     for type_ in types[1:]:
-        inner = join(inner, type_)
+        inner = join_types(inner, type_)
     if inner is None:  # one of the types is not known
         inner = tensor(next((type_.element for type_ in types if type_ is not None), None))
     if inner.shape is None:
@@ -36,13 +36,13 @@ def sequence_construct_11(call: Call) -> Type:
 @infer("SequenceEmpty")
 def sequence_empty_11(call: Call) -> Type:
     """Return a sequence of tensors of the stated element type."""
-    return sequence(tensor(element_stated(call, "dtype") or "float"))
+    return sequence(tensor(dtype_of_attribute(call, "dtype") or "float"))
 
 
 @infer("SequenceAt")
 def sequence_at_11(call: Call) -> Type | None:
     """Return the type of a tensor of the sequence."""
-    inner = _inner(call)
+    inner = _type_of_tensors(call)
     if inner is None or inner.shape is None:
         call.doubt("the rank of the tensors is not known")
     return inner
@@ -51,10 +51,10 @@ def sequence_at_11(call: Call) -> Type | None:
 @infer("SequenceInsert")
 def sequence_insert_11(call: Call) -> Type:
     """Return a sequence of the type that its tensors and the new one have in common."""
-    inner, element = _inner(call), call.dtype(1)
+    inner, element = _type_of_tensors(call), call.dtype(1)
     if inner is not None and None not in (inner.element, element) and inner.element != element:
         raise Violation("C2", f"a tensor of {element} does not go into a sequence of {inner.element}")
-    both = join(inner, call.type(1))
+    both = join_types(inner, call.type(1))
     if both is None or both.shape is None:
         call.doubt("the tensors differ in rank, or that of one is not known")
     return sequence(both or tensor(element or (None if inner is None else inner.element)))
@@ -64,7 +64,7 @@ def sequence_insert_11(call: Call) -> Type:
 def concat_from_sequence_11(call: Call) -> Type:
     """Return the type of the tensors with the sizes that all share; that of the axis depends on their number."""
     stacked, axis = call.attribute("new_axis"), call.attribute("axis")
-    inner = _inner(call)
+    inner = _type_of_tensors(call)
     if inner is None or inner.shape is None:
         call.doubt("the rank of the tensors is not known")
         return tensor(None if inner is None else inner.element)
@@ -113,7 +113,7 @@ def _size_of_given_parts(call: Call, size: Size | None) -> Size | None:
     parts = call.sizes(1)
     if parts is None:
         return None
-    parts = tuple(given_parts(parts, size, "C3"))
+    parts = tuple(complete_parts(parts, size, "C3"))
     known = [each for each in parts if each is not None]
     if len(parts) == 1:
         return known[0] if size is None and known else size
@@ -125,10 +125,10 @@ def optional_15(call: Call) -> Type:
     """Return the optional type of the input, or the one in the attribute."""
     if call.has(0):
         return optional(call.type(0))
-    return optional(of_proto(call.attribute("type"), _size))
+    return optional(type_from_proto(call.attribute("type"), _size_if_number))
 
 
-def _size(dim: Any) -> Size | None:
+def _size_if_number(dim: Any) -> Size | None:
     """Return a stated dimension, None for a symbolic one: names in an attribute are not those of the graph."""
     number: int = dim.dim_value
     return number if dim.HasField("dim_value") and number >= 0 else None

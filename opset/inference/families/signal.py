@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opset.inference.building.agreement import element_stated, one_size
+from opset.inference.building.agreement import dtype_of_attribute, element_as_size
 from opset.inference.building.call import Call
 from opset.inference.building.dimensions import Size, less
 from opset.inference.building.types import Shape, Type, tensor
@@ -13,15 +13,15 @@ from opset.schemas.constraints.violation import Violation
 @infer("HannWindow", "HammingWindow", "BlackmanWindow")
 def hann_window_17(call: Call) -> Type:
     """Return the type of a window of `size` values."""
-    return tensor(element_stated(call, "output_datatype"), (one_size(call, 0),))
+    return tensor(dtype_of_attribute(call, "output_datatype"), (element_as_size(call, 0),))
 
 
 @infer("MelWeightMatrix")
 def mel_weight_matrix_17(call: Call) -> Type:
     """Return the type of one row for each bin of the spectrum, one column for each mel band."""
-    bands, length = one_size(call, 0), one_size(call, 1)
+    bands, length = element_as_size(call, 0), element_as_size(call, 1)
     bins = None if length is None else length // 2 + 1
-    return tensor(element_stated(call, "output_datatype"), (bins, bands))
+    return tensor(dtype_of_attribute(call, "output_datatype"), (bins, bands))
 
 
 @infer("DFT")
@@ -29,8 +29,8 @@ def dft_17(call: Call) -> Shape:
     """Return the shape of the input with the size of the transform along its axis, and 1 or 2 for the parts."""
     shape = call.require_shape(0)
     one_sided, inverse = bool(call.attribute("onesided")), bool(call.attribute("inverse"))
-    stated = one_size(call, 1)
-    axes = _axes(call, len(shape))
+    stated = element_as_size(call, 1)
+    axes = _transform_axes(call, len(shape))
     result: list[Size | None] = [*shape[:-1], 1 if one_sided and inverse else 2]
     for axis in axes:
         size: Size | None = stated
@@ -45,21 +45,21 @@ def dft_17(call: Call) -> Shape:
     return tuple(result)
 
 
-def _axes(call: Call, rank: int) -> list[int]:
+def _transform_axes(call: Call, rank: int) -> list[int]:
     """Return the axis of the transform, or all candidates where it is not known."""
     axis: Size | None
     if call.version < 20:
         axis = call.attribute("axis")
     else:
-        axis = one_size(call, 2) if call.has(2) else -2
+        axis = element_as_size(call, 2) if call.has(2) else -2
     return [axis % rank] if isinstance(axis, int) else list(range(rank - 1))
 
 
 @infer("STFT")
 def stft_17(call: Call) -> Shape:
     """Return the shape of the transforms of as many frames as fit into the signal."""
-    batch, samples, step = call.size("N"), call.size("T"), one_size(call, 1)
-    length = call.same(one_size(call, 3), call.size("W"), "C2", "frame_length and the size of window")
+    batch, samples, step = call.size("N"), call.size("T"), element_as_size(call, 1)
+    length = call.same(element_as_size(call, 3), call.size("W"), "C2", "frame_length and the size of window")
     if not call.has(2) and not call.has(3):
         length = samples
     frames: Size | None = None

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from opset.inference.building.agreement import required
+from opset.inference.building.agreement import required_attribute
 from opset.inference.building.call import Call, Unknown
-from opset.inference.building.dimensions import Dim, Size, at_most, ceil_div, followed, less, maximum, minimum
-from opset.inference.building.elements import applied, picked, rounded
-from opset.inference.building.shapes import equal_parts, given_parts, padded
+from opset.inference.building.dimensions import Dim, Size, apply_to_sizes, at_most, ceil_div, less, maximum, minimum
+from opset.inference.building.elements import apply_to_elements, pick_elements, round_to_type
+from opset.inference.building.shapes import complete_parts, equal_parts, pad_shape
 from opset.inference.building.types import MAX_RANK, Shape
 from opset.inference.registration import data, infer
 from opset.schemas.constraints.violation import Violation
@@ -27,17 +27,17 @@ _Bounds = tuple["Sizes | None", "Sizes | None", "list[int] | None", "Sizes | Non
 def slice_1(call: Call) -> Shape:
     """Return the sizes between the bounds; the size of an axis whose bounds are not known is not known."""
     shape = call.require_shape(0)
-    starts, ends, axes, steps = _bounds(call, len(shape))
+    starts, ends, axes, steps = _slice_bounds(call, len(shape))
     if axes is None:
         return (None,) * len(shape)
     sizes: list[Size | None] = list(shape)
     for index, axis in enumerate(axes):
         bounds = (None if each is None else each[index] for each in (starts, ends, steps))
-        sizes[axis] = 0 if shape[axis] == 0 else followed(_extent, shape[axis], *bounds)
+        sizes[axis] = 0 if shape[axis] == 0 else apply_to_sizes(_slice_length, shape[axis], *bounds)
     return tuple(sizes)
 
 
-def _bounds(call: Call, rank: int) -> _Bounds:
+def _slice_bounds(call: Call, rank: int) -> _Bounds:
     """Return starts, ends, axes and steps as far as they are known; axes only where all of them are.
 
     They are attributes in version 1.
@@ -47,7 +47,11 @@ def _bounds(call: Call, rank: int) -> _Bounds:
     axes: Sizes | None
     steps: Sizes | None = None
     if call.version < 10:
-        starts, ends, axes = required(call, "starts"), required(call, "ends"), call.attribute("axes")
+        starts, ends, axes = (
+            required_attribute(call, "starts"),
+            required_attribute(call, "ends"),
+            call.attribute("axes"),
+        )
         has_axes, has_steps = axes is not None, False
     else:
         starts, ends, axes, steps = (call.sizes(index) for index in range(1, 5))
@@ -56,16 +60,16 @@ def _bounds(call: Call, rank: int) -> _Bounds:
     if count is not None:
         axes = axes if has_axes else range(count)
         steps = steps if has_steps else (1,) * count
-    return starts, ends, _counted(axes, rank), steps
+    return starts, ends, _normalize_axes(axes, rank), steps
 
 
-def _counted(axes: Sizes | None, rank: int) -> list[int] | None:
+def _normalize_axes(axes: Sizes | None, rank: int) -> list[int] | None:
     """Return axes counted from the front, None where one is not known."""
     known = [axis % rank for axis in axes or () if isinstance(axis, int)]
     return known if axes is not None and len(known) == len(axes) else None
 
 
-def _extent(size: Size, start: Size, end: Size, step: Size) -> Size | None:
+def _slice_length(size: Size, start: Size, end: Size, step: Size) -> Size | None:
     """Return how many elements of a dimension are between bounds, None where the sign of a bound is not known.
 
     Clamped bounds are kept as lists to minimise or maximise over, so that the difference needs only one minimum. With
@@ -73,7 +77,7 @@ def _extent(size: Size, start: Size, end: Size, step: Size) -> Size | None:
     """
     if not isinstance(step, int):
         return None
-    first, last = _bound(start, size, step > 0), _bound(end, size, step > 0)
+    first, last = _classify_bound(start, size, step > 0), _classify_bound(end, size, step > 0)
     if first is None or last is None:
         return None
     (first_negative, first_at), (last_negative, last_at) = first, last
@@ -91,7 +95,7 @@ def _extent(size: Size, start: Size, end: Size, step: Size) -> Size | None:
     return extent if abs(step) == 1 else ceil_div(extent, abs(step))
 
 
-def _bound(bound: Size, size: Size, forward: bool) -> tuple[bool, Size] | None:
+def _classify_bound(bound: Size, size: Size, forward: bool) -> tuple[bool, Size] | None:
     """Return whether a bound counts from the end, and the bound; None where that depends on its symbols."""
     if isinstance(bound, int):
         if isinstance(size, Dim) and abs(bound) >= _FAR:
@@ -114,7 +118,7 @@ def slice_1_data(call: Call) -> Any:
     given = call.constant(0)
     if given is None:
         return None
-    starts, ends, axes, steps = _bounds(call, len(given.dims))
+    starts, ends, axes, steps = _slice_bounds(call, len(given.dims))
     if axes is None:
         return None
     positions: dict[int, range] = {}
@@ -128,7 +132,7 @@ def slice_1_data(call: Call) -> Any:
             positions[axis] = range(max(start, 0), min(end, size), step)
         else:
             positions[axis] = range(min(max(start, 0), size - 1), max(end, -1), step)
-    return picked(given, positions)
+    return pick_elements(given, positions)
 
 
 # -- Split --
@@ -140,13 +144,13 @@ def split_1(call: Call) -> list[Shape]:
     shape = call.require_shape(0)
     axis = (call.attribute("axis") or 0) % len(shape)
     shapes: dict[Size | None, Shape] = {}
-    for size in (sizes := _part_sizes(call, shape[axis])):
+    for size in (sizes := _sizes_of_parts(call, shape[axis])):
         if size not in shapes:
             shapes[size] = (*shape[:axis], size, *shape[axis + 1 :])
     return [shapes[size] for size in sizes]
 
 
-def _part_sizes(call: Call, whole: Size) -> Sizes:
+def _sizes_of_parts(call: Call, whole: Size) -> Sizes:
     """Return the size of each part. Raises Violation where their sum is not the whole."""
     count = call.output_count
     stated: Sizes | None = None
@@ -160,7 +164,7 @@ def _part_sizes(call: Call, whole: Size) -> Sizes:
     if stated is not None:
         if len(stated) != count:
             raise Violation("C2", f"{len(stated)} parts, {count} outputs")
-        return given_parts(stated, whole, "C2")
+        return complete_parts(stated, whole, "C2")
     if number is not None and number != count:
         raise Violation("C2", f"num_outputs {number}, {count} outputs")
     return equal_parts(whole, count, last_smaller=call.version >= 18)
@@ -185,10 +189,10 @@ def split_1_data(call: Call) -> Any:
     axis = (call.attribute("axis") or 0) % len(given.dims)
     parts: list[Any] = []
     begin = 0
-    for size in _part_sizes(call, given.dims[axis]):
+    for size in _sizes_of_parts(call, given.dims[axis]):
         if not isinstance(size, int):
             return parts
-        parts.append(picked(given, {axis: range(begin, begin + size)}))
+        parts.append(pick_elements(given, {axis: range(begin, begin + size)}))
         begin += size
     return parts
 
@@ -199,22 +203,22 @@ def split_1_data(call: Call) -> Any:
 @infer("Pad", since=11)
 def pad_11(call: Call) -> Shape:
     """Return the padded sizes; the size of an axis whose pads are not known is not known."""
-    return _padded(call, call.sizes(1))
+    return _pad_sizes(call, call.sizes(1))
 
 
 @infer("Pad", since=2)
 def pad_2(call: Call) -> Shape:
     """Return the sizes padded by an attribute."""
-    return _padded(call, required(call, "pads"))
+    return _pad_sizes(call, required_attribute(call, "pads"))
 
 
 @infer("Pad")
 def pad_1(call: Call) -> Shape:
     """Return the sizes padded by an attribute."""
-    return _padded(call, required(call, "paddings"))
+    return _pad_sizes(call, required_attribute(call, "paddings"))
 
 
-def _padded(call: Call, pads: Sizes | None) -> Shape:
+def _pad_sizes(call: Call, pads: Sizes | None) -> Shape:
     shape, mode = call.shape(0), call.attribute("mode")
     if shape is None:
         if pads is None or call.has(3):
@@ -225,12 +229,12 @@ def _padded(call: Call, pads: Sizes | None) -> Shape:
     axes = _pad_axes(call, len(shape))
     if pads is None or axes is None:
         return (None,) * len(shape)
-    return padded(shape, pads, axes, mode)
+    return pad_shape(shape, pads, axes, mode)
 
 
 def _pad_axes(call: Call, rank: int) -> Sequence[int] | None:
     """Return the axes to which the pads apply, None where they are not known."""
-    return _counted(call.sizes(3), rank) if call.has(3) else range(rank)
+    return _normalize_axes(call.sizes(3), rank) if call.has(3) else range(rank)
 
 
 @data("Pad")
@@ -249,9 +253,9 @@ def pad_1_data(call: Call) -> Any:
     elif call.has(2):
         values = call.elements(2)
         fill = None if values is None else values[0]
-    fill = applied(lambda each: rounded(each, given.element), fill)
+    fill = apply_to_elements(lambda each: round_to_type(each, given.element), fill)
     ends = zip(axes, pads[: len(axes)], pads[len(axes) :], strict=True)
-    return picked(given, {axis: range(-begin, given.dims[axis] + end) for axis, begin, end in ends}, fill=fill)
+    return pick_elements(given, {axis: range(-begin, given.dims[axis] + end) for axis, begin, end in ends}, fill=fill)
 
 
 # -- CenterCropPad --

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from opset.inference.building.agreement import common
+from opset.inference.building.agreement import common_shape
 from opset.inference.building.call import Call
 from opset.inference.building.gradient_graphs import DOMAIN
 from opset.inference.building.types import Type, tensor
@@ -12,7 +12,7 @@ from opset.inference.registration import infer
 from opset.schemas.constraints.violation import Violation
 
 
-def _step(parts: int, call: Call) -> list[Type]:
+def _types_of_update(parts: int, call: Call) -> list[Type]:
     """Return the types of the new tensors, then of the new second state of each, and so on.
 
     From the third on, the inputs are all tensors, all gradients, then all states of one kind after the other: `parts`
@@ -29,14 +29,14 @@ def _common_type(call: Call, indices: range) -> Type:
     elements = list(dict.fromkeys(filter(None, map(call.dtype, indices))))
     if len(elements) > 1:
         raise Violation("C3", f"tensors of {' and '.join(elements)}")
-    shape = common(call, indices, "C3")
+    shape = common_shape(call, indices, "C3")
     if shape is None:
         call.doubt("the rank of a tensor is not known")
     return tensor(next(iter(elements), None), shape)
 
 
-infer("Adagrad", "Momentum", domain=DOMAIN)(partial(_step, 3))
-infer("Adam", domain=DOMAIN)(partial(_step, 4))
+infer("Adagrad", "Momentum", domain=DOMAIN)(partial(_types_of_update, 3))
+infer("Adam", domain=DOMAIN)(partial(_types_of_update, 4))
 
 
 @infer("Gradient", domain=DOMAIN)

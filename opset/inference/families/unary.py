@@ -8,7 +8,14 @@ from typing import Any
 
 from opset.inference.building.call import Call, Element
 from opset.inference.building.dimensions import Dim, maximum, minimum
-from opset.inference.building.elements import Function, applied, each, rounded, typed, whole
+from opset.inference.building.elements import (
+    ElementFunction,
+    apply_to_elements,
+    as_size,
+    map_and_round,
+    map_elements,
+    round_to_type,
+)
 from opset.inference.registration import data
 
 _FAR = 2**62
@@ -18,7 +25,7 @@ _FAR = 2**62
 @data("Clip")
 def clip_1_data(call: Call) -> Any:
     """Return the elements limited by attributes."""
-    return _limited(call, call.attribute("min"), call.attribute("max"))
+    return _clip_elements(call, call.attribute("min"), call.attribute("max"))
 
 
 @data("Clip", since=11)
@@ -33,10 +40,10 @@ def clip_11_data(call: Call) -> Any:
             bounds.append(elements[0])
         else:
             bounds.append(None)
-    return _limited(call, *bounds)
+    return _clip_elements(call, *bounds)
 
 
-def _limited(call: Call, low: Any, high: Any) -> Any:
+def _clip_elements(call: Call, low: Any, high: Any) -> Any:
     """Return the elements limited by bounds, None for an absent one."""
     type_ = call.dtype(0)
 
@@ -45,22 +52,22 @@ def _limited(call: Call, low: Any, high: Any) -> Any:
         if any(isinstance(each, float) and not math.isfinite(each) for each in (element, low, high)):
             return None
         if low is not None:
-            element = _extreme(element, low, max, maximum, -math.inf, -_FAR)
+            element = _limit_element(element, low, max, maximum, -math.inf, -_FAR)
         if high is not None:
-            element = _extreme(element, high, min, minimum, _FAR, math.inf)
-        return rounded(element, type_)
+            element = _limit_element(element, high, min, minimum, _FAR, math.inf)
+        return round_to_type(element, type_)
 
     found = call.elements(0)
-    return None if found is None else tuple(applied(limit, one) for one in found)
+    return None if found is None else tuple(apply_to_elements(limit, one) for one in found)
 
 
-def _extreme(element: Any, bound: Any, plain: Any, symbolic: Any, start: float, end: float) -> Any:
+def _limit_element(element: Any, bound: Any, plain: Any, symbolic: Any, start: float, end: float) -> Any:
     """Return the larger or smaller of an element and a bound; sizes ignore a bound from `start` to `end`."""
     if not isinstance(element, Dim) and not isinstance(bound, Dim):
         return plain(element, bound)
     if not isinstance(bound, Dim) and start <= bound <= end:
         return element
-    return symbolic(whole(element), whole(bound))
+    return symbolic(as_size(element), as_size(bound))
 
 
 def _sign(x: Any) -> Element:
@@ -70,26 +77,26 @@ def _sign(x: Any) -> Element:
     return sign if isinstance(x, int) else float(sign) if x == x else x
 
 
-def _to_integer(function: Any) -> Function:
+def _rounding(function: Any) -> ElementFunction:
     """Return a function that rounds floats, and returns integers and sizes unchanged."""
     return lambda x: math.copysign(function(x), x) if isinstance(x, float) else x
 
 
-_OF_NUMBERS: dict[str, Function] = {
+_OF_NUMBERS: dict[str, ElementFunction] = {
     "Abs": lambda x: maximum(x, -x) if isinstance(x, Dim) else abs(x),
-    "Ceil": _to_integer(math.ceil),
-    "Floor": _to_integer(math.floor),
+    "Ceil": _rounding(math.ceil),
+    "Floor": _rounding(math.floor),
     "Neg": lambda x: -x,
     "Reciprocal": lambda x: None if isinstance(x, Dim) else 1 / x,
-    "Round": _to_integer(round),
+    "Round": _rounding(round),
     "Sign": _sign,
     "Sqrt": lambda x: None if isinstance(x, Dim) else math.sqrt(x),
 }
 for _name, _function in _OF_NUMBERS.items():
-    data(_name)(partial(typed, _function))
+    data(_name)(partial(map_and_round, _function))
 
 
 @data("Not")
 def not_1_data(call: Call) -> Any:
     """Return the negation of each element."""
-    return each(call, lambda x: not x)
+    return map_elements(call, lambda x: not x)

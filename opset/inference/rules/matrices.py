@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from opset.inference.building.agreement import differ, is_one
+from opset.inference.building.agreement import certainly_differ, has_one_element
 from opset.inference.building.call import Call
-from opset.inference.building.types import Known, Shape
+from opset.inference.building.types import KnownShape, Shape
 from opset.inference.registration import rule
 from opset.inference.rules.elementwise import broadcast_shapes
 from opset.schemas.constraints.violation import Violation
@@ -25,17 +25,21 @@ def matmul(call: Call, output: int, left: int, right: int, *grains: int) -> Shap
     batch = broadcast_shapes(a[:-2], b[:-2])
     shape = (*batch, *a[-2:-1], *b[1:][-1:])
     rows = (*batch, a[-2] if len(a) > 1 else 1, b[-1] if len(b) > 1 else 1)
-    expected = (("C2", _of_rows(a)), ("C3", _of_columns(b)), ("C5", _of_rows(rows)))
+    expected = (("C2", _shapes_by_row(a)), ("C3", _shapes_by_column(b)), ("C5", _shapes_by_row(rows)))
     for index, (label, legal) in zip(grains, expected, strict=False):
         given = call.shape(index)
-        if given is not None and is_one(given) is False and all(differ(given, each) for each in legal):
+        if (
+            given is not None
+            and has_one_element(given) is False
+            and all(certainly_differ(given, each) for each in legal)
+        ):
             raise Violation(label, f"shape({call.parameter(index)}) = {list(given)}, and the product is {list(shape)}")
     return shape
 
 
-def _of_rows(shape: Known) -> tuple[Known, ...]:
+def _shapes_by_row(shape: KnownShape) -> tuple[KnownShape, ...]:
     return (shape[-2:-1], (*shape[:-1], 1)) if len(shape) > 1 else ()
 
 
-def _of_columns(shape: Known) -> tuple[Known, ...]:
+def _shapes_by_column(shape: KnownShape) -> tuple[KnownShape, ...]:
     return (shape[-1:], (*shape[:-2], 1, shape[-1])) if len(shape) > 1 else ()

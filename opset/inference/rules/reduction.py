@@ -23,14 +23,14 @@ def reduce(call: Call, output: int) -> Shape:
     if axes is None:
         if shape and not keep:
             raise Unknown("the number of reduced axes is not known")
-        return tuple(_only_one(size) for size in shape)
+        return tuple(_one_or_unknown(size) for size in shape)
     chosen = {axis % len(shape) for axis in axes if isinstance(axis, int)}
     loose = sum(not isinstance(axis, int) for axis in axes)
     left = [size for axis, size in enumerate(shape) if axis not in chosen]
     if loose >= len(left):  # axes are distinct, so all are reduced
         chosen, left, loose = set(range(len(shape))), [], 0
     if keep:
-        rest = [size if not loose else _only_one(size) for size in shape]
+        rest = [size if not loose else _one_or_unknown(size) for size in shape]
         return tuple(1 if axis in chosen else size for axis, size in enumerate(rest))
     return tuple(left) if not loose else (left[0] if len(set(left)) == 1 else None,) * (len(left) - loose)
 
@@ -50,6 +50,6 @@ def stated_axes(call: Call) -> tuple[Element, ...] | None:
     return call.sizes(1) if call.has(1) else ()
 
 
-def _only_one(size: Size) -> int | None:
+def _one_or_unknown(size: Size) -> int | None:
     """Return 1 for a size of 1, which stays if the axis is reduced; None for others."""
     return 1 if size == 1 else None

@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from opset.inference.building.agreement import required
+from opset.inference.building.agreement import required_attribute
 from opset.inference.building.call import Call, Unknown
-from opset.inference.building.dimensions import Size, ceil_div, followed, less
+from opset.inference.building.dimensions import Size, apply_to_sizes, ceil_div, less
 from opset.inference.building.types import MAX_RANK, Shape
 from opset.inference.registration import rule
 from opset.schemas.constraints.violation import Violation
@@ -47,7 +47,7 @@ def conv(call: Call, output: int, x: int, w: int, bias: int | None = None) -> Sh
 @rule("pool")
 def pool(call: Call, output: int, x: int) -> Shape:
     """Return the shape of one value for each channel and window of x: `pool(X)`."""
-    kernel, shape = required(call, "kernel_shape"), call.shape(x)
+    kernel, shape = required_attribute(call, "kernel_shape"), call.shape(x)
     windows, ceil_mode = windows_of(call, kernel), bool(call.attribute("ceil_mode"))
     if shape is None:
         return (None, None, *window_counts(windows, (None,) * len(kernel), ceil_mode))
@@ -70,13 +70,13 @@ def filter_sizes(call: Call, x: int, w: int) -> tuple[Size | None, ...]:
     sizes = call.run("kernel_shape") or (filters or ())[2:] or call.attribute("kernel_shape")
     if sizes:
         return tuple(sizes)
-    rank = attributes_rank(call) if shape is None else len(shape) - 2
+    rank = rank_by_attributes(call) if shape is None else len(shape) - 2
     if not 0 < rank <= MAX_RANK:
         raise Unknown(f"the rank of {call.parameter(x)} is not known")
     return (None,) * rank
 
 
-def attributes_rank(call: Call) -> int:
+def rank_by_attributes(call: Call) -> int:
     """Return the number of spatial axes that attributes have values for, 0 without such attributes."""
     lengths = {name: len(call.attribute(name) or ()) for name in ("kernel_shape", "strides", "dilations", "pads")}
     return lengths["kernel_shape"] or lengths["strides"] or lengths["dilations"] or lengths["pads"] // 2
@@ -103,7 +103,7 @@ def window_counts(windows: Windows, sizes: Sequence[Size | None], ceil_mode: boo
     With `ceil_mode`, a last window that starts in the padding at the end is dropped, at every version, as kernels do.
     """
     if windows.auto_pad in ("SAME_UPPER", "SAME_LOWER"):
-        return [followed(ceil_div, size, stride) for size, stride in zip(sizes, windows.strides, strict=True)]
+        return [apply_to_sizes(ceil_div, size, stride) for size, stride in zip(sizes, windows.strides, strict=True)]
 
     def count(size: Size, kernel: Size, stride: int, dilation: int, begin: int, end: int) -> Size:
         reach = (kernel - 1) * dilation + 1
@@ -117,4 +117,4 @@ def window_counts(windows: Windows, sizes: Sequence[Size | None], ceil_mode: boo
             return ceil_div(room, stride)
         return ceil_div(room, stride) + 1 if less(reach - end, stride) is False else ceil_div(size + begin, stride)
 
-    return [followed(count, *axis) for axis in zip(sizes, *windows[:-1], strict=True)]
+    return [apply_to_sizes(count, *axis) for axis in zip(sizes, *windows[:-1], strict=True)]

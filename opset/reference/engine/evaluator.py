@@ -13,7 +13,7 @@ import numpy as np
 
 from opset.budget import Budget, Limits
 from opset.errors import Collected, Finding, RunError, listing, quoted
-from opset.inference.engine.binding import bind_dims, check_names, names_of_inputs
+from opset.inference.engine.binding import bind_dims, check_dim_names, open_dim_names
 from opset.model.storage.container import ModelLike, load
 from opset.opsets.registry import Schemas, registry_with
 from opset.preparation import Freeze, read_model
@@ -58,7 +58,7 @@ class ReferenceEvaluator:
         """
         self.model = load(model, allow_external_roots=tuple(allow_external_roots))
         if dims:
-            check_names(dims, names_of_inputs(self.model))
+            check_dim_names(dims, open_dim_names(self.model))
             self.model = bind_dims(self.model, dims)
         self.registry = registry_with(schemas)
         self.limits = limits or Limits()

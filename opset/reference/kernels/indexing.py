@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from opset.inference.building.shapes import check_indices_shape, check_updates_shape, gathered_slices
+from opset.inference.building.shapes import check_indices_shape, check_updates_shape, shape_of_slices
 from opset.reference.numerics.arrays import Array
 from opset.reference.numerics.small_floats import SMALL_FLOATS
 from opset.reference.registration import KernelContext, kernel
@@ -74,7 +74,7 @@ def _coordinates(indices: Array, axis: int) -> tuple[Array, ...]:
 @kernel("GatherND")
 def gather_nd_11(x: Array, indices: Array, *, batch_dims: int = 0, context: KernelContext) -> Array:
     """Return the slices at index tuples, within the leading dimensions that x and the indices share."""
-    shape: Any = gathered_slices(x.shape, indices.shape, batch_dims, indices.shape[-1])
+    shape: Any = shape_of_slices(x.shape, indices.shape, batch_dims, indices.shape[-1])
     tuples = _tuples(x.shape[batch_dims:], indices, "C4")
     context.reserve(math.prod(shape), x.dtype)
     rank = indices.ndim - 1

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from opset.inference.building.shapes import expanded, joined
+from opset.inference.building.shapes import concat_shapes, expand_shape
 from opset.reference.numerics.arrays import Array, zero_of
 from opset.reference.numerics.shapes import dims_of
 from opset.reference.registration import KernelContext, kernel
@@ -100,7 +100,7 @@ def concat_1(*inputs: Array, axis: int | None, context: KernelContext) -> Array:
 
 
 def _joined(inputs: Sequence[Array], axis: int, context: KernelContext) -> Array:
-    shape: Any = joined([x.shape for x in inputs], axis)
+    shape: Any = concat_shapes([x.shape for x in inputs], axis)
     context.reserve(math.prod(shape), inputs[0].dtype)
     return np.concatenate(inputs, axis)
 
@@ -128,6 +128,6 @@ def _tiled(x: Array, repeats: list[int], context: KernelContext) -> Array:
 @kernel("Expand")
 def expand_8(x: Array, shape: Array, *, context: KernelContext) -> Array:
     """Return x and a shape broadcast together."""
-    result: Any = expanded(x.shape, tuple(dims_of(shape)))
+    result: Any = expand_shape(x.shape, tuple(dims_of(shape)))
     context.reserve(math.prod(result), x.dtype)
     return np.broadcast_to(x, result)

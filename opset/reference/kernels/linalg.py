@@ -9,7 +9,7 @@ from math import prod
 
 import numpy as np
 
-from opset.inference.building.einsum import Label, contraction
+from opset.inference.building.einsum import Label, parse_equation
 from opset.reference.numerics.arrays import Array
 from opset.reference.numerics.memory import reserve_reduced
 from opset.reference.numerics.products import WORK, matrix_product
@@ -88,7 +88,7 @@ def det_11(x: Array, *, context: KernelContext) -> Array:
 @rounded_once
 def einsum_12(*inputs: Array, equation: str, context: KernelContext) -> Array:
     """Return the products of operands summed over labelled dimensions, contracted pair by pair."""
-    terms, output, sizes = contraction(equation, [x.shape for x in inputs])
+    terms, output, sizes = parse_equation(equation, [x.shape for x in inputs])
     wanted = output or []
     operands = [_without_repeats(x, labels) for x, labels in zip(inputs, terms, strict=True)]
     uses = Counter(label for _, labels in operands for label in labels)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from opset.inference.building.shapes import reshaped, squeezed
+from opset.inference.building.shapes import resolve_reshape, squeeze_shape
 from opset.reference.numerics.arrays import Array
 from opset.reference.numerics.shapes import dims_of
 from opset.reference.registration import kernel
@@ -21,14 +21,14 @@ def identity_1(x: Any) -> Any:
 @kernel("Reshape", since=5)
 def reshape_5(x: Array, shape: Array, *, allowzero: int = 0) -> Array:
     """Return x in another shape, where -1 is inferred and, without `allowzero`, 0 copies the dimension of x."""
-    dims: Any = reshaped(x.shape, dims_of(shape), bool(allowzero))
+    dims: Any = resolve_reshape(x.shape, dims_of(shape), bool(allowzero))
     return x.reshape(dims)
 
 
 @kernel("Reshape")
 def reshape_1(x: Array, *, shape: Sequence[int] | None) -> Array:
     """Return x in the shape of the attribute; an absent one is the same as an empty one."""
-    dims: Any = reshaped(x.shape, dims_of(shape or ()), False)
+    dims: Any = resolve_reshape(x.shape, dims_of(shape or ()), False)
     return x.reshape(dims)
 
 
@@ -50,7 +50,7 @@ def squeeze_1(x: Array, *, axes: Sequence[int] | None) -> Array:
     """Return x without the dimensions `axes`, or without all dimensions of size 1."""
     if axes is None:
         axes = [axis for axis, size in enumerate(x.shape) if size == 1]
-    dims: Any = squeezed(x.shape, [axis % x.ndim for axis in axes])
+    dims: Any = squeeze_shape(x.shape, [axis % x.ndim for axis in axes])
     return x.reshape(dims)
 
 

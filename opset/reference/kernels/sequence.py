@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from opset.inference.building.shapes import given_parts
+from opset.inference.building.shapes import complete_parts
 from opset.reference.numerics.arrays import Array
 from opset.reference.numerics.axes import normalised_axis
 from opset.reference.numerics.memory import ENTRY, TensorSequence, nbytes
@@ -112,7 +112,7 @@ def split_to_sequence_11(
                 context.check_time()
             parts.append(x[(*leading, begin if drop else slice(begin, begin + step), ...)].copy())
         return parts
-    given_parts(lengths.tolist(), size, "C3")
+    complete_parts(lengths.tolist(), size, "C3")
     context.reserve(lengths.size * ENTRY + x.nbytes, np.uint8)
     bounds = [0, *np.cumsum(lengths, dtype=np.int64).tolist()]
     return [x[(*leading, slice(begin, end))].copy() for begin, end in itertools.pairwise(bounds)]

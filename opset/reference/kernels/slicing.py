@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from opset.inference.building.shapes import equal_parts, given_parts, padded
+from opset.inference.building.shapes import complete_parts, equal_parts, pad_shape
 from opset.reference.numerics.arrays import Array, zero_of
 from opset.reference.numerics.shapes import dims_of
 from opset.reference.registration import KernelContext, kernel
@@ -52,7 +52,7 @@ def _split(x: Array, sizes: Array | Sequence[int] | None, axis: int, context: Ke
 def _parts(x: Array, sizes: list[int], axis: int, context: KernelContext) -> tuple[Array, ...]:
     if len(sizes) != context.outputs:
         raise Violation("C2", f"{len(sizes)} parts, {context.outputs} outputs")
-    return _cut(x, given_parts(sizes, x.shape[axis], "C2"), axis)
+    return _cut(x, complete_parts(sizes, x.shape[axis], "C2"), axis)
 
 
 def _cut(x: Array, sizes: Sequence[Any], axis: int) -> tuple[Array, ...]:
@@ -142,7 +142,7 @@ def pad_1(x: Array, *, paddings: Sequence[int], mode: str, value: float, context
 def _padded(
     x: Array, pads: Sequence[int], axes: Sequence[int], mode: str, value: Array, context: KernelContext
 ) -> Array:
-    shape: Any = padded(x.shape, pads, axes, mode)
+    shape: Any = pad_shape(x.shape, pads, axes, mode)
     kept: list[Any] = [slice(None)] * x.ndim
     added = [(0, 0)] * x.ndim
     for axis, begin, end in zip(axes, pads[: len(axes)], pads[len(axes) :], strict=True):

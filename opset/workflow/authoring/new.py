@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from opset.errors import Finding, SchemaError, UsageError
 from opset.inference.registration import LAYER as INFERENCE
-from opset.inference.registration import misnamed
+from opset.inference.registration import rule_problem
 from opset.model.storage.writing import write_below
 from opset.opsets.hooks import Layer
 from opset.opsets.registry import default_registry
@@ -105,7 +105,7 @@ def new_operator(
         help = f"--like {like} is no beginning here" if like else "opset explain schemas"
         raise UsageError(each._replace(place="", help=help) for each in error.findings) from error
     schema = operator.schemas[-1]
-    if schema.shape and (why := misnamed(schema)):
+    if schema.shape and (why := rule_problem(schema)):
         help = f"another rule (opset explain inference), or --shape {FUNCTION} for a function of its own"
         raise UsageError(Finding("U103", f"--shape {schema.shape} does not fit", why=why, help=help))
     stubs = {KERNELS: [kernel_stub(schema, home.standard)]}

@@ -148,7 +148,7 @@ class Candidate:
             if not self.registry.files_left_out(domain, adapters.LAYER.file):
                 table = adapters.LAYER.of_files(self.registry.files(domain, adapters.LAYER.file))
                 written = adapters.written(families, table)
-            inferred = Inferred(inference.written(families), inference.misnamed)
+            inferred = Inferred(inference.registered_rules(families), inference.rule_problem)
             return lint.Hooks(written, kernels.written(families), inferred)
 
         (target,) = select((Path(self.operator.path),), ()).targets
