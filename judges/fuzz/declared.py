@@ -186,12 +186,12 @@ def verbs(made: Any, schema: OpSchema) -> dict[str, Callable[[], object]]:
 
 @contextmanager
 def _small_budgets() -> Iterator[None]:
-    before = work.BASE, conversion.BASE_STEPS, conversion.BASE_BYTES
-    work.BASE, conversion.BASE_STEPS, conversion.BASE_BYTES = 1 << 14, 1 << 15, 1 << 20
+    before = work.BASE_STEPS, conversion.BASE_STEPS, conversion.BASE_BYTES
+    work.BASE_STEPS, conversion.BASE_STEPS, conversion.BASE_BYTES = 1 << 14, 1 << 15, 1 << 20
     try:
         yield
     finally:
-        work.BASE, conversion.BASE_STEPS, conversion.BASE_BYTES = before
+        work.BASE_STEPS, conversion.BASE_STEPS, conversion.BASE_BYTES = before
 
 
 def measured(verb: Callable[[], object]) -> tuple[int, int]:

@@ -111,8 +111,8 @@ def test_inference_ends_soon(name, tmp_path):
 
 
 def test_what_follows_is_a_gap(monkeypatch):
-    monkeypatch.setattr("opset.inference.building.work.BASE", 1200)
-    monkeypatch.setattr("opset.inference.building.work.PER_BYTE", 0)
+    monkeypatch.setattr("opset.inference.building.work.BASE_STEPS", 1200)
+    monkeypatch.setattr("opset.inference.building.work.STEPS_PER_BYTE", 0)
     nodes = [*arithmetic(20, ["Mul", "Add"]), helper.make_node("Relu", ["x"], ["y"])]
     found = opset.infer(model(nodes, [SIZED], NUMBERS))
     assert found.stopped and found.shape("s") == (3,)

@@ -337,8 +337,8 @@ def test_a_function_of_which_calls_were_left_out_is_not_known(monkeypatch):
     """Inference is bounded: what further calls would have been like is then not known."""
     text = CALLED_INSIDE.replace("c.Own<body = h () => (k) { k = f.F(z) }>(z)", "f.F(z)").replace("[1, 5]", "[2, 5]")
     assert known(parser.parse_model(text))[-1].constant("axis").values == (1,)
-    monkeypatch.setattr("opset.inference.building.work.BASE", 140)
-    monkeypatch.setattr("opset.inference.building.work.PER_BYTE", 0)  # enough for one call
+    monkeypatch.setattr("opset.inference.building.work.BASE_STEPS", 140)
+    monkeypatch.setattr("opset.inference.building.work.STEPS_PER_BYTE", 0)  # enough for one call
     assert known(parser.parse_model(text))[-1].constant("axis") is None
 
 

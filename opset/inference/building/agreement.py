@@ -9,7 +9,7 @@ from typing import Any
 from opset.inference.building.call import Call, Element, Unknown
 from opset.inference.building.dimensions import Dim, Size, apply_to_sizes, at_most, equal, less, lower_bound
 from opset.inference.building.types import Shape, shape_text
-from opset.inference.building.work import CHECKED, charge
+from opset.inference.building.work import CHECK_STEPS, charge
 from opset.model.elements import element_name
 from opset.schemas.constraints.input_shapes import Algebra, Match, plan_of
 from opset.schemas.constraints.signature import check_constraints
@@ -101,7 +101,7 @@ def check_declared_constraints(call: Call) -> None:
     if plan is None:
         return
     values = {name: attribute_if_known(call, name) for name in plan.attributes}
-    charge(CHECKED * sum([len(value) for value in values.values() if isinstance(value, tuple)]))
+    charge(CHECK_STEPS * sum([len(value) for value in values.values() if isinstance(value, tuple)]))
     check_constraints(call.schema, values, [call.rank(index) for index in range(call.input_count)])
     if not plan.checks:
         return
@@ -118,7 +118,7 @@ def check_declared_constraints(call: Call) -> None:
 def _elements_to_check(call: Call, index: int) -> tuple[Element, ...] | None:
     """Return the elements of an input, each of which is to be checked."""
     elements = call.elements(index)
-    charge(CHECKED * len(elements or ()))
+    charge(CHECK_STEPS * len(elements or ()))
     return elements
 
 

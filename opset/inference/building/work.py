@@ -1,17 +1,21 @@
-"""What an inference may take: steps in proportion to the model, where no limit is set.
+"""The current budget of an inference, which all code of inference charges for its work before it is done.
 
-    with charging(budget):
-        work(10)        # before ten steps of work, wherever they are done
+    with charge_to(budget):
+        charge(10)        # before ten steps of work, in any function that the block calls
+
+The budget is ambient: it is a context variable, not a parameter, since even the arithmetic of sizes charges it, in
+`Dim.__init__`. Outside of a `charge_to` block, nothing is charged. Without other limits, steps are limited in
+proportion to the model.
 
 A step is about a microsecond of work, or a hundred bytes that are kept:
 
-- a node that is visited: NODE; NEW where no node of its signature was inferred before;
-- a body that is entered again, in a loop or for another call of a function: one for every BODY bytes of it, too;
-- an element that is read, computed or passed to a body; CHECKED where the operator has a condition for it;
-- a size with variables: its parts, whenever one is made, also where it becomes too complex;
-- a size that is given a name: NAMED.
+- a node that is visited: NODE_STEPS; SIGNATURE_STEPS, too, if it is the first node of its signature;
+- a body that is entered, also again in a loop or for another call of a function: a step for every BYTES_PER_STEP bytes;
+- an element that is read, computed or passed to a body: one; CHECK_STEPS if the operator has a condition for it;
+- a size with variables: its parts, whenever one is made, also if it turns out too complex;
+- a size that is given a name: NAME_STEPS.
 
-Bytes that are kept are estimated: of elements, names and scopes. They have a limit where one is set.
+Bytes that are kept are estimated: of elements, names and scopes. They have a limit if one is set.
 """
 
 from __future__ import annotations
@@ -23,21 +27,30 @@ from contextvars import ContextVar
 from opset.budget import Budget, Limits
 from opset.model.graph.index import Body
 
-NODE, NEW, NAMED, CHECKED, BODY = 8, 48, 8, 16, 8
-NAME_BYTES, ELEMENT_BYTES, PART_BYTES, SCOPE_BYTES = 640, 40, 100, 4
-BASE, PER_BYTE = 1 << 20, 4
-"""Steps that any model may take, and those for each of its bytes, weights aside."""
+NODE_STEPS = 8
+SIGNATURE_STEPS = 48
+NAME_STEPS = 8
+CHECK_STEPS = 16
+BYTES_PER_STEP = 8  # of a body
+NAME_BYTES = 640
+ELEMENT_BYTES = 40
+PART_BYTES = 100  # of a part of a size
+SCOPE_BYTES = 4  # for each byte of the body
+BASE_STEPS = 1 << 20
+"""Steps that an inference of any model may take."""
+STEPS_PER_BYTE = 4
+"""Further steps for each byte of the model, weights aside."""
 _current_budget: ContextVar[Budget | None] = ContextVar("budget", default=None)
 
 
 def default_budget(size: int, limits: Limits) -> Budget:
-    """Return the budget of an inference of a model of `size` bytes, its weights aside, where no other is set."""
-    return Budget(limits, max_steps=BASE + PER_BYTE * size)
+    """Return the budget of an inference of a model of `size` bytes, its weights aside; `limits` replace its own."""
+    return Budget(limits, max_steps=BASE_STEPS + STEPS_PER_BYTE * size)
 
 
 @contextmanager
 def charge_to(budget: Budget) -> Iterator[None]:
-    """Charge what is inferred inside of the context to a budget."""
+    """Make a budget the current one inside of the context."""
     token = _current_budget.set(budget)
     try:
         yield
@@ -46,13 +59,13 @@ def charge_to(budget: Budget) -> Iterator[None]:
 
 
 def can_follow_elements() -> bool:
-    """Whether elements are still followed: in the second half of the steps types and shapes alone are inferred."""
+    """Whether elements are still computed: after half of the steps, types and shapes alone are inferred."""
     budget = _current_budget.get()
     return budget is None or 2 * budget.steps < budget.max_steps
 
 
 def charge(steps: int, kept: int = 0) -> None:
-    """Charge steps, and bytes that are kept, to the budget of the inference if there is one. Raises Exhausted."""
+    """Charge steps, and bytes that are kept, to the current budget if there is one. Raises Exhausted."""
     if (budget := _current_budget.get()) is not None:
         budget.charge(steps)
         if kept:
@@ -60,6 +73,6 @@ def charge(steps: int, kept: int = 0) -> None:
 
 
 def charge_body(body: Body) -> None:
-    """Charge that a body is inferred, perhaps again. Raises Exhausted."""
+    """Charge the inference of a body, perhaps a repeated one, to the current budget. Raises Exhausted."""
     size = body.proto.ByteSize()
-    charge(1 + size // BODY, SCOPE_BYTES * size)
+    charge(1 + size // BYTES_PER_STEP, SCOPE_BYTES * size)

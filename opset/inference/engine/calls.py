@@ -28,8 +28,10 @@ class FunctionCalls:
 
     def __init__(self, index: ModelIndex, operators: Operators, constants: Constants, stated: StatedTypes) -> None:
         """Store the model's index, and the parts of the engine that infer operators, elements and stated types."""
-        self._index, self._operators = index, operators
-        self._constants, self._stated = constants, stated
+        self._index = index
+        self._operators = operators
+        self._constants = constants
+        self._stated = stated
         self.functions = index.functions
         self.scopes: dict[FunctionKey, list[Scope]] = {}
         self.omitted: set[FunctionKey] = set()
@@ -42,11 +44,11 @@ class FunctionCalls:
         attributes = self._attributes_of_call(scope, index, key)
         names = scope.body.reads[index]
         passed = [self._constants.find_for_body(scope, name, type_) for name, type_ in zip(names, inputs, strict=True)]
-        signature, own_names = number_variables(inputs, passed)
+        signature, variable_names = number_variables(inputs, passed)
         memo = (
             key,
             signature,
-            frozenset((name, each.SerializeToString()) for name, each in attributes.items()),
+            frozenset((name, attribute.SerializeToString()) for name, attribute in attributes.items()),
             tuple(map(bool, names)),
             scope.unused,
             scope.guarded,
@@ -72,18 +74,19 @@ class FunctionCalls:
             self._stated.note_stated_types(inner)
             yield inner
             self.scopes.setdefault(key, []).append(inner)
-            self._outputs[memo] = own_names, outputs_of_body(inner, self._constants, function.output_names()), inner
-        known_names, outputs, scope.calls[index] = self._outputs[memo]
-        if known_names != own_names:
+            outputs = outputs_of_body(inner, self._constants, function.output_names())
+            self._outputs[memo] = variable_names, outputs, inner
+        former_names, outputs, scope.calls[index] = self._outputs[memo]
+        if former_names != variable_names:
             # Some names may be the same in another order, so all are replaced at once.
-            outputs = replace_variables(outputs, dict(zip(known_names, map(variable, own_names), strict=True)))
+            outputs = replace_variables(outputs, dict(zip(former_names, map(variable, variable_names), strict=True)))
         doubts = ("nothing more follows from the body of the function",) if any(map(is_rankless, outputs)) else ()
         return Outcome(tuple(outputs), tuple(outputs.data), doubts, has_unnamed=has_unnamed_sizes(outputs))
 
     def _attributes_of_call(self, scope: Scope, index: int, key: FunctionKey) -> Mapping[str, Any]:
         """Return the attributes of a call by name: those of the node, and defaults of the function for the others."""
-        attributes = {each.name: each for each in self.functions[key].proto.attribute_proto}
-        for each in scope.body.attributes[index]:
-            if (resolved := scope.resolve_attribute(each)) is not None:
-                attributes[each.name] = resolved
+        attributes = {default.name: default for default in self.functions[key].proto.attribute_proto}
+        for attribute in scope.body.attributes[index]:
+            if (resolved := scope.resolve_attribute(attribute)) is not None:
+                attributes[attribute.name] = resolved
         return attributes

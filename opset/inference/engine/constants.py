@@ -62,7 +62,7 @@ class Constants:
             elements = tensor_values(self._model, message, MAX_DATA)
         except ModelError:  # reported by whoever needs the data itself
             return None
-        values = tuple([each if is_representable(each, False) else None for each in elements])
+        values = tuple([element if is_representable(element, False) else None for element in elements])
         return Constant(element_name(message.data_type) or "undefined", dims, values)
 
     def find_for_body(self, scope: Scope, name: str, type_: Type | None) -> Constant | None:
@@ -100,13 +100,13 @@ class Constants:
         first = types[0] if types else None
         if first is None or first.kind != "tensor" or first.element not in _FOLLOWED or not can_follow_elements():
             return ()
-        # Weights are never read to compute with them; a few numbers are, and what has no inputs: value_floats.
-        few = all(
-            each.kind == "tensor" and (count := small_element_count(each.shape)) is not None and count <= _FEW
-            for each in call.types
-            if each
+        # Weights are never read to compute with them; a few numbers are, and attributes such as value_floats.
+        are_few = all(
+            type_.kind == "tensor" and (count := small_element_count(type_.shape)) is not None and count <= _FEW
+            for type_ in call.types
+            if type_
         )
-        if first.element not in _INTEGERS and not followed and not few:
+        if first.element not in _INTEGERS and not followed and not are_few:
             return ()
         if small_element_count(first.shape) is None:
             return ()
@@ -131,12 +131,12 @@ class Constants:
         """
         shape = type_.shape if type_ is not None else None
         count = small_element_count(shape)
-        if elements is None or count != len(elements) or (elements and all(each is None for each in elements)):
+        if elements is None or count != len(elements) or (elements and all(element is None for element in elements)):
             return None
         assert type_ is not None
         assert type_.element is not None
-        parts = sum([each.size for each in elements if isinstance(each, Dim)])
+        parts = sum([element.size for element in elements if isinstance(element, Dim)])
         charge(count, count * ELEMENT_BYTES + parts * PART_BYTES)
         integers = type_.element in _INTEGERS
-        values = tuple([each if is_representable(each, integers) else None for each in elements])
+        values = tuple([element if is_representable(element, integers) else None for element in elements])
         return Constant(type_.element, tuple([size for size in shape or () if isinstance(size, int)]), values)

@@ -13,7 +13,7 @@ from typing import Any
 from opset.budget import Budget, Exhausted
 from opset.inference.building.call import Constant
 from opset.inference.building.types import Type
-from opset.inference.building.work import NODE, charge_to
+from opset.inference.building.work import NODE_STEPS, charge_to
 from opset.inference.engine.calls import FunctionCalls
 from opset.inference.engine.constants import Constants
 from opset.inference.engine.nodes import NodeInference
@@ -83,7 +83,8 @@ class Engine:
         self.model = model
         self.index = index or index_model(model.proto, registry.domains)
         self.index.call_order()
-        self.budget, self._limited = budget, limited
+        self.budget = budget
+        self._limited = limited
         self.stopped: tuple[str, Exhausted] | None = None
         self._reached = 0
         self.sizes = Sizes(dims)
@@ -150,12 +151,13 @@ class Engine:
     def _infer_body(self, scope: Scope) -> InferenceTask:
         """Infer the nodes of a body in order."""
         body, types, operators, functions = scope.body, scope.types, scope.operators, self.calls.functions
-        progress, budget = self._progress if body.parent is None else None, self.budget
+        progress = self._progress if body.parent is None else None
+        budget = self.budget
         index = 0
         try:
             for index, (operator, reads) in enumerate(zip(body.operators, body.reads, strict=True)):
                 if not index % _SPAN:
-                    budget.charge(NODE * min(_SPAN, len(body.operators) - index))
+                    budget.charge(NODE_STEPS * min(_SPAN, len(body.operators) - index))
                     if progress is not None:
                         progress(index, len(body.operators))
                 inputs = [types[name] if name in types else scope.type_of(name) if name else None for name in reads]
@@ -183,7 +185,8 @@ class Engine:
         """
         assert self.stopped is not None
         doubts = (f"inference stopped at {self.stopped[0]}: {self.stopped[1].why}",)
-        body, functions = scope.body, self.calls.functions
+        body = scope.body
+        functions = self.calls.functions
         for index in range(self._reached, len(body.operators)):
             scope.types.update((name, None) for name in body.computes[index] if name)
             scope.doubts[index] = doubts
@@ -193,7 +196,7 @@ class Engine:
 
     def _keep_outcome(self, scope: Scope, index: int, outcome: Outcome) -> None:
         """Record the outcome of a node in its scope."""
-        found, constants, doubts, problems, has_unnamed, warnings = outcome
+        inferred, constants, doubts, problems, has_unnamed, warnings = outcome
         if warnings:
             scope.warnings[index] = warnings
         if doubts:
@@ -201,9 +204,9 @@ class Engine:
         if problems:
             scope.problems[index] = problems
         types, stated, names = scope.types, scope.stated, scope.body.computes[index]
-        if len(found) < len(names):
-            found = (*found, *[None] * (len(names) - len(found)))
-        for name, type_ in zip(names, found, strict=False):
+        if len(inferred) < len(names):
+            inferred = (*inferred, *[None] * (len(names) - len(inferred)))
+        for name, type_ in zip(names, inferred, strict=False):
             if not name:
                 continue
             if name in stated:

@@ -35,23 +35,23 @@ def foreign_type(operator: tuple[str, str], inputs: Sequence[Type | None], attri
     name, domain = operator
     if domain != DOMAIN:
         return None
-    given = [each if each is not None and each.kind == "tensor" else tensor(None) for each in inputs]
-    shapes: list[Shape | None] = [each.shape for each in given]
-    if name in SAME and given and given[0].element is not None:
-        return given[0]
-    if name == "MurmurHash3" and given:
-        stated = [each for each in attributes if each.name == "positive"]
-        if any(each.ref_attr_name for each in stated):
+    types = [type_ if type_ is not None and type_.kind == "tensor" else tensor(None) for type_ in inputs]
+    shapes: list[Shape | None] = [type_.shape for type_ in types]
+    if name in SAME and types and types[0].element is not None:
+        return types[0]
+    if name == "MurmurHash3" and types:
+        stated = [attribute for attribute in attributes if attribute.name == "positive"]
+        if any(attribute.ref_attr_name for attribute in stated):
             return None
         return tensor("uint32" if not stated or stated[0].i else "int32", shapes[0])
-    if name == "Tokenizer" and given:
+    if name == "Tokenizer" and types:
         return tensor("string", None if shapes[0] is None else [*shapes[0], None])
-    index = ELEMENT_OF.get(name, len(given))
-    if index >= len(given) or given[index].element is None:
+    index = ELEMENT_OF.get(name, len(types))
+    if index >= len(types) or types[index].element is None:
         return None
     shape: Any = None
-    if name == "CDist" and len(given) > 1:
-        shape = [None if each is None or len(each) != 2 else each[0] for each in shapes[:2]]
+    if name == "CDist" and len(types) > 1:
+        shape = [None if shape is None or len(shape) != 2 else shape[0] for shape in shapes[:2]]
     elif name == "DequantizeLinear":
         shape = shapes[0]
-    return tensor(given[index].element, shape)
+    return tensor(types[index].element, shape)

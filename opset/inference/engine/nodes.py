@@ -10,7 +10,7 @@ from opset.inference.building.call import Call, Constant, Unknown
 from opset.inference.building.dimensions import TooComplex
 from opset.inference.building.tolerance import normalize_input_types
 from opset.inference.building.types import Type, shape_of_dims, tensor
-from opset.inference.building.work import NEW, charge
+from opset.inference.building.work import SIGNATURE_STEPS, charge
 from opset.inference.engine.constants import Constants
 from opset.inference.engine.foreign import foreign_type
 from opset.inference.engine.outcomes import (
@@ -42,7 +42,8 @@ class NodeInference:
 
     def __init__(self, constants: Constants, check_types: bool) -> None:
         """Store the constants of the model; with `check_types`, input types are checked against signatures."""
-        self._constants, self._check_types = constants, check_types
+        self._constants = constants
+        self._check_types = check_types
 
     def infer_node(
         self, scope: Scope, index: int, inference: OperatorInference, inputs: Sequence[Type | None]
@@ -58,8 +59,8 @@ class NodeInference:
                 and (of_tensor := self._infer_constant(scope, index)) is not None
             ):
                 return of_tensor
-            attributes = tuple([each.SerializeToString() for each in body.attributes[index]])
-            if body.root.function and any(each.ref_attr_name for each in body.attributes[index]):
+            attributes = tuple([attribute.SerializeToString() for attribute in body.attributes[index]])
+            if body.root.function and any(attribute.ref_attr_name for attribute in body.attributes[index]):
                 attributes = (*attributes, scope.key)
         names, computed = body.reads[index], body.computes[index]
         outputs: Any = tuple(map(bool, computed)) if "" in computed else len(computed)
@@ -68,7 +69,7 @@ class NodeInference:
             scope.parent is not None or (scope.constants and not scope.constants.keys().isdisjoint(names))
         ):
             followed = tuple([i for i, name in enumerate(names) if name and scope.is_followed(name)])
-        if attributes and any(len(each) > _MAX_ATTRIBUTE for each in attributes if each.__class__ is bytes):
+        if attributes and any(len(encoded) > _MAX_ATTRIBUTE for encoded in attributes if encoded.__class__ is bytes):
             # Large tables are not copied into a signature.
             return self._run_rule(self.call_of(scope, index, inference, inputs), len(computed), inference, followed)
         identities = (attributes, outputs, followed, *map(id, inputs))
@@ -83,7 +84,8 @@ class NodeInference:
                 outcome = outcome._replace(warnings=(*outcome.warnings, *wrong))
             reads = tuple(sorted({*memo.reads, *call.reads}))
             if reads != memo.reads:
-                memo.reads, memo.outcomes = reads, {}
+                memo.reads = reads
+                memo.outcomes = {}
                 elements = tuple([self._constants.find(scope, names[i]) for i in reads])
             memo.outcomes[elements] = outcome
         return outcome
@@ -92,7 +94,7 @@ class NodeInference:
         """Return the Call of a node of a body, for its rule."""
         assert inference.schema is not None
         body = scope.body
-        attributes = {each.name: each for each in reversed(body.attributes[index])}
+        attributes = {message.name: message for message in reversed(body.attributes[index])}
 
         def attribute(name: str) -> Any:
             resolved = scope.resolve_attribute(attributes[name]) if name in attributes else None
@@ -118,17 +120,17 @@ class NodeInference:
             return signature_types(inference, len(node.output), inputs)
 
         def attribute(name: str) -> Any:
-            for each in node.attribute:
-                if each.name == name:
-                    if each.ref_attr_name:
+            for message in node.attribute:
+                if message.name == name:
+                    if message.ref_attr_name:
                         raise Unknown(f"{name} is an attribute of the call of the function around")
-                    return attribute_value(each)
+                    return attribute_value(message)
             return None
 
         if schema.name == "Constant" and not schema.domain:
-            for each in node.attribute:
-                if each.name == "value" and each.HasField("t") and not each.ref_attr_name:
-                    type_ = tensor(element_name(each.t.data_type), shape_of_dims(each.t.dims))
+            for message in node.attribute:
+                if message.name == "value" and message.HasField("t") and not message.ref_attr_name:
+                    type_ = tensor(element_name(message.t.data_type), shape_of_dims(message.t.dims))
                     return (type_, *[None] * (len(node.output) - 1))
         call = Call(schema, node.input[:], len(node.output), inputs, attribute, lambda index: constants[index])
         return self._run_rule(call, len(node.output), inference, ()).types
@@ -151,8 +153,8 @@ class NodeInference:
         Its elements are read when they are needed.
         """
         outputs = scope.body.computes[index]
-        for each in scope.body.attributes[index]:
-            attribute = scope.resolve_attribute(each) if each.name == "value" else None
+        for message in scope.body.attributes[index]:
+            attribute = scope.resolve_attribute(message) if message.name == "value" else None
             if attribute is not None and attribute.type == _TENSOR and outputs:
                 if outputs[0]:
                     scope.tensors[outputs[0]] = attribute.t
@@ -164,7 +166,7 @@ class NodeInference:
     ) -> Outcome:
         """Call an operator's rule, and then its data function if the elements of small outputs can be computed."""
         assert inference.rule is not None
-        charge(NEW + sum([len(each.shape) for each in call.types if each is not None and each.shape]))
+        charge(SIGNATURE_STEPS + sum([len(type_.shape) for type_ in call.types if type_ is not None and type_.shape]))
         problems = self.find_misfits(call.schema, call.names, call.types)
         result: Any = []
         warnings: tuple[str, ...] = ()
@@ -199,18 +201,18 @@ class NodeInference:
         texts = [
             (None if type_ is None else type_.text) if name else "" for name, type_ in zip(names, inputs, strict=True)
         ]
-        return tuple([Problem("I202", each.what, each.why) for each in misfits(schema, inputs=texts)])
+        return tuple([Problem("I202", misfit.what, misfit.why) for misfit in misfits(schema, inputs=texts)])
 
 
 def _attribute_warnings(schema: OpSchema, attributes: Sequence[Any]) -> tuple[str, ...]:
     """Return a line for each attribute of a node that its operator does not have, or has with another type."""
     types = {
-        each.name: None if each.ref_attr_name else attribute_type(each)
-        for each in attributes
-        if not quirks.is_internal(each.name)
+        attribute.name: None if attribute.ref_attr_name else attribute_type(attribute)
+        for attribute in attributes
+        if not quirks.is_internal(attribute.name)
     }
-    found = (each for each in attribute_misfits(schema, types) if each.kind != MISSING_ATTRIBUTE)
-    return tuple([f"{each.what}: {each.why}" for each in found])
+    differences = (misfit for misfit in attribute_misfits(schema, types) if misfit.kind != MISSING_ATTRIBUTE)
+    return tuple([f"{misfit.what}: {misfit.why}" for misfit in differences])
 
 
 def _infer_tolerated_form(call: Call, inference: OperatorInference) -> tuple[Call, Any] | None:
@@ -219,16 +221,16 @@ def _infer_tolerated_form(call: Call, inference: OperatorInference) -> tuple[Cal
     Returns:
         The call in the form of the standard, and the result of its rule; None if the node does not have such a form.
     """
-    other = inference.fallback
-    if other is None or other.schema is None or other.rule is None:
+    fallback = inference.fallback
+    if fallback is None or fallback.schema is None or fallback.rule is None:
         return None
-    again = call.with_schema(other.schema, normalize_input_types(call.schema.name, call.types))
+    standard_call = call.with_schema(fallback.schema, normalize_input_types(call.schema.name, call.types))
     try:
-        check_declared_constraints(again)
-        return again, other.rule.function(again)
+        check_declared_constraints(standard_call)
+        return standard_call, fallback.rule.function(standard_call)
     except Unknown as error:
-        again.doubt(str(error))
-        return again, []
+        standard_call.doubt(str(error))
+        return standard_call, []
     except (Violation, TooComplex, *MALFORMED):
         return None
 
@@ -238,7 +240,7 @@ def _memo_of(
 ) -> Memo:
     """Return the memo of a signature; from now on, it is also found by the identities of these types."""
     attributes, outputs, followed, *_ = identities
-    absent = tuple([i for i, each in enumerate(inputs) if each is None and names[i]])
+    absent = tuple([i for i, type_ in enumerate(inputs) if type_ is None and names[i]])
     signature = (attributes, outputs, followed, absent, tuple(inputs))
     memo = inference.memos.get(signature)
     if memo is None:

@@ -26,7 +26,9 @@ class Operators:
             follow_data: whether elements of small tensors are computed.
             strict: whether nodes that runtimes accept against the standard do not fit their operators.
         """
-        self._registry, self._follow_data, self._strict = registry, follow_data, strict
+        self._registry = registry
+        self._follow_data = follow_data
+        self._strict = strict
         self._rules = RuleLookup(registry)
         self._tables: dict[tuple[tuple[str, int], ...], dict[Operator, OperatorInference]] = {}
         self._by_schema: dict[OpSchema, OperatorInference] = {}
@@ -59,13 +61,14 @@ class Operators:
             left_out = self._rules.left_out(domain)
             why = left_out or f"there is no rule for the outputs of {name} {schema.since_version}"
         data = self._rules.find_data(schema) if self._follow_data else None
-        found = OperatorInference(schema, rule, data, why)
+        inference = OperatorInference(schema, rule, data, why)
         quirk = quirks.of_values(op_type, version) if not domain and not self._strict else None
         if quirk is not None:
-            found.quirk, found.fallback = quirk, OperatorInference(schema, rule, data)
+            inference.quirk = quirk
+            inference.fallback = OperatorInference(schema, rule, data)
             if quirk.stand_in is not None:
-                found.fallback = self.find(operator, {**imports, "": quirk.stand_in[1]})
-        return found
+                inference.fallback = self.find(operator, {**imports, "": quirk.stand_in[1]})
+        return inference
 
     def of_schema_alone(self, schema: OpSchema) -> OperatorInference:
         """Return how a node that is not part of the model is inferred: by its schema and its input types alone."""

@@ -21,7 +21,7 @@ from opset.schemas.model import OpSchema
 from opset.schemas.quirks import Quirk
 
 MALFORMED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-"""What a rule raises for a node that it is not written for: a missing input, an attribute of another type."""
+"""Errors of a rule for a node that it is not written for: a missing input, an attribute of another type."""
 _MAX_AROUND = 1 << 14  # product of the sizes other than 0 of an empty tensor whose elements are followed
 
 
@@ -44,7 +44,7 @@ class Outcome(NamedTuple):
     has_unnamed: bool = False
     """Whether sizes in `types` are None, since they depend on data; they get a name for each node."""
     warnings: tuple[str, ...] = ()
-    """What the nodes have that their operator has not, and that inference does not mind."""
+    """Harmless differences between the nodes and their schema, such as attributes that it does not have."""
 
 
 class Memo:
@@ -69,11 +69,13 @@ class OperatorInference:
     data: Hook | None = None
     why: str = ""
     fallback: OperatorInference | None = None
+    """The inference of nodes that break constraints of the schema in a form that runtimes accept."""
     quirk: Quirk | None = None
-    """How nodes are inferred that break the constraints of the schema in a form that runtimes accept, and that form."""
+    """That form."""
     memos: dict[Any, Memo] = field(default_factory=dict)
+    """The memo of each signature."""
     recent: dict[Any, tuple[Memo, Sequence[Type | None]]] = field(default_factory=dict)
-    """The same by the identities of types, which are kept with them: to compare these is much quicker."""
+    """Memos by the identities of input types, which are quicker to compare; the types are kept, so that they last."""
     signature_types: dict[Any, tuple[Type | None, ...]] = field(default_factory=dict)
 
 
@@ -87,7 +89,7 @@ def signature_types(
     """
     schema = inference.schema
     assert schema is not None
-    key = (output_count, tuple([None if each is None else each._replace(shape=None) for each in inputs]))
+    key = (output_count, tuple([None if type_ is None else type_._replace(shape=None) for type_ in inputs]))
     if key in inference.signature_types:
         return inference.signature_types[key]
     bound: dict[str, Type] = {}
@@ -95,16 +97,16 @@ def signature_types(
         formal = schema.inputs[min(index, len(schema.inputs) - 1)] if schema.inputs else None
         if type_ is not None and formal is not None and formal.homogeneous:
             bound.setdefault(formal.type, type_)
-    found: list[Type | None] = []
+    types: list[Type | None] = []
     for index in range(output_count):
         formal = schema.outputs[min(index, len(schema.outputs) - 1)] if schema.outputs else None
         allowed = schema.allowed(formal) if formal is not None else ()
         if len(allowed) == 1:
-            found.append(parse_type(allowed[0]))
+            types.append(parse_type(allowed[0]))
             continue
         type_ = bound.get(formal.type) if formal is not None and formal.homogeneous else None
-        found.append(None if type_ is None else map_sizes(type_._replace(shape=None), lambda size: None))
-    inference.signature_types[key] = tuple(found)
+        types.append(None if type_ is None else map_sizes(type_._replace(shape=None), lambda size: None))
+    inference.signature_types[key] = tuple(types)
     return inference.signature_types[key]
 
 
@@ -119,22 +121,22 @@ def complete_results(
         call: the node.
     """
     results = raw if isinstance(raw, list) else [raw]
-    found: list[Type | None] = []
+    types: list[Type | None] = []
     problems: list[Problem] = []
     for index, base in enumerate(by_signature):
         result = results[index] if index < len(results) else None
         if result is None:
-            found.append(base)
+            types.append(base)
             continue
         try:
             type_, problem = _drop_impossible_sizes(_result_as_type(result, base), index, call)
         except TypeError as error:  # only functions of a user-defined domain return such
-            found.append(base)
+            types.append(base)
             problems.append(_no_shape_problem(call.schema, index, error))
             continue
-        found.append(type_)
+        types.append(type_)
         problems += problem
-    return tuple(found), tuple(problems)
+    return tuple(types), tuple(problems)
 
 
 def _result_as_type(result: Any, base: Type | None) -> Type:
@@ -145,10 +147,10 @@ def _result_as_type(result: Any, base: Type | None) -> Type:
     if not isinstance(result, Type):
         shape = tuple(map(_as_size, result))
         return Type("tensor", base.element if base is not None and base.kind == "tensor" else None, shape)
-    found = result if result.shape is None else result._replace(shape=tuple(map(_as_size, result.shape)))
-    if base is None or base.kind != found.kind:
-        return found
-    return Type(found.kind, found.element or base.element, found.shape, found.inner or base.inner)
+    type_ = result if result.shape is None else result._replace(shape=tuple(map(_as_size, result.shape)))
+    if base is None or base.kind != type_.kind:
+        return type_
+    return Type(type_.kind, type_.element or base.element, type_.shape, type_.inner or base.inner)
 
 
 def _as_size(size: Any) -> Size | None:
@@ -228,7 +230,7 @@ def small_element_count(shape: Shape | None) -> int | None:
             return None
         count *= size
         around *= size or 1
-    # What walks along the axes of an empty tensor takes as long as the others are long.
+    # A walk along the axes of an empty tensor takes as long as its other axes are long.
     return count if count <= MAX_DATA and around <= _MAX_AROUND else None
 
 

@@ -11,7 +11,7 @@ from opset.inference.building.graph_requests import Outputs
 from opset.inference.building.types import Type, map_sizes
 
 
-def number_variables(given: Sequence[Type | None], data: Sequence[Constant | None]) -> tuple[Any, list[str]]:
+def number_variables(types: Sequence[Type | None], data: Sequence[Constant | None]) -> tuple[Any, list[str]]:
     """Return types and elements with their variables numbered, and the names of the variables in that order."""
     names: list[str] = []
     seen: set[str] = set()
@@ -23,41 +23,44 @@ def number_variables(given: Sequence[Type | None], data: Sequence[Constant | Non
             seen.update(fresh)
         return size
 
-    for type_ in given:
+    for type_ in types:
         map_sizes(type_, note)
-    for each in data:
-        for element in each.values if each is not None else ():
+    for constant in data:
+        for element in constant.values if constant is not None else ():
             if isinstance(element, Dim):
                 note(element)
     if not names:
-        return (tuple(given), tuple(data)), names
+        return (tuple(types), tuple(data)), names
     numbered = {name: variable(f"${number}") for number, name in enumerate(names)}
-    outputs = replace_variables(Outputs(given, data), numbered)
+    outputs = replace_variables(Outputs(types, data), numbered)
     return (tuple(outputs), tuple(outputs.data)), names
 
 
 def replace_variables(outputs: Outputs, values: Mapping[str, Dim]) -> Outputs:
     """Return types and elements with variables replaced by others; a size that becomes too long is not known."""
-    made: dict[Size, Size | None] = {}
+    replaced: dict[Size, Size | None] = {}
 
-    def size(each: Size | None) -> Size | None:
-        if not isinstance(each, Dim):
-            return each
-        if each not in made:
-            made[each] = apply_to_sizes(lambda known: substitute(known, values), each)
-        return made[each]
+    def replace(size: Size | None) -> Size | None:
+        if not isinstance(size, Dim):
+            return size
+        if size not in replaced:
+            replaced[size] = apply_to_sizes(lambda old: substitute(old, values), size)
+        return replaced[size]
 
-    return map_outputs(outputs, size)
+    return map_outputs(outputs, replace)
 
 
-def map_outputs(outputs: Outputs, size: Callable[[Size | None], Size | None]) -> Outputs:
+def map_outputs(outputs: Outputs, replace: Callable[[Size | None], Size | None]) -> Outputs:
     """Return types and elements with every size replaced."""
 
-    def element(each: Element) -> Element:
-        return size(each) if isinstance(each, Dim) else each
+    def replace_element(element: Element) -> Element:
+        return replace(element) if isinstance(element, Dim) else element
 
     return Outputs(
-        [map_sizes(type_, size) for type_ in outputs],
-        [None if each is None else each._replace(values=tuple(map(element, each.values))) for each in outputs.data],
-        [map_sizes(type_, size) for type_ in outputs.inputs],
+        [map_sizes(type_, replace) for type_ in outputs],
+        [
+            None if constant is None else constant._replace(values=tuple(map(replace_element, constant.values)))
+            for constant in outputs.data
+        ],
+        [map_sizes(type_, replace) for type_ in outputs.inputs],
     )

@@ -28,7 +28,7 @@ __all__ = ["Gap", "Inference", "Value", "infer", "infer_shapes"]
 
 MOST_WARNINGS = 20
 KNOWN, SYMBOLIC, RANKED, TYPED, NOTHING = "known", "symbolic", "rank", "type", "nothing"
-"""How much is known of a value: all sizes as numbers; all sizes, some with variables; its rank; its type alone."""
+"""Degrees of knowledge of a value: all sizes as numbers; all sizes, some with variables; its rank; its type alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,14 +86,14 @@ class Inference:
         self._engine = engine
         self.model = engine.model
         self.notes = [*engine.index.notes, *_warnings_of(engine)]
-        """What was put right before the model was read, and which nodes are not as their operators have them, where it
-        is plain what follows: forms that runtimes accept, attributes that do not exist."""
+        """Changes that were made before the model was read, and nodes that harmlessly differ from their operators: in
+        forms that runtimes accept, or by attributes that do not exist."""
         found = Collected(_findings_of(engine))
         self.findings, self.omitted = tuple(found), found.omitted
         self.stopped = "" if engine.stopped is None else f"{engine.stopped[0]}: {engine.stopped[1].why}"
-        """Where and why the inference was stopped, "" where it was not."""
+        """The place and the reason if the inference was stopped, else ""."""
         self.left_out = 0
-        """How many types `written` left out, since they would have taken too much room."""
+        """The number of types that `written` left out, since they would have taken too much room."""
 
     def type(self, name: str) -> Type | None:
         """Return the type of a value of the main graph as far as it is known, or None if nothing is."""
@@ -101,8 +101,8 @@ class Inference:
 
     def shape(self, name: str) -> tuple[Size | None, ...] | None:
         """Return the shape of a tensor of the main graph: ints, and sizes with variables, which print readably."""
-        found = self.type(name)
-        return None if found is None else found.shape
+        type_ = self.type(name)
+        return None if type_ is None else type_.shape
 
     @property
     def variables(self) -> frozenset[str]:
@@ -132,7 +132,7 @@ class Inference:
         for scope in self._scopes():
             for names in scope.body.computes:
                 counts.update(_coverage_of(scope.types.get(name)) for name in names if name)
-        return {each: counts[each] for each in (KNOWN, SYMBOLIC, RANKED, TYPED, NOTHING)}
+        return {coverage: counts[coverage] for coverage in (KNOWN, SYMBOLIC, RANKED, TYPED, NOTHING)}
 
     @property
     def gaps(self) -> list[Gap]:
@@ -216,11 +216,11 @@ def infer_shapes(model: Any, check_type: bool = False, strict_mode: bool = False
     Raises ModelError if the model is malformed; with `check_type` InferenceError if inputs have types that the operator
     does not take; with `strict_mode` InferenceError with everything that does not fit together.
     """
-    found = infer(model, check_type=check_type, data_prop=data_prop)
-    wrong = Collected(each for each in _findings_of(found._engine) if strict_mode or each.code == "I202")
+    inference = infer(model, check_type=check_type, data_prop=data_prop)
+    wrong = Collected(finding for finding in _findings_of(inference._engine) if strict_mode or finding.code == "I202")
     if wrong:
         raise InferenceError(wrong)
-    return found.written().as_given()
+    return inference.written().as_given()
 
 
 def _coverage_of(type_: Type | None) -> str:
@@ -235,7 +235,7 @@ def _coverage_of(type_: Type | None) -> str:
 
 
 def _scopes_of(engine: Engine) -> list[Scope]:
-    return [*engine.scopes.values(), *(scope for each in engine.calls.scopes.values() for scope in each)]
+    return [*engine.scopes.values(), *(scope for scopes in engine.calls.scopes.values() for scope in scopes)]
 
 
 def _findings_of(engine: Engine) -> Iterator[Finding]:
@@ -260,9 +260,11 @@ def _findings_of(engine: Engine) -> Iterator[Finding]:
 
 def _warnings_of(engine: Engine) -> list[str]:
     """Return a line for each of the first nodes that harmlessly differ from their schemas, and one for the rest."""
-    found = [(scope, index, each) for scope in _scopes_of(engine) for index, each in scope.warnings.items()]
-    shown = [f"{scope.body.location(index)}: {'; '.join(each)}" for scope, index, each in found[:MOST_WARNINGS]]
-    return shown + ([f"{len(found) - len(shown):,} more such nodes"] if len(found) > len(shown) else [])
+    warned = [(scope, index, warnings) for scope in _scopes_of(engine) for index, warnings in scope.warnings.items()]
+    shown = [
+        f"{scope.body.location(index)}: {'; '.join(warnings)}" for scope, index, warnings in warned[:MOST_WARNINGS]
+    ]
+    return shown + ([f"{len(warned) - len(shown):,} more such nodes"] if len(warned) > len(shown) else [])
 
 
 def _finding_at(scope: Scope, index: int, problem: Problem) -> Finding:
@@ -272,20 +274,20 @@ def _finding_at(scope: Scope, index: int, problem: Problem) -> Finding:
 def _gaps_in(engine: Engine, scope: Scope) -> Iterator[Gap]:
     """Yield the gaps of a body: outputs of which less is known than of the node's inputs."""
     for index, names in enumerate(scope.body.computes):
-        known = {name: _coverage_of(scope.types.get(name)) for name in names if name}
+        coverages = {name: _coverage_of(scope.types.get(name)) for name in names if name}
         missing = [
             name
-            for name, each in known.items()
-            if each in (NOTHING, TYPED, RANKED) or (scope.guarded and name in scope.conflicts)
+            for name, coverage in coverages.items()
+            if coverage in (NOTHING, TYPED, RANKED) or (scope.guarded and name in scope.conflicts)
         ]
         if not missing:
             continue
-        given = [_coverage_of(scope.type_of(name)) for name in scope.body.reads[index] if name]
+        input_coverages = [_coverage_of(scope.type_of(name)) for name in scope.body.reads[index] if name]
         problems = scope.problems.get(index, ())
-        if not problems and any(each in (NOTHING, TYPED) for each in given):
+        if not problems and any(coverage in (NOTHING, TYPED) for coverage in input_coverages):
             continue  # the inputs explain it
-        clashes = [scope.conflicts[name] for name in known if scope.guarded and name in scope.conflicts]
+        clashes = [scope.conflicts[name] for name in coverages if scope.guarded and name in scope.conflicts]
         doubts = [*scope.doubts.get(index, ()), *(problem.why for problem in problems), *clashes]
         said = "; ".join(dict.fromkeys(doubts))
         for name in missing:
-            yield Gap(name, scope.body, index, known[name], said)
+            yield Gap(name, scope.body, index, coverages[name], said)

@@ -41,7 +41,7 @@ class Scope:
     tensors: dict[str, Any] = field(default_factory=dict)
     """TensorProtos of initializers and Constants, whose elements are read when they are needed."""
     read: dict[str, Constant | None] = field(default_factory=dict)
-    """Elements of `tensors`, as far as they were needed; None where they are too many."""
+    """Elements of `tensors` that were needed; None if they are too many."""
     local: set[str] = field(default_factory=set)
     """Dimension variables that were made for values of this body, or that mean nothing outside."""
     met: set[str] = field(default_factory=set)
@@ -51,11 +51,13 @@ class Scope:
     calls: dict[int, Scope] = field(default_factory=dict)
     """The scopes of functions that nodes call, by index of the node."""
     doubts: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    """The reasons why not everything is known of a node's outputs, by index of the node."""
     warnings: dict[int, tuple[str, ...]] = field(default_factory=dict)
-    """By index of a node: why not everything is known of its outputs."""
+    """Harmless differences between a node and its schema, by index of the node."""
     problems: dict[int, tuple[Problem, ...]] = field(default_factory=dict)
+    """The problems of a node, by index of the node."""
     conflicts: dict[str, str] = field(default_factory=dict)
-    """By name of a value: how its stated type contradicts the inferred one."""
+    """How the stated type of a value contradicts the inferred one, by name of the value."""
 
     def type_of(self, name: str) -> Type | None:
         """Return the type of a value that is visible in the body, or None if nothing is known of it."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from opset.inference.building.dimensions import Dim, Size, TooComplex, parse_size, substitute, variable, variables
 from opset.inference.building.types import Type, type_from_proto
-from opset.inference.building.work import NAME_BYTES, NAMED, charge
+from opset.inference.building.work import NAME_BYTES, NAME_STEPS, charge
 from opset.inference.engine.scopes import Scope
 
 
@@ -28,16 +28,16 @@ class Sizes:
 
     def add_inputs(self, values: Iterable[Any]) -> None:
         """Note the variables in the types of inputs of the main graph or a training graph."""
-        found = variables_of(values)
-        self.of_inputs |= found
-        self._taken |= found
+        names = variables_of(values)
+        self.of_inputs |= names
+        self._taken |= names
 
     @property
     def variables(self) -> set[str]:
         """The names of variables that were read or made."""
         stated = {name for size in self._stated.values() if size is not None for name in variables(size)}
         bound = {name for name in self._stated if name in self.bound}
-        return stated | bound | {str(each) for each in self._made.values()}
+        return stated | bound | {str(symbol) for symbol in self._made.values()}
 
     def read_dimension(self, dim: Any) -> Size | None:
         """Return the size that a Dimension message states, or None if it states none.
@@ -62,10 +62,10 @@ class Sizes:
             if text in self.bound:
                 return self.bound[text]
             size = parse_size(text)
-            found = variable(text) if size is None else substitute(size, self.bound)
+            bound_size = variable(text) if size is None else substitute(size, self.bound)
         except (TooComplex, ArithmeticError, ValueError):
             return None
-        return None if isinstance(found, int) and found < 0 else found
+        return None if isinstance(bound_size, int) and bound_size < 0 else bound_size
 
     def name_unknown_sizes(self, scope: Scope, type_: Type | None, name: str) -> Type | None:
         """Return the type of a value with a variable for each unknown size; sizes in sequences stay unknown."""
@@ -77,7 +77,7 @@ class Sizes:
         if type_.shape is None or None not in type_.shape:
             return type_
         shape = [
-            self._variable_of(scope, name, axis) if each is None else each for axis, each in enumerate(type_.shape)
+            self._variable_of(scope, name, axis) if size is None else size for axis, size in enumerate(type_.shape)
         ]
         return type_._replace(shape=tuple(shape))
 
@@ -85,7 +85,7 @@ class Sizes:
         """Return the variable of a size that depends on data, `<value>_d<axis>`, or its number if it is bound."""
         key = (scope.key, name, axis)
         if key not in self._made:
-            charge(NAMED, NAME_BYTES)
+            charge(NAME_STEPS, NAME_BYTES)
             stem = re.sub(r"[^A-Za-z0-9_]", "_", str(name)[:40])
             stem = f"{'_' * (not stem[:1].isalpha() and stem[:1] != '_')}{stem}_d{axis}"
             text = stem
@@ -94,22 +94,22 @@ class Sizes:
                 text = f"{stem}_{self._numbers[stem]}"
             self._taken.add(text)
             self._made[key] = variable(text)
-        found = self._made[key]
-        scope.local.add(str(found))
-        return self.bound.get(str(found), found)
+        symbol = self._made[key]
+        scope.local.add(str(symbol))
+        return self.bound.get(str(symbol), symbol)
 
 
 def variables_of(values: Iterable[Any]) -> set[str]:
     """Return the names of the variables that the types of ValueInfoProtos state."""
-    found: set[str] = set()
+    names: set[str] = set()
 
     def size(dim: Any) -> Size | None:
         text = dim.dim_param
         if text and text.__class__ is str:
             stated = parse_size(text)
-            found.update((text,) if stated is None else variables(stated))
+            names.update((text,) if stated is None else variables(stated))
         return None
 
     for value in values:
         type_from_proto(value.type, size)
-    return found
+    return names

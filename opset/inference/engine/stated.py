@@ -25,7 +25,9 @@ class StatedTypes:
             inputs_only: whether only the sizes of inputs and initializers count; of other values, ranks and element
                 types do.
         """
-        self._sizes, self._ignored, self._inputs_only = sizes, ignored, inputs_only
+        self._sizes = sizes
+        self._ignored = ignored
+        self._inputs_only = inputs_only
 
     def enter_graph(self, scope: Scope, overridable: bool) -> None:
         """Enter the inputs, initializers and stated types of a graph that no node holds.
@@ -48,15 +50,15 @@ class StatedTypes:
         Only the element type counts of those whose names are in `passed`, as a caller may replace them.
         """
         types, tensors = scope.types, scope.tensors
-        for each in scope.body.proto.initializer:
-            name = each.name
+        for initializer in scope.body.proto.initializer:
+            name = initializer.name
             if name not in passed:
-                types[name] = _tensor_type(each.data_type, tuple(each.dims[:]))
-                tensors[name] = each
+                types[name] = _tensor_type(initializer.data_type, tuple(initializer.dims[:]))
+                tensors[name] = initializer
             elif types.get(name) is None:
-                types[name] = tensor(element_name(each.data_type))
-        for each in scope.body.proto.sparse_initializer:
-            types[each.values.name] = _tensor_type(each.values.data_type, tuple(each.dims))
+                types[name] = tensor(element_name(initializer.data_type))
+        for initializer in scope.body.proto.sparse_initializer:
+            types[initializer.values.name] = _tensor_type(initializer.values.data_type, tuple(initializer.dims))
 
     def note_stated_types(self, scope: Scope) -> None:
         """Note the types that a body states of values that its nodes compute."""

@@ -32,7 +32,9 @@ class SubgraphInference:
 
     def __init__(self, nodes: NodeInference, constants: Constants, stated: StatedTypes) -> None:
         """Store the parts of the engine that infer nodes, elements and stated types."""
-        self._nodes, self._constants, self._stated = nodes, constants, stated
+        self._nodes = nodes
+        self._constants = constants
+        self._stated = stated
         self._memories: dict[Any, dict[str, Any]] = {}
 
     def infer_node(
@@ -79,7 +81,7 @@ class SubgraphInference:
         )
         names = body.input_names()
         if len(request.types) != len(names):  # IR version 3 listed initializers with the inputs
-            defaults = {each.name for each in body.proto.initializer}
+            defaults = {initializer.name for initializer in body.proto.initializer}
             names = [name for name in names if name not in defaults]
         indexes = {name: i for i, name in enumerate(names)}
         for value in body.proto.input:
@@ -105,7 +107,7 @@ class SubgraphInference:
 def _body_of(graph: Any, around: Body, index: int) -> Body:
     """Return the body of a graph that a node holds; a call of the function around it may have passed the graph."""
     node = around.nodes[index]
-    name = next((name for name, each in subgraphs(node) if each is graph), None)
+    name = next((name for name, held in subgraphs(node) if held is graph), None)
     return Body(graph, "graph", around, node, index) if name is None else around.subgraphs[index, name]
 
 
@@ -116,11 +118,11 @@ def outputs_of_body(scope: Scope, constants: Constants, outputs: Sequence[str], 
     """
     types = [scope.type_of(name) for name in outputs]
     passed = [constants.find_for_body(scope, name, type_) for name, type_ in zip(outputs, types, strict=True)]
-    found = Outputs(types, passed, [scope.types.get(name) for name in inputs])
+    outside = Outputs(types, passed, [scope.types.get(name) for name in inputs])
     if not scope.local:
-        return found
+        return outside
 
-    def size(each: Size | None) -> Size | None:
-        return None if each is None or not scope.local.isdisjoint(variables(each)) else each
+    def without_local(size: Size | None) -> Size | None:
+        return None if size is None or not scope.local.isdisjoint(variables(size)) else size
 
-    return map_outputs(found, size)
+    return map_outputs(outside, without_local)

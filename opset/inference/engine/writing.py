@@ -45,17 +45,18 @@ def write_types(engine: Engine, overwrite: bool) -> tuple[Model, int]:
         if graph is not None:
             room, omitted = _write_computed(graph, scope, overwrite, room)
             left_out += omitted
-    for function in message.functions if overwrite else ():
-        _rewrite_function(function, engine.calls.scopes.get(function_key(function), []), engine)
+    if overwrite:
+        for function in message.functions:
+            _rewrite_function(function, engine.calls.scopes.get(function_key(function), []), engine)
     return engine.model.with_proto(message, changed=True), left_out
 
 
 def _root_graphs(message: Any) -> list[Any]:
     """Return the graphs of a ModelProto that no node holds, in the order in which they are inferred."""
-    found = [message.graph]
+    graphs = [message.graph]
     for training in message.training_info:
-        found += [getattr(training, part) for part in ("initialization", "algorithm") if training.HasField(part)]
-    return found
+        graphs += [getattr(training, part) for part in ("initialization", "algorithm") if training.HasField(part)]
+    return graphs
 
 
 def _graph_of(roots: Sequence[Any], key: Any) -> Any:
@@ -68,7 +69,7 @@ def _graph_of(roots: Sequence[Any], key: Any) -> Any:
         return None
     graph = roots[key[0]]
     for index, name in reversed(steps):
-        graph = next((each for found, each in subgraphs(graph.node[index]) if found == name), None)
+        graph = next((inner for attribute, inner in subgraphs(graph.node[index]) if attribute == name), None)
         if graph is None:
             return None
     return graph
@@ -81,7 +82,8 @@ def _write_computed(graph: Any, scope: Scope, overwrite: bool, room: int) -> tup
         The bytes of room that are left, and the number of types that were left out.
     """
     stated = {value.name: value.type for value in graph.value_info} | {value.name: value.type for value in graph.output}
-    types, entries = scope.types, list[bytes]()
+    types = scope.types
+    entries: list[bytes] = []
     fields: dict[int, tuple[bytes, int]] = {}
     headers: dict[tuple[int, int], bytes] = {}
     local = scope.repeated and bool(scope.local)
@@ -128,12 +130,12 @@ def _type_field(type_: Type) -> tuple[bytes, int]:
 def _without_local_sizes(type_: Type, scope: Scope) -> Type:
     """Return a type without sizes that differ each time that the graph is run: a variable has one value in a model."""
 
-    def size(each: Size | None) -> Size | None:
-        return None if each is None or not scope.local.isdisjoint(variables(each)) else each
+    def without_local(size: Size | None) -> Size | None:
+        return None if size is None or not scope.local.isdisjoint(variables(size)) else size
 
-    found = map_sizes(type_, size)
-    assert found is not None
-    return found
+    mapped = map_sizes(type_, without_local)
+    assert mapped is not None
+    return mapped
 
 
 def _rewrite_function(function: Any, calls: Sequence[Scope], engine: Engine) -> None:
@@ -148,12 +150,12 @@ def _rewrite_function(function: Any, calls: Sequence[Scope], engine: Engine) -> 
         computed = {name for node in body.node for name in node.output}
         outputs = [] if body is function else [*body.output]
         for value in [*body.value_info, *outputs]:
-            found = [scope.types.get(value.name) for scope in scopes]
-            if value.name not in computed or not any(found):
+            types = [scope.types.get(value.name) for scope in scopes]
+            if value.name not in computed or not any(types):
                 continue
-            common = map_sizes(reduce(join_types, found), number)
+            common = map_sizes(reduce(join_types, types), number)
             stated = map_sizes(type_from_proto(value.type, engine.sizes.read_dimension), number)
-            if any(combine_types(stated, each, lambda one, other: True)[1] for each in found):
+            if any(combine_types(stated, type_, lambda stated, inferred: True)[1] for type_ in types):
                 value.type.Clear()
             if common is not None:
                 fill_proto(value.type, common, True)
