@@ -1,4 +1,4 @@
-"""Constraints between inputs and attributes: they are checked, and complete what is not known of an input."""
+"""Constraints between inputs and attributes, which are checked, and which complete unknown shapes of inputs."""
 
 from __future__ import annotations
 
@@ -22,9 +22,13 @@ def certainly_differ(left: Shape, right: Shape) -> bool:
 
 
 def unify_shape(call: Call, index: int, expected: Shape, label: str) -> Shape:
-    """Return the shape of an input, combined with the expected one: each may have sizes that the other lacks.
+    """Return the shape of an input combined with the expected shape; each may have sizes that the other lacks.
 
-    It is the expected one where the input is absent or its rank is not known. Raises Violation where they differ.
+    Returns:
+        The expected shape if the input is absent or its rank is not known.
+
+    Raises:
+        Violation: the shapes differ.
     """
     shape = call.shape(index)
     if shape is None:
@@ -35,9 +39,9 @@ def unify_shape(call: Call, index: int, expected: Shape, label: str) -> Shape:
 
 
 def common_shape(call: Call, indices: Iterable[int], label: str, shape: Shape | None = None) -> Shape | None:
-    """Return the shape that inputs have in common, also with `shape` if there is one; None where no rank is known.
+    """Return the shape that inputs have in common, also with `shape` if there is one; None if no rank is known.
 
-    Raises Violation with the label where they differ.
+    Raises Violation with the label if they differ.
     """
     for index in indices:
         shape = call.shape(index) if shape is None else unify_shape(call, index, shape, label)
@@ -47,7 +51,7 @@ def common_shape(call: Call, indices: Iterable[int], label: str, shape: Shape | 
 def complete_broadcast_target(call: Call, index: int, onto: Shape, label: str) -> Shape:
     """Return a shape to which an input is broadcast, completed by the sizes of the input.
 
-    Raises Violation where it certainly cannot be broadcast.
+    Raises Violation with the label if the input certainly cannot be broadcast to it.
     """
     shape = call.shape(index)
     if shape is None:
@@ -55,11 +59,12 @@ def complete_broadcast_target(call: Call, index: int, onto: Shape, label: str) -
     start = len(onto) - len(shape)
     fits = start >= 0
     result = list(onto)
-    for axis, size in enumerate(shape if fits else ()):
-        want = onto[start + axis]
-        if equal(size, 1) is False:
-            fits = fits and equal(size, want) is not False
-            result[start + axis] = size if want is None or isinstance(size, int) else want
+    if fits:
+        for axis, size in enumerate(shape):
+            want = onto[start + axis]
+            if equal(size, 1) is False:
+                fits = fits and equal(size, want) is not False
+                result[start + axis] = size if want is None or isinstance(size, int) else want
     if not fits:
         said = f"shape({call.parameter(index)}) = {shape_text(shape)}, which does not broadcast to {shape_text(onto)}"
         raise Violation(label, said)
@@ -67,36 +72,42 @@ def complete_broadcast_target(call: Call, index: int, onto: Shape, label: str) -
 
 
 def has_one_element(shape: Shape | None) -> bool | None:
-    """Return whether a tensor of this shape has exactly one element, None where that is not known."""
+    """Return whether a tensor of this shape has exactly one element, or None if that is not known."""
     if shape is None:
         return None
     ones = [equal(size, 1) for size in shape]
-    return False if False in ones else None if None in ones else True
+    if False in ones:
+        return False
+    return None if None in ones else True
 
 
 def element_as_size(call: Call, index: int) -> Size | None:
-    """Return the one element of an integer input, of which one is declared; None where it is not known or absent."""
+    """Return the only element of an integer input, or None if it is not known or the input is absent."""
     element = call.element(index)
     return element if isinstance(element, int | Dim) else None
 
 
 def can_output(call: Call, element: str | None) -> bool:
-    """Whether the first output may be of this element type, or contain tensors of it."""
+    """Whether the signature allows the first output to be of this element type, or to contain tensors of it."""
     return any(f"tensor({element})" in text for text in call.schema.allowed(call.schema.outputs[0]))
 
 
 def dtype_of_attribute(call: Call, attribute: str) -> str | None:
-    """Return the element type that an attribute names, None where it is left out or 0."""
+    """Return the element type that an attribute names, or None if the attribute is left out or 0."""
     number = call.attribute(attribute)
-    # Version 1 of Cast spells it.
-    return number.lower() if isinstance(number, str) else None if number is None else element_name(number)
+    if isinstance(number, str):  # as version 1 of Cast spells it
+        return number.lower()
+    return None if number is None else element_name(number)
 
 
 SIZES = Algebra(equal, at_most, less, apply_to_sizes)
 
 
 def check_declared_constraints(call: Call) -> None:
-    """Raise Violation where a node breaks a constraint that its operator declares; complete the shapes of inputs."""
+    """Check the constraints that a node's operator declares, and complete the shapes of its inputs by them.
+
+    Raises Violation if the node breaks one.
+    """
     plan = plan_of(call.schema)
     if plan is None:
         return
@@ -110,30 +121,30 @@ def check_declared_constraints(call: Call) -> None:
     call.match = match = Match(plan, shapes, values.get, elements, partial(_is_given, call), SIZES)
     match.check()
     for index, shape in enumerate(match.completed()):
-        # Rules count on it that all sizes of a shape are known, if only as variables.
+        # Rules rely on shapes in which all sizes are known, if only as variables.
         if shape != shapes[index] and call.has(index) and shape is not None and None not in shape:
             call.complete(index, tuple(shape))
 
 
 def _elements_to_check(call: Call, index: int) -> tuple[Element, ...] | None:
-    """Return the elements of an input, each of which is to be checked."""
+    """Return the elements of an input, charging for a check of each."""
     elements = call.elements(index)
     charge(CHECK_STEPS * len(elements or ()))
     return elements
 
 
 def _is_given(call: Call, name: str) -> bool | None:
-    """Return whether a node has an input or attribute, None where it is one of an unknown call of a function."""
+    """Return whether a node has an input or attribute, or None if a call of the function around decides it."""
     if name in call.schema.attributes:
         try:
             return call.attribute(name) not in (None, ())
         except Unknown:
             return None
-    return call.has([each.name for each in call.schema.inputs].index(name))
+    return call.has([formal.name for formal in call.schema.inputs].index(name))
 
 
 def attribute_if_known(call: Call, name: str) -> Any:
-    """Return an attribute's value, None where it is one of an unknown call of the function around."""
+    """Return an attribute's value, or None if a call of the function around decides it."""
     try:
         return call.attribute(name)
     except Unknown:
@@ -141,7 +152,7 @@ def attribute_if_known(call: Call, name: str) -> Any:
 
 
 def required_attribute(call: Call, name: str) -> Any:
-    """Return an attribute that has no default. Raises Violation without label where it is left out."""
+    """Return an attribute that has no default. Raises Violation without label if it is left out."""
     value = call.attribute(name)
     if value is None:
         raise Violation("", f"the attribute {name} is missing")
@@ -154,6 +165,6 @@ def is_nonempty(shape: Sequence[Size | None]) -> bool:
 
 
 def check_numbers(call: Call) -> None:
-    """Raise Violation C4 where elements that are no numbers would be averaged."""
+    """Raise Violation C4 if a mode other than "nearest" would average elements that are no numbers."""
     if call.dtype(0) in ("string", "bool") and call.attribute("mode") != "nearest":
         raise Violation("C4", f"mode '{call.attribute('mode')}' of {call.dtype(0)}")

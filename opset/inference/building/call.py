@@ -1,4 +1,4 @@
-"""What a rule sees of a node: its inputs and attributes, as far as they are known."""
+"""The call of a node: its inputs and attributes as far as they are known, for the rules of its operator."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class Unknown(Exception):
 class Call:
     """One node, as the rules of its operator see it.
 
-    An input that is left out is absent; of one that is there, type, shape and elements may be unknown, which is None.
-    Inputs are named by index.
+    An input that is left out is absent; of any other, type, shape and elements may be unknown, which is None. Inputs
+    are named by index.
     """
 
     __slots__ = (
@@ -56,24 +56,43 @@ class Call:
         attribute: Callable[[str], Any],
         constant: Callable[[int], Constant | None],
     ) -> None:
-        """Take the names and types of a node's inputs, and functions that find its attributes and their elements."""
-        self.schema, self.names, self.output_count, self.types = schema, names, output_count, types
-        self._find, self._constant = attribute, constant
+        """Store a node.
+
+        Args:
+            schema: the schema of its operator.
+            names: the names of its inputs, "" for one that is left out.
+            output_count: the number of its outputs.
+            types: the types of its inputs.
+            attribute: a function that returns the value of an attribute, or None if the node does not have it.
+            constant: a function that returns an input with its elements, or None if they are not known.
+        """
+        self.schema = schema
+        self.names = names
+        self.output_count = output_count
+        self.types = types
+        self._find = attribute
+        self._constant = constant
         self._attributes: dict[str, Any] = {}
         self._completed: dict[int, tuple[Size, ...]] = {}
         self.match: Match | None = None
-        """What the declared constraints say of sizes, once they have been checked."""
+        """The sizes that follow from declared constraints, once these have been checked."""
         self.reads: set[int] = set()
         """The inputs whose elements were needed."""
         self.doubts: list[str] = []
+        """The reasons why not everything is known of the outputs."""
         self.memory: dict[str, Any] = {}
-        """What a rule with graphs noted when it inferred this node in an earlier turn of a loop around it."""
+        """Notes of a rule with graphs from its inference of this node in an earlier turn of a loop around it."""
 
     def with_schema(self, schema: OpSchema, types: Sequence[Type | None]) -> Call:
-        """Return the same node by another schema and with other types of its inputs; what it reads counts for both."""
-        other = Call(schema, self.names, self.output_count, types, self._find, self._constant)
-        other.reads, other.doubts, other.memory = self.reads, self.doubts, self.memory
-        return other
+        """Return the same node with another schema and other input types.
+
+        Both calls share their doubts and the record of inputs that were read.
+        """
+        call = Call(schema, self.names, self.output_count, types, self._find, self._constant)
+        call.reads = self.reads
+        call.doubts = self.doubts
+        call.memory = self.memory
+        return call
 
     @property
     def version(self) -> int:
@@ -82,7 +101,7 @@ class Call:
 
     @property
     def input_count(self) -> int:
-        """How many inputs the node names, those left out between others included."""
+        """The number of inputs that the node lists, including those left out between others."""
         return len(self.types)
 
     def has(self, index: int) -> bool:
@@ -90,18 +109,18 @@ class Call:
         return index < len(self.names) and bool(self.names[index])
 
     def type(self, index: int) -> Type | None:
-        """Return the type of an input, None where it is not known or there is no such input."""
+        """Return the type of an input, or None if it is not known or there is no such input."""
         return self.types[index] if index < len(self.types) else None
 
     def dtype(self, index: int) -> str | None:
-        """Return the element type of a tensor."""
+        """Return the element type of a tensor, or None if it is not known."""
         type_ = self.type(index)
         return type_.element if type_ is not None and type_.kind in ("tensor", "sparse_tensor") else None
 
     def shape(self, index: int) -> tuple[Size, ...] | None:
-        """Return the shape of a tensor, None where not even its rank is known. No size in it is None.
+        """Return the shape of a tensor, or None if not even its rank is known. No size in it is None.
 
-        It is completed by what the operator's constraints declare of the shapes of its inputs.
+        The shape is completed by the constraints that the operator declares for the shapes of its inputs.
         """
         if index in self._completed:
             return self._completed[index]
@@ -109,29 +128,32 @@ class Call:
         return type_.shape if type_ is not None else None  # type: ignore[return-value]
 
     def complete(self, index: int, shape: tuple[Size, ...]) -> None:
-        """Note what the declared constraints say of the shape of an input."""
+        """Note the shape of an input that follows from declared constraints."""
         type_ = self.types[index]
         if type_ is None or type_.kind == "tensor":
             self._completed[index] = shape
 
     def size(self, name: str) -> Size | None:
-        """Return the size that a declared pattern names so, None where it is not known."""
+        """Return the size that a declared pattern names, or None if it is not known."""
         size: Size | None = self.match.sizes.get(name) if self.match is not None else None
         return size
 
     def run(self, name: str) -> tuple[Size, ...] | None:
-        """Return the sizes that a declared pattern names so, `...D`; None where not even their number is known."""
+        """Return the sizes that a run in a declared pattern, such as `...D`, stands for.
+
+        None if not even their number is known.
+        """
         return self.match.runs.get(name) if self.match is not None else None
 
     def require_shape(self, index: int) -> tuple[Size, ...]:
-        """Return the shape of a tensor. Raises Unknown where not even its rank is known."""
+        """Return the shape of a tensor. Raises Unknown if not even its rank is known."""
         shape = self.shape(index)
         if shape is None:
             raise Unknown(f"the rank of {self.parameter(index)} is not known")
         return shape
 
     def rank(self, index: int) -> int | None:
-        """Return the rank of a tensor."""
+        """Return the rank of a tensor, or None if it is not known."""
         shape = self.shape(index)
         return None if shape is None else len(shape)
 
@@ -141,93 +163,95 @@ class Call:
         return formal[min(index, len(formal) - 1)].name if formal else f"input {index}"
 
     def constant(self, index: int) -> Constant | None:
-        """Return an input with its dims and elements, None where they are not known or too many.
+        """Return an input with its dims and elements, or None if they are not known or too many.
 
-        Truth values where the operator takes none are not known: they would be taken as numbers.
+        Truth values count as unknown if the operator takes none: they would be taken as numbers.
         """
         if not self.has(index):
             return None
         self.reads.add(index)
-        found = self._constant(index)
-        if found is not None and found.element == "bool" and (formal := self.schema.inputs):
+        constant = self._constant(index)
+        if constant is not None and constant.element == "bool" and (formal := self.schema.inputs):
             allowed = self.schema.allowed(formal[min(index, len(formal) - 1)])
-            return found if "tensor(bool)" in allowed else None
-        return found
+            return constant if "tensor(bool)" in allowed else None
+        return constant
 
     def elements(self, index: int) -> tuple[Element, ...] | None:
-        """Return the elements of an input in row-major order, None where not even their number is known."""
+        """Return the elements of an input in row-major order, or None if not even their number is known."""
         constant = self.constant(index)
         return None if constant is None else constant.values
 
     def element(self, index: int) -> Element:
-        """Return the first element of an input, None where it is not known; of inputs of which one is declared."""
+        """Return the first element of an input, or None if it is not known; for inputs that have one element."""
         elements = self.elements(index)
         return elements[0] if elements else None
 
     def sizes(self, index: int) -> tuple[Size | None, ...] | None:
-        """Return the elements of an integer input of rank 0 or 1; None where their number is not known.
+        """Return the elements of an integer input of rank 0 or 1, or None if their number is not known.
 
-        Where the number alone is known, each is None. Raises Violation without label where it is no list of integers.
+        If only the number is known, each is None. Raises Violation without label if the input is no list of integers.
         """
         constant = self.constant(index)
         if constant is None:
             shape = self.shape(index)
-            length = shape[0] if shape is not None and len(shape) == 1 else 1 if shape == () else None
+            if shape is None or len(shape) > 1:
+                return None
+            length = shape[0] if shape else 1
             return (None,) * length if isinstance(length, int) and length <= MAX_DATA else None
         sizes = [
-            each
-            for each in constant.values
-            if each is None or (isinstance(each, int | Dim) and not isinstance(each, bool))
+            element
+            for element in constant.values
+            if element is None or (isinstance(element, int | Dim) and not isinstance(element, bool))
         ]
         if len(constant.dims) > 1 or len(sizes) < len(constant.values):
             raise Violation("", f"{self.parameter(index)} is no list of integers")
         return tuple(sizes)
 
     def numbers(self, index: int) -> tuple[int, ...] | None:
-        """Return the elements of an integer input of rank 0 or 1, None where one of them is not a known number."""
+        """Return the elements of an integer input of rank 0 or 1, or None if one of them is not a known number."""
         sizes = self.sizes(index)
-        if sizes is None or not all(isinstance(each, int) for each in sizes):
+        if sizes is None or not all(isinstance(size, int) for size in sizes):
             return None
-        return tuple([int(each) for each in sizes if isinstance(each, int)])
+        return tuple([int(size) for size in sizes if isinstance(size, int)])
 
     def attribute(self, name: str) -> Any:
-        """Return an attribute, or its default; None where there is neither, or this version has no such attribute.
+        """Return an attribute, or its default; None if there is neither, or this version has no such attribute.
 
-        It is an int, float, str, the message of a tensor, type or graph, or a tuple of these. Raises TypeError where it
-        is of another type than the schema says.
+        The value is an int, float, str, the message of a tensor, type or graph, or a tuple of these. Raises TypeError
+        if it is of another type than the schema says.
         """
         if name not in self._attributes:
             formal = self.schema.attributes.get(name)
-            found = None if formal is None else self._find(name)
-            if formal is not None and found is None:
-                found = formal.default
-            elif formal is not None and not _has_attribute_type(found, formal.type):
+            value = None if formal is None else self._find(name)
+            if formal is not None and value is None:
+                value = formal.default
+            elif formal is not None and not _has_attribute_type(value, formal.type):
                 raise TypeError(f"the attribute {name} is not of the type {formal.type}")
-            self._attributes[name] = found
+            self._attributes[name] = value
         return self._attributes[name]
 
     def axis(self, value: int, rank: int, label: str = "") -> int:
-        """Return an axis counted from the front. Raises Violation with the label where it is out of range."""
+        """Return an axis counted from the front. Raises Violation with the label if it is out of range."""
         if not -rank <= value < rank:
             raise Violation(label, f"axis {value}, rank {rank}")
         return value % rank
 
     def doubt(self, reason: str) -> None:
-        """Note why not everything is known of the outputs."""
+        """Note a reason why not everything is known of the outputs."""
         self.doubts.append(reason)
 
     same = staticmethod(common_size)
 
 
-_PLAIN: dict[str, tuple[type, ...]] = {"int": (int,), "float": (float,), "string": (str, bytes)}
+_TYPES: dict[str, tuple[type, ...]] = {"int": (int,), "float": (float,), "string": (str, bytes)}
 
 
 def _has_attribute_type(value: Any, kind: str) -> bool:
-    """Return whether an attribute's value is of the type that schemas call `kind`; elements of lists are all alike."""
+    """Whether an attribute's value is of the type that schemas call `kind`; all elements of a list have one type."""
     if isinstance(value, tuple) != kind.endswith("s"):
         return False
     first = (value[0] if value else None) if isinstance(value, tuple) else value
-    plain = _PLAIN.get(kind.removesuffix("s"))
-    if plain is None:
+    types = _TYPES.get(kind.removesuffix("s"))
+    if types is None:
         return not isinstance(first, int | float | str | bytes)
-    return isinstance(first, plain) or value == ()
+    return isinstance(first, types) or value == ()

@@ -2,14 +2,14 @@
 
 A size is an `int`, or a `Dim`: a polynomial with whole coefficients in atoms. An atom is a variable, which stands for a
 number that is not negative, or a function of sizes: floor(a/b), max, min, or `broadcast`, the size that dimensions of
-these sizes are broadcast to. Every operation gives the canonical form, so that sizes that are equal by the rules known
-here are equal objects, and a size without variables is an int:
+these sizes are broadcast to. Every operation returns the canonical form, so that sizes that are equal by the rules
+known here are equal objects, and a size without variables is an int:
 
     N = variable("N"); str(2 * N + 1) == "2*N + 1"; (N + 4) // 2 == N // 2 + 2; ceil_div(N, 2) == (N + 1) // 2
 
-What becomes larger than MAX_SIZE parts or 64 bits raises TooComplex: models are untrusted, and a size that doubles with
-every node must not cost more with every node. Every operation is charged (`work`) by the parts that it works on,
-one that raises TooComplex, too.
+A size of more than MAX_SIZE parts, or with a number beyond 64 bits, raises TooComplex: models are untrusted, and a size
+that doubles with every node must not cost more with every node. Every operation charges the current budget (`charge`)
+for the parts that it works on, even if it raises TooComplex.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from math import gcd, prod
+from operator import floordiv
 from typing import Union
 
 from opset.inference.building.work import charge
@@ -43,10 +44,13 @@ class Function:
     __slots__ = ("_hash", "arguments", "name", "size", "text")
 
     def __init__(self, name: str, arguments: tuple[Size, ...]) -> None:
-        self.name, self.arguments = name, arguments
-        self.size: int = 1 + sum(each.size if isinstance(each, Dim) else 1 for each in arguments)
+        self.name = name
+        self.arguments = arguments
+        self.size: int = 1 + sum(argument.size if isinstance(argument, Dim) else 1 for argument in arguments)
         charge(self.size)
-        if self.size > MAX_SIZE or any(isinstance(each, int) and not _fits_64_bits(each) for each in arguments):
+        if self.size > MAX_SIZE or any(
+            isinstance(argument, int) and not _fits_64_bits(argument) for argument in arguments
+        ):
             raise TooComplex
         if name == "floor":
             self.text = f"floor({_operand_text(arguments[0], '/')}/{_operand_text(arguments[1], '')})"
@@ -72,7 +76,10 @@ class Function:
 
 
 class Dim:
-    """A size with variables. `terms` are the monomials with their coefficients, the constant (of `()`) among them."""
+    """A size with variables.
+
+    `terms` are the monomials with their coefficients; the constant is the coefficient of `()`.
+    """
 
     __slots__ = ("_hash", "_text", "size", "terms")
 
@@ -167,16 +174,15 @@ def variables(size: Size) -> set[str]:
 
 
 def has_function(size: Size, name: str) -> bool:
-    """Return whether a function of this name is in a size."""
+    """Whether a function of this name is in a size."""
     return any(isinstance(atom, Function) and atom.name == name for atom in _atoms_in(size))
 
 
 def _atoms_in(size: Size) -> Iterator[Atom]:
-    """Yield the variables and functions in a size, those inside of functions included."""
+    """Yield the variables and functions in a size, also those inside of functions."""
     pending: list[Size] = [size]
     while pending:
-        each = pending.pop()
-        for monomial, _ in each.terms if isinstance(each, Dim) else ():
+        for monomial, _ in _terms_of(pending.pop()):
             for atom in monomial:
                 yield atom
                 if not isinstance(atom, str):
@@ -184,9 +190,9 @@ def _atoms_in(size: Size) -> Iterator[Atom]:
 
 
 def substitute(size: Size, values: Mapping[str, Size]) -> Size:
-    """Return a size with variables replaced. Raises TooComplex; ZeroDivisionError where a divisor becomes 0.
+    """Return a size with variables replaced. Raises TooComplex, or ZeroDivisionError if a divisor becomes 0.
 
-    Expressions are at most MAX_SIZE deep, so this may recurse.
+    Expressions are at most MAX_SIZE deep, so the recursion is bounded.
     """
     if isinstance(size, int):
         return size
@@ -200,7 +206,7 @@ def substitute(size: Size, values: Mapping[str, Size]) -> Size:
             if isinstance(atom, str):
                 product = product * (values[atom] if atom in values else variable(atom))
             else:
-                arguments = [substitute(each, values) for each in atom.arguments]
+                arguments = [substitute(argument, values) for argument in atom.arguments]
                 product = product * _FUNCTIONS[atom.name](*arguments)
         total = total + product
     return total
@@ -213,7 +219,7 @@ def product(sizes: Iterable[Size]) -> Size:
 
 
 def apply_to_sizes(function: Callable[..., Size | None], *sizes: Size | None) -> Size | None:
-    """Return a function of sizes, None where one of them is not known or the result is too complex."""
+    """Return a function of sizes, or None if a size is not known or the result is too complex."""
     for size in sizes:
         if size is None:
             return None
@@ -224,7 +230,7 @@ def apply_to_sizes(function: Callable[..., Size | None], *sizes: Size | None) ->
 
 
 def product_if_known(sizes: Iterable[Size | None]) -> Size | None:
-    """Return the product of sizes, None where one is not known, and no other is 0, or it is too complex."""
+    """Return the product of sizes, or None if it is too complex, or a size is not known and no other is 0."""
     factors = list(sizes)
     if 0 in factors:
         return 0
@@ -236,7 +242,7 @@ def product_if_known(sizes: Iterable[Size | None]) -> Size | None:
 
 
 def sum_if_known(sizes: Iterable[Size | None]) -> Size | None:
-    """Return the sum of sizes, None where one is not known or it is too complex."""
+    """Return the sum of sizes, or None if a size is not known or the sum is too complex."""
     return apply_to_sizes(lambda *known: sum(known, start=0), *sizes)
 
 
@@ -258,7 +264,7 @@ def minimum(*sizes: Size) -> Size:
 def broadcast(*sizes: Size) -> Size:
     """Return the size that dimensions of these sizes are broadcast to: the one that is not 1, if they fit at all.
 
-    Raises ValueError where two of them are certainly different and neither is 1 (Broadcasting in ONNX).
+    Raises ValueError if two of them are certainly different and neither is 1 (Broadcasting in ONNX).
     """
     flat: list[Size] = []
     for size in sizes:
@@ -276,7 +282,10 @@ def broadcast(*sizes: Size) -> Size:
 
 
 def equal(left: Size | None, right: Size | None) -> bool | None:
-    """Return whether two sizes are equal; None where that depends on variables, or one is not known or too complex."""
+    """Return whether two sizes are equal, or None if that depends on variables or on a size that is not known.
+
+    Sizes whose difference is too complex count as not known.
+    """
     if left is None or right is None:
         return None
     if left == right:
@@ -297,7 +306,7 @@ def equal(left: Size | None, right: Size | None) -> bool | None:
 
 
 def at_most(left: Size | None, right: Size | None) -> bool | None:
-    """Return whether the first size is at most the second, None as for `equal`."""
+    """Return whether the first size is at most the second, or None as for `equal`."""
     if left is None or right is None:
         return None
     try:
@@ -310,26 +319,26 @@ def at_most(left: Size | None, right: Size | None) -> bool | None:
 
 
 def less(left: Size | None, right: Size | None) -> bool | None:
-    """Return whether the first size is less than the second, None as for `equal`."""
+    """Return whether the first size is less than the second, or None as for `equal`."""
     more = at_most(right, left)
     return None if more is None else not more
 
 
 def lower_bound(size: Size) -> int | None:
-    """Return a number that a size is never below, None where none is known."""
+    """Return a number that a size is never below, or None if no such number is known."""
     return _bounds_of(size)[0]
 
 
 def upper_bound(size: Size) -> int | None:
-    """Return a number that a size is never above, None where none is known."""
+    """Return a number that a size is never above, or None if no such number is known."""
     return _bounds_of(size)[1]
 
 
 def parse_size(text: str) -> Size | None:
     """Return the size that a text stands for, in the form in which sizes are printed; None for any other text.
 
-    Whatever is read prints as it was written; other text, `batch-size` say, is the name of a variable to its writer.
-    Twice that prints as `2*"batch-size"`, since as it stands it may be read as something else.
+    A size that is returned prints as its text; any other text, such as `batch-size`, is the name of a variable to its
+    writer. Twice that prints as `2*"batch-size"`, since without quotes it may be read as something else.
     """
     if len(text) > 2 * _LONG_NAME * MAX_SIZE:
         return None
@@ -350,7 +359,7 @@ def parse_size(text: str) -> Size | None:
 
 
 def _fits_64_bits(number: int) -> bool:
-    """Whether a number has 64 bits; so has then what is subtracted, which texts show instead of a negative one."""
+    """Whether a number and its negative both have 64 bits; texts subtract a number rather than add a negative."""
     return abs(number) < _LIMIT
 
 
@@ -363,7 +372,7 @@ def _term_order(term: tuple[Monomial, int]) -> tuple[int, list[str]]:
 
 
 def _canonical_size(terms: dict[Monomial, int]) -> Size:
-    kept = [each for each in terms.items() if each[1]]
+    kept = [term for term in terms.items() if term[1]]
     if not kept:
         return 0
     if len(kept) == 1 and not kept[0][0]:
@@ -375,7 +384,7 @@ def _canonical_size(terms: dict[Monomial, int]) -> Size:
 
 
 def _only_function(size: Size) -> Function | None:
-    """Return the function that a size consists of, None for other sizes."""
+    """Return the function that is the whole size, or None for other sizes."""
     if isinstance(size, Dim) and len(size.terms) == 1:
         monomial, coefficient = size.terms[0]
         if coefficient == 1 and len(monomial) == 1 and isinstance(monomial[0], Function):
@@ -386,7 +395,7 @@ def _only_function(size: Size) -> Function | None:
 def _floor_quotient(size: Size, divisor: Size) -> Size:
     """Return floor(size / divisor), with terms that the divisor divides outside of it. Raises ZeroDivisionError.
 
-    A divisor with variables counts as not 0: where it is, there is no such size.
+    A divisor with variables counts as not 0: if it is 0, the model has no such size.
     """
     if isinstance(size, int) and isinstance(divisor, int):
         return size // divisor
@@ -409,7 +418,8 @@ def _floor_quotient(size: Size, divisor: Size) -> Size:
         whole, left = divmod(coefficient, divisor)
         # -N/2 stays under the floor as such: floor((2*M - N)/2) = M + floor(-N/2), not M - N + floor(N/2)
         if monomial and left and coefficient < 0:
-            whole, left = whole + 1, left - divisor
+            whole += 1
+            left -= divisor
         out[monomial], rest[monomial] = whole, left
     inner = _canonical_size(rest)
     if isinstance(inner, int):  # the constant alone: less than the divisor, and not negative
@@ -436,7 +446,7 @@ def _floor_quotient(size: Size, divisor: Size) -> Size:
 
 
 def _exact_quotient(size: Dim, divisor: Dim) -> Size | None:
-    """Return size / divisor as a polynomial, None where the size is no multiple of the divisor."""
+    """Return size / divisor as a polynomial, or None if the size is no multiple of the divisor."""
     lead, by = divisor.terms[0]
     left: Size = size
     result: Size = 0
@@ -490,7 +500,10 @@ def _cancel_common_factors(size: Size, divisor: Size) -> tuple[Size, Size]:
 
 
 def _extreme_size(name: str, sizes: tuple[Size, ...], covered: Callable[[Size, Size], bool]) -> Size:
-    """Return the largest or smallest of sizes; `covered(a, b)` says that `a` can be left out beside `b`."""
+    """Return the largest or smallest of sizes.
+
+    `covered(a, b)` says that `a` can be left out beside `b`.
+    """
     flat: list[Size] = []
     for size in sizes:
         inner = _only_function(size)
@@ -504,16 +517,12 @@ def _extreme_size(name: str, sizes: tuple[Size, ...], covered: Callable[[Size, S
                 raise TooComplex
     if len(kept) == 1:
         return kept[0]
-    kept.sort(key=lambda each: (isinstance(each, Dim), str(each)))
+    kept.sort(key=lambda size: (isinstance(size, Dim), str(size)))
     return Dim((((Function(name, tuple(kept)),), 1),))
 
 
-def _floor_of(size: Size, divisor: Size) -> Size:
-    return size // divisor
-
-
 _FUNCTIONS: dict[str, Callable[..., Size]] = {
-    "floor": _floor_of,
+    "floor": floordiv,
     "max": maximum,
     "min": minimum,
     "broadcast": broadcast,
@@ -526,7 +535,7 @@ _Bounds = tuple[int | None, int | None]
 
 
 def _bounds_of(size: Size) -> _Bounds:
-    """Return what a size is never below, and never above; None for where that is not known."""
+    """Return a lower and an upper bound of a size; None for one that is not known."""
     if isinstance(size, int):
         return size, size
     charge(len(size.terms))
@@ -544,7 +553,7 @@ def _bounds_of(size: Size) -> _Bounds:
 
 
 def _close_bounds_of(size: Size) -> _Bounds:
-    """Return bounds as `_bounds` does, with functions taken apart where that is needed: 0 <= N - floor(N/2)."""
+    """Return bounds as `_bounds_of` does, with functions taken apart if that is needed: 0 <= N - floor(N/2)."""
     low, high = _bounds_of(size)
     if isinstance(size, int) or size.size > _EASY:
         return low, high
@@ -561,7 +570,7 @@ _EASY = 16  # parts of the largest expression of which functions are taken apart
 
 
 def _close_lower_bound(size: Size, depth: int) -> int | None:
-    """Return a number that a size is never below, with each of its functions replaced by bounds of its arguments."""
+    """Return a lower bound of a size, or None if none is known, with functions replaced by bounds of arguments."""
     low = _bounds_of(size)[0]
     if low is not None or depth == 0 or isinstance(size, int):
         return low
@@ -577,17 +586,17 @@ def _close_lower_bound(size: Size, depth: int) -> int | None:
             if low is not None:
                 return -(-low // divisor)
         elif atom.name in ("max", "min"):
-            each = [_close_lower_bound(rest + factor * argument, depth - 1) for argument in atom.arguments]
-            known = [low for low in each if low is not None]
-            if (atom.name == "max") == (factor > 0) and known:
-                return max(known)
-            if len(known) == len(each):
-                return min(known)
+            bounds = [_close_lower_bound(rest + factor * argument, depth - 1) for argument in atom.arguments]
+            known_bounds = [low for low in bounds if low is not None]
+            if (atom.name == "max") == (factor > 0) and known_bounds:
+                return max(known_bounds)
+            if len(known_bounds) == len(bounds):
+                return min(known_bounds)
     return None
 
 
 def _scale_bounds(bounds: _Bounds, factor: int) -> _Bounds:
-    low, high = (None if each is None else each * factor for each in bounds)
+    low, high = (None if bound is None else bound * factor for bound in bounds)
     return (low, high) if factor > 0 else (high, low)
 
 
@@ -613,10 +622,11 @@ def _function_bounds(atom: Function) -> _Bounds:
             return None if low is None else low // divisor, None if high is None else high // divisor
         least = lower_bound(divisor)
         return (0, high) if low is not None and low >= 0 and least is not None and least >= 0 else (None, None)
-    each = [_bounds_of(argument) for argument in atom.arguments]
-    lows = [low for low, _ in each]
-    highs = [high for _, high in each]
-    known_lows, known_highs = [low for low in lows if low is not None], [high for high in highs if high is not None]
+    bounds = [_bounds_of(argument) for argument in atom.arguments]
+    lows = [low for low, _ in bounds]
+    highs = [high for _, high in bounds]
+    known_lows = [low for low in lows if low is not None]
+    known_highs = [high for high in highs if high is not None]
     if atom.name == "max":
         return max(known_lows, default=None), max(known_highs) if len(known_highs) == len(highs) else None
     if atom.name == "min":
@@ -631,14 +641,14 @@ _VARIABLE = re.compile(r"[^\W\d][\w.]*")
 
 
 def _variable_name(size: Dim) -> str | None:
-    """Return the name of the variable that a size consists of, None for other sizes."""
+    """Return the name of the variable that is the whole size, or None for other sizes."""
     (monomial, coefficient), *more = size.terms
     only = monomial[0] if coefficient == 1 and len(monomial) == 1 and not more else None
     return only if isinstance(only, str) else None
 
 
 def _size_text(size: Size) -> str:
-    """Return the text of a part of a size; in it a name that might be read as something else stands in quotes."""
+    """Return the text of a size as a part of another; names that might be read as something else are in quotes."""
     if isinstance(size, int):
         return str(size)
     terms = list(size.terms)
@@ -657,7 +667,7 @@ def _size_text(size: Size) -> str:
         parts.append((1, "1"))
     else:
         parts = [_term_text(*term) for term in terms]
-    parts = [each for each in parts if each[0] > 0] + [each for each in parts if each[0] < 0]
+    parts = [part for part in parts if part[0] > 0] + [part for part in parts if part[0] < 0]
     text = "".join(f" {'+' if sign > 0 else '-'} {word}" for sign, word in parts)
     return text[3:] if text.startswith(" + ") else f"-{text[3:]}"
 
@@ -676,7 +686,7 @@ def _atom_text(atom: Atom) -> str:
 
 
 def _operand_text(size: Size, operator: str) -> str:
-    """Return the text of an operand of a quotient, in brackets where it needs them."""
+    """Return the text of an operand of a quotient, in brackets if it needs them."""
     text = _size_text(size)
     simple = isinstance(size, int) or (len(size.terms) == 1 and (operator == "/" or "*" not in text))
     return text if simple and not text.startswith("-") else f"({text})"
@@ -693,7 +703,8 @@ class _SizeReader:
     """Reads the text of a size by recursive descent; nesting is bounded."""
 
     def __init__(self, tokens: list[str]) -> None:
-        self.tokens, self.position = [each for each in tokens if each != " "], 0
+        self.tokens = [token for token in tokens if token != " "]
+        self.position = 0
         tokens[:] = self.tokens
 
     def peek_token(self) -> str:

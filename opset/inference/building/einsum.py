@@ -15,10 +15,10 @@ Label = int | str
 
 
 class Contraction(NamedTuple):
-    """What an equation means for operands: the labels of their dimensions, and of those of the output.
+    """The meaning of an equation for operands: the labels of their dimensions, and the labels of the output's.
 
-    `output` is None where an ellipsis stands for an unknown number of dimensions. A size in `sizes` is a number where
-    all operands have numbers, and None or left out where it is not known.
+    `output` is None if an ellipsis stands for an unknown number of dimensions. A size in `sizes` is a number if all
+    operands have numbers; it is None or left out if it is not known.
     """
 
     terms: list[list[Label]]
@@ -27,9 +27,9 @@ class Contraction(NamedTuple):
 
 
 def parse_equation(equation: str, shapes: Sequence[tuple[Size, ...] | None]) -> Contraction:
-    """Return what an equation means for operands of these shapes, None for one of unknown rank.
+    """Return the meaning of an equation for operands of these shapes, None for one of unknown rank.
 
-    Raises Violation C1 to C5 where the equation is malformed or does not fit.
+    Raises Violation C1 to C5 if the equation is malformed or does not fit.
     """
     left, arrow, right = equation.replace(" ", "").partition("->")
     words = left.split(",")
@@ -48,7 +48,9 @@ def parse_equation(equation: str, shapes: Sequence[tuple[Size, ...] | None]) -> 
     dotted = "..." in left
     if not arrow:
         counts = Counter(left)
-        right = "..." * dotted + "".join(sorted(each for each in counts if each.isalpha() and counts[each] == 1))
+        right = "..." * dotted + "".join(
+            sorted(letter for letter in counts if letter.isalpha() and counts[letter] == 1)
+        )
     named = right.replace("...", "")
     if len(set(named)) < len(named) or (dotted and "..." not in right) or not set(left).issuperset(named):
         raise Violation("C5", f"output '{right[:200]}'")
@@ -75,9 +77,9 @@ def _sizes_of_labels(
                 several.setdefault(label, []).append(size)
             else:
                 sizes[label] = common_size(sizes.get(label), size, "C4", f"'{label}'")
-    for label, given in several.items():
+    for label, dimensions in several.items():
         try:
-            size = broadcast(*given)
+            size = broadcast(*dimensions)
         except ValueError as error:
             raise Violation("C4", f"of dimensions of ellipses, {error}") from error
         # Beside an operand of unknown shape, only a size other than 1 is certain.

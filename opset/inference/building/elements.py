@@ -1,4 +1,4 @@
-"""Elements of small tensors, some of which are symbolic sizes or not known: picked, spread, computed with."""
+"""Elements of small tensors, some of which may be symbolic sizes or unknown: selected, broadcast, computed with."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def broadcast_elements(data: Constant, shape: tuple[int, ...]) -> list[Element]:
     if data.dims == shape:
         return list(data.values)
     padded = (1,) * (len(shape) - len(data.dims)) + data.dims
-    strides = [0 if own == 1 else stride for own, stride in zip(padded, strides_of(padded), strict=True)]
+    strides = [0 if size == 1 else stride for size, stride in zip(padded, strides_of(padded), strict=True)]
     return [data.values[offset] for offset in offsets_of(shape, strides)]
 
 
@@ -47,10 +47,16 @@ def broadcast_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
 def pick_elements(
     data: Constant, positions: Mapping[int, Sequence[int]], order: Sequence[int] | None = None, fill: Element = None
 ) -> tuple[Element, ...] | None:
-    """Return the elements at positions along axes, `fill` for those outside, in row-major order of the result.
+    """Return the elements at positions along axes, in row-major order of the result.
 
-    Axes without positions stay whole. Those of the result are those of the data in `order`. None where the elements are
-    too many.
+    Args:
+        data: the tensor.
+        positions: the positions by axis; axes without positions stay whole.
+        order: the axes of the data in the order in which the result has them, by default unchanged.
+        fill: the element for positions outside of the tensor.
+
+    Returns:
+        None if the elements are too many.
     """
     chosen = [positions.get(axis, range(size)) for axis, size in enumerate(data.dims)]
     count = prod(map(len, chosen))
@@ -64,22 +70,25 @@ def pick_elements(
     for axis in range(len(data.dims)) if order is None else order:
         stride, size = strides[axis], data.dims[axis]
         offsets = [
-            None if offset is None or not 0 <= each < size else offset + stride * each
+            None if offset is None or not 0 <= position < size else offset + stride * position
             for offset in offsets
-            for each in chosen[axis]
+            for position in chosen[axis]
         ]
     return tuple([fill if offset is None else data.values[offset] for offset in offsets])
 
 
 def map_elements(call: Call, function: ElementFunction) -> tuple[Element, ...] | None:
-    """Return a function of the elements of all inputs, broadcast together; None where an input has no known elements.
+    """Return a function of the elements of all inputs, broadcast together.
 
-    A result is None where one of its operands is not known, or where the function raises.
+    A result is None if an operand is not known, or if the function raises.
+
+    Returns:
+        None if the elements of an input are not known.
     """
-    given = [call.constant(index) for index in range(call.input_count)]
-    if any(data is None for data in given) or not given:
+    constants = [call.constant(index) for index in range(call.input_count)]
+    if any(data is None for data in constants) or not constants:
         return None
-    known = [data for data in given if data is not None]
+    known = [data for data in constants if data is not None]
     shape = broadcast_shape([data.dims for data in known])
     charge(prod(shape) * len(known))
     columns = [broadcast_elements(data, shape) for data in known]
@@ -87,7 +96,7 @@ def map_elements(call: Call, function: ElementFunction) -> tuple[Element, ...] |
 
 
 def apply_to_elements(function: ElementFunction, *elements: Element) -> Element:
-    """Return a function of elements, None where one of them, or the result, is not known."""
+    """Return a function of elements, or None if one of them, or the result, is not known."""
     if any(element is None for element in elements):
         return None
     try:
@@ -97,20 +106,18 @@ def apply_to_elements(function: ElementFunction, *elements: Element) -> Element:
 
 
 def map_and_round(function: ElementFunction, call: Call) -> tuple[Element, ...] | None:
-    """Return a function of the elements of all inputs, each as the first input's element type holds it."""
-    found = map_elements(call, function)
+    """Return a function of the elements of all inputs, each result as the first input's element type holds it."""
+    results = map_elements(call, function)
+    if results is None:
+        return None
     type_ = call.dtype(0)
-    return (
-        None
-        if found is None
-        else tuple(apply_to_elements(lambda element: round_to_type(element, type_), one) for one in found)
-    )
+    return tuple(apply_to_elements(lambda element: round_to_type(element, type_), result) for result in results)
 
 
 def round_to_type(element: Element, type_: str | None) -> Element:
-    """Return a number as an element type holds it; a symbolic size stays as it is, which floats hold up to 2**24.
+    """Return a number as an element type holds it, or None if it does not fit or the type is not followed.
 
-    Integers that do not fit, and numbers of types that are not followed, are not known.
+    A symbolic size is returned unchanged; floats hold sizes up to 2**24.
     """
     if isinstance(element, Dim) or element is None:
         return element
@@ -127,7 +134,9 @@ def round_to_type(element: Element, type_: str | None) -> Element:
             return float(struct.unpack("<e", struct.pack("<e", float(element)))[0])
     except OverflowError:
         return None
-    return float(element) if type_ == "double" else bool(element) if type_ == "bool" else None
+    if type_ == "double":
+        return float(element)
+    return bool(element) if type_ == "bool" else None
 
 
 def round_to_single(number: float) -> float:
@@ -145,11 +154,17 @@ def as_size(number: Any) -> Size:
 
 
 def extreme_element(symbolic: ElementFunction, plain: ElementFunction, elements: Sequence[Any]) -> Element:
-    """Return the largest or smallest element, by a function of sizes and one of a list; None for no element and NaN.
+    """Return the largest or smallest element, or None without elements and for NaN.
 
-    Raises ValueError for a fraction beside a symbolic size.
+    Args:
+        symbolic: the function of sizes.
+        plain: the function of a list of numbers.
+        elements: the elements.
+
+    Raises:
+        ValueError: a fraction is beside a symbolic size.
     """
-    if any(isinstance(each, Dim) for each in elements):
+    if any(isinstance(element, Dim) for element in elements):
         return symbolic(*map(as_size, elements))
     if not elements or any(element != element for element in elements):
         return None

@@ -1,9 +1,9 @@
 """The parts of graphs that Gradient nodes differentiate, as graphs of their own.
 
-A Gradient node names values of the graph that it stands in: `y`, and `xs` and `zs` from which it is computed. What it
-differentiates becomes a graph inside the node: the inputs are `xs` and `zs`, the nodes those that depend on them and
-that `y` depends on, the outputs `y` and every other value that a node reads or gives. What does not depend on the
-inputs is read from the graph around.
+A Gradient node names values of the graph around it: `y`, and `xs` and `zs` from which `y` is computed. The part between
+them becomes a graph inside the node: the inputs are `xs` and `zs`, the nodes those that depend on them and that `y`
+depends on, the outputs `y` and every other value that a node reads or computes. Values that do not depend on the inputs
+are read from the graph around.
 """
 
 from __future__ import annotations
@@ -22,34 +22,40 @@ DOMAIN = "ai.onnx.preview.training"
 
 
 def is_gradient(node: Any) -> bool:
-    """Return whether a node is a Gradient of the standard."""
+    """Whether a node is a Gradient of the standard."""
     return bool(node.op_type == "Gradient") and normalised(node.domain) == DOMAIN
 
 
 def gradient_graph(body: Body, index: int, attributes: Mapping[str, Any]) -> Body:
-    """Return the graph that the Gradient node at `index` of a body differentiates, from AttributeProtos by name.
+    """Return the graph that the Gradient node at `index` of a body differentiates.
 
-    Raises RunError R202 where names do not fit the body, R201 where the graph has a Gradient node itself.
+    Args:
+        body: the body of the node.
+        index: the index of the node.
+        attributes: the AttributeProtos of the node, by name.
+
+    Raises:
+        RunError: R202 if names do not fit the body, R201 if the graph has a Gradient node itself.
     """
     place = body.location(index)
     xs, zs = (_names_in(attributes.get(name)) for name in ("xs", "zs"))
     y = attributes["y"].s.decode("utf-8", "replace") if "y" in attributes else ""
     if findings := _check_names(body, [*xs, *zs], y, place):
         raise RunError(findings)
-    given = {*xs, *zs}
+    inputs = {*xs, *zs}
     graph = pb.GraphProto(name=y)
     graph.input.extend(pb.ValueInfoProto(name=name) for name in (*xs, *zs))
     names = {y: None}
     nodes = body.proto.node
-    for each in _nodes_between(nodes, index, given, y):
-        if each == index:
+    for needed in _nodes_between(nodes, index, inputs, y):
+        if needed == index:
             raise RunError(Finding("R202", f"'{printable(y)}' depends on its own gradient", place))
         node = graph.node.add()
-        node.CopyFrom(nodes[each])
+        node.CopyFrom(nodes[needed])
         if _has_gradient(node):
-            why = f"its part of the graph has such a node: {body.location(each)}"
+            why = f"its part of the graph has such a node: {body.location(needed)}"
             raise RunError(Finding("R201", "a gradient of a gradient cannot be computed", place, why))
-        node.output[:] = ["" if name in given else name for name in node.output]
+        node.output[:] = ["" if name in inputs else name for name in node.output]
         names.update(dict.fromkeys([*node.input, *node.output]))
     graph.output.extend(pb.ValueInfoProto(name=name) for name in names if name)
     return Body(graph, "slice", body, nodes[index], index)
@@ -59,14 +65,14 @@ def _names_in(attribute: Any) -> list[str]:
     return [name.decode("utf-8", "replace") for name in attribute.strings] if attribute is not None else []
 
 
-def _check_names(body: Body, given: Sequence[str], y: str, place: str) -> list[Finding]:
-    """Return what is wrong with the names."""
+def _check_names(body: Body, inputs: Sequence[str], y: str, place: str) -> list[Finding]:
+    """Return a finding for each name that is a duplicate, or that is no value of the body or of one around it."""
     findings = [
         Finding("R202", f"'{printable(name)}' is a duplicate in xs and zs", place)
-        for name, count in Counter(given).items()
+        for name, count in Counter(inputs).items()
         if count > 1
     ]
-    missing = dict.fromkeys([*given, y])
+    missing = dict.fromkeys([*inputs, y])
     scope: Body | None = body
     while scope is not None and missing:
         proto = scope.proto
@@ -80,33 +86,37 @@ def _check_names(body: Body, given: Sequence[str], y: str, place: str) -> list[F
     return findings
 
 
-def _nodes_between(nodes: Sequence[Any], own: int, given: set[str], y: str) -> list[int]:
-    """Return the nodes that `y` depends on and that have to run again: those that depend on `given`, and later ones."""
+def _nodes_between(nodes: Sequence[Any], gradient: int, inputs: set[str], y: str) -> list[int]:
+    """Return the indexes of the nodes that `y` depends on and that have to run again.
+
+    These are nodes that depend on `given`, and nodes after the Gradient node itself, which is at `own`.
+    """
     reads = [_values_read(node) for node in nodes]
-    dependent = set(given)
+    dependent = set(inputs)
     again = set()
     for index, node in enumerate(nodes):
-        if index > own or not dependent.isdisjoint(reads[index]):
+        if index > gradient or not dependent.isdisjoint(reads[index]):
             again.add(index)
             dependent.update(node.output)
-    needed, found = {y} - given, []
+    needed = {y} - inputs
+    selected: list[int] = []
     for index in range(len(nodes) - 1, -1, -1):
         if index in again and not needed.isdisjoint(nodes[index].output):
-            found.append(index)
-            needed |= reads[index] - given
-    return found[::-1]
+            selected.append(index)
+            needed |= reads[index] - inputs
+    return selected[::-1]
 
 
 def _values_read(node: Any) -> set[str]:
-    found = names_read([node]) if node.attribute and any(True for _ in subgraphs(node)) else set(node.input)
-    return found - {""}
+    names = names_read([node]) if node.attribute and any(True for _ in subgraphs(node)) else set(node.input)
+    return names - {""}
 
 
 def _has_gradient(node: Any) -> bool:
     pending = [node]
     while pending:
-        each = pending.pop()
-        if is_gradient(each):
+        inner = pending.pop()
+        if is_gradient(inner):
             return True
-        pending.extend(inner for _, graph in subgraphs(each) for inner in graph.node)
+        pending.extend(inner for _, graph in subgraphs(inner) for inner in graph.node)
     return False

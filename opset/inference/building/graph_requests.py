@@ -1,4 +1,4 @@
-"""What a rule of a node with graphs requests, and the types that the engine returns to it."""
+"""The requests of rules of nodes with graphs, and the types with which the engine answers them."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from opset.inference.building.types import Type
 
 
 class GraphRequest(NamedTuple):
-    """The inference of a graph that a rule needs: the graph, the types of its inputs, and elements where known.
+    """A request to infer a graph, with the types of its inputs, and their elements if they are known.
 
-    - `repeated`: the graph is run repeatedly; `unused`: it never is; `guarded`: a condition decides whether it is;
-    - `varied`: inputs of which only what is passed here is true, whatever the graph states of them.
+    - `repeated`: the graph is run repeatedly; `unused`: it is never run; `guarded`: a condition decides whether it is
+      run;
+    - `varied`: inputs with types that the graph states for one iteration alone, so that they do not count.
     """
 
     graph: Any
@@ -26,13 +27,14 @@ class GraphRequest(NamedTuple):
 
 
 class Outputs(list["Type | None"]):
-    """The types of a graph's outputs, or of those of a node that has graphs; `data` has elements where known.
+    """The types of the outputs of a graph, or of a node that has graphs; `data` has elements if they are known.
 
-    `inputs` are the types of a graph's inputs, by what was passed and what the graph states.
+    `inputs` are the types of a graph's inputs, combined from the request and the types that the graph states.
     """
 
     def __init__(
         self, types: Iterable[Type | None], data: Iterable[Constant | None] = (), inputs: Iterable[Type | None] = ()
     ) -> None:
         super().__init__(types)
-        self.data, self.inputs = [*data], [*inputs]
+        self.data = [*data]
+        self.inputs = [*inputs]

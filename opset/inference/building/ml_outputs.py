@@ -16,12 +16,12 @@ infer_ml = partial(infer, domain=ML)
 
 
 def list_length(call: Call, attribute: str) -> int:
-    """Return the length of a list, 0 where there is none."""
+    """Return the length of a list attribute, 0 if the node does not have it."""
     return len(call.attribute(attribute) or ())
 
 
 def count_rows_and_features(call: Call) -> tuple[Size | None, Size | None]:
-    """Return the numbers of rows and features of the first input, [N, C] or one row [C]."""
+    """Return the numbers of rows and features of the first input, [N, C] or one row [C]; None if they are not known."""
     shape = call.shape(0)
     if shape is None:
         return None, None
@@ -29,7 +29,7 @@ def count_rows_and_features(call: Call) -> tuple[Size | None, Size | None]:
 
 
 def label_type_and_count(call: Call, strings: str, integers: str) -> tuple[str, int]:
-    """Return the element type and the number of labels, of which one list is given."""
+    """Return the element type and the number of labels, which are in one of two attributes."""
     names = list_length(call, strings)
     return ("string", names) if names else ("int64", list_length(call, integers))
 
@@ -40,15 +40,20 @@ def classifier_outputs(call: Call, element: str, rows: Size | None, scores: int)
 
 
 def check_one_or_each(call: Call, count: int, label: str, what: str) -> None:
-    """Raise Violation where there is not one value, or one for each entry of the last dimension."""
+    """Raise Violation with the label unless there is one value, or one for each entry of the last dimension."""
     shape = call.shape(0)
-    columns = None if shape is None else shape[-1] if shape else 1
-    if count != 1 and equal(columns, count) is False:
+    if shape is None or count == 1:
+        return
+    columns = shape[-1] if shape else 1
+    if equal(columns, count) is False:
         raise Violation(label, f"{count} {what} for {columns} features")
 
 
 def tensor_length(tensor: Any) -> int:
-    """Return the number of elements of a tensor in an attribute, 0 where there is none."""
+    """Return the number of elements of a tensor attribute, 0 if the node does not have it.
+
+    Raises Violation without label for a negative size or too great a rank.
+    """
     dims = tensor.dims if tensor is not None else (0,)
     if len(dims) > MAX_RANK or any(size < 0 for size in dims):
         raise Violation("", f"a tensor of rank {len(dims)}, or with a size below 0")
@@ -58,7 +63,7 @@ def tensor_length(tensor: Any) -> int:
 
 
 def check_lengths(call: Call, name: str, count: int, by: Size | None, label: str) -> None:
-    """Raise Violation where an attribute does not hold `count` rows of `by` numbers."""
-    given = list_length(call, name)
-    if by is not None and equal(by * count, given) is False:
-        raise Violation(label, f"{given} {name} for {count} rows of {by}")
+    """Raise Violation with the label if an attribute certainly does not hold `count` rows of `by` numbers."""
+    length = list_length(call, name)
+    if by is not None and equal(by * count, length) is False:
+        raise Violation(label, f"{length} {name} for {count} rows of {by}")

@@ -1,7 +1,7 @@
 """Shapes that inference and kernels compute alike, with the constraints that cannot be declared.
 
-Sizes are numbers or symbolic, and None where not known; of numbers, every result is a number. What certainly breaks a
-constraint of the operator raises Violation with its label.
+Sizes are numbers, symbolic, or None if they are not known; from numbers, every result is a number. A shape that
+certainly breaks a constraint of the operator raises Violation with its label.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from opset.schemas.constraints.violation import Violation
 
 
 def common_size(left: Size | None, right: Size | None, label: str = "", what: str = "") -> Size | None:
-    """Return the size that two equal sizes share, a number where one is. Raises Violation where they differ."""
+    """Return the size that two equal sizes share, a number if one is a number. Raises Violation if they differ."""
     if left is None or right is None:
         return right if left is None else left
     if equal(left, right) is False:
@@ -43,8 +43,8 @@ def common_size(left: Size | None, right: Size | None, label: str = "", what: st
 def resolve_reshape(shape: tuple[Size, ...] | None, wanted: Sequence[Size | None], allow_zero: bool) -> Shape:
     """Return the sizes that Reshape requests, with 0 and -1 replaced by the sizes that they mean.
 
-    A symbolic size is taken as a size: only by chance would it be 0 or -1 and mean something else. One that is always
-    negative can only be -1.
+    A symbolic size is taken as a size: only by chance would it be 0 or -1 and mean something else. A symbolic size that
+    is always negative can only be -1. Raises Violation C1 to C4.
     """
     if symbolic := any(isinstance(size, Dim) for size in wanted):
         wanted = [-1 if isinstance(size, Dim) and (upper_bound(size) or 0) < 0 else size for size in wanted]
@@ -76,7 +76,7 @@ def resolve_reshape(shape: tuple[Size, ...] | None, wanted: Sequence[Size | None
 
 
 def _fill_single_unknown(sizes: list[Size | None], wanted: Sequence[Size | None], shape: Sequence[Size]) -> None:
-    """Replace the only size that is unknown or symbolic by what the others leave, where their product is not 0."""
+    """Replace the only size that is unknown or symbolic by the quotient that the others leave, unless they may be 0."""
     unknown = [axis for axis, size in enumerate(sizes) if size is None]
     unknown = unknown or [axis for axis, size in enumerate(wanted) if isinstance(size, Dim)]
     if len(unknown) != 1:
@@ -90,7 +90,7 @@ def _fill_single_unknown(sizes: list[Size | None], wanted: Sequence[Size | None]
 
 
 def _divide_by_sizes(shape: Sequence[Size | None], others: Sequence[Size | None]) -> tuple[Size | None, Size | None]:
-    """Return the number of elements divided by a product of sizes, and the remainder; None where they are not known.
+    """Return the number of elements divided by a product of sizes, and the remainder; None if they are not known.
 
     Common symbolic sizes are cancelled before the products are formed, which may become too complex.
     """
@@ -98,13 +98,17 @@ def _divide_by_sizes(shape: Sequence[Size | None], others: Sequence[Size | None]
         return None, None
     if any(isinstance(size, Dim) for size in shape):
         common = Counter(shape) & Counter(others)
-        shape, others = _remove_symbols(shape, common), _remove_symbols(others, common)
-    whole, part = product_if_known(shape), product_if_known(others)
+        shape = _remove_symbols(shape, common)
+        others = _remove_symbols(others, common)
+    whole = product_if_known(shape)
+    part = product_if_known(others)
     return apply_to_sizes(operator.floordiv, whole, part), apply_to_sizes(operator.mod, whole, part)
 
 
 def _remove_symbols(sizes: Sequence[Size | None], removed: Counter[Size | None]) -> list[Size | None]:
-    left, kept = removed.copy(), []
+    """Return sizes without the symbolic sizes that are counted in `removed`."""
+    left = removed.copy()
+    kept = []
     for size in sizes:
         if isinstance(size, Dim) and left[size]:
             left[size] -= 1
@@ -114,7 +118,7 @@ def _remove_symbols(sizes: Sequence[Size | None], removed: Counter[Size | None])
 
 
 def squeeze_shape(shape: Shape, axes: Sequence[int]) -> Shape:
-    """Return a shape without axes, whose sizes are 1."""
+    """Return a shape without axes. Raises Violation C2 if one of their sizes is certainly not 1."""
     removed = set(axes)
     for axis in removed:
         size = shape[axis]
@@ -127,26 +131,26 @@ def squeeze_shape(shape: Shape, axes: Sequence[int]) -> Shape:
 
 
 def concat_shapes(shapes: Sequence[Shape], axis: int) -> Shape:
-    """Return the shape of tensors joined along an axis. Raises Violation C2 where they differ elsewhere."""
+    """Return the shape of tensors joined along an axis. Raises Violation C2 if they differ along another axis."""
     first = shapes[0]
-    for other in shapes:
-        if len(other) != len(first):
-            raise Violation("C2", f"shapes {shape_text(first)} and {shape_text(other)}, axis {axis}")
+    for shape in shapes:
+        if len(shape) != len(first):
+            raise Violation("C2", f"shapes {shape_text(first)} and {shape_text(shape)}, axis {axis}")
     sizes = list(first)
-    for each in range(len(first)):
-        if each == axis:
-            sizes[each] = sum_if_known([shape[axis] for shape in shapes])
+    for number in range(len(first)):
+        if number == axis:
+            sizes[number] = sum_if_known([shape[number] for shape in shapes])
             continue
         for shape in shapes:
-            if shape[each] != sizes[each]:
-                sizes[each] = common_size(sizes[each], shape[each], "C2", f"the size of axis {each}")
+            if shape[number] != sizes[number]:
+                sizes[number] = common_size(sizes[number], shape[number], "C2", f"the size of axis {number}")
     return tuple(sizes)
 
 
 def complete_parts(stated: Sequence[Size | None], whole: Size | None, label: str) -> list[Size | None]:
-    """Return the stated sizes of parts of a whole; the only one that is not known follows from the others.
+    """Return the stated sizes of parts of a whole; if only one is not known, it follows from the others.
 
-    Raises Violation with the label where one is negative, or they do not add up to the whole.
+    Raises Violation with the label if one is negative, or they do not add up to the whole.
     """
     known = [size for size in stated if size is not None]
     if any(size < 0 if isinstance(size, int) else less(size, 0) for size in known):
@@ -178,7 +182,7 @@ def equal_parts(whole: Size, count: int, *, last_smaller: bool) -> list[Size]:
 
 
 def expand_shape(shape: Shape, wanted: Shape) -> Shape:
-    """Return the shape to which two of them broadcast. Raises Violation C2 where they do not."""
+    """Return the shape to which two shapes broadcast. Raises Violation C2 if they do not."""
     rank = max(len(shape), len(wanted))
     pairs = zip((1,) * (rank - len(shape)) + shape, (1,) * (rank - len(wanted)) + wanted, strict=True)
     try:
@@ -188,7 +192,7 @@ def expand_shape(shape: Shape, wanted: Shape) -> Shape:
 
 
 def _broadcast_size(have: Size | None, want: Size | None) -> Size | None:
-    """Return the size to which two broadcast, one of which may be unknown."""
+    """Return the size to which two sizes broadcast; None if an unknown size leaves it open."""
     for one, other in ((have, want), (want, have)):
         if one is None:
             return other if equal(other, 1) is False else None
@@ -198,7 +202,7 @@ def _broadcast_size(have: Size | None, want: Size | None) -> Size | None:
 def pad_shape(shape: tuple[Size, ...], pads: Sequence[Size | None], axes: Sequence[int], mode: str) -> Shape:
     """Return a shape with its axes padded, or cropped, at both ends.
 
-    Raises Violation C3 where more is cropped than there is, C6 where there is nothing to pad with.
+    Raises Violation C3 if more is cropped than there is, C6 if there is nothing to pad with.
     """
     sizes: list[Size | None] = list(shape)
     for axis, begin, end in zip(axes, pads[: len(axes)], pads[len(axes) :], strict=True):
@@ -217,17 +221,17 @@ def pad_shape(shape: tuple[Size, ...], pads: Sequence[Size | None], axes: Sequen
 
 
 def check_indices_shape(shape: Sequence[Size], indices: Sequence[Size], axis: int) -> None:
-    """Raise Violation C2 where indices have not the rank of the data, or elsewhere than at the axis a larger size."""
+    """Raise Violation C2 unless indices have the rank of the data, and along other axes than `axis` no larger size."""
     fits = len(indices) == len(shape) and all(
-        each == axis or at_most(size, limit) is not False
-        for each, (size, limit) in enumerate(zip(indices, shape, strict=True))
+        number == axis or at_most(size, limit) is not False
+        for number, (size, limit) in enumerate(zip(indices, shape, strict=True))
     )
     if not fits:
         raise Violation("C2", f"shapes {shape_text(tuple(shape))} and {shape_text(tuple(indices))}")
 
 
 def shape_of_slices(shape: Sequence[Size], indices: Sequence[Size], batch: int, length: int) -> Shape:
-    """Return the shape of the slices of data at index tuples. Raises Violation C2 where the batches differ."""
+    """Return the shape of the slices of data at index tuples. Raises Violation C2 if the batches differ."""
     shared = [
         common_size(a, b, "C2", "a dimension of batch_dims") for a, b in zip(shape[:batch], indices, strict=False)
     ]
@@ -235,7 +239,7 @@ def shape_of_slices(shape: Sequence[Size], indices: Sequence[Size], batch: int, 
 
 
 def check_updates_shape(shape: Sequence[Size], indices: Sequence[Size], length: int, updates: Sequence[Size]) -> None:
-    """Raise Violation C2 where updates have not the shape of the slices of data at index tuples."""
+    """Raise Violation C2 unless updates have the shape of the slices of data at index tuples."""
     expected = shape_of_slices(shape, indices, 0, length)
     if len(updates) != len(expected) or any(equal(a, b) is False for a, b in zip(updates, expected, strict=True)):
         raise Violation("C2", f"updates of shape {shape_text(tuple(updates))}, not {shape_text(expected)}")
@@ -245,7 +249,7 @@ def check_updates_shape(shape: Sequence[Size], indices: Sequence[Size], length: 
 
 
 def check_slopes(shape: Sequence[Size], slopes: Sequence[Size]) -> None:
-    """Raise Violation C1 where there is neither one slope nor one for each channel (dimension 1)."""
+    """Raise Violation C1 unless there is one slope, or one for each channel (dimension 1)."""
     several = any(equal(size, 1) is False for size in slopes)
     if several and (len(slopes) != 1 or len(shape) < 2 or equal(slopes[0], shape[1]) is False):
         raise Violation("C1", f"the shapes are {shape_text(tuple(shape))} and {shape_text(tuple(slopes))}")

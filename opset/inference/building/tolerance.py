@@ -1,4 +1,4 @@
-"""Inputs in forms that runtimes accept against the standard, in the form that it has; see opset/schemas/quirks.py."""
+"""Inputs in forms that runtimes accept against the standard, in the standard form; see opset/schemas/quirks.py."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from opset.inference.building.types import Type
 
 
 def normalize_input_types(op_type: str, types: Sequence[Type | None]) -> list[Type | None]:
-    """Return the types of the inputs of a node that breaks a constraint as those of one that means the same."""
+    """Return the input types of a node that breaks a constraint as they are in the standard form of the node."""
     if op_type == "Clip":
         return [*types[:1], *map(_as_scalar, types[1:])]
     if op_type == "STFT" and types and types[0] is not None and types[0].shape is not None and len(types[0].shape) == 2:

@@ -12,7 +12,7 @@ from opset.model import proto as pb
 from opset.model.elements import NUMBERS, element_name
 
 Shape = tuple[Size | None, ...]
-"""Sizes; None where one is not known and need not be the same wherever this type is."""
+"""Sizes; None for one that is not known, and that may differ between values of one type."""
 KnownShape = tuple[Size, ...]
 """Sizes that are all known, if only by variables."""
 MAX_RANK = 64
@@ -21,12 +21,12 @@ _MAX_NESTING = 64
 
 
 class Type(NamedTuple):
-    """What is known of a value.
+    """The type of a value as far as it is known.
 
     - `kind`: "tensor", "sparse_tensor", "seq", "optional" or "map";
-    - `element`: the element type of a tensor, the key type of a map; None where it is not known;
-    - `shape`: of a tensor, None where not even the rank is known;
-    - `inner`: what a sequence or an optional is of, the values of a map; None where it is not known.
+    - `element`: the element type of a tensor, the key type of a map; None if it is not known;
+    - `shape`: of a tensor, None if not even the rank is known;
+    - `inner`: the type in a sequence or an optional, the values of a map; None if it is not known.
     """
 
     kind: str
@@ -36,9 +36,13 @@ class Type(NamedTuple):
 
     @property
     def text(self) -> str | None:
-        """The type without shapes, as schemas spell it: "seq(tensor(float))"; None where a part is not known."""
+        """The type without shapes, as schemas spell it: "seq(tensor(float))"; None if a part is not known."""
         around, inside = unwrap_layers(self)
-        if inside is None or inside.element is None or any(each.kind == "map" and not each.element for each in around):
+        if (
+            inside is None
+            or inside.element is None
+            or any(layer.kind == "map" and not layer.element for layer in around)
+        ):
             return None
         # The standard writes a map's scalar value without "tensor".
         scalar = inside.kind == "tensor" and bool(around) and around[-1].kind == "map"
@@ -54,7 +58,7 @@ class Type(NamedTuple):
 
 
 def unwrap_layers(type_: Type | None) -> tuple[list[Type], Type | None]:
-    """Return the sequences, optionals and maps of a type, from the outside in, and the tensors in them, if known."""
+    """Return the sequences, optionals and maps of a type, from the outside in, and the type in them if known."""
     around: list[Type] = []
     while type_ is not None and type_.kind not in ("tensor", "sparse_tensor"):
         around.append(type_)
@@ -63,7 +67,7 @@ def unwrap_layers(type_: Type | None) -> tuple[list[Type], Type | None]:
 
 
 def _wrap_text(around: Iterable[Type], inside: str) -> str:
-    words = [f"map({each.element or '?'}, " if each.kind == "map" else f"{each.kind}(" for each in around]
+    words = [f"map({layer.element or '?'}, " if layer.kind == "map" else f"{layer.kind}(" for layer in around]
     return "".join(words) + inside + ")" * len(words)
 
 
@@ -78,12 +82,12 @@ def is_rankless(type_: Type | None) -> bool:
 
 
 def shape_of_dims(dims: Sequence[int]) -> Shape | None:
-    """Return the shape that a TensorProto states, None for one of too great rank."""
+    """Return the shape that a TensorProto states, or None if its rank is too great."""
     return tuple([size if size >= 0 else None for size in dims]) if len(dims) <= MAX_RANK else None
 
 
 def sequence(inner: Type | None) -> Type:
-    """Return the type of sequences of values of a type. In it, a size is known only where all values share it."""
+    """Return the type of sequences of values of a type. A size in it is known only if all values share it."""
     return Type("seq", None, None, inner)
 
 
@@ -93,14 +97,14 @@ def optional(inner: Type | None) -> Type:
 
 
 def shape_text(shape: Shape | None) -> str:
-    """Return a shape as text, "[2, N, ?]", cut where it is very long; "" where the rank is not known."""
+    """Return a shape as text, "[2, N, ?]", cut if it is very long; "" if the rank is not known."""
     text = "" if shape is None else f"[{', '.join('?' if each is None else str(each) for each in shape)}]"
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…]"
 
 
 @lru_cache(maxsize=4096)
 def parse_type(text: str) -> Type | None:
-    """Return the type of a type string, "seq(tensor(float))"; its shapes are not known."""
+    """Return the type of a type string, "seq(tensor(float))", without shapes; None for any other text."""
     if text.startswith(("tensor(", "sparse_tensor(")):
         return Type(text[: text.index("(")], text[text.index("(") + 1 : -1])
     for kind in ("seq", "optional"):
@@ -114,7 +118,7 @@ def parse_type(text: str) -> Type | None:
 
 
 def type_from_proto(proto: Any, size: Callable[[Any], Size | None]) -> Type | None:
-    """Return the type that a TypeProto states, None where it states none; `size` reads a Dimension message."""
+    """Return the type that a TypeProto states, or None if it states none; `size` reads a Dimension message."""
     wrappers: list[tuple[str, str | None]] = []
     inner: Type | None = None
     while len(wrappers) < _MAX_NESTING:
@@ -140,15 +144,18 @@ def type_from_proto(proto: Any, size: Callable[[Any], Size | None]) -> Type | No
 
 
 def type_to_proto(type_: Type) -> Any:
-    """A type as a TypeProto. Sizes with variables become a dim_param, those that do not fit 64 bits stay unset."""
+    """Return a type as a TypeProto.
+
+    Sizes with variables become a dim_param; sizes that do not fit 64 bits stay unset.
+    """
     whole = proto = pb.TypeProto()
     around, inside = unwrap_layers(type_)
-    for each in around:
-        if each.kind == "map":
-            proto.map_type.key_type = NUMBERS.get(each.element or "", 0)
+    for layer in around:
+        if layer.kind == "map":
+            proto.map_type.key_type = NUMBERS.get(layer.element or "", 0)
             proto = proto.map_type.value_type
         else:
-            part = proto.sequence_type if each.kind == "seq" else proto.optional_type
+            part = proto.sequence_type if layer.kind == "seq" else proto.optional_type
             part.SetInParent()
             proto = part.elem_type
     if inside is None:
@@ -169,7 +176,7 @@ def type_to_proto(type_: Type) -> Any:
 
 
 def fill_proto(proto: Any, type_: Type, overwrite: bool) -> None:
-    """Complete a TypeProto by what is known, its denotations kept; with `overwrite`, replace what differs."""
+    """Complete a TypeProto by a type, and keep its denotations; with `overwrite`, replace parts that differ."""
     while type_.kind in ("seq", "optional", "map"):
         field = {"seq": "sequence_type", "optional": "optional_type", "map": "map_type"}[type_.kind]
         if proto.WhichOneof("value") != field:
@@ -180,29 +187,31 @@ def fill_proto(proto: Any, type_: Type, overwrite: bool) -> None:
             return
         proto = getattr(proto, field).value_type if type_.kind == "map" else getattr(proto, field).elem_type
         type_ = type_.inner
-    field, made = f"{type_.kind}_type", type_to_proto(type_)
+    field = f"{type_.kind}_type"
+    wanted_type = type_to_proto(type_)
     if proto.WhichOneof("value") != field:
         if proto.WhichOneof("value") is None or overwrite:
-            proto.MergeFrom(made)
+            proto.MergeFrom(wanted_type)
         return
-    stated, found = getattr(proto, field), getattr(made, field)
-    if found.elem_type and (overwrite or not stated.elem_type):
-        stated.elem_type = found.elem_type
-    if not found.HasField("shape"):
+    stated = getattr(proto, field)
+    wanted = getattr(wanted_type, field)
+    if wanted.elem_type and (overwrite or not stated.elem_type):
+        stated.elem_type = wanted.elem_type
+    if not wanted.HasField("shape"):
         return
-    if not stated.HasField("shape") or (overwrite and len(stated.shape.dim) != len(found.shape.dim)):
-        stated.shape.CopyFrom(found.shape)
+    if not stated.HasField("shape") or (overwrite and len(stated.shape.dim) != len(wanted.shape.dim)):
+        stated.shape.CopyFrom(wanted.shape)
         return
-    for mine, new in zip(stated.shape.dim, found.shape.dim, strict=False):
-        kind = new.WhichOneof("value")
-        if kind == "dim_value" and (overwrite or not mine.HasField("dim_value") or mine.dim_value < 0):
-            mine.dim_value = new.dim_value
-        elif kind == "dim_param" and (overwrite or mine.WhichOneof("value") is None or mine.dim_value < 0):
-            mine.dim_param = new.dim_param
+    for dim, wanted_dim in zip(stated.shape.dim, wanted.shape.dim, strict=False):
+        kind = wanted_dim.WhichOneof("value")
+        if kind == "dim_value" and (overwrite or not dim.HasField("dim_value") or dim.dim_value < 0):
+            dim.dim_value = wanted_dim.dim_value
+        elif kind == "dim_param" and (overwrite or dim.WhichOneof("value") is None or dim.dim_value < 0):
+            dim.dim_param = wanted_dim.dim_param
 
 
 def join_types(left: Type | None, right: Type | None) -> Type | None:
-    """Return what is true of a value that is of the one type or the other; sizes that differ are not known."""
+    """Return the type of a value that is of one type or the other; parts that differ are not known."""
     if left == right or left is None or right is None:
         return left if left == right else None
     if left.kind != right.kind:
@@ -214,40 +223,46 @@ def join_types(left: Type | None, right: Type | None) -> Type | None:
     return Type(left.kind, element, shape, join_types(left.inner, right.inner))
 
 
-def map_sizes(type_: Type | None, size: Callable[[Size | None], Size | None]) -> Type | None:
+def map_sizes(type_: Type | None, replace: Callable[[Size | None], Size | None]) -> Type | None:
     """Return a type with every size replaced."""
     if type_ is None:
         return None
-    shape = None if type_.shape is None else tuple([size(each) for each in type_.shape])
-    return type_._replace(shape=shape, inner=map_sizes(type_.inner, size))
+    shape = None if type_.shape is None else tuple([replace(size) for size in type_.shape])
+    return type_._replace(shape=shape, inner=map_sizes(type_.inner, replace))
 
 
 def combine_types(
-    stated: Type | None, found: Type | None, better: Callable[[Size, Size], bool]
+    stated: Type | None, inferred: Type | None, better: Callable[[Size, Size], bool]
 ) -> tuple[Type | None, str]:
-    """Return what is true of a value by two sources, and "" or why they cannot both be right.
+    """Return the type of a value by two sources, and "" or how they contradict each other.
 
-    `stated` is what the model says, `found` what was inferred; where they contradict each other, `found` is given. Of
-    two sizes that do not, a number that was found counts most; else `better(stated, found)` says whether that does.
+    If they contradict each other, the inferred type is returned.
+
+    Args:
+        stated: the type that the model states.
+        inferred: the inferred type.
+        better: says whether an inferred size is preferred to a stated one; an inferred number always is.
     """
-    if stated is None or found is None or stated == found:
-        return stated if found is None else found, ""
-    if stated.kind != found.kind:
-        return found, f"{stated} is stated, {found} is inferred"
-    if stated.element != found.element and stated.element is not None and found.element is not None:
-        return found, f"{stated} is stated, {found} is inferred"
-    inner, why = combine_types(stated.inner, found.inner, better)
-    shape = found.shape if found.shape is not None else stated.shape
-    if stated.shape is not None and found.shape is not None:
-        if len(stated.shape) != len(found.shape):
-            return found, f"{stated} is stated, {found} is inferred"
+    if stated is None or inferred is None or stated == inferred:
+        return stated if inferred is None else inferred, ""
+    if stated.kind != inferred.kind:
+        return inferred, f"{stated} is stated, {inferred} is inferred"
+    if stated.element != inferred.element and stated.element is not None and inferred.element is not None:
+        return inferred, f"{stated} is stated, {inferred} is inferred"
+    inner, why = combine_types(stated.inner, inferred.inner, better)
+    shape = inferred.shape if inferred.shape is not None else stated.shape
+    if stated.shape is not None and inferred.shape is not None:
+        if len(stated.shape) != len(inferred.shape):
+            return inferred, f"{stated} is stated, {inferred} is inferred"
         sizes: list[Size | None] = []
-        for one, other in zip(stated.shape, found.shape, strict=True):
-            if one is None or other is None:
-                sizes.append(one if other is None else other)
+        for stated_size, inferred_size in zip(stated.shape, inferred.shape, strict=True):
+            if stated_size is None or inferred_size is None:
+                sizes.append(stated_size if inferred_size is None else inferred_size)
                 continue
-            if equal(one, other) is False:
-                return found, f"{stated} is stated, {found} is inferred"
-            sizes.append(other if isinstance(other, int) or better(one, other) else one)
+            if equal(stated_size, inferred_size) is False:
+                return inferred, f"{stated} is stated, {inferred} is inferred"
+            sizes.append(
+                inferred_size if isinstance(inferred_size, int) or better(stated_size, inferred_size) else stated_size
+            )
         shape = tuple(sizes)
-    return Type(found.kind, found.element or stated.element, shape, inner), why
+    return Type(inferred.kind, inferred.element or stated.element, shape, inner), why
