@@ -1,1 +1,1 @@
-"""What types and shapes follow: dimensions, the engine, its results, named rules, functions of operators by family."""
+"""Types and shapes of values: dimensions, the engine, its results, named rules, functions of operators by family."""

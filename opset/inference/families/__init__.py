@@ -1,1 +1,1 @@
-"""The inference of operators: functions that infer outputs, and follow elements, one module for each family."""
+"""The inference of operators: functions that infer outputs, and compute elements, one module for each family."""

@@ -17,7 +17,7 @@ MaybeSize = Size | None
 
 
 def _rank_of_inputs(call: Call) -> int | None:
-    """Return the rank of queries, keys and values, None where it is not known."""
+    """Return the rank of queries, keys and values, or None if it is not known."""
     ranks = [rank for index in range(3) if (rank := call.rank(index)) is not None]
     if not ranks and call.version >= 25 and call.attribute("q_num_heads") is not None:
         return 3
@@ -26,7 +26,7 @@ def _rank_of_inputs(call: Call) -> int | None:
 
 @infer("Attention")
 def attention_23(call: Call) -> list[Any]:
-    """Return the types of the result, of keys and values with those of the past, and of the scores."""
+    """Return the types of the result, of keys and values after the past ones, and of the scores."""
     rank = _rank_of_inputs(call)
     batch, q_length, total, past = (call.size(name) for name in ("batch", "q_length", "kv_length", "past_length"))
     heads, shared, size, v_size = (call.size(name) for name in ("q_heads", "kv_heads", "size", "v_size"))
@@ -56,12 +56,12 @@ def attention_23(call: Call) -> list[Any]:
 
 
 def _quotient(size: MaybeSize, parts: MaybeSize) -> MaybeSize:
-    """Return the quotient of two sizes, None where one is not known."""
+    """Return the quotient of two sizes, or None if one is not known or the divisor is 0."""
     return None if size is None or not parts else size // parts
 
 
 def _unify_with_mask(call: Call, scores: Shape) -> Shape:
-    """Return the shape of the scores unified with that of the mask, whose last dimension may be short from 24 on."""
+    """Return the shape of the scores unified with the mask's, whose last dimension may be short from version 24 on."""
     mask = call.shape(3)
     if mask is None or call.version < 24 or not mask:
         return complete_broadcast_target(call, 3, scores, "C5")
@@ -73,7 +73,7 @@ def _unify_with_mask(call: Call, scores: Shape) -> Shape:
 
 @infer("FlexAttention", domain="ai.onnx.preview")
 def flex_attention_1(call: Call) -> Generator[Any, Any, Shape]:
-    """Infer the graphs that edit scores and weights; return the shape of the result."""
+    """Infer the graphs that edit scores and weights, and return the shape of the result."""
     batch, heads, length, total = (call.size(name) for name in ("batch", "q_heads", "q_length", "kv_length"))
     scores = tensor(_dtype_of_scores(call), (batch, heads, length, total))
     for name in ("score_mod", "prob_mod"):
@@ -84,7 +84,7 @@ def flex_attention_1(call: Call) -> Generator[Any, Any, Shape]:
 
 
 def _dtype_of_scores(call: Call) -> str | None:
-    """Return the element type of scores: that of `softmax_precision`; without it double for doubles, else float."""
+    """Return the element type of scores: `softmax_precision`, by default double for doubles, else float."""
     number = call.attribute("softmax_precision")
     if number is not None:
         return element_name(number)
@@ -93,7 +93,7 @@ def _dtype_of_scores(call: Call) -> str | None:
 
 
 def _check_edited_type(before: Type, outputs: list[Type | None]) -> None:
-    """Raise Violation C5 where a graph certainly does not return one tensor of the type and shape of its input."""
+    """Raise Violation C5 if a graph certainly does not return one tensor of the type and shape of its input."""
     if len(outputs) != 1:
         raise Violation("C5", f"the graph returns {len(outputs)} outputs")
     after = outputs[0]
@@ -106,7 +106,7 @@ def _check_edited_type(before: Type, outputs: list[Type | None]) -> None:
 
 @infer("LinearAttention")
 def linear_attention_27(call: Call) -> list[Any]:
-    """Return the types of what queries read from a state, and of the state after the last token."""
+    """Return the types of the values that queries read from a state, and of the state after the last token."""
     heads, shared = call.attribute("q_num_heads"), call.attribute("kv_num_heads")
     q_features, k_features, v_features = (call.size(name) for name in ("q_features", "k_features", "v_features"))
     size = call.same(call.same(_quotient(q_features, heads), _quotient(k_features, shared)), call.size("key_size"))
@@ -123,7 +123,7 @@ def linear_attention_27(call: Call) -> list[Any]:
 
 @infer("TensorScatter")
 def tensor_scatter_24(call: Call) -> Shape:
-    """Return the shape of the cache; all of its sizes but one may be known from the update."""
+    """Return the shape of the cache, completed by the update along all axes but `axis`."""
     shape = call.shape(0)
     rank = len(shape if shape is not None else call.require_shape(1))
     axis = call.axis(call.attribute("axis"), rank, "C1")  # the rank may be that of the update alone

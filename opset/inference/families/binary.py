@@ -31,7 +31,7 @@ LOGIC = ("And", "Or", "Xor", "Equal", "Greater", "Less")
 
 @infer(*ARITHMETIC, *LOGIC)
 def add_1(call: Call) -> Shape:
-    """Return the shape of A; where `broadcast` is set, B is broadcast to it from `axis` on (before opset 7)."""
+    """Return the shape of A; if `broadcast` is set, B is broadcast to it from `axis` on (before opset 7)."""
     shape, other = call.require_shape(0), call.shape(1)
     if other is None:
         return shape
@@ -58,7 +58,7 @@ def mod_10(call: Call) -> Shape:
 
 
 def _divide(a: Any, b: Any) -> Element:
-    """Return a / b; integers are truncated toward zero."""
+    """Return a / b, integers truncated toward zero, or None if a symbolic quotient is not known."""
     quotient: Element
     if isinstance(a, float) or isinstance(b, float):
         quotient = a / b if not isinstance(a, Dim) and not isinstance(b, Dim) else a if b == 1 else None
@@ -70,6 +70,7 @@ def _divide(a: Any, b: Any) -> Element:
 
 
 def _multiply(a: Any, b: Any) -> Element:
+    """Return a * b, or None for a size times a fraction."""
     for one, other in ((a, b), (b, a)):
         if isinstance(one, Dim) and isinstance(other, float):
             return one * int(other) if other.is_integer() else None
@@ -78,6 +79,7 @@ def _multiply(a: Any, b: Any) -> Element:
 
 
 def _add(a: Any, b: Any) -> Element:
+    """Return a + b; whole floats beside a size are taken as integers."""
     if isinstance(a, Dim) or isinstance(b, Dim):
         a, b = (int(x) if isinstance(x, float) and x.is_integer() else x for x in (a, b))
     total: Element = a + b
@@ -85,6 +87,7 @@ def _add(a: Any, b: Any) -> Element:
 
 
 def _raise_to_power(a: Any, b: Any) -> Element:
+    """Return a ** b, or None if it may be rounded or the power of a size is not 1 or 2."""
     if isinstance(a, Dim):
         return a if b == 1 else a * a if b == 2 else None
     if isinstance(a, float) or isinstance(b, float) or b < 0:
@@ -94,7 +97,7 @@ def _raise_to_power(a: Any, b: Any) -> Element:
 
 
 def _exact_power(a: float, b: float) -> Element:
-    """Return a power that is a number of float type, None for what libraries round differently."""
+    """Return a power that is a number of float type, or None if libraries may round it differently."""
     if not (math.isfinite(a) and float(b).is_integer() and abs(b) <= 64) or not (a or b >= 0):
         return None
     result = math.pow(a, b)
@@ -103,7 +106,7 @@ def _exact_power(a: float, b: float) -> Element:
 
 @data("Mod")
 def mod_10_data(call: Call) -> Any:
-    """Return a % b for each pair of elements: with the sign of b, or of a where `fmod` is 1."""
+    """Return a % b for each pair of elements, with the sign of b, or of a if `fmod` is 1."""
 
     def fmod(a: Any, b: Any) -> Element:
         if isinstance(a, float):
@@ -115,7 +118,7 @@ def mod_10_data(call: Call) -> Any:
 
 
 def _comparison(symbolic: Any, plain: Any) -> Any:
-    """Return a comparison whose result is None where it depends on the values of dimension variables."""
+    """Return a comparison whose result is None if it depends on the values of dimension variables."""
 
     def compare(a: Any, b: Any) -> Element:
         result: Element = symbolic(a, b) if isinstance(a, Dim) or isinstance(b, Dim) else bool(plain(a, b))
@@ -153,7 +156,7 @@ for _name, _function in _LOGICAL.items():
 
 @data("Where")
 def where_9_data(call: Call) -> Any:
-    """Return elements selected by a condition; where it is unknown, those that X and Y have in common."""
+    """Return elements selected by a condition; if it is unknown, an element that X and Y have in common."""
     given = [call.constant(index) for index in range(3)]
     if any(constant is None for constant in given[1:]):
         return None

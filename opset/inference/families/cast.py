@@ -33,6 +33,7 @@ def cast_like_15(call: Call) -> Type:
 
 
 def _type_of_result(call: Call, target: str | None) -> Type:
+    """Return the shape of the input with another element type."""
     shape = call.shape(0)
     if shape is None:
         call.doubt("the rank of input is not known")
@@ -41,7 +42,7 @@ def _type_of_result(call: Call, target: str | None) -> Type:
 
 @infer("BitCast")
 def bit_cast_26(call: Call) -> Type:
-    """Return the shape of the input, with the type of the same width that `to` names."""
+    """Return the shape of the input, with the element type of the same width that `to` names."""
     source, target = call.dtype(0), dtype_of_attribute(call, "to")
     if source is not None and target is not None:
         here, there = (ELEMENTS[NUMBERS[each]].bits if each != "string" else 0 for each in (source, target))
@@ -63,6 +64,7 @@ def cast_like_15_data(call: Call) -> Any:
 
 
 def _convert_elements(call: Call, target: str | None) -> Any:
+    """Return the elements of the input converted to another type, or None if they are not known."""
     given = call.elements(0)
     return (
         None
@@ -72,7 +74,7 @@ def _convert_elements(call: Call, target: str | None) -> Any:
 
 
 def _convert_element(element: Any, target: str | None) -> Element:
-    """Return an element converted to another type; None for strings and for results that are undefined or unknown."""
+    """Return an element converted to another type, or None for strings and for undefined or unknown results."""
     if isinstance(element, str | bytes):
         return None
     if isinstance(element, Dim):
@@ -89,6 +91,7 @@ def _convert_element(element: Any, target: str | None) -> Element:
 
 
 def _lowest_bits(number: int, target: str) -> int:
+    """Return the integer that the lowest bits of a number are in an integer type."""
     bits = ELEMENTS[NUMBERS[target]].bits
     low = number % (1 << bits)
     return low - (1 << bits) if target[0] == "i" and low >> (bits - 1) else low
@@ -96,7 +99,7 @@ def _lowest_bits(number: int, target: str) -> int:
 
 @data("BitCast")
 def bit_cast_26_data(call: Call) -> Any:
-    """Return each element's bits as an element of the type that `to` names."""
+    """Return the bits of each element as an element of the type that `to` names."""
     given, source, target = call.elements(0), call.dtype(0), dtype_of_attribute(call, "to")
     if given is None or source not in _CODES or target not in _CODES:
         return None

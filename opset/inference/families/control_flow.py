@@ -34,7 +34,7 @@ _CARRIED = ("int64", "int32", "bool")
 
 @infer("If")
 def if_1(call: Call) -> GraphRule:
-    """Return the outputs of the branch that a constant condition selects, else what both branches have in common."""
+    """Return the outputs of the branch that a constant condition selects, else the common types of both branches."""
     graphs = [_graph_of_attribute(call, name) for name in ("then_branch", "else_branch")]
     check_graphs("If", call.version, 0, 0, dict(zip(("then_branch", "else_branch"), graphs, strict=True)))
     truth = _constant_condition(call, 0)
@@ -203,12 +203,24 @@ def _infer_iterations(
     once: bool = False,
     first: Callable[[Type | None], Constant | None] | None = None,
 ) -> Generator[GraphRequest, Outputs, tuple[list[Type | None], Outputs]]:
-    """Return the types carried to the first iteration as the body states them, and the body's outputs in any iteration.
+    """Infer the body of a loop until the types of carried values do not change any more.
 
-    The inputs of the body are those `before`, the carried ones, which begin as `initial`, and those `after`. Types and
-    elements that differ between iterations are widened until none does; with `once`, there is one iteration. `first`
-    returns the elements of the first carried value in every iteration. What an earlier inference of the node widened
-    is widened from the beginning: otherwise each level of nested loops would double the number of iterations.
+    Types and elements that differ between iterations are widened until none does. Values that an earlier inference of
+    the node widened are widened from the beginning: otherwise each level of nested loops would double the number of
+    iterations.
+
+    Args:
+        call: the node.
+        body: the graph.
+        before: the types of inputs of the body before the carried ones.
+        initial: the types with which the carried values begin.
+        data: the elements with which they begin.
+        after: the types of inputs of the body after the carried ones.
+        once: whether there is one iteration.
+        first: a function that returns the elements of the first carried value in every iteration.
+
+    Returns:
+        The types carried to the first iteration as the body states them, and the body's outputs in any iteration.
     """
     start = len(before)
     varied: set[int] = set()
@@ -248,7 +260,7 @@ def _infer_iterations(
 
 
 def _less_precise(type_: Type | None, was: Type | None, now: Type | None) -> Type | None:
-    """Return a type without the ranks and sizes that were known in one type and are not in another."""
+    """Return a type without the ranks and sizes that are known in the type `was` and are not in the type `now`."""
     if type_ is None or was is None or was == now:
         return type_
     if now is None:
@@ -271,7 +283,10 @@ def _widen_type(type_: Type | None, rankless: bool) -> Type | None:
 
 
 def _join_outputs(call: Call, left: Outputs, right: Outputs, why: str) -> Outputs:
-    """Return what holds for the values on the left and those on the right; note a rank or type that is not known."""
+    """Return types and elements that hold for both outputs; note a doubt if a rank or type is not known.
+
+    `why` is the text of the doubt, in which {} stands for "rank" or "type".
+    """
     types = [join_types(a, b) for a, b in zip(left, right, strict=False)]
     for each in types:
         if is_rankless(each):
@@ -280,7 +295,7 @@ def _join_outputs(call: Call, left: Outputs, right: Outputs, why: str) -> Output
 
 
 def _common_elements(left: Constant | None, right: Constant | None) -> Constant | None:
-    """Return the elements that two have in common, None where there are none."""
+    """Return the elements that two constants have in common, or None if there are none."""
     if left == right or left is None or right is None or left.dims != right.dims:
         return left if left == right else None
     elements = tuple([a if a == b else None for a, b in zip(left.values, right.values, strict=True)])
@@ -288,7 +303,7 @@ def _common_elements(left: Constant | None, right: Constant | None) -> Constant 
 
 
 def _iterations(call: Call) -> tuple[Size | None, int]:
-    """Return the number of iterations of a Loop by its M, None where it is not known, and a lower bound."""
+    """Return the number of iterations of a Loop by its M, or None if it is not known, and a lower bound."""
     if not call.has(0):
         return None, 1
     _check_one_element(call.type(0), "C2", "M")
@@ -300,7 +315,10 @@ def _iterations(call: Call) -> tuple[Size | None, int]:
 
 
 def _iterations_while(condition: Constant | None, most: Size | None, least: int) -> tuple[Size | None, int]:
-    """Return what `_trips` does for a Loop whose condition holds at first, by the condition from its body too."""
+    """Return the number of iterations of a Loop whose condition holds at first, and a lower bound.
+
+    `most` and `least` are these numbers by its M, and `condition` has the elements of the condition from its body.
+    """
     holds = None if condition is None else condition.values
     if holds == (True,):
         return most, least
@@ -313,21 +331,21 @@ def _iterations_while(condition: Constant | None, most: Size | None, least: int)
 
 
 def _true_constant(type_: Type | None) -> Constant | None:
-    """Return the elements of a condition that holds; None where its shape is not known."""
+    """Return the elements of a condition that holds, or None if its shape is not known."""
     if type_ is None or type_.shape is None or any(size != 1 for size in type_.shape):
         return None
     return Constant("bool", (1,) * len(type_.shape), (True,))
 
 
 def _constant_condition(call: Call, index: int) -> bool | None:
-    """Return the value of a constant condition, else None. Raises Violation C1 where it is not one truth value."""
+    """Return the value of a constant condition, else None. Raises Violation C1 if it is not one truth value."""
     _check_condition(call.type(index), "C1")
     element = call.element(index)
     return element if isinstance(element, bool) else None
 
 
 def _initial_elements(call: Call, index: int) -> Constant | None:
-    """Return the elements of an initial state of a type on which shapes may depend."""
+    """Return the elements of an initial state if its type is one on which shapes may depend, else None."""
     return call.constant(index) if call.dtype(index) in _CARRIED else None
 
 
@@ -344,7 +362,7 @@ def _count_scans_and_states(call: Call, body: Any, lengths: int) -> tuple[int, i
 
 
 def _numbers_of_attribute(call: Call, name: str, count: int, label: str) -> Sequence[int]:
-    """Return `count` numbers from an attribute, all 0 by default. Raises Violation for a list of another length."""
+    """Return `count` numbers from an attribute, by default all 0. Raises Violation for a list of another length."""
     given = call.attribute(name)
     if not given:
         return [0] * count
@@ -354,7 +372,7 @@ def _numbers_of_attribute(call: Call, name: str, count: int, label: str) -> Sequ
 
 
 def _batch_and_first_steps(call: Call, batch: Size | None, length: Size | None) -> tuple[Size | None, bool]:
-    """Return the batch size, also by `sequence_lens`, and whether each sequence has a first step."""
+    """Return the batch size, also by `sequence_lens`, and whether each sequence certainly has a first step."""
     (batch,) = unify_shape(call, 0, (batch,), "C8")
     if not call.has(0):
         return batch, length is not None and (lower_bound(length) or 0) > 0
@@ -368,7 +386,7 @@ def _batch_and_first_steps(call: Call, batch: Size | None, length: Size | None) 
 
 
 def _stack_samples(batch: Size | None, states: Iterable[Type | None], stacked: Iterable[Type | None]) -> Outputs:
-    """Return the types of values with one for each sample."""
+    """Return the types of states and scan outputs, with a new first dimension for the samples."""
     return Outputs([_stack_type(each, 0, batch) for each in (*states, *stacked)])
 
 
@@ -388,7 +406,7 @@ def _stack_slices(
 
 
 def _graph_of_attribute(call: Call, name: str) -> Any:
-    """Return the graph in an attribute. Raises Unknown where there is none."""
+    """Return the graph in an attribute. Raises Unknown if there is none."""
     graph = call.attribute(name)
     if getattr(graph, "node", None) is None:
         raise Unknown(f"there is no graph {name}")
@@ -404,12 +422,13 @@ def _stack_type(type_: Type | None, axis: int, length: Size | None) -> Type | No
 
 
 def _check_scan_output(type_: Type | None) -> None:
+    """Raise Violation C5 if a scan output is a sequence or a map."""
     if type_ is not None and type_.kind in ("seq", "map"):
         raise Violation("C5", f"a scan output is {type_}")
 
 
 def _check_states(before: Sequence[Type | None], after: Sequence[Type | None], label: str) -> None:
-    """Raise Violation where a tensor does not stay a tensor of its element type."""
+    """Raise Violation if a tensor does not stay a tensor of its element type."""
     for number, (was, now) in enumerate(zip(before, after, strict=True)):
         if was is None or now is None or was.kind != "tensor":
             continue
@@ -419,12 +438,13 @@ def _check_states(before: Sequence[Type | None], after: Sequence[Type | None], l
 
 
 def _check_one_element(type_: Type | None, label: str, what: str) -> None:
+    """Raise Violation if a value certainly has not one element."""
     if type_ is not None and has_one_element(type_.shape) is False:
         raise Violation(label, f"{what} has the shape {shape_text(type_.shape)}")
 
 
 def _check_condition(type_: Type | None, label: str) -> None:
-    """Raise Violation where a condition cannot be one truth value."""
+    """Raise Violation if a condition cannot be one truth value."""
     if type_ is not None and (type_.kind in ("seq", "map") or type_.element not in (None, "bool")):
         raise Violation(label, f"the condition is {type_}")
     _check_one_element(type_, label, "the condition")

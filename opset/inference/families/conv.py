@@ -15,7 +15,7 @@ from opset.schemas.constraints.violation import Violation
 
 @infer("DeformConv")
 def deform_conv_19(call: Call) -> Shape:
-    """Return the shape of a convolution, whose batch and spatial sizes offset and mask have, too."""
+    """Return the shape of a convolution, completed by the batch and spatial sizes of offset and mask."""
     batch, count, *spatial = conv(call, 0, 0, 1, 3)
     rank, groups, kernel = len(spatial), call.attribute("offset_group"), filter_sizes(call, 0, 1)
     for index, label, each in ((2, "C8", rank), (4, "C9", 1)):
@@ -27,7 +27,7 @@ def deform_conv_19(call: Call) -> Shape:
 
 @infer("ConvTranspose")
 def conv_transpose_1(call: Call) -> Shape:
-    """Return the shape of a transposed convolution: as `output_shape` or SAME_* says, else what the filters cover."""
+    """Return the shape of a transposed convolution."""
     shape, bias = call.shape(0), call.shape(2)
     windows = windows_of(call, filter_sizes(call, 0, 1))
     spatial = (None,) * len(windows.kernel) if shape is None else shape[2:]
@@ -36,7 +36,7 @@ def conv_transpose_1(call: Call) -> Shape:
 
 
 def _transposed_sizes(call: Call, windows: Windows, sizes: tuple[Size | None, ...]) -> list[Size | None]:
-    """Return the spatial sizes of a transposed convolution."""
+    """Return the spatial sizes of a transposed convolution, by `output_shape`, by SAME_*, or by the filters."""
     rank = len(sizes)
     padding = call.attribute("output_padding") or (0,) * rank
     wanted = call.attribute("output_shape") or ()
@@ -58,7 +58,7 @@ def _transposed_sizes(call: Call, windows: Windows, sizes: tuple[Size | None, ..
 
 @infer("Col2Im")
 def col2im_18(call: Call) -> Shape:
-    """Return (N, C, *image_shape), where C is the input's second size divided by the elements of a block."""
+    """Return (N, C, *image_shape); C is the input's second size divided by the elements of a block."""
     if call.dtype(0) == "string":
         raise Violation("C5", "input holds strings")
     image, block = call.sizes(1), call.sizes(2)
@@ -77,7 +77,7 @@ def col2im_18(call: Call) -> Shape:
 
 @infer("CausalConvWithState")
 def causal_conv_with_state_27(call: Call) -> list[Shape]:
-    """Return the shape of the input, and that of the state, (N, channels, k - 1), by what is known of any input."""
+    """Return the shape of the input, and the state's, (N, channels, k - 1), by the known sizes of any input."""
     batch, channels, length = (call.size(name) for name in ("batch", "channels", "length"))
     past = call.shape(3)
     state = apply_to_sizes(lambda size: size - 1, call.size("k")) if past is None else past[2]

@@ -99,7 +99,7 @@ def range_11(call: Call) -> Shape:
 
 
 def _range_length(start: Any, limit: Any, delta: Any) -> Size | None:
-    """Return the size of a range, None where it is unknown; integers are computed exactly."""
+    """Return the length of a range, or None if it is unknown; integers are computed exactly."""
     given = (start, limit, delta)
     if not all(isinstance(each, int | float | Dim) for each in given):
         return None
@@ -143,7 +143,10 @@ def range_11_data(call: Call) -> tuple[Element, ...] | None:
 
 
 def _dtype_of_result(call: Call) -> str | None:
-    """Return the element type of `dtype`, without it that of the input. Raises Violation C2 where none may be of it."""
+    """Return the element type of `dtype`, by default the input's.
+
+    Raises Violation C2 if the output may not have the input's.
+    """
     stated, given = dtype_of_attribute(call, "dtype"), call.dtype(0)
     if stated is None and given is not None and not can_output(call, given):
         raise Violation("C2", f"it is of {given}")

@@ -18,7 +18,7 @@ from opset.schemas.constraints.violation import Violation
 
 
 def _check_range(call: Call, size: Size, label: str, indices: Sequence[Element], least: int | None = None) -> None:
-    """Raise Violation with the label where an index is certainly not from `least`, by default -size, to size - 1."""
+    """Raise Violation with the label if an index is certainly not from `least`, by default -size, to size - 1."""
     known = [index for index in indices if isinstance(index, int)]
     least_index = -size if least is None else least
     if known and (less(max(known), size) is False or at_most(least_index, min(known)) is False):
@@ -26,7 +26,7 @@ def _check_range(call: Call, size: Size, label: str, indices: Sequence[Element],
 
 
 def _known_integers(elements: Sequence[Element] | None) -> list[int] | None:
-    """Return elements that are all known integers, None where one is not."""
+    """Return elements as integers, or None if one of them is no known integer."""
     known = [index for index in elements or () if isinstance(index, int)]
     return known if elements is not None and len(known) == len(elements) else None
 
@@ -46,7 +46,7 @@ def gather_1(call: Call) -> Shape:
 
 @data("Gather")
 def gather_1_data(call: Call) -> tuple[Element, ...] | None:
-    """Return the elements at the indices, None where an index is unknown."""
+    """Return the elements at the indices, None for each at an unknown index."""
     given, indices = call.constant(0), call.elements(1)
     if given is None or indices is None:
         return None
@@ -64,7 +64,7 @@ def gather_1_data(call: Call) -> tuple[Element, ...] | None:
 
 
 def _check_element_indices(call: Call, least: int | None = None) -> None:
-    """Raise Violation C2 or C3 where indices do not fit data of the same rank."""
+    """Raise Violation C1 to C3 if indices do not fit data of the same rank."""
     shape, indices = call.shape(0), call.shape(1)
     rank = call.rank(1) if shape is None else len(shape)
     if rank is None:
@@ -88,7 +88,7 @@ def gather_elements_11(call: Call) -> Shape:
 
 
 def _element_offsets(call: Call, shape: Sequence[int]) -> list[int] | None:
-    """Return the offsets in the data of the elements at indices of the same rank, None where they are unknown."""
+    """Return the offsets in the data of the elements at indices of the same rank, or None if an index is unknown."""
     indices, numbers = call.constant(1), _known_integers(call.elements(1))
     if indices is None or numbers is None:
         return None
@@ -108,7 +108,7 @@ def gather_elements_11_data(call: Call) -> tuple[Element, ...] | None:
 
 @infer("GatherND")
 def gather_nd_11(call: Call) -> Shape:
-    """Return the shape of the indices without the last axis, followed by that of the slices at the index tuples."""
+    """Return the shape of the indices without the last axis, followed by the shape of a slice."""
     shape, indices, batch = call.shape(0), call.shape(1), call.attribute("batch_dims") or 0
     if shape is None or indices is None:
         raise Unknown(f"the rank of {call.parameter(0 if shape is None else 1)} is not known")
@@ -151,7 +151,7 @@ def _tuple_offsets(shape: Sequence[int], numbers: Sequence[int], length: int) ->
 
 @infer("Compress")
 def compress_9(call: Call) -> Shape:
-    """Return the shape of the slices along `axis`, or elements without it, where the condition is true."""
+    """Return the shape of the slices along `axis`, or of the elements without it, for which the condition is true."""
     axis, truths = call.attribute("axis"), call.elements(1)
     count = None if truths is None or None in truths else sum(bool(each) for each in truths)
     if axis is None:
@@ -163,7 +163,7 @@ def compress_9(call: Call) -> Shape:
 
 @data("Compress")
 def compress_9_data(call: Call) -> tuple[Element, ...] | None:
-    """Return the elements where a known condition is true."""
+    """Return the elements for which a known condition is true."""
     given, truths, axis = call.constant(0), call.elements(1), call.attribute("axis")
     if given is None or truths is None or None in truths:
         return None
@@ -176,7 +176,7 @@ def compress_9_data(call: Call) -> tuple[Element, ...] | None:
 
 
 def _nonzero_flags(call: Call) -> list[bool] | None:
-    """Return whether each element is not zero, None where that is unknown of one."""
+    """Return for each element whether it is not zero, or None if that is unknown of one."""
     found = []
     for element in call.elements(0) or ():
         zero = equal(element, 0) if isinstance(element, Dim) else None if element is None else not element
@@ -271,7 +271,7 @@ def scatter_nd_11_data(call: Call) -> tuple[Element, ...] | None:
 
 
 def _write_updates(call: Call, count: int, offsets: Sequence[int]) -> tuple[Element, ...] | None:
-    """Return `count` elements of data with updates at offsets; None for those written with different values."""
+    """Return `count` elements of data with updates at offsets; None for an element with several different updates."""
     result = list(call.elements(0) or (None,) * count)
     updates = call.elements(2) or (None,) * len(offsets)
     name, type_ = call.attribute("reduction") or "none", call.dtype(0)
@@ -288,7 +288,7 @@ def _write_updates(call: Call, count: int, offsets: Sequence[int]) -> tuple[Elem
 
 
 def _combination(name: str, type_: str | None) -> Any:
-    """Return the function that combines an update with an element; floats are left unknown, as they are rounded."""
+    """Return the function that combines an update with an element; floats become unknown, as they are rounded."""
 
     def join(old: Any, new: Any) -> Element:
         if isinstance(old, float) or isinstance(new, float):

@@ -32,6 +32,7 @@ def shape_1_data(call: Call) -> Any:
 
 
 def _selected_dimensions(call: Call, shape: tuple[Size, ...]) -> tuple[Size, ...]:
+    """Return the dimensions from `start` to `end`, or all before version 15."""
     return shape[call.attribute("start") : call.attribute("end")] if call.version >= 15 else shape
 
 
@@ -57,6 +58,7 @@ def transpose_1(call: Call) -> Shape:
 
 
 def _axis_order(perm: Sequence[int] | None, rank: int) -> Sequence[int]:
+    """Return the order of the axes of the result, by default reversed."""
     return range(rank)[::-1] if perm is None else perm
 
 
@@ -105,6 +107,7 @@ def concat_1(call: Call) -> Shape:
 
 
 def _concat_axis(call: Call, rank: int) -> int:
+    """Return the axis counted from the front. Raises Violation C1 if it is out of range."""
     axis = call.attribute("axis")
     # The declared range has not been checked where the axis is absent or the rank of the first input unknown.
     return call.axis(1 if axis is None and call.version < 4 else int(required_attribute(call, "axis")), rank, "C1")
@@ -112,7 +115,7 @@ def _concat_axis(call: Call, rank: int) -> int:
 
 @data("Concat")
 def concat_1_data(call: Call) -> Any:
-    """Return the elements of the joined inputs; None for those of inputs with only a known shape."""
+    """Return the elements of the joined inputs; None for elements of inputs with only a known shape."""
     parts = [_elements_or_unknown(call, index) for index in range(call.input_count)]
     if any(part is None for part in parts) or not parts:
         return None
@@ -127,6 +130,7 @@ def concat_1_data(call: Call) -> Any:
 
 
 def _elements_or_unknown(call: Call, index: int) -> Constant | None:
+    """Return an input with its elements, None for each if only its shape is known; None if not even that is known."""
     found, shape = call.constant(index), call.shape(index)
     if found is not None or shape is None:
         return found

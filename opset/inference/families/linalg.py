@@ -10,13 +10,13 @@ from opset.inference.registration import infer
 
 @infer("Det")
 def det_11(call: Call) -> Shape:
-    """Return the shape of stacks of square matrices without the last two dimensions."""
+    """Return the shape of a stack of square matrices without the last two dimensions."""
     return call.require_shape(0)[:-2]
 
 
 @infer("Gemm")
 def gemm_1(call: Call) -> Shape:
-    """Return (rows of A', columns of B'), where C may show the size of an unknown one."""
+    """Return (rows of A', columns of B'); C may show the size of an unknown one."""
     return (call.size("M"), call.size("N"))
 
 

@@ -9,7 +9,7 @@ from opset.inference.registration import infer
 
 @infer("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss")
 def negative_log_likelihood_loss_12(call: Call) -> list[Shape | None]:
-    """Return the shape of the losses, () where they are reduced, and that of the scores (of the second operator)."""
+    """Return the shape of the losses, () if they are reduced, and the shape of the scores for the second operator."""
     reduction = call.attribute("reduction")
     run, batch = call.run("D"), call.size("N")
     if run is None and reduction == "none":

@@ -112,7 +112,7 @@ def label_encoder_2(call: Call) -> Type:
 
 
 def _dtype_and_count(call: Call, what: str) -> tuple[str | None, int]:
-    """Return the element type and the number of keys or values, of which exactly one form must be given."""
+    """Return the element type and the number of keys or values. Raises Violation C1 unless they are in one form."""
     forms: list[tuple[str | None, int]] = [
         (element, list_length(call, f"{what}_{element}s")) for element in ("float", "int64", "string")
     ]

@@ -38,7 +38,7 @@ def tree_ensemble_5(call: Call) -> Shape:
 
 
 def _check_numbers_below(numbers: Iterable[int], limit: Size | None, label: str, what: str) -> None:
-    """Raise Violation where a number is below 0, or not below a limit that is a number."""
+    """Raise Violation if a number is below 0, or not below a limit that is a number."""
     known = set(numbers)
     low, high = min(known, default=0), max(known, default=0)
     if known and (low < 0 or (isinstance(limit, int) and high >= limit)):
@@ -46,7 +46,7 @@ def _check_numbers_below(numbers: Iterable[int], limit: Size | None, label: str,
 
 
 def _check_features(compared: Iterable[int], features: Size | None) -> None:
-    """Raise Violation where a compared feature is not in X; if X has none, the first is allowed."""
+    """Raise Violation if a compared feature is not in X; if X has none, the first is allowed."""
     _check_numbers_below(
         compared, max(features, 1) if isinstance(features, int) else None, "C4", "nodes_featureids holds"
     )
@@ -75,7 +75,7 @@ def tree_ensemble_classifier_1(call: Call) -> list[Type]:
 
 
 def _check_trees(call: Call, votes: str, count: int, features: Size | None, bases: set[int]) -> None:
-    """Raise Violation where the attributes of nodes and votes do not fit together; the structure is not checked."""
+    """Raise Violation if the attributes of nodes and votes do not fit together; the structure is not checked."""
     nodes = list_length(call, "nodes_nodeids")
     listed = ("nodes_treeids", "nodes_modes", "nodes_featureids", "nodes_truenodeids", "nodes_falsenodeids")
     lengths = {list_length(call, name) or (0 if number < 2 else nodes) for number, name in enumerate(listed)}
@@ -95,6 +95,6 @@ def _check_trees(call: Call, votes: str, count: int, features: Size | None, base
 
 
 def _count_numbers(call: Call, name: str) -> int:
-    """Return how many numbers are in an attribute, which is a list of floats or, in another attribute, a tensor."""
+    """Return the length of an attribute that is a list of floats or, under another name, a tensor."""
     tensor = call.attribute(f"{name}_as_tensor")
     return list_length(call, name) if tensor is None else tensor_length(tensor)

@@ -9,7 +9,7 @@ from opset.model.elements import element_name
 
 
 def _shape_of_values(call: Call) -> KnownShape | None:
-    """Return the shape of the values, None where the rank is not known."""
+    """Return the shape of the values, or None if the rank is not known, noting a doubt."""
     shape = call.shape(0)
     if shape is None:
         call.doubt(f"the rank of {call.parameter(0)} is not known")
@@ -18,7 +18,7 @@ def _shape_of_values(call: Call) -> KnownShape | None:
 
 @infer("BatchNormalization")
 def batch_normalization_1(call: Call) -> list[Shape | None]:
-    """Return the shape of the values, and that of the parameters for all statistics."""
+    """Return the shape of the values, and the shape of the parameters for all statistics."""
     x = _shape_of_values(call)
     trains = call.version < 7 and not call.attribute("is_test")
     if trains and not call.attribute("spatial") and (x is None or len(x) > 2):
@@ -30,7 +30,7 @@ def batch_normalization_1(call: Call) -> list[Shape | None]:
 
 @infer("LayerNormalization")
 def layer_normalization_17(call: Call) -> list[Shape | Type | None]:
-    """Return the shape of the values, and of statistics, which have size 1 from `axis` on."""
+    """Return the shape of the values, and of the statistics, which have size 1 from `axis` on."""
     shape = _shape_of_values(call)
     axis = call.attribute("axis") % len(shape) if shape else 0
     kept = None if shape is None else (*shape[:axis], *[1] * (len(shape) - axis))

@@ -27,7 +27,7 @@ def quantize_linear_10(call: Call) -> Type:
 
 @infer("DequantizeLinear")
 def dequantize_linear_10(call: Call) -> Type:
-    """Return the type of x with the elements of `output_dtype`, by default those of the scale."""
+    """Return the type of x with the elements of `output_dtype`, by default of the scale."""
     stated = dtype_of_attribute(call, "output_dtype")
     element = stated or call.dtype(1)
     if element is not None and not can_output(call, element):
@@ -36,7 +36,7 @@ def dequantize_linear_10(call: Call) -> Type:
 
 
 def _shape_by_scales(call: Call) -> Shape | None:
-    """Return the shape of x, with sizes that follow from the scales, or None where its rank is not known."""
+    """Return the shape of x, completed by the scales, or None if its rank is not known."""
     shape: Shape | None = call.shape(0)
     _check_granularity(call)
     index = 1 if call.shape(1) is not None else 2
@@ -62,14 +62,14 @@ def _shape_by_scales(call: Call) -> Shape | None:
 
 
 def _ignores_axis_of_vectors(call: Call) -> bool:
-    """Whether the version says that the axis of a vector does not count."""
+    """Whether the version of the operator ignores the axis if x is a vector."""
     if call.schema.name == "QuantizeLinear":
         return call.version >= 21
     return 19 <= call.version < 21
 
 
 def _check_granularity(call: Call) -> None:
-    """Raise Violation where scale and zero point differ in shape, which before version 13 are of one element each."""
+    """Raise Violation C3 if scale and zero point differ in shape; before version 13 each has one element."""
     scale, zero_point = call.shape(1), call.shape(2)
     if call.version >= 13 and scale is not None and zero_point is not None and certainly_differ(zero_point, scale):
         is_same = has_one_element(scale) is not False and has_one_element(zero_point) is not False

@@ -31,6 +31,7 @@ def cum_prod_26_data(call: Call) -> tuple[Element, ...] | None:
 
 
 def _accumulate(call: Call, fold: Fold, identity: int) -> tuple[Element, ...] | None:
+    """Return cumulative sums or products along the axis in the second input, or None if they are not known."""
     given, axis = call.constant(0), call.element(1)
     if given is None or not isinstance(axis, int):
         return None
@@ -58,6 +59,7 @@ def _fold_group(fold: Fold, elements: Sequence[Element], type_: str | None) -> E
 
 
 def _sum(elements: Sequence[Any], type_: str | None) -> Element:
+    """Return the sum of elements, or None if floats might round it."""
     sizes = [as_size(each) for each in elements]
     if type_ in _FLOATS and sum(abs(each) for each in sizes if isinstance(each, int)) > _EXACT:
         return None
@@ -65,6 +67,7 @@ def _sum(elements: Sequence[Any], type_: str | None) -> Element:
 
 
 def _product(elements: Sequence[Any], type_: str | None) -> Element:
+    """Return the product of elements, or None if floats might round it."""
     sizes = [as_size(each) for each in elements]
     if type_ in _FLOATS and math.prod(max(abs(each), 1) for each in sizes if isinstance(each, int)) > _EXACT:
         return None
@@ -72,7 +75,7 @@ def _product(elements: Sequence[Any], type_: str | None) -> Element:
 
 
 def _mean(elements: Sequence[Any], type_: str | None) -> Element:
-    """Return the mean; for integers, truncated towards zero."""
+    """Return the mean of elements, for integers truncated towards zero, or None if it is not known."""
     total = _sum(elements, type_)
     if type_ in _FLOATS:
         return total if len(elements) == 1 else None if not isinstance(total, int) else total / len(elements)
@@ -91,7 +94,7 @@ _FOLDS: dict[str, Fold] = {
 
 
 def _reduce_elements(fold: Fold, call: Call) -> tuple[Element, ...] | None:
-    """Return the elements of a reduction, None where they are not known."""
+    """Return the elements of a reduction, or None if they are not known."""
     given, axes = call.constant(0), stated_axes(call)
     if given is None or axes is None:
         return None
@@ -106,7 +109,7 @@ def _reduce_elements(fold: Fold, call: Call) -> tuple[Element, ...] | None:
 
 
 def _group_elements(given: Constant, axes: set[int]) -> list[list[Element]]:
-    """Return for each element of the result those that are reduced to it."""
+    """Return for each element of the result the elements that are reduced to it."""
     count = 1
     strides = [0] * len(given.dims)
     for axis in reversed(range(len(given.dims))):

@@ -77,7 +77,7 @@ def squeeze_1(call: Call) -> Shape | None:
 
 
 def _squeeze_all(call: Call, shape: tuple[Size, ...]) -> Shape | None:
-    """Return the sizes that are not 1, None where one may or may not be 1, as the rank depends on it."""
+    """Return the sizes that are not 1, or None if one may or may not be 1, as the rank depends on it."""
     ones = [equal(size, 1) for size in shape]
     if None in ones:
         call.doubt(f"there are no axes, and {shape[ones.index(None)]} may be 1")
@@ -104,6 +104,7 @@ def unsqueeze_1(call: Call) -> Shape:
 
 
 def _unsqueeze_shape(shape: Shape, axes: Sequence[int]) -> Shape:
+    """Return a shape with sizes of 1 inserted at axes of the result. Raises Unknown for too great a rank."""
     rank = len(shape) + len(axes)
     if rank > MAX_RANK:
         raise Unknown(f"the rank would be {rank:,}")

@@ -102,7 +102,7 @@ def _output_sizes(
 
 
 def _sizes_by_policy(lengths: list[Size | None], wanted: list[Size | None], policy: str) -> list[Size | None]:
-    """Return the wanted sizes, or under a policy other than "stretch" those that keep the aspect ratio."""
+    """Return the wanted sizes, or under a policy other than "stretch" sizes that keep the aspect ratio."""
     if policy == "stretch" or 0 in lengths or len(wanted) == 1:
         return wanted
     pairs = [(each, want) for each, want in zip(lengths, wanted, strict=True) if isinstance(each, int)]
@@ -117,11 +117,11 @@ def _sizes_by_policy(lengths: list[Size | None], wanted: list[Size | None], poli
 
 
 def _scale_size(size: Size | None, scale: Element, span: float | None = 1.0) -> Size | None:
-    """Return floor(size * span * scale) in single precision, None where that is not known.
+    """Return floor(size * span * scale) in single precision, or None if it is not known.
 
-    A symbolic size is multiplied where the scale is a simple fraction rounded to single precision, and not so far
-    below it that multiples of the denominator would be rounded down. Single precision then has the same result as the
-    fraction as long as the size times the numerator is below 2**23.
+    A symbolic size is multiplied if the scale is a simple fraction rounded to single precision, and not so far below it
+    that multiples of the denominator would be rounded down. Single precision then has the same result as the fraction
+    as long as the size times the numerator is below 2**23.
     """
     if scale is None or span is None or size is None or isinstance(scale, str | bytes | bool):
         return None
@@ -143,7 +143,7 @@ def _scale_size(size: Size | None, scale: Element, span: float | None = 1.0) -> 
 
 
 def _span_between(first: Element, last: Element) -> float | None:
-    """Return the part of an axis between two coordinates, None where they are not known."""
+    """Return the part of an axis between two coordinates, or None if they are not known."""
     if not isinstance(first, int | float) or not isinstance(last, int | float):
         return None
     try:
@@ -153,7 +153,7 @@ def _span_between(first: Element, last: Element) -> float | None:
 
 
 def _elements_of_input(call: Call, index: int) -> tuple[Element, ...] | None:
-    """Return the elements of an input, () where it is absent; where only their number is known, each is None."""
+    """Return the elements of an input, () if it is absent; if only their number is known, each is None."""
     if not call.has(index):
         return ()
     elements, shape = call.elements(index), call.shape(index)
@@ -164,8 +164,10 @@ def _elements_of_input(call: Call, index: int) -> tuple[Element, ...] | None:
 
 
 def _as_size(element: Element) -> Size | None:
+    """Return an element that is a size, None for any other."""
     return element if isinstance(element, int | Dim) else None
 
 
 def _is_finite(element: Element) -> bool:
+    """Whether an element is no number, or a finite one."""
     return not isinstance(element, int | float) or math.isfinite(element)

@@ -11,7 +11,7 @@ from opset.schemas.constraints.violation import Violation
 
 @infer("AffineGrid")
 def affine_grid_20(call: Call) -> Shape:
-    """Return (N, *spatial sizes, their number) by `size`, and by theta where `size` is not known."""
+    """Return (N, *spatial sizes, their number) by `size`, or by theta if `size` is not known."""
     sizes = call.sizes(1)
     if sizes is None:
         _, rows, columns = call.require_shape(0)

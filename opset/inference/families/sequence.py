@@ -1,4 +1,4 @@
-"""Types of sequences and optional values. In that of a sequence, a size is known only where all tensors share it."""
+"""Types of sequences and optional values; a size in a sequence's type is known only if all tensors share it."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def sequence_insert_11(call: Call) -> Type:
 
 @infer("ConcatFromSequence")
 def concat_from_sequence_11(call: Call) -> Type:
-    """Return the type of the tensors with the sizes that all share; that of the axis depends on their number."""
+    """Return the type of the tensors with the sizes that all share; the size of the axis depends on their number."""
     stacked, axis = call.attribute("new_axis"), call.attribute("axis")
     inner = _type_of_tensors(call)
     if inner is None or inner.shape is None:
@@ -77,7 +77,7 @@ def concat_from_sequence_11(call: Call) -> Type:
 
 @infer("SplitToSequence")
 def split_to_sequence_11(call: Call) -> Type:
-    """Return a sequence of the parts; their size along the axis is known where it is the same for all."""
+    """Return a sequence of the parts; their size along the axis is known if it is the same for all."""
     lengths = call.shape(1)
     shape = call.shape(0)
     size: Size | None = None
@@ -97,7 +97,7 @@ def split_to_sequence_11(call: Call) -> Type:
 
 
 def _size_of_equal_parts(call: Call, size: Size | None) -> Size | None:
-    """Return the size of parts of one length, None where the last may be shorter."""
+    """Return the size of parts of one length, or None if the last may be shorter."""
     step = (call.sizes(1) or (None,))[0] if call.has(1) else 1
     if step is None:
         return None
@@ -109,7 +109,7 @@ def _size_of_equal_parts(call: Call, size: Size | None) -> Size | None:
 
 
 def _size_of_given_parts(call: Call, size: Size | None) -> Size | None:
-    """Return the size that all parts of given lengths have."""
+    """Return the size that all parts of given lengths have, or None if they differ or are not known."""
     parts = call.sizes(1)
     if parts is None:
         return None
@@ -129,7 +129,7 @@ def optional_15(call: Call) -> Type:
 
 
 def _size_if_number(dim: Any) -> Size | None:
-    """Return a stated dimension, None for a symbolic one: names in an attribute are not those of the graph."""
+    """Return a stated dimension, or None for a symbolic one: names in an attribute are no names of the graph."""
     number: int = dim.dim_value
     return number if dim.HasField("dim_value") and number >= 0 else None
 

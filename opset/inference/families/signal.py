@@ -46,7 +46,7 @@ def dft_17(call: Call) -> Shape:
 
 
 def _transform_axes(call: Call, rank: int) -> list[int]:
-    """Return the axis of the transform, or all candidates where it is not known."""
+    """Return the axis of the transform, or all axes that it may be if it is not known."""
     axis: Size | None
     if call.version < 20:
         axis = call.attribute("axis")

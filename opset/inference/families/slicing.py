@@ -1,4 +1,4 @@
-"""Output shapes of Slice, Split, Pad and CenterCropPad, and their elements where those of the input are known."""
+"""Output shapes of Slice, Split, Pad and CenterCropPad, and their elements if the input's are known."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def slice_1(call: Call) -> Shape:
 
 
 def _slice_bounds(call: Call, rank: int) -> _Bounds:
-    """Return starts, ends, axes and steps as far as they are known; axes only where all of them are.
+    """Return starts, ends, axes and steps as far as they are known; axes only if all of them are.
 
     They are attributes in version 1.
     """
@@ -64,16 +64,16 @@ def _slice_bounds(call: Call, rank: int) -> _Bounds:
 
 
 def _normalize_axes(axes: Sizes | None, rank: int) -> list[int] | None:
-    """Return axes counted from the front, None where one is not known."""
+    """Return axes counted from the front, or None if one is not known."""
     known = [axis % rank for axis in axes or () if isinstance(axis, int)]
     return known if axes is not None and len(known) == len(axes) else None
 
 
 def _slice_length(size: Size, start: Size, end: Size, step: Size) -> Size | None:
-    """Return how many elements of a dimension are between bounds, None where the sign of a bound is not known.
+    """Return the number of elements of a dimension between bounds, or None if the sign of a bound is not known.
 
-    Clamped bounds are kept as lists to minimise or maximise over, so that the difference needs only one minimum. With
-    a negative step, a start before the first element is the first.
+    Clamped bounds are kept as lists to minimize or maximize over, so that the difference needs only one minimum. With a
+    negative step, a start before the first element is the first.
     """
     if not isinstance(step, int):
         return None
@@ -96,7 +96,7 @@ def _slice_length(size: Size, start: Size, end: Size, step: Size) -> Size | None
 
 
 def _classify_bound(bound: Size, size: Size, forward: bool) -> tuple[bool, Size] | None:
-    """Return whether a bound counts from the end, and the bound; None where that depends on its symbols."""
+    """Return whether a bound counts from the end, and the bound; None if that depends on its symbols."""
     if isinstance(bound, int):
         if isinstance(size, Dim) and abs(bound) >= _FAR:
             return (False, size) if bound > 0 else (True, -size - 1)
@@ -151,7 +151,7 @@ def split_1(call: Call) -> list[Shape]:
 
 
 def _sizes_of_parts(call: Call, whole: Size) -> Sizes:
-    """Return the size of each part. Raises Violation where their sum is not the whole."""
+    """Return the size of each part. Raises Violation C2 if their sum is not the whole."""
     count = call.output_count
     stated: Sizes | None = None
     if call.has(1):
@@ -219,6 +219,7 @@ def pad_1(call: Call) -> Shape:
 
 
 def _pad_sizes(call: Call, pads: Sizes | None) -> Shape:
+    """Return the padded sizes of the first input, None for each if pads or axes are not known."""
     shape, mode = call.shape(0), call.attribute("mode")
     if shape is None:
         if pads is None or call.has(3):
@@ -233,7 +234,7 @@ def _pad_sizes(call: Call, pads: Sizes | None) -> Shape:
 
 
 def _pad_axes(call: Call, rank: int) -> Sequence[int] | None:
-    """Return the axes to which the pads apply, None where they are not known."""
+    """Return the axes to which the pads apply, or None if they are not known."""
     return _normalize_axes(call.sizes(3), rank) if call.has(3) else range(rank)
 
 
@@ -263,7 +264,7 @@ def pad_1_data(call: Call) -> Any:
 
 @infer("CenterCropPad")
 def center_crop_pad_18(call: Call) -> Shape:
-    """Return the sizes with those of all axes, or of some, replaced by the wanted ones."""
+    """Return the sizes with the wanted ones along the axes, by default along all."""
     shape, wanted, stated_axes = call.shape(0), call.sizes(1), call.attribute("axes")
     if shape is None:
         if wanted is None or stated_axes is not None:

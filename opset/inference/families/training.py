@@ -1,4 +1,4 @@
-"""Output types of optimizers and gradients, which are those of the tensors that they update or derive by."""
+"""Output types of optimizers and gradients, which are the types of the tensors that they update or derive by."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _types_of_update(parts: int, call: Call) -> list[Type]:
 
 
 def _common_type(call: Call, indices: range) -> Type:
-    """Return the type that inputs have in common. Raises Violation C3 where they differ."""
+    """Return the type that inputs have in common. Raises Violation C3 if they differ."""
     elements = list(dict.fromkeys(filter(None, map(call.dtype, indices))))
     if len(elements) > 1:
         raise Violation("C3", f"tensors of {' and '.join(elements)}")

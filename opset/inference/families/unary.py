@@ -44,7 +44,7 @@ def clip_11_data(call: Call) -> Any:
 
 
 def _clip_elements(call: Call, low: Any, high: Any) -> Any:
-    """Return the elements limited by bounds, None for an absent one."""
+    """Return the elements limited by bounds, None for an absent bound."""
     type_ = call.dtype(0)
 
     def limit(element: Any) -> Element:
@@ -71,6 +71,7 @@ def _limit_element(element: Any, bound: Any, plain: Any, symbolic: Any, start: f
 
 
 def _sign(x: Any) -> Element:
+    """Return -1, 0 or 1 by the sign of an element, in its type; NaN stays."""
     if isinstance(x, Dim):
         return maximum(minimum(x, 1), -1)
     sign = (x > 0) - (x < 0)

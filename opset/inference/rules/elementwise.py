@@ -28,8 +28,8 @@ def same_type(call: Call, output: int, source: int) -> Type | None:
 @rule("broadcast")
 def broadcast_all(call: Call, output: int, *sources: int) -> Shape:
     """Return the shape to which all inputs, or the named ones, broadcast (Multidirectional Broadcasting)."""
-    given = sources or range(call.input_count)
-    return broadcast_shapes(*(call.require_shape(each) for each in given if call.has(each)))
+    indices = sources or range(call.input_count)
+    return broadcast_shapes(*(call.require_shape(index) for index in indices if call.has(index)))
 
 
 @rule("onto")
@@ -37,13 +37,13 @@ def broadcast_onto(call: Call, output: int, target: int, *sources: int) -> Shape
     """Return the shape of the first named input, to which the others broadcast (Unidirectional Broadcasting)."""
     shape = call.require_shape(target)
     for source in sources:
-        given = call.shape(source)
-        if given is None:
+        source_shape = call.shape(source)
+        if source_shape is None:
             continue
-        spread = broadcast_shapes(shape, given)
+        spread = broadcast_shapes(shape, source_shape)
         if len(spread) > len(shape) or any(equal(a, b) is False for a, b in zip(spread, shape, strict=True)):
             name = call.parameter(source)
-            raise Violation("C1", f"{name} of shape {list(given)} does not broadcast to {list(shape)}")
+            raise Violation("C1", f"{name} of shape {list(source_shape)} does not broadcast to {list(shape)}")
     return shape
 
 
@@ -63,7 +63,7 @@ def scalar(call: Call, output: int) -> Shape:
 
 
 def broadcast_shapes(*shapes: tuple[Size, ...]) -> tuple[Size, ...]:
-    """Return the shape to which shapes broadcast. Raises Violation C1 where they do not."""
+    """Return the shape to which shapes broadcast. Raises Violation C1 if they do not."""
     if not shapes or all(shape == shapes[0] for shape in shapes):
         return shapes[0] if shapes else ()
     rank = max(map(len, shapes))

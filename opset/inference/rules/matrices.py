@@ -17,7 +17,8 @@ def matmul(call: Call, output: int, left: int, right: int, *grains: int) -> Shap
     Further inputs are scales or zero points of quantized operators: one value, or one for each row of A, each column of
     B, or each row of the product: `matmul(A, B, a_zero_point, b_zero_point)`.
     """
-    a, b = call.require_shape(left), call.require_shape(right)
+    a = call.require_shape(left)
+    b = call.require_shape(right)
     if not a or not b:
         raise Violation("C1", f"ranks {len(a)} and {len(b)}")
     inner = "C1" if grains else "C2"
@@ -27,19 +28,21 @@ def matmul(call: Call, output: int, left: int, right: int, *grains: int) -> Shap
     rows = (*batch, a[-2] if len(a) > 1 else 1, b[-1] if len(b) > 1 else 1)
     expected = (("C2", _shapes_by_row(a)), ("C3", _shapes_by_column(b)), ("C5", _shapes_by_row(rows)))
     for index, (label, legal) in zip(grains, expected, strict=False):
-        given = call.shape(index)
+        grain = call.shape(index)
         if (
-            given is not None
-            and has_one_element(given) is False
-            and all(certainly_differ(given, each) for each in legal)
+            grain is not None
+            and has_one_element(grain) is False
+            and all(certainly_differ(grain, legal_shape) for legal_shape in legal)
         ):
-            raise Violation(label, f"shape({call.parameter(index)}) = {list(given)}, and the product is {list(shape)}")
+            raise Violation(label, f"shape({call.parameter(index)}) = {list(grain)}, and the product is {list(shape)}")
     return shape
 
 
 def _shapes_by_row(shape: KnownShape) -> tuple[KnownShape, ...]:
+    """Return the legal shapes of values for each row of a matrix or of stacked matrices."""
     return (shape[-2:-1], (*shape[:-1], 1)) if len(shape) > 1 else ()
 
 
 def _shapes_by_column(shape: KnownShape) -> tuple[KnownShape, ...]:
+    """Return the legal shapes of values for each column of a matrix or of stacked matrices."""
     return (shape[-1:], (*shape[:-2], 1, shape[-1])) if len(shape) > 1 else ()

@@ -14,7 +14,8 @@ def reduce(call: Call, output: int) -> Shape:
 
     The axes are an attribute or the second input; without axes, all are reduced, or none if `noop_with_empty_axes`.
     """
-    axes, keep = stated_axes(call), bool(call.attribute("keepdims"))
+    axes = stated_axes(call)
+    keep = bool(call.attribute("keepdims"))
     if axes == ():
         if call.attribute("noop_with_empty_axes"):
             return call.require_shape(0)
@@ -24,15 +25,19 @@ def reduce(call: Call, output: int) -> Shape:
         if shape and not keep:
             raise Unknown("the number of reduced axes is not known")
         return tuple(_one_or_unknown(size) for size in shape)
-    chosen = {axis % len(shape) for axis in axes if isinstance(axis, int)}
-    loose = sum(not isinstance(axis, int) for axis in axes)
-    left = [size for axis, size in enumerate(shape) if axis not in chosen]
-    if loose >= len(left):  # axes are distinct, so all are reduced
-        chosen, left, loose = set(range(len(shape))), [], 0
+    reduced = {axis % len(shape) for axis in axes if isinstance(axis, int)}
+    unknown = sum(not isinstance(axis, int) for axis in axes)
+    kept = [size for axis, size in enumerate(shape) if axis not in reduced]
+    if unknown >= len(kept):  # axes are distinct, so all are reduced
+        reduced = set(range(len(shape)))
+        kept = []
+        unknown = 0
     if keep:
-        rest = [size if not loose else _one_or_unknown(size) for size in shape]
-        return tuple(1 if axis in chosen else size for axis, size in enumerate(rest))
-    return tuple(left) if not loose else (left[0] if len(set(left)) == 1 else None,) * (len(left) - loose)
+        rest = [size if not unknown else _one_or_unknown(size) for size in shape]
+        return tuple(1 if axis in reduced else size for axis, size in enumerate(rest))
+    if not unknown:
+        return tuple(kept)
+    return (kept[0] if len(set(kept)) == 1 else None,) * (len(kept) - unknown)
 
 
 @rule("arg_reduce")
@@ -44,12 +49,12 @@ def arg_reduce(call: Call, output: int) -> Shape:
 
 
 def stated_axes(call: Call) -> tuple[Element, ...] | None:
-    """Return the axes of a reduction, None for unknown ones; None where their number is unknown."""
+    """Return the axes of a reduction, None for an unknown one, or None alone if their number is unknown."""
     if "axes" in call.schema.attributes:
         return tuple(call.attribute("axes") or ())
     return call.sizes(1) if call.has(1) else ()
 
 
 def _one_or_unknown(size: Size) -> int | None:
-    """Return 1 for a size of 1, which stays if the axis is reduced; None for others."""
+    """Return 1 for a size of 1, which is the same whether or not its axis is reduced; None for any other size."""
     return 1 if size == 1 else None

@@ -2,9 +2,9 @@
 
 Two constraints are over several facts, and reported by the labels that kernels use:
 
-- C2: filters have elements, which C6 says of quantized convolutions;
-- C4: the window, its gaps included, is not larger than the padded input; where the number of windows is rounded up, it
-  may be larger by less than a stride.
+- C2: filters have elements; quantized convolutions have C6 for this;
+- C4: the window, its gaps included, is not larger than the padded input; if the number of windows is rounded up, it may
+  be larger by less than a stride.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _QUANTIZED = ("ConvInteger", "QLinearConv")
 
 
 class Windows(NamedTuple):
-    """How windows slide; all but `auto_pad` have one value for each spatial axis. Pads are 0 unless it is NOTSET."""
+    """The movement of windows: values for each spatial axis, and `auto_pad`. Pads are 0 unless it is NOTSET."""
 
     kernel: tuple[Size | None, ...]
     strides: tuple[int, ...]
@@ -47,8 +47,10 @@ def conv(call: Call, output: int, x: int, w: int, bias: int | None = None) -> Sh
 @rule("pool")
 def pool(call: Call, output: int, x: int) -> Shape:
     """Return the shape of one value for each channel and window of x: `pool(X)`."""
-    kernel, shape = required_attribute(call, "kernel_shape"), call.shape(x)
-    windows, ceil_mode = windows_of(call, kernel), bool(call.attribute("ceil_mode"))
+    kernel = required_attribute(call, "kernel_shape")
+    shape = call.shape(x)
+    windows = windows_of(call, kernel)
+    ceil_mode = bool(call.attribute("ceil_mode"))
     if shape is None:
         return (None, None, *window_counts(windows, (None,) * len(kernel), ceil_mode))
     return (*shape[:2], *window_counts(windows, shape[2:], ceil_mode))
@@ -64,7 +66,7 @@ def global_pool(call: Call, output: int, x: int) -> Shape:
 def filter_sizes(call: Call, x: int, w: int) -> tuple[Size | None, ...]:
     """Return the spatial sizes of filters by their shape and `kernel_shape`, None for those that are unknown.
 
-    Their number is that of inputs, else that of attributes. Raises Unknown where neither shows it.
+    Their number is the number of spatial axes of inputs, else of attributes. Raises Unknown if neither shows it.
     """
     shape, filters = call.shape(x), call.shape(w)
     sizes = call.run("kernel_shape") or (filters or ())[2:] or call.attribute("kernel_shape")
@@ -83,7 +85,10 @@ def rank_by_attributes(call: Call) -> int:
 
 
 def windows_of(call: Call, kernel: Sequence[Size | None], label: str = "C2") -> Windows:
-    """Return how windows of these sizes slide by attributes. Raises Violation with the label for a size below 1."""
+    """Return how windows of these sizes slide by attributes.
+
+    Raises Violation with the label for a size below 1, Unknown for too many axes.
+    """
     rank = len(kernel)
     if rank > MAX_RANK:
         raise Unknown(f"there are {rank} spatial axes")
@@ -98,7 +103,7 @@ def windows_of(call: Call, kernel: Sequence[Size | None], label: str = "C2") -> 
 
 
 def window_counts(windows: Windows, sizes: Sequence[Size | None], ceil_mode: bool = False) -> list[Size | None]:
-    """Return the number of windows along each axis. Raises Violation C4 where a window does not fit.
+    """Return the number of windows along each axis. Raises Violation C4 if a window does not fit.
 
     With `ceil_mode`, a last window that starts in the padding at the end is dropped, at every version, as kernels do.
     """
