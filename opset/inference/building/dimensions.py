@@ -409,7 +409,8 @@ def _floor_quotient(size: Size, divisor: Size) -> Size:
         quotient = _exact_quotient(size, divisor) if isinstance(size, Dim) else None
         return quotient if quotient is not None else Dim((((Function("floor", (size, divisor)),), 1),))
     if divisor < 0:
-        size, divisor = -size, -divisor
+        size = -size
+        divisor = -divisor
     if divisor == 1 or isinstance(size, int):
         return size // divisor if isinstance(size, int) else size
     out: dict[Monomial, int] = {}
@@ -465,7 +466,8 @@ def _exact_quotient(size: Dim, divisor: Dim) -> Size | None:
             return None
         part = _canonical_size({tuple(rest): coefficient // by})
         try:
-            result, left = result + part, left - part * divisor
+            result = result + part
+            left = left - part * divisor
         except TooComplex:
             return None
     return None

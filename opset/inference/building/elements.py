@@ -68,7 +68,8 @@ def pick_elements(
     strides = strides_of(data.dims)
     offsets: list[int | None] = [0]
     for axis in range(len(data.dims)) if order is None else order:
-        stride, size = strides[axis], data.dims[axis]
+        stride = strides[axis]
+        size = data.dims[axis]
         offsets = [
             None if offset is None or not 0 <= position < size else offset + stride * position
             for offset in offsets

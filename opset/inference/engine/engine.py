@@ -150,7 +150,10 @@ class Engine:
 
     def _infer_body(self, scope: Scope) -> InferenceTask:
         """Infer the nodes of a body in order."""
-        body, types, operators, functions = scope.body, scope.types, scope.operators, self.calls.functions
+        body = scope.body
+        types = scope.types
+        operators = scope.operators
+        functions = self.calls.functions
         progress = self._progress if body.parent is None else None
         budget = self.budget
         index = 0
@@ -203,7 +206,9 @@ class Engine:
             scope.doubts[index] = doubts
         if problems:
             scope.problems[index] = problems
-        types, stated, names = scope.types, scope.stated, scope.body.computes[index]
+        types = scope.types
+        stated = scope.stated
+        names = scope.body.computes[index]
         if len(inferred) < len(names):
             inferred = (*inferred, *[None] * (len(names) - len(inferred)))
         for name, type_ in zip(names, inferred, strict=False):
@@ -229,7 +234,8 @@ class Engine:
                 request = tasks[-1].send(value) if error is None else tasks[-1].throw(error)
             except StopIteration as stop:
                 tasks.pop()
-                value, error = stop.value, None
+                value = stop.value
+                error = None
             except Exception as raised:
                 tasks.pop()
                 error = raised

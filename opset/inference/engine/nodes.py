@@ -62,7 +62,8 @@ class NodeInference:
             attributes = tuple([attribute.SerializeToString() for attribute in body.attributes[index]])
             if body.root.function and any(attribute.ref_attr_name for attribute in body.attributes[index]):
                 attributes = (*attributes, scope.key)
-        names, computed = body.reads[index], body.computes[index]
+        names = body.reads[index]
+        computed = body.computes[index]
         outputs: Any = tuple(map(bool, computed)) if "" in computed else len(computed)
         followed: tuple[int, ...] = ()
         if inference.data is not None and (
@@ -180,7 +181,9 @@ class NodeInference:
                 problems += problems_of(call, violation, inference.rule)
             else:
                 assert inference.quirk is not None and inference.fallback is not None
-                (call, result), warnings, data = tolerated, (inference.quirk.form,), inference.fallback.data
+                call, result = tolerated
+                warnings = (inference.quirk.form,)
+                data = inference.fallback.data
         except Exception as error:
             problems += problems_of(call, error, inference.rule)
         types, more = complete_results(result, signature_types(inference, output_count, call.types), call)

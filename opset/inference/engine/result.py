@@ -181,7 +181,8 @@ def infer(
     not have, InferenceError I401 if `limits` do not suffice. Contradictions are in the `findings` of the result.
     """
     loaded = load(model, allow_external_roots=tuple(allow_external_roots))
-    dims, limits = dict(dims or {}), limits or Limits()
+    dims = dict(dims or {})
+    limits = limits or Limits()
     registry = registry_with(schemas)
     bound, index = read_model(bind_dims(loaded, dims), registry, freeze)
     engine = Engine(

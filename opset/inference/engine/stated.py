@@ -49,7 +49,8 @@ class StatedTypes:
 
         Only the element type counts of those whose names are in `passed`, as a caller may replace them.
         """
-        types, tensors = scope.types, scope.tensors
+        types = scope.types
+        tensors = scope.tensors
         for initializer in scope.body.proto.initializer:
             name = initializer.name
             if name not in passed:

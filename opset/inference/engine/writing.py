@@ -24,7 +24,8 @@ from opset.model.graph.walking import function_key, subgraphs
 from opset.model.storage import wire
 from opset.model.storage.container import Model
 
-MAX_WRITTEN, MAX_EACH = 1 << 26, 256
+MAX_WRITTEN = 1 << 26
+MAX_EACH = 256
 """Bytes of the types that are written into a model at most, and more for each node: small models may have long ones."""
 
 _VALUE_INFO, _NAME, _TYPE = (

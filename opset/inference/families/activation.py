@@ -15,7 +15,8 @@ from opset.inference.registration import data, infer
 @infer("PRelu")
 def p_relu_1(call: Call) -> Shape:
     """Return the shape of the input. Raises Violation C1 unless there is one slope, or one for each channel."""
-    shape, slope = call.require_shape(0), call.shape(1)
+    shape = call.require_shape(0)
+    slope = call.shape(1)
     if slope is not None:
         check_slopes(shape, slope)
     return shape

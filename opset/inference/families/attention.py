@@ -88,8 +88,8 @@ def _dtype_of_scores(call: Call) -> str | None:
     number = call.attribute("softmax_precision")
     if number is not None:
         return element_name(number)
-    given = next(filter(None, map(call.dtype, range(3))), None)
-    return None if given is None else "double" if given == "double" else "float"
+    dtype = next(filter(None, map(call.dtype, range(3))), None)
+    return dtype if dtype in (None, "double") else "float"
 
 
 def _check_edited_type(before: Type, outputs: list[Type | None]) -> None:
@@ -128,7 +128,8 @@ def tensor_scatter_24(call: Call) -> Shape:
     rank = len(shape if shape is not None else call.require_shape(1))
     axis = call.axis(call.attribute("axis"), rank, "C1")  # the rank may be that of the update alone
     result = list(shape if shape is not None else (None,) * rank)
-    capacity, result[axis] = result[axis], None
+    capacity = result[axis]
+    result[axis] = None
     result = list(unify_shape(call, 1, tuple(result), "C2"))
     result[axis] = capacity
     result[0] = call.size("batch")

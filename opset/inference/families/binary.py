@@ -32,20 +32,22 @@ LOGIC = ("And", "Or", "Xor", "Equal", "Greater", "Less")
 @infer(*ARITHMETIC, *LOGIC)
 def add_1(call: Call) -> Shape:
     """Return the shape of A; if `broadcast` is set, B is broadcast to it from `axis` on (before opset 7)."""
-    shape, other = call.require_shape(0), call.shape(1)
+    shape = call.require_shape(0)
+    other = call.shape(1)
     if other is None:
         return shape
     if not call.attribute("broadcast"):
         return unify_shape(call, 1, shape, "C1")
-    last, axis = len(shape) - len(other), call.attribute("axis")
+    last = len(shape) - len(other)
+    axis = call.attribute("axis")
     start = last if axis is None or axis == -len(other) else axis
     if not 0 <= start <= last:
         if last >= 0 and not any(isinstance(size, int) and size != 1 for size in other):
             return shape  # one element goes with every axis
         raise Violation("C1", f"B of shape {list(other)} does not fit into {list(shape)} from axis {start} on")
-    for own, size in zip(shape[start:], other, strict=False):
+    for wanted, size in zip(shape[start:], other, strict=False):
         if size != 1:
-            call.same(own, size, "C1", "a size")
+            call.same(wanted, size, "C1", "a size")
     return shape
 
 
@@ -61,7 +63,10 @@ def _divide(a: Any, b: Any) -> Element:
     """Return a / b, integers truncated toward zero, or None if a symbolic quotient is not known."""
     quotient: Element
     if isinstance(a, float) or isinstance(b, float):
-        quotient = a / b if not isinstance(a, Dim) and not isinstance(b, Dim) else a if b == 1 else None
+        if isinstance(a, Dim) or isinstance(b, Dim):
+            quotient = a if b == 1 else None
+        else:
+            quotient = a / b
     elif isinstance(a, int) and isinstance(b, int):
         quotient = -(-a // b) if (a < 0) != (b < 0) else a // b
     else:
@@ -89,7 +94,9 @@ def _add(a: Any, b: Any) -> Element:
 def _raise_to_power(a: Any, b: Any) -> Element:
     """Return a ** b, or None if it may be rounded or the power of a size is not 1 or 2."""
     if isinstance(a, Dim):
-        return a if b == 1 else a * a if b == 2 else None
+        if b == 1:
+            return a
+        return a * a if b == 2 else None
     if isinstance(a, float) or isinstance(b, float) or b < 0:
         return _exact_power(a, b)
     result = a**b if b <= 64 else None
@@ -157,12 +164,20 @@ for _name, _function in _LOGICAL.items():
 @data("Where")
 def where_9_data(call: Call) -> Any:
     """Return elements selected by a condition; if it is unknown, an element that X and Y have in common."""
-    given = [call.constant(index) for index in range(3)]
-    if any(constant is None for constant in given[1:]):
+    constants = [call.constant(index) for index in range(3)]
+    if any(constant is None for constant in constants[1:]):
         return None
-    known = [each for each in given if each is not None]
-    shape = broadcast_shape([each.dims for each in known])
-    if len(known) < 3:
+    known_constants = [constant for constant in constants if constant is not None]
+    shape = broadcast_shape([constant.dims for constant in known_constants])
+    if len(known_constants) < 3:
         return None
-    rows = zip(*(broadcast_elements(each, shape) for each in known), strict=True)
-    return tuple(x if x == y else None if condition is None else x if condition else y for condition, x, y in rows)
+    rows = zip(*(broadcast_elements(constant, shape) for constant in known_constants), strict=True)
+
+    def select(condition: Element, x: Element, y: Element) -> Element:
+        if x == y:
+            return x
+        if condition is None:
+            return None
+        return x if condition else y
+
+    return tuple(select(*row) for row in rows)

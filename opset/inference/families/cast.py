@@ -43,11 +43,14 @@ def _type_of_result(call: Call, target: str | None) -> Type:
 @infer("BitCast")
 def bit_cast_26(call: Call) -> Type:
     """Return the shape of the input, with the element type of the same width that `to` names."""
-    source, target = call.dtype(0), dtype_of_attribute(call, "to")
+    source = call.dtype(0)
+    target = dtype_of_attribute(call, "to")
     if source is not None and target is not None:
-        here, there = (ELEMENTS[NUMBERS[each]].bits if each != "string" else 0 for each in (source, target))
-        if here != there:
-            raise Violation("C2", f"{source} has {here} bits, {target} {there}")
+        source_bits, target_bits = (
+            ELEMENTS[NUMBERS[dtype]].bits if dtype != "string" else 0 for dtype in (source, target)
+        )
+        if source_bits != target_bits:
+            raise Violation("C2", f"{source} has {source_bits} bits, {target} {target_bits}")
     return _type_of_result(call, target)
 
 
@@ -65,12 +68,10 @@ def cast_like_15_data(call: Call) -> Any:
 
 def _convert_elements(call: Call, target: str | None) -> Any:
     """Return the elements of the input converted to another type, or None if they are not known."""
-    given = call.elements(0)
-    return (
-        None
-        if given is None
-        else tuple(apply_to_elements(lambda each: _convert_element(each, target), each) for each in given)
-    )
+    elements = call.elements(0)
+    if elements is None:
+        return None
+    return tuple(apply_to_elements(lambda known: _convert_element(known, target), element) for element in elements)
 
 
 def _convert_element(element: Any, target: str | None) -> Element:
@@ -100,8 +101,10 @@ def _lowest_bits(number: int, target: str) -> int:
 @data("BitCast")
 def bit_cast_26_data(call: Call) -> Any:
     """Return the bits of each element as an element of the type that `to` names."""
-    given, source, target = call.elements(0), call.dtype(0), dtype_of_attribute(call, "to")
-    if given is None or source not in _CODES or target not in _CODES:
+    elements = call.elements(0)
+    source = call.dtype(0)
+    target = dtype_of_attribute(call, "to")
+    if elements is None or source not in _CODES or target not in _CODES:
         return None
 
     def recast(element: Any) -> Element:
@@ -110,7 +113,7 @@ def bit_cast_26_data(call: Call) -> Any:
         held = round_to_type(element, source)
         if held is None or held != held:  # not every NaN has the same bits
             return None
-        found: Element = struct.unpack(f"<{_CODES[target]}", struct.pack(f"<{_CODES[source]}", held))[0]
-        return found
+        element_of_bits: Element = struct.unpack(f"<{_CODES[target]}", struct.pack(f"<{_CODES[source]}", held))[0]
+        return element_of_bits
 
-    return tuple(apply_to_elements(recast, each) for each in given)
+    return tuple(apply_to_elements(recast, element) for element in elements)

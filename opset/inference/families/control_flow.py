@@ -39,21 +39,22 @@ def if_1(call: Call) -> GraphRule:
     check_graphs("If", call.version, 0, 0, dict(zip(("then_branch", "else_branch"), graphs, strict=True)))
     truth = _constant_condition(call, 0)
     selected = graphs if truth is None else [graphs[0] if truth else graphs[1]]
-    for graph in graphs if len(selected) == 1 else ():
-        if graph is not selected[0]:
-            yield GraphRequest(graph, [], unused=True)
+    if len(selected) == 1:
+        for graph in graphs:
+            if graph is not selected[0]:
+                yield GraphRequest(graph, [], unused=True)
     fitting = [graph for graph in selected if len(graph.output) >= call.output_count]
     if not fitting:
         counts = " and ".join(str(len(graph.output)) for graph in selected)
         raise Violation("C2", f"the branch has {counts} outputs, and the node {call.output_count}")
-    found = []
+    results = []
     for graph in selected:
         outputs = yield GraphRequest(graph, [], guarded=truth is None)
         if len(graph.output) >= call.output_count:
-            found.append(outputs)
-    if len(found) == 1:
-        return found[0]
-    result = _join_outputs(call, found[0], found[1], "the branches differ in {}, or that of one is not known")
+            results.append(outputs)
+    if len(results) == 1:
+        return results[0]
+    result = _join_outputs(call, results[0], results[1], "the branches differ in {}, or that of one is not known")
     return Outputs(result[: call.output_count], result.data[: call.output_count])
 
 
@@ -69,14 +70,14 @@ def loop_1(call: Call) -> GraphRule:
     initial = [call.type(2 + index) for index in range(states)]
     data = [_initial_elements(call, 2 + index) for index in range(states)]
     condition = call.type(1) if conditional else tensor("bool", ())
-    stated = type_from_proto(body.input[0].type, lambda dim: dim.dim_value)
-    number = tensor("int64", (1,) if stated is not None and stated.shape == (1,) else ())
+    number_type = type_from_proto(body.input[0].type, lambda dim: dim.dim_value)
+    number = tensor("int64", (1,) if number_type is not None and number_type.shape == (1,) else ())
     if most == 0 or going is False:
         # The scan outputs are empty; their types must hold in every iteration, however the carried values change.
         outputs = yield GraphRequest(
-            body, [number, condition, *(_widen_type(each, True) for each in initial)], repeated=True, unused=True
+            body, [number, condition, *(_widen_type(type_, True) for type_ in initial)], repeated=True, unused=True
         )
-        return Outputs([*initial, *(_stack_type(each, 0, 0) for each in outputs[states + 1 :])], data)
+        return Outputs([*initial, *(_stack_type(type_, 0, 0) for type_ in outputs[states + 1 :])], data)
 
     begun, outputs = yield from _infer_iterations(
         call,
@@ -102,9 +103,9 @@ def loop_1(call: Call) -> GraphRule:
             for start, end in zip(begun, final, strict=True)
         ]
         final = _join_outputs(call, Outputs(begun, data), final, "{} may change between iterations, or is not known")
-    for each in outputs[states + 1 :]:
-        _check_scan_output(each)
-    return Outputs([*final, *(_stack_type(each, 0, trips) for each in outputs[states + 1 :])], final.data)
+    for type_ in outputs[states + 1 :]:
+        _check_scan_output(type_)
+    return Outputs([*final, *(_stack_type(type_, 0, trips) for type_ in outputs[states + 1 :])], final.data)
 
 
 @infer("Scan", since=9)
@@ -184,9 +185,12 @@ def sequence_map_17(call: Call) -> GraphRule:
     types = []
     for index in range(call.input_count):
         type_ = call.type(index)
-        types.append(type_.inner if type_ is not None and type_.kind == "seq" else type_ if index else None)
+        if type_ is not None and type_.kind == "seq":
+            types.append(type_.inner)
+        else:
+            types.append(type_ if index else None)
     outputs = yield GraphRequest(body, types, repeated=True)
-    return [sequence(each) for each in outputs]
+    return [sequence(type_) for type_ in outputs]
 
 
 # Iterations
@@ -224,10 +228,11 @@ def _infer_iterations(
     """
     start = len(before)
     varied: set[int] = set()
-    carried, known = list(initial), [*data, *[None] * (len(initial) - len(data))]
+    carried = list(initial)
+    known = [*data, *[None] * (len(initial) - len(data))]
     first_carried, first_known, *former = call.memory.get("iterations", (carried, known))
     if former:
-        carried = [_less_precise(*each) for each in zip(carried, first_carried, former[0], strict=True)]
+        carried = [_less_precise(*types) for types in zip(carried, first_carried, former[0], strict=True)]
         known = [
             new if was == now else _common_elements(new, now)
             for new, was, now in zip(known, first_known, former[1], strict=True)
@@ -246,13 +251,14 @@ def _infer_iterations(
             next_known[0] = known[0]
         if once or (next_types in (carried, seen) and next_known == known):
             break
-        # A shape that the graph states is not used where iterations differ.
+        # A shape that the graph states is not used if iterations differ.
         for index, (was, now, both) in enumerate(zip(seen, outputs, next_types, strict=False), start):
             if both not in (was, None) and (now is None or now.kind != "tensor" or now.shape is not None):
                 varied.add(index)
-        carried, known = next_types, next_known
+        carried = next_types
+        known = next_known
         if iteration >= _WIDENED:
-            carried = [None if iteration >= _ANY else _widen_type(each, iteration >= _RANKLESS) for each in carried]
+            carried = [None if iteration >= _ANY else _widen_type(type_, iteration >= _RANKLESS) for type_ in carried]
             known = [None] * len(carried)
             varied.update(range(start, start + len(carried)))
     call.memory["iterations"] = first_carried, first_known, carried, known, varied
@@ -288,9 +294,9 @@ def _join_outputs(call: Call, left: Outputs, right: Outputs, why: str) -> Output
     `why` is the text of the doubt, in which {} stands for "rank" or "type".
     """
     types = [join_types(a, b) for a, b in zip(left, right, strict=False)]
-    for each in types:
-        if is_rankless(each):
-            call.doubt(why.format("type" if each is None else "rank"))
+    for type_ in types:
+        if is_rankless(type_):
+            call.doubt(why.format("type" if type_ is None else "rank"))
     return Outputs(types, [_common_elements(a, b) for a, b in zip(left.data, right.data, strict=False)])
 
 
@@ -299,7 +305,7 @@ def _common_elements(left: Constant | None, right: Constant | None) -> Constant 
     if left == right or left is None or right is None or left.dims != right.dims:
         return left if left == right else None
     elements = tuple([a if a == b else None for a, b in zip(left.values, right.values, strict=True)])
-    return None if all(each is None for each in elements) else left._replace(values=elements)
+    return None if all(element is None for element in elements) else left._replace(values=elements)
 
 
 def _iterations(call: Call) -> tuple[Size | None, int]:
@@ -363,12 +369,12 @@ def _count_scans_and_states(call: Call, body: Any, lengths: int) -> tuple[int, i
 
 def _numbers_of_attribute(call: Call, name: str, count: int, label: str) -> Sequence[int]:
     """Return `count` numbers from an attribute, by default all 0. Raises Violation for a list of another length."""
-    given = call.attribute(name)
-    if not given:
+    numbers = call.attribute(name)
+    if not numbers:
         return [0] * count
-    if len(given) != count:
-        raise Violation(label, f"{name} has {len(given)} numbers for {count}")
-    return tuple(given)
+    if len(numbers) != count:
+        raise Violation(label, f"{name} has {len(numbers)} numbers for {count}")
+    return tuple(numbers)
 
 
 def _batch_and_first_steps(call: Call, batch: Size | None, length: Size | None) -> tuple[Size | None, bool]:
@@ -379,27 +385,27 @@ def _batch_and_first_steps(call: Call, batch: Size | None, length: Size | None) 
     ends = call.sizes(0)
     if ends is None:
         return batch, False
-    numbers = [each for each in ends if isinstance(each, int)]
-    if any(each < 0 or (isinstance(length, int) and each > length) for each in numbers):
+    numbers = [end for end in ends if isinstance(end, int)]
+    if any(end < 0 or (isinstance(length, int) and end > length) for end in numbers):
         raise Violation("C8", f"lengths {numbers[:9]} of at most {length}")
-    return batch, all(each is not None and (lower_bound(each) or 0) > 0 for each in ends)
+    return batch, all(end is not None and (lower_bound(end) or 0) > 0 for end in ends)
 
 
 def _stack_samples(batch: Size | None, states: Iterable[Type | None], stacked: Iterable[Type | None]) -> Outputs:
     """Return the types of states and scan outputs, with a new first dimension for the samples."""
-    return Outputs([_stack_type(each, 0, batch) for each in (*states, *stacked)])
+    return Outputs([_stack_type(type_, 0, batch) for type_ in (*states, *stacked)])
 
 
 def _stack_slices(
     call: Call, slices: Sequence[Type | None], axes: Sequence[int], length: Size | None
 ) -> list[Type | None]:
     """Return the types of slices stacked along their axes."""
-    found = []
+    types = []
     for type_, axis in zip(slices, axes, strict=True):
         _check_scan_output(type_)
         rank = None if type_ is None or type_.shape is None else len(type_.shape)
-        found.append(_stack_type(type_, axis if rank is None else call.axis(axis, rank + 1, "C2"), length))
-    return found
+        types.append(_stack_type(type_, axis if rank is None else call.axis(axis, rank + 1, "C2"), length))
+    return types
 
 
 # Graphs

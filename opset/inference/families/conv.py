@@ -17,10 +17,12 @@ from opset.schemas.constraints.violation import Violation
 def deform_conv_19(call: Call) -> Shape:
     """Return the shape of a convolution, completed by the batch and spatial sizes of offset and mask."""
     batch, count, *spatial = conv(call, 0, 0, 1, 3)
-    rank, groups, kernel = len(spatial), call.attribute("offset_group"), filter_sizes(call, 0, 1)
-    for index, label, each in ((2, "C8", rank), (4, "C9", 1)):
+    rank = len(spatial)
+    groups = call.attribute("offset_group")
+    kernel = filter_sizes(call, 0, 1)
+    for index, label, count_of_values in ((2, "C8", rank), (4, "C9", 1)):
         batch, _, *spatial = unify_shape(
-            call, index, (batch, product_if_known((groups, each, *kernel)), *spatial), label
+            call, index, (batch, product_if_known((groups, count_of_values, *kernel)), *spatial), label
         )
     return (batch, count, *spatial)
 
@@ -44,16 +46,16 @@ def _transposed_sizes(call: Call, windows: Windows, sizes: tuple[Size | None, ..
     if wanted:
         return list(wanted)
     if windows.auto_pad in ("SAME_UPPER", "SAME_LOWER"):
-        each = zip(sizes, windows.strides, strict=True)
-        return [apply_to_sizes(lambda size, stride: size * stride, *axis) for axis in each]
+        axes = zip(sizes, windows.strides, strict=True)
+        return [apply_to_sizes(lambda size, stride: size * stride, *axis) for axis in axes]
 
-    def covered(size: Size, kernel: Size, stride: int, dilation: int, begin: int, end: int, more: int) -> Size:
+    def covered_size(size: Size, kernel: Size, stride: int, dilation: int, begin: int, end: int, more: int) -> Size:
         result = stride * (size - 1) + (kernel - 1) * dilation + 1 + more - begin - end
         if less(result, 0):
             raise Violation("C4", f"{result} elements remain without pads of {begin} and {end}")
         return result
 
-    return [apply_to_sizes(covered, *axis) for axis in zip(sizes, *windows[:-1], padding, strict=True)]
+    return [apply_to_sizes(covered_size, *axis) for axis in zip(sizes, *windows[:-1], padding, strict=True)]
 
 
 @infer("Col2Im")
@@ -62,14 +64,16 @@ def col2im_18(call: Call) -> Shape:
     if call.dtype(0) == "string":
         raise Violation("C5", "input holds strings")
     image, block = call.sizes(1), call.sizes(2)
-    rank = next((len(each) for each in (image, block) if each is not None), rank_by_attributes(call))
+    rank = next((len(sizes) for sizes in (image, block) if sizes is not None), rank_by_attributes(call))
     if not 0 < rank <= MAX_RANK:
         raise Unknown("the number of values of image_shape is not known")
-    image, block = image or (None,) * rank, block or (None,) * rank
+    image = image or (None,) * rank
+    block = block or (None,) * rank
     windows = windows_of(call, block)
     counts = window_counts(windows, image)
     call.same(call.size("L"), product_if_known(counts), "C3", "the number of blocks")
-    elements, values = product_if_known(block), call.size("E")
+    elements = product_if_known(block)
+    values = call.size("E")
     if isinstance(elements, int) and isinstance(values, int) and values % elements:
         raise Violation("C3", f"{values} is no multiple of the {elements} elements of a block")
     return (call.size("N"), apply_to_sizes(operator.floordiv, values, elements), *image)

@@ -30,11 +30,11 @@ _ELEMENTS = {
 
 def _value_of_constant(call: Call) -> tuple[str, Any]:
     """Return the name and value of the one attribute that a Constant has."""
-    given = [name for name in call.schema.attributes if call.attribute(name) is not None]
-    if len(given) != 1:
+    names = [name for name in call.schema.attributes if call.attribute(name) is not None]
+    if len(names) != 1:
         forms = ", ".join(call.schema.attributes)
-        raise Violation("C1" if call.version >= 11 else "", f"{len(given)} of {forms} are given")
-    return given[0], call.attribute(given[0])
+        raise Violation("C1" if call.version >= 11 else "", f"{len(names)} of {forms} are given")
+    return names[0], call.attribute(names[0])
 
 
 @infer("Constant")
@@ -53,7 +53,7 @@ def constant_1_data(call: Call) -> tuple[Element, ...] | None:
     name, value = _value_of_constant(call)
     if name not in _ELEMENTS:
         return None
-    return tuple(round_to_type(each, _ELEMENTS[name]) for each in (value if name.endswith("s") else (value,)))
+    return tuple(round_to_type(element, _ELEMENTS[name]) for element in (value if name.endswith("s") else (value,)))
 
 
 @infer("ConstantOfShape")
@@ -72,7 +72,8 @@ def constant_of_shape_9(call: Call) -> Type:
 @data("ConstantOfShape")
 def constant_of_shape_9_data(call: Call) -> tuple[Element, ...] | None:
     """Return the one value, repeated for each element."""
-    value, sizes = call.attribute("value"), call.numbers(0)
+    value = call.attribute("value")
+    sizes = call.numbers(0)
     if sizes is None:
         return None
     try:
@@ -100,14 +101,14 @@ def range_11(call: Call) -> Shape:
 
 def _range_length(start: Any, limit: Any, delta: Any) -> Size | None:
     """Return the length of a range, or None if it is unknown; integers are computed exactly."""
-    given = (start, limit, delta)
-    if not all(isinstance(each, int | float | Dim) for each in given):
+    bounds = (start, limit, delta)
+    if not all(isinstance(bound, int | float | Dim) for bound in bounds):
         return None
-    if any(isinstance(each, Dim) for each in given):
-        if any(isinstance(each, float) and not each.is_integer() for each in given):
+    if any(isinstance(bound, Dim) for bound in bounds):
+        if any(isinstance(bound, float) and not bound.is_integer() for bound in bounds):
             return None
-        start, limit, delta = (int(each) if isinstance(each, float) else each for each in given)
-    elif any(isinstance(each, float) for each in given):
+        start, limit, delta = (int(bound) if isinstance(bound, float) else bound for bound in bounds)
+    elif any(isinstance(bound, float) for bound in bounds):
         exact: float = (limit - start) / delta
         if not math.isfinite(exact):
             raise Violation("C3", f"start {start}, limit {limit}, delta {delta}")
@@ -120,15 +121,17 @@ def _range_length(start: Any, limit: Any, delta: Any) -> Size | None:
 def range_11_data(call: Call) -> tuple[Element, ...] | None:
     """Return the numbers of a range."""
     start, limit, delta = map(call.element, range(3))
-    count, type_ = _range_length(start, limit, delta), call.dtype(0)
-    # Small floats are computed in a wider type, and then converted.
-    wide = ("double" if call.attribute("stash_type") == 11 else "float") if type_ == "float16" else type_
+    count = _range_length(start, limit, delta)
+    type_ = call.dtype(0)
+    wide = type_
+    if type_ == "float16":  # computed in a wider type, and then converted
+        wide = "double" if call.attribute("stash_type") == 11 else "float"
 
     def number(index: int, first: Any, step: Any) -> Element:
         if index == 0:
             return round_to_type(first, type_)
         if isinstance(first, Dim) or isinstance(step, Dim):
-            first, step = (int(each) if isinstance(each, float) else each for each in (first, step))
+            first, step = (int(bound) if isinstance(bound, float) else bound for bound in (first, step))
         distance: Any = round_to_type(index * step, wide)
         return round_to_type(round_to_type(first + distance, wide), type_)
 
@@ -147,16 +150,18 @@ def _dtype_of_result(call: Call) -> str | None:
 
     Raises Violation C2 if the output may not have the input's.
     """
-    stated, given = dtype_of_attribute(call, "dtype"), call.dtype(0)
-    if stated is None and given is not None and not can_output(call, given):
-        raise Violation("C2", f"it is of {given}")
-    return stated or given
+    stated = dtype_of_attribute(call, "dtype")
+    dtype = call.dtype(0)
+    if stated is None and dtype is not None and not can_output(call, dtype):
+        raise Violation("C2", f"it is of {dtype}")
+    return stated or dtype
 
 
 @infer("RandomNormal", "RandomUniform")
 def random_normal_1(call: Call) -> Type:
     """Return the shape that the attribute `shape` states."""
-    element, shape = dtype_of_attribute(call, "dtype"), call.attribute("shape")
+    element = dtype_of_attribute(call, "dtype")
+    shape = call.attribute("shape")
     if shape is None:
         raise Violation("", "the attribute shape is missing")
     return tensor(element, shape)

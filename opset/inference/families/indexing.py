@@ -27,8 +27,8 @@ def _check_range(call: Call, size: Size, label: str, indices: Sequence[Element],
 
 def _known_integers(elements: Sequence[Element] | None) -> list[int] | None:
     """Return elements as integers, or None if one of them is no known integer."""
-    known = [index for index in elements or () if isinstance(index, int)]
-    return known if elements is not None and len(known) == len(elements) else None
+    integers = [index for index in elements or () if isinstance(index, int)]
+    return integers if elements is not None and len(integers) == len(elements) else None
 
 
 # Reading
@@ -47,17 +47,19 @@ def gather_1(call: Call) -> Shape:
 @data("Gather")
 def gather_1_data(call: Call) -> tuple[Element, ...] | None:
     """Return the elements at the indices, None for each at an unknown index."""
-    given, indices = call.constant(0), call.elements(1)
-    if given is None or indices is None:
+    constant = call.constant(0)
+    indices = call.elements(1)
+    if constant is None or indices is None:
         return None
-    axis = call.attribute("axis") % len(given.dims)
-    size, inner = given.dims[axis], math.prod(given.dims[axis + 1 :])
+    axis = call.attribute("axis") % len(constant.dims)
+    size = constant.dims[axis]
+    inner = math.prod(constant.dims[axis + 1 :])
     result: list[Element] = []
-    for outer in range(math.prod(given.dims[:axis])):
+    for outer in range(math.prod(constant.dims[:axis])):
         for index in indices:
             if isinstance(index, int):
                 first = (outer * size + index % size) * inner
-                result.extend(given.values[first : first + inner])
+                result.extend(constant.values[first : first + inner])
             else:
                 result.extend([None] * inner)
     return tuple(result)
@@ -81,7 +83,8 @@ def _check_element_indices(call: Call, least: int | None = None) -> None:
 def gather_elements_11(call: Call) -> Shape:
     """Return the shape of the indices, which have the rank of the data."""
     _check_element_indices(call)
-    indices, rank = call.shape(1), call.rank(0)
+    indices = call.shape(1)
+    rank = call.rank(0)
     if indices is None and rank is None:
         raise Unknown("the rank of neither data nor indices is known")
     return indices if indices is not None else (None,) * (rank or 0)
@@ -89,27 +92,30 @@ def gather_elements_11(call: Call) -> Shape:
 
 def _element_offsets(call: Call, shape: Sequence[int]) -> list[int] | None:
     """Return the offsets in the data of the elements at indices of the same rank, or None if an index is unknown."""
-    indices, numbers = call.constant(1), _known_integers(call.elements(1))
+    indices = call.constant(1)
+    numbers = _known_integers(call.elements(1))
     if indices is None or numbers is None:
         return None
     axis = call.attribute("axis") % len(shape)
     strides = strides_of(shape)
-    lines = offsets_of(indices.dims, [0 if each == axis else stride for each, stride in enumerate(strides)])
+    lines = offsets_of(indices.dims, [0 if number == axis else stride for number, stride in enumerate(strides)])
     return [offset + index % shape[axis] * strides[axis] for offset, index in zip(lines, numbers, strict=True)]
 
 
 @data("GatherElements")
 def gather_elements_11_data(call: Call) -> tuple[Element, ...] | None:
     """Return the element at each index."""
-    given = call.constant(0)
-    offsets = _element_offsets(call, given.dims) if given is not None else None
-    return None if given is None or offsets is None else tuple(given.values[offset] for offset in offsets)
+    constant = call.constant(0)
+    offsets = _element_offsets(call, constant.dims) if constant is not None else None
+    return None if constant is None or offsets is None else tuple(constant.values[offset] for offset in offsets)
 
 
 @infer("GatherND")
 def gather_nd_11(call: Call) -> Shape:
     """Return the shape of the indices without the last axis, followed by the shape of a slice."""
-    shape, indices, batch = call.shape(0), call.shape(1), call.attribute("batch_dims") or 0
+    shape = call.shape(0)
+    indices = call.shape(1)
+    batch = call.attribute("batch_dims") or 0
     if shape is None or indices is None:
         raise Unknown(f"the rank of {call.parameter(0 if shape is None else 1)} is not known")
     length = indices[-1]
@@ -127,16 +133,20 @@ def gather_nd_11(call: Call) -> Shape:
 @data("GatherND")
 def gather_nd_11_data(call: Call) -> tuple[Element, ...] | None:
     """Return the slices at index tuples."""
-    given, indices, numbers = call.constant(0), call.constant(1), _known_integers(call.elements(1))
-    if given is None or indices is None or numbers is None:
+    constant = call.constant(0)
+    indices = call.constant(1)
+    numbers = _known_integers(call.elements(1))
+    if constant is None or indices is None or numbers is None:
         return None
-    batch, length = call.attribute("batch_dims") or 0, indices.dims[-1]
-    shape, tuples = given.dims[batch:], math.prod(indices.dims[batch:-1])
+    batch = call.attribute("batch_dims") or 0
+    length = indices.dims[-1]
+    shape = constant.dims[batch:]
+    tuples = math.prod(indices.dims[batch:-1])
     inner = math.prod(shape[length:])
     result: list[Element] = []
     for number, first in enumerate(_tuple_offsets(shape, numbers, length)):
         start = number // tuples * math.prod(shape) + first
-        result.extend(given.values[start : start + inner])
+        result.extend(constant.values[start : start + inner])
     return tuple(result)
 
 
@@ -152,8 +162,9 @@ def _tuple_offsets(shape: Sequence[int], numbers: Sequence[int], length: int) ->
 @infer("Compress")
 def compress_9(call: Call) -> Shape:
     """Return the shape of the slices along `axis`, or of the elements without it, for which the condition is true."""
-    axis, truths = call.attribute("axis"), call.elements(1)
-    count = None if truths is None or None in truths else sum(bool(each) for each in truths)
+    axis = call.attribute("axis")
+    truths = call.elements(1)
+    count = None if truths is None or None in truths else sum(bool(truth) for truth in truths)
     if axis is None:
         return (count,)
     shape = call.require_shape(0)
@@ -164,26 +175,28 @@ def compress_9(call: Call) -> Shape:
 @data("Compress")
 def compress_9_data(call: Call) -> tuple[Element, ...] | None:
     """Return the elements for which a known condition is true."""
-    given, truths, axis = call.constant(0), call.elements(1), call.attribute("axis")
-    if given is None or truths is None or None in truths:
+    constant = call.constant(0)
+    truths = call.elements(1)
+    axis = call.attribute("axis")
+    if constant is None or truths is None or None in truths:
         return None
-    shape = (len(given.values),) if axis is None else given.dims
+    shape = (len(constant.values),) if axis is None else constant.dims
     axis = (axis or 0) % len(shape)
     inner = math.prod(shape[axis + 1 :])
-    chosen = [offset for offset, each in enumerate(truths) if each]
+    chosen = [offset for offset, truth in enumerate(truths) if truth]
     firsts = [(outer * shape[axis] + offset) * inner for outer in range(math.prod(shape[:axis])) for offset in chosen]
-    return tuple(element for first in firsts for element in given.values[first : first + inner])
+    return tuple(element for first in firsts for element in constant.values[first : first + inner])
 
 
 def _nonzero_flags(call: Call) -> list[bool] | None:
     """Return for each element whether it is not zero, or None if that is unknown of one."""
-    found = []
+    flags = []
     for element in call.elements(0) or ():
-        zero = equal(element, 0) if isinstance(element, Dim) else None if element is None else not element
-        if zero is None:
+        is_zero = equal(element, 0) if isinstance(element, Dim) else not element
+        if element is None or is_zero is None:
             return None
-        found.append(not zero)
-    return found
+        flags.append(not is_zero)
+    return flags
 
 
 @infer("NonZero")
@@ -202,11 +215,12 @@ def non_zero_9(call: Call) -> Shape:
 @data("NonZero")
 def non_zero_9_data(call: Call) -> tuple[Element, ...] | None:
     """Return the coordinates of elements that are not zero, axis by axis."""
-    given, truths = call.constant(0), _nonzero_flags(call)
-    if given is None or truths is None:
+    constant = call.constant(0)
+    truths = _nonzero_flags(call)
+    if constant is None or truths is None:
         return None
     offsets = [offset for offset, truth in enumerate(truths) if truth]
-    rows = zip(given.dims, strides_of(given.dims), strict=True)
+    rows = zip(constant.dims, strides_of(constant.dims), strict=True)
     return tuple(offset // stride % size for size, stride in rows for offset in offsets)
 
 
@@ -222,7 +236,7 @@ def scatter_9(call: Call) -> Shape:
     _check_element_indices(call, 0 if call.version < 11 else None)
     indices, updates = call.shape(1), call.shape(2)
     shape = call.shape(0)
-    ranks = [len(each) for each in (shape, indices, updates) if each is not None]
+    ranks = [len(known) for known in (shape, indices, updates) if known is not None]
     if not ranks:
         raise Unknown("the rank of data is not known")
     return shape if shape is not None else (None,) * ranks[0]
@@ -274,7 +288,8 @@ def _write_updates(call: Call, count: int, offsets: Sequence[int]) -> tuple[Elem
     """Return `count` elements of data with updates at offsets; None for an element with several different updates."""
     result = list(call.elements(0) or (None,) * count)
     updates = call.elements(2) or (None,) * len(offsets)
-    name, type_ = call.attribute("reduction") or "none", call.dtype(0)
+    name = call.attribute("reduction") or "none"
+    type_ = call.dtype(0)
     if len(result) != count or len(updates) != len(offsets):
         return None
     done: set[int] = set()
@@ -323,8 +338,8 @@ def one_hot_9(call: Call) -> Shape:
 @infer("TopK")
 def top_k_1(call: Call) -> list[Shape]:
     """Return the shape of X with the size of `axis` replaced by k, for values and indices."""
-    found = required_attribute(call, "k") if call.version == 1 else call.element(1)
-    size = found if isinstance(found, int | Dim) else None
+    k = required_attribute(call, "k") if call.version == 1 else call.element(1)
+    size = k if isinstance(k, int | Dim) else None
     shape = call.require_shape(0)
     axis = call.attribute("axis") % len(shape)
     chosen = (*shape[:axis], size, *shape[axis + 1 :])
@@ -334,10 +349,13 @@ def top_k_1(call: Call) -> list[Shape]:
 @infer("Unique")
 def unique_11(call: Call) -> list[Shape | None]:
     """Return the shapes for distinct slices along `axis`, or elements without it; their number depends on the data."""
-    shape, axis = call.shape(0), call.attribute("axis")
+    shape = call.shape(0)
+    axis = call.attribute("axis")
     if shape is not None and axis is not None:
         axis %= len(shape)
-    size = None if shape is None else product_if_known(shape) if axis is None else shape[axis]
+    size: Size | None = None
+    if shape is not None:
+        size = product_if_known(shape) if axis is None else shape[axis]
     count = size if size in (0, 1) else None
     if shape is None and axis is not None:
         call.doubt("the rank of X is not known")

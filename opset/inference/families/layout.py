@@ -65,11 +65,11 @@ def _axis_order(perm: Sequence[int] | None, rank: int) -> Sequence[int]:
 @data("Transpose")
 def transpose_1_data(call: Call) -> Any:
     """Return the elements in the order of the transposed axes."""
-    given = call.constant(0)
-    if given is None:
+    constant = call.constant(0)
+    if constant is None:
         return None
-    order = _axis_order(call.attribute("perm"), len(given.dims))
-    return pick_elements(given, {}, order)
+    order = _axis_order(call.attribute("perm"), len(constant.dims))
+    return pick_elements(constant, {}, order)
 
 
 @infer("DepthToSpace")
@@ -109,7 +109,7 @@ def concat_1(call: Call) -> Shape:
 def _concat_axis(call: Call, rank: int) -> int:
     """Return the axis counted from the front. Raises Violation C1 if it is out of range."""
     axis = call.attribute("axis")
-    # The declared range has not been checked where the axis is absent or the rank of the first input unknown.
+    # The declared range has not been checked if the axis is absent or the rank of the first input unknown.
     return call.axis(1 if axis is None and call.version < 4 else int(required_attribute(call, "axis")), rank, "C1")
 
 
@@ -131,10 +131,11 @@ def concat_1_data(call: Call) -> Any:
 
 def _elements_or_unknown(call: Call, index: int) -> Constant | None:
     """Return an input with its elements, None for each if only its shape is known; None if not even that is known."""
-    found, shape = call.constant(index), call.shape(index)
-    if found is not None or shape is None:
-        return found
-    sizes = tuple([each for each in shape if isinstance(each, int)])
+    constant = call.constant(index)
+    shape = call.shape(index)
+    if constant is not None or shape is None:
+        return constant
+    sizes = tuple([size for size in shape if isinstance(size, int)])
     if len(sizes) < len(shape):
         return None
     # The result is small, and so are its parts.
@@ -147,13 +148,14 @@ def _elements_or_unknown(call: Call, index: int) -> Constant | None:
 @infer("Tile", since=6)
 def tile_6(call: Call) -> Shape:
     """Return each size multiplied by its repeats."""
-    shape, repeats = call.shape(0), call.sizes(1)
+    shape = call.shape(0)
+    repeats = call.sizes(1)
     if shape is None:
         if repeats is None:
             raise Unknown("the rank of input is not known")
-        return tuple([0 if each == 0 else None for each in repeats])
+        return tuple([0 if repeat == 0 else None for repeat in repeats])
     if repeats is None:
-        return tuple([0 if each == 0 else None for each in shape])
+        return tuple([0 if size == 0 else None for size in shape])
     return tuple([product_if_known(pair) for pair in zip(shape, repeats, strict=True)])
 
 
@@ -172,17 +174,19 @@ def tile_1(call: Call) -> Shape:
 @data("Tile", since=6)
 def tile_6_data(call: Call) -> Any:
     """Return the elements repeated along each axis."""
-    given, repeats = call.constant(0), call.numbers(1)
-    if given is None or repeats is None or 0 in given.dims or 0 in repeats:
+    constant = call.constant(0)
+    repeats = call.numbers(1)
+    if constant is None or repeats is None or 0 in constant.dims or 0 in repeats:
         return None
-    along = enumerate(zip(given.dims, repeats, strict=True))
-    return pick_elements(given, {axis: [*range(each)] * times for axis, (each, times) in along})
+    along = enumerate(zip(constant.dims, repeats, strict=True))
+    return pick_elements(constant, {axis: [*range(size)] * times for axis, (size, times) in along})
 
 
 @infer("Expand")
 def expand_8(call: Call) -> Shape:
     """Return the shape to which the input and `shape` broadcast."""
-    shape, wanted = call.shape(0), call.sizes(1)
+    shape = call.shape(0)
+    wanted = call.sizes(1)
     if wanted is None:
         raise Unknown("the number of sizes in shape is not known")
     if shape is None:
@@ -193,7 +197,8 @@ def expand_8(call: Call) -> Shape:
 @data("Expand")
 def expand_8_data(call: Call) -> Any:
     """Return the elements of the input, broadcast."""
-    given, wanted = call.constant(0), call.numbers(1)
-    if given is None or wanted is None or 0 in wanted:
+    constant = call.constant(0)
+    wanted = call.numbers(1)
+    if constant is None or wanted is None or 0 in wanted:
         return None
-    return tuple(broadcast_elements(given, broadcast_shape([given.dims, wanted])))
+    return tuple(broadcast_elements(constant, broadcast_shape([constant.dims, wanted])))

@@ -26,7 +26,7 @@ def einsum_12(call: Call) -> Shape:
     equation = call.attribute("equation")
     if not isinstance(equation, str):
         raise Unknown("the equation is not known")
-    found = parse_equation(equation, [call.shape(index) for index in range(call.input_count)])
-    if found.output is None:
+    contraction = parse_equation(equation, [call.shape(index) for index in range(call.input_count)])
+    if contraction.output is None:
         raise Unknown("the rank of no input with an ellipsis is known")
-    return tuple([found.sizes.get(label) for label in found.output])
+    return tuple([contraction.sizes.get(label) for label in contraction.output])

@@ -11,7 +11,8 @@ from opset.inference.registration import infer
 def negative_log_likelihood_loss_12(call: Call) -> list[Shape | None]:
     """Return the shape of the losses, () if they are reduced, and the shape of the scores for the second operator."""
     reduction = call.attribute("reduction")
-    run, batch = call.run("D"), call.size("N")
+    run = call.run("D")
+    batch = call.size("N")
     if run is None and reduction == "none":
         raise Unknown(f"the ranks of {call.parameter(0)} and {call.parameter(1)} are not known")
     losses = () if reduction != "none" or run is None else (batch, *run)

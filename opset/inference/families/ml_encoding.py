@@ -27,9 +27,9 @@ def array_feature_extractor_1(call: Call) -> Shape:
     if not shape:
         raise Violation("C2", "X has no entries")
     columns = shape[-1]
-    for each in call.elements(1) or ():
-        if isinstance(each, int) and (each < 0 or (isinstance(columns, int) and each >= columns)):
-            raise Violation("C2", f"index {each}, and {columns} entries")
+    for index in call.elements(1) or ():
+        if isinstance(index, int) and (index < 0 or (isinstance(columns, int) and index >= columns)):
+            raise Violation("C2", f"index {index}, and {columns} entries")
     return ((1,) if len(shape) == 1 else shape[:-1]) + (count,)
 
 
@@ -119,10 +119,10 @@ def _dtype_and_count(call: Call, what: str) -> tuple[str | None, int]:
     tensor = call.attribute(f"{what}_tensor")
     if tensor is not None:
         forms.append((element_name(tensor.data_type), tensor_length(tensor)))
-    given = [form for form in forms if form[1]]
-    if len(given) != 1:
-        raise Violation("C1", f"{len(given) or 'none'} of the forms of {what} are given")
-    return given[0]
+    filled = [form for form in forms if form[1]]
+    if len(filled) != 1:
+        raise Violation("C1", f"{len(filled) or 'none'} of the forms of {what} are given")
+    return filled[0]
 
 
 @infer_ml("OneHotEncoder")

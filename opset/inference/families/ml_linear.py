@@ -35,7 +35,8 @@ def scaler_1(call: Call) -> Shape:
 def linear_regressor_1(call: Call) -> Shape:
     """Return the shape of one row of `targets` predictions for each row of features."""
     rows, features = count_rows_and_features(call)
-    targets, intercepts = call.attribute("targets"), list_length(call, "intercepts")
+    targets = call.attribute("targets")
+    intercepts = list_length(call, "intercepts")
     if targets < 1:
         raise Violation("C2", f"{targets} targets")
     check_lengths(call, "coefficients", targets, features, "C2")

@@ -19,7 +19,8 @@ from opset.schemas.constraints.violation import Violation
 def svm_regressor_1(call: Call) -> Shape:
     """Return the shape of one prediction for each row."""
     rows, features = count_rows_and_features(call)
-    supports, weights = call.attribute("n_supports"), list_length(call, "coefficients")
+    supports = call.attribute("n_supports")
+    weights = list_length(call, "coefficients")
     if supports > 0:
         if weights != supports:
             raise Violation("C2", f"{weights} coefficients for {supports} support vectors")
@@ -38,7 +39,8 @@ def svm_classifier_1(call: Call) -> list[Type]:
     if not sum(counts):
         check_lengths(call, "coefficients", labels, features, "C2")
         return classifier_outputs(call, element, rows, labels)
-    vectors, classes = sum(counts), len(counts)
+    vectors = sum(counts)
+    classes = len(counts)
     pairs = classes * (classes - 1) // 2
     first, second = list_length(call, "prob_a"), list_length(call, "prob_b")
     weights, constants = list_length(call, "coefficients"), list_length(call, "rho")
@@ -49,4 +51,5 @@ def svm_classifier_1(call: Call) -> list[Type]:
         raise Violation("C2", f"{weights} coefficients and {constants} constants for {classes} classes")
     if bool(first) != bool(second) or (first and min(first, second) < pairs):
         raise Violation("C2", f"{first} prob_a and {second} prob_b for {pairs} pairs")
-    return classifier_outputs(call, element, rows, classes if first else 2 if pairs == 1 else pairs)
+    scores = classes if first else pairs
+    return classifier_outputs(call, element, rows, 2 if scores == 1 and not first else scores)

@@ -40,7 +40,8 @@ def tree_ensemble_5(call: Call) -> Shape:
 def _check_numbers_below(numbers: Iterable[int], limit: Size | None, label: str, what: str) -> None:
     """Raise Violation if a number is below 0, or not below a limit that is a number."""
     known = set(numbers)
-    low, high = min(known, default=0), max(known, default=0)
+    low = min(known, default=0)
+    high = max(known, default=0)
     if known and (low < 0 or (isinstance(limit, int) and high >= limit)):
         raise Violation(label, f"{what} {low} to {high}, and there are {limit}")
 

@@ -15,7 +15,8 @@ from opset.schemas.constraints.violation import Violation
 def max_unpool_9(call: Call) -> Shape:
     """Return `output_shape`, or the sizes that the windows of the pool covered."""
     kernel = required_attribute(call, "kernel_shape")
-    windows, rank = windows_of(call, kernel), len(kernel)
+    windows = windows_of(call, kernel)
+    rank = len(kernel)
     shape = call.run("S") or (None,) * (rank + 2)
     if call.has(2):
         sizes = call.sizes(2)
@@ -27,11 +28,11 @@ def max_unpool_9(call: Call) -> Shape:
         ]
         return (*leading, *sizes[2:])
 
-    def covered(size: Size, extent: int, stride: int, begin: int, end: int) -> Size:
+    def covered_size(size: Size, extent: int, stride: int, begin: int, end: int) -> Size:
         result = (size - 1) * stride + extent - begin - end
         if less(result, 0):
             raise Violation("C4", f"the windows over {size} positions cover {result} elements")
         return result
 
     axes = zip(shape[2:], kernel, windows.strides, windows.begins, windows.ends, strict=True)
-    return (*shape[:2], *[apply_to_sizes(covered, *axis) for axis in axes])
+    return (*shape[:2], *[apply_to_sizes(covered_size, *axis) for axis in axes])

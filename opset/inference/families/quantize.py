@@ -19,7 +19,8 @@ from opset.schemas.constraints.violation import Violation
 @infer("QuantizeLinear")
 def quantize_linear_10(call: Call) -> Type:
     """Return the type of x with the elements of `output_dtype` or of the zero point, by default uint8."""
-    stated, zero_point = dtype_of_attribute(call, "output_dtype"), call.dtype(2)
+    stated = dtype_of_attribute(call, "output_dtype")
+    zero_point = call.dtype(2)
     if stated is not None and zero_point is not None and stated != zero_point:
         raise Violation("C4", f"output_dtype is {stated}, and the zero point is {zero_point}")
     return tensor(stated or zero_point or (None if call.has(2) else "uint8"), _shape_by_scales(call))
@@ -40,7 +41,8 @@ def _shape_by_scales(call: Call) -> Shape | None:
     shape: Shape | None = call.shape(0)
     _check_granularity(call)
     index = 1 if call.shape(1) is not None else 2
-    scales, block = call.shape(index), call.attribute("block_size") or 0
+    scales = call.shape(index)
+    block = call.attribute("block_size") or 0
     is_many = scales is not None and has_one_element(scales) is False
     if shape is None and is_many and block > 0 and len(scales or ()) > 1:
         shape = (None,) * len(scales or ())

@@ -33,7 +33,8 @@ _ACTIVATIONS = {"RNN": 1, "GRU": 2, "LSTM": 3}
 
 def _check_activations(call: Call, directions: int) -> None:
     """Raise Violation C6 for a wrong number of activations; the two of RNN's default serve one direction, too."""
-    names, default = attribute_if_known(call, "activations"), call.schema.attributes["activations"].default or ()
+    names = attribute_if_known(call, "activations")
+    default = call.schema.attributes["activations"].default or ()
     if names and len(names) not in (_ACTIVATIONS[call.schema.name] * directions, len(default)):
         raise Violation("C6", f"{len(names)} activations, {directions} directions")
 

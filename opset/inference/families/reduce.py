@@ -32,22 +32,25 @@ def cum_prod_26_data(call: Call) -> tuple[Element, ...] | None:
 
 def _accumulate(call: Call, fold: Fold, identity: int) -> tuple[Element, ...] | None:
     """Return cumulative sums or products along the axis in the second input, or None if they are not known."""
-    given, axis = call.constant(0), call.element(1)
-    if given is None or not isinstance(axis, int):
+    constant = call.constant(0)
+    axis = call.element(1)
+    if constant is None or not isinstance(axis, int):
         return None
-    along, type_ = axis % len(given.dims), call.dtype(0)
-    inner, size = math.prod(given.dims[along + 1 :]), given.dims[along]
-    result: list[Element] = [None] * len(given.values)
-    for first in range(len(given.values)):
+    along = axis % len(constant.dims)
+    type_ = call.dtype(0)
+    inner = math.prod(constant.dims[along + 1 :])
+    size = constant.dims[along]
+    result: list[Element] = [None] * len(constant.values)
+    for first in range(len(constant.values)):
         if first // max(inner, 1) % size:
             continue
         line = range(first, first + inner * size, inner)
         total: Element = identity
         for index in reversed(line) if call.attribute("reverse") else line:
             # Kernels add in a wider type and round each result once.
-            after = apply_to_elements(lambda *known: fold(known, type_), total, given.values[index])
+            after = apply_to_elements(lambda *known: fold(known, type_), total, constant.values[index])
             result[index] = apply_to_elements(
-                lambda each: round_to_type(each, type_), total if call.attribute("exclusive") else after
+                lambda element: round_to_type(element, type_), total if call.attribute("exclusive") else after
             )
             total = after
     return tuple(result)
@@ -60,16 +63,16 @@ def _fold_group(fold: Fold, elements: Sequence[Element], type_: str | None) -> E
 
 def _sum(elements: Sequence[Any], type_: str | None) -> Element:
     """Return the sum of elements, or None if floats might round it."""
-    sizes = [as_size(each) for each in elements]
-    if type_ in _FLOATS and sum(abs(each) for each in sizes if isinstance(each, int)) > _EXACT:
+    sizes = [as_size(element) for element in elements]
+    if type_ in _FLOATS and sum(abs(size) for size in sizes if isinstance(size, int)) > _EXACT:
         return None
     return sum(sizes, start=0)
 
 
 def _product(elements: Sequence[Any], type_: str | None) -> Element:
     """Return the product of elements, or None if floats might round it."""
-    sizes = [as_size(each) for each in elements]
-    if type_ in _FLOATS and math.prod(max(abs(each), 1) for each in sizes if isinstance(each, int)) > _EXACT:
+    sizes = [as_size(element) for element in elements]
+    if type_ in _FLOATS and math.prod(max(abs(size), 1) for size in sizes if isinstance(size, int)) > _EXACT:
         return None
     return product(sizes)
 
@@ -78,7 +81,9 @@ def _mean(elements: Sequence[Any], type_: str | None) -> Element:
     """Return the mean of elements, for integers truncated towards zero, or None if it is not known."""
     total = _sum(elements, type_)
     if type_ in _FLOATS:
-        return total if len(elements) == 1 else None if not isinstance(total, int) else total / len(elements)
+        if len(elements) == 1:
+            return total
+        return total / len(elements) if isinstance(total, int) else None
     if isinstance(total, int) and -(1 << 63) <= total < 1 << 63:
         return total // len(elements) + (total < 0 and total % len(elements) != 0)
     return total // len(elements) if isinstance(total, Dim) and at_most(0, total) else None
@@ -95,28 +100,29 @@ _FOLDS: dict[str, Fold] = {
 
 def _reduce_elements(fold: Fold, call: Call) -> tuple[Element, ...] | None:
     """Return the elements of a reduction, or None if they are not known."""
-    given, axes = call.constant(0), stated_axes(call)
-    if given is None or axes is None:
+    constant = call.constant(0)
+    axes = stated_axes(call)
+    if constant is None or axes is None:
         return None
     if not axes and call.attribute("noop_with_empty_axes"):
-        return given.values
-    rank = len(given.dims)
-    known = {axis % rank for axis in axes if isinstance(axis, int)}
+        return constant.values
+    rank = len(constant.dims)
+    reduced = {axis % rank for axis in axes if isinstance(axis, int)}
     if any(not isinstance(axis, int) for axis in axes):
         return None
-    groups = _group_elements(given, known if axes else set(range(rank)))
+    groups = _group_elements(constant, reduced if axes else set(range(rank)))
     return tuple(_fold_group(fold, group, call.dtype(0)) for group in groups)
 
 
-def _group_elements(given: Constant, axes: set[int]) -> list[list[Element]]:
+def _group_elements(constant: Constant, axes: set[int]) -> list[list[Element]]:
     """Return for each element of the result the elements that are reduced to it."""
     count = 1
-    strides = [0] * len(given.dims)
-    for axis in reversed(range(len(given.dims))):
+    strides = [0] * len(constant.dims)
+    for axis in reversed(range(len(constant.dims))):
         if axis not in axes:
-            strides[axis], count = count, count * given.dims[axis]
+            strides[axis], count = count, count * constant.dims[axis]
     groups: list[list[Element]] = [[] for _ in range(count)]
-    for index, element in zip(offsets_of(given.dims, strides), given.values, strict=True):
+    for index, element in zip(offsets_of(constant.dims, strides), constant.values, strict=True):
         groups[index].append(element)
     return groups
 

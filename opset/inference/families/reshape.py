@@ -41,7 +41,8 @@ def reshape_1(call: Call) -> Shape:
 @infer("Flatten")
 def flatten_1(call: Call) -> Shape:
     """Return the shape of a matrix whose rows are the dimensions before `axis`."""
-    axis, shape = call.attribute("axis"), call.shape(0)
+    axis = call.attribute("axis")
+    shape = call.shape(0)
     if shape is None:
         return (1 if axis == 0 else None, None)
     axis += len(shape) * (axis < 0)
@@ -63,14 +64,16 @@ def squeeze_13(call: Call) -> Shape | None:
     candidates = [axis for axis, size in enumerate(shape) if equal(size, 1) is not False]
     if not candidates:
         raise Violation("C2" if shape else "C1", f"shape {shape_text(shape)}")
-    first, last = candidates[0], candidates[-1]
+    first = candidates[0]
+    last = candidates[-1]
     return (*shape[:first], *[None] * (last - first), *shape[last + 1 :])
 
 
 @infer("Squeeze")
 def squeeze_1(call: Call) -> Shape | None:
     """Return the shape without the axes in the attribute."""
-    shape, axes = call.require_shape(0), call.attribute("axes")
+    shape = call.require_shape(0)
+    axes = call.attribute("axes")
     if axes is None:
         return _squeeze_all(call, shape)
     return squeeze_shape(shape, [axis % len(shape) for axis in axes])
@@ -88,7 +91,8 @@ def _squeeze_all(call: Call, shape: tuple[Size, ...]) -> Shape | None:
 @infer("Unsqueeze", since=13)
 def unsqueeze_13(call: Call) -> Shape:
     """Return the shape with sizes of 1 inserted at the axes in the second input."""
-    shape, axes = call.require_shape(0), call.numbers(1)
+    shape = call.require_shape(0)
+    axes = call.numbers(1)
     if axes is not None:
         return _unsqueeze_shape(shape, axes)
     unknown_axes = call.sizes(1)

@@ -57,12 +57,17 @@ def _scale_shape(call: Call, scales: Sequence[Element] | None) -> Shape:
 def resize_11(call: Call) -> Shape:
     """Return the shape of X with the dimensions `axes` multiplied by `scales` or replaced by `sizes`."""
     scales, sizes = _elements_of_input(call, 2), _elements_of_input(call, 3)
-    # Where one has elements, the other is absent or empty.
-    scales, sizes = () if scales is None and sizes else scales, () if sizes is None and scales else sizes
-    shape, axes, given = call.shape(0), call.attribute("axes") or (), scales or sizes
-    if shape is None and (axes or not given):
+    # If one has elements, the other is absent or empty.
+    if scales is None and sizes:
+        scales = ()
+    if sizes is None and scales:
+        sizes = ()
+    shape = call.shape(0)
+    axes = call.attribute("axes") or ()
+    values = scales or sizes
+    if shape is None and (axes or not values):
         raise Unknown("the rank of X is not known")
-    result: list[Size | None] = list(shape if shape is not None else (None,) * len(given or ()))
+    result: list[Size | None] = list(shape if shape is not None else (None,) * len(values or ()))
     indices = [axis % len(result) for axis in axes] or range(len(result))
     lengths = [result[index] for index in indices]
     outputs = _output_sizes(call, lengths, scales, sizes)
@@ -82,10 +87,10 @@ def _output_sizes(
     count = len(lengths)
     if scales is not None and sizes is not None and count and bool(scales) == bool(sizes):
         raise Violation("C5", f"{len(scales)} scales and {len(sizes)} sizes")
-    given = scales or sizes
-    if given and len(given) != count:
-        raise Violation("C1", f"{len(given)} for {count} axes")
-    wanted = [_as_size(each) for each in sizes or ()]
+    values = scales or sizes
+    if values and len(values) != count:
+        raise Violation("C1", f"{len(values)} for {count} axes")
+    wanted = [_as_size(element) for element in sizes or ()]
     spans: list[float | None] = [1.0] * count
     if call.attribute("coordinate_transformation_mode") == "tf_crop_and_resize":
         region = _elements_of_input(call, 1)
@@ -97,7 +102,7 @@ def _output_sizes(
     if wanted:
         return _sizes_by_policy(lengths, wanted, call.attribute("keep_aspect_ratio_policy") or "stretch")
     if scales:
-        return [_scale_size(*each) for each in zip(lengths, scales, spans, strict=True)]
+        return [_scale_size(*pair) for pair in zip(lengths, scales, spans, strict=True)]
     return [None] * count
 
 
@@ -105,7 +110,7 @@ def _sizes_by_policy(lengths: list[Size | None], wanted: list[Size | None], poli
     """Return the wanted sizes, or under a policy other than "stretch" sizes that keep the aspect ratio."""
     if policy == "stretch" or 0 in lengths or len(wanted) == 1:
         return wanted
-    pairs = [(each, want) for each, want in zip(lengths, wanted, strict=True) if isinstance(each, int)]
+    pairs = [(length, want) for length, want in zip(lengths, wanted, strict=True) if isinstance(length, int)]
     numbers = [(length, want) for length, want in pairs if isinstance(want, int)]
     if len(numbers) < len(wanted):
         return [None] * len(wanted)
@@ -156,7 +161,8 @@ def _elements_of_input(call: Call, index: int) -> tuple[Element, ...] | None:
     """Return the elements of an input, () if it is absent; if only their number is known, each is None."""
     if not call.has(index):
         return ()
-    elements, shape = call.elements(index), call.shape(index)
+    elements = call.elements(index)
+    shape = call.shape(index)
     if elements is None and shape is not None and len(shape) <= 1:
         length = shape[0] if shape else 1
         return (None,) * length if isinstance(length, int) and length <= 1024 else None

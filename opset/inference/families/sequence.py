@@ -51,7 +51,8 @@ def sequence_at_11(call: Call) -> Type | None:
 @infer("SequenceInsert")
 def sequence_insert_11(call: Call) -> Type:
     """Return a sequence of the type that its tensors and the new one have in common."""
-    inner, element = _type_of_tensors(call), call.dtype(1)
+    inner = _type_of_tensors(call)
+    element = call.dtype(1)
     if inner is not None and None not in (inner.element, element) and inner.element != element:
         raise Violation("C2", f"a tensor of {element} does not go into a sequence of {inner.element}")
     both = join_types(inner, call.type(1))
@@ -114,7 +115,7 @@ def _size_of_given_parts(call: Call, size: Size | None) -> Size | None:
     if parts is None:
         return None
     parts = tuple(complete_parts(parts, size, "C3"))
-    known = [each for each in parts if each is not None]
+    known = [part for part in parts if part is not None]
     if len(parts) == 1:
         return known[0] if size is None and known else size
     return known[0] if known and len(known) == len(parts) and len(set(known)) == 1 else None
@@ -138,10 +139,10 @@ def _size_if_number(dim: Any) -> Size | None:
 def optional_get_element_15(call: Call) -> Type | None:
     """Return the type inside an optional value; an input that is no optional value is returned itself."""
     type_ = call.type(0)
-    found = type_.inner if type_ is not None and type_.kind == "optional" else type_
-    if is_rankless(found):
+    inner = type_.inner if type_ is not None and type_.kind == "optional" else type_
+    if is_rankless(inner):
         call.doubt("the type inside the optional value is not known")
-    return found
+    return inner
 
 
 @data("OptionalGetElement")

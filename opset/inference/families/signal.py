@@ -58,13 +58,18 @@ def _transform_axes(call: Call, rank: int) -> list[int]:
 @infer("STFT")
 def stft_17(call: Call) -> Shape:
     """Return the shape of the transforms of as many frames as fit into the signal."""
-    batch, samples, step = call.size("N"), call.size("T"), element_as_size(call, 1)
+    batch = call.size("N")
+    samples = call.size("T")
+    step = element_as_size(call, 1)
     length = call.same(element_as_size(call, 3), call.size("W"), "C2", "frame_length and the size of window")
     if not call.has(2) and not call.has(3):
         length = samples
     frames: Size | None = None
     if samples is not None and length is not None:
         remaining = samples - length
-        frames = 1 if remaining == 0 else None if step is None else remaining // step + 1
+        if remaining == 0:
+            frames = 1
+        elif step is not None:
+            frames = remaining // step + 1
     bins = length if length is None or not call.attribute("onesided") else length // 2 + 1
     return (batch, frames, bins, 2)

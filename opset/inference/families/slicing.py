@@ -32,7 +32,7 @@ def slice_1(call: Call) -> Shape:
         return (None,) * len(shape)
     sizes: list[Size | None] = list(shape)
     for index, axis in enumerate(axes):
-        bounds = (None if each is None else each[index] for each in (starts, ends, steps))
+        bounds = (None if numbers is None else numbers[index] for numbers in (starts, ends, steps))
         sizes[axis] = 0 if shape[axis] == 0 else apply_to_sizes(_slice_length, shape[axis], *bounds)
     return tuple(sizes)
 
@@ -47,16 +47,15 @@ def _slice_bounds(call: Call, rank: int) -> _Bounds:
     axes: Sizes | None
     steps: Sizes | None = None
     if call.version < 10:
-        starts, ends, axes = (
-            required_attribute(call, "starts"),
-            required_attribute(call, "ends"),
-            call.attribute("axes"),
-        )
-        has_axes, has_steps = axes is not None, False
+        starts = required_attribute(call, "starts")
+        ends = required_attribute(call, "ends")
+        axes = call.attribute("axes")
+        has_axes = axes is not None
+        has_steps = False
     else:
         starts, ends, axes, steps = (call.sizes(index) for index in range(1, 5))
         has_axes, has_steps = call.has(3), call.has(4)
-    count = next((len(each) for each in (starts, ends, axes, steps) if each is not None), None)
+    count = next((len(sizes) for sizes in (starts, ends, axes, steps) if sizes is not None), None)
     if count is not None:
         axes = axes if has_axes else range(count)
         steps = steps if has_steps else (1,) * count
@@ -101,13 +100,13 @@ def _classify_bound(bound: Size, size: Size, forward: bool) -> tuple[bool, Size]
         if isinstance(size, Dim) and abs(bound) >= _FAR:
             return (False, size) if bound > 0 else (True, -size - 1)
         return bound < 0, bound
-    # No dimension is negative, even where that does not show: as an end in a dimension of N - 1, N - 1 is not.
+    # No dimension is negative, even if that does not show: as an end in a dimension of N - 1, N - 1 is not.
     if at_most(0, bound) or at_most(size, bound):
         return False, bound
     if less(bound, 0) or less(bound + size, 0):
         return True, bound
-    # In a dimension of N, N - 1 means the same as -1, also where N is 0; forwards, N - 2 the same as -2, also where N
-    # is 1. N - 3 does not mean the same as -3 where N is 2.
+    # In a dimension of N, N - 1 means the same as -1, also if N is 0; forwards, N - 2 the same as -2, also if N is 1.
+    # N - 3 does not mean the same as -3 if N is 2.
     offset = bound - size
     return (True, offset) if isinstance(offset, int) and (-2 if forward else -1) <= offset < 0 else None
 
@@ -115,24 +114,25 @@ def _classify_bound(bound: Size, size: Size, forward: bool) -> tuple[bool, Size]
 @data("Slice")
 def slice_1_data(call: Call) -> Any:
     """Return the elements between the bounds."""
-    given = call.constant(0)
-    if given is None:
+    constant = call.constant(0)
+    if constant is None:
         return None
-    starts, ends, axes, steps = _slice_bounds(call, len(given.dims))
+    starts, ends, axes, steps = _slice_bounds(call, len(constant.dims))
     if axes is None:
         return None
     positions: dict[int, range] = {}
     for index, axis in enumerate(axes):
-        start, end, step = (None if each is None else each[index] for each in (starts, ends, steps))
+        start, end, step = (None if numbers is None else numbers[index] for numbers in (starts, ends, steps))
         if not (isinstance(start, int) and isinstance(end, int) and isinstance(step, int)):
             return None
-        size = given.dims[axis]
-        start, end = start + size * (start < 0), end + size * (end < 0)
+        size = constant.dims[axis]
+        start = start + size * (start < 0)
+        end = end + size * (end < 0)
         if step > 0:
             positions[axis] = range(max(start, 0), min(end, size), step)
         else:
             positions[axis] = range(min(max(start, 0), size - 1), max(end, -1), step)
-    return pick_elements(given, positions)
+    return pick_elements(constant, positions)
 
 
 # -- Split --
@@ -177,22 +177,24 @@ def _sizes_of_version_1(call: Call) -> Sizes | None:
         shape = call.shape(1)
         length = shape[0] if shape is not None and len(shape) == 1 else None
         return (None,) * length if isinstance(length, int) and length <= MAX_RANK else None
-    return [int(each) if isinstance(each, float | int) and each == each // 1 else None for each in elements]
+    return [
+        int(element) if isinstance(element, float | int) and element == element // 1 else None for element in elements
+    ]
 
 
 @data("Split")
 def split_1_data(call: Call) -> Any:
     """Return the elements of the parts."""
-    given = call.constant(0)
-    if given is None:
+    constant = call.constant(0)
+    if constant is None:
         return None
-    axis = (call.attribute("axis") or 0) % len(given.dims)
+    axis = (call.attribute("axis") or 0) % len(constant.dims)
     parts: list[Any] = []
     begin = 0
-    for size in _sizes_of_parts(call, given.dims[axis]):
+    for size in _sizes_of_parts(call, constant.dims[axis]):
         if not isinstance(size, int):
             return parts
-        parts.append(pick_elements(given, {axis: range(begin, begin + size)}))
+        parts.append(pick_elements(constant, {axis: range(begin, begin + size)}))
         begin += size
     return parts
 
@@ -220,7 +222,8 @@ def pad_1(call: Call) -> Shape:
 
 def _pad_sizes(call: Call, pads: Sizes | None) -> Shape:
     """Return the padded sizes of the first input, None for each if pads or axes are not known."""
-    shape, mode = call.shape(0), call.attribute("mode")
+    shape = call.shape(0)
+    mode = call.attribute("mode")
     if shape is None:
         if pads is None or call.has(3):
             raise Unknown("the rank of data is not known")
@@ -241,10 +244,10 @@ def _pad_axes(call: Call, rank: int) -> Sequence[int] | None:
 @data("Pad")
 def pad_1_data(call: Call) -> Any:
     """Return the elements padded with the constant."""
-    given = call.constant(0)
-    if given is None or call.attribute("mode") != "constant":
+    constant = call.constant(0)
+    if constant is None or call.attribute("mode") != "constant":
         return None
-    axes = _pad_axes(call, len(given.dims))
+    axes = _pad_axes(call, len(constant.dims))
     pads = call.numbers(1) if call.version >= 11 else call.attribute("pads" if call.version > 1 else "paddings")
     if pads is None or axes is None:
         return None
@@ -254,9 +257,11 @@ def pad_1_data(call: Call) -> Any:
     elif call.has(2):
         values = call.elements(2)
         fill = None if values is None else values[0]
-    fill = apply_to_elements(lambda each: round_to_type(each, given.element), fill)
+    fill = apply_to_elements(lambda number: round_to_type(number, constant.element), fill)
     ends = zip(axes, pads[: len(axes)], pads[len(axes) :], strict=True)
-    return pick_elements(given, {axis: range(-begin, given.dims[axis] + end) for axis, begin, end in ends}, fill=fill)
+    return pick_elements(
+        constant, {axis: range(-begin, constant.dims[axis] + end) for axis, begin, end in ends}, fill=fill
+    )
 
 
 # -- CenterCropPad --
@@ -265,7 +270,9 @@ def pad_1_data(call: Call) -> Any:
 @infer("CenterCropPad")
 def center_crop_pad_18(call: Call) -> Shape:
     """Return the sizes with the wanted ones along the axes, by default along all."""
-    shape, wanted, stated_axes = call.shape(0), call.sizes(1), call.attribute("axes")
+    shape = call.shape(0)
+    wanted = call.sizes(1)
+    stated_axes = call.attribute("axes")
     if shape is None:
         if wanted is None or stated_axes is not None:
             raise Unknown("the rank of input_data is not known")

@@ -30,7 +30,8 @@ def string_split_20(call: Call) -> list[Shape]:
 def tf_idf_vectorizer_9(call: Call) -> Shape:
     """Return one element for each coordinate, after the batch if there is one."""
     numbers, strings = call.attribute("pool_int64s"), call.attribute("pool_strings")
-    element, pool = call.dtype(0), numbers or strings
+    element = call.dtype(0)
+    pool = numbers or strings
     if element is not None and (element == "string") != bool(strings):
         raise Violation("C4", f"a pool of {'strings' if strings else 'numbers'} for X of {element}")
     indexes = call.attribute("ngram_indexes") or ()

@@ -42,13 +42,14 @@ infer("Adam", domain=DOMAIN)(partial(_types_of_update, 4))
 @infer("Gradient", domain=DOMAIN)
 def gradient_1(call: Call) -> list[Type]:
     """Return the types of the tensors by which y is differentiated."""
-    names, others = call.attribute("xs") or (), call.attribute("zs") or ()
+    names = call.attribute("xs") or ()
+    others = call.attribute("zs") or ()
     if call.input_count != len(names) + len(others):
         raise Violation("C1", f"{call.input_count} inputs for {len(names)} names of xs and {len(others)} of zs")
-    found = []
+    types = []
     for index in range(len(names)):
         element = call.dtype(index)
         if element is not None and not element.startswith(("float", "double", "bfloat")):
             raise Violation("C2", f"{names[index]!r:.80} is of {element}")
-        found.append(tensor(element, call.shape(index)))
-    return found
+        types.append(tensor(element, call.shape(index)))
+    return types

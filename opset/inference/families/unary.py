@@ -49,7 +49,7 @@ def _clip_elements(call: Call, low: Any, high: Any) -> Any:
 
     def limit(element: Any) -> Element:
         # Clip makes infinities finite even without bounds, and NaN in an element or a bound is NaN: not followed.
-        if any(isinstance(each, float) and not math.isfinite(each) for each in (element, low, high)):
+        if any(isinstance(number, float) and not math.isfinite(number) for number in (element, low, high)):
             return None
         if low is not None:
             element = _limit_element(element, low, max, maximum, -math.inf, -_FAR)
@@ -57,8 +57,8 @@ def _clip_elements(call: Call, low: Any, high: Any) -> Any:
             element = _limit_element(element, high, min, minimum, _FAR, math.inf)
         return round_to_type(element, type_)
 
-    found = call.elements(0)
-    return None if found is None else tuple(apply_to_elements(limit, one) for one in found)
+    elements = call.elements(0)
+    return None if elements is None else tuple(apply_to_elements(limit, element) for element in elements)
 
 
 def _limit_element(element: Any, bound: Any, plain: Any, symbolic: Any, start: float, end: float) -> Any:
@@ -74,8 +74,10 @@ def _sign(x: Any) -> Element:
     """Return -1, 0 or 1 by the sign of an element, in its type; NaN stays."""
     if isinstance(x, Dim):
         return maximum(minimum(x, 1), -1)
-    sign = (x > 0) - (x < 0)
-    return sign if isinstance(x, int) else float(sign) if x == x else x
+    sign: int = (x > 0) - (x < 0)
+    if isinstance(x, float):
+        return float(sign) if x == x else x
+    return sign
 
 
 def _rounding(function: Any) -> ElementFunction:
