@@ -109,6 +109,7 @@ class RuleLookup:
         return self._lookup.left_out(domain)
 
     def _find_hook(self, kind: str, schema: OpSchema) -> Hook | None:
+        """Return the function of one kind that is registered for an operator's version, or None."""
         return self._lookup.find(kind, schema.domain, schema.name, schema.since_version, schema.family)
 
 

@@ -364,14 +364,17 @@ def _fits_64_bits(number: int) -> bool:
 
 
 def _terms_of(size: Size) -> tuple[tuple[Monomial, int], ...]:
+    """Return the terms of a size; a number is one term without variables."""
     return size.terms if isinstance(size, Dim) else (((), size),)
 
 
 def _term_order(term: tuple[Monomial, int]) -> tuple[int, list[str]]:
+    """Return the sort key of a term, by which the monomials with the most atoms come first."""
     return -len(term[0]), [str(atom) for atom in term[0]]
 
 
 def _canonical_size(terms: dict[Monomial, int]) -> Size:
+    """Return the size that consists of terms, without those of coefficient 0. Raises TooComplex."""
     kept = [term for term in terms.items() if term[1]]
     if not kept:
         return 0
@@ -598,11 +601,13 @@ def _close_lower_bound(size: Size, depth: int) -> int | None:
 
 
 def _scale_bounds(bounds: _Bounds, factor: int) -> _Bounds:
+    """Return the bounds of a size times a factor."""
     low, high = (None if bound is None else bound * factor for bound in bounds)
     return (low, high) if factor > 0 else (high, low)
 
 
 def _monomial_bounds(monomial: Monomial) -> _Bounds:
+    """Return a lower and an upper bound of a product of atoms; None for one that is not known."""
     low: int | None = 1
     high: int | None = 1
     for atom in monomial:
@@ -617,6 +622,7 @@ def _monomial_bounds(monomial: Monomial) -> _Bounds:
 
 
 def _function_bounds(atom: Function) -> _Bounds:
+    """Return a lower and an upper bound of a function of sizes; None for one that is not known."""
     if atom.name == "floor":
         low, high = _bounds_of(atom.arguments[0])
         divisor = atom.arguments[1]
@@ -675,6 +681,7 @@ def _size_text(size: Size) -> str:
 
 
 def _term_text(monomial: Monomial, coefficient: int) -> tuple[int, str]:
+    """Return the sign of a term, and its text without the sign."""
     words = [_atom_text(atom) for atom in monomial]
     if abs(coefficient) != 1 or not words:
         words.insert(0, str(abs(coefficient)))
@@ -682,6 +689,7 @@ def _term_text(monomial: Monomial, coefficient: int) -> tuple[int, str]:
 
 
 def _atom_text(atom: Atom) -> str:
+    """Return the text of a variable, in quotes if it might be read as something else, or of a function."""
     if isinstance(atom, Function) or _VARIABLE.fullmatch(atom):
         return str(atom)
     return '"' + atom.replace('"', '""') + '"'
@@ -698,11 +706,12 @@ _TOKEN = re.compile(r"""[^\W\d][\w.]*|"(?:[^"]|"")*"|[0-9]+|[-+*/(),]| """)
 
 
 class _NotASize(Exception):
-    pass
+    """The text is not a size in the form in which sizes are printed."""
+
 
 
 class _SizeReader:
-    """Reads the text of a size by recursive descent; nesting is bounded."""
+    """Reads the text of a size by recursive descent; nesting is bounded. Methods raise _NotASize."""
 
     def __init__(self, tokens: list[str]) -> None:
         self.tokens = [token for token in tokens if token != " "]
@@ -710,9 +719,11 @@ class _SizeReader:
         tokens[:] = self.tokens
 
     def peek_token(self) -> str:
+        """Return the next token, "" at the end."""
         return self.tokens[self.position] if self.position < len(self.tokens) else ""
 
     def take_token(self, wanted: str = "") -> str:
+        """Return the next token, which has to be `wanted` if that is given, and move behind it."""
         token = self.peek_token()
         if not token or (wanted and token != wanted):
             raise _NotASize
@@ -720,6 +731,7 @@ class _SizeReader:
         return token
 
     def read_sum(self, depth: int) -> Size:
+        """Return the size of terms joined by + and -."""
         if depth > MAX_SIZE:
             raise _NotASize
         negative = self.peek_token() == "-"
@@ -732,6 +744,7 @@ class _SizeReader:
         return total
 
     def read_product(self, depth: int) -> Size:
+        """Return the size of factors joined by *."""
         result = self.read_factor(depth)
         while self.peek_token() == "*":
             self.take_token()
@@ -739,6 +752,7 @@ class _SizeReader:
         return result
 
     def read_factor(self, depth: int) -> Size:
+        """Return the size of a number, a variable, a function or a sum in brackets."""
         token = self.take_token()
         if token == "(":
             inner = self.read_sum(depth + 1)

@@ -59,6 +59,7 @@ def parse_equation(equation: str, shapes: Sequence[tuple[Size, ...] | None]) -> 
 
 
 def _labels_in(word: str, dots: Sequence[int]) -> list[Label]:
+    """Return the labels of a term's dimensions, with those in `dots` for its ellipsis."""
     before, ellipsis, after = word.partition("...")
     return [*before, *(dots if ellipsis else ()), *after]
 

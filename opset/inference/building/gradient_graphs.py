@@ -62,6 +62,7 @@ def gradient_graph(body: Body, index: int, attributes: Mapping[str, Any]) -> Bod
 
 
 def _names_in(attribute: Any) -> list[str]:
+    """Return the strings of an AttributeProto, none for None."""
     return [name.decode("utf-8", "replace") for name in attribute.strings] if attribute is not None else []
 
 
@@ -108,11 +109,13 @@ def _nodes_between(nodes: Sequence[Any], gradient: int, inputs: set[str], y: str
 
 
 def _values_read(node: Any) -> set[str]:
+    """Return the names of the values that a node and the graphs in it read."""
     names = names_read([node]) if node.attribute and any(True for _ in subgraphs(node)) else set(node.input)
     return names - {""}
 
 
 def _has_gradient(node: Any) -> bool:
+    """Whether a node is a Gradient, or a graph in it has one."""
     pending = [node]
     while pending:
         inner = pending.pop()

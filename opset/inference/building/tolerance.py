@@ -17,4 +17,5 @@ def normalize_input_types(op_type: str, types: Sequence[Type | None]) -> list[Ty
 
 
 def _as_scalar(type_: Type | None) -> Type | None:
+    """Return the type of a tensor of shape [1] as a scalar's; other types stay."""
     return type_._replace(shape=()) if type_ is not None and type_.shape == (1,) else type_

@@ -67,6 +67,7 @@ def unwrap_layers(type_: Type | None) -> tuple[list[Type], Type | None]:
 
 
 def _wrap_text(around: Iterable[Type], inside: str) -> str:
+    """Return the text of a type inside of sequences, optionals and maps."""
     words = [f"map({layer.element or '?'}, " if layer.kind == "map" else f"{layer.kind}(" for layer in around]
     return "".join(words) + inside + ")" * len(words)
 

@@ -84,7 +84,7 @@ class FunctionCalls:
         return Outcome(tuple(outputs), tuple(outputs.data), doubts, has_unnamed=has_unnamed_sizes(outputs))
 
     def _attributes_of_call(self, scope: Scope, index: int, key: FunctionKey) -> Mapping[str, Any]:
-        """Return the attributes of a call by name: those of the node, and defaults of the function for the others."""
+        """Return the attributes of a call by name, with the function's defaults for those that the node lacks."""
         attributes = {default.name: default for default in self.functions[key].proto.attribute_proto}
         for attribute in scope.body.attributes[index]:
             if (resolved := scope.resolve_attribute(attribute)) is not None:

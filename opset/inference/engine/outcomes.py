@@ -176,11 +176,13 @@ def _drop_impossible_sizes(type_: Type, index: int, call: Call) -> tuple[Type, l
 
 
 def _no_shape_problem(schema: OpSchema, index: int, error: TypeError) -> Problem:
+    """Return the problem of a rule that returned something else than a shape or type for an output."""
     message = f"the inference function of {schema.name} {schema.since_version} returns no shape for output {index}"
     return Problem("I302", message, printable(str(error)))
 
 
 def _unfit_problem(schema: OpSchema, why: str) -> Problem:
+    """Return the problem of a node whose inputs do not fit its operator."""
     return Problem("I201", f"the inputs do not fit {schema.name} {schema.since_version}", why)
 
 

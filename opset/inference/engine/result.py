@@ -115,7 +115,7 @@ class Inference:
             yield from values
 
     def by_node(self) -> Iterator[list[Value]]:
-        """Yield the same, the outputs of each node together."""
+        """Yield the values that `values` yields, the outputs of each node together."""
         for scope in self._scopes():
             for index, names in enumerate(scope.body.computes):
                 values = [Value(name, scope.body, index, scope.types.get(name)) for name in names if name]
@@ -225,6 +225,7 @@ def infer_shapes(model: Any, check_type: bool = False, strict_mode: bool = False
 
 
 def _coverage_of(type_: Type | None) -> str:
+    """Return the degree of knowledge of a type."""
     _, inside = unwrap_layers(type_)
     if inside is None or inside.element is None:
         return NOTHING
@@ -236,10 +237,12 @@ def _coverage_of(type_: Type | None) -> str:
 
 
 def _scopes_of(engine: Engine) -> list[Scope]:
+    """Return the scopes of all graphs, then those of functions for each different call."""
     return [*engine.scopes.values(), *(scope for scopes in engine.calls.scopes.values() for scope in scopes)]
 
 
 def _findings_of(engine: Engine) -> Iterator[Finding]:
+    """Yield the contradictions and problems of an inference; bodies that may never run have none."""
     for scope in _scopes_of(engine):
         if scope.unused or scope.guarded:
             continue
@@ -269,6 +272,7 @@ def _warnings_of(engine: Engine) -> list[str]:
 
 
 def _finding_at(scope: Scope, index: int, problem: Problem) -> Finding:
+    """Return a problem as a finding at a node of a body."""
     return Finding(problem.code, problem.message, scope.body.location(index), problem.why, problem.help)
 
 

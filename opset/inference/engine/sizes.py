@@ -56,6 +56,7 @@ class Sizes:
         return self._stated[text]
 
     def _parse_dim_param(self, text: Any) -> Size | None:
+        """Return the size that a dim_param stands for, or None if it is no text, too complex or negative."""
         try:
             if text.__class__ is bytes:
                 return None
