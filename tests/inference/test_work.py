@@ -7,8 +7,12 @@ from opset import infer
 from opset.budget import Budget, Limits
 from opset.inference.building import work
 from opset.inference.building.call import MAX_DATA, Constant
-from opset.inference.building.elements import applied, offsets_of, picked, strides_of
-from opset.inference.building.work import CHECKED, ELEMENT_BYTES, NAME_BYTES, NAMED, NEW, NODE, PART_BYTES
+from opset.inference.building.elements import apply_to_elements, offsets_of, pick_elements, strides_of
+from opset.inference.building.work import CHECK_STEPS as CHECKED
+from opset.inference.building.work import ELEMENT_BYTES, NAME_BYTES, PART_BYTES
+from opset.inference.building.work import NAME_STEPS as NAMED
+from opset.inference.building.work import NODE_STEPS as NODE
+from opset.inference.building.work import SIGNATURE_STEPS as NEW
 
 HEAD = '<ir_version: 10, opset_import: ["": 21, "d": 1]>'
 FUNCTION = '<domain: "d", opset_import: ["": 21]> F (a) => (b) { b = Neg (a) }'
@@ -84,25 +88,25 @@ def test_a_body_is_charged_by_its_size_each_time_that_it_is_entered(budgets):
 def test_elements_are_charged_before_they_are_picked():
     data = Constant("int64", (2, 3), (1, 2, 3, 4, 5, None))
     budget = Budget(Limits())
-    with work.charging(budget):
-        assert picked(data, {1: [2, 0, 3, -1]}, fill=7) == (3, 1, 7, 7, None, 4, 7, 7)
+    with work.charge_to(budget):
+        assert pick_elements(data, {1: [2, 0, 3, -1]}, fill=7) == (3, 1, 7, 7, None, 4, 7, 7)
         assert budget.steps == 8
-        assert picked(data, {1: [2]}, order=[1, 0]) == (3, None)
+        assert pick_elements(data, {1: [2]}, order=[1, 0]) == (3, None)
         assert budget.steps == 10
-        assert picked(data, {0: []}) == () and picked(data, {0: [0] * (MAX_DATA // 3 + 1)}) is None
+        assert pick_elements(data, {0: []}) == () and pick_elements(data, {0: [0] * (MAX_DATA // 3 + 1)}) is None
         assert budget.steps == 10
         assert offsets_of((2, 2), strides_of((4, 3))) == [0, 1, 3, 4]
         assert budget.steps == 14
-    assert picked(data, {0: [1]}) == (4, 5, None) and budget.steps == 14
+    assert pick_elements(data, {0: [1]}) == (4, 5, None) and budget.steps == 14
 
 
 def test_elements_are_followed_in_the_first_half_of_the_steps():
-    assert work.follows()
-    with work.charging(Budget(Limits(), max_steps=11)):
-        work.work(5)
-        assert work.follows()
-        work.work(1)
-        assert not work.follows()
+    assert work.can_follow_elements()
+    with work.charge_to(Budget(Limits(), max_steps=11)):
+        work.charge(5)
+        assert work.can_follow_elements()
+        work.charge(1)
+        assert not work.can_follow_elements()
 
 
 @pytest.mark.parametrize("error", [ArithmeticError, TypeError, ValueError])
@@ -110,5 +114,5 @@ def test_what_a_function_does_not_take_is_not_known(error):
     def fails(*_):
         raise error
 
-    assert applied(fails, 1, 2) is None and applied(max, 1, 2) == 2
-    assert applied(lambda *_: 3, 1, None) is None
+    assert apply_to_elements(fails, 1, 2) is None and apply_to_elements(max, 1, 2) == 2
+    assert apply_to_elements(lambda *_: 3, 1, None) is None

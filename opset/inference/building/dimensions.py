@@ -709,7 +709,6 @@ class _NotASize(Exception):
     """The text is not a size in the form in which sizes are printed."""
 
 
-
 class _SizeReader:
     """Reads the text of a size by recursive descent; nesting is bounded. Methods raise _NotASize."""
 
