@@ -373,6 +373,16 @@ def test_powers_of_float16(check, exponent):
     check(make_node("Pow", ["x", "e"], ["y"]), 12, 11, {"x": x, "e": y}, expect=[expect], rtol=2**-10)
 
 
+@pytest.mark.parametrize(("power", "casts"), [(0.5, 0), (0.1, 2), (float("nan"), 0)])
+@pytest.mark.parametrize("base", [np.float16, np.float32])
+def test_a_constant_power_that_the_type_of_the_base_lacks_is_computed_in_a_wider_one(check, base, power, casts):
+    x = np.array([0.5, 1.5, 2], base)
+    expect = np.power(x.astype(np.float64), power).astype(base)
+    made = make_node("Pow", ["x", "e"], ["y"])
+    after = check(made, 12, 11, {"x": x}, {"e": np.array(power)}, expect=[expect], rtol=2**-10)
+    assert sum(node.op_type == "Cast" for node in after.graph.node) == casts
+
+
 @pytest.mark.parametrize("base", [np.int32, np.int64])
 @pytest.mark.parametrize("exponent", [np.int64, np.float32, np.uint8])
 @pytest.mark.parametrize("power", [0, 1, 2, 3, 7, 13])

@@ -47,6 +47,11 @@ def paths(*arguments, products=False):
         ("**/a.onnx", "a.onnx deep/a.onnx deep/er/a.onnx other/a.onnx"),
         ("deep/**", "deep/a.onnx deep/er/a.onnx deep/er/b[1].onnx deep/folder.onnx/in.onnx"),
         ("deep/**/*.onnx", "deep/a.onnx deep/er/a.onnx deep/er/b[1].onnx deep/folder.onnx/in.onnx"),
+        (
+            "**/*.onnx",
+            "a.onnx deep/a.onnx deep/er/a.onnx deep/er/b[1].onnx deep/folder.onnx/in.onnx lone-inlined.onnx "
+            "other/a.onnx",
+        ),
         ("**/**/er/a.onnx", "deep/er/a.onnx"),
         ("deep/er/b[1].onnx", "deep/er/b[1].onnx"),
         ("deep/e?/[ab]*", "deep/er/a.onnx deep/er/b[1].onnx"),

@@ -354,6 +354,18 @@ def test_elsewhere_it_is_copied(path, tmp_path):
     assert out.read_bytes() == path.read_bytes()
 
 
+def test_files_that_are_there_already_are_left_and_others_copied(path, tmp_path):
+    for there in ("weights", "sub/more"):
+        out = tmp_path / there.partition("/")[0]
+        (out / there).parent.mkdir(parents=True)
+        (out / there).write_bytes((path.parent / there).read_bytes())
+        before = (out / there).stat()
+        changed(path).save(out / "out.onnx")
+        assert listing(out) == ["out.onnx", "sub/more", "weights"]
+        assert values(out / "out.onnx") == values(path)
+        assert (out / there).stat().st_mtime_ns == before.st_mtime_ns
+
+
 def test_it_may_be_linked(path, tmp_path, monkeypatch):
     (tmp_path / "out").mkdir()
     out, roots = tmp_path / "out" / "out.onnx", [path.parent]

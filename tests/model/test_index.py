@@ -138,6 +138,16 @@ def test_invalid_utf8_is_found_in_inputs_outputs_and_operators():
     assert "M106" in codes(pb.ModelProto.FromString(raw.replace(b"Relu", b"\xff\xfe\xfd\xfc")))
 
 
+def test_invalid_utf8_in_an_imported_domain_is_found():
+    made = model([helper.make_node("Relu", ["x"], ["y"])], ["x"], ["y"])
+    made.opset_import.add(domain="QQQ", version=1)
+    raw = made.SerializeToString().replace(b"QQQ", b"\xff\xfe\xfd")
+    with pytest.raises(ModelError) as caught:
+        imports_of(pb.ModelProto.FromString(raw), "opset_import", ("",))
+    assert caught.value.code == "M106"
+    assert caught.value.message == r"the domain \xff\xfe\xfd is not valid UTF-8"
+
+
 def test_fresh_names_never_collide_with_names_of_any_body():
     proto = model([helper.make_node("If", ["c"], ["y"], then_branch=nested(2), else_branch=nested(2))], ["x", "c"])
     proto.graph.value_info.add(name="stale")

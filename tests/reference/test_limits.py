@@ -10,6 +10,7 @@ import pytest
 from opset import Limits, ReferenceEvaluator, RunError
 from opset.model import proto as pb
 from opset.model.text.syntax import parse_model
+from opset.reference.engine import limits
 from opset.reference.engine.context import StepContext
 from opset.reference.numerics.memory import compact, nbytes
 from opset.schemas.constraints.violation import Violation
@@ -411,3 +412,15 @@ def test_a_small_part_of_a_large_array_does_not_keep_it_alive():
     assert part.base is None and part.shape == (10,)
     assert half.base is large and of_small.base is small
     assert compact(large) is large
+
+
+def test_an_evaluation_may_take_what_the_groups_of_its_process_leave(monkeypatch):
+    files = {"/proc/self/statm": "1000 100 0", "/proc/self/cgroup": "groups", "inner": "max", "outer": "5000000"}
+    monkeypatch.setattr(limits, "_text", files.get)
+    monkeypatch.setattr(limits, "control_group_files", lambda text: ["inner", "outer"] if text == "groups" else [])
+    monkeypatch.setattr(limits, "_of_process", lambda taken, resident: [])
+    monkeypatch.setattr(limits.os, "sysconf", {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 10**6}.get)
+    assert limits.most_bytes(Limits()) == 5_000_000 - 100 * 4096
+    files["/proc/self/statm"] = "9000 9000 0"
+    assert limits.most_bytes(Limits()) == 0
+    assert limits.most_bytes(Limits(max_bytes=7)) == 7

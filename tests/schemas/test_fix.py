@@ -35,8 +35,8 @@ WRONG = (
 )
 
 
-def write(folder, text):
-    path = folder / "com.acme/Scale.yaml"
+def write(folder, text, name="Scale"):
+    path = folder / f"com.acme/{name}.yaml"
     path.parent.mkdir(exist_ok=True)
     path.write_text(text)
     return path
@@ -48,6 +48,14 @@ def test_the_difference_and_the_layout_are_written(tmp_path):
     assert fixes(folder_of_domains(tmp_path)).texts == {str(path): RIGHT}
     write(tmp_path, RIGHT)
     assert fixes(folder_of_domains(tmp_path)).texts == {}
+
+
+def test_every_file_of_a_folder_is_fixed(tmp_path):
+    paths = [
+        write(tmp_path, text.replace("operator: Scale", f"operator: {name}"), name)
+        for name, text in (("Right", RIGHT), ("Scale", WRONG), ("Wrong", WRONG))
+    ]
+    assert [*fixes(folder_of_domains(tmp_path)).texts] == [str(path) for path in paths[1:]]
 
 
 def test_files_that_cannot_be_loaded_or_have_comments_are_left_alone(tmp_path):
