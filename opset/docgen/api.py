@@ -58,6 +58,10 @@ _MADE = frozenset("Model Inference Registry Builder Call Dim KernelContext Node"
 _NAME = re.compile(r"`[^`\n]+`|\b[A-Z]\d{3}\b|\b[A-Z][a-z]+Error\b")
 _MODULE = re.compile(r"\b(?:typing|collections\.abc|os|builtins|pathlib|opset(?:\.\w+)*)\.(?=\w)")
 _NO_VALUE = re.compile(r"<.*>|Ellipsis")
+# Sections of docstrings in Google's form, and whether they list entries: "name: text".
+_SECTIONS = {"Args:": ("Parameters", True), "Raises:": ("Raises", True)}
+_SECTIONS |= {"Returns:": ("Returns", False), "Yields:": ("Yields", False)}
+_ENTRY = re.compile(r" {4}(\*{0,2}\w+): +(?=\S)")
 
 
 class Entry(NamedTuple):
@@ -229,11 +233,35 @@ def _markdown(doc: str, parameters: Iterable[str], module: ModuleType) -> str:
     names = [*parameters]
     begin = (*(f"`{name}`" for name in names), "Raises ")
     lines: list[str] = []
-    for line in doc.split("\n"):
+    for line in _lay_out_sections(doc.split("\n")):
         if lines and lines[-1].endswith(".") and line.startswith(begin):
             lines.append("")
         lines.append(line if line.startswith("    ") else _NAME.sub(lambda found: _link(found[0], names, module), line))
     return "\n".join(lines)
+
+
+def _lay_out_sections(lines: Iterable[str]) -> Iterator[str]:
+    """Yield the lines of a docstring, its `Args:`, `Returns:`, `Yields:` and `Raises:` as headings with their content.
+
+    Parameters and errors become items of a list; what is indented below one belongs to it.
+    """
+    title = ""
+    lists_entries = False
+    for line in lines:
+        if line in _SECTIONS:
+            title, lists_entries = _SECTIONS[line]
+            yield f"#### {title}"
+            yield ""
+        elif not title or (line and not line.startswith("    ")):
+            title = ""
+            yield line
+        elif not lists_entries:
+            yield line[4:]
+        elif entry := _ENTRY.match(line):
+            name = entry[1] if title == "Raises" else f"`{entry[1]}`"
+            yield f"- {name}: {line[entry.end() :]}"
+        else:
+            yield f"  {line[8:]}".rstrip()
 
 
 def _link(text: str, parameters: Iterable[str], module: ModuleType) -> str:

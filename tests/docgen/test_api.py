@@ -56,9 +56,9 @@ def test_members_are_listed_where_they_are_defined(entries):
 
 
 def test_docstrings_are_markdown(entries, sections):
-    convert = text.html(entries["opset.convert"].doc)
-    assert "<p><code>to</code> is an opset version" in convert
-    assert '<p>Raises <a href="#opset.ConversionError">ConversionError</a>' in convert
+    load = text.html(entries["opset.load"].doc)
+    assert '<p class="heading">Parameters</p>\n<ul>\n<li><code>source</code>: ' in load
+    assert '<li><a href="#opset.ModelError">ModelError</a>: <a href="errors/M101.html">M101</a> if ' in load
     assert '<a href="errors/U105.html">U105</a>' in text.html(entries["opset.get_schema"].doc)
     assert '<a href="#opset.extend.infer"><code>infer</code></a>' in text.html(entries["opset.extend.data"].doc)
     assert "`data`" in entries["opset.extend.registry_with"].doc  # a parameter, not the function
@@ -114,6 +114,29 @@ class _Base:
         """Its size."""
 
     def hidden(self): ...
+
+    def fill(self, paint: str, *more: int) -> str:
+        """Fill it. Raises S101.
+
+        Args:
+            paint: The color: `hidden` is none.
+                `Circle` takes them all:
+
+                - "red"
+            *more: Numbers.
+
+        Returns:
+            The color of
+            `Circle`.
+
+        Yields:
+            Nothing.
+        Raises:
+            ModelError: if S101 holds.
+
+        Args are over.
+            It is `Circle`.
+        """
 
 
 class Shape(_Base):
@@ -203,6 +226,32 @@ opset.shapes.Shape class
     opset.shapes.Shape.hidden method
       hidden()
       |
+    opset.shapes.Shape.fill method
+      fill(paint: str, *more: int) -> str
+      |Fill it. Raises [S101](errors/S101.html).
+      |
+      |#### Parameters
+      |
+      |- `paint`: The color: `hidden` is none.
+      |  [`Circle`](#opset.shapes.Circle) takes them all:
+      |
+      |  - "red"
+      |- `*more`: Numbers.
+      |
+      |#### Returns
+      |
+      |The color of
+      |[`Circle`](#opset.shapes.Circle).
+      |
+      |#### Yields
+      |
+      |Nothing.
+      |#### Raises
+      |
+      |- [ModelError](#opset.ModelError): if [S101](errors/S101.html) holds.
+      |
+      |Args are over.
+      |    It is `Circle`.
 opset.shapes.Circle class
   Circle(size: int)
   |A circle.
@@ -218,6 +267,32 @@ opset.shapes.Circle class
     opset.shapes.Circle.hidden method
       hidden()
       |
+    opset.shapes.Circle.fill method
+      fill(paint: str, *more: int) -> str
+      |Fill it. Raises [S101](errors/S101.html).
+      |
+      |#### Parameters
+      |
+      |- `paint`: The color: `hidden` is none.
+      |  [`Circle`](#opset.shapes.Circle) takes them all:
+      |
+      |  - "red"
+      |- `*more`: Numbers.
+      |
+      |#### Returns
+      |
+      |The color of
+      |[`Circle`](#opset.shapes.Circle).
+      |
+      |#### Yields
+      |
+      |Nothing.
+      |#### Raises
+      |
+      |- [ModelError](#opset.ModelError): if [S101](errors/S101.html) holds.
+      |
+      |Args are over.
+      |    It is `Circle`.
 opset.shapes.Model class
   Model
   |One that is made.
@@ -234,6 +309,32 @@ opset.shapes.Model class
     opset.shapes.Model.hidden method
       hidden()
       |
+    opset.shapes.Model.fill method
+      fill(paint: str, *more: int) -> str
+      |Fill it. Raises [S101](errors/S101.html).
+      |
+      |#### Parameters
+      |
+      |- `paint`: The color: `hidden` is none.
+      |  [`Circle`](#opset.shapes.Circle) takes them all:
+      |
+      |  - "red"
+      |- `*more`: Numbers.
+      |
+      |#### Returns
+      |
+      |The color of
+      |[`Circle`](#opset.shapes.Circle).
+      |
+      |#### Yields
+      |
+      |Nothing.
+      |#### Raises
+      |
+      |- [ModelError](#opset.ModelError): if [S101](errors/S101.html) holds.
+      |
+      |Args are over.
+      |    It is `Circle`.
 opset.shapes.Point class
   Point(x: int, y: int = 0)
   |A point.

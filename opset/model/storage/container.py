@@ -1,4 +1,4 @@
-"""A loaded model: its message without the weights, and where these are."""
+"""A loaded model: its message without the weights, and the locations of these."""
 
 from __future__ import annotations
 
@@ -24,30 +24,46 @@ class Model(ModelParts):
     """A model whose large data stays in the file until it is read.
 
     - `proto`: its ModelProto (of opset.model.proto), which may be changed. A tensor whose data was left in the file has
-      a placeholder in `opset_payload` instead of that data; the placeholder goes where the tensor is copied, and has to
-      be cleared (`clear_data`) before the tensor gets other data.
+      a placeholder in `opset_payload` instead of that data. The placeholder is copied with the tensor, and has to be
+      cleared (`clear_data`) before the tensor gets other data.
     - `path`: the path that it was read from, as given, or None.
-    - `kind`: where it was loaded from: "path", "bytes", "stream", or "message" for a ModelProto.
-    - `folder`: what its external data is resolved against, or None if it did not come from a path.
+    - `kind`: the kind of its source: "path", "bytes", "stream", or "message" for a ModelProto.
+    - `folder`: the folder that locations of external data start from, or None if the model did not come from a path.
     """
 
     def payload(self, tensor_proto: Any, limit: int | None = None) -> bytes:
-        """Return a tensor's data in the form of raw_data (see onnx.proto), wherever and however it is stored.
+        """Return a tensor's data in the form of raw_data (see onnx.proto), however it is stored.
 
-        Raises ModelError M206 if the data does not fit dims and type, if it is of strings, or if it has more than
-        `limit` bytes; M2xx if external data is missing or unsafe; M105 if a file changed.
+        Args:
+            tensor_proto: A TensorProto of this model.
+            limit: The most bytes that may be read; None for any number.
+
+        Returns:
+            The bytes, of external data as well.
+
+        Raises:
+            ModelError: M206 if the data does not fit dims and type, consists of strings, or has more than `limit`
+                bytes; M2xx if external data is missing or unsafe; M105 if a file changed.
         """
         return tensor.tensor_bytes(self, tensor_proto, limit)
 
     def SerializeToString(self) -> bytes:
-        """Return the whole model as bytes, external data left where it is.
+        """Return the whole model as bytes; external data stays in its files.
 
-        Raises ModelError M111 if they are more than protobuf can hold, M105 if the source changed.
+        Raises:
+            ModelError: M111 if the bytes are more than protobuf can hold, M105 if the source changed.
         """
         return self._joined(*self.pieces())
 
     def as_given(self) -> Any:
-        """Return the model as it was given: a ModelProto of the caller's class if it was one, else the Model itself."""
+        """Return the model in the form in which it was loaded.
+
+        Returns:
+            A ModelProto of the caller's class if one was loaded, else the Model itself.
+
+        Raises:
+            ModelError: M104 if the model is now nested too deeply, M111 if it is larger than protobuf can hold.
+        """
         if self._given is None:
             return self
         return parse(self._given, self._joined(*self.pieces(checked=False)), self.path or "")
@@ -61,36 +77,47 @@ class Model(ModelParts):
         return whole.getvalue()
 
     def save(self, path: str | os.PathLike[str], *, external: str = "auto", force: bool = False) -> None:
-        """Write the model to a path, whole or not at all; an existing file is replaced only with `force`.
+        """Write the model to a path, whole or not at all.
 
-        A path that ends with .onnxtxt gets its text, which reads back to the same model.
+        Args:
+            path: The file, as a binary model; its text, which reads back to the same model, if the path ends with
+                .onnxtxt. A pipe or a device, such as /dev/stdout, is opened and written to.
+            external: The treatment of external data:
 
-        A pipe or a device, /dev/stdout for one, is written to as it is. `external` is what becomes of external data:
+                - "auto": "keep" if the output is in the model's own folder or the model has none, else "copy";
+                - "keep": locations stay the same, and the files are not opened;
+                - "copy": the files are copied beside the output, under the same relative locations (a file system
+                  that can share blocks between files does so);
+                - "link": the same, by hard links, which need no space; from then on a folder that holds one of the two
+                  names has to be allowed (`allow_external_roots`), and the onnx package reads neither;
+                - "inline": the data goes into the model;
+                - "move": external data and the large data of all other dense tensors go into one new file beside the
+                  output, `<output's name>.data` (few readers take sparse tensors from there).
+            force: Whether existing files are replaced.
 
-        - "auto": as "keep" where the output is in the model's own folder or the model has none, else as "copy";
-        - "keep": locations stay as they are, and the files are not opened;
-        - "copy": the files are copied beside the output, under the same relative locations (a file system that can
-          share blocks between files does so);
-        - "link": the same, by hard links, which need no space; from then on a folder that holds one of the two names
-          has to be allowed (`allow_external_roots`), and the onnx package reads neither;
-        - "inline": the data goes into the model;
-        - "move": this and the large data of all other dense tensors goes into one new file beside the output,
-          `<output's name>.data` (few readers take sparse tensors from there).
-
-        Raises UsageError: U102 an output exists, U103 the mode does not fit, U104 an output cannot be written;
-        ModelError: M105 a source changed, M111 the model is too large, M2xx external data is missing or unsafe.
+        Raises:
+            UsageError: U102 if an output exists, U103 if the mode does not fit, U104 if an output cannot be written.
+            ModelError: M105 if a source changed, M111 if the model is too large, M2xx if external data is missing or
+                unsafe.
         """
         writing.save(self, path, external=external, force=force)
 
 
 def load(source: ModelLike, *, allow_external_roots: Iterable[str | os.PathLike[str]] = ()) -> Model:
-    """Return the model of a path, of bytes, in a binary stream or in a ModelProto; a Model is returned as it is.
+    """Return the model of a path, of bytes, of a binary stream or of a ModelProto, without reading its weights.
 
-    Neither the weights nor external data are read. `allow_external_roots` are folders, besides the model's own, that
-    external data may be in.
+    Args:
+        source: The model, or its file, bytes or message.
+        allow_external_roots: Folders, besides the model's own, that external data may be in.
 
-    Raises ModelError: M101 cannot be read, M102 no model, M103 damaged, M104 nested too deeply, M105 changed meanwhile,
-    M111 too large without its weights; UsageError U103 for anything else than the above.
+    Returns:
+        The model; a Model unchanged. Weights and external data are read when they are needed.
+
+    Raises:
+        ModelError: M101 if the file cannot be read, M102 if it is no model, M103 if it is damaged, M104 if it is nested
+            too deeply, M105 if it changed meanwhile, M111 if it is too large without its weights, M301 if it is no
+            ONNX text.
+        UsageError: U103 if the source is anything else.
     """
     if isinstance(source, Model):
         return source
@@ -117,7 +144,16 @@ def load(source: ModelLike, *, allow_external_roots: Iterable[str | os.PathLike[
 
 
 def load_file(path: str, allow_external_roots: Iterable[str | os.PathLike[str]] = (), *, pipes: bool = True) -> Model:
-    """Return the model of a path, as `load` does; without `pipes`, refuse a named pipe by ModelError M101."""
+    """Return the model of a path.
+
+    Args:
+        path: The file of a model, or of its text if it ends with .onnxtxt.
+        allow_external_roots: Folders, besides the model's own, that external data may be in.
+        pipes: Whether a named pipe is read to its end.
+
+    Raises:
+        ModelError: As `load` does; M101 if the path is a named pipe and `pipes` is false.
+    """
     text = path.endswith(TEXT_SUFFIX)
     file, kind = open_model_file(path, pipes=pipes, text=text)
     file = _from_text(file) if text else file
@@ -125,12 +161,12 @@ def load_file(path: str, allow_external_roots: Iterable[str | os.PathLike[str]] 
 
 
 def load_text(stream: IO[bytes]) -> Model:
-    """Return the model whose text a binary stream holds. Raises ModelError M301, or as `load` does."""
+    """Return the model whose text a binary stream holds. Raises ModelError M301, or the errors of `load`."""
     return Model(_from_text(spool(stream, str(getattr(stream, "name", "")), text=True)), "stream")
 
 
 def _from_text(file: Source) -> Source:
-    """Return the bytes of the model whose text a file holds. Raises ModelError M301 with line and column."""
+    """Return the bytes of the model whose text a file holds; raise ModelError M301 with line and column."""
     from opset.model.text.syntax import parse_model  # few models are text
 
     if file.size > wire.LARGEST_MESSAGE:
