@@ -163,7 +163,7 @@ class Engine:
                     budget.charge(NODE_STEPS * min(_SPAN, len(body.operators) - index))
                     if progress is not None:
                         progress(index, len(body.operators))
-                inputs = [types[name] if name in types else scope.type_of(name) if name else None for name in reads]
+                inputs = [types.get(name) if name in types or not name else scope.type_of(name) for name in reads]
                 if functions and (key := body.function_key(index)) in functions:
                     outcome = yield self.calls.infer_call(scope, index, key, inputs)
                 else:

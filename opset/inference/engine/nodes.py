@@ -54,11 +54,9 @@ class NodeInference:
             return self._infer_by_signature(scope, index, inference, inputs)
         attributes: tuple[Any, ...] = ()
         if body.attributes[index]:
-            if (
-                body.operators[index] == ("Constant", "")
-                and (of_tensor := self._infer_constant(scope, index)) is not None
-            ):
-                return of_tensor
+            constant = self._infer_constant(scope, index) if body.operators[index] == ("Constant", "") else None
+            if constant is not None:
+                return constant
             attributes = tuple([attribute.SerializeToString() for attribute in body.attributes[index]])
             if body.root.function and any(attribute.ref_attr_name for attribute in body.attributes[index]):
                 attributes = (*attributes, scope.key)

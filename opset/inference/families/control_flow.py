@@ -27,9 +27,11 @@ from opset.schemas.constraints.violation import Violation
 GraphRule = Generator[GraphRequest, Outputs, Any]
 """A rule that yields requests to infer a graph, and is sent the outputs of each."""
 
-_WIDENED, _RANKLESS, _ANY = 5, 7, 9
-"""Iterations after which the sizes of loop-carried values are given up, then their ranks, then their types."""
-_CARRIED = ("int64", "int32", "bool")
+# Iterations of a loop after which less is kept of the types of loop-carried values.
+_WITHOUT_SIZES = 5
+_WITHOUT_RANKS = 7
+_WITHOUT_TYPES = 9
+_FOLLOWED = ("int64", "int32", "bool")  # element types of states whose elements are passed to a graph
 
 
 @infer("If")
@@ -66,20 +68,20 @@ def loop_1(call: Call) -> GraphRule:
     check_graphs("Loop", call.version, call.input_count, call.output_count, {"body": body})
     most, least = _iterations(call)
     conditional = call.has(1)
-    going = _constant_condition(call, 1) if conditional else True
+    holds = _constant_condition(call, 1) if conditional else True
     initial = [call.type(2 + index) for index in range(states)]
     data = [_initial_elements(call, 2 + index) for index in range(states)]
     condition = call.type(1) if conditional else tensor("bool", ())
     number_type = type_from_proto(body.input[0].type, lambda dim: dim.dim_value)
     number = tensor("int64", (1,) if number_type is not None and number_type.shape == (1,) else ())
-    if most == 0 or going is False:
+    if most == 0 or holds is False:
         # The scan outputs are empty; their types must hold in every iteration, however the carried values change.
         outputs = yield GraphRequest(
             body, [number, condition, *(_widen_type(type_, True) for type_ in initial)], repeated=True, unused=True
         )
         return Outputs([*initial, *(_stack_type(type_, 0, 0) for type_ in outputs[states + 1 :])], data)
 
-    begun, outputs = yield from _infer_iterations(
+    entry_types, outputs = yield from _infer_iterations(
         call,
         body,
         [number],
@@ -90,22 +92,24 @@ def loop_1(call: Call) -> GraphRule:
         first=_true_constant if conditional else None,
     )
     _check_states(initial, outputs[1 : states + 1], "C4")
-    del begun[0]  # the condition
-    trips = most
+    del entry_types[0]  # the condition
+    count = most
     if conditional:
         _check_condition(outputs[0], "C1")
-        trips, least = _iterations_while(outputs.data[0], most, least) if going else (None, 0)
+        count, least = _iterations_while(outputs.data[0], most, least) if holds else (None, 0)
     final = Outputs(outputs[1 : states + 1], outputs.data[1 : states + 1])
     if not least:
         # An optional value may become the value in it after an iteration; the output then has the type of that value.
-        begun = [
+        entry_types = [
             end if start is not None and end is not None and start.kind == "optional" != end.kind else start
-            for start, end in zip(begun, final, strict=True)
+            for start, end in zip(entry_types, final, strict=True)
         ]
-        final = _join_outputs(call, Outputs(begun, data), final, "{} may change between iterations, or is not known")
+        final = _join_outputs(
+            call, Outputs(entry_types, data), final, "{} may change between iterations, or is not known"
+        )
     for type_ in outputs[states + 1 :]:
         _check_scan_output(type_)
-    return Outputs([*final, *(_stack_type(type_, 0, trips) for type_ in outputs[states + 1 :])], final.data)
+    return Outputs([*final, *(_stack_type(type_, 0, count) for type_ in outputs[states + 1 :])], final.data)
 
 
 @infer("Scan", since=9)
@@ -135,11 +139,13 @@ def scan_9(call: Call) -> GraphRule:
         outputs = yield GraphRequest(body, [*initial, *slices], repeated=True, unused=True)
         return Outputs([*initial, *_stack_slices(call, outputs[states:], to_axes, 0)], data)
 
-    begun, outputs = yield from _infer_iterations(call, body, [], initial, data, slices, once=length == 1)
+    entry_types, outputs = yield from _infer_iterations(call, body, [], initial, data, slices, once=length == 1)
     _check_states(initial, outputs[:states], "C6")
     final = Outputs(outputs[:states], outputs.data[:states])
     if length is None or not (lower_bound(length) or 0) > 0:
-        final = _join_outputs(call, Outputs(begun, data), final, "{} may change between iterations, or is not known")
+        final = _join_outputs(
+            call, Outputs(entry_types, data), final, "{} may change between iterations, or is not known"
+        )
     return Outputs([*final, *_stack_slices(call, outputs[states:], to_axes, length)], final.data)
 
 
@@ -169,11 +175,11 @@ def scan_8(call: Call) -> GraphRule:
         ends = initial if batch != 0 else outputs[:states]
         return _stack_samples(batch, ends, _stack_slices(call, outputs[states:], [0] * (len(outputs) - states), length))
 
-    begun, outputs = yield from _infer_iterations(call, body, [], initial, [], inner[states:], once=length == 1)
+    entry_types, outputs = yield from _infer_iterations(call, body, [], initial, [], inner[states:], once=length == 1)
     _check_states(initial, outputs[:states], "C6")
     final = Outputs(outputs[:states])
     if not shortest:
-        final = _join_outputs(call, Outputs(begun), final, "{} may change between iterations, or is not known")
+        final = _join_outputs(call, Outputs(entry_types), final, "{} may change between iterations, or is not known")
     return _stack_samples(batch, final, _stack_slices(call, outputs[states:], [0] * (len(outputs) - states), length))
 
 
@@ -229,40 +235,41 @@ def _infer_iterations(
     start = len(before)
     varied: set[int] = set()
     carried = list(initial)
-    known = [*data, *[None] * (len(initial) - len(data))]
-    first_carried, first_known, *former = call.memory.get("iterations", (carried, known))
+    elements = [*data, *[None] * (len(initial) - len(data))]
+    first_carried, first_elements, *former = call.memory.get("iterations", (carried, elements))
     if former:
         carried = [_less_precise(*types) for types in zip(carried, first_carried, former[0], strict=True)]
-        known = [
+        elements = [
             new if was == now else _common_elements(new, now)
-            for new, was, now in zip(known, first_known, former[1], strict=True)
+            for new, was, now in zip(elements, first_elements, former[1], strict=True)
         ]
         varied = former[2]
-    begun: list[Type | None] = []
-    for iteration in range(1, _ANY + 2):
+    entry_types: list[Type | None] = []
+    for iteration in range(1, _WITHOUT_TYPES + 2):
         if first is not None:
-            known[0] = first(carried[0])
-        outputs = yield GraphRequest(body, [*before, *carried, *after], [*[None] * start, *known], True, varied)
-        seen = outputs.inputs[start : start + len(carried)]
-        begun = begun or seen
-        next_types = [join_types(a, b) for a, b in zip(seen, outputs, strict=False)]
-        next_known = [_common_elements(a, b) for a, b in zip(known, outputs.data, strict=False)]
+            elements[0] = first(carried[0])
+        outputs = yield GraphRequest(body, [*before, *carried, *after], [*[None] * start, *elements], True, varied)
+        body_inputs = outputs.inputs[start : start + len(carried)]
+        entry_types = entry_types or body_inputs
+        next_types = [join_types(a, b) for a, b in zip(body_inputs, outputs, strict=False)]
+        next_elements = [_common_elements(a, b) for a, b in zip(elements, outputs.data, strict=False)]
         if first is not None:
-            next_known[0] = known[0]
-        if once or (next_types in (carried, seen) and next_known == known):
+            next_elements[0] = elements[0]
+        if once or (next_types in (carried, body_inputs) and next_elements == elements):
             break
         # A shape that the graph states is not used if iterations differ.
-        for index, (was, now, both) in enumerate(zip(seen, outputs, next_types, strict=False), start):
+        for index, (was, now, both) in enumerate(zip(body_inputs, outputs, next_types, strict=False), start):
             if both not in (was, None) and (now is None or now.kind != "tensor" or now.shape is not None):
                 varied.add(index)
         carried = next_types
-        known = next_known
-        if iteration >= _WIDENED:
-            carried = [None if iteration >= _ANY else _widen_type(type_, iteration >= _RANKLESS) for type_ in carried]
-            known = [None] * len(carried)
+        elements = next_elements
+        if iteration >= _WITHOUT_SIZES:
+            rankless = iteration >= _WITHOUT_RANKS
+            carried = [None if iteration >= _WITHOUT_TYPES else _widen_type(type_, rankless) for type_ in carried]
+            elements = [None] * len(carried)
             varied.update(range(start, start + len(carried)))
-    call.memory["iterations"] = first_carried, first_known, carried, known, varied
-    return begun, outputs
+    call.memory["iterations"] = first_carried, first_elements, carried, elements, varied
+    return entry_types, outputs
 
 
 def _less_precise(type_: Type | None, was: Type | None, now: Type | None) -> Type | None:
@@ -316,8 +323,8 @@ def _iterations(call: Call) -> tuple[Size | None, int]:
     number = call.element(0)
     if not isinstance(number, int | Dim):
         return None, 0
-    trips = maximum(0, number)
-    return trips, lower_bound(trips) or 0
+    count = maximum(0, number)
+    return count, lower_bound(count) or 0
 
 
 def _iterations_while(condition: Constant | None, most: Size | None, least: int) -> tuple[Size | None, int]:
@@ -352,7 +359,7 @@ def _constant_condition(call: Call, index: int) -> bool | None:
 
 def _initial_elements(call: Call, index: int) -> Constant | None:
     """Return the elements of an initial state if its type is one on which shapes may depend, else None."""
-    return call.constant(index) if call.dtype(index) in _CARRIED else None
+    return call.constant(index) if call.dtype(index) in _FOLLOWED else None
 
 
 # Scan

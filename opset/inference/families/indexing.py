@@ -272,11 +272,9 @@ def scatter_nd_11(call: Call) -> Shape:
 @data("ScatterND")
 def scatter_nd_11_data(call: Call) -> tuple[Element, ...] | None:
     """Return the data with each update written to, or combined with, the slice at its index tuple."""
-    shape, indices, numbers = (
-        _known_integers(call.require_shape(0)),
-        call.constant(1),
-        _known_integers(call.elements(1)),
-    )
+    shape = _known_integers(call.require_shape(0))
+    indices = call.constant(1)
+    numbers = _known_integers(call.elements(1))
     if shape is None or indices is None or numbers is None or not indices.dims[-1]:
         return None
     inner = math.prod(shape[indices.dims[-1] :])
@@ -305,16 +303,16 @@ def _write_updates(call: Call, count: int, offsets: Sequence[int]) -> tuple[Elem
 def _combination(name: str, type_: str | None) -> Any:
     """Return the function that combines an update with an element; floats become unknown, as they are rounded."""
 
-    def join(old: Any, new: Any) -> Element:
-        if isinstance(old, float) or isinstance(new, float):
+    def combine(element: Any, update: Any) -> Element:
+        if isinstance(element, float) or isinstance(update, float):
             return None
         function = _REDUCTIONS[name]
         if isinstance(function, tuple):
-            function = function[0 if isinstance(old, Dim) or isinstance(new, Dim) else 1]
-        joined: Element = function(old, new)
-        return joined
+            function = function[0 if isinstance(element, Dim) or isinstance(update, Dim) else 1]
+        result: Element = function(element, update)
+        return result
 
-    return join
+    return combine
 
 
 # Classes
