@@ -25,7 +25,7 @@ from opset.schemas.model import UNBOUNDED, VARIADIC, Example, ExampleValue, OpSc
 from opset.schemas.names import normalised, shown
 from opset.schemas.status import Grounded, ground_of, status_of
 from opset.schemas.type_sets import TypeSets, shortest
-from opset.version_converter.derive import derive
+from opset.version_converter.derivation import derive_adapter
 
 # What an adapter has to do, least first.
 NOTHING, DERIVED, WRITTEN, IMPOSSIBLE = "nothing to do", "derived", "written", "impossible"
@@ -241,8 +241,8 @@ def _change(older: OpSchema, newer: OpSchema, sets: TypeSets) -> dict[str, Any]:
         "words": difference_words(difference, sets),
         "meaning": change.meaning,
         "clarified": change.clarified,
-        "up": _work(change.up, derive(older, newer, change).touches, newer.deprecated),
-        "down": _work(change.down, derive(newer, older, change).touches, older.deprecated),
+        "up": _work(change.up, derive_adapter(older, newer, change).touches, newer.deprecated),
+        "down": _work(change.down, derive_adapter(newer, older, change).touches, older.deprecated),
     }
 
 

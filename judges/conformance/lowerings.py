@@ -29,7 +29,7 @@ from judges.conformance.validity import faults
 from opset.opsets.registry import default_registry
 from opset.reference.comparison import ulps
 from opset.schemas.model import OpSchema
-from opset.version_converter import converted
+from opset.version_converter import convert_model
 from opset.version_converter.routes import Step, routes_of
 from opset.version_converter.targets import Target
 
@@ -192,7 +192,7 @@ def row(versions: Sequence[OpSchema], target: int) -> Row:
     wrong = []
     for use in (use for schema in versions for use in uses(schema, ("examples", "node"))):
         try:
-            made = converted(opset.load(use.model), Target({versions[0].domain: target}), REGISTRY)
+            made = convert_model(opset.load(use.model), Target({versions[0].domain: target}), REGISTRY)
         except Exception as error:
             wrong.append(f"{use.name}: {type(error).__name__}: {error}")
             continue

@@ -261,16 +261,17 @@ CHECKS: tuple[Callable[[onnx.ModelProto], Iterator[str]], ...] = (names, imports
 def watch() -> Iterator[list[str]]:
     """Examine each conversion to other versions that is made meanwhile; the list gets what is wrong with results."""
     found: list[str] = []
-    attempt = conversion._attempt
+    convert_once = conversion.convert_once
 
-    def examine(model: Any, index: Any, result: Any, work: Any, **given: Any) -> None:
-        attempt(model, index, result, work, **given)
+    def examine(model: Any, index: Any, start: Any, task: Any, strategy: Any) -> Any:
+        result = convert_once(model, index, start, task, strategy)
         if result.model is not None and result.model.proto.ByteSize() <= LARGEST:
             before, after = (onnx.ModelProto.FromString(each.SerializeToString()) for each in (model, result.model))
-            found.extend(faults(after, before, {*work.target.lowered}))
+            found.extend(faults(after, before, {*task.target.lowered}))
+        return result
 
-    conversion._attempt = examine  # type: ignore[assignment]
+    conversion.convert_once = examine
     try:
         yield found
     finally:
-        conversion._attempt = attempt
+        conversion.convert_once = convert_once

@@ -14,7 +14,7 @@ from opset.errors import printable
 from opset.model.storage.external import odd_keys
 from opset.opsets.registry import Registry
 from opset.plain_text import styled
-from opset.version_converter import Target, converted, report, target_of
+from opset.version_converter import Target, convert_model, report, target_of
 from opset.version_converter.targets import parse_versions
 
 LOWERED = "lowered"
@@ -86,7 +86,7 @@ def convert_all(inputs: tuple[str, ...], call: Call, settings: Settings) -> int:
 
 def _convert(model: Input, settings: Settings, call: Call, registry: Registry) -> dict[str, Any]:
     loaded = opened(model, call.roots)
-    made = converted(loaded, settings.target, registry, settings.dims, call.limits, settings.freeze)
+    made = convert_model(loaded, settings.target, registry, settings.dims, call.limits, settings.freeze)
     made.refusals = made.refusals.in_file(model.path)
     odd = odd_keys(loaded.proto)
     made.notes += [f"{each.place}: {each.why} (opset explain {each.code})" for each in odd]
@@ -110,8 +110,8 @@ def _write(data: dict[str, Any], stream: Any, quiet: bool, plan_only: bool) -> N
     name = "stdin" if data["input"] == STREAM else printable(data["input"])
     errors = stream if plan_only and data["status"] == "refused" else sys.stderr
     if not quiet and data["status"] != "failed" and (plan_only or data["status"] != "refused"):
-        stream.write(f"{styled(name, 'bold', stream)}: {report.head(data)}\n")
-        stream.write("".join(f"{line}\n" for line in report.body(data)))
+        stream.write(f"{styled(name, 'bold', stream)}: {report.headline(data)}\n")
+        stream.write("".join(f"{line}\n" for line in report.report_lines(data)))
         if data["status"] == "unchanged":
             stream.write("  nothing to convert: the model is there already\n")
         if data["output"] not in (None, STREAM):
@@ -121,4 +121,4 @@ def _write(data: dict[str, Any], stream: Any, quiet: bool, plan_only: bool) -> N
     elif data["errors"]:
         output.write_errors(output.findings_of(data), errors)
         if data["status"] == "refused":
-            errors.write(f"{report.verdict(data)}\n")
+            errors.write(f"{report.refusal_line(data)}\n")

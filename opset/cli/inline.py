@@ -15,7 +15,7 @@ from opset.model.graph.index import FunctionKey
 from opset.opsets.registry import Registry
 from opset.plain_text import styled
 from opset.schemas.names import shown
-from opset.version_converter.inlining import inlined
+from opset.version_converter.inlining import inline_model
 
 SUFFIX = "inlined"
 WORDS = {"inlined": "inlined", "unchanged": "without such functions", "refused": "refused", "failed": "failed"}
@@ -47,7 +47,7 @@ def command(inputs: tuple[str, ...], only: tuple[str, ...], exclude: tuple[str, 
 
 def _inline(model: Input, settings: Settings, call: Call, registry: Registry) -> dict[str, Any]:
     loaded = opened(model, call.roots)
-    made = inlined(loaded, settings.only or None, settings.exclude, registry, call.limits)
+    made = inline_model(loaded, settings.only or None, settings.exclude, registry, call.limits)
     findings = made.refusals.in_file(model.path)
     data = {
         "input": model.path,

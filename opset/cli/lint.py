@@ -78,7 +78,7 @@ def command(
 
         def hooks(families: Collection[str], table: Table = table, unknown: frozenset[str] | None = unknown) -> Hooks:
             inferred = Inferred(inference.registered_rules(families), inference.rule_problem)
-            written = None if unknown is None else adapters.written(families, table)
+            written = None if unknown is None else adapters.registered_adapters(families, table)
             return Hooks(written, kernels.written(families), inferred, unknown or frozenset())
 
         checked.append(check(target, hooks, released))

@@ -7,7 +7,7 @@ import click
 from opset.cli.batch import Call, writing
 from opset.cli.convert import Settings, convert_all
 from opset.cli.inputs import dims_option, freeze_option
-from opset.version_converter import without
+from opset.version_converter import target_without
 
 
 @click.command(no_args_is_help=True)
@@ -37,4 +37,4 @@ def command(
     beside the input as <name>-lowered.onnx unless -o or --in-place says otherwise.
     """
     names = [name.strip() for each in ops for name in each.split(",") if name.strip()]
-    return convert_all(inputs, call, Settings(without(names, call.known.registry()), dims, freeze, plan_only))
+    return convert_all(inputs, call, Settings(target_without(names, call.known.registry()), dims, freeze, plan_only))

@@ -61,7 +61,7 @@ from opset.schemas.function_bodies import body_nodes
 from opset.schemas.model import OPTIONAL, SINGLE, OpSchema
 from opset.schemas.names import normalised, shown
 from opset.version_converter.body_lowering import lower_by_body
-from opset.version_converter.derive import ATTRIBUTE_ELEMENTS, Counterpart
+from opset.version_converter.derivation import ATTRIBUTE_ELEMENTS, Counterpart
 from opset.version_converter.rewrite import Refusal
 from opset.version_converter.routes import Step, routes_of
 
@@ -494,9 +494,9 @@ class _Derivation:
         derived, since = self._derived, self._since
         for pair in derived.rewrite:
             self.does += _rewritten(pair)
-            if pair.restricted or pair.here.type != pair.there.type:
+            if pair.is_restricted or pair.source.type != pair.target.type:
                 legal = _legal(pair)
-                self._refuse("C204", f"`{pair.here.name}` has a value that version {since} does not have{legal}")
+                self._refuse("C204", f"`{pair.source.name}` has a value that version {since} does not have{legal}")
         for name in derived.from_front:
             self.does.append(f"Count negative values of `{name}` from the front.")
             self._refuse("C207", f"`{name}` is negative, and the rank is not known")
@@ -580,7 +580,7 @@ class _Derivation:
 
 def _rewritten(pair: Counterpart) -> list[str]:
     """Return what is done to an attribute that both sides have."""
-    here, there = pair.here, pair.there
+    here, there = pair.source, pair.target
     does = [f"Write {_value(old)} as {_value(new)} in `{here.name}`." for old, new in pair.values.items()]
     if here.name != there.name:
         does.append(f"Write `{here.name}` as `{there.name}`.")
@@ -593,7 +593,7 @@ def _rewritten(pair: Counterpart) -> list[str]:
 
 def _legal(pair: Counterpart) -> str:
     """Return in brackets what an attribute may be on the other side."""
-    legal = [_value(each) for each in pair.there.choices] or ([f"`{pair.there.range}`"] if pair.there.range else [])
+    legal = [_value(each) for each in pair.target.choices] or ([f"`{pair.target.range}`"] if pair.target.range else [])
     return f" ({_enumeration(legal, 'or')})" if legal else ""
 
 

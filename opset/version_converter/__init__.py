@@ -1,4 +1,9 @@
-"""How a model moves from one operator set version to another: facts, routes, derived adapters, conversion, report."""
+"""Conversion of models from one operator set version to another.
+
+`conversion` prepares a model and tries strategies, `body_conversion` plans and changes each body, `crossing` takes a
+node across transitions, `ir_version` ends the work, and `report` shows it. They use `routes` (which transitions an
+operator crosses), adapters (`derivation`, `registration`, called with `rewrite`) and `facts` about values.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +16,17 @@ from opset.errors import ConversionError, Finding, UsageError
 from opset.model import load
 from opset.opsets.registry import Registry, Schemas, default_registry, registry_with
 from opset.preparation import Freeze
-from opset.version_converter.conversion import converted
+from opset.version_converter.conversion import convert_model
 from opset.version_converter.result import Conversion
-from opset.version_converter.targets import Target, of_release, of_runtime, of_version, without
+from opset.version_converter.targets import (
+    Target,
+    target_of_release,
+    target_of_runtime,
+    target_of_version,
+    target_without,
+)
 
-__all__ = ["Conversion", "Target", "convert", "converted", "lower", "plan", "target_of", "without"]
+__all__ = ["Conversion", "Target", "convert", "convert_model", "lower", "plan", "target_of", "target_without"]
 
 
 def target_of(
@@ -28,19 +39,19 @@ def target_of(
 ) -> Target:
     """Return the target that exactly one of `to`, `release` ("1.15") and `runtime` ("onnxruntime==1.17") names.
 
-    Raises UsageError U101 for a target that is not known, U103 where none or several are given.
+    Raises UsageError U101 for a target that is not known, U103 if none or several are given.
     """
     registry = registry or default_registry()
-    if sum(given is not None for given in (to, release, runtime)) != 1:
+    if sum(choice is not None for choice in (to, release, runtime)) != 1:
         raise UsageError(
             Finding("U103", "a conversion needs one target", help="give one of: a version, a release, a runtime")
         )
     if release is not None:
-        return of_release(release, registry, ir_version)
+        return target_of_release(release, registry, ir_version)
     if runtime is not None:
-        return of_runtime(runtime, registry, ir_version)
+        return target_of_runtime(runtime, registry, ir_version)
     assert to is not None
-    return of_version(to, registry, ir_version)
+    return target_of_version(to, registry, ir_version)
 
 
 def plan(
@@ -56,13 +67,13 @@ def plan(
     allow_external_roots: Iterable[str | Path] = (),
     limits: Limits | None = None,
 ) -> Conversion:
-    """Return what a conversion to the target would do, with every refusal, but without the converted model.
+    """Return the conversion to the target, with every refusal, but without the converted model.
 
-    Takes what `convert` takes. Raises ModelError for a malformed model, UsageError for a target that is not known.
+    Takes the arguments of `convert`. Raises ModelError for a malformed model, UsageError for an unknown target.
     """
     registry = registry_with(schemas)
     target = target_of(to, release=release, runtime=runtime, ir_version=ir_version, registry=registry)
-    conversion = _conversion(model, target, registry, dims, freeze, allow_external_roots, limits)
+    conversion = _load_and_convert(model, target, registry, dims, freeze, allow_external_roots, limits)
     conversion.model = None
     return conversion
 
@@ -85,7 +96,7 @@ def convert(
     `model` is a path, bytes, an opset.Model or a ModelProto of the onnx package, which then comes back as one.
     `to` is an opset version (21), "domain=version", or a mapping {"": 21, "ai.onnx.ml": 3}.
     `dims` are numbers for sizes that the inputs leave open, by dim_param, or "x.0" for the first size of input x. They
-    help where the conversion depends on a size; the inputs of the result state them, as it is right for them alone.
+    help if the conversion depends on a size; the inputs of the result state them, as it is right for them alone.
     `freeze` are the names of initializers that a caller may override, as inputs list them, and that become constants;
     "all" stands for all of them. They are no inputs of the result.
     `limits` are how much the conversion may do and add; without them, that is in proportion to the model.
@@ -94,7 +105,7 @@ def convert(
     """
     registry = registry_with(schemas)
     target = target_of(to, release=release, runtime=runtime, ir_version=ir_version, registry=registry)
-    return _result(_conversion(model, target, registry, dims, freeze, allow_external_roots, limits))
+    return _model_of(_load_and_convert(model, target, registry, dims, freeze, allow_external_roots, limits))
 
 
 def lower(
@@ -109,15 +120,15 @@ def lower(
 ) -> Any:
     """Return the model without these operators ("Gelu", "com.example.Scale"), at its own opsets, computing the same.
 
-    Each is expressed by operators that came before it, for a runtime that lacks it. Takes and raises what `convert`
-    does; UsageError for an operator that is not known.
+    Each is expressed by operators that came before it, for a runtime that lacks it. Takes the other arguments of
+    `convert` and raises the same errors; UsageError for an operator that is not known.
     """
     registry = registry_with(schemas)
-    target = without(operators, registry)
-    return _result(_conversion(model, target, registry, dims, freeze, allow_external_roots, limits))
+    target = target_without(operators, registry)
+    return _model_of(_load_and_convert(model, target, registry, dims, freeze, allow_external_roots, limits))
 
 
-def _conversion(
+def _load_and_convert(
     model: Any,
     target: Target,
     registry: Registry,
@@ -127,10 +138,10 @@ def _conversion(
     limits: Limits | None,
 ) -> Conversion:
     loaded = load(model, allow_external_roots=tuple(roots))
-    return converted(loaded, target, registry, dims, limits, freeze)
+    return convert_model(loaded, target, registry, dims, limits, freeze)
 
 
-def _result(conversion: Conversion) -> Any:
+def _model_of(conversion: Conversion) -> Any:
     """Return the converted model, of the kind that was given. Raises ConversionError with all refusals."""
     if conversion.model is None:
         raise ConversionError(conversion.refusals)

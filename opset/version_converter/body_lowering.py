@@ -1,4 +1,4 @@
-"""Lowers a node by a function body of its operator: the body's nodes, with names of the model and the node's values."""
+"""Lowering of a node by a function body of its operator: the body's nodes, with names and values of the model."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from opset.schemas.model import FunctionBody
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result, unknown_type
 
 
-class _Value(NamedTuple):
+class _BodyConstant(NamedTuple):
     """A constant of a body, which is written when it is first needed."""
 
     element: str
@@ -25,32 +25,32 @@ class _Value(NamedTuple):
 def lower_by_body(op: Builder, node: Node) -> Result:
     """Return the outputs of a node by a function body that its operator has.
 
-    Raises Refusal C201 where no body serves the node, C202 where none is right for its types, C203 where these have to
-    be known and are not.
+    Raises Refusal C201 if no body serves the node, C202 if none is right for its types, C203 if these have to be known
+    and are not.
     """
     schema = node.schema
-    inputs = {each.name: node.input(index) for index, each in enumerate(schema.inputs)}
+    inputs = {formal.name: node.input(index) for index, formal in enumerate(schema.inputs)}
 
-    def given(name: str) -> bool:
+    def is_given(name: str) -> bool:
         return bool(inputs[name]) if name in inputs else node.has(name)
 
     def rank(name: str) -> int | None:
         return node.rank(node.index(name))
 
-    found = list(fitting_bodies(schema, op.opset, given, node.attr, rank))
-    if not found:
+    bodies = list(fitting_bodies(schema, op.opset, is_given, node.attr, rank))
+    if not bodies:
         raise Refusal("C201", f"nothing expresses this {node.op_type} at version {op.opset}")
-    body = next((each for each in found if _is_of_types(each, node)), None)
+    body = next((body for body in bodies if _is_of_types(body, node)), None)
     if body is None:
-        stated = [element for index in range(len(node.inputs)) if (element := node.element(index)) is not None]
-        raise Refusal("C202", f"nothing expresses {node.op_type} exactly in {', '.join(dict.fromkeys(stated))}")
-    outputs = _Splicing(op, node, body).run()
-    op.form = _form(op, node, body)
+        elements = [element for index in range(len(node.inputs)) if (element := node.element(index)) is not None]
+        raise Refusal("C202", f"nothing expresses {node.op_type} exactly in {', '.join(dict.fromkeys(elements))}")
+    outputs = _BodySplicing(op, node, body).write_nodes()
+    op.form = _form_of(op, node, body)
     return outputs
 
 
-def _form(op: Builder, node: Node, body: FunctionBody) -> tuple[Any, ...]:
-    """Return what decides the types of the body's values; () where the type of an input is not known."""
+def _form_of(op: Builder, node: Node, body: FunctionBody) -> tuple[Any, ...]:
+    """Return the facts that decide the types of the body's values, () if the type of an input is not known."""
     elements = tuple([node.element(index) if name else "" for index, name in enumerate(node.inputs)])
     if None in elements:
         return ()
@@ -60,7 +60,7 @@ def _form(op: Builder, node: Node, body: FunctionBody) -> tuple[Any, ...]:
 
 
 def _is_of_types(body: FunctionBody, node: Node) -> bool:
-    """Whether a body is right for the types of a node. Raises Refusal C203 where they have to be known and are not."""
+    """Whether a body is right for the types of a node. Raises Refusal C203 if they have to be known and are not."""
     for index, formal in enumerate(node.schema.inputs if body.types else ()):
         stated = body.types.get(formal.type) if node.input(index) else None
         if stated is not None and f"tensor({node.need_element(index)})" not in stated:
@@ -68,33 +68,35 @@ def _is_of_types(body: FunctionBody, node: Node) -> bool:
     return True
 
 
-class _Splicing:
+class _BodySplicing:
     """A body that takes the place of a node."""
 
     def __init__(self, op: Builder, node: Node, body: FunctionBody) -> None:
-        self.op, self.node, self.body = op, node, body
+        self.op = op
+        self.node = node
+        self.body = body
         self.names: dict[str, str] = {"": ""}
         """Values of the model by the names that they have in the body."""
-        self.constants: dict[str, _Value] = {}
+        self.constants: dict[str, _BodyConstant] = {}
         self.elements: dict[str, str] = {}
-        """Element types of what is read of the node, by the names in the body."""
+        """Element types of the node's inputs, by the names in the body."""
         self.back: dict[str, str] = {}
         """Element types by type constraint, of outputs that are cast back."""
 
-    def run(self) -> tuple[str, ...]:
+    def write_nodes(self) -> tuple[str, ...]:
         """Write the nodes, and return the names of the outputs."""
-        self._take_inputs()
-        for each in body_nodes(self.body.nodes):
-            self._take(each)
+        self._bind_inputs()
+        for node in body_nodes(self.body.nodes):
+            self._write_node(node)
         outputs = self.node.schema.outputs[: len(self.node.outputs)]
         return tuple(
             [
-                self._output(each.name, each.type) if self.node.output(index) else ""
-                for index, each in enumerate(outputs)
+                self._output_named(formal.name, formal.type) if self.node.output(index) else ""
+                for index, formal in enumerate(outputs)
             ]
         )
 
-    def _take_inputs(self) -> None:
+    def _bind_inputs(self) -> None:
         node, body = self.node, self.body
         for index, formal in enumerate(node.schema.inputs):
             name = self.names[formal.name] = node.input(index)
@@ -107,44 +109,47 @@ class _Splicing:
             elif name and body.emulate and formal.type in node.schema.types:
                 raise unknown_type(name)
 
-    def _take(self, node: Any) -> None:
+    def _write_node(self, node: Any) -> None:
         """Write one node of the body; constants wait until they are needed."""
         if node.op_type == "Constant":
-            self.constants[node.output[0]] = self._constant(node.attribute[0])
+            self.constants[node.output[0]] = self._constant_of(node.attribute[0])
         elif node.op_type == "CastLike":
             self.names[node.output[0]] = self._cast_like(*node.input)
         else:
-            attributes = {each.name: self._attribute(each) for each in node.attribute}
+            attributes = {attribute.name: self._value_of(attribute) for attribute in node.attribute}
             made = getattr(self.op, node.op_type)(
-                *map(self._input, node.input), outputs=len(node.output), domain=node.domain, **attributes
+                *map(self._value_named, node.input), outputs=len(node.output), domain=node.domain, **attributes
             )
             self.names |= zip(node.output, [made] if isinstance(made, str) else made, strict=True)
 
-    def _input(self, name: str) -> str:
+    def _value_named(self, name: str) -> str:
         if name not in self.names:
             value = self.constants[name]
             self.names[name] = self.op.const(list(value.values), value.element, value.dims)
         return self.names[name]
 
-    def _output(self, name: str, type_: str) -> str:
-        value = self._input(name)
+    def _output_named(self, name: str, type_: str) -> str:
+        value = self._value_named(name)
         if type_ in self.back:
             made: str = self.op.Cast(value, to=NUMBERS[self.back[type_]], domain="")
             return made
         return value
 
-    def _attribute(self, attribute: Any) -> Any:
+    def _value_of(self, attribute: Any) -> Any:
         if attribute.ref_attr_name:
             return self.node.attr(attribute.ref_attr_name)
         value = attribute_value(attribute)
         return list(value) if isinstance(value, tuple) else value
 
-    def _constant(self, attribute: Any) -> _Value:
-        value, kind = self._attribute(attribute), attribute_type(attribute)
+    def _constant_of(self, attribute: Any) -> _BodyConstant:
+        value = self._value_of(attribute)
+        kind = attribute_type(attribute)
         if kind == "tensor":
-            return _Value(ELEMENTS[value.data_type].name, tuple(value.dims), tensor_values(None, value))
+            return _BodyConstant(ELEMENTS[value.data_type].name, tuple(value.dims), tensor_values(None, value))
         element = {"float": "float", "int": "int64", "string": "string"}[kind.removesuffix("s")]
-        return _Value(element, (len(value),), value) if kind.endswith("s") else _Value(element, (), (value,))
+        return (
+            _BodyConstant(element, (len(value),), value) if kind.endswith("s") else _BodyConstant(element, (), (value,))
+        )
 
     def _cast_like(self, name: str, like: str) -> str:
         """Return a value in the element type of another one: a constant as a constant of that type."""
@@ -154,17 +159,17 @@ class _Splicing:
         value = self.constants.get(name) if name not in self.names else None
         if value is not None:
             try:
-                return self.op.const(_converted(value, element), element, value.dims)
+                return self.op.const(_cast_elements(value, element), element, value.dims)
             except ModelError:  # beyond the type's range, which casting has rules for
                 pass
-        made: str = self.op.Cast(self._input(name), to=NUMBERS[element], domain="")
+        made: str = self.op.Cast(self._value_named(name), to=NUMBERS[element], domain="")
         return made
 
 
-def _converted(value: _Value, element: str) -> list[Any]:
-    """Return elements as numbers of another type, as Cast does. Raises ModelError where the type does not have them."""
+def _cast_elements(value: _BodyConstant, element: str) -> list[Any]:
+    """Return elements as numbers of another type, as Cast does. Raises ModelError if the type does not have one."""
     if element == "bool":
-        return [bool(each) for each in value.values]
+        return [bool(number) for number in value.values]
     if element.startswith(("int", "uint")):
-        return [int(each) for each in value.values]
+        return [int(number) for number in value.values]
     return list(value.values)

@@ -1,11 +1,15 @@
-"""Converts an indexed model to a target.
+"""The conversion of a model to a target: functions are prepared, bodies planned and changed, the IR version set.
 
-The given model is not touched: facts about its values are read from it, and a copy is changed.
+    convert_model -> try_strategies -> convert_once -> BodyConversion.plan -> BodyConversion.apply -> set_ir_version
+
+The given model is not touched: facts about its values are read from it, and a copy is changed. The Conversion that is
+returned holds what `report` shows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from opset.budget import ALLOW_MORE, Budget, Exhausted, Limits
@@ -20,15 +24,16 @@ from opset.opsets.releases import RELEASES
 from opset.preparation import Freeze, read_model
 from opset.schemas import quirks
 from opset.schemas.names import shown
-from opset.version_converter.facts import Inferred, ValueFacts
+from opset.version_converter.body_conversion import BodyConversion
+from opset.version_converter.context import Context
+from opset.version_converter.facts import LazyInference, ValueFacts
+from opset.version_converter.function_copies import specialize_functions
 from opset.version_converter.ir_version import set_ir_version
-from opset.version_converter.nodes import BodyConversion, Context
+from opset.version_converter.replacement import set_imports
 from opset.version_converter.result import Conversion
-from opset.version_converter.rewiring import set_imports
 from opset.version_converter.routes import Routes, Verdict, routes_of
-from opset.version_converter.specialise import specialised
 from opset.version_converter.stacking import CARRIED, stack_sequences
-from opset.version_converter.targets import Target, within
+from opset.version_converter.targets import Target, target_for_model
 
 BASE_STEPS, STEPS_PER_BYTE = 1 << 21, 8
 BASE_BYTES, BYTES_PER_BYTE = 1 << 25, 8
@@ -37,13 +42,12 @@ BASE_BYTES, BYTES_PER_BYTE = 1 << 25, 8
 STACKED_IN_A_ROW = 8
 """Most loops, each of which fills a sequence with what follows from that of another one."""
 
-OF_ATTRIBUTES = frozenset(("C206",))
-OF_CALLS = frozenset(("C202", "C203", "C205", "C206", "C207"))
-"""Refusals in a function for which it may help to know its attributes, and what a call passes."""
 
+class Task(NamedTuple):
+    """The target of a conversion, and the registry, routes and budget that it uses.
 
-class Work(NamedTuple):
-    """Where a conversion goes, and what it may take; `limited`: whether the caller has set that."""
+    `limited` says whether the caller has set limits, which then hold for the inference of the model too.
+    """
 
     target: Target
     registry: Registry
@@ -51,8 +55,45 @@ class Work(NamedTuple):
     budget: Budget
     limited: bool
 
+    def infer(self, model: Model, index: ModelIndex) -> LazyInference:
+        """Return the inference of an indexed model, which runs when it is first needed."""
+        return LazyInference(model, index, self.registry, self.budget if self.limited else None)
 
-def converted(
+
+@dataclass(frozen=True)
+class Strategy:
+    """A way to prepare the functions of a model, which may remove refusals in them.
+
+    - `name`: the calls that share a function;
+    - `removes`: the codes of refusals in functions for which it is tried;
+    - `fixes_attributes`: whether functions get the values of attributes that calls give;
+    - `fixes_inputs`: whether calls share a function only if the same is inferred of their inputs.
+    """
+
+    name: str
+    removes: frozenset[str] = frozenset()
+    fixes_attributes: bool = False
+    fixes_inputs: bool = False
+
+    def may_remove(self, refusals: Iterable[Finding]) -> bool:
+        """Whether one of the refusals is in a function, and of a kind that the strategy may remove."""
+        return any(finding.code in self.removes and finding.place.startswith("function ") for finding in refusals)
+
+
+STRATEGIES = (
+    Strategy("calls with the same omissions"),
+    Strategy("calls with the same attributes", frozenset(("C206",)), fixes_attributes=True),
+    Strategy(
+        "calls with the same attributes and inputs",
+        frozenset(("C202", "C203", "C205", "C206", "C207")),
+        fixes_attributes=True,
+        fixes_inputs=True,
+    ),
+)
+"""The strategies in the order in which they are tried; the first is for every model."""
+
+
+def convert_model(
     model: Model,
     target: Target,
     registry: Registry,
@@ -63,116 +104,146 @@ def converted(
 ) -> Conversion:
     """Return the conversion of a model to a target; the model itself is not touched.
 
-    With `dims`, it is the conversion of the model with these sizes alone, which the inputs of the result state. The
-    initializers that `freeze` names become constants. Without `limits`, what it may take is in proportion to the model.
-    `routes` are the transitions that nodes take, those of the registry where none are given.
+    Args:
+        model: The model, as it was loaded.
+        target: The versions to reach.
+        registry: The operators that are known.
+        dims: Sizes that inputs leave open, by dim_param or "x.0". The conversion is right for these sizes alone, and
+            the inputs of its model state them.
+        limits: How much the conversion may do and add; without them, that is in proportion to the model.
+        freeze: Names of initializers that become constants, or "all".
+        routes: The transitions that nodes take, by default those of the registry.
 
-    Raises ModelError where the model is malformed, UsageError U103 for a name in `dims` that no input has, or one in
-    `freeze` that no initializer has. Whatever cannot be converted is in the conversion's `refusals`.
+    Returns:
+        The conversion; its `refusals` say what cannot be converted, and then it has no model.
+
+    Raises:
+        ModelError: The model is malformed.
+        UsageError: U103 if no input has a name in `dims`, or no initializer one in `freeze`.
     """
     given = model
     if dims:
-        model = _with_sizes(model, dims)
+        model = _bind_sizes(model, dims)
     model, index = read_model(model, registry, freeze)
     index.call_order()
-    target = within(target, index.opsets)
-    reached = {domain: target.opsets.get(domain, version) for domain, version in index.opsets.items()}
-    before = index.proto.ir_version
-    conversion = Conversion(dict(index.opsets), reached, (before, before), notes=index.notes)
+    target = target_for_model(target, index.opsets)
+    start = _begin_conversion(index, target, dims)
+    is_at_target = _is_at_target(index, target)
+    if not is_at_target:
+        start.refusals += _find_newer_imports(index, target, registry)
+    if start.refusals:
+        return start
+    if target.release and target.release == RELEASES[-1].name:
+        target = target._replace(release="")
+    limits, size = limits or Limits(), model.proto.ByteSize()
+    budget = Budget(limits, max_steps=BASE_STEPS + STEPS_PER_BYTE * size, max_bytes=BASE_BYTES + BYTES_PER_BYTE * size)
+    task = Task(target, registry, routes or routes_of(registry, target.release), budget, bool(limits.given()))
+    if is_at_target:
+        _check_nodes(model, index, start, task)
+        if not start.refusals:
+            start.changes = model is not given
+            start.model = model
+        return start
+    conversion = try_strategies(model, index, start, task)
+    if conversion.refusals and target.opsets.get("", CARRIED) < CARRIED:
+        return _convert_stacked(model, index, start, task) or conversion
+    return conversion
+
+
+def try_strategies(model: Model, index: ModelIndex, start: Conversion, task: Task) -> Conversion:
+    """Return the first conversion without refusals, else that by the first strategy.
+
+    Each further strategy is tried if it may remove a refusal of the one before. `start` has the versions and notes that
+    all of them begin with.
+    """
+    first = latest = convert_once(model, index, start, task, STRATEGIES[0])
+    for strategy in STRATEGIES[1:]:
+        if strategy.may_remove(latest.refusals):
+            latest = convert_once(model, index, start, task, strategy)
+            if not latest.refusals:
+                return latest
+    return first
+
+
+def convert_once(model: Model, index: ModelIndex, start: Conversion, task: Task, strategy: Strategy) -> Conversion:
+    """Return the conversion of an indexed model whose functions are prepared by a strategy."""
+    conversion = _begin_again(start)
+    if index.functions:
+        try:
+            model, index = _prepare_functions(model, index, conversion, task, strategy)
+        except Exhausted as exhausted:
+            conversion.refusals.append(
+                Finding("C401", "the conversion was stopped", "functions", exhausted.why, ALLOW_MORE)
+            )
+            return conversion
+    proto = pb.ModelProto()
+    proto.CopyFrom(model.proto)
+    bodies = _body_conversions(model, index, proto, conversion, task)
+    for body in reversed(bodies):
+        try:
+            body.apply(body.plan())
+        except Exhausted as exhausted:
+            conversion.refusals.append(body.budget_finding(exhausted))
+            return conversion
+    for body in bodies:
+        if body.body is index.main or body.body.function:
+            set_imports(proto if body.body is index.main else body.message, task.target.opsets, body.versions)
+    for _, op_type in conversion.passed:
+        if (alias := quirks.alias(op_type, index.opsets.get("", 0))) is not None:
+            conversion.notes.append(f"{op_type} is no operator of the standard at this version: {alias.what}")
+    conversion.refusals += set_ir_version(proto, task.target, conversion.notes)
+    conversion.ir_version = (index.proto.ir_version, proto.ir_version)
+    if not conversion.refusals:
+        conversion.changes = True
+        conversion.model = model.with_proto(proto, changed=True)
+    return conversion
+
+
+def _convert_stacked(model: Model, index: ModelIndex, start: Conversion, task: Task) -> Conversion | None:
+    """Return the conversion of a model whose loops stack tensors in place of filling sequences with them.
+
+    The tensors of one loop may become known once another one stacks. Returns None if no loop can stack, or if the
+    conversion is refused all the same.
+    """
+    total = 0
+    try:
+        for _ in range(STACKED_IN_A_ROW):
+            proto, count = stack_sequences(index, task.infer(model, index), task.budget)
+            if proto is None:
+                break
+            model = model.with_proto(proto, changed=True)
+            index = index_model(proto, task.registry.domains)
+            total += count
+    except Exhausted:
+        return None
+    if not total:
+        return None
+    start = _begin_again(start)
+    start.notes.append(f"sequences that loops filled, and that they stack now: {total}")
+    conversion = try_strategies(model, index, start, task)
+    return None if conversion.refusals else conversion
+
+
+def _begin_conversion(index: ModelIndex, target: Target, dims: Mapping[str, int] | None) -> Conversion:
+    """Return a conversion with its versions and notes, and nothing converted yet."""
+    after = {domain: target.opsets.get(domain, version) for domain, version in index.opsets.items()}
+    ir_version = index.proto.ir_version
+    conversion = Conversion(dict(index.opsets), after, (ir_version, ir_version), notes=index.notes)
     if target.max_ir is None:
         missing = [domain for domain in target.opsets if domain not in index.opsets]
         conversion.notes += [f"the model does not import {shown(domain)}" for domain in missing]
     if dims:
         sizes = ", ".join(f"{name} = {size}" for name, size in dims.items())
         conversion.notes.append(f"valid for {sizes} alone, which the inputs state")
-    there = _is_there(index, target)
-    if not there:
-        conversion.refusals += _too_new(index, _versions(index), target, registry)
-    if conversion.refusals:
-        return conversion
-    if target.release and target.release == RELEASES[-1].name:
-        target = target._replace(release="")
-    limits, size = limits or Limits(), model.proto.ByteSize()
-    budget = Budget(limits, max_steps=BASE_STEPS + STEPS_PER_BYTE * size, max_bytes=BASE_BYTES + BYTES_PER_BYTE * size)
-    work = Work(target, registry, routes or routes_of(registry, target.release), budget, bool(limits.given()))
-    if there:
-        _check(model, index, conversion, work)
-        if not conversion.refusals:
-            conversion.changes = model is not given
-            conversion.model = model
-        return conversion
-    notes = [*conversion.notes]
-    first = _attempts(model, index, conversion, work)
-    if not first.refusals or target.opsets.get("", CARRIED) >= CARRIED:
-        return first
-    again = _with_stacks(model, index, _begun_again(conversion, notes), work)
-    return first if again is None or again.refusals else again
-
-
-def _attempts(model: Model, index: ModelIndex, conversion: Conversion, work: Work) -> Conversion:
-    """Return the conversion of an indexed model, perhaps with functions as their calls are; else the given one."""
-    notes = [*conversion.notes]
-    _attempt(model, index, conversion, work)
-    latest = conversion
-    for codes, scopes in ((OF_ATTRIBUTES, False), (OF_CALLS, True)) if index.functions else ():
-        if any(finding.code in codes and finding.place.startswith("function ") for finding in latest.refusals):
-            latest = _begun_again(conversion, notes)
-            _attempt(model, index, latest, work, values=True, scopes=scopes)
-            if not latest.refusals:
-                return latest
     return conversion
 
 
-def _with_stacks(model: Model, index: ModelIndex, conversion: Conversion, work: Work) -> Conversion | None:
-    """Return the conversion of a model whose loops stack what they appended to sequences, None if none does.
-
-    What loops append may become known once others stack.
-    """
-    total = 0
-    try:
-        for _ in range(STACKED_IN_A_ROW):
-            inferred = Inferred(model, index, work.registry, work.budget if work.limited else None)
-            proto, count = stack_sequences(index, inferred, work.budget)
-            if proto is None:
-                break
-            model, total = model.with_proto(proto, changed=True), total + count
-            index = index_model(proto, work.registry.domains)
-    except Exhausted:
-        return None
-    if not total:
-        return None
-    conversion.notes.append(f"sequences that loops filled, and that they stack now: {total}")
-    return _attempts(model, index, conversion, work)
+def _begin_again(start: Conversion) -> Conversion:
+    """Return a conversion with the versions and notes of another one, and nothing converted yet."""
+    return Conversion(start.source, start.target, start.ir_version, notes=[*start.notes])
 
 
-def _begun_again(conversion: Conversion, notes: list[str]) -> Conversion:
-    return Conversion(conversion.source, conversion.target, conversion.ir_version, notes=[*notes])
-
-
-def _attempt(
-    model: Model, index: ModelIndex, conversion: Conversion, work: Work, *, values: bool = False, scopes: bool = False
-) -> None:
-    """Convert an indexed model.
-
-    With `values`, functions have the attributes that calls give; with `scopes`, each has one set of inferred inputs.
-    """
-    if index.functions:
-        try:
-            model, index = _specialised(model, index, conversion, work, values, scopes)
-        except Exhausted as exhausted:
-            conversion.refusals.append(
-                Finding("C401", "the conversion was stopped", "functions", exhausted.why, ALLOW_MORE)
-            )
-            return
-    proto = pb.ModelProto()
-    proto.CopyFrom(model.proto)
-    _convert(model, index, proto, conversion, work)
-    if not conversion.refusals:
-        conversion.changes = True
-        conversion.model = model.with_proto(proto, changed=True)
-
-
-def _with_sizes(model: Model, dims: Mapping[str, int]) -> Model:
+def _bind_sizes(model: Model, dims: Mapping[str, int]) -> Model:
     from opset.inference.engine.binding import (  # most conversions need no inference
         bind_dims,
         check_dim_names,
@@ -183,10 +254,10 @@ def _with_sizes(model: Model, dims: Mapping[str, int]) -> Model:
     return bind_dims(model, dims)
 
 
-def _is_there(index: ModelIndex, target: Target) -> bool:
+def _is_at_target(index: ModelIndex, target: Target) -> bool:
     """Whether a model needs no conversion."""
-    before = index.proto.ir_version
-    if (target.max_ir is not None and before > target.max_ir) or target.ir_version not in (None, before):
+    ir_version = index.proto.ir_version
+    if (target.max_ir is not None and ir_version > target.max_ir) or target.ir_version not in (None, ir_version):
         return False
     if target.lowered and any(not target.lowered.isdisjoint(body.operators) for body in index.bodies):
         return False
@@ -194,11 +265,14 @@ def _is_there(index: ModelIndex, target: Target) -> bool:
         amended = amended_after(target.release)
         if any(op_type in amended and not domain for body in index.bodies for op_type, domain in body.operators):
             return False
-    imports = [index.opsets, *map(index.imports, index.functions.values())]
-    return all(version == target.opsets.get(domain, version) for each in imports for domain, version in each.items())
+    return all(
+        version == target.opsets.get(domain, version)
+        for imports in (index.opsets, *map(index.imports, index.functions.values()))
+        for domain, version in imports.items()
+    )
 
 
-def _versions(index: ModelIndex) -> dict[Body, dict[str, int]]:
+def _versions_of_bodies(index: ModelIndex) -> dict[Body, dict[str, int]]:
     """Return the versions that bodies are written in: one mapping for each function, and one for all graphs."""
     versions = {index.main: dict(index.opsets)}
     for body in index.bodies:
@@ -209,12 +283,13 @@ def _versions(index: ModelIndex) -> dict[Body, dict[str, int]]:
     return versions
 
 
-def _too_new(
-    index: ModelIndex, versions: Mapping[Body, Mapping[str, int]], target: Target, registry: Registry
-) -> Iterator[Finding]:
-    """Yield what is imported in a newer version than the schemas know: nothing says what its operators mean there."""
+def _find_newer_imports(index: ModelIndex, target: Target, registry: Registry) -> Iterator[Finding]:
+    """Yield a refusal of each import that is newer than the schemas: nothing says what its operators mean."""
+    versions = _versions_of_bodies(index)
     for body in index.bodies:
-        for domain, version in versions[body].items() if body is index.main or body.function else ():
+        if body is not index.main and not body.function:
+            continue
+        for domain, version in versions[body].items():
             newest = registry.domains.get(domain, version)
             if version > newest and domain in target.opsets:
                 yield Finding(
@@ -226,90 +301,74 @@ def _too_new(
                 )
 
 
-def _specialised(
-    model: Model, index: ModelIndex, conversion: Conversion, work: Work, values: bool, scopes: bool
+def _prepare_functions(
+    model: Model, index: ModelIndex, conversion: Conversion, task: Task, strategy: Strategy
 ) -> tuple[Model, ModelIndex]:
-    """Return the model and its index with functions in the form that adapters can read."""
-    routes, versions, target = work.routes, _versions(index), work.target
+    """Return the model and its index with functions in a form that adapters can read, by a strategy.
+
+    A note counts the functions that were added. Raises Exhausted if the copies of functions take too much.
+    """
+    routes, target, versions = task.routes, task.target, _versions_of_bodies(index)
 
     def keeps(body: Body, position: int) -> bool:
         operator = body.operators[position]
         verdict = routes.route(*operator, versions[body], target.opsets).verdict
         return verdict in (Verdict.KEEP, Verdict.PASS) and operator not in target.lowered
 
-    graphs = Inferred(model, index, work.registry, work.budget if work.limited else None).graphs() if scopes else ()
-    proto, added = specialised(index, keeps, work.budget, values=values, graphs=graphs)
+    scopes = task.infer(model, index).scopes_of_graphs() if strategy.fixes_inputs else ()
+    proto, added = specialize_functions(index, keeps, task.budget, values=strategy.fixes_attributes, graphs=scopes)
     if proto is None:
         return model, index
     if added:
         conversion.notes.append(f"functions added, since calls of one give different parameters: {added}")
-    return model.with_proto(proto, changed=True), index_model(proto, work.registry.domains)
+    return model.with_proto(proto, changed=True), index_model(proto, task.registry.domains)
 
 
-def _check(model: Model, index: ModelIndex, conversion: Conversion, work: Work) -> None:
-    """Refuse an indexed model that needs no conversion, where its nodes are not valid."""
-    for each in _bodies(model, index, model.proto, conversion, work):
+def _check_nodes(model: Model, index: ModelIndex, conversion: Conversion, task: Task) -> None:
+    """Refuse a model that needs no conversion if its nodes are not valid."""
+    for body in _body_conversions(model, index, model.proto, conversion, task):
         try:
-            each.check()
+            body.check()
         except Exhausted as exhausted:
-            conversion.refusals.append(each.stopped(exhausted))
+            conversion.refusals.append(body.budget_finding(exhausted))
             return
 
 
-def _bodies(model: Model, index: ModelIndex, proto: Any, conversion: Conversion, work: Work) -> list[BodyConversion]:
-    """Return the conversions of the bodies of an indexed model, in its order; `proto` is what is changed."""
-    target, registry, routes, budget, limited = work
-    versions = _versions(index)
+def _body_conversions(
+    model: Model, index: ModelIndex, proto: Any, conversion: Conversion, task: Task
+) -> list[BodyConversion]:
+    """Return the conversions of the bodies of an indexed model, in its order; `proto` is changed by them."""
+    versions = _versions_of_bodies(index)
     messages = messages_of(index, proto)
     context = Context(
         index,
         proto,
         messages,
-        registry,
-        routes,
-        target.opsets,
+        task.registry,
+        task.routes,
+        task.target.opsets,
         conversion,
         FreshNames(index.bodies),
-        budget,
-        target.lowered,
+        task.budget,
+        task.target.lowered,
     )
 
     def read(tensor: Any, limit: int) -> list[Any]:
         return tensor_values(model, tensor, limit)
 
-    inferred = Inferred(model, index, registry, budget if limited else None)
+    inference = task.infer(model, index)
     for body in index.bodies:
         outer = context.facts.get(body.parent) if body.parent is not None else None
         context.facts[body] = ValueFacts(
-            body, messages[body], outer, versions[body], read, proto.ir_version >= 4, inferred, budget
+            body, messages[body], outer, versions[body], read, proto.ir_version >= 4, inference, task.budget
         )
     if proto.training_info:
-        context.facts[index.main].read_elsewhere = _read_in_training(index)
+        context.facts[index.main].read_elsewhere = _names_read_in_training(index)
     return [BodyConversion(context, body, versions[body]) for body in index.bodies]
 
 
-def _convert(model: Model, index: ModelIndex, proto: Any, conversion: Conversion, work: Work) -> None:
-    """Convert the copy of an indexed model."""
-    target = work.target
-    found = _bodies(model, index, proto, conversion, work)
-    for each in reversed(found):
-        try:
-            each.run()
-        except Exhausted as exhausted:
-            conversion.refusals.append(each.stopped(exhausted))
-            return
-    for each in found:
-        if each.body is index.main or each.body.function:
-            set_imports(proto if each.body is index.main else each.message, target.opsets, each.versions)
-    for _, op_type in conversion.passed:
-        if (own := quirks.alias(op_type, index.opsets.get("", 0))) is not None:
-            conversion.notes.append(f"{op_type} is no operator of the standard at this version: {own.what}")
-    conversion.refusals += set_ir_version(proto, target, conversion.notes)
-    conversion.ir_version = (index.proto.ir_version, proto.ir_version)
-
-
-def _read_in_training(index: ModelIndex) -> frozenset[str]:
-    """Return the names that training graphs, and what binds their outputs, use of values of the main graph."""
+def _names_read_in_training(index: ModelIndex) -> frozenset[str]:
+    """Return the names of values of the main graph that training graphs, and the bindings of their outputs, use."""
     names: set[str] = set()
     for body in index.bodies:
         if body.root is not index.main and not body.root.function:

@@ -1,8 +1,8 @@
-"""What conversion knows of the values of a body: types, shapes, constants; each is found when it is first needed.
+"""Facts about the values of a body: types, shapes, constants; each is found when it is first needed.
 
-Types count as the model states them. Of shapes, those of its inputs and initializers do; all others are inferred, once
-for the whole model, when one is first needed: the sizes that value_info states may be those of another batch, which
-the model was exported with. Nothing is guessed: what is not certain is None.
+Types count as the model states them. Shapes count only of its inputs and initializers; all others are inferred, once
+for the whole model, when one is first needed: the sizes in value_info may belong to another batch, with which the model
+was exported. Nothing is guessed: a fact that is not certain is None.
 """
 
 from __future__ import annotations
@@ -28,29 +28,32 @@ if TYPE_CHECKING:
     from opset.opsets.registry import Registry
 
 SMALL = 256
-"""Elements of a constant that inference reads of a node that was added, and that a form of nodes includes."""
+"""Most elements of a constant that inference reads for an added node, and that a form of nodes includes."""
 _FEW_PRODUCERS = 64
-"""Most values that are followed to find what one is computed from: shape arithmetic takes a handful."""
+"""Most values that are followed to the inputs of one: shape arithmetic takes a handful."""
 
 
-class Inferred:
-    """The inference of a model that is being converted, run when it is first needed.
+class LazyInference:
+    """The inference of a model that is being converted, which runs when it is first needed.
 
-    It is of the model as it was given. What conversion changes goes on computing the same values under their names.
+    It infers the model as it was given. New nodes go on computing the same values under their names.
     """
 
     def __init__(self, model: Model, index: ModelIndex, registry: Registry, budget: Budget | None = None) -> None:
         """Take the given model with its index.
 
-        Where a `budget` is used up, Exhausted is raised; without one, the rest is not known once that of any inference
-        is.
+        If `budget` is used up, Exhausted is raised. Without one, inference has its usual budget, and once that is used
+        up, the rest is not known.
         """
-        self._model, self._index, self._registry, self._budget = model, index, registry, budget
+        self._model = model
+        self._index = index
+        self._registry = registry
+        self._budget = budget
         self._functions = index.functions
 
     @cached_property
-    def _run(self) -> tuple[Engine, dict[Body, list[Scope]]]:
-        """The inference itself, and what it found of each body that is converted, where that is certain."""
+    def _engine_and_scopes(self) -> tuple[Engine, dict[Body, list[Scope]]]:
+        """The engine after its run, and the scopes of each body that is converted; none if a scope is doubtful."""
         from opset.inference.building.work import default_budget
         from opset.inference.engine.engine import Engine
 
@@ -63,103 +66,103 @@ class Inferred:
         return engine, {body: [] if body in doubtful else scopes[body] for body in self._index.bodies}
 
     def type(self, body: Body, name: str) -> Type | None:
-        """What is known of a value that a body of the given model defines; of a function, what all calls share."""
-        _, scopes = self._run
-        found = [scope.type_of(name) for scope in scopes[body]]
-        if len(found) < 2:
-            return found[0] if found else None
+        """Return the type of a value that a body of the given model defines; in a function, what all calls share."""
+        _, scopes = self._engine_and_scopes
+        types = [scope.type_of(name) for scope in scopes[body]]
+        if len(types) < 2:
+            return types[0] if types else None
         from opset.inference.building.types import join_types
 
-        return reduce(join_types, found)
+        return reduce(join_types, types)
 
     def steady_axes(self, body: Body, name: str) -> set[int]:
-        """Return the axes along which a value has one size for certain, whenever one run of the node around runs it."""
+        """Return the axes along which a value certainly has one size in all runs of its body by one run of the node."""
         from opset.inference.building.dimensions import variables
 
-        found: list[set[int]] = []
-        for scope in self._run[1][body]:
+        axes: list[set[int]] = []
+        for scope in self._engine_and_scopes[1][body]:
             type_ = scope.type_of(name)
             sizes = enumerate(() if type_ is None or type_.shape is None else type_.shape)
             varying = scope.local | self._sizes_in_sequences
-            found.append({axis for axis, size in sizes if size is not None and varying.isdisjoint(variables(size))})
-        return set.intersection(*found) if found else set()
+            axes.append({axis for axis, size in sizes if size is not None and varying.isdisjoint(variables(size))})
+        return set.intersection(*axes) if axes else set()
 
     @cached_property
     def _sizes_in_sequences(self) -> set[str]:
-        """The variables of elements of sequences that the model is given.
+        """The variables of sizes of elements in sequences that are inputs of the model.
 
         The standard's own cases name the size of each element by one variable, and the elements differ in it.
         """
         from opset.inference.building.dimensions import variables
         from opset.inference.building.types import unwrap_layers
 
-        found: set[str] = set()
-        for body, scope in zip(self._index.graphs, self.graphs(), strict=True):
+        names: set[str] = set()
+        for body, scope in zip(self._index.graphs, self.scopes_of_graphs(), strict=True):
             for around, inside in (unwrap_layers(scope.type_of(name)) for name in body.input_names()):
                 if around and inside is not None:
-                    found.update(*(variables(size) for size in inside.shape or () if size is not None))
-        return found
+                    names.update(*(variables(size) for size in inside.shape or () if size is not None))
+        return names
 
     @property
     def has_run(self) -> bool:
-        """Whether something was needed that is inferred."""
-        return "_run" in self.__dict__
+        """Whether a fact was needed that is inferred."""
+        return "_engine_and_scopes" in self.__dict__
 
-    def graphs(self) -> list[Scope]:
-        """What is known of the main graph and the training graphs."""
-        engine = self._run[0]
+    def scopes_of_graphs(self) -> list[Scope]:
+        """Return the scopes of the main graph and the training graphs."""
+        engine = self._engine_and_scopes[0]
         return [engine.scopes[(number,)] for number in range(len(self._index.graphs))]
 
     def types(self, body: Body, names: Sequence[str]) -> list[tuple[Type | None, ...]]:
-        """What is known of values that a body of the given model reads or defines, in each run that is certain."""
-        return [tuple(map(scope.type_of, names)) for scope in self._run[1][body]]
+        """Return the types of values in a body of the given model, for each run that is certain."""
+        return [tuple(map(scope.type_of, names)) for scope in self._engine_and_scopes[1][body]]
 
     def outputs(self, body: Body) -> list[list[Type | None]]:
-        """What is known of the outputs of a body of the given model, for each run that is certain."""
-        return [[scope.type_of(name) for name in body.output_names()] for scope in self._run[1][body]]
+        """Return the types of the outputs of a body of the given model, for each run that is certain."""
+        return [[scope.type_of(name) for name in body.output_names()] for scope in self._engine_and_scopes[1][body]]
 
-    def reaches(self, body: Body) -> bool:
-        """Return whether it is known how a body of the given model runs."""
-        return bool(self._run[1][body])
+    def has_runs(self, body: Body) -> bool:
+        """Whether it is known how a body of the given model runs."""
+        return bool(self._engine_and_scopes[1][body])
 
-    def alone(
-        self, node: Any, version: int, given: Sequence[Type | None], data: Sequence[Constant | None]
+    def infer_node(
+        self, node: Any, version: int, inputs: Sequence[Type | None], data: Sequence[Constant | None]
     ) -> tuple[Type | None, ...]:
-        """Return the types of the outputs of a node by itself, as `Engine.node_types` does."""
+        """Return the types of the outputs of a node that is inferred by itself, None if they are not known."""
         called = function_key(node) in self._functions
         schema = None if called else self._registry.schema(node.op_type, version, normalised(node.domain))
         if schema is None:
             return (None,) * len(node.output)
-        return self._run[0].node_types(node, schema, given, data)
+        return self._engine_and_scopes[0].node_types(node, schema, inputs, data)
 
     def data(self, body: Body, name: str) -> Constant | None:
-        """Return the elements of a small value, where every run computes the same."""
-        engine, scopes = self._run
-        found = {engine.constants.find(scope, name) for scope in scopes[body]}
-        return found.pop() if len(found) == 1 else None
+        """Return the elements of a small value, None unless every run computes the same."""
+        engine, scopes = self._engine_and_scopes
+        constants = {engine.constants.find(scope, name) for scope in scopes[body]}
+        return constants.pop() if len(constants) == 1 else None
 
 
-def _scopes_of(given: Sequence[Body], engine: Engine) -> tuple[dict[Body, list[Scope]], set[Body]]:
-    """Return for each body what every run of it that was inferred is about, and the bodies that run in other ways, too.
+def _scopes_of(bodies: Sequence[Body], engine: Engine) -> tuple[dict[Body, list[Scope]], set[Body]]:
+    """Return the scopes of each body, one for each run that was inferred, and the bodies that run in other ways too.
 
-    Of those nothing is certain: graphs in nodes without a rule, those of nodes that a rule gave up, and all functions
+    Nothing is certain in the latter: graphs in nodes without a rule, or in nodes that a rule gave up, and all functions
     that they call.
     """
-    found: dict[Body, list[Scope]] = {}
-    functions = {function_key(body.proto): body for body in given if body.function}
+    scopes_of: dict[Body, list[Scope]] = {}
+    functions = {function_key(body.proto): body for body in bodies if body.function}
     inside: dict[Body, list[Body]] = {}
     doubtful = [functions[key] for key in engine.calls.omitted if key in functions]
     roots = 0
-    for body in given:
+    for body in bodies:
         if body.function:
-            found[body] = engine.calls.scopes.get(function_key(body.proto), [])
+            scopes_of[body] = engine.calls.scopes.get(function_key(body.proto), [])
         elif body.root is body:
-            found[body] = [engine.scopes[(roots,)]]
+            scopes_of[body] = [engine.scopes[(roots,)]]
             roots += 1
         else:
             assert body.parent is not None
-            scopes = [scope.subgraphs.get((body.index, body.name)) for scope in found[body.parent]]
-            found[body] = [scope for scope in scopes if scope is not None]
+            scopes = [scope.subgraphs.get((body.index, body.name)) for scope in scopes_of[body.parent]]
+            scopes_of[body] = [scope for scope in scopes if scope is not None]
             inside.setdefault(body.parent, []).append(body)
             if None in scopes:
                 doubtful.append(body)
@@ -172,14 +175,14 @@ def _scopes_of(given: Sequence[Body], engine: Engine) -> tuple[dict[Body, list[S
             if functions:
                 called = {function_key(node) for node in body.proto.node}
                 doubtful += [functions[key] for key in called if key in functions]
-    return found, seen
+    return scopes_of, seen
 
 
-def _plain(shape: Sequence[Size | None] | None) -> Shape | None:
-    """Return a shape with sizes that have variables as texts."""
+def _with_texts(shape: Sequence[Size | None] | None) -> Shape | None:
+    """Return a shape in which sizes with variables are texts."""
     if shape is None:
         return None
-    return tuple([each if each is None or isinstance(each, int) else str(each) for each in shape])
+    return tuple([size if size is None or isinstance(size, int) else str(size) for size in shape])
 
 
 class ValueFacts:
@@ -196,16 +199,29 @@ class ValueFacts:
         versions: Mapping[str, int],
         read: Callable[[Any, int], list[Any]],
         overridable: bool,
-        inferred: Inferred,
+        inference: LazyInference,
         budget: Budget,
     ) -> None:
-        """Take a body of the given model, and the message of the copy that is converted.
+        """Take a body of the given model, and its message in the copy that is converted.
 
-        `versions` is the opset of each domain that the body's nodes are written in; `read` returns a tensor's elements;
-        with `overridable`, initializers that are inputs may be given from outside. What is read is charged to `budget`.
+        Args:
+            body: The body.
+            message: The GraphProto or FunctionProto that is changed.
+            outer: The facts of the body around.
+            versions: The opset of each domain that the nodes are written in.
+            read: Returns the elements of a TensorProto, of which there may be a number at most.
+            overridable: Whether a caller may override initializers that are inputs.
+            inference: The inference of the given model.
+            budget: Elements that are read are charged to it.
         """
-        self.body, self.outer, self.versions, self.budget = body, outer, versions, budget
-        self._message, self._read, self._overridable, self._inferred = message, read, overridable, inferred
+        self.body = body
+        self.outer = outer
+        self.versions = versions
+        self.budget = budget
+        self._message = message
+        self._read = read
+        self._overridable = overridable
+        self._inference = inference
         self.read_elsewhere: frozenset[str] = frozenset()
         """Names that training graphs read from this body, which is then the main graph."""
         self.looked_up: set[str] | None = None
@@ -220,11 +236,11 @@ class ValueFacts:
         self._added: dict[str, tuple[Any, int]] = {}
         self._types: dict[str, str | None] = {}
         self._shapes: dict[str, Shape | None] = {}
-        self._found: dict[str, Type | None] = {}
+        self._full_types: dict[str, Type | None] = {}
         self._constants: dict[str, Constant | None] = {}
         self._unread: set[str] | None = None
 
-    def _build(self) -> None:
+    def _read_declarations(self) -> None:
         self._built = True
         proto = self.body.proto
         for value in proto.value_info:
@@ -241,25 +257,25 @@ class ValueFacts:
                 self._sparse[sparse.values.name] = sparse
 
     def add(self, node: Any, outputs: Iterable[str], version: int) -> None:
-        """Make a new node known that computes these values, written in the given version of its domain."""
+        """Add a new node that computes these values, written in the given version of its domain."""
         for name in outputs:
             self._added.setdefault(name, (node, version))
 
     def state(self, name: str, element: str, shape: Shape | None) -> None:
-        """Make the type of a new value known: an output of a new node with a subgraph, which is not inferred."""
+        """Set the type of a new value: an output of a new node with a subgraph, which is not inferred."""
         from opset.inference.building.types import tensor
 
         sizes = None if shape is None else [size if isinstance(size, int) else None for size in shape]
-        self._found[name] = tensor(element, sizes)
+        self._full_types[name] = tensor(element, sizes)
 
     def add_tensor(self, tensor: Any) -> None:
-        """Make a new initializer known."""
+        """Add a new initializer."""
         if not self._built:
-            self._build()
+            self._read_declarations()
         self._tensors[tensor.name] = tensor
 
     def _producer(self, name: str) -> tuple[Any, int | None]:
-        """Return the node that computes a value, None if none does; the version of one that was added."""
+        """Return the node that computes a value, None if none does, and its version if it was added."""
         index = self.body.definitions.get(name, -1)
         if index >= 0:
             return self.body.nodes[index], None
@@ -267,15 +283,15 @@ class ValueFacts:
 
     def producer(self, name: str) -> Any:
         """Return the node of the given model that computes a visible value, None if none does."""
-        # What follows from another node is no matter of the form of the one that asks.
+        # The form of a node does not include other nodes.
         self.large_read = True
-        home = self._home(name)
+        home = self._facts_defining(name)
         index = home.body.definitions.get(name, -1) if home is not None else -1
         return home.body.nodes[index] if home is not None and index >= 0 else None
 
     def defines(self, name: str) -> bool:
         """Whether a visible value has that name."""
-        return self._home(name) is not None
+        return self._facts_defining(name) is not None
 
     def added_producer(self, name: str) -> Any:
         """Return the first new node that computes a value of this body, None if none does."""
@@ -284,36 +300,36 @@ class ValueFacts:
     def initializer(self, name: str) -> Any:
         """Return this body's initializer of that name, None if there is none or a caller may override it."""
         if not self._built:
-            self._build()
+            self._read_declarations()
         tensor = self._tensors.get(name)
         if tensor is None or (self._overridable and name in self._inputs):
             return None
         return tensor
 
     def overridable(self, name: str) -> list[str]:
-        """Return the initializers that a caller may override and that a value follows from, if from constants alone."""
-        found: dict[str, None] = {}
+        """Return the initializers by which a caller may change a value that else follows from constants alone."""
+        names: dict[str, None] = {}
         seen, pending = {name}, [name]
         while pending:
             if len(seen) > _FEW_PRODUCERS:
                 return []
-            each = pending.pop()
-            home = self._home(each)
+            current = pending.pop()
+            home = self._facts_defining(current)
             if home is None:
                 return []
-            node, _ = home._producer(each)
+            node, _ = home._producer(current)
             if node is not None:
                 if home.body.subgraphs and any(True for _ in subgraphs(node)):
                     return []
                 new = {read for read in node.input if read} - seen
                 seen |= new
                 pending += new
-            elif each in home._tensors:
-                if home._overridable and each in home._inputs:
-                    found[each] = None
+            elif current in home._tensors:
+                if home._overridable and current in home._inputs:
+                    names[current] = None
             else:
                 return []
-        return [*found]
+        return [*names]
 
     def is_read(self, name: str) -> bool:
         """Whether anything reads an output of a node that the body had from the start; True for any other value."""
@@ -322,13 +338,14 @@ class ValueFacts:
             self._unread = {name for names in self.body.computes for name in names} - read
         return name not in self._unread
 
-    def _home(self, name: str) -> ValueFacts | None:
+    def _facts_defining(self, name: str) -> ValueFacts | None:
+        """Return the facts of the body that defines a name, this one or one around it, None if none does."""
         if self.looked_up is not None:
             self.looked_up.add(name)
         scope: ValueFacts | None = self
         while scope is not None:
             if not scope._built:
-                scope._build()
+                scope._read_declarations()
             if scope._producer(name)[0] is not None or any(
                 name in known for known in (scope._inputs, scope._tensors, scope._sparse)
             ):
@@ -337,47 +354,47 @@ class ValueFacts:
         return None
 
     def constant(self, name: str) -> Constant | None:
-        """Return a value that is small and known before the model runs, else None."""
-        home = self._home(name)
+        """Return the elements of a small value that are known before the model runs, else None."""
+        home = self._facts_defining(name)
         if home is None:
             return None
         if name not in home._constants:
             home._constants[name] = home._find_constant(name)
-        found = home._constants[name]
-        if found is not None and len(found.values) > SMALL:
+        constant = home._constants[name]
+        if constant is not None and len(constant.values) > SMALL:
             self.large_read = True
-        return found
+        return constant
 
     def small_constant(self, name: str) -> Constant | None:
         """Return a constant of at most SMALL elements, None for any other value."""
-        home = self._home(name)
+        home = self._facts_defining(name)
         tensor = home.initializer(name) if home is not None else None
         if tensor is not None and prod(tensor.dims) > SMALL:
             return None
-        found = self.constant(name)
-        return found if found is None or len(found.values) <= SMALL else None
+        constant = self.constant(name)
+        return constant if constant is None or len(constant.values) <= SMALL else None
 
     def _find_constant(self, name: str) -> Constant | None:
         node, version = self._producer(name)
         if node is not None:
             if node.op_type == "Constant" and node.domain in ("", "ai.onnx"):
-                return self._constant_node(node)
+                return self._constant_of_node(node)
             if version is None:
-                return self._computed(name)
+                return self._computed_constant(name)
         if self.body.function and name in self._inputs:
-            return self._computed(name)
+            return self._computed_constant(name)
         tensor = self.initializer(name)
         return None if tensor is None else self.elements(tensor)
 
-    def _computed(self, name: str) -> Constant | None:
-        """Return a value that nodes compute, but always the same: sizes that are numbers, and arithmetic on them."""
-        data = self._inferred.data(self.body, name)
-        if data is None or not all(isinstance(each, int | float) for each in data.values):
+    def _computed_constant(self, name: str) -> Constant | None:
+        """Return a value that nodes always compute alike: sizes that are numbers, and arithmetic on them."""
+        data = self._inference.data(self.body, name)
+        if data is None or not all(isinstance(value, int | float) for value in data.values):
             return None
         element = self.element(name)
         return None if element is None else data._replace(element=element)
 
-    def _constant_node(self, node: Any) -> Constant | None:
+    def _constant_of_node(self, node: Any) -> Constant | None:
         if len(node.attribute) != 1 or node.attribute[0].ref_attr_name:
             return None
         attribute = node.attribute[0]
@@ -398,9 +415,9 @@ class ValueFacts:
                 return Constant("string", (len(attribute.strings),), tuple(attribute.strings))
         return None
 
-    def held(self, name: str, limit: int) -> Constant | None:
-        """Return a value that a tensor of the model holds, however large up to `limit` elements, None for any other."""
-        home = self._home(name)
+    def stored_constant(self, name: str, limit: int) -> Constant | None:
+        """Return the elements of a value that a tensor of the model holds, None if there are more than `limit`."""
+        home = self._facts_defining(name)
         if home is None:
             return None
         self.large_read = True
@@ -411,7 +428,7 @@ class ValueFacts:
         return None if tensor is None else self.elements(tensor, limit)
 
     def elements(self, tensor: Any, limit: int = MAX_CONSTANT) -> Constant | None:
-        """Return what a TensorProto holds, None where its type is not known or it has more than `limit` elements."""
+        """Return the elements of a TensorProto, None if its type is not known or it has more than `limit` of them."""
         element, dims = element_name(tensor.data_type), tuple(tensor.dims)
         size = 1
         for dim in dims:
@@ -422,50 +439,50 @@ class ValueFacts:
         return Constant(element, dims, tuple(self._read(tensor, limit)))
 
     def type(self, name: str) -> str | None:
-        """Return a value's type string, "tensor(float)", None where it is not known."""
+        """Return a value's type string, "tensor(float)", None if it is not known."""
         if name in self._types and self.looked_up is None:
             return self._types[name]
-        home = self._home(name)
+        home = self._facts_defining(name)
         if home is None:
             return None
         if name not in home._types:
             # A function may be called with several types, whatever it states.
-            in_function = home.body.root.function and self._inferred.reaches(home.body)
+            in_function = home.body.root.function and self._inference.has_runs(home.body)
             stated = None if in_function else home._stated_type(name)
-            found = home._inferred_type(name) if stated is None else None
-            home._types[name] = stated if found is None else found.text
+            inferred = home._infer_type(name) if stated is None else None
+            home._types[name] = stated if inferred is None else inferred.text
         return home._types[name]
 
     def stated_type(self, name: str) -> str | None:
-        """Return a value's type string where the model states it in this body; nothing is inferred for it."""
-        home = self._home(name)
+        """Return a value's type string as a graph states it, None if it does not; nothing is inferred for it."""
+        home = self._facts_defining(name)
         return None if home is None or home.body.root.function else home._stated_type(name)
 
     def types(self, names: Sequence[str]) -> list[tuple[str | None, ...]]:
-        """Return the types of values, "" for an absent one: one tuple, or several where calls of a function differ."""
-        found = tuple([self.type(name) if name else "" for name in names])
-        if None not in found or not self.body.root.function:
-            return [found]
-        runs = self._inferred.types(self.body, names)
-        made = [self._producer(name)[1] is not None for name in names]
+        """Return the types of values, "" for an absent one: one tuple, or several if calls of a function differ."""
+        shared = tuple([self.type(name) if name else "" for name in names])
+        if None not in shared or not self.body.root.function:
+            return [shared]
+        runs = self._inference.types(self.body, names)
+        added = [self._producer(name)[1] is not None for name in names]
         return [
             tuple(
                 [
-                    known if known is not None or is_made or each is None else each.text
-                    for known, is_made, each in zip(found, made, run, strict=True)
+                    text if text is not None or is_added or type_ is None else type_.text
+                    for text, is_added, type_ in zip(shared, added, run, strict=True)
                 ]
             )
             for run in runs
-        ] or [found]
+        ] or [shared]
 
     def element(self, name: str) -> str | None:
-        """Return a tensor's element type, "float", None where it is not known or no dense tensor."""
-        kind = self.type(name)
-        return kind[7:-1] if kind is not None and kind.startswith("tensor(") else None
+        """Return a tensor's element type, "float", None if it is not known or the value is no dense tensor."""
+        type_ = self.type(name)
+        return type_[7:-1] if type_ is not None and type_.startswith("tensor(") else None
 
     def shape(self, name: str) -> Shape | None:
-        """Return a tensor's shape, None where not even the rank is known; equal text stands for equal sizes."""
-        home = self._home(name)
+        """Return a tensor's shape, None if not even the rank is known; equal text stands for equal sizes."""
+        home = self._facts_defining(name)
         if home is None:
             return None
         if name not in home._shapes:
@@ -474,9 +491,9 @@ class ValueFacts:
 
     def kept_axes(self, source: str, result: str) -> set[int]:
         """Return the axes along which two values are inferred to have the same size, be it a number or not."""
-        # What follows from other nodes is no matter of the form of the one that asks.
+        # The form of a node does not include other nodes.
         self.large_read = True
-        types = self._type_of(source), self._type_of(result)
+        types = self._full_type(source), self._full_type(result)
         shapes = [type_.shape for type_ in types if type_ is not None and type_.shape is not None]
         if len(shapes) < 2:
             return set()
@@ -486,18 +503,18 @@ class ValueFacts:
     def graph_shapes(self, name: str, attribute: str) -> list[list[Shape | None]]:
         """Return the shapes of the outputs of a graph in the node that computes a value, for each run that is certain.
 
-        Runs of graphs in one node are in the same order; there are none where nothing is certain.
+        Runs of graphs in one node are in the same order; there are none if nothing is certain.
         """
         inner = self.body.subgraphs.get((self.body.definitions.get(name, -1), attribute))
-        runs = self._inferred.outputs(inner) if inner is not None else []
-        return [[None if type_ is None else _plain(type_.shape) for type_ in types] for types in runs]
+        runs = self._inference.outputs(inner) if inner is not None else []
+        return [[None if type_ is None else _with_texts(type_.shape) for type_ in types] for types in runs]
 
     def stated_rank(self, name: str) -> int | None:
-        """Return a tensor's rank where the model states it or it has been inferred; nothing is inferred for it."""
-        home = self._home(name)
+        """Return a tensor's rank if it is stated or has been inferred, else None; nothing is inferred for it."""
+        home = self._facts_defining(name)
         if home is None:
             return None
-        shape = home.shape(name) if home._inferred.has_run else home._shapes.get(name)
+        shape = home.shape(name) if home._inference.has_run else home._shapes.get(name)
         if shape is None and home.initializer(name) is not None:
             return len(home._tensors[name].dims)
         if shape is None and name in home._inputs and home.body.root is home.body and name in home._declared:
@@ -513,61 +530,64 @@ class ValueFacts:
         stated = shape_of(declared) if declared is not None else None
         if stated is not None and name in self._inputs and self.body.root is self.body:
             return stated
-        found = self._inferred_type(name)
-        if found is not None and found.shape is not None:
-            return _plain(found.shape)
+        inferred = self._infer_type(name)
+        if inferred is not None and inferred.shape is not None:
+            return _with_texts(inferred.shape)
         return None if stated is None or self.body.root.function else (None,) * len(stated)
 
-    def _inferred_type(self, name: str) -> Type | None:
-        """Return what is inferred of a value of this body: of the given model, or of a node that is inferred alone."""
-        if name not in self._found:
-            if self._alone(name) is None:
-                self._found[name] = self._inferred.type(self.body, name)
+    def _infer_type(self, name: str) -> Type | None:
+        """Return the inferred type of a value of this body: of the given model, or of a node that is inferred alone."""
+        if name not in self._full_types:
+            if self._node_alone(name) is None:
+                self._full_types[name] = self._inference.type(self.body, name)
             else:
                 self._infer_alone(name)
-        return self._found[name]
+        return self._full_types[name]
 
-    def _alone(self, name: str) -> tuple[Any, int] | None:
-        """Return the node of a value and its version, if it is added, or if it is not known how the body runs."""
+    def _node_alone(self, name: str) -> tuple[Any, int] | None:
+        """Return the node of a value and its version if it has to be inferred by itself, else None.
+
+        So are nodes that were added, and all of a body of which no run is known.
+        """
         node, version = self._producer(name)
-        if node is None or (version is None and self._inferred.reaches(self.body)):
+        if node is None or (version is None and self._inference.has_runs(self.body)):
             return None
         return node, self.versions.get(normalised(node.domain), 0) if version is None else version
 
     def _infer_alone(self, name: str) -> None:
-        """Infer a node, and those that it reads from first."""
+        """Infer the node of a value by itself, after those that it reads from."""
         waiting = [name]
         begun: set[str] = set()
         while waiting:
-            alone = self._alone(waiting[-1])
-            if alone is None or waiting[-1] in self._found:
+            alone = self._node_alone(waiting[-1])
+            if alone is None or waiting[-1] in self._full_types:
                 waiting.pop()
                 continue
             node, version = alone
-            ahead = [each for each in node.input if each not in self._found and self._alone(each) is not None]
+            ahead = [each for each in node.input if each not in self._full_types and self._node_alone(each) is not None]
             if ahead and waiting[-1] not in begun:
                 begun.add(waiting[-1])
                 waiting += ahead
                 continue
-            given = [self._type_of(each) if each else None for each in node.input]
+            inputs = [self._full_type(each) if each else None for each in node.input]
             data = [self.small_constant(each) if each else None for each in node.input]
-            types = self._inferred.alone(node, version, given, data)
-            self._found.update(zip(node.output, types, strict=True))
+            types = self._inference.infer_node(node, version, inputs, data)
+            self._full_types.update(zip(node.output, types, strict=True))
             waiting.pop()
 
-    def _type_of(self, name: str) -> Type | None:
+    def _full_type(self, name: str) -> Type | None:
         """Return the whole type of a value, as it is inferred or as the model states it."""
         from opset.inference.building.types import parse_type
 
-        home = self._home(name)
+        home = self._facts_defining(name)
         if home is None:
             return None
-        found = home._inferred_type(name)
-        if found is None and (text := home.type(name)) is not None:
-            found = parse_type(text)
-            if found is not None and (shape := home.shape(name)) is not None:
-                found = found._replace(shape=tuple([each if isinstance(each, int) else None for each in shape]))
-        return found
+        type_ = home._infer_type(name)
+        if type_ is None and (text := home.type(name)) is not None:
+            type_ = parse_type(text)
+            if type_ is not None and (shape := home.shape(name)) is not None:
+                type_ = type_._replace(shape=tuple([size if isinstance(size, int) else None for size in shape]))
+        return type_
 
     def _stated_type(self, name: str) -> str | None:
         if name in self._tensors:

@@ -5,7 +5,7 @@
 
 A function is named by its name, with or without its domain before a dot, and its overload behind a colon. Calls are
 replaced from the outside to the inside, so that the attributes of an inner call are known when it is replaced. Nothing
-recurses, and what is made is charged before it is made: functions that double are refused, not expanded.
+recurses, and nodes are charged before they are made: functions that double are refused, not expanded.
 """
 
 from __future__ import annotations
@@ -27,26 +27,26 @@ from opset.model.storage.container import Model
 from opset.opsets.registry import Registry, Schemas, registry_with
 from opset.preparation import read_model
 from opset.schemas.names import normalised, shown
-from opset.version_converter.conversion import BASE_STEPS, BYTES_PER_BYTE, STEPS_PER_BYTE, converted
-from opset.version_converter.rewiring import set_imports
-from opset.version_converter.targets import Target, without
+from opset.version_converter.conversion import BASE_STEPS, BYTES_PER_BYTE, STEPS_PER_BYTE, convert_model
+from opset.version_converter.replacement import set_imports
+from opset.version_converter.targets import Target, target_without
 
 BASE_BYTES = 1 << 27
-"""What an inlining may make for any model; for each of its bytes, and of steps, as much as a conversion."""
+"""Bytes that an inlining may add to any model; for each byte of it, and of steps, as many as a conversion."""
 NODE = 16
 """Steps of a node that is made."""
 NAME = 16
-"""Bytes that a new name has at most beside those that it is made of."""
+"""Bytes that a new name has at most beside the names that it is made of."""
 _MANY = 1 << 60
 
 
 @dataclass(slots=True)
 class Inlining:
-    """A model with functions inlined: what was done, and every reason against it.
+    """The inlining of a model's functions, or the reasons against it.
 
     - `calls`: how many calls of each function were replaced; `removed`: the functions that are gone;
-    - `refusals`: what cannot be inlined; `notes`: what a user should know;
-    - `model`: the result, the given model where nothing changes, None where something is refused.
+    - `refusals`: the reasons; `notes`: remarks for the user;
+    - `model`: the result, the given model if nothing changes, None if something is refused.
     """
 
     calls: Counter[FunctionKey] = field(default_factory=Counter)
@@ -80,25 +80,37 @@ def inline_functions(
     has.
     """
     loaded = load(model, allow_external_roots=tuple(allow_external_roots))
-    made = inlined(loaded, functions, exclude, registry_with(schemas), limits)
-    if made.model is None:
-        raise ConversionError(made.refusals)
-    return made.model.as_given()
+    inlining = inline_model(loaded, functions, exclude, registry_with(schemas), limits)
+    if inlining.model is None:
+        raise ConversionError(inlining.refusals)
+    return inlining.model.as_given()
 
 
-def label(key: FunctionKey) -> str:
+def function_label(key: FunctionKey) -> str:
     """Return the name of a function, as messages show it: "com.example.Scale:half"."""
     domain, name, overload = map(printable, key)
     return brief(f"{shown(domain)}.{name}{f':{overload}' if overload else ''}")
 
 
-def inlined(
+def inline_model(
     model: Model, names: Iterable[str] | None, exclude: Iterable[str], registry: Registry, limits: Limits | None = None
 ) -> Inlining:
-    """Return the inlining of a model's functions, all of them without `names`; the model itself is not touched.
+    """Return the inlining of a model's functions; the model itself is not touched.
 
-    A name in `names` that no function has may be that of an operator, which is then expressed by others. Raises
-    ModelError where the model is malformed, UsageError U103 for a name that neither has.
+    Args:
+        model: The model, as it was loaded.
+        names: The functions to inline, None for all. A name that no function has may be an operator, which is then
+            expressed by others.
+        exclude: The functions that stay.
+        registry: The operators that are known.
+        limits: How much may be made; without them, that is in proportion to the model.
+
+    Returns:
+        The inlining; it has no model if something is refused.
+
+    Raises:
+        ModelError: The model is malformed.
+        UsageError: U103 if neither a function nor an operator has a name.
     """
     model, index = read_model(model, registry)
     index.call_order()
@@ -107,12 +119,13 @@ def inlined(
         names = [*names]
         operators = [name for name in names if _is_operator(name, index, registry)]
         names = [name for name in names if name not in operators]
-    found = _inlined(model, index, _chosen(index, names, exclude), registry, limits)
-    if operators and found.model is not None:
-        conversion = converted(found.model, without(operators, registry), registry, limits=limits)
-        found.refusals, found.model = conversion.refusals, conversion.model
-        found.calls.update((each.domain, each.op_type, "") for each in conversion.actions)
-    return found
+    inlining = _inline_chosen(model, index, _choose_functions(index, names, exclude), registry, limits)
+    if operators and inlining.model is not None:
+        conversion = convert_model(inlining.model, target_without(operators, registry), registry, limits=limits)
+        inlining.refusals = conversion.refusals
+        inlining.model = conversion.model
+        inlining.calls.update((action.domain, action.op_type, "") for action in conversion.actions)
+    return inlining
 
 
 def _is_operator(name: str, index: ModelIndex, registry: Registry) -> bool:
@@ -122,43 +135,44 @@ def _is_operator(name: str, index: ModelIndex, registry: Registry) -> bool:
     return bool(registry.versions(op_type, normalised(domain)))
 
 
-def _inlined(
+def _inline_chosen(
     model: Model, index: ModelIndex, chosen: set[FunctionKey], registry: Registry, limits: Limits | None
 ) -> Inlining:
-    found = Inlining()
+    """Return the inlining of these functions, which are converted to the versions of the model first if need be."""
+    inlining = Inlining()
     if not chosen:
-        found.model = model
-        return found
-    imports = _imports(index, chosen)
-    if any(_differ(index, chosen, imports, registry)):
+        inlining.model = model
+        return inlining
+    imports = _imports_of(index, chosen)
+    if any(_find_differing(index, chosen, imports, registry)):
         # The nodes of functions can only stand in the graph if they mean the same there.
         ir_version = index.proto.ir_version
-        conversion = converted(model, Target(_known(imports, registry), ir_version), registry, limits=limits)
+        conversion = convert_model(model, Target(_with_schemas(imports, registry), ir_version), registry, limits=limits)
         if conversion.model is None:
-            found.refusals = conversion.refusals
-            return found
-        found.notes.append("functions were converted to the versions that the model imports")
+            inlining.refusals = conversion.refusals
+            return inlining
+        inlining.notes.append("functions were converted to the versions that the model imports")
         model = conversion.model
         index = index_model(model.proto, registry.domains)
-        imports = _imports(index, chosen)
-        found.refusals += _differ(index, chosen, imports, registry)
-        if found.refusals:
-            return found
+        imports = _imports_of(index, chosen)
+        inlining.refusals += _find_differing(index, chosen, imports, registry)
+        if inlining.refusals:
+            return inlining
     proto = pb.ModelProto()
     proto.CopyFrom(model.proto)
     try:
-        _Inliner(index, proto, chosen, found, limits or Limits()).run()
+        _Inliner(index, proto, chosen, inlining, limits or Limits()).inline()
     except Exhausted as exhausted:
         place = f"graph {quoted(proto.graph.name)}"
-        found.refusals.append(Finding("C401", "the inlining was stopped", place, exhausted.why, ALLOW_MORE))
-    if not found.refusals:
-        _tidy(proto, index, chosen, imports, registry, found)
-        found.model = model.with_proto(proto, changed=True)
-    return found
+        inlining.refusals.append(Finding("C401", "the inlining was stopped", place, exhausted.why, ALLOW_MORE))
+    if not inlining.refusals:
+        _remove_uncalled(proto, index, chosen, imports, registry, inlining)
+        inlining.model = model.with_proto(proto, changed=True)
+    return inlining
 
 
-def _chosen(index: ModelIndex, names: Iterable[str] | None, exclude: Iterable[str]) -> set[FunctionKey]:
-    """Return the functions that are to be inlined. Raises UsageError U103 for a name that none has."""
+def _choose_functions(index: ModelIndex, names: Iterable[str] | None, exclude: Iterable[str]) -> set[FunctionKey]:
+    """Return the functions to inline, all of them without `names`. Raises UsageError U103 for a name that none has."""
     by_name: dict[str, set[FunctionKey]] = {}
     for key in index.functions:
         domain, name, overload = key
@@ -167,7 +181,7 @@ def _chosen(index: ModelIndex, names: Iterable[str] | None, exclude: Iterable[st
             by_name.setdefault(f"{each}:{overload}", set()).add(key)
     for name in (*(names or ()), *exclude):
         if name not in by_name:
-            known = listing([label(key) for key in index.functions]) or "none"
+            known = listing([function_label(key) for key in index.functions]) or "none"
             raise UsageError(
                 Finding("U103", f"the model has no function {quoted(name)}", help=f"functions of the model: {known}")
             )
@@ -175,17 +189,17 @@ def _chosen(index: ModelIndex, names: Iterable[str] | None, exclude: Iterable[st
     return chosen - {key for name in exclude for key in by_name[name]}
 
 
-def _used(function: Body, index: ModelIndex) -> dict[str, set[str]]:
+def _operators_in(function: Body, index: ModelIndex) -> dict[str, set[str]]:
     """Return the operators of a function by domain, calls of functions left out."""
-    found: dict[str, set[str]] = {}
+    operators: dict[str, set[str]] = {}
     for body in bodies_below(function):
         for number, (op_type, domain) in enumerate(body.operators):
             if body.function_key(number) not in index.functions:
-                found.setdefault(domain, set()).add(op_type)
-    return found
+                operators.setdefault(domain, set()).add(op_type)
+    return operators
 
 
-def _imports(index: ModelIndex, chosen: Iterable[FunctionKey]) -> dict[str, int]:
+def _imports_of(index: ModelIndex, chosen: Iterable[FunctionKey]) -> dict[str, int]:
     """Return the versions that the model has to import for the nodes of functions to stand in its graphs."""
     imports = dict(index.opsets)
     for key in chosen:
@@ -197,38 +211,39 @@ def _imports(index: ModelIndex, chosen: Iterable[FunctionKey]) -> dict[str, int]
     return imports
 
 
-def _known(imports: Mapping[str, int], registry: Registry) -> dict[str, int]:
+def _with_schemas(imports: Mapping[str, int], registry: Registry) -> dict[str, int]:
     return {domain: version for domain, version in imports.items() if domain in registry.domains}
 
 
-def _differ(
+def _find_differing(
     index: ModelIndex, chosen: set[FunctionKey], imports: Mapping[str, int], registry: Registry
 ) -> Iterator[Finding]:
-    """Yield the functions whose operators mean something else, or nothing, at the versions of the model."""
+    """Yield a refusal of each function whose operators have another meaning, or none, at the versions of the model."""
     for key, function in index.functions.items():
-        if key not in chosen and not _calls(function, chosen):
+        if key not in chosen and not _has_calls(function, chosen):
             continue
         versions = index.imports(function)
-        for domain, operators in _used(function, index).items():
-            have, want = versions.get(domain), imports[domain]
+        for domain, operators in _operators_in(function, index).items():
+            have = versions.get(domain)
+            want = imports[domain]
             if have is None:
                 why = f"the function uses operators of {brief(shown(domain))} and does not import it"
                 yield _refusal(function.label, why)
-            elif have != want and not all(_same(name, domain, have, want, registry) for name in operators):
+            elif have != want and not all(_is_same(name, domain, have, want, registry) for name in operators):
                 why = f"the function imports {brief(shown(domain))} {have}, and the model {want}"
                 yield _refusal(function.label, why, "make the two equal")
 
 
-def _calls(function: Body, chosen: set[FunctionKey]) -> bool:
+def _has_calls(function: Body, chosen: set[FunctionKey]) -> bool:
     return any(
         body.function_key(number) in chosen for body in bodies_below(function) for number in range(len(body.nodes))
     )
 
 
-def _same(name: str, domain: str, one: int, other: int, registry: Registry) -> bool:
+def _is_same(name: str, domain: str, version: int, imported: int, registry: Registry) -> bool:
     """Whether an operator is known, and the same at two versions."""
-    schema = registry.schema(name, one, domain)
-    return schema is not None and schema == registry.schema(name, other, domain)
+    schema = registry.schema(name, version, domain)
+    return schema is not None and schema == registry.schema(name, imported, domain)
 
 
 def _refusal(place: str, why: str, help: str = "") -> Finding:
@@ -236,7 +251,7 @@ def _refusal(place: str, why: str, help: str = "") -> Finding:
 
 
 class _Size(NamedTuple):
-    """What one call of a function makes: nodes, bytes, names that become longer, and copies of its attributes."""
+    """The size of one call of a function: new nodes, bytes, names that become longer, and copies of its attributes."""
 
     nodes: int
     bytes: int
@@ -244,21 +259,24 @@ class _Size(NamedTuple):
     copies: Counter[str]
 
 
-def _size(function: Body) -> _Size:
-    found = bodies_below(function)
-    nodes = sum(len(body.nodes) for body in found)
-    names = sum(len(names) for body in found for names in (*body.reads, *body.computes))
-    referred = (attribute.ref_attr_name for body in found for attributes in body.attributes for attribute in attributes)
-    return _Size(nodes, function.proto.ByteSize(), nodes + names, Counter(filter(None, referred)))
+def _size_of(function: Body) -> _Size:
+    bodies = bodies_below(function)
+    nodes = sum(len(body.nodes) for body in bodies)
+    names = sum(len(names) for body in bodies for names in (*body.reads, *body.computes))
+    references = (attr.ref_attr_name for body in bodies for attributes in body.attributes for attr in attributes)
+    return _Size(nodes, function.proto.ByteSize(), nodes + names, Counter(filter(None, references)))
 
 
 class _Inliner:
     """Replaces the calls in a copy of an indexed model."""
 
     def __init__(
-        self, index: ModelIndex, proto: Any, chosen: set[FunctionKey], found: Inlining, limits: Limits
+        self, index: ModelIndex, proto: Any, chosen: set[FunctionKey], inlining: Inlining, limits: Limits
     ) -> None:
-        self._index, self._proto, self._chosen, self._found = index, proto, chosen, found
+        self._index = index
+        self._proto = proto
+        self._chosen = chosen
+        self._inlining = inlining
         size = proto.ByteSize()
         self._budget = Budget(
             limits, max_steps=BASE_STEPS + STEPS_PER_BYTE * size, max_bytes=BASE_BYTES + BYTES_PER_BYTE * size
@@ -266,52 +284,52 @@ class _Inliner:
         self._names = FreshNames(index.bodies)
         self._sizes: dict[FunctionKey, _Size] = {}
 
-    def run(self) -> None:
+    def inline(self) -> None:
         """Replace the calls everywhere but in the functions that are replaced. Raises Exhausted."""
         proto = self._proto
         training = (
-            getattr(each, part)
-            for each in proto.training_info
+            getattr(info, part)
+            for info in proto.training_info
             for part in ("initialization", "algorithm")
-            if each.HasField(part)
+            if info.HasField(part)
         )
         self._charge_all()
         for graph in (proto.graph, *training):
-            self._inline(graph, frozenset())
+            self._inline_body(graph, frozenset())
         for function in proto.functions:
             if function_key(function) not in self._chosen:
-                self._inline(function, frozenset(each.name for each in function.attribute_proto))
+                self._inline_body(function, frozenset(default.name for default in function.attribute_proto))
 
     def _charge_all(self) -> None:
-        """Charge all nodes that will be made, before the first is: functions that double are soon known to."""
+        """Charge all nodes that will be made, before the first is: functions that double are soon found."""
         totals: dict[FunctionKey, int] = {}
 
         def calls(root: Body) -> int:
-            found = bodies_below(root)
-            keys = (body.function_key(number) for body in found for number in range(len(body.nodes)))
+            bodies = bodies_below(root)
+            keys = (body.function_key(number) for body in bodies for number in range(len(body.nodes)))
             return sum(1 + totals[key] for key in keys if key in self._chosen)
 
         for function in reversed(self._index.call_order()):
             key = function_key(function.proto)
-            self._sizes[key] = size = _size(function)
+            self._sizes[key] = size = _size_of(function)
             totals[key] = min(size.nodes + calls(function), _MANY)
         roots = [*self._index.graphs, *(self._index.functions[key] for key in totals if key not in self._chosen)]
         self._budget.charge(NODE * sum(map(calls, roots)))
 
-    def _inline(self, root: Any, certain: frozenset[str]) -> None:
+    def _inline_body(self, root: Any, certain: frozenset[str]) -> None:
         """Replace the calls in a graph or function, and in the graphs inside; `certain` attributes have a value."""
         pending = [root]
         while pending:
             body = pending.pop()
             if any(function_key(node) in self._chosen for node in body.node):
-                nodes = self._replaced(body, certain)
+                nodes = self._replace_calls(body, certain)
                 # A message that is held stays valid outside of its list.
                 del body.node[:]
                 body.node.extend(nodes)
             pending.extend(graph for node in body.node if node.attribute for _, graph in subgraphs(node))
 
-    def _replaced(self, body: Any, certain: frozenset[str]) -> list[Any]:
-        """Return the nodes of a body with those of functions in place of the calls; refusals are collected."""
+    def _replace_calls(self, body: Any, certain: frozenset[str]) -> list[Any]:
+        """Return the nodes of a body with the nodes of functions in place of calls; refusals are collected."""
         done: list[Any] = []
         pending = [*reversed(body.node)]
         while pending:
@@ -325,49 +343,51 @@ class _Inliner:
                 made = spliced(self._index.functions[key].proto, node, self._names, certain)
             except Unfit as unfit:
                 place = node_label(node.name, node.op_type, len(done))
-                self._found.refusals.append(_refusal(f"{label(key)}, called by {place}", unfit.why, unfit.help))
+                self._inlining.refusals.append(
+                    _refusal(f"{function_label(key)}, called by {place}", unfit.why, unfit.help)
+                )
                 continue
-            self._found.calls[key] += 1
+            self._inlining.calls[key] += 1
             body.value_info.extend(made.value_info)
             pending.extend(reversed(made.nodes))
         return done
 
     def _charge(self, key: FunctionKey, call: Any) -> None:
-        """Charge the bytes that a call makes, before it is made: every node, and copies of what the call holds."""
+        """Charge the bytes that replace a call, before they are made: every node, and copies of the call's parts."""
         size = self._sizes[key]
-        held = sum(each.ByteSize() for each in (*call.metadata_props, *call.device_configurations))
-        given = sum(each.ByteSize() * size.copies[each.name] for each in call.attribute if each.name in size.copies)
+        extras = sum(each.ByteSize() for each in (*call.metadata_props, *call.device_configurations))
+        copies = sum(each.ByteSize() * size.copies[each.name] for each in call.attribute if each.name in size.copies)
         longest = NAME + len(call.name) + max(map(len, (*call.input, *call.output)), default=0)
-        self._budget.hold(size.bytes + size.nodes * held + given + size.names * longest)
+        self._budget.hold(size.bytes + size.nodes * extras + copies + size.names * longest)
 
 
-def _tidy(
+def _remove_uncalled(
     proto: Any,
     index: ModelIndex,
     chosen: set[FunctionKey],
     imports: Mapping[str, int],
     registry: Registry,
-    found: Inlining,
+    inlining: Inlining,
 ) -> None:
-    """Remove the functions that nothing calls any more; import what new nodes need, and not what only calls needed."""
+    """Remove the functions that nothing calls any more; import the domains of new nodes, and drop unused imports."""
     called = {body.function_key(number) for body in index.bodies for number in range(len(body.nodes))}
     left = {key: function for function in proto.functions if (key := function_key(function)) not in chosen}
-    operators = {key: _operators([function]) for key, function in left.items()}
+    operators = {key: _keys_named_in([function]) for key, function in left.items()}
     graphs = [proto.graph]
     for training in proto.training_info:
         graphs += [training.initialization, training.algorithm]
-    main = _operators(graphs)
-    callers = Counter(each for names in (main, *operators.values()) for each in names)
+    main = _keys_named_in(graphs)
+    callers = Counter(key for keys in (main, *operators.values()) for key in keys)
     idle = [key for key in left if key in called and not callers[key]]
     while idle:
-        key = idle.pop()
-        del left[key]
-        for each in operators.pop(key):
-            callers[each] -= 1
-            if each in left and not callers[each]:
-                idle.append(each)
-    found.removed = [key for key in index.functions if key not in left]
-    emptied = {key[0] for key in found.removed} - {key[0] for key in left} - registry.domains.keys()
+        unused = idle.pop()
+        del left[unused]
+        for key in operators.pop(unused):
+            callers[key] -= 1
+            if key in left and not callers[key]:
+                idle.append(key)
+    inlining.removed = [key for key in index.functions if key not in left]
+    emptied = {key[0] for key in inlining.removed} - {key[0] for key in left} - registry.domains.keys()
     for message, used in ((proto, main), *((left[key], used) for key, used in operators.items())):
         domains = {key[0] for key in used}
         stay = [entry for entry in message.opset_import if entry.domain in domains or entry.domain not in emptied]
@@ -375,17 +395,17 @@ def _tidy(
         del message.opset_import[:]
         message.opset_import.extend(stay)
         set_imports(message, {}, {domain: imports[domain] for domain in sorted(domains) if domain in imports})
-    if found.removed:
+    if inlining.removed:
         del proto.functions[:]
         proto.functions.extend(left.values())
 
 
-def _operators(roots: Iterable[Any]) -> set[FunctionKey]:
-    """Return what the nodes of graphs and functions name, those in subgraphs included."""
-    found: set[FunctionKey] = set()
+def _keys_named_in(roots: Iterable[Any]) -> set[FunctionKey]:
+    """Return the operators and functions that the nodes of graphs and functions name, those in subgraphs included."""
+    keys: set[FunctionKey] = set()
     pending = [*roots]
     while pending:
         for node in pending.pop().node:
-            found.add(function_key(node))
+            keys.add(function_key(node))
             pending.extend(graph for _, graph in subgraphs(node))
-    return found
+    return keys

@@ -1,4 +1,4 @@
-"""The rule of the IR version: as it is when it serves, lowered with the opset, raised only for a feature."""
+"""The IR version of a converted model: kept if it serves, lowered with the opset, raised only for a feature."""
 
 from __future__ import annotations
 
@@ -10,25 +10,30 @@ from opset.model.elements import ELEMENTS
 from opset.model.graph.index import Body, bodies
 from opset.model.graph.walking import list_as_input
 from opset.opsets import releases
-from opset.version_converter.functions import lower_functions
+from opset.version_converter.ir_functions import lower_functions
 from opset.version_converter.targets import Target
 
 Feature = tuple[int, str, bool]
-"""IR version that it needs, what it is, and whether it is an annotation, which older readers skip."""
+"""IR version that it needs, its name, and whether it is an annotation, which older readers skip."""
 _INITIALIZERS = 4
 """The IR version from which initializers need not be graph inputs."""
 
 
 def set_ir_version(proto: Any, target: Target, notes: list[str]) -> list[Finding]:
-    """Set the IR version of a converted ModelProto, and return what forbids the requested version.
+    """Set the IR version of a converted ModelProto, and return the refusals of a requested version.
 
-    It stays where it serves, is lowered with the opset, and is raised only for a feature that changes what the model
-    means or how it is read; annotations have no say. Functions are rewritten where that makes a feature unnecessary.
-    `notes` gets what forces a higher version than the target's own, and what older readers skip.
+    It is kept if it serves, lowered with the opset, and raised only for a feature that changes the meaning of the model
+    or how it is read; annotations have no say. Functions are rewritten if that makes a feature unnecessary.
+
+    Args:
+        proto: The ModelProto.
+        target: The target, which may request an IR version.
+        notes: Gets the features that force a higher version than the target's own, and those that older readers skip.
     """
     before = proto.ir_version
     natural = max(
-        (releases.ir_version_of_opset(version, domain) for domain, version in _opsets(proto, target)), default=before
+        (releases.ir_version_of_opset(version, domain) for domain, version in _reached_opsets(proto, target)),
+        default=before,
     )
     wanted = min(before, natural)
     if target.max_ir is not None:
@@ -37,15 +42,15 @@ def set_ir_version(proto: Any, target: Target, notes: list[str]) -> list[Finding
         wanted = target.ir_version
     asked = target.ir_version is not None or (target.max_ir is not None and wanted == target.max_ir)
     if not asked and wanted == before >= 4:
-        # What adapters add needs no more: nodes, and initializers where version 4 is not reached yet.
+        # Adapters add nodes, and initializers below version 4; neither needs more.
         return []
-    found = bodies(proto)
+    all_bodies = bodies(proto)
     if asked and wanted < 4:
-        _list_initializers(found, notes)
+        _list_initializers(all_bodies, notes)
     if proto.functions:
-        lower_functions(proto, found, wanted, notes)
-    features = sorted(set(_features(proto, found, wanted, before)), reverse=True)
-    if not asked and wanted < 4 <= before and any(map(_overridable, found)):
+        lower_functions(proto, all_bodies, wanted, notes)
+    features = sorted(set(_features(proto, all_bodies, wanted, before)), reverse=True)
+    if not asked and wanted < 4 <= before and any(map(_has_overridable, all_bodies)):
         features.append((4, "initializers that a caller may override", False))
     needed = [feature for feature in features if not feature[2]]
     findings = []
@@ -74,16 +79,16 @@ def set_ir_version(proto: Any, target: Target, notes: list[str]) -> list[Finding
     return findings
 
 
-def _overridable(body: Body) -> bool:
+def _has_overridable(body: Body) -> bool:
     """Return whether a graph has a default for an input, which some runtimes take as fixed before IR version 4."""
     inputs = () if body.function else {value.name for value in body.proto.input}
     return bool(inputs) and any(tensor.name in inputs for tensor in body.proto.initializer)
 
 
-def _list_initializers(found: list[Body], notes: list[str]) -> None:
+def _list_initializers(all_bodies: list[Body], notes: list[str]) -> None:
     """Make initializers graph inputs too, as they had to be before IR version 4."""
     count = 0
-    for body in found:
+    for body in all_bodies:
         if body.function:
             continue
         inputs = {value.name for value in body.proto.input}
@@ -95,14 +100,15 @@ def _list_initializers(found: list[Body], notes: list[str]) -> None:
         notes.append(f"initializers listed as graph inputs too, as IR version 3 wants it: {count}")
 
 
-def _opsets(proto: Any, target: Target) -> Iterator[tuple[str, int]]:
+def _reached_opsets(proto: Any, target: Target) -> Iterator[tuple[str, int]]:
+    """Yield the domains and versions that the target sets and that releases of onnx have."""
     for entry in proto.opset_import:
         domain = "" if entry.domain == "ai.onnx" else entry.domain
         if domain in target.opsets and releases.knows(domain):
             yield domain, entry.version
 
 
-def _features(proto: Any, found: list[Body], above: int, before: int) -> Iterator[Feature]:
+def _features(proto: Any, all_bodies: list[Body], above: int, before: int) -> Iterator[Feature]:
     """Yield the features in use that need an IR version above `above`.
 
     A model that has a feature before its IR version does is read so, and needs no higher version than it states: some
@@ -110,7 +116,7 @@ def _features(proto: Any, found: list[Body], above: int, before: int) -> Iterato
     """
     for version, name, is_annotation in (
         *_model_features(proto),
-        *(f for body in found for f in _body_features(body, above)),
+        *(f for body in all_bodies for f in _body_features(body, above)),
     ):
         needed = version if is_annotation or version <= _INITIALIZERS else min(version, before)
         if needed > above:
@@ -148,12 +154,12 @@ def _body_features(body: Body, above: int) -> Iterator[Feature]:
         if graph.sparse_initializer:
             yield 6, "sparse initializers", False
         for tensor in graph.initializer:
-            yield from _element(tensor.data_type)
+            yield from _features_of_element(tensor.data_type)
     if graph.metadata_props:
         yield 10, "metadata of graphs, nodes or functions", True
     for entries in values:
         for value in entries:
-            yield from _type(value.type)
+            yield from _features_of_type(value.type)
             if value.metadata_props:
                 yield 10, "metadata of values", True
     for node in graph.node:
@@ -165,24 +171,24 @@ def _body_features(body: Body, above: int) -> Iterator[Feature]:
             yield 10, "overloads of functions", False
         for attribute in node.attribute:
             if attribute.type == 4:
-                yield from _element(attribute.t.data_type)
+                yield from _features_of_element(attribute.t.data_type)
             elif attribute.type == 13:
-                yield from _type(attribute.tp)
+                yield from _features_of_type(attribute.tp)
             elif attribute.name in ("to", "dtype", "output_dtype") and attribute.type == 2:
-                yield from _element(attribute.i)
+                yield from _features_of_element(attribute.i)
 
 
-def _element(number: int) -> Iterator[Feature]:
+def _features_of_element(number: int) -> Iterator[Feature]:
     element = ELEMENTS.get(number)
     if element is not None and element.ir_version > 3:
         yield element.ir_version, f"the type {element.name}", False
 
 
-def _type(proto: Any) -> Iterator[Feature]:
+def _features_of_type(proto: Any) -> Iterator[Feature]:
     while True:
         match proto.WhichOneof("value"):
             case "tensor_type":
-                yield from _element(proto.tensor_type.elem_type)
+                yield from _features_of_element(proto.tensor_type.elem_type)
                 return
             case "sparse_tensor_type":
                 yield 8, "sparse tensor types", False

@@ -1,4 +1,4 @@
-"""Where meaning moved between two versions of an operator: one plain function a transition and direction.
+"""Registration of adapters: one plain function for each transition of an operator that changes its meaning.
 
 `opset/adapters/families/<family>.py` holds the adapters and lowerings of the operators of that family. A function is
 found by its decorator:
@@ -8,12 +8,12 @@ found by its decorator:
 
     @lower("Gelu", since=20)          # a node of version 20, the first -> nodes that are right at the version before
 
-It takes (op, node): a `Builder` that makes nodes, and a `Node` with what is known of the node to convert. It returns
-the values that replace the node's outputs, or None to leave the node as it is. It raises `Refusal` where meaning would
-be lost.
+It takes (op, node): a `Builder` that makes nodes, and a `Node` with the facts about the node to convert. It returns the
+values that replace the node's outputs, or None to leave the node as it is. It raises `Refusal` if the meaning would be
+lost.
 
 Operators of one's own are registered in the same way, with their domain. An `adapters.py` beside the YAML of a domain
-is run when a conversion first needs a written adapter of it; only conversions with that folder see what it registers.
+is run when a conversion first needs a written adapter of it; only conversions with that folder see its adapters.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ LAYER = Layer(
 def up(*operators: str, since: int, domain: str = "") -> Callable[[Adapter], Adapter]:
     """Register the adapter that takes nodes of the operators from the version before `since` to it.
 
-    Raises ConversionError C105 where there are two, and for an operator of the standard.
+    Raises ConversionError C105 if there are two, or for an operator of the standard.
     """
     return LAYER.register("up", operators, since, domain)
 
@@ -42,7 +42,7 @@ def up(*operators: str, since: int, domain: str = "") -> Callable[[Adapter], Ada
 def down(*operators: str, since: int, domain: str = "") -> Callable[[Adapter], Adapter]:
     """Register the adapter that takes nodes of the operators from version `since` to the one before.
 
-    Raises ConversionError C105 where there are two, and for an operator of the standard.
+    Raises ConversionError C105 if there are two, or for an operator of the standard.
     """
     return LAYER.register("down", operators, since, domain)
 
@@ -50,13 +50,13 @@ def down(*operators: str, since: int, domain: str = "") -> Callable[[Adapter], A
 def lower(*operators: str, since: int, domain: str = "") -> Callable[[Adapter], Adapter]:
     """Register the lowering of the operators, which came with version `since`: it expresses a node by others.
 
-    What it makes is written in the version before `since`, and taken on from there. It returns values for all outputs
-    that are in use, or raises Refusal. Raises ConversionError C105 as `down` does.
+    New nodes are written in the version before `since`, and taken on from there. The lowering returns values for all
+    outputs that are in use, or raises Refusal. Raises ConversionError C105 as `down` does.
     """
     return LAYER.register("lower", operators, since, domain)
 
 
-def written(families: Iterable[str], own: Table | None = None) -> frozenset[tuple[str, str, int, str]]:
+def registered_adapters(families: Iterable[str], own: Table | None = None) -> frozenset[tuple[str, str, int, str]]:
     """Return the (domain, operator, since, direction) of every adapter and lowering of the families, and of `own`."""
     return frozenset(
         (*key, direction)

@@ -1,4 +1,4 @@
-"""What a conversion did, or would do: as plain data, which is its JSON, and as text that is made from that data alone.
+"""The report of a conversion: as plain data, which is its JSON, and as text that is made from that data alone.
 
     {"opsets": [{"domain", "before", "after"}], "ir_version": {"before", "after"},
      "operators": [{"domain", "operator", "before", "after", "nodes", "kept", "steps", "becomes", "places"}],
@@ -6,9 +6,9 @@
      "nodes": {"total", "converted", "kept", "passed", "refused"},
      "errors": [{"code", "message", "place", "why", "help", "file"}], "omitted": number of further errors}
 
-`after` is 0 where the target lacks the operator, which is then lowered. Each of `places` is a converted node:
+`after` is 0 if the target lacks the operator, which is then lowered. Each of `places` is a converted node:
 {"graph": number in `graphs`, "node": index, "name"}. Domains are named as people write them. Strings of the model are
-as they are in the model; the text has them escaped and cut.
+unchanged; the text has them escaped and cut.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ FEW = 4
 
 
 def conversion_data(conversion: Conversion, *, places: bool = True) -> dict[str, Any]:
-    """Return a conversion as plain data (see above), if asked without places; operators that change come first."""
+    """Return a conversion as plain data (see above), with or without places; operators that change come first."""
     groups: dict[tuple[Any, ...], list[Action]] = {}
     for action in conversion.actions:
         key = (action.domain, action.op_type, action.since, action.until, action.steps, action.result)
         groups.setdefault(key, []).append(action)
     labels = Labels()
     converted = [
-        _operator(
+        _operator_entry(
             domain,
             op_type,
             since,
@@ -45,11 +45,11 @@ def conversion_data(conversion: Conversion, *, places: bool = True) -> dict[str,
             len(actions),
             steps=list(steps),
             becomes=list(result),
-            places=[_place(action, labels) for action in actions] if places else [],
+            places=[_place_entry(action, labels) for action in actions] if places else [],
         )
         for (domain, op_type, since, until, steps, result), actions in sorted(groups.items(), key=itemgetter(0))
     ]
-    kept = [_operator(*key, nodes) for key, nodes in sorted(conversion.kept.items())]
+    kept = [_operator_entry(*key, nodes) for key, nodes in sorted(conversion.kept.items())]
     passed = [
         {"domain": shown(domain), "operator": op_type, "nodes": nodes}
         for (domain, op_type), nodes in sorted(conversion.passed.items())
@@ -76,28 +76,28 @@ def conversion_data(conversion: Conversion, *, places: bool = True) -> dict[str,
     }
 
 
-def head(data: Data) -> str:
+def headline(data: Data) -> str:
     """Return the versions of a conversion's data on one line: "ai.onnx 13 -> 21, IR version 7 -> 10"."""
-    versions = [f"{each['domain']} {_span(each)}" for each in data["opsets"]]
-    return f"{listing(versions, SHOWN)}, IR version {_span(data['ir_version'])}"
+    versions = [f"{entry['domain']} {_versions_text(entry)}" for entry in data["opsets"]]
+    return f"{listing(versions, SHOWN)}, IR version {_versions_text(data['ir_version'])}"
 
 
-def body(data: Data) -> list[str]:
-    """Return the lines below the versions: a table of operators, what passed through, notes, a sum."""
+def report_lines(data: Data) -> list[str]:
+    """Return the lines below the versions: a table of operators, operators that passed through, notes, a sum."""
     rows = [["operator", "version", "nodes", "what happens"]]
-    for each in data["operators"]:
-        name = each["operator"] if each["domain"] == "ai.onnx" else f"{each['domain']}.{each['operator']}"
-        counts = Counter(each["becomes"])
+    for entry in data["operators"]:
+        name = entry["operator"] if entry["domain"] == "ai.onnx" else f"{entry['domain']}.{entry['operator']}"
+        counts = Counter(entry["becomes"])
         made = listing([name if count == 1 else f"{count} {name}" for name, count in counts.items()])
-        becomes = "kept" if each["kept"] else f"converted to {made}"
-        if not each["after"]:
-            size = len(each["becomes"])
+        becomes = "kept" if entry["kept"] else f"converted to {made}"
+        if not entry["after"]:
+            size = len(entry["becomes"])
             becomes = f"lowered to {made}" if size <= FEW else f"lowered to {size} nodes: {made}"
-        rows.append([brief(name), _span(each), str(each["nodes"]), becomes])
+        rows.append([brief(name), _versions_text(entry), str(entry["nodes"]), becomes])
     lines = columns(rows, right=[2]) if len(rows) > 1 else []
     domains: dict[str, list[str]] = {}
-    for each in data["passed"]:
-        domains.setdefault(each["domain"], []).append(f"{each['operator']} ({each['nodes']})")
+    for entry in data["passed"]:
+        domains.setdefault(entry["domain"], []).append(f"{entry['operator']} ({entry['nodes']})")
     for domain, names in domains.items():
         why = f"as there are no schemas of {brief(domain)}"
         lines.append(f"  passed through, {why}: {listing(names, SHOWN)}")
@@ -108,18 +108,18 @@ def body(data: Data) -> list[str]:
     if counts["total"]:
         words = {"converted": "converted", "kept": "kept", "passed": "passed through", "refused": "refused"}
         parts = [f"{counts[key]} {word}" for key, word in words.items() if counts[key]]
-        lines.append(f"  {_nodes(counts['total'])}: {', '.join(parts)}")
+        lines.append(f"  {_number_of_nodes(counts['total'])}: {', '.join(parts)}")
     return lines
 
 
-def verdict(data: Data) -> str:
-    """Return the last line of a refused conversion: how much of the model stands in the way."""
+def refusal_line(data: Data) -> str:
+    """Return the last line of a refused conversion: how many nodes prevent it."""
     refused, total = data["nodes"]["refused"], data["nodes"]["total"]
-    what = f"{refused} of {_nodes(total)}" if refused else "the model"
+    what = f"{refused} of {_number_of_nodes(total)}" if refused else "the model"
     return f"{what} cannot be converted; nothing was written."
 
 
-def _operator(
+def _operator_entry(
     domain: str,
     op_type: str,
     before: int,
@@ -143,15 +143,15 @@ def _operator(
     }
 
 
-def _place(action: Action, labels: Labels) -> dict[str, Any]:
+def _place_entry(action: Action, labels: Labels) -> dict[str, Any]:
     body, index = action.body, action.node_index
     return {"graph": labels.number(body), "node": index, "name": body.names[index]}
 
 
-def _span(each: Data) -> str:
-    same = each["before"] == each["after"]
-    return f"{each['before']}" if same or not each["after"] else f"{each['before']} -> {each['after']}"
+def _versions_text(entry: Data) -> str:
+    same = entry["before"] == entry["after"]
+    return f"{entry['before']}" if same or not entry["after"] else f"{entry['before']} -> {entry['after']}"
 
 
-def _nodes(count: int) -> str:
+def _number_of_nodes(count: int) -> str:
     return f"{count} node{'' if count == 1 else 's'}"

@@ -1,4 +1,4 @@
-"""What a conversion found and did."""
+"""The result of a conversion."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from opset.model.storage.container import Model
 
 
 class Action(NamedTuple):
-    """What happened to one node: from which version to which, across which transitions that touched it, into what."""
+    """The conversion of one node: its versions before and after, the steps that changed it, and the new operators."""
 
     body: Body
     node_index: int
@@ -31,16 +31,16 @@ class Action(NamedTuple):
 
 @dataclass(slots=True)
 class Conversion:
-    """A model at other versions: before and after, what happened to which node, and every reason against it.
+    """A model at other versions: its versions before and after, the nodes that were converted, and every refusal.
 
     - `source`, `target`: opset version by domain; `ir_version`: before and after;
     - `actions`: the nodes that were converted; `kept`: how many stayed as they are, by domain, operator, since_version
       before and after; `passed`: how many are of domains without schemas, by domain and operator;
-    - `refusals`: what cannot be converted, the first thousand, and how many more; `refused`: how many nodes that are;
-    - `notes`: what a user should know;
+    - `refusals`: what cannot be converted, the first thousand, and how many more; `refused`: how many nodes;
+    - `notes`: remarks for the user;
     - `changes`: whether the converted model differs from the given one;
-    - `model`: the converted model, the given one where nothing changes; None where something is refused, and in what
-      `plan` returns.
+    - `model`: the converted model, the given one if nothing changes; None if something is refused, and in the result of
+      `plan`.
     """
 
     source: dict[str, int]

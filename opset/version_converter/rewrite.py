@@ -1,4 +1,4 @@
-"""What an adapter works with: a node to ask, a builder to make nodes with, and a way to refuse."""
+"""The tools of an adapter: a node to read, a builder that makes nodes, and a way to refuse."""
 
 from __future__ import annotations
 
@@ -24,34 +24,39 @@ FEW = 8
 CONSTANT_OF_LISTS = 12
 """The version of Constant that first holds the value of a list attribute, which may be the function's."""
 FIX_SIZES = "set the sizes that are open: --dim NAME=N"
-"""What helps where a size that is not known decides, and inputs have open sizes."""
+"""The help if a size decides that is not known, and inputs have open sizes."""
 GIVE_SHAPES = "give the graph's inputs shapes"
 GIVE_TYPES = "give the graph's inputs types"
 SHOWN = "opset infer shows where inference stops"
 Result = str | Sequence[str] | None
-"""What an adapter returns: the value of the output, or those of all outputs; None keeps the node as the derived part
-of the transition makes it."""
+"""The result of an adapter: the value of the output, or the values of all outputs; None leaves the node to the derived
+adapter of the transition."""
 
 
 class Refusal(Exception):
-    """Raised where a conversion would lose meaning, or where that is not certain: code, reason and what would help."""
+    """Raised if a conversion would lose meaning, or if that is not certain, with code, reason and help."""
 
     def __init__(self, code: str, why: str, help: str = "", instead: str = "") -> None:
-        """Take what would help, and which target would do where that cannot be done."""
+        """Take the help, and in `instead` a target that would do if the help is no use."""
         super().__init__(why)
-        # Some reasons quote what a model states.
-        self.code, self.why, self.help = code, why if len(why) <= LONGEST else f"{why[: LONGEST - 1]}…", help
+        self.code = code
+        # Some reasons quote the model, whose texts may be long.
+        self.why = why if len(why) <= LONGEST else f"{why[: LONGEST - 1]}…"
+        self.help = help
         self.instead = instead
 
 
-def _value(attribute: Any) -> Any:
+def _value_of(attribute: Any) -> Any:
     """Return the value of an AttributeProto, lists as such."""
     value = attribute_value(attribute)
     return list(value) if isinstance(value, tuple) else value
 
 
 def set_attribute(node: Any, name: str, kind: str, value: Any) -> None:
-    """Set a NodeProto's attribute, in its place if the node has it, else as the last one."""
+    """Set a NodeProto's attribute, in its place if the node has it, else as the last one.
+
+    `kind` is the type of the attribute, such as "ints".
+    """
     attribute = next((a for a in node.attribute if a.name == name), None)
     if attribute is None:
         attribute = node.attribute.add()
@@ -75,15 +80,17 @@ class Node:
     """A node at one version of its operator, as an adapter sees it: attributes with defaults, types, constants."""
 
     def __init__(self, proto: Any, schema: OpSchema, values: ValueFacts) -> None:
-        self.proto, self.schema, self.values = proto, schema, values
+        self.proto = proto
+        self.schema = schema
+        self.values = values
         self.inputs: list[str] = proto.input[:]
         self.outputs: list[str] = proto.output[:]
         self._attributes = {attribute.name: attribute for attribute in proto.attribute}
 
     def charge(self, steps: int) -> None:
-        """Count steps of work; what is read of values, and what a Builder writes, is counted there.
+        """Charge steps of work, besides values that are read and nodes that a Builder makes, which are charged anyway.
 
-        Raises Exhausted where the conversion may take no more, which ends it.
+        Raises Exhausted if the conversion may take no more, which ends it.
         """
         self.values.budget.charge(steps)
 
@@ -99,7 +106,7 @@ class Node:
     def attr(self, name: str, default: Any = None) -> Any:
         """Return an attribute's value, else the schema's default, else `default`.
 
-        Raises Refusal C206 where the value is a reference to an attribute of the function around.
+        Raises Refusal C206 if the value is a reference to an attribute of the function around.
         """
         attribute = self._attributes.get(name)
         if attribute is None:
@@ -111,28 +118,28 @@ class Node:
                 f"'{name}' takes the value of the function's attribute '{printable(attribute.ref_attr_name)}'",
                 "inline the function, then convert: opset inline MODEL -o FILE",
             )
-        return _value(attribute)
+        return _value_of(attribute)
 
     def reference(self, name: str) -> str:
-        """Return the attribute of the function around that gives an attribute its value, "" where it has its own."""
+        """Return the attribute of the function around that gives an attribute its value, "" if it has its own."""
         attribute = self._attributes.get(name)
         root = self.values.body.root
         if attribute is None or not attribute.ref_attr_name or not root.function:
             return ""
-        declared = {*root.proto.attribute, *(each.name for each in root.proto.attribute_proto)}
+        declared = {*root.proto.attribute, *(default.name for default in root.proto.attribute_proto)}
         return attribute.ref_attr_name if attribute.ref_attr_name in declared else ""
 
     def ints(self, name: str) -> list[int] | None:
-        """Return an attribute that is a list of ints, None where it is absent and has no default."""
+        """Return an attribute that is a list of ints, None if it is absent and has no default."""
         value = self.attr(name)
         return None if value is None else list(value)
 
     def input(self, index: int) -> str:
-        """Return the name of an input, "" where it is absent."""
+        """Return the name of an input, "" if it is absent."""
         return self.inputs[index] if index < len(self.inputs) else ""
 
     def output(self, index: int) -> str:
-        """Return the name of an output, "" where it is absent."""
+        """Return the name of an output, "" if it is absent."""
         return self.outputs[index] if index < len(self.outputs) else ""
 
     def index(self, name: str) -> int:
@@ -140,10 +147,11 @@ class Node:
         return next(i for i, parameter in enumerate(self.schema.inputs) if parameter.name == name)
 
     def element(self, index: int) -> str | None:
-        """Return the element type of an input, "float", None where unknown; raises Refusal C103 for a wrong one."""
-        return self._fitting(index, self.values.element(self.input(index))) if self.input(index) else None
+        """Return the element type of an input, "float", None if unknown; raises Refusal C103 for a wrong one."""
+        return self._check_element(index, self.values.element(self.input(index))) if self.input(index) else None
 
-    def _fitting(self, index: int, element: str | None) -> str | None:
+    def _check_element(self, index: int, element: str | None) -> str | None:
+        """Return the element type of an input, or raise Refusal C103 if the operator does not take it."""
         type_ = None if element is None else f"tensor({element})"
         # All inputs from the last formal one on are of its types.
         position = min(index, len(self.schema.inputs) - 1)
@@ -151,36 +159,36 @@ class Node:
             raise Refusal("C103", f"{misfit.what}: {misfit.why}")
         return element
 
-    def constrained(self) -> dict[str, Any]:
+    def constrained_attributes(self) -> dict[str, Any]:
         """Return the attributes that the node states and that declare a constraint, with their values."""
         declared = self.schema.attributes
         return {
-            name: _value(attribute)
+            name: _value_of(attribute)
             for name, attribute in self._attributes.items()
             if name in declared and declared[name].constraint and not attribute.ref_attr_name
         }
 
     def need_element(self, index: int) -> str:
-        """Return the element type of an input; raises Refusal C203 where it is not known."""
+        """Return the element type of an input; raises Refusal C203 if it is not known."""
         element = self.element(index)
         if element is None:
             raise unknown_type(self.input(index))
         return element
 
     def shape(self, index: int) -> Shape | None:
-        """Return what is known of an input's shape: ints, names, None for unknown dimensions; None without a rank."""
+        """Return an input's shape: ints, names, None for unknown dimensions; None if not even the rank is known."""
         shape = self.values.shape(self.input(index)) if self.input(index) else None
         if shape is not None and len(shape) > FEW:
             self.charge(len(shape))
         return shape
 
     def rank(self, index: int) -> int | None:
-        """Return the rank of an input, None where it is not known."""
+        """Return the rank of an input, None if it is not known."""
         shape = self.values.shape(self.input(index)) if self.input(index) else None
         return None if shape is None else len(shape)
 
     def need_rank(self, index: int) -> int:
-        """Return the rank of an input; raises Refusal C207 where it is not known."""
+        """Return the rank of an input; raises Refusal C207 if it is not known."""
         rank = self.rank(index)
         if rank is None:
             raise Refusal(
@@ -191,7 +199,7 @@ class Node:
         return rank
 
     def need_shape(self, index: int) -> tuple[int, ...]:
-        """Return the shape of an input with every dimension a number; raises Refusal C207 where it is not known."""
+        """Return the shape of an input with every dimension a number; raises Refusal C207 if it is not known."""
         shape = self.shape(index)
         if shape is None or not all(isinstance(dim, int) for dim in shape):
             raise Refusal(
@@ -202,15 +210,15 @@ class Node:
         return tuple(dim for dim in shape if isinstance(dim, int))
 
     def constant(self, index: int) -> Constant | None:
-        """Return an input's value where it is known without a run, else None; raises Refusal C103 as `element` does."""
+        """Return an input's value if it is known without a run, else None; raises Refusal C103 as `element` does."""
         constant = self.values.constant(self.input(index)) if self.input(index) else None
         if constant is not None:
             self.charge(len(constant.values))
-            self._fitting(index, constant.element)
+            self._check_element(index, constant.element)
         return constant
 
     def need_constant(self, index: int) -> Constant:
-        """Return an input's value; raises Refusal C205 where it is known only when the model runs."""
+        """Return an input's value; raises Refusal C205 if it is known only when the model runs."""
         constant = self.constant(index)
         if constant is None:
             if frozen := self.values.overridable(self.input(index)):
@@ -242,7 +250,8 @@ def unknown_type(value: str) -> Refusal:
     )
 
 
-_MAX_KEPT = 64  # elements of a constant that is kept to be copied
+_MAX_KEPT = 64
+"""Elements of a constant that is kept to be copied."""
 
 
 @lru_cache(maxsize=1024)
@@ -262,13 +271,13 @@ _ELEMENTS: tuple[tuple[type, str], ...] = (
     (bool, "bool"),
     (str, "string"),
 )
-"""The element types of constants by the types of their values; the first that there is counts."""
+"""The element types of constants by the types of their values; the first that occurs counts."""
 
 
 class Builder:
     """Makes nodes at one opset: `y = op.Reshape(x, shape, allowzero=0)` gives the name of the output.
 
-    The operator is one of the adapter's own domain, or else of the standard; `domain` says which where both have it.
+    The operator is one of the adapter's own domain, or else of the standard; `domain` decides if both have it.
     `outputs=2` gives a tuple of names. Attributes follow the operator's schema at `version`; None leaves one out.
     `op.const([0, 1])` gives a constant, `op.copy(node, …)` the node itself with something changed.
     """
@@ -286,18 +295,40 @@ class Builder:
         const: Callable[[Any, str], str | None],
         lowered: Collection[tuple[str, str]] = (),
     ) -> None:
-        self._node, self._outputs = node.proto, node.outputs
-        self._target, self._domain, self.version = target, target.domain, version
+        """Take the node that is replaced, and the version that new ones are written in.
+
+        Args:
+            node: The node.
+            target: The operator at the version that the node is taken to.
+            version: The opset of the operator's domain that the transition writes in.
+            final: The opset of ai.onnx that the whole conversion goes to.
+            versions: The opsets of all domains that may be used.
+            registry: The operators that are known.
+            values: Facts about the values of the body.
+            names: The names that are in use.
+            const: Adds a tensor as an initializer of a name if a Constant cannot hold it, and returns its name, "" if
+                one can, None if there are no initializers.
+            lowered: Operators that no new graph may have.
+        """
+        self.version = version
         self.final = final
         """Opset of ai.onnx that the whole conversion goes to."""
-        self._versions, self._registry, self._lowered = versions, registry, lowered
-        self._values, self._names, self._const = values, names, const
+        self._node = node.proto
+        self._outputs = node.outputs
+        self._target = target
+        self._domain = target.domain
+        self._versions = versions
+        self._registry = registry
+        self._lowered = lowered
+        self._values = values
+        self._names = names
+        self._const = const
         self.made: list[tuple[Any, int]] = []
         """The nodes made so far, each with the opset (of its own domain) that it is written in."""
         self.released: list[str] = []
         """Inputs that the node no longer uses."""
         self.form: tuple[Any, ...] = ()
-        """What alone decides which nodes are made and their types, so that those are checked once; () is not known."""
+        """Decides alone which nodes are made and their types, so that those are checked once; () if it is not known."""
 
     @property
     def opset(self) -> int:
@@ -310,7 +341,7 @@ class Builder:
         return schema is not None and not schema.deprecated and (op_type, "") not in self._lowered
 
     def final_schema(self, op_type: str) -> OpSchema:
-        """Return the operator of ai.onnx that a new graph may have. Raises Refusal C201 where there is none."""
+        """Return the operator of ai.onnx that a new graph may have. Raises Refusal C201 if there is none."""
         schema = self._registry.schema(op_type, self.final, "")
         if schema is None or not self.offers(op_type):
             lacks = "is lowered, too" if schema is not None and not schema.deprecated else "does not exist there"
@@ -319,7 +350,7 @@ class Builder:
 
     @cached_property
     def _stem(self) -> str:
-        """What new names begin with."""
+        """The beginning of new names."""
         return next(filter(None, self._outputs), "") or self._node.name or self._node.op_type
 
     def __getattr__(self, op_type: str) -> Callable[..., Any]:
@@ -332,9 +363,9 @@ class Builder:
         return make
 
     def _domain_of(self, op_type: str) -> str:
-        """Return the domain of an operator that an adapter names: that of its own operator, or else the standard's.
+        """Return the domain of an operator that an adapter names: its own domain, or else the standard's.
 
-        Raises LookupError where neither has it at any version: then the adapter is wrong, and not the model.
+        Raises LookupError if neither has it at any version: then the adapter is wrong, and not the model.
         """
         if not self._domain or self._registry.versions(op_type, self._domain):
             return self._domain
@@ -370,22 +401,23 @@ class Builder:
     ) -> tuple[list[str], dict[str, Any]]:
         """Return the inputs and attributes of a new node: a list that became an input, as axes did, as a constant.
 
-        Raises TypeError for what the operator has neither as attribute nor as input.
+        Raises TypeError for a name that is neither an attribute nor an input of the operator.
         """
-        found, kept = [*inputs], {name: value for name, value in attributes.items() if value is not None}
+        names = [*inputs]
+        kept = {name: value for name, value in attributes.items() if value is not None}
         for name in [name for name in kept if name not in schema.attributes]:
             position = next((at for at, formal in enumerate(schema.inputs) if formal.name == name), None)
             if position is None:
                 raise TypeError(f"{schema.name} {schema.since_version} has no attribute '{name}'")
-            found.extend("" for _ in range(position + 1 - len(found)))
-            found[position] = self.const(kept.pop(name))
-        return found, kept
+            names.extend("" for _ in range(position + 1 - len(names)))
+            names[position] = self.const(kept.pop(name))
+        return names, kept
 
     def _written_in(self, op_type: str, domain: str) -> tuple[int, OpSchema]:
         """Return the version that a new node is written in, and its schema.
 
         It is the version of the transition, or else the first one on the way to the final opset that has the operator.
-        Raises Refusal C201 where there is none.
+        Raises Refusal C201 if there is none.
         """
         version = self.version if domain == self._domain else self._versions.get(domain)
         if version is None:
@@ -410,7 +442,7 @@ class Builder:
     def charge_elements(self, count: int) -> int:
         """Return a number of elements, each of which is charged as a step: `range(op.charge_elements(size))`.
 
-        Raises Exhausted where the conversion may take no more, before anything of that length is made.
+        Raises Exhausted if the conversion may take no more, before anything of that length is made.
         """
         self._values.budget.charge(max(count, 0))
         return count
@@ -418,12 +450,12 @@ class Builder:
     def const(self, values: Any, element: str = "", dims: Sequence[int] | None = None) -> str:
         """Return the name of a new constant; a list is a vector, a value a scalar, unless `dims` says otherwise.
 
-        Without `element`, it is of float, bool or string where the values are, and else of int64.
+        Without `element`, its type is float, bool or string if the values are of that type, and else int64.
         """
         flat = list(values) if isinstance(values, (list, tuple)) else [values]
         self._values.budget.charge(len(flat))
         if not element:
-            named = (name for kind, name in _ELEMENTS if any(isinstance(each, kind) for each in flat))
+            named = (name for kind, name in _ELEMENTS if any(isinstance(value, kind) for value in flat))
             element = next(named, "int64")
         if dims is None:
             dims = [len(flat)] if isinstance(values, (list, tuple)) else []
@@ -433,10 +465,10 @@ class Builder:
             made = _constant(make_tensor("", NUMBERS[element], dims, flat))
         return self._constant(made, self._names.fresh(f"{self._stem}__const"))
 
-    def held(self, node: Node, name: str, element: str) -> str:
-        """Return the name of a constant with the value of a node's attribute, also where that is the function's.
+    def const_of_attribute(self, node: Node, name: str, element: str) -> str:
+        """Return the name of a constant with the value of a node's attribute, which may be the function's.
 
-        A list of the function's attribute is held by a Constant from version 12 on; raises Refusal C206 otherwise.
+        A Constant can hold a list of the function's attribute from version 12 on; otherwise raises Refusal C206.
         """
         kind, reference = node.schema.attributes[name].type, node.reference(name)
         if not reference or kind not in ("ints", "floats") or self._domain or self.final < CONSTANT_OF_LISTS:
@@ -453,7 +485,7 @@ class Builder:
     def tensor(self, tensor: Any, name: str) -> str:
         """Return the name of a constant that holds a TensorProto as it is; `name` is fresh or an output of the node.
 
-        It is a Constant node; where the target's cannot hold the type, an initializer, or a Cast in a function.
+        It is a Constant node; if the target's cannot hold the type, an initializer, or a Cast in a function.
         """
         return self._constant(_constant(tensor), name)
 
@@ -493,7 +525,7 @@ class Builder:
     ) -> Any:
         """Return the output of the node itself, with other inputs or outputs, without `drop`, with attributes set.
 
-        Of several outputs, it is a tuple of names, as that of any node which is made.
+        For several outputs, it is a tuple of names, as for any node that is made.
         Its name, documentation, metadata, device configurations and unknown fields stay. An attribute None is dropped.
         """
         proto = pb.NodeProto()
@@ -515,9 +547,10 @@ class Builder:
             proto.output.extend(outputs)
             _trim(proto.output, schema.min_output)
         gone = {*drop, *(name for name, value in attributes.items() if value is None)}
-        for index in reversed(range(len(proto.attribute))) if gone else ():
-            if proto.attribute[index].name in gone:
-                del proto.attribute[index]
+        if gone:
+            for index in reversed(range(len(proto.attribute))):
+                if proto.attribute[index].name in gone:
+                    del proto.attribute[index]
         if attributes:
             self._charge(attributes)
         for name, value in attributes.items():
@@ -534,7 +567,7 @@ class Builder:
         return self._names.fresh(f"{self._stem}__{hint}")
 
     def state(self, name: str, element: str, shape: Shape | None = None) -> None:
-        """Make the type of an output known that inference does not find: of a new node with a subgraph."""
+        """State the type of an output that inference does not find: of a new node with a subgraph."""
         self._values.state(name, element, shape)
 
     def release(self, *names: str) -> None:

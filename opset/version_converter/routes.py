@@ -1,6 +1,6 @@
-"""Which transitions take an operator from one version to another, and what they can mean for its nodes.
+"""Routes of operators: the transitions from one version to another, and the decision on the nodes that follows.
 
-Routes depend on operator and versions alone, so those of the standard's operators are kept across models.
+Routes depend on operator and versions alone, so they are kept across models for the standard's operators.
 """
 
 from __future__ import annotations
@@ -18,24 +18,34 @@ from opset.opsets.registry import Registry, default_registry
 from opset.schemas import quirks
 from opset.schemas.model import Change, OpSchema
 from opset.schemas.names import shown
-from opset.version_converter.derive import Derived, derive
+from opset.version_converter.derivation import DerivedAdapter, derive_adapter
 from opset.version_converter.registration import LAYER, Adapter
 from opset.version_converter.rewrite import Refusal
 
-Counted = tuple[str, str, int, int]
-"""Domain, operator, since_version before and after: what nodes are counted by."""
+
+class VersionChange(NamedTuple):
+    """An operator with its since_version before and after, by which nodes are counted.
+
+    `until` is 0 if the operator is lowered; both are 0 if there are no schemas of it.
+    """
+
+    domain: str
+    op_type: str
+    since: int
+    until: int
 
 
 class Step(NamedTuple):
-    """One transition of one operator in one direction: what is derived, and the written adapter if there is one."""
+    """One transition of one operator in one direction, with its derived adapter, and a written one if it has one."""
 
     source: OpSchema
     target: OpSchema
     version: int
     """Opset that the result is written in."""
-    derived: Derived
+    derived: DerivedAdapter
     adapter: Adapter | None
     impossible: str
+    """The reason why no node can cross, "" if one may."""
     touches: bool
     """Whether any node can need more than to be left alone."""
     lowers: bool = False
@@ -43,7 +53,7 @@ class Step(NamedTuple):
 
 
 class Verdict(Enum):
-    """What happens to all nodes of an operator."""
+    """The decision on all nodes of an operator."""
 
     KEEP = auto()
     PASS = auto()
@@ -55,21 +65,21 @@ class Verdict(Enum):
 
 
 class Route(NamedTuple):
-    """What happens to the nodes of one operator, as which they are counted, and why they are refused."""
+    """The decision on the nodes of one operator, the change that they are counted by, and why they are refused."""
 
     verdict: Verdict
-    counted: Counted
+    change: VersionChange
     refusal: Refusal | None = None
 
 
 class Restriction(NamedTuple):
-    """A version of an operator as a release has it, where nodes of that version need not fit, and why.
+    """A version of an operator as a release has it, which does not take all nodes of that version, and why.
 
-    `stated`: the newest release has it so, too; then types that would have to be inferred are not.
+    `stated` says that the newest release has it so too; then types count only as the model states them.
     """
 
     schema: OpSchema
-    derived: Derived
+    derived: DerivedAdapter
     why: str
     stated: bool
 
@@ -77,25 +87,31 @@ class Restriction(NamedTuple):
 class Routes:
     """The routes and transitions of the operators of a registry, each found once.
 
-    With a release of onnx, they end at the versions that are in force in it, as it has them.
+    With a release of onnx, they end at the versions that are in force in it, in the form that it has them.
     """
 
     def __init__(self, registry: Registry, release: str = "") -> None:
         self.release = release
-        self._registry, self._adapters = registry, Lookup(LAYER, registry)
+        self._registry = registry
+        self._adapters = Lookup(LAYER, registry)
         self._ends: dict[tuple[str, str, int], int] = {}
         self._restrictions: dict[tuple[str, str, int], Restriction | None] = {}
         self._steps: dict[tuple[str, str, int, int], Step | Refusal | None] = {}
         self._routes: dict[tuple[str, str, int, int], Route] = {}
 
     def route(self, op_type: str, domain: str, versions: Mapping[str, int], opsets: Mapping[str, int]) -> Route:
-        """Return what happens to nodes of an operator that are written in `versions`, on the way to `opsets`."""
+        """Return the route of an operator's nodes that are written in `versions`, on the way to `opsets`."""
         if domain not in self._registry.domains:
-            return Route(Verdict.PASS, (domain, op_type, 0, 0))
+            return Route(Verdict.PASS, VersionChange(domain, op_type, 0, 0))
         if domain not in versions:
             why = f"the model does not import the domain '{shown(domain)}' that the node uses"
-            return Route(Verdict.REFUSE, (domain, op_type, 0, 0), Refusal("C102", why))
-        key = (op_type, domain, versions[domain], self._end(domain, op_type, opsets.get(domain, versions[domain])))
+            return Route(Verdict.REFUSE, VersionChange(domain, op_type, 0, 0), Refusal("C102", why))
+        key = (
+            op_type,
+            domain,
+            versions[domain],
+            self._last_in_force(domain, op_type, opsets.get(domain, versions[domain])),
+        )
         if key not in self._routes:
             self._routes[key] = self._find_route(*key)
         return self._routes[key]
@@ -103,53 +119,63 @@ class Routes:
     def _find_route(self, op_type: str, domain: str, version: int, final: int) -> Route:
         schema = self._registry.schema(op_type, version, domain)
         if schema is None:
-            known = self._registry.versions(op_type, domain)
-            own = None if domain else quirks.alias(op_type, version)
-            if own is not None and (final <= own.last or own.becomes_standard):
-                return Route(Verdict.PASS, (own.origin, op_type, 0, 0))
-            if own is not None:
-                why = f"it is no operator of the standard; onnxruntime has it in that domain up to version {own.last}"
-                return Route(Verdict.REFUSE, (domain, op_type, 0, 0), Refusal("C101", why))
-            if not known:
-                refusal = Refusal("C101", f"there is no operator {op_type} in {shown(domain)}")
-            else:
-                why = f"it came with version {known[0].since_version}, and the model imports {version}"
-                refusal = Refusal("C102", why, "import the version that the exporter wrote")
-            return Route(Verdict.REFUSE, (domain, op_type, 0, 0), refusal)
+            return self._route_of_unknown(op_type, domain, version, final)
         end = self._registry.schema(op_type, final, domain)
-        counted = (domain, op_type, schema.since_version, end.since_version if end is not None else 0)
+        change = VersionChange(domain, op_type, schema.since_version, end.since_version if end is not None else 0)
         at, verdict = version, Verdict.KEEP
         while (step := self.step(domain, op_type, at, final)) is not None:
             if isinstance(step, Refusal):
-                return Route(Verdict.REFUSE, counted, step)
+                return Route(Verdict.REFUSE, change, step)
             if step.adapter or step.impossible or step.derived.rewrites:
-                return Route(Verdict.CONVERT, counted)
+                return Route(Verdict.CONVERT, change)
             if step.touches:
                 verdict = Verdict.CHECK
             at = step.version
-        if self.older(domain, op_type, version) is not None:
-            return Route(Verdict.CONVERT, counted)
+        if self.older_version(domain, op_type, version) is not None:
+            return Route(Verdict.CONVERT, change)
         restriction = self.restriction(domain, op_type, final)
         if verdict is Verdict.KEEP and restriction is not None:
             verdict = Verdict.CONVERT if restriction.stated else Verdict.CHECK
-        return Route(verdict, counted)
+        return Route(verdict, change)
 
-    def older(self, domain: str, op_type: str, version: int) -> OpSchema | None:
-        """Return the version of an operator that some release has at an opset, where a later one has a newer one."""
+    def _route_of_unknown(self, op_type: str, domain: str, version: int, final: int) -> Route:
+        """Return the route of an operator that does not exist at its version: some pass, since runtimes have them."""
+        change = VersionChange(domain, op_type, 0, 0)
+        schemas = self._registry.versions(op_type, domain)
+        alias = None if domain else quirks.alias(op_type, version)
+        if alias is not None and (final <= alias.last or alias.becomes_standard):
+            return Route(Verdict.PASS, change._replace(domain=alias.origin))
+        if alias is not None:
+            why = f"it is no operator of the standard; onnxruntime has it in that domain up to version {alias.last}"
+            return Route(Verdict.REFUSE, change, Refusal("C101", why))
+        if not schemas:
+            why = f"there is no operator {op_type} in {shown(domain)}"
+            return Route(Verdict.REFUSE, change, Refusal("C101", why))
+        why = f"it came with version {schemas[0].since_version}, and the model imports {version}"
+        help = "import the version that the exporter wrote"
+        return Route(Verdict.REFUSE, change, Refusal("C102", why, help))
+
+    def older_version(self, domain: str, op_type: str, version: int) -> OpSchema | None:
+        """Return the version of an operator that some release has at an opset at which a later release has a newer one.
+
+        Returns None if all releases have the same one.
+        """
         schema = self._registry.schema(op_type, version, domain)
         if schema is None or not is_ambiguous(schema, version):
             return None
         return self._registry.schema(op_type, schema.since_version - 1, domain)
 
     def restriction(self, domain: str, op_type: str, version: int) -> Restriction | None:
-        """Return what restricts an operator at an opset of the release, None where all nodes of its version fit."""
+        """Return the restriction of an operator at an opset of the release, None if all nodes of its version fit."""
         key = (domain, op_type, version)
         if key not in self._restrictions:
             self._restrictions[key] = self._find_restriction(*key)
         return self._restrictions[key]
 
     def _find_restriction(self, domain: str, op_type: str, version: int) -> Restriction | None:
-        schema = self._in_force(self._registry.schema(op_type, self._end(domain, op_type, version), domain))
+        schema = self._schema_in_force(
+            self._registry.schema(op_type, self._last_in_force(domain, op_type, version), domain)
+        )
         if schema is None:
             return None
         today = self._registry.schema(op_type, schema.since_version, domain)
@@ -158,50 +184,51 @@ class Routes:
         if schema == read:
             return None
         why = "; ".join(each.text for each in amendments_of(today))
-        return Restriction(schema, derive(read, schema, Change()), why, stated=schema == today)
+        return Restriction(schema, derive_adapter(read, schema, Change()), why, stated=schema == today)
 
-    def _end(self, domain: str, op_type: str, final: int) -> int:
+    def _last_in_force(self, domain: str, op_type: str, final: int) -> int:
         """Return the opset up to which an operator's versions are in force at an opset of the release."""
         key = (domain, op_type, final)
         if key not in self._ends:
             schema, end = self._registry.schema(op_type, final, domain), final
-            while schema is not None and self._in_force(schema) is None:
+            while schema is not None and self._schema_in_force(schema) is None:
                 end = schema.since_version - 1
                 schema = self._registry.schema(op_type, end, domain)
             self._ends[key] = end
         return self._ends[key]
 
-    def _in_force(self, schema: OpSchema | None) -> OpSchema | None:
+    def _schema_in_force(self, schema: OpSchema | None) -> OpSchema | None:
         return schema_in(schema, self.release) if schema is not None and self.release else schema
 
     def step(self, domain: str, op_type: str, version: int, final: int) -> Step | Refusal | None:
         """Return the next transition of an operator from a version towards the final one, None if there is none."""
-        key = (domain, op_type, version, self._end(domain, op_type, final))
+        key = (domain, op_type, version, self._last_in_force(domain, op_type, final))
         if key not in self._steps:
             self._steps[key] = self._find_step(*key)
         return self._steps[key]
 
     def _find_step(self, domain: str, op_type: str, version: int, final: int) -> Step | Refusal | None:
         source = self._registry.schema(op_type, version, domain)
-        known = self._registry.versions(op_type, domain)
+        schemas = self._registry.versions(op_type, domain)
         if source is None:
             return Refusal("C101", f"there is no operator {op_type} at version {version}")
-        position = known.index(source)
+        position = schemas.index(source)
         if final > version:
-            if position + 1 == len(known) or known[position + 1].since_version > final:
+            if position + 1 == len(schemas) or schemas[position + 1].since_version > final:
                 return None
-            newer = target = known[position + 1]
+            newer = target = schemas[position + 1]
             written_in, direction = target.since_version, "up"
         elif final >= source.since_version:
             return None
-        elif not final and (step := self._by_body(source, known[0], version)) is not None:
+        elif not final and (step := self._find_body_lowering(source, schemas[0], version)) is not None:
             return step
         elif position == 0:
-            return self._lowering(domain, op_type, source)
+            return self._find_lowering(domain, op_type, source)
         else:
-            newer, target = source, known[position - 1]
+            newer, target = source, schemas[position - 1]
             written_in, direction = source.since_version - 1, "down"
-        source, target = schema_as_read(source), self._in_force(target) or target
+        source = schema_as_read(source)
+        target = self._schema_in_force(target) or target
         change = newer.change
         if change is None:
             raise RuntimeError(f"{op_type} {newer.since_version} declares no change")
@@ -220,50 +247,52 @@ class Routes:
         if target.deprecated and adapter is None:
             use = f"; {target.replacement} takes its place" if target.replacement else ""
             impossible = impossible or f"{op_type} is withdrawn at version {written_in}{use}"
-        derived = derive(source, target, change)
+        derived = derive_adapter(source, target, change)
         touches = bool(adapter or impossible or derived.touches)
         return Step(source, target, written_in, derived, adapter, impossible, touches)
 
-    def _lowering(self, domain: str, op_type: str, source: OpSchema) -> Step | Refusal:
-        """Return the step that expresses an operator's first version by operators that are older."""
+    def _find_lowering(self, domain: str, op_type: str, source: OpSchema) -> Step | Refusal:
+        """Return the step that expresses an operator's first version by older operators, or why there is none."""
         since = source.since_version
         hook = self._adapters.find("lower", domain, op_type, since, source.family) if since > 1 else None
         if hook is None:
-            if (step := self._by_body(source, source, since - 1)) is not None:
+            if (step := self._find_body_lowering(source, source, since - 1)) is not None:
                 return step
             if since > 1 and (why := self._adapters.left_out(domain)):
                 return Refusal("C105", why, TRUST)
             return Refusal("C201", f"{op_type} came with version {since}", f"convert to {since} or newer")
-        return _expressed(source, since - 1, hook.function)
+        return _lowering_step(source, since - 1, hook.function)
 
-    def _by_body(self, source: OpSchema, first: OpSchema, version: int) -> Step | None:
-        """Return the step that expresses an operator by its function body, None where it has none or a lowering.
+    def _find_body_lowering(self, source: OpSchema, first: OpSchema, version: int) -> Step | None:
+        """Return the step that expresses an operator by its function body, None if it has none or has a lowering.
 
-        Raises SchemaError S233 to S236 where the body of an operator of one's own is wrong.
+        Raises SchemaError S233 to S236 if the body of an operator of one's own is wrong.
         """
         since = first.since_version
         if not source.function or self._adapters.find("lower", source.domain, source.name, since, source.family):
             return None
         if not source.domain and not source.function_bodies(version):
             return None
-        # What reads text is imported where it is needed.
+        # The parser of text is imported only if it is needed.
         from opset.schemas.lint.body_rules import faults
         from opset.version_converter.body_lowering import lower_by_body
 
         if not self._registry.is_standard(source.name, source.domain):
             versions = self._registry.versions
-            if found := list(islice(faults(source, lambda domain, name: versions(name, domain)), KEPT)):
-                raise SchemaError(found)
-        return _expressed(source, version, lower_by_body)
+            if findings := list(islice(faults(source, lambda domain, name: versions(name, domain)), KEPT)):
+                raise SchemaError(findings)
+        return _lowering_step(source, version, lower_by_body)
 
 
-def _expressed(source: OpSchema, version: int, adapter: Adapter) -> Step:
-    """Return the step that expresses an operator by others, written in a version."""
-    return Step(source, source, version, derive(source, source, Change()), adapter, "", touches=True, lowers=True)
+def _lowering_step(source: OpSchema, version: int, adapter: Adapter) -> Step:
+    """Return the step that expresses an operator by others, which are written in a version."""
+    return Step(
+        source, source, version, derive_adapter(source, source, Change()), adapter, "", touches=True, lowers=True
+    )
 
 
 def routes_of(registry: Registry, release: str = "") -> Routes:
-    """Return the routes of a registry: kept where all operators are of the standard, whose adapters do not change."""
+    """Return the routes of a registry; the standard registry has its own, since its adapters do not change."""
     return _standard_routes(release) if registry is default_registry() else Routes(registry, release)
 
 

@@ -1,8 +1,8 @@
-"""Sequences that loops fill, as tensors that loops stack: for targets where no loop carries a sequence.
+"""Stacking of sequences that loops fill, for targets at which no loop carries a sequence.
 
-A Loop may begin with an empty sequence to which each iteration appends one tensor. Where all these tensors have one
-shape, or else their concatenation fails, the body gives them as a scan output, and SplitToSequence makes the sequence
-of the stack: what reads it then reads parts of a known tensor, which adapters can write without sequences.
+A Loop may begin with an empty sequence to which each iteration appends one tensor. If all these tensors have one shape,
+or else their concatenation fails, the body returns them as a scan output, and SplitToSequence makes the sequence of the
+stack: its readers then read parts of a known tensor, which adapters can write without sequences.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from opset.model.attributes import attribute_value
 from opset.model.elements import NUMBERS
 from opset.model.graph.index import Body, FreshNames, ModelIndex, bodies_below, messages_of
 from opset.model.graph.walking import names_read
-from opset.version_converter.facts import Inferred
+from opset.version_converter.facts import LazyInference
 from opset.version_converter.rewrite import set_attribute
 
 CARRIED = 13
 """The version from which loops carry sequences."""
 _CARRIED_FROM, _RESULTS_FROM = 2, 1
-"""Where the values that a loop carries begin: among the inputs of node and body, and among the body's outputs."""
+"""Index of the first value that a loop carries: among the inputs of node and body, and among the body's outputs."""
 
 
-class _Filled(NamedTuple):
-    """A sequence that a loop fills: its number among the carried values, the node that appends to it, and what."""
+class _FilledSequence(NamedTuple):
+    """A sequence that a loop fills: its number among the carried values, and the node that appends a value to it."""
 
     number: int
     append: int
@@ -36,100 +36,100 @@ class _Filled(NamedTuple):
     type: Type
 
 
-def stack_sequences(index: ModelIndex, inferred: Inferred, budget: Budget) -> tuple[Any, int]:
-    """Return a copy of the ModelProto in which loops stack what they append to sequences, and how many sequences.
+def stack_sequences(index: ModelIndex, inference: LazyInference, budget: Budget) -> tuple[Any, int]:
+    """Return a copy of the ModelProto in which loops stack the tensors of sequences, and how many sequences.
 
-    It is (None, 0) where there is no such loop. Raises Exhausted where the budget is used up.
+    Returns (None, 0) if there is no such loop. Raises Exhausted if the budget is used up.
     """
     if index.proto.training_info:  # whose graphs read values of the main graph by their names
         return None, 0
-    found = {body: filled for body in index.bodies if (filled := [*_find_filled(index, body, inferred, budget)])}
-    if not found:
+    filled_in = {body: filled for body in index.bodies if (filled := [*_find_filled(index, body, inference, budget)])}
+    if not filled_in:
         return None, 0
     budget.hold(index.proto.ByteSize())
     proto = pb.ModelProto()
     proto.CopyFrom(index.proto)
     messages, names = messages_of(index, proto), FreshNames(index.bodies)
     splits: dict[Body, dict[int, list[Any]]] = {}
-    for body, filled in found.items():
+    for body, filled in filled_in.items():
         assert body.parent is not None
-        made = _stack(messages[body.parent].node[body.index], messages[body], filled, names)
-        splits.setdefault(body.parent, {})[body.index] = made
+        nodes = _stack_in_loop(messages[body.parent].node[body.index], messages[body], filled, names)
+        splits.setdefault(body.parent, {})[body.index] = nodes
     for holder in reversed(index.bodies):  # where nodes are inserted, others move, with the graphs that they hold
         if holder in splits:
-            _insert(messages[holder], splits[holder])
-    return proto, sum(map(len, found.values()))
+            _insert_splits(messages[holder], splits[holder])
+    return proto, sum(map(len, filled_in.values()))
 
 
-def _find_filled(index: ModelIndex, body: Body, inferred: Inferred, budget: Budget) -> Iterator[_Filled]:
+def _find_filled(index: ModelIndex, body: Body, inference: LazyInference, budget: Budget) -> Iterator[_FilledSequence]:
     """Yield the sequences that the loop of a body fills with tensors of one shape."""
     holder = body.parent
-    if holder is None or body.owner is None or not _is(index, holder, body.index, "Loop"):
+    if holder is None or body.owner is None or not _is_node_of(index, holder, body.index, "Loop"):
         return
     given, computes = holder.reads[body.index], holder.computes[body.index]
     formal, results = body.input_names(), body.output_names()
     states = len(given) - _CARRIED_FROM
     if len(formal) != len(given) or len(results) < max(states, len(computes)) + _RESULTS_FROM:
         return
-    uses: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for number in range(min(states, len(computes))):
         start = holder.definitions.get(given[_CARRIED_FROM + number], -1)
         before, after = formal[_CARRIED_FROM + number], results[_RESULTS_FROM + number]
         append = body.definitions.get(after, -1)
-        if start < 0 or append < 0 or not computes[number] or not _is(index, holder, start, "SequenceEmpty"):
+        if start < 0 or append < 0 or not computes[number] or not _is_node_of(index, holder, start, "SequenceEmpty"):
             continue
         reads = body.reads[append]
-        if not _is(index, body, append, "SequenceInsert") or reads[0] != before or any(reads[2:]):
+        if not _is_node_of(index, body, append, "SequenceInsert") or reads[0] != before or any(reads[2:]):
             continue
-        uses = uses or _uses(body, budget)
-        type_ = inferred.type(body, reads[1])
-        if uses[before] != 1 or uses[after] != 1 or type_ is None or type_.element is None or type_.shape is None:
+        counts = counts or _count_reads(body, budget)
+        type_ = inference.type(body, reads[1])
+        if counts[before] != 1 or counts[after] != 1 or type_ is None or type_.element is None or type_.shape is None:
             continue
-        rank, steady = len(type_.shape), inferred.steady_axes(body, reads[1])
-        if len(steady) == rank or _is_joined(index, holder, computes[number], rank, steady, budget):
-            yield _Filled(number, append, reads[1], type_)
+        rank, steady = len(type_.shape), inference.steady_axes(body, reads[1])
+        if len(steady) == rank or _is_concatenated(index, holder, computes[number], rank, steady, budget):
+            yield _FilledSequence(number, append, reads[1], type_)
 
 
-def _is_joined(index: ModelIndex, body: Body, name: str, rank: int, steady: set[int], budget: Budget) -> bool:
-    """Whether a body always concatenates the tensors of a sequence, which have one size along the axis of that.
+def _is_concatenated(index: ModelIndex, body: Body, name: str, rank: int, steady: set[int], budget: Budget) -> bool:
+    """Whether a body always concatenates the tensors of a sequence along an axis that is steady.
 
     Along all other axes, tensors that are concatenated have to have one size.
     """
     budget.charge(len(body.nodes))
     for position, reads in enumerate(body.reads):
-        if reads[:1] == [name] and _is(index, body, position, "ConcatFromSequence"):
-            stated = {each.name: attribute_value(each) for each in body.attributes[position]}
+        if reads[:1] == [name] and _is_node_of(index, body, position, "ConcatFromSequence"):
+            stated = {attribute.name: attribute_value(attribute) for attribute in body.attributes[position]}
             axis, stacked = stated.get("axis"), stated.get("new_axis", 0)
             if stacked == 1 or (stacked == 0 and isinstance(axis, int) and axis + rank * (axis < 0) in steady):
                 return True
     return False
 
 
-def _is(index: ModelIndex, body: Body, position: int, op_type: str) -> bool:
+def _is_node_of(index: ModelIndex, body: Body, position: int, op_type: str) -> bool:
     """Whether a node is of an operator of ai.onnx, and no call of a function."""
     return body.operators[position] == (op_type, "") and body.function_key(position) not in index.functions
 
 
-def _uses(body: Body, budget: Budget) -> Counter[str]:
+def _count_reads(body: Body, budget: Budget) -> Counter[str]:
     """Return how often a body, with those inside it, reads each name."""
-    found: Counter[str] = Counter()
-    for each in bodies_below(body):
-        budget.charge(len(each.nodes) + sum(map(len, each.reads)))
-        found.update(each.output_names())
-        for reads in each.reads:
-            found.update(reads)
-    return found
+    counts: Counter[str] = Counter()
+    for inner in bodies_below(body):
+        budget.charge(len(inner.nodes) + sum(map(len, inner.reads)))
+        counts.update(inner.output_names())
+        for reads in inner.reads:
+            counts.update(reads)
+    return counts
 
 
-def _stack(node: Any, graph: Any, filled: list[_Filled], names: FreshNames) -> list[Any]:
-    """Let a loop stack what it appends to sequences; return the nodes that make the sequences of the stacks."""
+def _stack_in_loop(node: Any, graph: Any, filled: list[_FilledSequence], names: FreshNames) -> list[Any]:
+    """Let a loop stack tensors in place of appending them; return the nodes that make sequences of the stacks."""
     outputs = [*node.output, *[""] * (len(graph.output) - _RESULTS_FROM - len(node.output))]
     splits, results = [], []
     for number, append, value, type_ in filled:
         result = graph.output[_RESULTS_FROM + number].name
         name = graph.node[append].name
         graph.node[append].CopyFrom(pb.NodeProto(op_type="Identity", name=name, input=[value], output=[result]))
-        results.append(_tensor(result, type_))
+        results.append(_info_of_tensor(result, type_))
         stack = names.fresh(f"{outputs[number]}__stack")
         split = pb.NodeProto(op_type="SplitToSequence", input=[stack], output=[outputs[number]])
         split.name = names.fresh(f"{node.name}__SplitToSequence") if node.name else ""
@@ -138,18 +138,18 @@ def _stack(node: Any, graph: Any, filled: list[_Filled], names: FreshNames) -> l
         outputs.append(stack)
     gone = {each.number for each in filled}
     stated = {each.name for each in results}
-    _keep(graph.input, [position - _CARRIED_FROM not in gone for position in range(len(graph.input))])
-    _keep(graph.output, [position - _RESULTS_FROM not in gone for position in range(len(graph.output))])
-    _keep(graph.value_info, [value.name not in stated for value in graph.value_info])
-    _keep(node.input, [position - _CARRIED_FROM not in gone for position in range(len(node.input))])
+    _keep_entries(graph.input, [position - _CARRIED_FROM not in gone for position in range(len(graph.input))])
+    _keep_entries(graph.output, [position - _RESULTS_FROM not in gone for position in range(len(graph.output))])
+    _keep_entries(graph.value_info, [value.name not in stated for value in graph.value_info])
+    _keep_entries(node.input, [position - _CARRIED_FROM not in gone for position in range(len(node.input))])
     del node.output[:]
     node.output.extend([name for number, name in enumerate(outputs) if number not in gone])
     graph.output.extend(results)
     return splits
 
 
-def _tensor(name: str, type_: Type) -> Any:
-    """Return the ValueInfoProto of a tensor, whose sizes are stated where they are numbers."""
+def _info_of_tensor(name: str, type_: Type) -> Any:
+    """Return the ValueInfoProto of a tensor, which states the sizes that are numbers."""
     value = pb.ValueInfoProto(name=name)
     value.type.tensor_type.elem_type = NUMBERS[str(type_.element)]
     value.type.tensor_type.shape.SetInParent()
@@ -160,16 +160,16 @@ def _tensor(name: str, type_: Type) -> Any:
     return value
 
 
-def _keep(entries: Any, kept: list[bool]) -> None:
+def _keep_entries(entries: Any, kept: list[bool]) -> None:
     """Keep some entries of a repeated field."""
-    found = [entry for entry, stays in zip(entries, kept, strict=True) if stays]
-    if len(found) < len(kept):
+    left = [entry for entry, stays in zip(entries, kept, strict=True) if stays]
+    if len(left) < len(kept):
         del entries[:]
-        entries.extend(found)
+        entries.extend(left)
 
 
-def _insert(graph: Any, splits: dict[int, list[Any]]) -> None:
-    """Put nodes behind those at these positions, and take out the empty sequences that nothing reads any more."""
+def _insert_splits(graph: Any, splits: dict[int, list[Any]]) -> None:
+    """Insert nodes behind those at these positions, and remove the empty sequences that nothing reads any more."""
     read = names_read(graph.node) | {value if isinstance(value, str) else value.name for value in graph.output}
     nodes: list[Any] = []
     gone: set[str] = set()
@@ -181,4 +181,4 @@ def _insert(graph: Any, splits: dict[int, list[Any]]) -> None:
         nodes.extend(splits.get(position, ()))
     del graph.node[:]
     graph.node.extend(nodes)
-    _keep(graph.value_info, [value.name not in gone for value in graph.value_info])
+    _keep_entries(graph.value_info, [value.name not in gone for value in graph.value_info])

@@ -1,7 +1,7 @@
-"""What lowerings made of a node, to be made again of other nodes of the same form: networks repeat their blocks.
+"""Templates of the nodes that express one, for other nodes of the same form: networks repeat their blocks.
 
-A form is all that an adapter can read of a node: attributes, types, shapes and small constants of its inputs. Where
-one reads more, or makes something else than nodes, there is no template.
+A form is all that an adapter can read of a node: attributes, types, shapes and small constants of its inputs. If an
+adapter reads more, or makes anything else than nodes, there is no template.
 """
 
 from __future__ import annotations
@@ -15,33 +15,35 @@ from opset.model.graph.index import Body, FreshNames
 from opset.version_converter.facts import ValueFacts
 
 SEPARATOR = "__"
-"""What stands between the name of a value or node and the rest of a name that was made for it."""
+"""The separator of the name of a value or node and the rest of a name that was made for it."""
 
 
 class Template(NamedTuple):
-    """Nodes without names of values and nodes, and these names apart: of each node its own, its inputs and outputs.
+    """Nodes without names of values and nodes, and apart from them these names as numbers.
 
-    Names are numbers: those of the replaced node come first (its own, inputs, outputs), then those in `made`, each with
-    the number of the name that it was made for and what follows.
+    - `nodes`: the nodes; `names`: the numbers of each one's own name, of its inputs and of its outputs;
+    - `added`: names that were made, each as the number of the name that it begins with, and the rest. The numbers of
+      the replaced node's names (its own, inputs, outputs) come first, then the numbers of these;
+    - `released`: values that the node no longer uses; `outcome`: the steps that were crossed, and the new operators.
     """
 
     nodes: list[Any]
     names: list[tuple[int, list[int], list[int]]]
-    made: list[tuple[int, str]]
+    added: list[tuple[int, str]]
     released: list[int]
-    what: tuple[tuple[str, ...], tuple[str, ...]]
+    outcome: tuple[tuple[str, ...], tuple[str, ...]]
 
 
 def form_of(body: Body, index: int, facts: ValueFacts) -> Hashable | None:
-    """Return all that a lowering may read of a node, None where it may depend on more."""
+    """Return all that a lowering may read of a node, None if it may depend on more."""
     node = body.nodes[index]
     if body.root.function or node.doc_string or node.device_configurations or node.overload:
         return None
     attributes = []
-    for each in node.attribute:
-        if each.ref_attr_name or attribute_type(each) in ("graph", "graphs"):
+    for attribute in node.attribute:
+        if attribute.ref_attr_name or attribute_type(attribute) in ("graph", "graphs"):
             return None
-        attributes.append(each.SerializeToString())
+        attributes.append(attribute.SerializeToString())
     inputs, outputs = list(node.input), list(node.output)
     return (
         node.op_type,
@@ -55,11 +57,11 @@ def form_of(body: Body, index: int, facts: ValueFacts) -> Hashable | None:
 
 
 def template_of(
-    node: Any, made: Sequence[Any], released: Iterable[str], looked_up: Iterable[str], what: tuple[Any, Any]
+    node: Any, made: Sequence[Any], released: Iterable[str], looked_up: Iterable[str], outcome: tuple[Any, Any]
 ) -> Template | None:
-    """Return the template of what a node became, None where it depends on more than the form of the node.
+    """Return the template of the nodes that express one, None if they depend on more than its form.
 
-    `looked_up` are the values whose facts adapters read, `released` those that the node no longer uses.
+    `looked_up` are the values whose facts adapters read, `released` the values that the node no longer uses.
     """
     own = [node.name, *node.input, *node.output]
     # Names of nodes apart from those of values: a node may be named as one of its values, and the next one may not.
@@ -72,59 +74,59 @@ def template_of(
 
     def number_of(name: str, numbers: dict[str, int], stems: dict[str, int]) -> int:
         if name not in numbers:
-            stem = max((each for each in stems if name.startswith(each + SEPARATOR)), key=len, default=None)
+            stem = max((stem for stem in stems if name.startswith(stem + SEPARATOR)), key=len, default=None)
             if stem is None:
-                raise _Unknown
+                raise _UnknownName
             numbers[name] = len(own) + len(added)
             added.append((stems[stem], name[len(stem) :]))
         return numbers[name]
 
     try:
-        outputs = [[number_of(name, numbers, stems) for name in each.output] for each in made]
-        known = {*numbers}
-        if {name for name in node.output if name}.difference(*[each.output for each in made]):
+        outputs = [[number_of(name, numbers, stems) for name in new.output] for new in made]
+        defined = {*numbers}
+        if {name for name in node.output if name}.difference(*[new.output for new in made]):
             return None  # an initializer has taken the place of the node
-        if not known.issuperset(name for each in made for name in each.input):
+        if not defined.issuperset(name for new in made for name in new.input):
             return None
         names = [
-            (number_of(each.name, labels, {node.name: 0}), [numbers[name] for name in each.input], computed)
-            for each, computed in zip(made, outputs, strict=True)
+            (number_of(new.name, labels, {node.name: 0}), [numbers[name] for name in new.input], computed)
+            for new, computed in zip(made, outputs, strict=True)
         ]
-        if any(attribute_type(a) in ("graph", "graphs") for each in made for a in each.attribute):
+        if any(attribute_type(a) in ("graph", "graphs") for new in made for a in new.attribute):
             return None
-        left = [number_of(name, numbers, stems) for name in released]
+        unused = [number_of(name, numbers, stems) for name in released]
         for name in looked_up:
             number_of(name, numbers, stems)
-    except _Unknown:
+    except _UnknownName:
         return None
-    bare = []
-    for each in made:
-        copy = pb.NodeProto()
-        copy.CopyFrom(each)
+    nodes = []
+    for new in made:
+        bare = pb.NodeProto()
+        bare.CopyFrom(new)
         for field in ("input", "output", "name", "metadata_props"):
-            copy.ClearField(field)
-        bare.append(copy)
-    return Template(bare, names, added, left, what)
+            bare.ClearField(field)
+        nodes.append(bare)
+    return Template(nodes, names, added, unused, outcome)
 
 
-def repeated(template: Template, node: Any, fresh: FreshNames) -> tuple[list[Any], list[str]]:
-    """Return what a node of the template's form becomes, and the values that it no longer uses."""
+def apply_template(template: Template, node: Any, fresh: FreshNames) -> tuple[list[Any], list[str]]:
+    """Return the nodes that express one of the template's form, and the values that are no longer used."""
     names = [node.name, *node.input, *node.output]
-    for number, rest in template.made:
+    for number, rest in template.added:
         names.append(fresh.fresh(names[number] + rest))
     names.append("")  # number -1
     made = []
     for bare, (name, inputs, outputs) in zip(template.nodes, template.names, strict=True):
-        copy = pb.NodeProto()
-        copy.CopyFrom(bare)
+        new = pb.NodeProto()
+        new.CopyFrom(bare)
         if names[name]:
-            copy.name = names[name]
-        copy.input.extend([names[each] for each in inputs])
-        copy.output.extend([names[each] for each in outputs])
-        copy.metadata_props.extend(node.metadata_props)
-        made.append(copy)
-    return made, [names[each] for each in template.released]
+            new.name = names[name]
+        new.input.extend([names[number] for number in inputs])
+        new.output.extend([names[number] for number in outputs])
+        new.metadata_props.extend(node.metadata_props)
+        made.append(new)
+    return made, [names[number] for number in template.released]
 
 
-class _Unknown(Exception):
-    """A name that no rule made of the node's own."""
+class _UnknownName(Exception):
+    """Raised for a name that is not made of one of the node's own."""

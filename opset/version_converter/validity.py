@@ -1,8 +1,8 @@
-"""Whether the nodes of a model fit their operators at the version that they are written in, checked once for each form.
+"""Validity: whether nodes fit their operators at the version that they are written in, checked once for each form.
 
-What a node has to fit is its operator's signature, and the constraints that attributes declare. Ranks that they depend
-on and that the model does not state are inferred only for values that are unusual: inference takes longer than the
-conversion of a model whose nodes are kept. Forms that runtimes accept pass (opset/schemas/quirks.py).
+A node has to fit its operator's signature, and the constraints that attributes declare. Ranks that they depend on and
+that the model does not state are inferred only for values that are unusual: inference takes longer than the conversion
+of a model whose nodes are kept. Forms that runtimes accept pass (opset/schemas/quirks.py).
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from opset.version_converter.facts import ValueFacts
 from opset.version_converter.rewrite import Refusal
 
 USUAL_RANK = 4
-"""What a value fits that also fits most tensors."""
+"""The rank of a tensor that most values of attributes fit."""
 _SMALL = ("int", "float", "string")
 
 
 class Fit(NamedTuple):
-    """What the nodes of an operator are checked against, and the forms that fit.
+    """An operator's version, against which nodes are checked, and the forms of nodes that fit.
 
     `constrained` are the attributes that declare a constraint; `ranked` says that one depends on the ranks of inputs,
     `small` that the values of attributes are part of a form.
@@ -69,47 +69,52 @@ class Validity:
         return True
 
     def check(self, body: Body, index: int, version: int, facts: ValueFacts) -> None:
-        """Raise Refusal C103 where a node does not fit its operator, which exists at that version."""
+        """Raise Refusal C103 if a node does not fit its operator, which exists at that version."""
         operator, reads, attributes = body.operators[index], body.reads[index], body.attributes[index]
         fit = self._fits.get((operator, version))
         if fit is None:
-            fit = self._fits[operator, version] = self._fit(operator, version)
+            fit = self._fits[operator, version] = self._fit_of(operator, version)
         _check_graphs(fit.schema, version, body, index)
         absent = tuple(map(bool, reads)) if "" in reads else len(reads)
         form: tuple[Any, ...] = (absent, len(body.computes[index]))
         ranks: tuple[int | None, ...] = ()
         if attributes and fit.small:
-            form += tuple([each.SerializeToString() for each in attributes])
+            form += tuple([attribute.SerializeToString() for attribute in attributes])
             if fit.ranked:
                 ranks = tuple([facts.stated_rank(name) if name else None for name in reads])
                 form += ranks
         elif attributes:
             form += tuple([(a.name, a.type or attribute_type(a), not a.ref_attr_name) for a in attributes])
         if form not in fit.forms:
-            values = _checked(fit, body, index)
+            values = _check_signature(fit, body, index)
             usual = [USUAL_RANK if rank is None else rank for rank in ranks]
-            unusual = None in ranks and any(_illegal(fit, version, values, usual))
+            unusual = None in ranks and any(_broken_constraints(fit, version, values, usual))
             if unusual:
                 shapes = [facts.shape(name) if name else None for name in reads]
                 ranks = tuple([None if shape is None else len(shape) for shape in shapes])
-            for misfit in _illegal(fit, version, values, ranks):
+            for misfit in _broken_constraints(fit, version, values, ranks):
                 raise Refusal("C103", f"{misfit.what}: {misfit.why} (constraint {misfit.constraint})")
             if not unusual:
                 fit.forms.add(form)
 
-    def _fit(self, operator: Operator, version: int) -> Fit:
+    def _fit_of(self, operator: Operator, version: int) -> Fit:
         schema = self._registry.schema(operator[0], version, operator[1])
         assert schema is not None
-        declared = [each for each in declared_attributes(schema) if each.constraint]
-        constrained = frozenset([each.name for each in declared])
-        small = bool(constrained) or all(each.type.removesuffix("s") in _SMALL for each in schema.attributes.values())
-        return Fit(schema, constrained, any(map(needs_ranks, declared)), small, set())
+        constrained = [attribute for attribute in declared_attributes(schema) if attribute.constraint]
+        small = all(attribute.type.removesuffix("s") in _SMALL for attribute in schema.attributes.values())
+        return Fit(
+            schema,
+            constrained=frozenset([attribute.name for attribute in constrained]),
+            ranked=any(map(needs_ranks, constrained)),
+            small=small or bool(constrained),
+            forms=set(),
+        )
 
 
-def _checked(fit: Fit, body: Body, index: int) -> dict[str, Any]:
+def _check_signature(fit: Fit, body: Body, index: int) -> dict[str, Any]:
     """Return the values of a node's constrained attributes.
 
-    Raises Refusal C103 with the first thing in which the node does not fit its operator's signature.
+    Raises Refusal C103 with the first misfit of the node and its operator's signature.
     """
     schema, attributes = fit.schema, body.attributes[index]
     types: dict[str, str | None] = {}
@@ -126,16 +131,16 @@ def _checked(fit: Fit, body: Body, index: int) -> dict[str, Any]:
         for misfit in misfits:
             raise Refusal("C103", f"{misfit.what}: {misfit.why}")
     return {
-        each.name: attribute_value(each)
-        for each in attributes
-        if each.name in fit.constrained and not each.ref_attr_name
+        attribute.name: attribute_value(attribute)
+        for attribute in attributes
+        if attribute.name in fit.constrained and not attribute.ref_attr_name
     }
 
 
 def _check_graphs(schema: OpSchema, version: int, body: Body, index: int) -> None:
-    """Raise Refusal C103 where a graph of a node does not take or give what the node passes."""
-    attributes = {each.name: each for each in body.attributes[index] if not each.ref_attr_name}
-    graphs = {name: each.g for name, each in attributes.items() if attribute_type(each) == "graph"}
+    """Raise Refusal C103 if a graph in a node has other numbers of inputs or outputs than the node needs."""
+    attributes = {attribute.name: attribute for attribute in body.attributes[index] if not attribute.ref_attr_name}
+    graphs = {name: attribute.g for name, attribute in attributes.items() if attribute_type(attribute) == "graph"}
     if not graphs or schema.domain:
         return
     scans = attribute_value(attributes["num_scan_inputs"]) if "num_scan_inputs" in attributes else None
@@ -146,8 +151,10 @@ def _check_graphs(schema: OpSchema, version: int, body: Body, index: int) -> Non
         raise Refusal("C103", f"{violation.detail} (constraint {violation.label})") from None
 
 
-def _illegal(fit: Fit, version: int, values: Mapping[str, Any], ranks: Sequence[int | None]) -> Iterator[Misfit]:
-    """Yield what breaks a constraint at these ranks of the inputs."""
+def _broken_constraints(
+    fit: Fit, version: int, values: Mapping[str, Any], ranks: Sequence[int | None]
+) -> Iterator[Misfit]:
+    """Yield a misfit for each value that breaks a constraint at these ranks of the inputs."""
     for misfit in constraint_misfits(fit.schema, values, ranks):
         if not quirks.is_kept(fit.schema, version, misfit.name, values[misfit.name]):
             yield misfit

@@ -184,7 +184,7 @@ def test_json_holds_all_that_the_text_shows(name, to, more, small, refused):
     assert (result.exit_code, result.stderr) == (text.exit_code, "")
     (data,) = json.loads(result.stdout)["models"]
     if text.stdout:
-        shown = [f"{data['input']}: {report.head(data)}", *report.body(data)]
+        shown = [f"{data['input']}: {report.headline(data)}", *report.report_lines(data)]
         assert text.stdout.splitlines()[: len(shown)] == shown
     for finding in output.findings_of(data).grouped():
         assert str(finding) in text.stdout + text.stderr

@@ -206,7 +206,7 @@ def test_list_domains_releases_runtimes():
     runtimes = run_json("list", "runtimes")
     assert len(runtimes) == len(RUNTIMES)
     for each in runtimes:
-        targets.of_runtime(f"{each['runtime']}=={each['release']}", registry)
+        targets.target_of_runtime(f"{each['runtime']}=={each['release']}", registry)
     for things in ("domains", "releases", "runtimes"):
         assert len(run("list", things).stdout.splitlines()) == len(run_json("list", things)) + 1
 

@@ -16,7 +16,7 @@ from tests.reference.graphs import results
 SPINNING = """
 import importlib, sys
 module = importlib.import_module("opset.cli." + {"lower": "convert"}.get(sys.argv[1], sys.argv[1]))
-name = {"infer": "infer", "inline": "inlined"}.get(sys.argv[1], "converted")
+name = {"infer": "infer", "inline": "inline_model"}.get(sys.argv[1], "convert_model")
 setattr(module, name, lambda *arguments, **also: sum(range(10**12)))
 from opset.__main__ import main
 main()

@@ -33,8 +33,8 @@ DECIDED = {
         inference/control_flow.scan_9 inference/control_flow.scan_8 inference/control_flow._list
         inference/einsum.contraction inference/elements.broadcast_shape inference/engine._leave
         inference/indexing.scatter_9 inference/reshape.squeeze_13 inference/rules/elementwise.broadcast_shapes
-        inference/sequence.concat_from_sequence_11 inference/training._step version_converter/derive.check_types
-        version_converter/derive._inputs version_converter/rewrite._make
+        inference/sequence.concat_from_sequence_11 inference/training._step version_converter/derivation.check_types
+        version_converter/derivation._convert_inputs version_converter/rewrite._make
         version_converter/rewrite.arguments version_converter/validity.plain_nodes_fit
         adapters/attention.tensor_scatter_lowered adapters/binary.axis_to_broadcasting
         adapters/control_flow.scan_9_down adapters/control_flow.scan_lowered adapters/control_flow.scan_11_down

@@ -16,7 +16,7 @@ from opset.model.graph.index import ModelIndex
 from opset.model.storage.tensor import tensor_values
 from opset.model.types import type_string
 from opset.opsets.registry import default_registry
-from opset.version_converter.facts import Inferred, ValueFacts
+from opset.version_converter.facts import LazyInference, ValueFacts
 
 REGISTRY = default_registry()
 
@@ -26,13 +26,13 @@ def known(proto):
     model = load(proto)
     found: dict = {}
     index = ModelIndex(model.proto, REGISTRY.domains)
-    inferred = Inferred(model, index, REGISTRY)
+    inference = LazyInference(model, index, REGISTRY)
     for body in index.bodies:
         versions = index.imports(body)
         outer = found.get(body.parent)
         read = lambda tensor, limit, model=model: tensor_values(model, tensor, limit)  # noqa: E731
         found[body] = ValueFacts(
-            body, body.proto, outer, versions, read, overridable=True, inferred=inferred, budget=Budget(Limits())
+            body, body.proto, outer, versions, read, overridable=True, inference=inference, budget=Budget(Limits())
         )
     return list(found.values())
 

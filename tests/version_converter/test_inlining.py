@@ -175,7 +175,7 @@ def test_functions_of_other_versions_are_converted_first():
 def test_functions_whose_operators_are_the_same_need_no_conversion():
     old = '<domain: "d", opset_import: ["": 16]> Old (a) => (b) { b = Neg (a) }'
     before = model("{ y = d.Old (x) }", old)
-    assert inlining.inlined(opset.load(before), None, (), inlining.registry_with(())).notes == []
+    assert inlining.inline_model(opset.load(before), None, (), inlining.registry_with(())).notes == []
     same(before)
 
 

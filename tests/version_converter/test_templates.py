@@ -9,14 +9,21 @@ from onnx import numpy_helper, parser
 import opset
 from benchmarks.lowering import make
 from judges.conformance.exported import graph_cases
-from opset.version_converter import nodes
+from opset.budget import Budget, Limits
+from opset.model import load
+from opset.model.graph.index import FreshNames, ModelIndex, messages_of
+from opset.opsets.registry import default_registry
+from opset.version_converter import body_conversion
+from opset.version_converter.context import Context
+from opset.version_converter.result import Conversion
+from opset.version_converter.routes import routes_of
 
 
 def with_and_without(model, to, monkeypatch):
     """Return a conversion that uses templates, and one that lowers each node."""
     found = opset.convert(model, to)
     with monkeypatch.context() as patch:
-        patch.setattr(nodes, "form_of", lambda *_: None)
+        patch.setattr(body_conversion, "form_of", lambda *_: None)
         return found, opset.convert(model, to)
 
 
@@ -90,3 +97,27 @@ def test_a_node_named_as_one_of_its_values_is_a_template_for_others(labels):
     expected = np.mod(feeds["a"], feeds["e"]) + np.mod(feeds["b"], feeds["e"])
     session = onnxruntime.InferenceSession(found.SerializeToString(), providers=["CPUExecutionProvider"])
     assert session.run(None, feeds)[0].tolist() == expected.tolist()
+
+
+FUNCTIONS = ((0, 11), (1, 11), (2, 12))
+
+
+def test_bodies_that_import_the_same_versions_share_what_is_known_of_forms():
+    functions = "".join(
+        f'<domain: "c", opset_import: ["": {n}, "c": 1]> F{k} (a) => (b) {{ b = Abs (a) }}' for k, n in FUNCTIONS
+    )
+    proto = opset.parse_model(
+        f"""<ir_version: 8, opset_import: ["": 11, "c": 1]> g (float[3] x, bool c) => (y) {{
+        y = If (c) <then_branch = t () => (u) {{ u = c.F0 (x) }}, else_branch = e () => (v) {{ v = c.F1 (x) }}> }}
+        {functions}"""
+    )
+    registry = default_registry()
+    index = ModelIndex(load(proto).proto, registry.domains)
+    names, budget, opsets = FreshNames(index.bodies), Budget(Limits()), {"": 13}
+    conversion = Conversion(opsets, opsets, (8, 8))
+    messages = messages_of(index, index.proto)
+    context = Context(index, index.proto, messages, registry, routes_of(registry), opsets, conversion, names, budget)
+    known = {body.proto.name: context.forms_of(body, dict(index.imports(body.root))) for body in index.bodies}
+    assert known["g"] is known["t"] is known["e"]
+    assert known["F0"] is known["F1"]
+    assert len({id(forms) for forms in known.values()}) == 3

@@ -8,7 +8,7 @@ from onnx import helper, parser
 import opset
 from opset.errors import ConversionError
 from opset.opsets.registry import default_registry
-from opset.version_converter.derive import derive
+from opset.version_converter.derivation import derive_adapter
 
 REGISTRY = default_registry()
 VALUES = {"int": 1, "ints": [1], "float": 1.0}
@@ -25,7 +25,7 @@ def transitions():
             versions = REGISTRY.versions(name, domain)
             for older, newer in pairwise(versions):
                 for source, target in ((older, newer), (newer, older)):
-                    restrictions = derive(source, target, newer.change).type_restrictions
+                    restrictions = derive_adapter(source, target, newer.change).type_restrictions
                     required = max(source.min_input, 1)
                     restricted = any(not each.outputs and each.position < required for each in restrictions)
                     if restricted and name not in OTHERWISE and not (older.deprecated or newer.deprecated):

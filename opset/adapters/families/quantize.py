@@ -94,7 +94,7 @@ def _in_bytes(op: Builder, node: Node) -> Node:
     """Return the node with constants of two or four bits as bytes, any other node as it is."""
     wide = SMALL.get(node.element(X) or "")
     given = [(index, node.input(index)) for index in (X, ZERO) if node.input(index)]
-    held = {index: node.values.held(name, MAX_ELEMENTS) for index, name in given}
+    held = {index: node.values.stored_constant(name, MAX_ELEMENTS) for index, name in given}
     if wide is None or None in held.values():
         return node
     proto = pb.NodeProto()

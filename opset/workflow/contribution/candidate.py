@@ -147,7 +147,7 @@ class Candidate:
             written = None
             if not self.registry.files_left_out(domain, adapters.LAYER.file):
                 table = adapters.LAYER.of_files(self.registry.files(domain, adapters.LAYER.file))
-                written = adapters.written(families, table)
+                written = adapters.registered_adapters(families, table)
             inferred = Inferred(inference.registered_rules(families), inference.rule_problem)
             return lint.Hooks(written, kernels.written(families), inferred)
 

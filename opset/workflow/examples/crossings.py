@@ -14,11 +14,11 @@ from opset.reference.comparison import ulps
 from opset.reference.example_models import model_of
 from opset.schemas.model import Change, Example, OpSchema, example_versions, is_random
 from opset.version_converter.body_lowering import lower_by_body
-from opset.version_converter.conversion import converted
-from opset.version_converter.derive import derive
+from opset.version_converter.conversion import convert_model
+from opset.version_converter.derivation import derive_adapter
 from opset.version_converter.registration import LAYER
 from opset.version_converter.result import Conversion
-from opset.version_converter.routes import Route, Routes, Step, Verdict
+from opset.version_converter.routes import Route, Routes, Step, Verdict, VersionChange
 from opset.version_converter.targets import Target
 from opset.workflow.examples.bench import (
     LIMITS,
@@ -111,9 +111,9 @@ def conversion(bench: Bench, model: Any, schema: OpSchema, target: int) -> Conve
     """Return the conversion of a model to a version of an operator's domain; 0: to no such operator."""
     bench.budget.charge()
     if target:
-        return converted(load(model), Target({schema.domain: target}), bench.registry, routes=bench.routes)
+        return convert_model(load(model), Target({schema.domain: target}), bench.registry, routes=bench.routes)
     without = Target({}, lowered=frozenset(((schema.name, schema.domain),)))
-    return converted(load(with_standard(model)), without, bench.registry, routes=bench.routes)
+    return convert_model(load(with_standard(model)), without, bench.registry, routes=bench.routes)
 
 
 def with_standard(model: Any, opset: int = RELEASES[-1].opset) -> Any:
@@ -180,13 +180,15 @@ class BodyRoutes(Routes):
 
     def __init__(self, registry: Registry, schema: OpSchema, opset: int) -> None:
         super().__init__(registry)
-        self._step = Step(schema, schema, opset, derive(schema, schema, Change()), lower_by_body, "", True, lowers=True)
+        self._step = Step(
+            schema, schema, opset, derive_adapter(schema, schema, Change()), lower_by_body, "", True, lowers=True
+        )
 
     def route(self, op_type: str, domain: str, versions: Mapping[str, int], opsets: Mapping[str, int]) -> Route:
         """Return whether a node is one of the operator."""
         schema = self._step.source
         verdict = Verdict.CONVERT if (op_type, domain) == (schema.name, schema.domain) else Verdict.KEEP
-        return Route(verdict, (domain, op_type, schema.since_version, 0))
+        return Route(verdict, VersionChange(domain, op_type, schema.since_version, 0))
 
     def step(self, domain: str, op_type: str, version: int, final: int) -> Step | None:
         """Return the step by the function body for the operator alone."""
@@ -197,7 +199,7 @@ class BodyRoutes(Routes):
 def expressed(registry: Registry, model: Any, schema: OpSchema, opset: int) -> Conversion:
     """Return the conversion of a model in which an operator's nodes are expressed by its bodies at an opset."""
     target = Target({"": opset}, lowered=frozenset(((schema.name, schema.domain),)))
-    return converted(load(model), target, registry, routes=BodyRoutes(registry, schema, opset))
+    return convert_model(load(model), target, registry, routes=BodyRoutes(registry, schema, opset))
 
 
 def body_opsets(registry: Registry, schema: OpSchema) -> list[int]:

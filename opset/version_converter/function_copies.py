@@ -1,8 +1,8 @@
-"""Model-local functions in the form in which adapters can read them: one for each set of parameters that calls give.
+"""Copies of model-local functions that adapters can read: one for each set of parameters that calls give.
 
-An adapter asks a node whether an input or an attribute is there, and what the attribute is. In a function a name alone
-does not say so: a call may omit the formal input that it stands for, or the attribute that is referred to. Where calls
-differ, a function gets one copy for each set of parameters, and each call the copy that fits.
+An adapter asks whether a node has an input or an attribute, and for the attribute's value. In a function a name alone
+does not answer that: a call may omit the formal input that the name stands for, or the attribute that is referred to.
+If calls differ, a function gets one copy for each set of parameters, and each call the copy that fits.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ PLAIN = frozenset(("int", "ints", "float", "floats", "string", "strings"))
 
 
 class Parameters(NamedTuple):
-    """What is fixed of the parameters of a function: names of inputs that are omitted, and values of attributes.
+    """The parameters of a function that are fixed: names of inputs that are omitted, and values of attributes.
 
-    The value of an attribute is its message without name, or nothing where it is omitted. `scope` is what is inferred
-    of calls with these inputs, where it matters what they are.
+    The value of an attribute is its message without name, or nothing if it is omitted. `scope` has the types that are
+    inferred for calls with these inputs, if types matter.
     """
 
     inputs: frozenset[str] = frozenset()
@@ -40,22 +40,33 @@ class Parameters(NamedTuple):
 OPEN = Parameters()
 
 
-def specialised(
+def specialize_functions(
     index: ModelIndex, keeps: Keeps, budget: Budget, *, values: bool = False, graphs: Sequence[Scope] = ()
 ) -> tuple[Any, int]:
     """Return a copy of the ModelProto in which omitted parameters look absent, and how many functions were added.
 
-    With `values`, attributes also have the values that calls give. With `graphs`, what is inferred of each graph, calls
-    differ where anything else is inferred of their inputs. Only parameters count that a node reads which may change;
-    (None, 0) where there are none. Raises Exhausted where the copies of functions would take too much.
+    Only parameters count that are read by a node which may change.
+
+    Args:
+        index: The index of the model.
+        keeps: Whether a node stays as it is in any case.
+        budget: The copies of functions are charged to it.
+        values: Whether attributes also have the values that calls give.
+        graphs: The scopes of the graphs, if calls differ as soon as different types are inferred for their inputs.
+
+    Returns:
+        The copy and the number, (None, 0) if no parameter counts.
+
+    Raises:
+        Exhausted: The copies of functions would take too much.
     """
-    calls = _Calls(index, values, graphs)
-    if not values and not any(calls.omits(*call) for body in index.bodies for call in calls.of(body)):
+    calls = _FunctionCalls(index, values, graphs)
+    if not values and not any(calls.omits(*call) for body in index.bodies for call in calls.calls_in(body)):
         return None, 0
-    calls.find(keeps, budget)
-    if not any(any(fixed) for found in calls.found.values() for fixed in found):
+    calls.collect(keeps, budget)
+    if not any(any(fixed) for sets in calls.sets.values() for fixed in sets):
         return None, 0
-    names = calls.names()
+    names = calls.name_copies()
     proto = pb.ModelProto()
     proto.CopyFrom(index.proto)
     graphs_of = [body for body in bodies(proto) if not body.root.function]
@@ -66,35 +77,37 @@ def specialised(
     del proto.functions[:]
     for function in functions:
         for fixed, name in names[function_key(function)].items():
-            made = proto.functions.add()
-            made.CopyFrom(function)
-            for body in bodies_below(Body(made, "", function=True)):
+            copy = proto.functions.add()
+            copy.CopyFrom(function)
+            for body in bodies_below(Body(copy, "", function=True)):
                 calls.rename(body, fixed, names)
-                _fix(body, fixed)
-            made.name = name
+                _write_fixed(body, fixed)
+            copy.name = name
     return proto, len(proto.functions) - len(functions)
 
 
-class _Calls:
+class _FunctionCalls:
     """The calls of a model's functions.
 
-    - `matters`: of each function the parameters on which it depends how its body is converted;
-    - `found`: what its calls fix of these, each set once.
+    - `matters`: of each function the inputs and attributes on which the conversion of its body depends;
+    - `sets`: of each function the parameters that its calls fix, each set once.
     """
 
     def __init__(self, index: ModelIndex, values: bool, graphs: Sequence[Scope]) -> None:
-        self._index, self._functions, self._values = index, index.functions, values
+        self._index = index
+        self._functions = index.functions
+        self._values = values
         self.roots = [Parameters(scope=scope) for scope in graphs] or [OPEN] * len(index.graphs)
         self._operators = {(name, domain) for domain, name, _ in index.functions}
         self._formals = {key: body.input_names() for key, body in index.functions.items()}
         self._defaults = {
-            key: {each.name: _value(each) for each in body.proto.attribute_proto}
+            key: {default.name: _value_of(default) for default in body.proto.attribute_proto}
             for key, body in index.functions.items()
         }
         self.matters: dict[FunctionKey, tuple[frozenset[str], frozenset[str]]] = {}
-        self.found: dict[FunctionKey, dict[Parameters, None]] = {key: {} for key in index.functions}
+        self.sets: dict[FunctionKey, dict[Parameters, None]] = {key: {} for key in index.functions}
 
-    def of(self, body: Body) -> Iterator[tuple[Body, int, FunctionKey]]:
+    def calls_in(self, body: Body) -> Iterator[tuple[Body, int, FunctionKey]]:
         """Yield the calls in a body as (body, index of the node, function)."""
         for position, operator in enumerate(body.operators):
             if operator in self._operators and (key := body.function_key(position)) in self._functions:
@@ -106,34 +119,34 @@ class _Calls:
         present = sum(map(bool, body.reads[position]))
         return present < len(self._formals[key]) or not given.issuperset(self._functions[key].proto.attribute)
 
-    def find(self, keeps: Keeps, budget: Budget) -> None:
-        """Find `matters`, callees first, and `found`, callers first."""
+    def collect(self, keeps: Keeps, budget: Budget) -> None:
+        """Fill `matters`, callees first, and `sets`, callers first. Raises Exhausted if there are too many."""
         trees: dict[Body, list[Body]] = {}
         for body in self._index.bodies:
             trees.setdefault(body.root, []).append(body)
         order = self._index.call_order()
         for function in reversed(order):
-            self.matters[function_key(function.proto)] = self._that_matter(trees[function], keeps)
+            self.matters[function_key(function.proto)] = self._parameters_that_matter(trees[function], keeps)
         ways_of = dict(zip(self._index.graphs, self.roots, strict=True))
         for root in (*self._index.graphs, *order):
-            ways = self.found[function_key(root.proto)] if root.function else {ways_of[root]: None}
+            ways = self.sets[function_key(root.proto)] if root.function else {ways_of[root]: None}
             if not ways:
                 ways[OPEN] = None  # nothing calls it
-            calls = [call for body in trees[root] for call in self.of(body)]
+            calls = [call for body in trees[root] for call in self.calls_in(body)]
             for fixed in ways:
                 budget.charge(len(calls))
                 for body, position, key in calls:
-                    passed, found = self._passed(body, position, key, fixed), self.found[key]
-                    if passed not in found:
-                        budget.hold(self._functions[key].proto.ByteSize() if found else 0)
-                        found[passed] = None
+                    parameters, sets = self._parameters_of(body, position, key, fixed), self.sets[key]
+                    if parameters not in sets:
+                        budget.hold(self._functions[key].proto.ByteSize() if sets else 0)
+                        sets[parameters] = None
 
-    def _that_matter(self, tree: Sequence[Body], keeps: Keeps) -> tuple[frozenset[str], frozenset[str]]:
-        """Return the inputs and attributes that nodes read which may change, and those that matter where they go."""
+    def _parameters_that_matter(self, tree: Sequence[Body], keeps: Keeps) -> tuple[frozenset[str], frozenset[str]]:
+        """Return the inputs and attributes of a function that are read by nodes which may change, or by their calls."""
         inputs: set[str] = set()
         attributes: set[str] = set()
         for body in tree:
-            called = {position: key for _, position, key in self.of(body)}
+            called = {position: key for _, position, key in self.calls_in(body)}
             for position, reads in enumerate(body.reads):
                 given: Iterable[Any] = body.attributes[position]
                 if position in called:
@@ -147,11 +160,11 @@ class _Calls:
                 attributes.update(each.ref_attr_name for each in given)
         declared = {*tree[0].proto.attribute}
         if self._values:
-            declared.update(each.name for each in tree[0].proto.attribute_proto)
+            declared.update(default.name for default in tree[0].proto.attribute_proto)
         return frozenset(inputs), frozenset(attributes & declared)
 
-    def _passed(self, body: Body, position: int, key: FunctionKey, fixed: Parameters) -> Parameters:
-        """Return what a call fixes of the parameters that matter, in a body for which `fixed` is."""
+    def _parameters_of(self, body: Body, position: int, key: FunctionKey, fixed: Parameters) -> Parameters:
+        """Return the parameters that a call fixes, among those that matter; `fixed` holds for the body of the call."""
         inputs, attributes = self.matters[key]
         present = {
             formal
@@ -166,23 +179,23 @@ class _Calls:
             if attribute is not None and attribute.ref_attr_name:
                 value = outer.get(attribute.ref_attr_name)
             elif attribute is not None:
-                value = _value(attribute) if self._values else None
+                value = _value_of(attribute) if self._values else None
             if value == b"":
                 value = self._defaults[key].get(name, b"")
             if value is not None:
                 values[name] = value
-        scope = _scope(body, fixed.scope)
+        scope = _scope_of(body, fixed.scope)
         return Parameters(inputs - present, frozenset(values.items()), scope and scope.calls.get(position))
 
-    def names(self) -> dict[FunctionKey, dict[Parameters, str]]:
-        """Return names for the copies of functions: the own name for one that fixes nothing, else for the first."""
+    def name_copies(self) -> dict[FunctionKey, dict[Parameters, str]]:
+        """Return the names of the copies of functions: one keeps the function's, if possible one that fixes nothing."""
         taken = {(domain, name) for body in self._index.bodies for name, domain in body.operators}
         taken |= {key[:2] for key in self._functions}
         names: dict[FunctionKey, dict[Parameters, str]] = {}
-        for key, found in self.found.items():
-            names[key] = {OPEN if OPEN in found else next(iter(found)): key[1]}
+        for key, sets in self.sets.items():
+            names[key] = {OPEN if OPEN in sets else next(iter(sets)): key[1]}
             number = 0
-            for fixed in found:
+            for fixed in sets:
                 while fixed not in names[key]:
                     number += 1
                     name = f"{key[1]}_{number}"
@@ -193,8 +206,8 @@ class _Calls:
 
     def rename(self, body: Body, fixed: Parameters, names: dict[FunctionKey, dict[Parameters, str]]) -> None:
         """Let the calls in a body name the copies that fit them."""
-        for _, position, key in self.of(body):
-            name = names[key][self._passed(body, position, key, fixed)]
+        for _, position, key in self.calls_in(body):
+            name = names[key][self._parameters_of(body, position, key, fixed)]
             if name != key[1]:
                 body.nodes[position].op_type = name
 
@@ -206,8 +219,8 @@ def _is_formal(body: Body, name: str) -> bool:
     return bool(name) and body.function and body.definitions.get(name, 0) < 0
 
 
-def _scope(body: Body, root: Scope | None) -> Scope | None:
-    """Return what is inferred of a body, by what is of the outermost one around it."""
+def _scope_of(body: Body, root: Scope | None) -> Scope | None:
+    """Return the scope of a body inside the one with scope `root`, None if that has none."""
     path = []
     while body.root is not body and body.parent is not None:
         path.append((body.index, body.name))
@@ -221,7 +234,7 @@ def _is_omitted(body: Body, name: str, fixed: Parameters) -> bool:
     return name in fixed.inputs and _is_formal(body, name)
 
 
-def _value(attribute: Any) -> bytes | None:
+def _value_of(attribute: Any) -> bytes | None:
     """Return the message of an attribute without its name, None for a type whose values stay in the calls."""
     if attribute_type(attribute) not in PLAIN:
         return None
@@ -233,8 +246,8 @@ def _value(attribute: Any) -> bytes | None:
     return bytes(bare.SerializeToString(deterministic=True))
 
 
-def _fix(body: Body, fixed: Parameters) -> None:
-    """Write the nodes of a body with what is fixed: what is omitted as absent, and attributes with their values."""
+def _write_fixed(body: Body, fixed: Parameters) -> None:
+    """Write fixed parameters into the nodes of a body: omitted ones as absent, and attributes with their values."""
     if not fixed.inputs and not fixed.attributes:
         return
     values = dict(fixed.attributes)

@@ -12,25 +12,30 @@ DEFAULTS, OVERLOADS = 9, 10
 """The IR versions that introduced defaults of function attributes, and overloads of functions."""
 
 
-def lower_functions(proto: Any, found: Sequence[Body], version: int, notes: list[str]) -> None:
+def lower_functions(proto: Any, bodies: Sequence[Body], version: int, notes: list[str]) -> None:
     """Rewrite the functions of a ModelProto for an IR version, as far as their meaning allows.
 
-    `found` are all bodies of the model. A default moves into each call that has no such attribute; it stays where a
-    call refers to an attribute of the function around that may be missing. An overload becomes a function of its own
-    name.
+    A default moves into each call that has no such attribute; it stays if a call refers to an attribute of the function
+    around that may be missing. An overload becomes a function of its own name.
+
+    Args:
+        proto: The ModelProto.
+        bodies: All its bodies.
+        version: The IR version.
+        notes: Gets a line for each kind of change.
     """
     if version < OVERLOADS and any(function.overload for function in proto.functions):
-        count = _rename_overloads(proto, found)
+        count = _rename_overloads(proto, bodies)
         notes.append(f"overloads have names of their own, as before IR version {OVERLOADS}: {count}")
     if version < DEFAULTS and any(function.attribute_proto for function in proto.functions):
-        count = _move_defaults(proto, found)
+        count = _move_defaults(proto, bodies)
         if count:
             notes.append(f"calls state the defaults of function attributes, as before IR version {DEFAULTS}: {count}")
 
 
-def _rename_overloads(proto: Any, found: Sequence[Body]) -> int:
-    """Rename each function that has an overload; return how many there are."""
-    taken = {(domain, name) for body in found for name, domain in body.operators}
+def _rename_overloads(proto: Any, bodies: Sequence[Body]) -> int:
+    """Rename each function that has an overload, and its calls; return how many functions there are."""
+    taken = {(domain, name) for body in bodies for name, domain in body.operators}
     taken |= {function_key(function)[:2] for function in proto.functions}
     names: dict[FunctionKey, str] = {}
     for function in proto.functions:
@@ -45,7 +50,7 @@ def _rename_overloads(proto: Any, found: Sequence[Body]) -> int:
         names[key] = name
         function.name = name
         function.ClearField("overload")
-    for body in found:
+    for body in bodies:
         for node in body.nodes:
             if node.overload and (called := names.get(function_key(node))):
                 node.op_type = called
@@ -53,7 +58,7 @@ def _rename_overloads(proto: Any, found: Sequence[Body]) -> int:
     return len(names)
 
 
-def _move_defaults(proto: Any, found: Sequence[Body]) -> int:
+def _move_defaults(proto: Any, bodies: Sequence[Body]) -> int:
     """Move defaults of function attributes into the calls; return how many calls changed."""
     functions = {function_key(function): function for function in proto.functions}
     defaults = {
@@ -61,9 +66,9 @@ def _move_defaults(proto: Any, found: Sequence[Body]) -> int:
         for key, function in functions.items()
         if function.attribute_proto
     }
-    calls = [(body, node, key) for body in found for node in body.nodes if (key := function_key(node)) in defaults]
+    calls = [(body, node, key) for body in bodies for node in body.nodes if (key := function_key(node)) in defaults]
     for body, node, key in calls:
-        certain = {each.name for each in body.root.proto.attribute_proto} if body.root.function else set()
+        certain = {default.name for default in body.root.proto.attribute_proto} if body.root.function else set()
         for attribute in node.attribute:
             if attribute.ref_attr_name and attribute.ref_attr_name not in certain:
                 defaults[key].pop(attribute.name, None)

@@ -1,4 +1,4 @@
-"""What follows from a transition's signature difference and its declared facets, without any code for the operator."""
+"""Derived adapters: they follow from the difference of two signatures and from declared facets, without any code."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from opset.schemas.constraints.signature import DATA_TYPE, arity_misfits, compar
 from opset.schemas.model import OPTIONAL, SINGLE, VARIADIC, Attribute, AttributeChange, Change, OpSchema
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result, unknown_type
 
-# Element types of an input that an attribute of a type can hold exactly.
 ATTRIBUTE_ELEMENTS = {
     "int": ("int64", "int32", "int16", "int8", "uint32", "uint16", "uint8"),
     "float": ("float", "float16", "bfloat16"),
     "string": ("string",),
 }
+"""Element types of an input that an attribute of a type can hold exactly."""
 
 
 class TypeRestriction(NamedTuple):
-    """A parameter whose type may not fit the other side, by itself or beside others; variadic: with all after it."""
+    """A parameter whose type may not fit the target, by itself or beside others; if variadic, with all after it."""
 
     outputs: bool
     position: int
@@ -30,68 +30,75 @@ class TypeRestriction(NamedTuple):
 
 
 class Counterpart(NamedTuple):
-    """An attribute and what it is on the other side: by another name, with other values, as another type."""
+    """An attribute before and after a transition, which may differ in name, type and values."""
 
-    here: Attribute
-    there: Attribute
+    source: Attribute
+    target: Attribute
     values: Mapping[Any, Any]
 
     def value(self, value: Any) -> Any:
-        """Return what a value is on the other side, None where that side cannot say it."""
-        here, there = self.here, self.there
+        """Return the value with the same meaning in the target version, None if there is none."""
+        source, target = self.source, self.target
         if self.values and isinstance(value, list | tuple):
-            value = type(value)(self.values.get(each, each) for each in value)
+            value = type(value)(self.values.get(item, item) for item in value)
         elif self.values:
             value = self.values.get(value, value)
-        if here.type == there.type:
+        if source.type == target.type:
             return value
-        if here.kind == DATA_TYPE:
-            return NUMBERS.get(value.lower()) if here.type == "string" else (element_name(value) or "").upper() or None
+        if source.kind == DATA_TYPE and source.type == "string":
+            return NUMBERS.get(value.lower())
+        if source.kind == DATA_TYPE:
+            return (element_name(value) or "").upper() or None
         if not math.isfinite(value) or abs(value) >= 2**63:
             return None
-        number = int(value) if there.type == "int" else struct.unpack("<f", struct.pack("<f", value))[0]
+        number = int(value) if target.type == "int" else struct.unpack("<f", struct.pack("<f", value))[0]
         return number if number == value else None
 
     @property
     def differs(self) -> bool:
-        """Whether any value is written in another way on the other side."""
-        return bool(self.values) or self.here.name != self.there.name or self.here.type != self.there.type
+        """Whether any value is written in another way in the target version."""
+        return bool(self.values) or self.source.name != self.target.name or self.source.type != self.target.type
 
     @property
-    def restricted(self) -> bool:
-        """Whether a legal value may be illegal on the other side, whatever the ranks."""
-        here, there = self.here, self.there
-        if there.kind == DATA_TYPE:
+    def is_restricted(self) -> bool:
+        """Whether a legal value may be illegal in the target version, whatever the ranks."""
+        source, target = self.source, self.target
+        if target.kind == DATA_TYPE:
             return False
-        known = {self.value(each) for each in here.choices}
-        ranges = {each for each in comparisons_of(there) if not each.bound.sign}
-        return bool(there.choices and (not known or known - {*there.choices})) or not ranges <= {*comparisons_of(here)}
+        values = {self.value(choice) for choice in source.choices}
+        if target.choices and (not values or values - {*target.choices}):
+            return True
+        ranges = {comparison for comparison in comparisons_of(target) if not comparison.bound.sign}
+        return not ranges <= {*comparisons_of(source)}
 
 
-class Derived(NamedTuple):
-    """One transition in one direction, as far as it follows from the signatures. Empty: such a node is left alone."""
+class DerivedAdapter(NamedTuple):
+    """The adapter of a transition in one direction, as far as it follows from the signatures.
+
+    A field that is empty leaves nodes as they are.
+    """
 
     target: OpSchema
     renamed: bool
-    """Whether the operator has another name on the other side."""
+    """Whether the operator has another name in the target version."""
     drop: tuple[str, ...]
     set_defaults: tuple[tuple[str, str, Any], ...]
-    """Names of attributes here and there, and the value to state there where they are absent here."""
+    """Names of attributes before and after, and the value to state if a node has no such attribute."""
     rewrite: tuple[Counterpart, ...]
-    """Attributes that are written in another way, or are more restricted, on the other side."""
+    """Attributes that are written in another way, or are more restricted, in the target version."""
     undefined: dict[str, Any]
-    """Values of attributes that mean nothing on this side."""
+    """Values of attributes that mean nothing in the source version."""
     must_equal: dict[str, Any]
     unsupported: tuple[str, ...]
     to_input: dict[str, int]
     to_attribute: dict[int, str]
     narrower: bool
-    """Whether the other side has fewer inputs or outputs, or requires more of them."""
+    """Whether the target version has fewer inputs or outputs, or requires more of them."""
     type_restrictions: tuple[TypeRestriction, ...]
     emulate: Mapping[str, str]
-    """Element types by which others are computed on the other side."""
+    """Element types by which others are computed in the target version."""
     from_front: tuple[str, ...]
-    """Axes that count from the front alone on the other side."""
+    """Axes that count from the front alone in the target version."""
     only_for: dict[str, frozenset[str]]
     """Element types of inputs and outputs without which an attribute of `must_equal` has no effect."""
 
@@ -103,7 +110,7 @@ class Derived(NamedTuple):
             or self.to_input
             or self.to_attribute
             or self.set_defaults
-            or any(each.differs for each in self.rewrite)
+            or any(pair.differs for pair in self.rewrite)
         )
 
     @property
@@ -122,16 +129,22 @@ class Derived(NamedTuple):
         )
 
 
-def derive(source: OpSchema, target: OpSchema, change: Change) -> Derived:
-    """Return what takes a node from one version to a neighbouring one, up or down; `change` is the newer one's."""
+def derive_adapter(source: OpSchema, target: OpSchema, change: Change) -> DerivedAdapter:
+    """Return the derived adapter from one version to a neighboring one, up or down.
+
+    Args:
+        source: The version that nodes are in.
+        target: The version that they are taken to.
+        change: The change that the newer one of the two declares.
+    """
     upwards = source.since_version < target.since_version
     older, newer = (source, target) if upwards else (target, source)
-    pairs = _pairs(older, newer, change)
+    pairs = _pair_attributes(older, newer, change)
     stayed = {before.name for before, _ in pairs}, {after.name for _, after in pairs}
     removed = [each for name, each in older.attributes.items() if name not in stayed[0]]
     added = [each for name, each in newer.attributes.items() if name not in stayed[1]]
     facets = {name: change.attributes.get(name, AttributeChange()) for name in older.attributes | newer.attributes}
-    counterparts = [_counterpart(before, after, facets[after.name], upwards) for before, after in pairs]
+    counterparts = [_counterpart_of(before, after, facets[after.name], upwards) for before, after in pairs]
     positions = {parameter.name: index for index, parameter in enumerate(newer.inputs)}
     inputs = {
         each.name: positions[facets[each.name].input]
@@ -139,14 +152,14 @@ def derive(source: OpSchema, target: OpSchema, change: Change) -> Derived:
         if facets[each.name].input in positions and each.type.removesuffix("s") in ("int", "float")
     }
     drop: list[str] = []
-    unsupported = [each.here.name for each in counterparts if not _is_convertible(each)]
+    unsupported = [each.source.name for each in counterparts if not _is_convertible(each)]
     for each in removed:
         if upwards and facets[each.name].ignored:
             drop.append(each.name)
         elif each.name not in inputs and (upwards or each.required):
             unsupported.append(each.name)
     old = {each.name: each.default if facets[each.name].old is None else facets[each.name].old for each in added}
-    set_defaults = [_default(each, facets[each.there.name].old if upwards else None) for each in counterparts]
+    set_defaults = [_default_to_state(each, facets[each.target.name].old if upwards else None) for each in counterparts]
     if upwards:
         set_defaults += [
             (each.name, each.name, old[each.name])
@@ -155,7 +168,7 @@ def derive(source: OpSchema, target: OpSchema, change: Change) -> Derived:
         ]
     axes = [name for name, each in source.attributes.items() if facets[name].negative and each.type in ("int", "ints")]
     from_front = () if upwards or not source.inputs else tuple(axes)
-    return Derived(
+    return DerivedAdapter(
         target,
         renamed=source.name != target.name,
         drop=tuple(drop),
@@ -163,7 +176,7 @@ def derive(source: OpSchema, target: OpSchema, change: Change) -> Derived:
         rewrite=tuple(
             each
             for each in counterparts
-            if _is_convertible(each) and (each.differs or (each.restricted and each.here.name not in from_front))
+            if _is_convertible(each) and (each.differs or (each.is_restricted and each.source.name not in from_front))
         ),
         undefined={n: each.undefined for n, each in facets.items() if upwards and each.undefined is not None},
         must_equal={} if upwards else old,
@@ -178,8 +191,8 @@ def derive(source: OpSchema, target: OpSchema, change: Change) -> Derived:
     )
 
 
-def _pairs(older: OpSchema, newer: OpSchema, change: Change) -> list[tuple[Attribute, Attribute]]:
-    """Return the attributes of both versions, renamed ones among them."""
+def _pair_attributes(older: OpSchema, newer: OpSchema, change: Change) -> list[tuple[Attribute, Attribute]]:
+    """Return the attributes that both versions have, as pairs, renamed ones among them."""
     pairs = [(before, newer.attributes[name]) for name, before in older.attributes.items() if name in newer.attributes]
     renamed = {name: facet.renamed for name, facet in change.attributes.items() if facet.renamed}
     return pairs + [
@@ -189,7 +202,7 @@ def _pairs(older: OpSchema, newer: OpSchema, change: Change) -> list[tuple[Attri
     ]
 
 
-def _counterpart(before: Attribute, after: Attribute, facet: AttributeChange, upwards: bool) -> Counterpart:
+def _counterpart_of(before: Attribute, after: Attribute, facet: AttributeChange, upwards: bool) -> Counterpart:
     if upwards:
         return Counterpart(before, after, facet.values)
     # A newer value that the older version has too stays.
@@ -199,19 +212,22 @@ def _counterpart(before: Attribute, after: Attribute, facet: AttributeChange, up
 
 def _is_convertible(pair: Counterpart) -> bool:
     """Whether an attribute's type stays, or its values are numbers, or element types, in both types."""
-    here, there = pair.here, pair.there
-    types = {here.type, there.type}
-    convertible = len(types) == 1 or types == {"int", "float"}
-    convertible = convertible or (types == {"int", "string"} and here.kind == there.kind == DATA_TYPE)
-    return convertible and (here.default is None or pair.value(here.default) is not None)
+    source, target = pair.source, pair.target
+    types = {source.type, target.type}
+    is_convertible = len(types) == 1 or types == {"int", "float"}
+    is_convertible = is_convertible or (types == {"int", "string"} and source.kind == target.kind == DATA_TYPE)
+    return is_convertible and (source.default is None or pair.value(source.default) is not None)
 
 
-def _default(pair: Counterpart, old: Any) -> tuple[str, str, Any] | None:
-    """Return what to state where an attribute is absent, if that means another value there; `old`: what it meant."""
+def _default_to_state(pair: Counterpart, old: Any) -> tuple[str, str, Any] | None:
+    """Return an attribute before and after with the value to state if it is absent, None if absence means the same.
+
+    `old` is the meaning of its absence in the older version, if it has no default.
+    """
     if not _is_convertible(pair):
         return None
-    meant = old if pair.here.default is None else pair.value(pair.here.default)
-    return None if meant is None or meant == pair.there.default else (pair.here.name, pair.there.name, meant)
+    meant = old if pair.source.default is None else pair.value(pair.source.default)
+    return None if meant is None or meant == pair.target.default else (pair.source.name, pair.target.name, meant)
 
 
 def _is_narrower(source: OpSchema, target: OpSchema) -> bool:
@@ -224,25 +240,28 @@ def _is_narrower(source: OpSchema, target: OpSchema) -> bool:
 
 
 def _type_restrictions(source: OpSchema, target: OpSchema) -> tuple[TypeRestriction, ...]:
-    """Return the parameters with fewer types, or of one type where they need not be of one on the other side."""
-    found: set[TypeRestriction] = set()
+    """Return the parameters that have fewer types in the target version, or that are bound to one type only there."""
+    restrictions: set[TypeRestriction] = set()
     bound: dict[str, list[TypeRestriction]] = {}
     bound_before: dict[str, set[tuple[str, bool]]] = {}
-    for outputs, here, there in ((False, source.inputs, target.inputs), (True, source.outputs, target.outputs)):
-        for position, (before, after) in enumerate(zip(here, there, strict=False)):
+    for outputs, olds, news in ((False, source.inputs, target.inputs), (True, source.outputs, target.outputs)):
+        for position, (before, after) in enumerate(zip(olds, news, strict=False)):
             if not set(target.allowed(after)).issuperset(source.allowed(before)):
-                found.add(TypeRestriction(outputs, position, after.option == VARIADIC))
+                restrictions.add(TypeRestriction(outputs, position, after.option == VARIADIC))
             if after.homogeneous:
                 bound.setdefault(after.type, []).append(TypeRestriction(outputs, position, False))
                 bound_before.setdefault(after.type, set()).add((before.type, before.homogeneous))
     for name, parameters in bound.items():
         if len(bound_before[name]) > 1 and len(target.types.get(name, ())) > 1:
-            found.update(parameters)
-    return tuple(sorted(found, key=lambda each: (each.outputs, each.position)))
+            restrictions.update(parameters)
+    return tuple(sorted(restrictions, key=lambda restriction: (restriction.outputs, restriction.position)))
 
 
-def check_types(derived: Derived, node: Node, valid: set[tuple[Any, ...]]) -> None:
-    """Refuse (C202, C203) a node whose types the other side does not allow; `valid` keeps those that it allows."""
+def check_types(derived: DerivedAdapter, node: Node, valid: set[tuple[Any, ...]]) -> None:
+    """Raise Refusal C202 for a node whose types the target version does not allow, C203 if they have to be known.
+
+    `valid` gets the forms that it allows.
+    """
     if not derived.type_restrictions:
         return
     restricted = [
@@ -268,18 +287,28 @@ def check_types(derived: Derived, node: Node, valid: set[tuple[Any, ...]]) -> No
         valid.add(form)
 
 
-def run(derived: Derived, op: Builder, node: Node, valid: set[tuple[Any, ...]]) -> Result:
-    """Take a node across the transition: None where it may stay as it is. Raises Refusal; `valid`: see check_types."""
+def apply_derived(derived: DerivedAdapter, op: Builder, node: Node, valid: set[tuple[Any, ...]]) -> Result:
+    """Take a node across the transition: return the values of its outputs, None if it may stay as it is.
+
+    Args:
+        derived: The adapter.
+        op: Makes the new nodes.
+        node: The node.
+        valid: Forms whose types are allowed, to which new ones are added.
+
+    Raises:
+        Refusal: The target version cannot express the node.
+    """
     if derived.emulate:
-        stated = _emulated_attributes(derived, node)
+        stated = _find_emulated_attributes(derived, node)
         if stated or any(node.element(index) in derived.emulate for index in range(len(node.inputs))):
-            return _emulated(derived, op, node, stated)
+            return _emulate_types(derived, op, node, stated)
     check_types(derived, node, valid)
-    drop, changes = _attributes(derived, node)
-    inputs = _inputs(derived, op, node, drop, changes)
+    drop, changes = _convert_attributes(derived, node)
+    inputs = _convert_inputs(derived, op, node, drop, changes)
     outputs = list(node.outputs)
     if derived.narrower:
-        _cut(derived, node, inputs, outputs)
+        _cut_off_absent(derived, node, inputs, outputs)
     same_inputs, same_outputs = inputs == node.inputs, outputs == node.outputs
     if same_inputs and same_outputs and not drop and not changes and not derived.renamed:
         return None
@@ -289,17 +318,17 @@ def run(derived: Derived, op: Builder, node: Node, valid: set[tuple[Any, ...]]) 
     return kept
 
 
-def _emulated_attributes(derived: Derived, node: Node) -> dict[str, int]:
+def _find_emulated_attributes(derived: DerivedAdapter, node: Node) -> dict[str, int]:
     """Return the attributes that name an emulated type, with the numbers of the wider ones."""
     declared = [each.name for each in node.schema.attributes.values() if each.kind == DATA_TYPE and each.type == "int"]
     named = {name: element_name(node.attr(name)) or "" for name in declared if node.has(name)}
     return {name: NUMBERS[derived.emulate[each]] for name, each in named.items() if each in derived.emulate}
 
 
-def _emulated(derived: Derived, op: Builder, node: Node, stated: dict[str, int]) -> Result:
+def _emulate_types(derived: DerivedAdapter, op: Builder, node: Node, stated: dict[str, int]) -> Result:
     """Return the node with its inputs of emulated types cast to the wider ones, and its outputs cast back."""
     wider = derived.emulate
-    drop, changes = _attributes(derived, node)
+    drop, changes = _convert_attributes(derived, node)
     changes |= stated
     inputs = []
     for index, name in enumerate(node.inputs):
@@ -316,8 +345,8 @@ def _emulated(derived: Derived, op: Builder, node: Node, stated: dict[str, int])
     ]
 
 
-def _cut(derived: Derived, node: Node, inputs: list[str], outputs: list[str]) -> None:
-    """Cut off last inputs and outputs that are not in use; refuse those that are, and absent required inputs."""
+def _cut_off_absent(derived: DerivedAdapter, node: Node, inputs: list[str], outputs: list[str]) -> None:
+    """Cut off last inputs and outputs that are not in use. Raises Refusal C204 if the others do not fit the target."""
     target, schema, is_read = derived.target, node.schema, node.values.is_read
     while len(inputs) > target.max_input and not inputs[-1]:
         inputs.pop()
@@ -332,20 +361,20 @@ def _cut(derived: Derived, node: Node, inputs: list[str], outputs: list[str]) ->
             raise Refusal("C204", why)
 
 
-def _attributes(derived: Derived, node: Node) -> tuple[list[str], dict[str, Any]]:
-    """Return the attributes to drop and those to state; refuse what the other side cannot say."""
+def _convert_attributes(derived: DerivedAdapter, node: Node) -> tuple[list[str], dict[str, Any]]:
+    """Return the attributes to drop and to state. Raises Refusal C204 if the target version cannot express one."""
     since = derived.target.since_version
     drop: list[str] = [name for name in derived.drop if node.has(name)]
     for name in derived.unsupported:
-        here, there = node.schema.attributes.get(name), derived.target.attributes.get(name)
-        needed = there is not None and (there.required or (here is not None and here.default != there.default))
-        if node.has(name) or needed:
+        before, after = node.schema.attributes.get(name), derived.target.attributes.get(name)
+        is_needed = after is not None and (after.required or (before is not None and before.default != after.default))
+        if node.has(name) or is_needed:
             raise Refusal("C204", f"the attribute '{name}' has no equal at version {since}")
     for name, undefined in derived.undefined.items():
         if node.has(name) and node.attr(name) == (list(undefined) if isinstance(undefined, tuple) else undefined):
             raise Refusal("C204", f"'{name}' is {printable(node.attr(name))}, which has no meaning before {since}")
     for name, old in derived.must_equal.items():
-        if name in derived.only_for and _has_none(node, derived.only_for[name]):
+        if name in derived.only_for and _has_no_value_of(node, derived.only_for[name]):
             drop += [name] if node.has(name) else []
             continue
         if not node.has(name):
@@ -359,37 +388,38 @@ def _attributes(derived: Derived, node: Node) -> tuple[list[str], dict[str, Any]
             what = printable(value) if not hasattr(value, "DESCRIPTOR") else "given"
             raise Refusal("C204", f"'{name}' is {what}; version {since} has no such attribute")
         drop.append(name)
-    changes = {there: value for name, there, value in derived.set_defaults if not node.has(name)}
+    changes = {after: value for before, after, value in derived.set_defaults if not node.has(before)}
     for pair in derived.rewrite:
-        if node.has(pair.here.name):
-            changes |= _rewritten(derived, pair, node.attr(pair.here.name))
-            drop += [pair.here.name] if pair.here.name != pair.there.name else []
-    return drop, changes | _from_front(derived, node)
+        if node.has(pair.source.name):
+            changes |= _rewrite_attribute(derived, pair, node.attr(pair.source.name))
+            drop += [pair.source.name] if pair.source.name != pair.target.name else []
+    return drop, changes | _count_axes_from_front(derived, node)
 
 
-def _rewritten(derived: Derived, pair: Counterpart, value: Any) -> dict[str, Any]:
-    """Return an attribute by its name and with its value on the other side, nothing where it is the same there."""
-    since, there = derived.target.since_version, pair.value(value)
-    if there is None:
-        raise Refusal("C204", f"'{pair.here.name}' is {printable(value)}, which version {since} cannot say")
-    _check_values(derived, {pair.there.name: there})
-    same = pair.here.name == pair.there.name and pair.here.type == pair.there.type and there == value
-    return {} if same else {pair.there.name: there}
+def _rewrite_attribute(derived: DerivedAdapter, pair: Counterpart, value: Any) -> dict[str, Any]:
+    """Return an attribute's name and value in the target version, nothing if both are the same."""
+    source, target, since = pair.source, pair.target, derived.target.since_version
+    after = pair.value(value)
+    if after is None:
+        raise Refusal("C204", f"'{source.name}' is {printable(value)}, which version {since} cannot say")
+    _check_values(derived, {target.name: after})
+    is_same = source.name == target.name and source.type == target.type and after == value
+    return {} if is_same else {target.name: after}
 
 
-def _check_values(derived: Derived, values: dict[str, Any]) -> None:
-    """Refuse values of attributes that are not legal on the other side."""
+def _check_values(derived: DerivedAdapter, values: dict[str, Any]) -> None:
+    """Raise Refusal C204 for values of attributes that are not legal in the target version."""
     for misfit in value_misfits(derived.target, values):
         raise Refusal("C204", f"{misfit.what}; at version {derived.target.since_version} {misfit.why}")
 
 
-def _has_none(node: Node, types: frozenset[str]) -> bool:
+def _has_no_value_of(node: Node, types: frozenset[str]) -> bool:
     """Whether none of a node's inputs and outputs is certainly of these element types."""
     values = [name for name in (*node.inputs, *node.outputs) if name]
     return all((element := node.values.element(name)) is not None and element not in types for name in values)
 
 
-def _from_front(derived: Derived, node: Node) -> dict[str, Any]:
+def _count_axes_from_front(derived: DerivedAdapter, node: Node) -> dict[str, Any]:
     """Return the axes that have to change so that they count from the front."""
     changes: dict[str, Any] = {}
     for name in derived.from_front:
@@ -409,8 +439,14 @@ def _from_front(derived: Derived, node: Node) -> dict[str, Any]:
     return changes
 
 
-def _inputs(derived: Derived, op: Builder, node: Node, drop: list[str], changes: dict[str, Any]) -> list[str]:
-    """Return the inputs on the other side; attributes that become inputs go to `drop`, and back to `changes`."""
+def _convert_inputs(
+    derived: DerivedAdapter, op: Builder, node: Node, drop: list[str], changes: dict[str, Any]
+) -> list[str]:
+    """Return the inputs in the target version.
+
+    Attributes that become inputs are added to `drop`, inputs that become attributes to `changes`. Raises Refusal if the
+    target version cannot express one.
+    """
     inputs = list(node.inputs)
     for name, position in derived.to_input.items():
         formal = derived.target.inputs[position]
@@ -423,7 +459,7 @@ def _inputs(derived: Derived, op: Builder, node: Node, drop: list[str], changes:
         if f"tensor({kind})" not in derived.target.allowed(formal):
             raise Refusal("C202", f"the attribute '{name}' cannot become the input '{formal.name}'")
         inputs.extend("" for _ in range(position + 1 - len(inputs)))
-        inputs[position] = op.held(node, name, kind)
+        inputs[position] = op.const_of_attribute(node, name, kind)
         drop.append(name)
     for position, name in derived.to_attribute.items():
         declared, given = derived.target.attributes[name], node.schema.inputs[position].name

@@ -1,9 +1,9 @@
-"""New nodes instead of old ones: names are bound, what nothing uses any more is removed, imports are set."""
+"""Replacement of nodes by new ones: names are bound, unused values and nodes are removed, imports are set."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from opset.errors import printable
@@ -13,8 +13,18 @@ from opset.version_converter.facts import ValueFacts
 from opset.version_converter.rewrite import Builder, Node, Refusal
 
 
-def bind(node: Node, results: tuple[str, ...], op: Builder, values: ValueFacts) -> list[tuple[Any, int]]:
-    """Make the new nodes compute the old node's outputs under their own names; "" serves for one that nothing reads."""
+def bind_outputs(node: Node, results: tuple[str, ...], op: Builder, values: ValueFacts) -> list[tuple[Any, int]]:
+    """Return the new nodes so that they compute the old node's outputs under their names.
+
+    Args:
+        node: The old node.
+        results: The values of its outputs, "" for one that nothing reads.
+        op: Has made the new nodes.
+        values: Facts about the values of the body.
+
+    Raises:
+        Refusal: C204 if an output that is read has no value.
+    """
     made, old = op.made, node.proto.name
     if results == tuple(node.outputs) and (not old or any(new.name == old for new, _ in made)):
         return made
@@ -32,11 +42,8 @@ def bind(node: Node, results: tuple[str, ...], op: Builder, values: ValueFacts) 
             rename[value] = name
         else:
             op.Identity(rename.get(value, value), outputs=[name], domain="")
-    for new, _ in made if rename else ():
-        for names in (new.input, new.output):
-            for position, name in enumerate(names):
-                if name in rename:
-                    names[position] = rename[name]
+    if rename:
+        _rename_values([new for new, _ in made], rename)
     if old and not any(new.name == old for new, _ in made):
         # The node that computes the first output inherits the name.
         first = next(filter(None, node.outputs), None)
@@ -46,8 +53,16 @@ def bind(node: Node, results: tuple[str, ...], op: Builder, values: ValueFacts) 
     return made
 
 
-def splice(proto: Any, replaced: dict[int, list[Any]]) -> None:
-    """Replace old nodes by new ones; the others are not touched."""
+def _rename_values(nodes: Iterable[Any], rename: Mapping[str, str]) -> None:
+    for node in nodes:
+        for names in (node.input, node.output):
+            for position, name in enumerate(names):
+                if name in rename:
+                    names[position] = rename[name]
+
+
+def replace_nodes(proto: Any, replaced: dict[int, list[Any]]) -> None:
+    """Replace the nodes at these indices of a GraphProto or FunctionProto; the others are not touched."""
     if all(len(nodes) == 1 for nodes in replaced.values()):
         for index, (node,) in replaced.items():
             proto.node[index].CopyFrom(node)
@@ -63,8 +78,18 @@ def splice(proto: Any, replaced: dict[int, list[Any]]) -> None:
 def unused_after(
     body: Body, proto: Any, replaced: dict[int, list[Any]], released: set[str], elsewhere: Collection[str]
 ) -> tuple[set[str], set[int]]:
-    """Return released values that nothing uses once the new nodes have replaced the old ones, and those that only they
-    were computed from; and the indices of the standard's nodes that compute nothing else.
+    """Return the values that nothing uses once new nodes have replaced others, and the nodes that compute nothing else.
+
+    Args:
+        body: The body as it is given.
+        proto: Its message, in which nothing is replaced yet.
+        replaced: The new nodes, by the index of the old one.
+        released: Values that the old nodes read, and that the new ones do not. Besides these, only values count that
+            nothing but these was computed from.
+        elsewhere: Names that are read from outside of the body.
+
+    Returns:
+        The names of the values, and the indices of the nodes, which are operators of the standard.
     """
     if not released:
         return set(), set()
@@ -97,8 +122,8 @@ def unused_after(
     return unused, dead
 
 
-def remove(proto: Any, function: bool, replaced: dict[int, list[Any]], unused: set[str], dead: set[int]) -> None:
-    """Take out what only replaced nodes used: initializers, the nodes that are dead, and constants made on the way."""
+def remove_unused(proto: Any, function: bool, replaced: dict[int, list[Any]], unused: set[str], dead: set[int]) -> None:
+    """Remove unused initializers and constants from a body, and plan to replace dead nodes by nothing."""
     for index, nodes in replaced.items():
         replaced[index] = [
             node
@@ -116,7 +141,13 @@ def remove(proto: Any, function: bool, replaced: dict[int, list[Any]], unused: s
 
 
 def set_imports(proto: Any, opsets: Mapping[str, int], needed: Mapping[str, int]) -> None:
-    """Set the imported versions, and import what new nodes need beyond that."""
+    """Set the imported versions, and import the domains that new nodes need and that are not imported yet.
+
+    Args:
+        proto: A ModelProto or FunctionProto.
+        opsets: The versions to set, by domain.
+        needed: The versions of the domains that nodes are written in.
+    """
     present = set()
     for entry in proto.opset_import:
         domain = "" if entry.domain == "ai.onnx" else entry.domain

@@ -8,6 +8,7 @@ from onnx import helper
 
 import opset
 from opset.errors import ConversionError
+from opset.version_converter import conversion
 
 node = helper.make_node
 RNG = np.random.default_rng(11)
@@ -356,3 +357,29 @@ def test_a_list_of_the_function_is_held_by_a_constant_from_12_on():
     with pytest.raises(ConversionError) as caught:
         opset.convert(before, 11)
     assert caught.value.code == "C206"
+
+
+OMISSIONS, ATTRIBUTES, INPUTS = (strategy.name for strategy in conversion.STRATEGIES)
+
+
+@pytest.mark.parametrize(
+    ("graph", "function", "tried"),
+    [
+        ("y = Relu (x)", "", [OMISSIONS]),
+        ("y = local.F <k = 1> (x)", "F <k> (a) => (b) { b = Softmax <axis: int = @k> (a) }", [OMISSIONS, ATTRIBUTES]),
+        ("y = local.F (x)  u = local.F (z)", "F (a) => (b) { b = Softmax <axis = 1> (a) }", [OMISSIONS, INPUTS]),
+    ],
+)
+def test_strategies_are_tried_in_order_if_they_may_remove_a_refusal(graph, function, tried, monkeypatch):
+    seen, convert_once = [], conversion.convert_once
+
+    def watch(model, index, start, task, strategy):
+        seen.append(strategy.name)
+        return convert_once(model, index, start, task, strategy)
+
+    monkeypatch.setattr(conversion, "convert_once", watch)
+    head = '<ir_version: 8, opset_import: ["": 13, "local": 1]>'
+    body = f'<domain: "local", opset_import: ["": 13]> {function}' if function else ""
+    before = opset.parse_model(f"{head} g (float[2, 3, 4] x, float[2, 3] z) => (y) {{ {graph} }} {body}")
+    opset.convert(before, 11)
+    assert seen == tried

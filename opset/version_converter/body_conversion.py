@@ -1,0 +1,254 @@
+"""The conversion of one body: a plan of which nodes replace which, and the change of the body by that plan.
+
+plan -> _convert_node -> Crossing.cross_transitions, or to lower a node: _lower_node -> _apply_template
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from typing import Any, NamedTuple
+
+from opset.budget import ALLOW_MORE, Exhausted
+from opset.errors import Finding, printable
+from opset.model.elements import NUMBERS
+from opset.model.graph.index import Body, Operator
+from opset.version_converter.context import Context
+from opset.version_converter.crossing import TRANSITION, Crossing
+from opset.version_converter.replacement import remove_unused, replace_nodes, unused_after
+from opset.version_converter.result import Action
+from opset.version_converter.rewrite import FIX_SIZES, GIVE_SHAPES, GIVE_TYPES, Refusal
+from opset.version_converter.routes import Route, Verdict, VersionChange
+from opset.version_converter.templates import Template, apply_template, form_of, template_of
+
+OF_MEANING = frozenset(("C201", "C202", "C203", "C204", "C205", "C206", "C207", "C208"))
+"""Refusals of nodes that are valid, for which another target may help."""
+INFERRED = 14
+"""Version from which runtimes follow arithmetic on sizes when they infer shapes."""
+
+
+class BodyPlan(NamedTuple):
+    """The changes of one body: new nodes by the index of the node that they replace, and the refusals of nodes.
+
+    `released` are values that the replaced nodes read, and that the new ones do not.
+    """
+
+    replaced: dict[int, list[Any]]
+    refused: list[tuple[int, Refusal]]
+    released: set[str]
+
+
+class BodyConversion:
+    """The conversion of one body; the bodies inside it are converted already."""
+
+    def __init__(self, context: Context, body: Body, versions: dict[str, int]) -> None:
+        """Take the body of the given model, and the versions that it is written in, to which new ones are added."""
+        self.body = body
+        self.versions = versions
+        self.message = context.messages[body]
+        self._context = context
+        self._facts = context.facts[body]
+        self._forms = context.forms_of(body, versions)
+        self._crossing = Crossing(context, body, versions)
+        self._index = 0
+        """The node that is checked or converted."""
+
+    def plan(self) -> BodyPlan:
+        """Convert the nodes, and return which others replace them; those that stay are counted in the conversion.
+
+        New initializers are added to the body at once. Raises Exhausted if the budget is used up.
+        """
+        conversion = self._context.conversion
+        replaced: dict[int, list[Any]] = {}
+        refused: list[tuple[int, Refusal]] = []
+        for index, route, fits in self._routed_nodes():
+            if route.verdict is Verdict.PASS:
+                conversion.passed[route.change[:2]] += 1
+            elif route.refusal is not None:
+                refused.append((index, route.refusal))
+            else:
+                try:
+                    if not fits:
+                        self._check_node(index)
+                    nodes = None if route.verdict is Verdict.KEEP else self._convert_node(index, route)
+                except Refusal as refusal:
+                    # Not the exception itself: its traceback would keep what was made for the node.
+                    refused.append((index, Refusal(refusal.code, refusal.why, refusal.help, refusal.instead)))
+                    continue
+                if nodes is not None:
+                    replaced[index] = nodes
+                else:
+                    conversion.kept[route.change] += 1
+        return BodyPlan(replaced, refused, self._crossing.released)
+
+    def apply(self, plan: BodyPlan) -> None:
+        """Replace the nodes and remove what nothing uses any more; with a refusal, only report the refusals."""
+        body, message = self.body, self.message
+        unused, dead = unused_after(body, message, plan.replaced, plan.released, self._facts.read_elsewhere)
+        for index, refusal in plan.refused:
+            # What computed only a value that became an attribute is removed, and need not be legal at the target.
+            if index not in dead or refusal.code[:2] != "C2":
+                self._refuse_node(index, refusal)
+        if self._context.conversion.refusals:
+            return
+        if unused:
+            remove_unused(message, body.function, plan.replaced, unused, dead)
+        if plan.replaced:
+            replace_nodes(message, plan.replaced)
+        if body.owner is not None and body.owner.op_type == "Scan":
+            self._state_shapes()
+
+    def check(self) -> None:
+        """Refuse the nodes that are not valid at the version that they are in, of a body that is not converted."""
+        for index, route, fits in self._routed_nodes():
+            try:
+                if route.refusal is not None:
+                    raise route.refusal
+                if not fits and route.verdict is not Verdict.PASS:
+                    self._check_node(index)
+            except Refusal as refusal:
+                self._refuse_node(index, refusal)
+
+    def _routed_nodes(self) -> Iterator[tuple[int, Route, bool]]:
+        """Yield the index of each node that is no call, with its route, and whether it certainly fits its operator."""
+        body, functions = self.body, self._context.index.functions
+        routes: dict[Operator, Route] = {}
+        plain_nodes_fit = self._context.validity.plain_nodes_fit(body, self.versions)
+        nodes = zip(body.operators, body.reads, body.attributes, strict=True)
+        for index, (operator, reads, attributes) in enumerate(nodes):
+            route = routes.get(operator)
+            if route is None:
+                route = routes[operator] = self._route_of(operator)
+            if not functions or body.function_key(index) not in functions:
+                self._index = index
+                yield index, route, plain_nodes_fit and not attributes and "" not in reads
+
+    def _route_of(self, operator: Operator) -> Route:
+        context = self._context
+        route = context.routes.route(*operator, self.versions, context.opsets)
+        if operator in context.lowered and route.refusal is None:
+            return Route(Verdict.CONVERT, route.change._replace(until=0))
+        return route
+
+    def _check_node(self, index: int) -> None:
+        """Raise Refusal C103 if a node does not fit its operator."""
+        version = self.versions[self.body.operators[index][1]]
+        self._context.validity.check(self.body, index, version, self._facts)
+
+    def _convert_node(self, index: int, route: Route) -> list[Any] | None:
+        """Return the nodes that replace one, None if it stays as it is. Raises Refusal if its meaning would be lost."""
+        if not route.change.until:
+            return self._lower_node(index, route.change)
+        signature = self._signature_of(index) if route.verdict is Verdict.CHECK else None
+        if signature in self._forms.unchanged:
+            return None
+        nodes = self._crossing.cross_transitions(index, route.change)
+        if nodes is None and signature is not None:
+            self._forms.unchanged.add(signature)
+        return nodes
+
+    def _signature_of(self, index: int) -> tuple[Any, ...]:
+        """Return the operator, types and attributes of a node, which decide whether it stays as it is."""
+        body = self.body
+        reads = body.reads[index]
+        return (
+            body.operators[index],
+            len(reads),
+            tuple(self._facts.types([*reads, *body.computes[index]])),
+            tuple([attribute.SerializeToString() for attribute in body.attributes[index]]),
+        )
+
+    def _lower_node(self, index: int, change: VersionChange) -> list[Any] | None:
+        """Return the nodes that express one by other operators, by the template of its form if there is one."""
+        facts, crossing = self._facts, self._crossing
+        templates = self._forms.templates.setdefault(self.body.operators[index], {})
+        form = form_of(self.body, index, facts) if templates else None
+        if form in templates:
+            return self._apply_template(index, change, templates[form])
+        released, crossing.released = crossing.released, set()
+        facts.looked_up, facts.large_read = set(), False
+        try:
+            nodes = crossing.cross_transitions(index, change)
+            if nodes is not None:
+                self._keep_template(templates, index, nodes)
+        finally:
+            facts.looked_up = None
+            crossing.released |= released
+        return nodes
+
+    def _keep_template(self, templates: dict[Hashable, Template], index: int, nodes: list[Any]) -> None:
+        """Keep the nodes that express one as a template for others of its form, if they follow from the form alone."""
+        looked_up = self._facts.looked_up or ()
+        if not self._facts.large_read and (form := form_of(self.body, index, self._facts)) is not None:
+            action = self._context.conversion.actions[-1]
+            node, released = self.message.node[index], self._crossing.released
+            template = template_of(node, nodes, released, looked_up, (action.steps, action.result))
+            if template is not None:
+                templates[form] = template
+
+    def _apply_template(self, index: int, change: VersionChange, template: Template) -> list[Any]:
+        """Return the nodes that express one as others of its form were expressed before."""
+        context, node = self._context, self.message.node[index]
+        steps, _ = template.outcome
+        context.budget.charge(TRANSITION * len(steps))
+        nodes, released = apply_template(template, node, context.names)
+        context.budget.hold(sum(new.ByteSize() for new in nodes) - node.ByteSize())
+        self._crossing.released.update(released)
+        context.conversion.actions.append(Action(self.body, index, *change, *template.outcome))
+        return nodes
+
+    def _state_shapes(self) -> None:
+        """State the sizes of the outputs of a Scan's body: onnxruntime needs them, and may not infer them any more.
+
+        Before version 14, the inference of runtimes does not follow arithmetic on sizes.
+        """
+        if self._context.opsets.get("", INFERRED) >= INFERRED or self.body.root.function:
+            return
+        for value in self.message.output:
+            element, shape = self._facts.element(value.name), self._facts.shape(value.name)
+            if element is None or shape is None or value.type.tensor_type.HasField("shape"):
+                continue
+            tensor = value.type.tensor_type
+            tensor.elem_type = NUMBERS[element]
+            tensor.shape.SetInParent()
+            for size in shape:
+                dim = tensor.shape.dim.add()
+                if isinstance(size, int):
+                    dim.dim_value = size
+
+    def budget_finding(self, exhausted: Exhausted) -> Finding:
+        """Return the refusal of a model whose conversion has used up the budget at a node of this body."""
+        place = self.body.location(self._index)
+        return Finding("C401", "the conversion was stopped", place, exhausted.why, ALLOW_MORE)
+
+    def _refuse_node(self, index: int, refusal: Refusal) -> None:
+        self._context.conversion.refused += 1
+        self._context.conversion.refusals.append(self._finding_of(index, refusal))
+
+    def _finding_of(self, index: int, refusal: Refusal) -> Finding:
+        context = self._context
+        op_type, domain = self.body.operators[index]
+        version = self.versions.get(domain, 0)
+        reached = context.opsets.get(domain, version)
+        if refusal.code in ("C101", "C102", "C103"):
+            message = f"{printable(op_type)} is not valid at version {version}"
+        elif (op_type, domain) in context.lowered:
+            message = f"{printable(op_type)} cannot be expressed by other operators of version {version}"
+        elif reached == version and context.routes.release:
+            message = f"{printable(op_type)} cannot be written for onnx {context.routes.release}"
+        else:
+            message = f"{printable(op_type)} cannot go from {version} to {reached}"
+        return Finding(refusal.code, message, self.body.location(index), refusal.why, self._help_of(refusal))
+
+    def _help_of(self, refusal: Refusal) -> str:
+        """Return the help of a refusal, if the model allows it, and another target that would do, if there is one."""
+        stated = [value.type for value in self._context.index.proto.graph.input]
+        shapes = [type_.tensor_type.shape for type_ in stated if type_.tensor_type.HasField("shape")]
+        can_be_done = {
+            FIX_SIZES: any(dim.WhichOneof("value") != "dim_value" for shape in shapes for dim in shape.dim),
+            GIVE_SHAPES: len(shapes) < len(stated),
+            GIVE_TYPES: any(type_.WhichOneof("value") is None for type_ in stated),
+        }
+        help = "" if any(part in refusal.help and not able for part, able in can_be_done.items()) else refusal.help
+        if refusal.code not in OF_MEANING or not refusal.instead:
+            return help
+        return f"{help}, or {refusal.instead}" if help else refusal.instead

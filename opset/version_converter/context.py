@@ -1,0 +1,68 @@
+"""The state that the conversions of all bodies of a model share."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from opset.budget import Budget
+from opset.model.graph.index import Body, FreshNames, ModelIndex, Operator
+from opset.opsets.registry import Registry
+from opset.version_converter.facts import ValueFacts
+from opset.version_converter.result import Conversion
+from opset.version_converter.routes import Routes
+from opset.version_converter.templates import Template
+from opset.version_converter.validity import Validity
+
+
+class KnownForms(NamedTuple):
+    """Forms of nodes whose conversion is known already, of bodies that import the same versions.
+
+    `unchanged` has the signatures of nodes that stay as they are, `templates` the nodes that express lowered ones, by
+    operator and form.
+    """
+
+    unchanged: set[tuple[Any, ...]]
+    templates: dict[Operator, dict[Hashable, Template]]
+
+
+@dataclass(eq=False, slots=True)
+class Context:
+    """The state that the conversions of a model's bodies share.
+
+    - `proto`: the copy that is changed; `messages`: its graphs and functions, by the bodies of the given model;
+    - `opsets`: the versions of the target; `lowered`: operators that are expressed by others even if the target has
+      them;
+    - `valid`: forms of nodes that fit their operators; `forms`: see `forms_of`; `outcomes`: the steps and new operators
+      of nodes, each pair once, since most nodes of an operator become the same.
+    """
+
+    index: ModelIndex
+    proto: Any
+    messages: dict[Body, Any]
+    registry: Registry
+    routes: Routes
+    opsets: Mapping[str, int]
+    conversion: Conversion
+    names: FreshNames
+    budget: Budget
+    lowered: Collection[Operator] = ()
+    facts: dict[Body, ValueFacts] = field(default_factory=dict)
+    valid: set[tuple[Any, ...]] = field(default_factory=set)
+    outcomes: dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[tuple[str, ...], tuple[str, ...]]] = field(
+        default_factory=dict
+    )
+    forms: dict[tuple[bool, frozenset[tuple[str, int]]], KnownForms] = field(default_factory=dict)
+    validity: Validity = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.validity = Validity(self.registry)
+
+    def forms_of(self, body: Body, versions: Mapping[str, int]) -> KnownForms:
+        """Return the known forms of a body that is written in these versions; functions have their own.
+
+        In a function, the types that the model states do not count, so that its nodes may stay when others may not.
+        """
+        key = (body.root.function, frozenset(versions.items()))
+        return self.forms.setdefault(key, KnownForms(set(), {}))

@@ -1,0 +1,329 @@
+"""The crossing of transitions by a node: from its version to the target's, by adapters and lowerings.
+
+    cross_transitions -> _cross_from -> _cross_until_changed -> _cross_transition -> _adapt
+
+Each new node goes on across the transitions of its own operator. What adapters make is checked before it counts.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from opset.model import proto as pb
+from opset.model.elements import ELEMENTS, NUMBERS, element_name
+from opset.model.graph.index import Body, FunctionKey, Operator
+from opset.model.graph.walking import function_key, list_as_input, state_type, subgraphs
+from opset.opsets import releases
+from opset.schemas import quirks
+from opset.schemas.constraints.signature import constraint_misfits, type_misfits
+from opset.schemas.names import normalised
+from opset.version_converter.adapter_calls import AdapterCall, call_adapter
+from opset.version_converter.context import Context
+from opset.version_converter.derivation import apply_derived, check_types
+from opset.version_converter.replacement import bind_outputs
+from opset.version_converter.result import Action
+from opset.version_converter.rewrite import Builder, Node, Refusal, Result
+from opset.version_converter.routes import Step, VersionChange
+
+EARLY_CONSTANT = frozenset({"float", "double", "float16"})
+"""Types that Constant holds at versions 1 to 8; a constant of another type is then an initializer."""
+LOWERED = " lowered"
+"""The end of the step of a node that is expressed by others."""
+OF_VERSIONS = frozenset(("C201", "C202", "C204"))
+"""Refusals whose reason may be about a version; that of a lowering is not the one that the model is in."""
+TRANSITION = 16
+"""Steps of a node's transition, beside the elements that its adapter reads, computes and writes."""
+
+
+class Crossing:
+    """The crossing of transitions by the nodes of one body.
+
+    `released` are the values that replaced nodes read, and that the new ones do not.
+    """
+
+    def __init__(self, context: Context, body: Body, versions: dict[str, int]) -> None:
+        """Take the body of the given model, and the versions that it is written in, to which new ones are added."""
+        self.released: set[str] = set()
+        self._context = context
+        self._body = body
+        self._versions = versions
+        self._message = context.messages[body]
+        self._facts = context.facts[body]
+
+    @property
+    def _final(self) -> int:
+        """Opset of ai.onnx that new nodes are taken to, also if the body does not import the domain."""
+        context = self._context
+        opset = context.opsets.get("") or self._versions.get("") or context.index.opsets.get("")
+        return opset or releases.opset_beside(context.opsets)
+
+    def cross_transitions(self, index: int, change: VersionChange) -> list[Any] | None:
+        """Return the nodes that replace one at the target, None if it stays as it is.
+
+        A release may have an older version of the operator at the opset that the node is written in. The node is then
+        read as one of that version, if it can be. Raises Refusal if its meaning would be lost.
+        """
+        node, version = self._message.node[index], self._versions[change.domain]
+        older = self._context.routes.older_version(change.domain, change.op_type, version)
+        if older is not None and all(attribute.name in older.attributes for attribute in node.attribute):
+            try:
+                return self._cross_from(older.since_version, node, index, change)
+            except Refusal:
+                pass
+        return self._cross_from(version, node, index, change)
+
+    def _cross_from(self, start: int, node: Any, index: int, change: VersionChange) -> list[Any] | None:
+        """Take a node from a version across each transition of its operator, and of those that it becomes."""
+        context = self._context
+        pending: list[tuple[Any, int, tuple[Operator, ...]]] = [(node, start, ())]
+        done: list[Any] = []
+        crossed: list[str] = []
+        while pending:
+            current, version, inside = pending.pop()
+            try:
+                made = self._cross_until_changed(current, version, crossed, inside)
+            except Refusal as refusal:
+                self._check_elements(index)
+                if (current.op_type, current.domain) == (node.op_type, node.domain):
+                    raise
+                # The operator that stands in the model is to blame, not one that nobody wrote.
+                why = f"it is expressed by {current.op_type}, and {refusal.why}"
+                raise Refusal(refusal.code, why, refusal.help, refusal.instead) from None
+            if made is None:
+                done.append(current)
+            else:
+                if crossed[-1].endswith(LOWERED):
+                    inside = (*inside, (current.op_type, normalised(current.domain)))
+                pending.extend([(*new, inside) for new in reversed(made)])
+        if not crossed:
+            return None
+        outcome = tuple(crossed), tuple([new.op_type for new in done])
+        outcome = context.outcomes.setdefault(outcome, outcome)
+        context.conversion.actions.append(Action(self._body, index, *change, *outcome))
+        return done
+
+    def _cross_until_changed(
+        self, node: Any, version: int, crossed: list[str], inside: tuple[Operator, ...]
+    ) -> list[tuple[Any, int]] | None:
+        """Take a node across its transitions up to the first that changes it, which is added to `crossed`.
+
+        Returns the new nodes with their versions, None if the node stays as it is at the target. `inside` are the
+        operators whose lowerings have made the node.
+        """
+        context = self._context
+        domain = normalised(node.domain)
+        final = context.opsets.get(domain, self._versions.get(domain, version))
+        is_lowered = (node.op_type, domain) in context.lowered
+        if is_lowered and (node.op_type, domain) in inside:
+            raise Refusal("C204", f"at version {final} it needs {node.op_type} itself")
+        # What is lowered at an unchanged opset goes below the operator's first version, and from there to the target.
+        towards = 0 if is_lowered else final
+        while (step := context.routes.step(domain, node.op_type, version, towards)) is not None:
+            if isinstance(step, Refusal):
+                if is_lowered:
+                    raise Refusal("C201", f"there is no lowering of {node.op_type}")
+                raise Refusal(step.code, step.why, step.help)
+            if step.impossible:
+                raise Refusal("C208", step.impossible, instead=_another_target(step, domain, version))
+            try:
+                made = self._cross_transition(step, node) if step.touches else None
+            except Refusal as refusal:
+                if not is_lowered:
+                    refusal.instead = refusal.instead or _another_target(step, domain, version)
+                if not is_lowered or step.version == final or refusal.code not in OF_VERSIONS:
+                    raise
+                why = f"it is expressed in operators of version {step.version}: {refusal.why}"
+                raise Refusal(refusal.code, why, refusal.help) from None
+            if made is not None:
+                end = LOWERED if step.lowers else f" -> {step.target.since_version}"
+                crossed.append(f"{node.op_type} {step.source.since_version}{end}")
+                return made
+            version = step.version
+        self._check_restriction(node, domain, final)
+        return None
+
+    def _cross_transition(self, step: Step, proto: Any) -> list[tuple[Any, int]] | None:
+        """Take a node across one transition: return the new nodes with their versions, None if it may stay."""
+        context, facts = self._context, self._facts
+        context.budget.charge(TRANSITION)
+        versions = self._versions if "" in self._versions else {**self._versions, "": self._final}
+        node = Node(proto, step.source, facts)
+        op = Builder(
+            node,
+            step.target,
+            step.version,
+            self._final,
+            versions,
+            context.registry,
+            facts,
+            context.names,
+            self._add_initializer,
+            context.lowered,
+        )
+        result = self._adapt(step, op, node, versions)
+        if result is None:
+            return None
+        made = bind_outputs(node, (result,) if isinstance(result, str) else tuple(result), op, facts)
+        if "" not in self._versions and any(not key[0] for key in _count_operators([new for new, _ in made])):
+            # An adapter of another domain may need standard operators, which the model then has to import.
+            self._versions[""] = versions[""]
+        if context.index.functions:
+            self._check_names(proto, made)
+        if context.lowered:
+            self._check_graphs(proto, made)
+        # The node is replaced; so are, perhaps, the new ones by a later transition.
+        context.budget.release(proto.ByteSize())
+        self.released.update(op.released)
+        reads = {name for new, _ in made for name in new.input[:]}
+        self.released.update([name for name in node.inputs if name and name not in reads])
+        if step.adapter is not None or step.derived.emulate:
+            # The operator itself takes all that it took before, unless its own restrictions say otherwise.
+            same = None if step.derived.type_restrictions else step.source.name
+            if op.form not in context.valid:
+                self._check_types([entry for entry in made if entry[0].op_type != same])
+            if op.form:
+                context.valid.add(op.form)
+        return made
+
+    def _adapt(self, step: Step, op: Builder, node: Node, versions: Mapping[str, int]) -> Result:
+        """Return the result of the written adapter, else of the derived one; None if the node may stay."""
+        context = self._context
+        if step.adapter is not None or step.derived.rewrites:
+            self._check_constraints(node)
+        if step.adapter is not None:
+            final = {**versions, **context.opsets}
+            functions = context.index.functions
+            call = AdapterCall(step, op, node, context.registry, self._facts, context.names, final, functions)
+            result = call_adapter(call)
+            if result is not None:
+                self._check_types([(node.proto, step.source.since_version)], "C103")
+                return result
+        return apply_derived(step.derived, op, node, context.valid)
+
+    def _add_initializer(self, tensor: Any, name: str) -> str | None:
+        """Add a constant as an initializer if the target's Constant cannot hold its type; return its name.
+
+        Returns "" if a Constant can hold it, None if there are no initializers: in functions.
+        """
+        element = element_name(tensor.data_type)
+        if self._final >= 9 or element in EARLY_CONSTANT:
+            return ""
+        context, body = self._context, self._body
+        if body.root.function:
+            constant = pb.TensorProto()  # what the Cast gives is a constant all the same
+            constant.CopyFrom(tensor)
+            constant.name = name
+            context.facts[body].add_tensor(constant)
+            return None
+        early = context.proto.ir_version < 4
+        if early and body.root is not body:
+            # There it had to be an input of the subgraph, and those have a meaning.
+            body = body.root
+            name = context.names.fresh(name)
+        context.budget.hold(tensor.ByteSize())
+        message = context.messages[body]
+        initializer = message.initializer.add()
+        initializer.CopyFrom(tensor)
+        initializer.name = name
+        context.facts[body].add_tensor(initializer)
+        if early:
+            list_as_input(message, initializer)
+        for value in message.output:  # the type of a node's output is inferred, that of an initializer need not be
+            if value.name == name and not value.HasField("type"):
+                state_type(value, initializer)
+        return name
+
+    def _check_restriction(self, proto: Any, domain: str, final: int) -> None:
+        """Refuse (C202, C203, C204) a node that the release, as it has the operator, does not take."""
+        restriction = self._context.routes.restriction(domain, proto.op_type, final)
+        if restriction is None:
+            return
+        schema = restriction.schema
+        node = Node(proto, schema, self._facts)
+        if restriction.stated:
+            types = [self._facts.stated_type(name) if name else "" for name in node.inputs]
+            for misfit in type_misfits(schema, types):
+                raise Refusal("C202", f"{misfit.what}: {misfit.why}; {restriction.why}")
+            return
+        try:
+            check_types(restriction.derived, node, self._context.valid)
+        except Refusal as refusal:
+            raise Refusal(refusal.code, f"{refusal.why}; {restriction.why}", refusal.help) from None
+        for attribute in schema.attributes.values():
+            if attribute.required and not node.has(attribute.name):
+                raise Refusal("C204", f"the attribute '{attribute.name}' is missing; {restriction.why}")
+
+    def _check_names(self, old: Any, made: list[tuple[Any, int]]) -> None:
+        """Refuse (C204) new nodes, those in new graphs included, that would call functions of the model."""
+        functions, registry = self._context.index.functions, self._context.registry
+        for key in _count_operators([new for new, _ in made]) - _count_operators([old]):
+            if key in functions and registry.versions(key[1], key[0]):
+                why = f"it needs the operator {key[1]}, and the model has a function of that name in its domain"
+                raise Refusal("C204", why, "rename the function")
+
+    def _check_graphs(self, old: Any, made: list[tuple[Any, int]]) -> None:
+        """Refuse (C201) new graphs in nodes with operators that are to be lowered: nothing would take them further."""
+        new = [inner for node, _ in made for _, graph in subgraphs(node) for inner in graph.node]
+        given = [inner for _, graph in subgraphs(old) for inner in graph.node]
+        for domain, op_type, _ in _count_operators(new) - _count_operators(given):
+            if (op_type, domain) in self._context.lowered:
+                raise Refusal("C201", f"it needs a subgraph with {op_type}, which is lowered, too")
+
+    def _check_elements(self, index: int) -> None:
+        """Refuse (C202) a node of an element type that no operator of the target takes: no other reason counts then."""
+        final = self._final
+        for name in filter(None, (*self._body.reads[index], *self._body.computes[index])):
+            element = ELEMENTS.get(NUMBERS.get(self._facts.element(name) or "", 0))
+            if element is not None and element.opset > final:
+                why = f"there is no element type {element.name} at opset {final}; it came with {element.opset}"
+                raise Refusal("C202", why, f"convert to {element.opset} or newer")
+
+    def _check_constraints(self, node: Node) -> None:
+        """Refuse (C103) attributes that break a constraint which they declare; nodes of one form are checked once."""
+        values = node.constrained_attributes()
+        if not values:
+            return
+        schema, stated_rank = node.schema, self._facts.stated_rank
+        ranks = tuple([stated_rank(name) if name else None for name in node.proto.input])
+        stated = tuple([(name, tuple(value) if isinstance(value, list) else value) for name, value in values.items()])
+        form = (schema.name, schema.domain, schema.since_version, stated, ranks)
+        if form in self._context.valid:
+            return
+        for misfit in constraint_misfits(schema, values, ranks):
+            if not quirks.is_kept(schema, schema.since_version, misfit.name, values[misfit.name]):
+                raise Refusal("C103", f"{misfit.what}: {misfit.why} (constraint {misfit.constraint})")
+        self._context.valid.add(form)
+
+    def _check_types(self, nodes: list[tuple[Any, int]], code: str = "C202") -> None:
+        """Refuse nodes whose known types of inputs do not fit their operator's version; each form is checked once."""
+        for node, version in nodes:
+            for types in self._facts.types(node.input[:]):
+                form = (node.op_type, node.domain, version, types)
+                if form in self._context.valid:
+                    continue
+                schema = self._context.registry.schema(node.op_type, version, node.domain)
+                for misfit in type_misfits(schema, types) if schema is not None else ():
+                    help = "cast the value to a type that version takes"
+                    raise Refusal(code, f"{misfit.what}: {misfit.why}", help)
+                self._context.valid.add(form)
+
+
+def _another_target(step: Step, domain: str, version: int) -> str:
+    """Return the help that names the versions to which a node goes without the transition that refuses it."""
+    label = f"{domain} " if domain else ""
+    if step.version < version:
+        return f"convert to {label}{step.source.since_version} or newer"
+    return f"convert to {label}{step.target.since_version - 1} or older"
+
+
+def _count_operators(nodes: Iterable[Any]) -> Counter[FunctionKey]:
+    """Return how many nodes of each operator there are, those in graphs of nodes included."""
+    counts: Counter[FunctionKey] = Counter()
+    pending = [*nodes]
+    while pending:
+        node = pending.pop()
+        counts[function_key(node)] += 1
+        pending.extend(inner for _, graph in subgraphs(node) for inner in graph.node)
+    return counts
