@@ -147,7 +147,9 @@ class _Pieces:
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
-        self.seek, self.tell, self.seekable = file.seek, file.tell, file.seekable
+        self.seek = file.seek
+        self.tell = file.tell
+        self.seekable = file.seekable
 
     def read(self, count: int = -1) -> bytes:
         """Return bytes. Raises ValueError where they are too many."""

@@ -67,7 +67,9 @@ class _Drawn:
     """Draws values, and collects what prevents it: missing sizes, and findings."""
 
     def __init__(self, sizes: Mapping[str, int], findings: list[Finding], limit: int) -> None:
-        self.sizes, self.findings, self.left = sizes, findings, limit
+        self.sizes = sizes
+        self.findings = findings
+        self.left = limit
         self.missing: dict[str, None] = {}
 
     def value(self, name: str, kind: Any, rng: np.random.Generator) -> Any:
@@ -120,7 +122,8 @@ class _Drawn:
         # Numbers are drawn in 64 bits and then rounded.
         if (needed := math.prod(shape) * max(dtype.itemsize, 8)) > self.left:
             why = f"one of them needs {needed:,} bytes, and {self.left:,} are left of what is allowed in all"
-            message, help = "the inputs would take too much memory", "smaller sizes: --dim; or more: --max-bytes"
+            message = "the inputs would take too much memory"
+            help = "smaller sizes: --dim; or more: --max-bytes"
             raise RunError(Finding("R302", message, why=why, help=help))
         self.left -= needed
         if dtype.kind == "O":

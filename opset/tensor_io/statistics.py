@@ -43,14 +43,17 @@ def summary(value: Any, kind: str | None = None) -> dict[str, Any]:
 
 def _statistics(array: Any) -> dict[str, Any]:
     integers = array.dtype.kind in "iu"
-    count, total, squares = 0, 0.0, 0.0
+    count = 0
+    total = 0.0
+    squares = 0.0
     least: Any = None
     greatest: Any = None
     with np.errstate(all="ignore"):
         for part in _finite(array):
             count += part.size
             total += float(part.sum(dtype=np.float64))
-            low, high = part.min(), part.max()
+            low = part.min()
+            high = part.max()
             least, greatest = (low, high) if least is None else (min(least, low), max(greatest, high))
         mean = total / count if count else 0.0
         for part in _finite(array):

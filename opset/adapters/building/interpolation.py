@@ -54,7 +54,8 @@ class Arithmetic:
     """Elementwise functions of numbers in one float type."""
 
     def __init__(self, op: Builder, element: str) -> None:
-        self.op, self.element = op, element
+        self.op = op
+        self.element = element
 
     def number(self, value: float) -> Numbers:
         """Return one number."""
@@ -150,7 +151,8 @@ def _along(op: Builder, x: str, rank: int, element: str, axis: Axis, method: Met
     if at.known is None and element == "double":
         at = Numbers(None, op.Cast(at.name, to=NUMBERS[element]))
     neighbours, weights = _kernel(m, at, axis, method)
-    last, zero = m.apply("Sub", size, m.number(1)), m.number(0)
+    last = m.apply("Sub", size, m.number(1))
+    zero = m.number(0)
     if method.exclude_outside:
         weights = _without_outside(m, neighbours, weights, last)
     parts = []
@@ -186,7 +188,8 @@ def _coordinates(op: Builder, m: Arithmetic, axis: Axis, mode: str, changes: str
         positions = Numbers(tuple(map(float, range(axis.output))))
     else:
         positions = Numbers(None, op.Cast(counting(op, axis.output), to=NUMBERS["float"]))
-    half, one = m.number(0.5), m.number(1)
+    half = m.number(0.5)
+    one = m.number(1)
     last = m.apply("Sub", size, one)
     centred = m.apply("Sub", m.apply("Div", m.apply("Add", positions, half), scale), half)
     match mode:
@@ -267,7 +270,8 @@ def _cubic(m: Arithmetic, distance: Numbers, a: float, stretch: float, tap: int)
             found = m.apply("Add", m.apply("Mul", found, distance), m.number(factor))
         return found
 
-    near, far = (a + 2, -(a + 3), 0.0, 1.0), (a, -5 * a, 8 * a, -4 * a)
+    near = (a + 2, -(a + 3), 0.0, 1.0)
+    far = (a, -5 * a, 8 * a, -4 * a)
     if stretch == 1:
         return polynomial(*(near if tap in (0, 1) else far))
     if distance.known is None:

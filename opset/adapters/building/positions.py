@@ -78,7 +78,8 @@ def at_least(op: Builder, a: Size, low: Size) -> Size:
     """Return the larger of two sizes."""
     if isinstance(a, int) and isinstance(low, int):
         return max(a, low)
-    a, low = named(op, a), named(op, low)
+    a = named(op, a)
+    low = named(op, low)
     return op.Where(op.Less(a, low), low, a)
 
 
@@ -86,7 +87,8 @@ def at_most(op: Builder, a: Size, high: Size) -> Size:
     """Return the smaller of two sizes."""
     if isinstance(a, int) and isinstance(high, int):
         return min(a, high)
-    a, high = named(op, a), named(op, high)
+    a = named(op, a)
+    high = named(op, high)
     return op.Where(op.Less(high, a), high, a)
 
 
@@ -144,7 +146,9 @@ def counting(op: Builder, count: Size) -> str:
         ones = op.ConstantOfShape(op.Reshape(named(op, count), op.const([1])), value=one)
         return op.Squeeze(op.NonZero(ones), axes=[0])
     body = Body(op, "counting")
-    number, going, kept = body.input("int64", []), body.input("bool", []), body.input("float", [])
+    number = body.input("int64", [])
+    going = body.input("bool", [])
+    kept = body.input("float", [])
     body.output(going, "bool", [])
     body.output(kept, "float", [])
     body.output(number, "int64", [])
@@ -157,7 +161,9 @@ def positions_of(op: Builder, mask: str) -> str:
         return squeezed(op, op.NonZero(mask), [0])
     kept = op.Cast(mask, to=NUMBERS["int64"])
     body = Body(op, "positions")
-    number, going, found = body.input("int64", []), body.input("bool", []), body.input("int64", [None])
+    number = body.input("int64", [])
+    going = body.input("bool", [])
+    found = body.input("int64", [None])
     here = body.node("Reshape", number, op.const([1]))
     more = body.node("Tile", here, body.node("Gather", kept, here, axis=0))
     body.output(going, "bool", [])
@@ -196,7 +202,8 @@ def from_front(op: Builder, node: Node, index: int, sizes: Sequence[Size]) -> st
 
     `sizes` are those of the axis, or of the axes that the last dimension of the indices is for.
     """
-    constant, count = node.constant(index), len(sizes)
+    constant = node.constant(index)
+    count = len(sizes)
     if constant is not None and (min(constant.values, default=0) >= 0 or all(isinstance(size, int) for size in sizes)):
         if node.element(index) == "int64" and min(constant.values, default=0) >= 0:
             return node.input(index)
@@ -269,7 +276,8 @@ def merged(op: Builder, node: Node, index: int, count: int) -> str:
         return x
     rank = node.rank(index)
     sizes = sizes_of(op, node, index, range(count if rank is None else rank))
-    first, rest = sizes[:count], sizes[count:]
+    first = sizes[:count]
+    rest = sizes[count:]
     # In the same positions as before, sizes of 0 are copied; the ones between are squeezed out.
     if rank is not None and all(isinstance(size, int) and size > 0 for size in rest):
         return op.Reshape(x, op.const([-1, *rest]))

@@ -70,7 +70,8 @@ def nearest(op: Builder, x: str, element: str) -> str:
     It is the next integer above, less 1 where that is too far: by more than half, or by half from an even number.
     Negative numbers above -1 become -0.0 so, as they should.
     """
-    half, two = op.const(0.5, element, []), op.const(2.0, element, [])
+    half = op.const(0.5, element, [])
+    two = op.const(2.0, element, [])
     above = op.Ceil(x)
     distance = op.Sub(above, x)
     odd = op.Less(op.Mul(op.Floor(op.Div(above, two)), two), above)
@@ -93,7 +94,8 @@ def count_of(node: Node, index: int) -> int | None:
     """Return the number of elements of a vector, 0 where the input is absent, None where it is not known."""
     if not node.input(index):
         return 0
-    constant, shape = node.constant(index), node.shape(index)
+    constant = node.constant(index)
+    shape = node.shape(index)
     if constant is not None:
         return len(constant.values)
     size = shape[0] if shape is not None and len(shape) == 1 else None

@@ -56,7 +56,8 @@ def looped(op: Builder, count: str, carried: Sequence[str], body: Body, going: s
     names = [op.fresh("looped") for _ in values]
     op.Loop(count, going, *carried, body=body.graph, outputs=names)
     for index, (name, value) in enumerate(zip(names, values, strict=True)):
-        element, shape = element_name(value.type.tensor_type.elem_type), shape_of(value.type)
+        element = element_name(value.type.tensor_type.elem_type)
+        shape = shape_of(value.type)
         if element is not None:
             op.state(name, element, (None, *shape) if index >= len(carried) and shape is not None else shape)
     return names

@@ -19,7 +19,9 @@ def softmax_11_up(op: Builder, node: Node) -> Result:
 @up("Softmax", "LogSoftmax", "Hardmax", since=13)
 def softmax_13_up(op: Builder, node: Node) -> Result:
     """Flatten to a matrix at `axis`, as versions before 13 did; along the last axis both are the same."""
-    x, axis, sizes = node.input(0), node.attr("axis"), node.shape(0)
+    x = node.input(0)
+    axis = node.attr("axis")
+    sizes = node.shape(0)
     if sizes is not None:
         axis = positive_axis(axis, len(sizes))
     if axis == (-1 if sizes is None else len(sizes) - 1):
@@ -42,7 +44,8 @@ def _merged(op: Builder, x: str, shape: str, axis: int) -> str:
 
     Reshape takes a size of 0 from its input, at the same position: there, in both directions, is one.
     """
-    start, end = op.const([axis]), op.const([(1 << 31) - 1])
+    start = op.const([axis])
+    end = op.const([(1 << 31) - 1])
     before = [op.Slice(shape, op.const([0]), start)] if axis else []
     product = op.ReduceProd(op.Slice(shape, start, end))
     behind = op.Min(op.Slice(shape, op.const([axis + 1]), end), op.const([1]))
@@ -83,7 +86,8 @@ def p_relu_9_down(op: Builder, node: Node) -> Result:
 @up("PRelu", since=7)
 def p_relu_7_up(op: Builder, node: Node) -> Result:
     """Append dimensions of 1 to the slopes, so that they stay with dimension 1; a single slope needs none."""
-    slope, rank = node.shape(1), node.rank(0)
+    slope = node.shape(1)
+    rank = node.rank(0)
     if slope is not None and all(dim == 1 for dim in slope):
         if rank is not None and len(slope) <= rank:
             return None
@@ -135,7 +139,9 @@ def celu_28_down(op: Builder, node: Node) -> Result:
 @lower("Shrink", since=9)
 def shrink_lowered(op: Builder, node: Node) -> Result:
     """Compare and add in a wide type; what is added to integers as a whole number is so in 64 bits, which wrap."""
-    x, element, bias = node.input(0), node.need_element(0), node.attr("bias")
+    x = node.input(0)
+    element = node.need_element(0)
+    bias = node.attr("bias")
     if element in INTEGERS and not -(2**63) <= bias < 2**63:
         raise Refusal("C204", f"'bias' is {bias}, which is no number of {element}")
     integral = element in INTEGERS and bias == int(bias)
@@ -144,7 +150,8 @@ def shrink_lowered(op: Builder, node: Node) -> Result:
     below = op.Less(number, op.const(-node.attr("lambd"), wide, []))
     above = op.Greater(number, op.const(node.attr("lambd"), wide, []))
     adding = "int64" if integral else wide
-    x, shift = cast(op, x, element, adding), op.const(int(bias) if integral else bias, adding, [])
+    x = cast(op, x, element, adding)
+    shift = op.const(int(bias) if integral else bias, adding, [])
     moved = selected(op, below, op.Add(x, shift), op.Sub(x, shift), adding)
     zero = op.const(0, adding, [])
     return cast(op, selected(op, op.Or(below, above), moved, zero, adding), adding, element)

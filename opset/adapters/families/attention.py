@@ -84,7 +84,8 @@ def attention_25_down(op: Builder, node: Node) -> Result:
     left, right = node.attr("left_window_size"), node.attr("right_window_size")
     if left == right == -1:
         return None
-    columns, positions = _numbers(op, _total(op, node)), _positions(op, node)
+    columns = _numbers(op, _total(op, node))
+    positions = _positions(op, node)
     bounds = []
     if left >= 0:
         bounds.append(op.GreaterOrEqual(columns, op.Sub(positions, op.const(left))))
@@ -167,7 +168,9 @@ def _last_of_mask(node: Node) -> int | None:
 
 def _full_mask(op: Builder, node: Node) -> str:
     """Return the mask with a column for every key; missing columns exclude their keys. Integers become floats."""
-    mask, last, total = node.input(MASK), _last_of_mask(node), _known_total(node)
+    mask = node.input(MASK)
+    last = _last_of_mask(node)
+    total = _known_total(node)
     if (element := node.need_element(MASK)) != "bool":
         mask = cast(op, mask, element, _mask_element(node))
     if last is not None and total is not None:
@@ -186,7 +189,8 @@ def _restricted_mask(op: Builder, node: Node, visible: str) -> str:
     """Return a mask that excludes keys that the node's mask excludes and keys that are not visible."""
     if not node.input(MASK):
         return visible
-    mask, element = _full_mask(op, node), _mask_element(node)
+    mask = _full_mask(op, node)
+    element = _mask_element(node)
     if element == "bool":
         return op.And(mask, visible)
     return op.Where(visible, mask, _excluded(op, node))
@@ -207,7 +211,8 @@ def _excluded(op: Builder, node: Node) -> str:
 @lower("Attention", since=23)
 def attention_lowered(op: Builder, node: Node) -> Result:
     """Write the formula, in float or double up to the result: softmax(softcap(scale * Q @ K^T) + mask) @ V."""
-    element, wide = node.need_element(QUERY), working(node.need_element(QUERY))
+    element = node.need_element(QUERY)
+    wide = working(node.need_element(QUERY))
     flat = (node.has("q_num_heads") or node.has("kv_num_heads")) and node.need_rank(QUERY) == 3
     queries = _with_heads(op, node, QUERY, "q_num_heads", flat)
     keys, values = (_with_heads(op, node, index, "kv_num_heads", flat) for index in (KEY, VALUE))
@@ -223,7 +228,8 @@ def attention_lowered(op: Builder, node: Node) -> Result:
     value_wide = "double" if "double" in (wide, value_element) else "float"
     values = cast(op, values, value_element, value_wide)
     if which := _repeated_heads(op, node, flat):
-        turned, values = op.Gather(turned, which, axis=1), op.Gather(values, which, axis=1)
+        turned = op.Gather(turned, which, axis=1)
+        values = op.Gather(values, which, axis=1)
 
     stages = [op.MatMul(queries, turned)]
     cap = node.attr("softcap")
@@ -347,7 +353,8 @@ def _masked(op: Builder, node: Node, scores: str, wide: str) -> str:
 
 def _causal(op: Builder, node: Node) -> str:
     """Return which keys are not after the query, those of the cache being the first."""
-    length, total = _known_length(node, QUERY), _known_total(node)
+    length = _known_length(node, QUERY)
+    total = _known_total(node)
     past = _known_length(node, PAST_KEY) if node.input(PAST_KEY) else 0
     if length is not None and total is not None and past is not None and length * total <= MAX_VISIBLE:
         flags = [key <= query + past for query in range(length) for key in range(total)]
@@ -369,7 +376,8 @@ def _softmax_in(op: Builder, node: Node, scores: str, element: str, wide: str) -
 @lower("RotaryEmbedding", since=23)
 def rotary_embedding_lowered(op: Builder, node: Node) -> Result:
     """Write the formula for the two halves of what is rotated; neighbours are brought to halves and back."""
-    element, wide = node.need_element(0), working(node.need_element(0))
+    element = node.need_element(0)
+    wide = working(node.need_element(0))
     flat = node.has("num_heads") and node.need_rank(0) == 3
     size, rotated = _rotated_sizes(node, flat)
     half = rotated // 2
@@ -413,7 +421,8 @@ def _rotated_sizes(node: Node, flat: bool) -> tuple[int | None, int]:
 @lower("TensorScatter", since=24)
 def tensor_scatter_lowered(op: Builder, node: Node) -> Result:
     """Write the update to the elements that follow the first index of each sample."""
-    cache, update = node.input(0), node.input(1)
+    cache = node.input(0)
+    update = node.input(1)
     rank = node.need_rank(0)
     axis = positive_axis(node.attr("axis"), rank)
     if axis == 0:
@@ -431,9 +440,11 @@ def tensor_scatter_lowered(op: Builder, node: Node) -> Result:
 @lower("LinearAttention", since=27)
 def linear_attention_lowered(op: Builder, node: Node) -> Result:
     """Update the state in a Loop over the tokens, in float."""
-    element, rule = node.need_element(0), node.attr("update_rule")
+    element = node.need_element(0)
+    rule = node.attr("update_rule")
     queries, heads = _heads(node, "q_num_heads"), _heads(node, "kv_num_heads")
-    size, value_size = need_size(node, 1, 2) // heads, need_size(node, 2, 2) // heads
+    size = need_size(node, 1, 2) // heads
+    value_size = need_size(node, 2, 2) // heads
 
     def tokens(index: int, *dims: int) -> str:
         """Return an input as (length, batch, *dims)."""
@@ -451,17 +462,21 @@ def linear_attention_lowered(op: Builder, node: Node) -> Result:
     else:
         sizes = vector_of(op, [size_along(op, node, 0, 0), heads, size, value_size])
         state = op.Expand(op.const(0.0, "float", []), sizes)
-    query, value = tokens(0, heads, queries // heads, size), tokens(2, heads, 1, value_size)
-    key, column = tokens(1, heads, 1, size) if rate else "", tokens(1, heads, size, 1)
+    query = tokens(0, heads, queries // heads, size)
+    value = tokens(2, heads, 1, value_size)
+    key = tokens(1, heads, 1, size) if rate else ""
+    column = tokens(1, heads, size, 1)
 
     body = Body(op, "token")
     number = body.input("int64", ())
-    going, before = body.input("bool", ()), body.input("float", (None, heads, size, value_size))
+    going = body.input("bool", ())
+    before = body.input("float", (None, heads, size, value_size))
 
     def of_token(name: str) -> str:
         return body.node("Gather", name, number, axis=0)
 
-    kept, new = before, of_token(value)
+    kept = before
+    new = of_token(value)
     if decay:
         kept = body.node("Mul", kept, of_token(decay))
     if rate:

@@ -30,7 +30,8 @@ def axis_to_broadcasting(op: Builder, node: Node) -> Result:
     shape = node.shape(1)
     if shape is not None and all(dim == 1 for dim in shape):
         return op.copy(node, drop=gone)
-    rank, own = node.need_rank(0), node.need_rank(1)
+    rank = node.need_rank(0)
+    own = node.need_rank(1)
     axis = node.attr("axis")
     missing = rank - own - (axis + rank if axis < 0 else axis)
     if missing < 0:
@@ -72,7 +73,8 @@ def broadcasting_to_axis(op: Builder, node: Node) -> Result:
         return op.copy(node, op_type=op_type, inputs=[a, b])
     if not kept:
         return op.copy(node, op_type=op_type, inputs=[a, b], broadcast=1)
-    first, last = kept[0], kept[-1]
+    first = kept[0]
+    last = kept[-1]
     squeezed = [axis - rank + own for axis in range(rank - own, rank) if not first <= axis <= last]
     if squeezed:
         b = op.Squeeze(b, axes=squeezed)
@@ -194,7 +196,8 @@ def equal_19_down(op: Builder, node: Node) -> Result:
         return None
     flat = [op.Reshape(name, op.const([-1])) for name in node.inputs]
     _, _, numbers = op.Unique(op.Concat(*flat, axis=0), outputs=3)
-    half, end = op.Shape(flat[0]), op.const([2**63 - 1])
+    half = op.Shape(flat[0])
+    end = op.const([2**63 - 1])
     sides = (op.Slice(numbers, op.const([0]), half), op.Slice(numbers, half, end))
     return op.Equal(*(reshaped(op, side, sizes_of(op, node, index)) for index, side in enumerate(sides)))
 
@@ -208,7 +211,8 @@ def equal_11_down(op: Builder, node: Node) -> Result:
         return op.Not(op.Or(op.Less(a, b), op.Greater(a, b)))
     if element not in FLOATS:
         return None
-    one, zero = op.const(1.0, element, []), op.const(0.0, element, [])
+    one = op.const(1.0, element, [])
+    zero = op.const(0.0, element, [])
     numbers = op.And(*(op.Or(op.Less(x, one), op.Greater(x, zero)) for x in (a, b)))
     return op.And(numbers, op.Not(op.Or(op.Less(a, b), op.Greater(a, b))))
 
@@ -252,7 +256,8 @@ def mod_28_down(op: Builder, node: Node) -> Result:
     """
     if node.attr("fmod") or (element := node.need_element(0)) in INTEGERS:
         return None
-    (a, b), zero = node.inputs, op.const(0.0, element, [])
+    (a, b) = node.inputs
+    zero = op.const(0.0, element, [])
     sign = op.Where(op.Less(b, zero), op.const(-1.0, element, []), op.const(1.0, element, []))
     divisor = op.Abs(b)
     rest = op.copy(node, inputs=[op.Mul(a, sign), divisor], outputs=[op.fresh("rest")], fmod=1)
@@ -273,7 +278,8 @@ def pow_12_down(op: Builder, node: Node) -> Result:
 
     Constants of the type of the base need no cast. Powers of integers: see `_integer_power`.
     """
-    base, exponent = node.need_element(0), node.need_element(1)
+    base = node.need_element(0)
+    exponent = node.need_element(1)
     constant = node.constant(1)
     if base in INTEGERS:
         return _integer_power(op, node, base, exponent)
@@ -293,7 +299,9 @@ def _integer_power(op: Builder, node: Node, base: str, exponent: str) -> Result:
     Powers of 64 bits by integers are exact. By floating-point exponents runtimes compute in DOUBLE, too, except for
     squares and cubes by a single exponent, which they multiply.
     """
-    constant, x, integral = node.constant(1), node.input(0), exponent in INTEGERS
+    constant = node.constant(1)
+    x = node.input(0)
+    integral = exponent in INTEGERS
     values = constant.values if constant is not None else ()
     dims = constant.dims if constant is not None else ()
     natural = constant is not None and all(0 <= value < 64 and value == int(value) for value in values)
@@ -320,7 +328,8 @@ def _integer_power(op: Builder, node: Node, base: str, exponent: str) -> Result:
 
 def _repeated(op: Builder, x: str, base: str, power: int) -> str:
     """Return integers multiplied by themselves."""
-    result, square = "", x
+    result = ""
+    square = x
     while power:
         if power % 2:
             result = op.Mul(result, square) if result else square
@@ -332,7 +341,9 @@ def _repeated(op: Builder, x: str, base: str, power: int) -> str:
 
 def _masked_powers(op: Builder, x: str, bits: list[str]) -> str:
     """Return the product of those of x, x**2, x**4, … whose bit is 1."""
-    one, square, result = op.const(1), x, ""
+    one = op.const(1)
+    square = x
+    result = ""
     for bit in bits:
         if result:
             square = op.Mul(square, square)
@@ -347,7 +358,9 @@ def _power_of_integers(op: Builder, x: str, exponent: str) -> str:
     From an exponent of 64 on only powers of 0, 1 and -1 fit: its lowest bit and one that is not 0 count. A negative
     exponent leaves 1 and -1, and makes larger numbers 0.
     """
-    two, bits, rest = op.const(2), [], op.Abs(exponent)
+    two = op.const(2)
+    bits = []
+    rest = op.Abs(exponent)
     for _ in range(6):
         half = op.Div(rest, two)
         bits.append(op.Sub(rest, op.Mul(half, two)))
@@ -492,7 +505,8 @@ def _floating_remainder(op: Builder, node: Node, element: str) -> str:
 @lower("BitShift", since=11)
 def bit_shift_lowered(op: Builder, node: Node) -> Result:
     """Multiply or divide by a power of two from a table; only the lowest bits of a product are kept."""
-    element, left = node.need_element(0), node.attr("direction") == "LEFT"
+    element = node.need_element(0)
+    left = node.attr("direction") == "LEFT"
     width = int(element.removeprefix("uint"))
     wide = "uint64" if width == 64 else "int64"
     most = 2**63 if width == 64 else 2**62

@@ -28,7 +28,8 @@ def bit_cast_lowered(op: Builder, node: Node) -> Result:
 
     Nothing shows what the bits of a NaN are, so those of floats are not certain.
     """
-    element, wanted = node.need_element(X), element_name(node.attr("to"))
+    element = node.need_element(X)
+    wanted = element_name(node.attr("to"))
     if wanted is None or ELEMENTS[NUMBERS[element]].bits != ELEMENTS[NUMBERS[wanted]].bits:
         raise Refusal("C103", f"'input' is {element}, and 'to' is no type of the same width")
     if element == wanted:

@@ -104,7 +104,9 @@ def scan_9_up(op: Builder, node: Node) -> Result:
     if node.input(0):
         why = "'sequence_lens' ends the scan of a sample early, which version 9 cannot do"
         raise Refusal("C204", why, "leave it out where all sequences have the full length")
-    body, inputs, (states, scans) = node.attr("body"), list(node.inputs[1:]), _counts(node, 1)
+    body = node.attr("body")
+    inputs = list(node.inputs[1:])
+    (states, scans) = _counts(node, 1)
     directions = _numbers(node, "directions", scans)
     kinds = [[_element(value) for value in values] for values in (body.input, body.output)]
     outer = _graph(op.fresh("batch"), _values(op, kinds[0]), _values(op, kinds[1]))
@@ -124,7 +126,8 @@ def scan_9_up(op: Builder, node: Node) -> Result:
 @down("Scan", since=9)
 def scan_9_down(op: Builder, node: Node) -> Result:
     """Make the inputs a batch of one sample, as before 9, whose sequences are scanned along their first dimension."""
-    body, (states, scans) = node.attr("body"), _counts(node, 0)
+    body = node.attr("body")
+    (states, scans) = _counts(node, 0)
     collected = len(body.output) - states
     axes = _numbers(node, "scan_input_axes", scans)
     inputs = [""]
@@ -159,7 +162,9 @@ def scan_lowered(op: Builder, node: Node) -> Result:
     """Write a loop over the samples of the batch, and in it one over the positions of a sample."""
     if node.input(0):
         raise Refusal("C204", "'sequence_lens' ends the scan of a sample early, which a loop cannot do")
-    given, inputs, (states, scans) = _own_inputs(op, node), node.inputs[1:], _counts(node, 1)
+    given = _own_inputs(op, node)
+    inputs = node.inputs[1:]
+    (states, scans) = _counts(node, 1)
     sizes = op.Shape(inputs[states])
     batch, length = (op.Gather(sizes, op.const(axis), axis=0) for axis in (0, 1))
     last = op.Sub(length, op.const(1))
@@ -247,7 +252,9 @@ def scan_11_down(op: Builder, node: Node) -> Result:
 
 def _counts(node: Node, first: int) -> tuple[int, int]:
     """Return the numbers of states and of scan inputs; raise Refusal C103 where the body does not fit them."""
-    given, scans, body = len(node.inputs) - first, node.attr("num_scan_inputs"), node.attr("body")
+    given = len(node.inputs) - first
+    scans = node.attr("num_scan_inputs")
+    body = node.attr("body")
     states = given - scans
     if scans < 1 or states < 0 or len(body.input) != given or len(body.output) < max(states, len(node.outputs)):
         raise Refusal("C103", "'num_scan_inputs', the body and the inputs and outputs do not fit together")
@@ -313,7 +320,8 @@ def _backwards(op: Builder, value: str, element: str) -> str:
 @lower("SequenceMap", since=17)
 def sequence_map_lowered(op: Builder, node: Node) -> Result:
     """Run the body in a loop that takes elements from the sequences and puts the results into new ones."""
-    given, sequence = _own_inputs(op, node), node.input(0)
+    given = _own_inputs(op, node)
+    sequence = node.input(0)
     outputs = list(node.outputs)
     if len(given.input) != len(node.inputs) or len(given.output) < len(outputs) or not all(outputs):
         raise Refusal("C103", "the body does not have the inputs and outputs of the node")

@@ -42,14 +42,17 @@ DIMENSIONS = 4
 @lower("CausalConvWithState", since=27)
 def causal_conv_with_state_lowered(op: Builder, node: Node) -> Result:
     """Put the state before the input, and convolve each channel by itself."""
-    element, activation = node.need_element(X), node.attr("activation")
-    channels, width = need_size(node, WEIGHT, 0), need_size(node, WEIGHT, 2)
+    element = node.need_element(X)
+    activation = node.attr("activation")
+    channels = need_size(node, WEIGHT, 0)
+    width = need_size(node, WEIGHT, 2)
     if width < 1:
         raise Refusal("C103", "the kernel has no elements")
     shape = node.shape(X)
     if shape is not None and 0 in shape:
         raise Refusal("C204", "the input is empty, which Conv does not take")
-    wide, past = working(element), node.input(PAST)
+    wide = working(element)
+    past = node.input(PAST)
     whole = node.input(X)
     if past:
         whole = op.Concat(past, whole, axis=2)
@@ -89,7 +92,8 @@ def _windows(node: Node, rank: int) -> Windows:
 @lower("Col2Im", since=18)
 def col2im_lowered(op: Builder, node: Node) -> Result:
     """Gather, axis by axis, the windows' elements that fall on each element of the image, and add them."""
-    element, rank = node.need_element(0), count_of(node, 1) or count_of(node, 2)
+    element = node.need_element(0)
+    rank = count_of(node, 1) or count_of(node, 2)
     if element in ("bool", "string", "complex64", "complex128"):
         raise Refusal("C202", f"elements of {element} cannot be added")
     if not rank:
@@ -117,7 +121,8 @@ def col2im_lowered(op: Builder, node: Node) -> Result:
         index, found, several = _taps(op, node, windows, axis, (image[axis], block[axis], counts[axis]))
         x = op.Gather(x, index, axis=axis + 2)
         if found:
-            first, behind = 1 + several, rank - 1 - axis
+            first = 1 + several
+            behind = rank - 1 - axis
             x = op.Where(unsqueeze(op, found, list(range(first, first + behind))) if behind else found, x, nothing)
         if several:
             x = summed(op, x, [axis + 2])
@@ -126,7 +131,8 @@ def col2im_lowered(op: Builder, node: Node) -> Result:
 
 def _count(op: Builder, windows: Windows, axis: int, image: Size, block: Size) -> Size:
     """Return how many windows there are along an axis."""
-    stride, dilation = windows.strides[axis], windows.dilations[axis]
+    stride = windows.strides[axis]
+    dilation = windows.dilations[axis]
     reach = product(op, [minus(op, block, 1), dilation])
     room = minus(op, plus(op, image, windows.begins[axis] + windows.ends[axis] - 1), reach)
     if isinstance(room, int):
@@ -145,7 +151,9 @@ def _taps(
     there is no dimension for one alone, as where windows do not overlap.
     """
     size, block, count = sizes
-    stride, dilation, begin = windows.strides[axis], windows.dilations[axis], windows.begins[axis]
+    stride = windows.strides[axis]
+    dilation = windows.dilations[axis]
+    begin = windows.begins[axis]
     if isinstance(size, int) and isinstance(block, int) and isinstance(count, int) and block * size <= MAX_CONSTANT:
         node.charge(block * size)
         found: list[list[int]] = []
@@ -177,9 +185,12 @@ def _taps(
 @lower("DeformConv", since=19)
 def deform_conv_lowered(op: Builder, node: Node) -> Result:
     """Gather the neighbours of each moved point, add them weighted, and multiply these columns by the filters."""
-    element, rank = node.need_element(X), node.need_rank(X) - 2
-    channels, filters = need_size(node, X, 1), need_size(node, WEIGHT, 0)
-    group, moves = node.attr("group"), node.attr("offset_group")
+    element = node.need_element(X)
+    rank = node.need_rank(X) - 2
+    channels = need_size(node, X, 1)
+    filters = need_size(node, WEIGHT, 0)
+    group = node.attr("group")
+    moves = node.attr("offset_group")
     if rank > DIMENSIONS:
         raise Refusal("C204", f"{rank} spatial dimensions have no plain expression")
     if rank < 1 or node.need_rank(WEIGHT) != rank + 2 or node.need_rank(OFFSET) != rank + 2:
@@ -192,7 +203,8 @@ def deform_conv_lowered(op: Builder, node: Node) -> Result:
     outputs = sizes_of(op, node, OFFSET, range(2, rank + 2))
     if 0 in (batch, channels, filters, *kernel, *lengths, *outputs):
         raise Refusal("C204", "there are no elements", "drop the node")
-    wide, area = working(element), math.prod(kernel)
+    wide = working(element)
+    area = math.prod(kernel)
     if max(area, moves) > MAX_CONSTANT or max(channels, filters) > LARGEST:
         raise Refusal("C204", "a kernel, or a number of channels, of this size has no plain expression")
     x, w, offset, bias, mask = (cast(op, node.input(i), element, wide) if node.input(i) else "" for i in range(5))
@@ -234,7 +246,8 @@ def deform_conv_lowered(op: Builder, node: Node) -> Result:
 
 def _starts(op: Builder, windows: Windows, axis: int, kernel: list[int], outputs: list[Size], element: str) -> str:
     """Return where each element of the kernel is along an axis for each window: (elements, 1, ..., windows, ..., 1)."""
-    rank, count = len(kernel), outputs[axis]
+    rank = len(kernel)
+    count = outputs[axis]
     below = math.prod(kernel[axis + 1 :])
     within = [
         float(number // below % kernel[axis] * windows.dilations[axis] - windows.begins[axis])

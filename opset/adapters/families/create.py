@@ -43,7 +43,8 @@ def constant_11_down(op: Builder, node: Node) -> Result:
         return None
     sparse = node.attr("sparse_value")
     dims = list(sparse.dims)
-    values, indices = node.values.elements(sparse.values), node.values.elements(sparse.indices)
+    values = node.values.elements(sparse.values)
+    indices = node.values.elements(sparse.indices)
     if any(dim < 0 for dim in dims):
         raise Refusal("C103", f"the sparse constant has dims {dims}")
     size = math.prod(dims)
@@ -108,12 +109,14 @@ def constant_of_shape_20_down(op: Builder, node: Node) -> Result:
 @lower("ConstantOfShape", since=9)
 def constant_of_shape_lowered(op: Builder, node: Node) -> Result:
     """Expand a scalar to the shape, or write out the constant where the shape is one and small."""
-    element, fill = "float", 0.0
+    element = "float"
+    fill = 0.0
     if node.has("value"):
         found = node.values.elements(node.attr("value"))
         if found is None or len(found.values) != 1:
             raise Refusal("C103", "'value' is no tensor with one element")
-        element, (fill,) = found.element, found.values
+        element = found.element
+        (fill,) = found.values
     shape = node.constant(0)
     if shape is not None and all(dim >= 0 for dim in shape.values) and math.prod(shape.values) <= FEW:
         return op.const([fill] * math.prod(shape.values), element, shape.values)
@@ -123,7 +126,8 @@ def constant_of_shape_lowered(op: Builder, node: Node) -> Result:
 @down("Range", since=27)
 def range_27_down(op: Builder, node: Node) -> Result:
     """Compute ranges of the newer types in `stash_type`, and cast back; other types ignore the attribute."""
-    element, stash = node.need_element(0), node.attr("stash_type")
+    element = node.need_element(0)
+    stash = node.attr("stash_type")
     if element not in ("float16", "bfloat16"):
         return op.copy(node, drop=["stash_type"]) if node.has("stash_type") else None
     if stash not in STASH_TYPES:

@@ -56,7 +56,8 @@ def gather_nd_12_down(op: Builder, node: Node) -> Result:
     batches = node.attr("batch_dims")
     if not batches:
         return None
-    rank, data_rank = node.need_rank(1), node.need_rank(0)
+    rank = node.need_rank(1)
+    data_rank = node.need_rank(0)
     if not 0 <= batches < min(rank, data_rank):
         raise Refusal("C103", f"'batch_dims' is {batches} for ranks {data_rank} and {rank}")
     data, indices = node.inputs
@@ -115,7 +116,8 @@ def one_hot_11_down(op: Builder, node: Node) -> Result:
 
 def _may_be_negative(node: Node, index: int) -> bool:
     """Whether an input may hold negative numbers."""
-    element, constant = node.element(index), node.constant(index)
+    element = node.element(index)
+    constant = node.constant(index)
     if element is not None and element.startswith("uint"):
         return False
     return constant is None or any(value < 0 for value in constant.values)
@@ -155,7 +157,8 @@ def top_k_11_down(op: Builder, node: Node) -> Result:
 
     Integers are compared in a float type that holds them. Before 11, the only negative axis is -1.
     """
-    x, element = node.input(0), node.need_element(0)
+    x = node.input(0)
+    element = node.need_element(0)
     axis = node.attr("axis")
     if axis < -1:
         axis = positive_axis(axis, node.need_rank(0))
@@ -183,14 +186,16 @@ MOST_PAIRED = 1024
 
 def _top_of_64_bits(op: Builder, node: Node, element: str) -> Result:
     """Sort each element by how many are ahead of it, and gather the elements; equal ones stay in their order."""
-    axis, x = positive_axis(node.attr("axis"), node.need_rank(0)), node.input(0)
+    axis = positive_axis(node.attr("axis"), node.need_rank(0))
+    x = node.input(0)
     length = need_size(node, 0, axis)
     if length > MOST_PAIRED:
         why = f"before version 11, each two of the {length} elements would have to be compared"
         raise Refusal("C204", why, "cast the input to int32 where its numbers fit")
     # Half of the range less, unsigned numbers have the order of signed ones.
     number = x if element == "int64" else op.Add(op.Cast(x, to=NUMBERS["int64"]), op.const(-(2**63), dims=[]))
-    others, own = unsqueeze(op, number, [axis]), unsqueeze(op, number, [axis + 1])
+    others = unsqueeze(op, number, [axis])
+    own = unsqueeze(op, number, [axis + 1])
     ahead = (op.Greater if node.attr("largest") else op.Less)(others, own)
     score = op.Neg(summed(op, op.Cast(ahead, to=NUMBERS["float"]), [axis + 1]))
     _, indices = op.copy(
@@ -244,10 +249,14 @@ def _positions_of_any_rank(op: Builder, node: Node) -> tuple[str, str]:
 
     Where there are no indices, those of one element are, for a tensor of ones to broadcast to no elements.
     """
-    x, axis, one = node.input(0), node.attr("axis"), op.const(1)
+    x = node.input(0)
+    axis = node.attr("axis")
+    one = op.const(1)
     if not -(2**31) <= axis < 2**31:
         raise Refusal("C103", f"axis {axis} is out of range for every rank")
-    sizes, counts, count = op.Shape(x), op.Shape(node.input(1)), op.Size(node.input(1))
+    sizes = op.Shape(x)
+    counts = op.Shape(node.input(1))
+    count = op.Size(node.input(1))
     rank = op.Size(sizes)
     picked = op.const(axis) if axis >= 0 else op.Add(rank, op.const(axis))
     empty = op.Sub(one, op.Cast(op.Cast(count, to=NUMBERS["bool"]), to=NUMBERS["int64"]))
@@ -285,7 +294,8 @@ def gather_nd_lowered(op: Builder, node: Node) -> Result:
 
 def _need_depth(node: Node) -> int:
     """Return how many axes an index tuple has. Raises Refusal if they are none, or more than there are."""
-    depth, rank = index_depth(node, 1), node.rank(0)
+    depth = index_depth(node, 1)
+    rank = node.rank(0)
     if not depth:
         raise Refusal("C204", "the index tuples are empty, and each update is as large as the data")
     if rank is not None and not 1 <= depth <= rank:
@@ -352,7 +362,9 @@ def scatter_lowered(op: Builder, node: Node) -> Result:
 def last_written(op: Builder, numbers: str, initial: str, first: str, positions: str) -> str:
     """Return for each number `first` and the index of its last position, and the initial value where it has none."""
     body = Body(op, "write")
-    turn, going, sources = body.input("int64", []), body.input("bool", []), body.input("int64", [None])
+    turn = body.input("int64", [])
+    going = body.input("bool", [])
+    sources = body.input("int64", [None])
     here = body.node("Gather", positions, body.node("Reshape", turn, op.const([1])), axis=0)
     chosen_here = body.node("Cast", body.node("Equal", numbers, here), to=NUMBERS["int64"])
     change = body.node("Mul", chosen_here, body.node("Sub", body.node("Add", first, turn), sources))
@@ -434,7 +446,9 @@ def _together(op: Builder, node: Node, x: str, positions: str, updates: str, ele
     last = op.ReduceMax(op.Concat(turns, minus_one, axis=0), keepdims=0)
     updates = op.Gather(updates, order, axis=0)
     body = Body(op, "combine")
-    turn, going, data = body.input("int64", []), body.input("bool", []), body.input(element, [None])
+    turn = body.input("int64", [])
+    going = body.input("bool", [])
+    data = body.input(element, [None])
     now = body.node("Reshape", body.node("NonZero", body.node("Equal", turns, turn)), minus_one)
     here, more = (body.node("Gather", each, now, axis=0) for each in (ordered, updates))
     new = _combined(op, body, node, body.node("Gather", data, here, axis=0), more, element)
@@ -453,7 +467,9 @@ def _one_by_one(op: Builder, node: Node, x: str, positions: str, updates: str, e
     scatters = op.offers("Scatter")
     numbers, size = ("", "") if scatters else (counting(op, op.Size(x)), op.Size(x))
     body = Body(op, "combine")
-    turn, going, data = body.input("int64", []), body.input("bool", []), body.input(element, [None])
+    turn = body.input("int64", [])
+    going = body.input("bool", [])
+    data = body.input(element, [None])
     now = body.node("Reshape", turn, one)
     here, more = (body.node("Gather", each, now, axis=0) for each in (positions, updates))
     new = _combined(op, body, node, body.node("Gather", data, here, axis=0), more, element)
@@ -484,7 +500,8 @@ def _combined(op: Builder, body: Body, node: Node, old: str, new: str, element: 
 @lower("NonZero", since=9)
 def non_zero_lowered(op: Builder, node: Node) -> Result:
     """Find the positions in one row, and divide them into coordinates."""
-    element, sizes = node.need_element(0), sizes_of(op, node, 0)
+    element = node.need_element(0)
+    sizes = sizes_of(op, node, 0)
     if not sizes or element == "string":
         raise Refusal("C204", "the elements of a scalar or of strings have no coordinates before version 9")
     x = cast(op, node.input(0), element, "bool")
@@ -518,7 +535,8 @@ def compress_lowered(op: Builder, node: Node) -> Result:
 @lower("OneHot", since=9)
 def one_hot_lowered(op: Builder, node: Node) -> Result:
     """Gather the off or the on value by comparing each index with each class."""
-    rank, axis = node.need_rank(0), node.attr("axis")
+    rank = node.need_rank(0)
+    axis = node.attr("axis")
     axis = rank if axis == -1 else axis
     if not 0 <= axis <= rank:
         raise Refusal("C103", f"axis {axis} is out of range for rank {rank + 1}")
@@ -534,13 +552,19 @@ def unique_lowered(op: Builder, node: Node) -> Result:
 
     In the order of first occurrence, those before it are the first of their kind at a lower index.
     """
-    x, axis, sizes = node.input(0), node.attr("axis"), node.need_shape(0)
+    x = node.input(0)
+    axis = node.attr("axis")
+    sizes = node.need_shape(0)
     if axis is None:
-        flat, axis = op.Reshape(x, op.const([-1])), 0
-        x, rows, width = flat, math.prod(sizes), 1
+        flat = op.Reshape(x, op.const([-1]))
+        axis = 0
+        x = flat
+        rows = math.prod(sizes)
+        width = 1
     else:
         axis = positive_axis(axis, len(sizes))
-        rows, width = sizes[axis], math.prod(sizes[:axis] + sizes[axis + 1 :])
+        rows = sizes[axis]
+        width = math.prod(sizes[:axis] + sizes[axis + 1 :])
         order = [axis, *(each for each in range(len(sizes)) if each != axis)]
         flat = op.Transpose(x, perm=order) if axis else x
     if not rows or not width:
@@ -548,7 +572,9 @@ def unique_lowered(op: Builder, node: Node) -> Result:
     if (count := rows * rows * width) > COMPARED:
         raise Refusal("C204", f"before version 11 it takes {count} comparisons, and {COMPARED} are allowed")
     less, equal = _compared(op, op.Reshape(flat, op.const([rows, width])), node.need_element(0), rows, width)
-    number, row, column = NUMBERS["float"], op.const([1, rows]), op.const([rows, 1])
+    number = NUMBERS["float"]
+    row = op.const([1, rows])
+    column = op.const([rows, 1])
     places = op.const(list(range(rows)))
     same = op.Cast(equal, to=number)
     first_of = op.ArgMax(same, axis=1, keepdims=0)

@@ -99,7 +99,8 @@ def tile_6_down(op: Builder, node: Node) -> Result:
 @lower("Trilu", since=14)
 def trilu_lowered(op: Builder, node: Node) -> Result:
     """Select by the distance of each element from the main diagonal."""
-    element, rank = node.need_element(0), node.need_rank(0)
+    element = node.need_element(0)
+    rank = node.need_rank(0)
     if rank < 2:
         raise Refusal("C103", f"the input has {rank} dimensions, too few for a matrix")
     rows, columns = (counting(op, size) for size in sizes_of(op, node, 0)[-2:])
@@ -112,7 +113,8 @@ def trilu_lowered(op: Builder, node: Node) -> Result:
 @lower("Expand", since=8)
 def expand_lowered(op: Builder, node: Node) -> Result:
     """Repeat dimensions of 1 by Tile, as often as the shape says."""
-    x, rank = node.input(0), node.rank(0)
+    x = node.input(0)
+    rank = node.rank(0)
     length = (node.shape(1) or (None,))[0]
     if rank == 0 and not isinstance(length, int):
         return _fill_shape(op, x, node.input(1))
@@ -140,10 +142,12 @@ def _expanded_to_any_rank(op: Builder, x: str, shape: str) -> str:
 
     One more dimension of 1 comes last, so that there is one to repeat, and every 0 in the shape copies a 0.
     """
-    one, own = op.const([1]), op.Shape(x)
+    one = op.const([1])
+    own = op.Shape(x)
     more = op.Sub(op.Shape(shape), op.Shape(own))
     negative = is_negative(op, more)
-    ahead, of_shape = op.Mul(more, op.Sub(one, negative)), op.Mul(more, op.Sub(op.const([0]), negative))
+    ahead = op.Mul(more, op.Sub(one, negative))
+    of_shape = op.Mul(more, op.Sub(op.const([0]), negative))
     own = op.Concat(op.Tile(one, ahead), own, one, axis=0)
     wanted = op.Concat(op.Tile(one, of_shape), shape, one, axis=0)
     stretched = op.Cast(op.Equal(own, one), to=NUMBERS["int64"])

@@ -49,19 +49,24 @@ def gemm_9_down(op: Builder, node: Node) -> Result:
     element = node.need_element(0)
     if element not in _BITS:
         return None
-    alpha, beta = node.attr("alpha"), node.attr("beta")
+    alpha = node.attr("alpha")
+    beta = node.attr("beta")
     turned = bool(node.attr("transA")), bool(node.attr("transB"))
     left, right = node.shape(0), node.shape(1)
     if any(shape is not None and len(shape) != 2 for shape in (left, right)):
         raise Refusal("C103", "the inputs are no matrices")
     _need_short_sums(left and left[0 if turned[0] else 1], right and right[1 if turned[1] else 0])
     a, b = (op.Transpose(x, perm=[1, 0]) if turn else x for x, turn in zip(node.inputs, turned, strict=False))
-    y, c = _product_of_integers(op, a, b, element), node.input(2)
+    y = _product_of_integers(op, a, b, element)
+    c = node.input(2)
     if not (alpha.is_integer() and beta.is_integer()):
-        y, c = cast(op, cast(op, y, "int64", element), element, "double"), cast(op, c, element, "double")
-        y, c = op.Mul(y, op.const(alpha, "double", [])), op.Mul(c, op.const(beta, "double", []))
+        y = cast(op, cast(op, y, "int64", element), element, "double")
+        c = cast(op, c, element, "double")
+        y = op.Mul(y, op.const(alpha, "double", []))
+        c = op.Mul(c, op.const(beta, "double", []))
         return cast(op, op.Add(y, c), "double", element)
-    y, c = _times(op, y, alpha), _times(op, cast(op, c, element, "int64"), beta)
+    y = _times(op, y, alpha)
+    c = _times(op, cast(op, c, element, "int64"), beta)
     return cast(op, op.Add(y, c), "int64", element)
 
 
@@ -314,7 +319,8 @@ LARGEST_DETERMINANT = 3
 @lower("Det", since=11)
 def det_lowered(op: Builder, node: Node) -> Result:
     """Expand by the first row in double, in which the kernel computes, too."""
-    rank, element = node.need_rank(0), node.need_element(0)
+    rank = node.need_rank(0)
+    element = node.need_element(0)
     size = next((size for size in (node.shape(0) or ())[-2:] if isinstance(size, int)), 0) if rank >= 2 else 0
     if not 1 <= size <= LARGEST_DETERMINANT:
         raise Refusal("C204", f"before version 11, determinants of up to {LARGEST_DETERMINANT} rows can be expressed")

@@ -13,7 +13,8 @@ SCORES, TARGET, WEIGHT = range(3)
 @lower("NegativeLogLikelihoodLoss", since=12)
 def negative_log_likelihood_loss_lowered(op: Builder, node: Node) -> Result:
     """Gather the score of each target's class; ignored targets count as 0."""
-    element, wide = node.need_element(SCORES), working(node.need_element(SCORES))
+    element = node.need_element(SCORES)
+    wide = working(node.need_element(SCORES))
     loss = _likelihood(op, node, cast(op, node.input(SCORES), element, wide), wide)
     return cast(op, loss, wide, element)
 
@@ -21,7 +22,8 @@ def negative_log_likelihood_loss_lowered(op: Builder, node: Node) -> Result:
 @lower("SoftmaxCrossEntropyLoss", since=12)
 def softmax_cross_entropy_loss_lowered(op: Builder, node: Node) -> Result:
     """Write the logarithm of the softmax over the classes, and the loss of that."""
-    element, wide = node.need_element(SCORES), working(node.need_element(SCORES))
+    element = node.need_element(SCORES)
+    wide = working(node.need_element(SCORES))
     scores = cast(op, node.input(SCORES), element, wide)
     shifted = op.Sub(scores, op.ReduceMax(scores, axes=[1]))
     logarithm = op.Sub(shifted, op.Log(op.ReduceSum(op.Exp(shifted), axes=[1])))
@@ -31,7 +33,9 @@ def softmax_cross_entropy_loss_lowered(op: Builder, node: Node) -> Result:
 
 def _likelihood(op: Builder, node: Node, scores: str, wide: str) -> str:
     """Return the loss of scores by class, which are of the type `wide`."""
-    target, kind, reduction = node.input(TARGET), node.need_element(TARGET), node.attr("reduction")
+    target = node.input(TARGET)
+    kind = node.need_element(TARGET)
+    reduction = node.attr("reduction")
     ignored = ""
     if node.has("ignore_index"):
         ignored = op.Equal(target, op.const(node.attr("ignore_index"), kind, []))

@@ -71,10 +71,12 @@ def label_encoder_4_down(op: Builder, node: Node) -> Result:
     missing = [found for number, found in pairs if number != number]
     if not missing and value in LISTS and not node.has("values_tensor") and _has_keys(node, key, pairs):
         return None
-    x, constants = node.input(0), ""
+    x = node.input(0)
+    constants = ""
     if key not in LISTS:
         need_uniform(node)
-        x, key = op.Cast(x, to=NUMBERS["int64"], domain=""), "int64"
+        x = op.Cast(x, to=NUMBERS["int64"], domain="")
+        key = "int64"
     if value not in LISTS or missing:
         # Where selects indices instead of values, since Where of some runtimes drops the sign of zero.
         distinct = {repr(found): found for _, found in pairs}
@@ -82,7 +84,8 @@ def label_encoder_4_down(op: Builder, node: Node) -> Result:
         constants = op.const([*distinct.values(), default], value)
         pairs = [(number, indices[repr(found)]) for number, found in pairs]
         missing = [indices[repr(found)] for found in missing]
-        value, default = "int64", len(distinct)
+        value = "int64"
+        default = len(distinct)
     pairs = [(number, found) for number, found in pairs if number == number]
     if pairs:
         drop = [attribute.name for attribute in node.proto.attribute]
@@ -100,7 +103,8 @@ def _table(node: Node) -> tuple[str, str, Pairs]:
 
     Raises Refusal C103 where it is no table, C204 where a key has two values: there the standard and runtimes differ.
     """
-    (key, keys), (value, values) = _side(node, "keys"), _side(node, "values")
+    (key, keys) = _side(node, "keys")
+    (value, values) = _side(node, "values")
     if len(keys) != len(values):
         raise Refusal("C103", f"there are {len(keys)} keys and {len(values)} values")
     table: dict[Any, tuple[Any, Any]] = {}

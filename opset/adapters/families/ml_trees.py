@@ -33,7 +33,8 @@ MODES = {
 """Comparisons of the older operators, and their numbers in TreeEnsemble."""
 GREATEST = 3e38
 """Sums of votes stay within FLOAT as long as the sum of all absolute votes is not greater than this."""
-FEW_NODES, GROWTH = 1 << 18, 32
+FEW_NODES = 1 << 18
+GROWTH = 32
 """Trees grow where leaves have many votes or nodes are shared: at most to FEW_NODES plus GROWTH times their size."""
 
 STEPS = 8
@@ -149,7 +150,8 @@ def _read_votes(
 
 def read_numbers(node: Node, name: str, element: str, most: int) -> list[float]:
     """Return the numbers in an attribute: a list of floats, or a tensor of the type in which the node computes."""
-    numbers, tensor = node.attr(name, []), node.attr(f"{name}_as_tensor")
+    numbers = node.attr(name, [])
+    tensor = node.attr(f"{name}_as_tensor")
     if tensor is None:
         return list(numbers)
     if numbers:
@@ -173,7 +175,9 @@ def as_ensemble(trees: Trees, additive: bool, charge: Callable[[int], None]) -> 
     cycles, C204 for trees that become too large and for leaves without votes where the least or greatest counts.
     """
     covered: set[int] = set()
-    some, size, counts = False, 0, []
+    some = False
+    size = 0
+    counts = []
     for root in trees.roots:
         order = _branches_first(trees, root)
         leaves = [trees.votes.get(at, []) for at in order if trees.modes[at] == LEAF]
@@ -294,7 +298,9 @@ def _vote(votes: Votes, copy: int, additive: bool) -> tuple[int, float]:
 def tree_ensemble_regressor_5_up(op: Builder, node: Node) -> Result:
     """Aggregate the votes by TreeEnsemble; base values, the transform and the cast to float become nodes after it."""
     x, element = _features(op, node)
-    aggregate, targets, transform = node.attr("aggregate_function"), node.attr("n_targets", 0), _transform(node)
+    aggregate = node.attr("aggregate_function")
+    targets = node.attr("n_targets", 0)
+    transform = _transform(node)
     if targets < 1:
         raise Refusal("C103", f"'n_targets' is {targets}")
     if targets == 1 and transform != "NONE":
@@ -337,7 +343,8 @@ def tree_ensemble_classifier_5_up(op: Builder, node: Node) -> Result:
         scores = _opposite_scores(op, node, x, trees, base, transform)
     else:
         scores = _scores(op, node, x, trees, base, len(labels))
-    label, classes = op.ArgMax(scores, axis=1, keepdims=0, domain=""), list(range(len(labels)))
+    label = op.ArgMax(scores, axis=1, keepdims=0, domain="")
+    classes = list(range(len(labels)))
     if labels != classes:
         label = op.LabelEncoder(label, keys_int64s=classes, **{f"values_{LISTS[kind]}": labels})
     return label, _transformed(op, scores, transform, element)

@@ -115,7 +115,8 @@ def _in_one_type(op: Builder, node: Node, elements: list[str], drop: list[str]) 
 
 def _batch_statistics(op: Builder, node: Node) -> Result:
     """Return the outputs of BatchNormalization in training, by its formula, in FLOAT or DOUBLE."""
-    rank, elements = node.need_rank(0), [node.need_element(index) for index in range(5)]
+    rank = node.need_rank(0)
+    elements = [node.need_element(index) for index in range(5)]
     wide = working(elements[0])
     if rank < 1:
         raise Refusal("C103", "the input has no dimensions")
@@ -211,7 +212,8 @@ def dropout_12_up(op: Builder, node: Node) -> Result:
 @down("Dropout", since=12)
 def dropout_12_down(op: Builder, node: Node) -> Result:
     """Replace by the data and a true mask where nothing is dropped, else drop elements by random numbers."""
-    x, read = node.input(0), bool(node.output(1)) and node.values.is_read(node.output(1))
+    x = node.input(0)
+    read = bool(node.output(1)) and node.values.is_read(node.output(1))
     mode = node.constant(2) if node.input(2) else None
     zeros = [given is not None and not any(given.values) for given in (node.constant(1), mode)]
     if not node.input(2) or any(zeros):
@@ -223,8 +225,10 @@ def dropout_12_down(op: Builder, node: Node) -> Result:
 
 def _dropped(op: Builder, node: Node, training: str) -> Result:
     """Return the elements that are not dropped, divided by how many these are, and which; all unless in training."""
-    element, wide = node.need_element(0), working(node.need_element(0))
-    x, one = cast(op, node.input(0), element, wide), op.const(1.0, wide, [])
+    element = node.need_element(0)
+    wide = working(node.need_element(0))
+    x = cast(op, node.input(0), element, wide)
+    one = op.const(1.0, wide, [])
     ratio = op.const(0.5, wide, [])
     if node.input(1):
         ratio = cast(op, node.input(1), node.need_element(1), wide)
@@ -233,14 +237,16 @@ def _dropped(op: Builder, node: Node, training: str) -> Result:
     kept = op.Not(op.Less(drawn, ratio))
     y = op.Where(kept, op.Div(x, op.Sub(one, ratio)), op.const(0.0, wide, []))
     if training:
-        kept, y = op.Or(kept, op.Not(training)), op.Where(training, y, x)
+        kept = op.Or(kept, op.Not(training))
+        y = op.Where(training, y, x)
     return cast(op, y, wide, element), kept
 
 
 @up("GroupNormalization", since=21)
 def group_normalization_21_up(op: Builder, node: Node) -> Result:
     """Repeat each group's scale and bias for its channels; set `stash_type` to the type of the data."""
-    element, groups = node.need_element(0), node.attr("num_groups")
+    element = node.need_element(0)
+    groups = node.attr("num_groups")
     given = node.shape(1)
     if given is not None and len(given) == 1 and isinstance(given[0], int) and given[0] != groups:
         raise Refusal("C103", f"'num_groups' is {groups}, and there are {given[0]} scales")
@@ -263,7 +269,9 @@ def group_normalization_21_up(op: Builder, node: Node) -> Result:
 @down("GroupNormalization", since=21)
 def group_normalization_21_down(op: Builder, node: Node) -> Result:
     """Normalise each group as a channel of InstanceNormalization, in the stated precision; version 18 is withdrawn."""
-    element, stash, rank = node.need_element(0), element_name(node.attr("stash_type")), node.need_rank(0)
+    element = node.need_element(0)
+    stash = element_name(node.attr("stash_type"))
+    rank = node.need_rank(0)
     if stash not in STASHES:
         raise Refusal("C204", f"'stash_type' {node.attr('stash_type')} cannot be expressed")
     if rank < 2:
@@ -291,7 +299,8 @@ def group_normalization_lowered(op: Builder, node: Node) -> Result:
 
 def _groups(op: Builder, node: Node, element: str, stash: str) -> str:
     """Return the groups as rows that are normalised for the type `stash`, and not yet rounded to it."""
-    groups, wide = node.attr("num_groups"), working(stash)
+    groups = node.attr("num_groups")
+    wide = working(stash)
     if groups > MAX_CONSTANT:
         raise Refusal("C204", f"'num_groups' {groups} cannot be expressed")
     x = cast(op, cast(op, node.input(0), element, stash), stash, wide)
@@ -337,7 +346,8 @@ def rms_normalization_lowered(op: Builder, node: Node) -> Result:
     """Write the formula, up to the scale in the type of `stash_type`, as the operator is defined."""
     element, stash, x, axes = _to_normalise(op, node)
     deviation = _deviation(op, node, x, axes, working(stash))
-    y, of_scale = _rounded(op, op.Div(x, deviation), stash, element), node.need_element(1)
+    y = _rounded(op, op.Div(x, deviation), stash, element)
+    of_scale = node.need_element(1)
     if of_scale == element:
         return op.Mul(y, node.input(1))
     both = "double" if "double" in (element, of_scale) else "float"
@@ -346,7 +356,8 @@ def rms_normalization_lowered(op: Builder, node: Node) -> Result:
 
 def _to_normalise(op: Builder, node: Node) -> tuple[str, str, str, list[int]]:
     """Return the types of the input and of `stash_type`, the input rounded to that and widened, and the axes."""
-    element, stash = node.need_element(0), element_name(node.attr("stash_type"))
+    element = node.need_element(0)
+    stash = element_name(node.attr("stash_type"))
     if stash not in STASHES:
         raise Refusal("C204", f"'stash_type' {node.attr('stash_type')} cannot be expressed")
     axis = node.attr("axis")

@@ -57,8 +57,10 @@ def average_pool_22_down(op: Builder, node: Node) -> Result:
     counts = _window_counts(node) or ()
     if all(before == after for before, after in counts):
         return None
-    shape, strides = node.need_shape(0)[2:], node.attr("strides", [1] * len(counts))
-    pads, dilations = node.attr("pads", [0] * (2 * len(counts))), node.attr("dilations", [1] * len(counts))
+    shape = node.need_shape(0)[2:]
+    strides = node.attr("strides", [1] * len(counts))
+    pads = node.attr("pads", [0] * (2 * len(counts)))
+    dilations = node.attr("dilations", [1] * len(counts))
     for axis, (_, expected) in enumerate(counts):
         reach = (node.attr("kernel_shape")[axis] - 1) * dilations[axis] + 1
         if expected != (shape[axis] + pads[axis] + pads[axis + len(counts)] - reach) // strides[axis] + 1:
@@ -79,11 +81,16 @@ def average_pool_19_down(op: Builder, node: Node) -> Result:
     if shape is None or len(sizes) < len(shape) - 1 or 0 in sizes:
         raise Refusal("C207", "the sizes of the input, batch aside, are not known", "fix its dynamic dimensions")
     channels, *spatial = sizes
-    kernel, axes = node.attr("kernel_shape"), len(node.attr("kernel_shape"))
-    strides, pads = node.attr("strides", [1] * axes), node.attr("pads", [0] * (2 * axes))
+    kernel = node.attr("kernel_shape")
+    axes = len(node.attr("kernel_shape"))
+    strides = node.attr("strides", [1] * axes)
+    pads = node.attr("pads", [0] * (2 * axes))
     if not len(spatial) == len(dilations) == len(strides) == axes or len(pads) != 2 * axes:
         raise Refusal("C103", f"kernel {kernel}, strides {strides}, dilations {dilations} and pads {pads} do not fit")
-    begins, ends, lengths, counts = [], [], [], [1]
+    begins = []
+    ends = []
+    lengths = []
+    counts = [1]
     for size, extent, stride, dilation, *given in zip(
         spatial, kernel, strides, dilations, pads[:axes], pads[axes:], strict=True
     ):
@@ -139,8 +146,10 @@ def average_pool_10_down(op: Builder, node: Node) -> Result:
     dropped = ["ceil_mode", "dilations"] if node.op_type != "AveragePool" else ["ceil_mode"]
     if not node.attr("ceil_mode") or node.attr("auto_pad") in ("SAME_UPPER", "SAME_LOWER"):
         return op.copy(node, drop=dropped) if any(node.has(name) for name in dropped) else None
-    kernel, axes = node.attr("kernel_shape"), len(node.attr("kernel_shape"))
-    strides, pads = node.attr("strides", [1] * axes), list(node.attr("pads", [0] * (2 * axes)))
+    kernel = node.attr("kernel_shape")
+    axes = len(node.attr("kernel_shape"))
+    strides = node.attr("strides", [1] * axes)
+    pads = list(node.attr("pads", [0] * (2 * axes)))
     if len(strides) != axes or len(pads) != 2 * axes:
         raise Refusal("C103", f"kernel {kernel}, strides {strides} and pads {pads} do not fit")
     valid = node.attr("auto_pad") == "VALID"
@@ -185,12 +194,14 @@ def _maxima_with_gaps(op: Builder, node: Node) -> Result:
 
     In place of padding, a window has the nearest of its own elements twice, which leaves the maximum as it is.
     """
-    kernel, axes = node.attr("kernel_shape"), len(node.attr("kernel_shape"))
+    kernel = node.attr("kernel_shape")
+    axes = len(node.attr("kernel_shape"))
     strides, dilations = node.attr("strides", [1] * axes), node.attr("dilations", [1] * axes)
     pads = node.attr("pads", [0] * (2 * axes))
     if node.need_rank(0) != axes + 2 or not len(dilations) == len(strides) == axes or len(pads) != 2 * axes:
         raise Refusal("C103", f"kernel {kernel}, strides {strides}, dilations {dilations} and pads {pads} do not fit")
-    x, sources = node.input(0), []
+    x = node.input(0)
+    sources = []
     for axis, (taps, stride, dilation) in enumerate(zip(kernel, strides, dilations, strict=True)):
         size = need_size(node, 0, axis + 2)
         reach = (taps - 1) * dilation + 1
@@ -224,7 +235,8 @@ def _places_of_maxima(op: Builder, node: Node, x: str, sources: list[list[int]])
     one, or are equal, the first is found.
     """
     kernel = node.attr("kernel_shape")
-    axes, element = len(kernel), node.need_element(0)
+    axes = len(kernel)
+    element = node.need_element(0)
     counts = [len(places) // taps for places, taps in zip(sources, kernel, strict=True)]
     apart = [size for pair in zip(counts, kernel, strict=True) for size in pair]
     windows = op.Reshape(cast(op, x, element, working(element)), op.const([0, 0, *apart]))
@@ -260,7 +272,9 @@ def _norms_with_gaps(op: Builder, node: Node) -> Result:
     """Return the norms of windows with gaps: a Conv of ones adds the powers up, and padding adds nothing."""
     if node.attr("ceil_mode") or node.attr("auto_pad") not in ("NOTSET", ""):
         raise Refusal("C204", "with 'dilations', neither 'ceil_mode' nor 'auto_pad' can be expressed", "state 'pads'")
-    channels, kernel, power = need_size(node, 0, 1), node.attr("kernel_shape"), node.attr("p")
+    channels = need_size(node, 0, 1)
+    kernel = node.attr("kernel_shape")
+    power = node.attr("p")
     element = node.need_element(0)
     wide = working(element)
     x = op.Abs(cast(op, node.input(0), element, wide))
@@ -287,9 +301,11 @@ def lp_pool_2(op: Builder, node: Node) -> Result:
 @lower("MaxUnpool", since=9)
 def max_unpool_lowered(op: Builder, node: Node) -> Result:
     """Note in a loop which value goes to each position, then gather from a zero and the values."""
-    kernel, element = node.attr("kernel_shape"), node.need_element(0)
+    kernel = node.attr("kernel_shape")
+    element = node.need_element(0)
     axes = len(kernel)
-    strides, pads = node.attr("strides") or [1] * axes, node.attr("pads") or [0] * (2 * axes)
+    strides = node.attr("strides") or [1] * axes
+    pads = node.attr("pads") or [0] * (2 * axes)
     if node.need_rank(0) != axes + 2 or len(strides) != axes or len(pads) != 2 * axes:
         raise Refusal("C103", f"kernel {kernel}, strides {strides} and pads {pads} do not fit")
     sizes = sizes_of(op, node, 0)

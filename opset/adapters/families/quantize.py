@@ -108,7 +108,8 @@ def _in_bytes(op: Builder, node: Node) -> Node:
 @down("QuantizeLinear", since=23)
 def quantize_linear_23_down(op: Builder, node: Node) -> Result:
     """Cast x and the scale to the type of the division, which both had before 23, where that is exact."""
-    x, scale = node.need_element(X), node.need_element(SCALE)
+    x = node.need_element(X)
+    scale = node.need_element(SCALE)
     precision = _stated_element(node, "precision") or scale
     if _output_element(node) == "float4e2m1" or (x == scale == precision and not node.has("precision")):
         return None
@@ -140,7 +141,8 @@ def dynamic_quantize_linear_lowered(op: Builder, node: Node) -> Result:
     """
     x = node.input(X)
     values = op.Concat(op.Reshape(x, op.const([-1])), op.const([0.0], "float"), axis=0)
-    low, high = op.ReduceMin(values, keepdims=0), op.ReduceMax(values, keepdims=0)
+    low = op.ReduceMin(values, keepdims=0)
+    high = op.ReduceMax(values, keepdims=0)
     scale = op.Div(op.Sub(high, low), op.const(255.0, "float", []))
     zero_point = op.QuantizeLinear(op.Neg(low), scale)
     return op.QuantizeLinear(x, scale, zero_point), scale, zero_point
@@ -170,7 +172,8 @@ def conv_integer_lowered(op: Builder, node: Node) -> Result:
 @lower("QLinearConv", since=10)
 def q_linear_conv_lowered(op: Builder, node: Node) -> Result:
     """Convolve, add the bias, scale the sums, and quantize them."""
-    sums, ones = _convolution(op, node, (0, 2), (3, 5)), [1] * (node.need_rank(3) - 2)
+    sums = _convolution(op, node, (0, 2), (3, 5))
+    ones = [1] * (node.need_rank(3) - 2)
     if node.input(8):
         sums = op.Add(sums, op.Reshape(node.input(8), op.const([-1, *ones])))
     scale = op.Reshape(node.input(4), op.const([-1, *ones]))
@@ -192,7 +195,8 @@ def _shifted(op: Builder, value: str, zero: str, element: str) -> str:
 
 def _for_rows(op: Builder, node: Node, index: int, rows: bool) -> str:
     """Return scales or zero points so that they broadcast against matrices: one, or one for each row or column."""
-    rank, shape = node.need_rank(index), node.shape(index)
+    rank = node.need_rank(index)
+    shape = node.shape(index)
     if rank == 0:
         return node.input(index)
     if all(size == 1 for size in shape or ()):
@@ -216,7 +220,8 @@ def _convolution(op: Builder, node: Node, values: tuple[int, int], filters: tupl
     FLOAT holds the sums of few products. Of more, it holds those of the filters' upper and lower halves.
     """
     x_zero, w_zero = (node.input(index) for _, index in (values, filters))
-    shape, rank = node.shape(filters[0]) or (None,), node.need_rank(filters[0])
+    shape = node.shape(filters[0]) or (None,)
+    rank = node.need_rank(filters[0])
     sizes = [size for size in shape[1:] if isinstance(size, int)]
     terms = math.prod(sizes) if len(sizes) == len(shape) - 1 else math.inf
     element = "float" if terms <= MAX_TERMS * 17 else "double"
@@ -294,7 +299,8 @@ def _in_parts(op: Builder, node: Node) -> Result:
     scale = _laid_out(op, node, SCALE)
     if node.op_type == "QuantizeLinear":
         return _quantized(op, node, scale)
-    x, product = node.need_element(X), node.need_element(SCALE)
+    x = node.need_element(X)
+    product = node.need_element(SCALE)
     if x not in PRODUCTS.get(product, ()):
         why = f"'x' is {x} and 'x_scale' is {product}, a combination that version {op.version} does not take"
         raise Refusal("C202", why, "cast the scale to float, where its product with such numbers is exact")
@@ -312,7 +318,8 @@ def _quantized(op: Builder, node: Node, scale: str) -> Result:
         if (kind := node.need_element(index)) != "float":
             name = node.schema.inputs[index].name
             raise Refusal("C202", f"'{name}' is {kind}; only for float is a division that is written out certain")
-    element, constant = _output_element(node), node.constant(ZERO)
+    element = _output_element(node)
+    constant = node.constant(ZERO)
     quotient = op.Div(node.input(X), scale)
     zeros = set(constant.values) if constant is not None else set() if node.input(ZERO) else {0}
     known = op.version >= 10 and (element in ("uint8", "int8") or element in FLOAT8)
@@ -346,7 +353,8 @@ def _saturated(op: Builder, quotient: str, zero: str, element: str) -> str:
 
 def _laid_out(op: Builder, node: Node, index: int) -> str:
     """Return the scale, or the zero point, which has its shape, so that it broadcasts against x."""
-    value, rank = node.input(index), node.need_rank(SCALE)
+    value = node.input(index)
+    rank = node.need_rank(SCALE)
     if rank == 0:
         return value
     shape = node.shape(SCALE)
@@ -366,7 +374,8 @@ def _laid_out(op: Builder, node: Node, index: int) -> str:
 
 def _blocks(op: Builder, node: Node, axis: int) -> str:
     """Return for each index of an axis the number of its block."""
-    length, size = (node.shape(X) or ())[axis], node.attr("block_size")
+    length = (node.shape(X) or ())[axis]
+    size = node.attr("block_size")
     if isinstance(length, int) and length <= MAX_CONSTANTS:
         return op.const([index // size for index in range(length)])
     return op.Div(op.Range(op.const(0), named(op, size_along(op, node, X, axis)), op.const(1)), op.const(size))

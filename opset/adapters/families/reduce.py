@@ -33,7 +33,8 @@ def reduce_sum_13_down(op: Builder, node: Node) -> Result:
 
     The only axis of a vector is known even where the axes are computed at run time.
     """
-    x, dropped = node.input(0), ["noop_with_empty_axes"]
+    x = node.input(0)
+    dropped = ["noop_with_empty_axes"]
     count = count_of(node, 1)
     if count == 0 and node.attr("noop_with_empty_axes"):
         node.need_element(0)
@@ -61,7 +62,8 @@ def _along_computed_axes(op: Builder, node: Node, count: int) -> Result:
     are read from a table with a row for each choice of axes.
     """
     shape = tuple([dim for dim in node.shape(0) or () if isinstance(dim, int)])
-    rank, element = len(shape), node.need_element(0)
+    rank = len(shape)
+    element = node.need_element(0)
     if rank != node.rank(0):
         node.need_constant(1)
     # A power is a number as long as its exponent, which a model states: no more axes are reduced than there are.
@@ -105,7 +107,8 @@ def _identity(operator: str, element: str) -> float | None:
     """Return what no elements are reduced to, None where that is not defined."""
     if operator in ("ReduceSum", "ReduceL1", "ReduceSumSquare", "ReduceProd"):
         return int(operator == "ReduceProd")
-    lowest, highest = -math.inf, math.inf
+    lowest = -math.inf
+    highest = math.inf
     if element in INTEGERS:
         if operator not in ("ReduceMax", "ReduceMin"):
             return None
@@ -136,7 +139,8 @@ def arg_max_12_down(op: Builder, node: Node) -> Result:
     """Search the reversed input for the last of several equal elements, which is the first one there."""
     if not node.attr("select_last_index"):
         return None
-    x, axis = node.input(0), node.attr("axis")
+    x = node.input(0)
+    axis = node.attr("axis")
     reversed_x = op.Slice(x, op.const([-1]), op.const([-(2**63)]), op.const([axis]), op.const([-1]))
     y = op.copy(node, inputs=[reversed_x], outputs=[op.fresh("from_behind")], drop=["select_last_index"])
     return op.Sub(named(op, minus(op, size_along(op, node, 0, axis), 1)), y)
@@ -171,8 +175,10 @@ def _accumulated(op: Builder, node: Node, combine: str, first: float) -> str:
 
     The axes before and after it become one each, which also serves an axis that is computed at run time.
     """
-    element, sizes = node.need_element(0), sizes_of(op, node, 0)
-    rank, constant = len(sizes), node.constant(1)
+    element = node.need_element(0)
+    sizes = sizes_of(op, node, 0)
+    rank = len(sizes)
+    constant = node.constant(1)
     wide = "float" if element in ("float16", "bfloat16") else element
     length: Size
     value = float(first) if wide in ("float", "double") else int(first)
@@ -180,18 +186,22 @@ def _accumulated(op: Builder, node: Node, combine: str, first: float) -> str:
         if len(constant.values) != 1:
             raise Refusal("C103", "'axis' is no single number")
         along = positive_axis(int(constant.values[0]), rank)
-        x, inside = node.input(0), vector_of(op, sizes[:along] + sizes[along + 1 :])
+        x = node.input(0)
+        inside = vector_of(op, sizes[:along] + sizes[along + 1 :])
         length = sizes[along]
     else:
         one = op.const([1])
         axes = op.Reshape(op.Cast(node.input(1), to=NUMBERS["int64"]), one)
         axes = op.Add(axes, op.Mul(is_negative(op, axes), op.const(rank)))
-        shape, numbers = vector_of(op, sizes), op.const(list(range(rank)))
+        shape = vector_of(op, sizes)
+        numbers = op.const(list(range(rank)))
         before, after = is_negative(op, op.Sub(numbers, axes)), is_negative(op, op.Sub(axes, numbers))
         outer, inner = (
             op.ReduceProd(op.Add(op.Mul(shape, mask), op.Sub(one, mask)), keepdims=1) for mask in (before, after)
         )
-        length, inside, along = op.Gather(shape, axes, axis=0), op.Concat(outer, inner, axis=0), 1
+        length = op.Gather(shape, axes, axis=0)
+        inside = op.Concat(outer, inner, axis=0)
+        along = 1
         x = shaped(op, node.input(0), op.Concat(outer, length, inner, axis=0), 3)
         length = op.Reshape(length, op.const([]))
     if wide != element:
@@ -208,7 +218,9 @@ def _stacked(op: Builder, node: Node, x: str, length: str, first: str, combine: 
     """Return the slices of a value along an axis, each combined with all before it and a first one, by a loop."""
     rank = 3 if node.constant(1) is None else node.need_rank(0)
     body = Body(op, "accumulate")
-    turn, going, state = body.input("int64", []), body.input("bool", []), body.input(element, [None] * (rank - 1))
+    turn = body.input("int64", [])
+    going = body.input("bool", [])
+    state = body.input(element, [None] * (rank - 1))
     if node.attr("reverse"):
         turn = body.node("Sub", op.Sub(length, op.const(1)), turn)
     new = body.node(combine, state, body.node("Gather", x, turn, axis=axis))

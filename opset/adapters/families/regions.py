@@ -25,7 +25,8 @@ def non_max_suppression_lowered(op: Builder, node: Node) -> Result:
     """
     if not node.input(MOST):
         return op.const([], "int64", [0, 3])
-    scores, scalar = node.input(SCORES), op.const([])
+    scores = node.input(SCORES)
+    scalar = op.const([])
     if node.input(LEAST):
         left = op.Cast(op.Greater(scores, op.Reshape(node.input(LEAST), scalar)), to=NUMBERS["float"])
     else:
@@ -35,7 +36,8 @@ def non_max_suppression_lowered(op: Builder, node: Node) -> Result:
     _, best, taken = looped(op, most, [left], _step(op, node), going)
     # The iteration counts last: boxes of one batch and class are in the order in which they were taken.
     best, taken = (op.Transpose(op.Squeeze(each, axes=[3]), perm=[1, 2, 0]) for each in (best, taken))
-    taken, row = op.Cast(taken, to=NUMBERS["bool"]), op.const([-1])
+    taken = op.Cast(taken, to=NUMBERS["bool"])
+    row = op.const([-1])
     batch_and_class = op.Gather(op.NonZero(taken), op.const([0, 1]), axis=0)
     boxes = op.Gather(op.Reshape(best, row), op.NonZero(op.Reshape(taken, row)), axis=0)
     return op.Transpose(op.Concat(batch_and_class, boxes, axis=0), perm=[1, 0])
@@ -125,19 +127,22 @@ def _sampled(op: Builder, node: Node) -> Result:
 
     Elements are gathered with all of their channels.
     """
-    count, element = node.attr("sampling_ratio"), node.need_element(0)
+    count = node.attr("sampling_ratio")
+    element = node.need_element(0)
     if not count:
         why = "'sampling_ratio' is 0: how many points a region has is computed"
         raise Refusal("C204", why, "export the model with a fixed number of points")
     if node.need_rank(0) != 4:
         raise Refusal("C103", f"the feature map has {node.rank(0)} dimensions")
-    wide, mean = working(element), node.attr("mode") == "avg"
+    wide = working(element)
+    mean = node.attr("mode") == "avg"
     cells = node.attr("output_height"), node.attr("output_width")
     _, channels, *image = sizes_of(op, node, 0)
     op.charge_elements(cells[0] + cells[1] + count)
     rows, columns = (_points(op, node, axis, cells[axis], count, image[axis], wide) for axis in (0, 1))
     # Of one region, rows lie along the second axis, and columns along the third.
-    down_, across = op.const([0, cells[0] * count, 1]), op.const([0, 1, cells[1] * count])
+    down_ = op.const([0, cells[0] * count, 1])
+    across = op.const([0, 1, cells[1] * count])
     rows = _Points(*(op.Reshape(each, down_) for each in rows))
     columns = _Points(*(op.Reshape(each, across) for each in columns))
     x = op.Transpose(cast(op, node.input(0), element, wide), perm=[0, 2, 3, 1])

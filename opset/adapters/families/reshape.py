@@ -37,7 +37,8 @@ def squeeze_13_down(op: Builder, node: Node) -> Result:
     """Reshape where the axes are known at run time alone: to the sizes of all other dimensions."""
     if not node.input(1) or node.constant(1) is not None:
         return None
-    count, rank = count_of(node, 1), node.rank(0)
+    count = count_of(node, 1)
+    rank = node.rank(0)
     if not count or rank is None or count > rank:
         return None
     stays, earlier = _other_axes(op, node, rank)
@@ -51,7 +52,8 @@ def unsqueeze_13_down(op: Builder, node: Node) -> Result:
     """Reshape where the axes are known at run time alone: each is 1, and all others are sizes of the input in order."""
     if node.constant(1) is not None:
         return None
-    count, rank = count_of(node, 1), node.rank(0)
+    count = count_of(node, 1)
+    rank = node.rank(0)
     if not count or rank is None:
         return None
     stays, earlier = _other_axes(op, node, rank + count)
@@ -111,7 +113,9 @@ def _reshape_at_run_time(op: Builder, node: Node) -> Result:
     x = node.shape(0)
     if x is not None and all(isinstance(size, int) and size > 0 for size in x):
         return op.copy(node, drop=["allowzero"])
-    wanted, one, zeros = node.input(1), op.const(1), op.const([0])
+    wanted = node.input(1)
+    one = op.const(1)
+    zeros = op.const([0])
     zero = op.Cast(op.Equal(wanted, zeros), to=NUMBERS["int64"])
     first = op.Mul(zero, op.Cast(op.Equal(op.CumSum(zero, op.const(0)), one), to=NUMBERS["int64"]))
     # The shape of a scalar is empty and has no maximum; with an appended 0 it has one.
@@ -130,7 +134,8 @@ def flatten_9_down(op: Builder, node: Node) -> Result:
     """
     if node.element(0) in FLOATS:
         return None
-    x, axis = node.input(0), node.attr("axis")
+    x = node.input(0)
+    axis = node.attr("axis")
     if axis == 0:
         return op.Reshape(x, op.const([1, -1]))
     shape = node.shape(0)
@@ -138,7 +143,8 @@ def flatten_9_down(op: Builder, node: Node) -> Result:
         return _flat_at_run_time(op, x, axis)
     if not 0 < axis <= len(shape):
         raise Refusal("C103", f"axis {axis} is out of range for rank {len(shape)}")
-    rows, columns = shape[:axis], shape[axis:]
+    rows = shape[:axis]
+    columns = shape[axis:]
     for sizes, wanted in ((columns, [-1, 0]), (rows, [0, -1])):
         count = math.prod(size for size in sizes if isinstance(size, int))
         if count and all(isinstance(size, int) for size in sizes):
@@ -149,7 +155,8 @@ def flatten_9_down(op: Builder, node: Node) -> Result:
 
 def _flat_at_run_time(op: Builder, x: str, axis: int) -> str:
     """Return a value of any rank as a matrix."""
-    sizes, one = op.Shape(x), op.const([1])
+    sizes = op.Shape(x)
+    one = op.const([1])
     halves = [op.Slice(sizes, starts=[0], ends=[axis]), op.Slice(sizes, starts=[axis], ends=[2**31 - 1])]
     # No engine has to agree on the product of no sizes.
     counts = [op.ReduceProd(op.Concat(one, half, axis=0), axes=[0], keepdims=1) for half in halves]

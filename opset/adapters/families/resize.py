@@ -62,7 +62,9 @@ def resize_11_up(op: Builder, node: Node) -> Result:
     standard's test cases. A node that may do both becomes two nodes.
     """
     mode = node.attr("mode")
-    x, scales, roi = node.input(X), node.input(1), op.const([], "float")
+    x = node.input(X)
+    scales = node.input(1)
+    roi = op.const([], "float")
     if mode == "linear":
         return op.copy(node, inputs=[x, roi, scales], coordinate_transformation_mode="asymmetric")
     constant = node.constant(1)
@@ -115,7 +117,8 @@ def resize_11_down(op: Builder, node: Node) -> Result:
 
     Otherwise the nearest elements are gathered by their indices, which the model computes where they are not known.
     """
-    mode, coordinates = node.attr("mode"), node.attr("coordinate_transformation_mode")
+    mode = node.attr("mode")
+    coordinates = node.attr("coordinate_transformation_mode")
     given = node.constant(SCALES)
     sized = node.input(SIZES) and (given is None or not given.values)
     if mode == "linear" and coordinates == "asymmetric" and not sized:
@@ -164,7 +167,8 @@ def _is_known(node: Node, sized: bool) -> bool:
 
 def _gathered(op: Builder, node: Node) -> Result:
     """Return the nearest elements, by coordinates that the model computes in FLOAT, as the kernel and runtimes do."""
-    coordinates, rounding = node.attr("coordinate_transformation_mode"), node.attr("nearest_mode")
+    coordinates = node.attr("coordinate_transformation_mode")
+    rounding = node.attr("nearest_mode")
     if coordinates == "tf_half_pixel_for_nn":
         raise Refusal("C204", "runtimes leave axes of scale 1 as they are, where these coordinates may be rounded up")
     if coordinates == "tf_crop_and_resize":
@@ -207,7 +211,8 @@ def _gathered(op: Builder, node: Node) -> Result:
 
 def _axes(op: Builder, node: Node, scales: int, region: list[float] | None = None) -> list[Axis]:
     """Return the axes to resize, without those whose sizes stay; `scales` is the index of an input."""
-    rank, numbers = node.need_rank(X), node.ints("axes")
+    rank = node.need_rank(X)
+    numbers = node.ints("axes")
     indices = list(range(rank)) if numbers is None else distinct_axes(numbers, rank)
     count = len(indices)
     region = region or [0.0] * count + [1.0] * count
@@ -256,7 +261,8 @@ def _at_one_scale(op: Builder, node: Node, sizes: list[Size]) -> list[tuple[Size
 
 def _written_out(op: Builder, node: Node, scales: int = SCALES) -> Result:
     """Return the tensor resized by linear or cubic interpolation; `scales` is the index of an input."""
-    element, rank = node.need_element(X), node.need_rank(X)
+    element = node.need_element(X)
+    rank = node.need_rank(X)
     if element in INTEGERS or element == "bool":
         raise Refusal("C204", f"{element} is rounded, and a result of interpolation may be at an edge")
     coordinates = node.attr("coordinate_transformation_mode", "asymmetric")
@@ -350,7 +356,8 @@ def _exact_scales(node: Node, sized: bool) -> list[Fraction]:
 
 def _same_nearest(node: Node, scale: Fraction) -> bool:
     """Whether version 10 takes the same nearest elements as the node along an axis with this scale."""
-    rounding, coordinates = node.attr("nearest_mode"), node.attr("coordinate_transformation_mode")
+    rounding = node.attr("nearest_mode")
+    coordinates = node.attr("coordinate_transformation_mode")
     if coordinates == "asymmetric":
         # Where each coordinate is an integer, nothing is rounded.
         whole = scale.numerator == 1 and scale.denominator.bit_count() == 1
@@ -392,8 +399,10 @@ def _nearest(mode: str, rounding: str, ratio: Fraction, size: int, out: int) -> 
     # Coordinates are a line. As whole numbers, in units of 1 / (2 * over), they are exact, and quicker than fractions.
     first, second = (_coordinate(mode, position, ratio, size, out) for position in (0, 1))
     over = math.lcm(first.denominator, second.denominator)
-    start, step = int(2 * over * first), int(2 * over * (second - first))
-    exact, unit = float32(float(ratio)) == ratio, 2 * over
+    start = int(2 * over * first)
+    step = int(2 * over * (second - first))
+    exact = float32(float(ratio)) == ratio
+    unit = 2 * over
     to_edge = over if rounding in ROUNDING else 0
     # Measured from the edge below: floor, or ceil for what goes down at an edge.
     down = unit - 1 if rounding in ("round_prefer_floor", "ceil") else 0
@@ -502,7 +511,8 @@ def resize_18_down(op: Builder, node: Node) -> Result:
 
 def _sizes(node: Node, axes: list[int] | None) -> list[tuple[int, int]]:
     """Return the wanted and the present size of each axis that is resized."""
-    rank, wanted = node.need_rank(X), constant_ints(node, SIZES)
+    rank = node.need_rank(X)
+    wanted = constant_ints(node, SIZES)
     present = [need_size(node, X, axis) for axis in (range(rank) if axes is None else distinct_axes(axes, rank))]
     if len(wanted) != len(present) or not all(present) or min(wanted, default=0) < 0:
         raise Refusal("C103", f"'sizes' is {wanted}, for dimensions of {present}")
@@ -513,7 +523,8 @@ def _kept_aspect(node: Node, axes: list[int] | None) -> list[int] | None:
     """Return the sizes by a common scale, None where they are not known, or not integers, and then rounded."""
     if node.constant(SIZES) is None or not all(isinstance(size, int) for size in node.shape(X) or (None,)):
         return None
-    policy, sizes = node.attr("keep_aspect_ratio_policy"), _sizes(node, axes)
+    policy = node.attr("keep_aspect_ratio_policy")
+    sizes = _sizes(node, axes)
     if not sizes:
         raise Refusal("C103", f"'keep_aspect_ratio_policy' is {policy}, for no axes")
     ratios = [Fraction(wanted, present) for wanted, present in sizes]
@@ -538,7 +549,8 @@ def _never_shrinks(node: Node, axes: list[int] | None) -> bool:
 
 def _spread(op: Builder, node: Node, inputs: list[str], axes: list[int]) -> None:
     """Extend the inputs to all axes: the others have scale 1, their own size, and the whole axis as region."""
-    rank, count = node.need_rank(X), len(axes)
+    rank = node.need_rank(X)
+    count = len(axes)
     indices = {axis: index for index, axis in enumerate(axes)}
     firsts = [indices.get(axis, count) for axis in range(rank)]
     if inputs[SCALES]:
@@ -573,7 +585,8 @@ def resize_19_down(op: Builder, node: Node) -> Result:
     if node.attr("coordinate_transformation_mode") != "half_pixel_symmetric":
         return None
     # Elements are selected, or integers truncated: at an edge, the last bit of a coordinate decides.
-    abrupt, axes = node.attr("mode") == "nearest" or node.need_element(X) in INTEGERS, node.ints("axes")
+    abrupt = node.attr("mode") == "nearest" or node.need_element(X) in INTEGERS
+    axes = node.ints("axes")
     if node.input(SIZES):
         rounded = node.attr("keep_aspect_ratio_policy") != "stretch"
         exact = not abrupt or rounded or all(map(_exact, (Fraction(*pair) for pair in _sizes(node, axes))))

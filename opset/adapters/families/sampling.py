@@ -44,7 +44,9 @@ class Neighbours(NamedTuple):
 
 def _sampled(op: Builder, node: Node) -> Result:
     """Return the values of the first input at the points of the second, interpolated."""
-    rank, mode, element = node.need_rank(0) - 2, node.attr("mode"), node.need_element(0)
+    rank = node.need_rank(0) - 2
+    mode = node.attr("mode")
+    element = node.need_element(0)
     taps = TAPS.get(mode)
     if rank < 1 or taps is None or node.attr("padding_mode") not in ("zeros", "border", "reflection"):
         raise Refusal("C103", f"mode {printable(mode)} of {rank + 2} dimensions, or the padding mode, is not defined")
@@ -100,13 +102,15 @@ def _sampled(op: Builder, node: Node) -> Result:
 
 def _neighbours(op: Builder, node: Node, at: str, length: Size, taps: int, element: str) -> Neighbours:
     """Return the neighbours along an axis of points with coordinates from -1 to 1."""
-    padding, align = node.attr("padding_mode"), node.attr("align_corners")
+    padding = node.attr("padding_mode")
+    align = node.attr("align_corners")
 
     def number(value: float) -> str:
         return op.const(value, element, [])
 
     size = number(float(length)) if isinstance(length, int) else op.Cast(length, to=NUMBERS[element])
-    one, half = number(1.0), number(0.5)
+    one = number(1.0)
+    half = number(0.5)
     last = number(length - 1.0) if isinstance(length, int) else op.Sub(size, one)
     at = op.Add(at, one)
     at = op.Mul(op.Mul(at, half), last) if align else op.Mul(op.Sub(op.Mul(at, size), one), half)
@@ -146,7 +150,8 @@ def _reflected(op: Builder, node: Node, at: str, size: str, last: str, element: 
     """
     align = node.attr("align_corners")
     at, span = (cast(op, each, element, "double") for each in (at, last if align else size))
-    low, whole = op.const(0.0 if align else -0.5, "double", []), op.Mul(span, op.const(2.0, "double", []))
+    low = op.const(0.0 if align else -0.5, "double", [])
+    whole = op.Mul(span, op.const(2.0, "double", []))
     distance = op.Abs(op.Sub(at, low))
     if align:
         # An axis of one element has no length, and a remainder is 0.
@@ -168,7 +173,8 @@ def _cubic_weights(op: Builder, part: str, element: str) -> list[str]:
             found = op.Add(op.Mul(found, x), number(factor))
         return found
 
-    far, near = (CUBIC, -5 * CUBIC, 8 * CUBIC, -4 * CUBIC), (CUBIC + 2, -(CUBIC + 3), 0.0, 1.0)
+    far = (CUBIC, -5 * CUBIC, 8 * CUBIC, -4 * CUBIC)
+    near = (CUBIC + 2, -(CUBIC + 3), 0.0, 1.0)
     after = op.Sub(number(1.0), part)
     return [
         polynomial(op.Add(part, number(1.0)), *far),
@@ -181,7 +187,9 @@ def _cubic_weights(op: Builder, part: str, element: str) -> list[str]:
 @lower("AffineGrid", since=20)
 def affine_grid_lowered(op: Builder, node: Node) -> Result:
     """Add up what each coordinate contributes, and the translation; each has a dimension of its own."""
-    element, shape, constant = node.need_element(0), node.shape(1), node.constant(1)
+    element = node.need_element(0)
+    shape = node.shape(1)
+    constant = node.constant(1)
     length = len(constant.values) if constant is not None else shape[0] if shape else None
     if length not in (4, 5):
         raise Refusal("C207", "it is not known how many dimensions 'size' has", "give it a shape of 4 or 5")

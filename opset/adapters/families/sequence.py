@@ -71,7 +71,9 @@ def concat_from_sequence_lowered(op: Builder, node: Node) -> Result:
     slices = _slices(node, node.input(0))
     if slices is not None and slices.number is None:
         return _joined_slices(op, node, slices)
-    elements, axis, stacked = _elements(node, node.input(0)), node.attr("axis"), node.attr("new_axis")
+    elements = _elements(node, node.input(0))
+    axis = node.attr("axis")
+    stacked = node.attr("new_axis")
     if not elements:
         raise Refusal("C103", "the sequence is empty")
     if axis < 0:
@@ -114,14 +116,17 @@ def _joined_slices(op: Builder, node: Node, slices: _Slices) -> str:
     Raises Refusal C207 where the rank is not known, or the size of the slices along the axis of the concatenation.
     """
     x, axis, keep, _ = slices
-    to, stacked, shape = node.attr("axis"), node.attr("new_axis"), node.values.shape(x)
+    to = node.attr("axis")
+    stacked = node.attr("new_axis")
+    shape = node.values.shape(x)
     if shape is None:
         raise Refusal("C207", f"the rank of '{printable(x)}' is not known")
     to = positive_axis(to, len(shape) - (not keep) + bool(stacked))
     if keep:
         if to == axis and not stacked:
             return str(op.Identity(x))
-        x, shape = unsqueeze(op, x, [axis + 1]), (*shape[: axis + 1], 1, *shape[axis + 1 :])
+        x = unsqueeze(op, x, [axis + 1])
+        shape = (*shape[: axis + 1], 1, *shape[axis + 1 :])
     others = [each for each in range(len(shape)) if each != axis]
     size = 1 if stacked else shape[others[to]]
     if size == 1:
@@ -213,7 +218,8 @@ def _parts(node: Node, split: Any) -> list[Element]:
 def _how_split(node: Node, split: Any) -> tuple[str, int, bool]:
     """Return what SplitToSequence splits, along which axis from the front, and whether that is kept."""
     stated = {each.name: None if each.ref_attr_name else attribute_value(each) for each in split.attribute}
-    axis, keep = stated.get("axis", 0), stated.get("keepdims", 1)
+    axis = stated.get("axis", 0)
+    keep = stated.get("keepdims", 1)
     if not isinstance(axis, int) or not isinstance(keep, int):
         raise Refusal("C206", "'axis' or 'keepdims' takes the value of a function's attribute", "inline the function")
     x = _first(split)

@@ -38,7 +38,8 @@ def dft_20_down(op: Builder, node: Node) -> Result:
     sizes = [size for size in shape if isinstance(size, int)]
     if len(sizes) < max(len(shape), 2) or not all(sizes):
         node.need_constant(2)
-    rank, parts = len(sizes), _parts(node)
+    rank = len(sizes)
+    parts = _parts(node)
     rows = [[math.prod(sizes[:axis]), sizes[axis], math.prod(sizes[axis + 1 : -1])] for axis in range(rank - 1)]
     backs = [[-1 if at == axis else size for at, size in enumerate(sizes[:-1])] for axis in range(rank - 1)]
     # One row for each axis from -rank on; the last dimension is no axis.
@@ -103,7 +104,8 @@ def _joined(op: Builder, parts: list[str], node: Node) -> str:
 
 def _transformed(op: Builder, node: Node, signal: list[str], last: int, rows: Size) -> list[str]:
     """Return the parts of the transform along the `last` dimension, of size `rows`, of the parts of a signal."""
-    inverse, onesided = node.attr("inverse"), node.attr("onesided")
+    inverse = node.attr("inverse")
+    onesided = node.attr("onesided")
     if node.input(1):
         length = _length(op, node, 1)
     else:
@@ -139,7 +141,8 @@ def _spectrum(
         signal = signal[:1]
     if inverse and onesided:
         signal = [op.Mul(part, _mirrored(op, rows, length)) for part in signal]
-    real, imaginary = signal[0], signal[1] if len(signal) > 1 else ""
+    real = signal[0]
+    imaginary = signal[1] if len(signal) > 1 else ""
     found = [op.MatMul(real, cosines)]
     if imaginary:
         crossed = op.MatMul(imaginary, sines)
@@ -184,7 +187,8 @@ def _mirrored(op: Builder, rows: Size, length: Size) -> str:
 @lower("STFT", since=17)
 def stft_lowered(op: Builder, node: Node) -> Result:
     """Gather the frames, multiply them by the window, and transform each."""
-    x, shape = node.input(0), node.shape(0)
+    x = node.input(0)
+    shape = node.shape(0)
     if node.need_rank(0) not in (2, 3) or shape is None:
         raise Refusal("C103", f"the signal has {node.rank(0)} dimensions, and 3 are batch, samples and parts")
     samples = size_along(op, node, 0, 1)
@@ -210,7 +214,8 @@ def stft_lowered(op: Builder, node: Node) -> Result:
 def mel_weight_matrix_lowered(op: Builder, node: Node) -> Result:
     """Compute the matrix now: an edge that is rounded when the model runs may be that of another bin."""
     bands, length, rate, lower_edge, upper_edge = (node.need_constant(index).values[0] for index in range(5))
-    bands, length = int(bands), int(length)
+    bands = int(bands)
+    length = int(length)
     if not (0 <= lower_edge <= upper_edge and rate > 0 and length > 0 <= bands):
         raise Refusal("C103", f"{bands} bands of {lower_edge} to {upper_edge} Hz, {length} samples at {rate} Hz")
     count = length // 2 + 1

@@ -81,7 +81,9 @@ def pad_11_down(op: Builder, node: Node) -> Result:
 
 def _padded(op: Builder, node: Node, pads: Sequence[Size]) -> Result:
     """Return the data padded by gathering along one axis after the other; a constant is appended for it first."""
-    mode, sizes, y = node.attr("mode"), sizes_of(op, node, 0), node.input(0)
+    mode = node.attr("mode")
+    sizes = sizes_of(op, node, 0)
+    y = node.input(0)
     if len(pads) != 2 * len(sizes):
         raise Refusal("C103", f"there are {len(pads)} pads for {len(sizes)} axes")
     value = ""
@@ -90,7 +92,8 @@ def _padded(op: Builder, node: Node, pads: Sequence[Size]) -> Result:
         zero = {"bool": False, "string": ""}.get(element, 0)
         value = op.Reshape(node.input(2) or op.const(zero, element, []), op.const([1] * len(sizes)))
     for axis, size in enumerate(sizes):
-        before, after = pads[axis], pads[axis + len(sizes)]
+        before = pads[axis]
+        after = pads[axis + len(sizes)]
         if before == after == 0:
             continue
         if mode == "constant":
@@ -116,7 +119,8 @@ def _source(op: Builder, mode: str, positions: str, size: str) -> str:
     """Return the indices of the elements to copy to positions, which are counted from the first element of the data."""
     if mode == "constant":
         return positions
-    zero, one = op.const(0), op.const(1)
+    zero = op.const(0)
+    one = op.const(1)
     if mode == "edge":
         return str(at_most(op, at_least(op, positions, zero), op.Sub(size, one)))
     if mode == "wrap":
@@ -173,7 +177,8 @@ def pad_19_down(op: Builder, node: Node) -> Result:
     if any(count < 0 for count in pads):
         raise Refusal("C204", "negative pads are not defined for the mode wrap")
     given = {axis: (before, after) for axis, before, after in zip(axes, pads, pads[len(axes) :], strict=False)}
-    shape, y = node.shape(0) or (), node.input(0)
+    shape = node.shape(0) or ()
+    y = node.input(0)
     for axis, (before, after) in given.items():
         size = shape[axis]
         if not isinstance(size, int) or before + size + after > MAX_CONSTANT:
@@ -233,7 +238,8 @@ def slice_10_down(op: Builder, node: Node) -> Result:
 
 def _sliced_at_run_time(op: Builder, node: Node) -> Result:
     """Return what is between bounds that are computed, gathered along one axis after the other."""
-    rank, sizes = node.need_rank(0), sizes_of(op, node, 0)
+    rank = node.need_rank(0)
+    sizes = sizes_of(op, node, 0)
     stated = node.constant(3)
     count = len(stated.values) if stated is not None else None
     for index in (1, 2) if not node.input(3) else ():
@@ -283,7 +289,8 @@ def _computed_indices(op: Builder, node: Node, size: Size, start: Size, end: Siz
         raise Refusal("C103", "a step is 0")
     backwards: Size = int(step < 0) if isinstance(step, int) else is_negative(op, step)
     # Backwards, the first element is at most the last one, and the end may be before the first one.
-    highest, lowest = minus(op, size, backwards), minus(op, 0, backwards)
+    highest = minus(op, size, backwards)
+    lowest = minus(op, 0, backwards)
     first = at_most(op, at_least(op, _counted(op, start, size), 0), highest) if start != 0 or step != 1 else 0
     bound = at_most(op, at_least(op, _counted(op, end, size), lowest), highest)
     if step == 1:
@@ -375,9 +382,11 @@ def split_13_down(op: Builder, node: Node) -> Result:
     if not node.input(1) or node.constant(1) is not None:
         return None
     axis = op.const([node.attr("axis")])
-    parts, end = [], op.const([0])
+    parts = []
+    end = op.const([0])
     for index in range(len(node.outputs)):
-        start, end = end, op.Add(end, op.Gather(node.input(1), op.const([index]), axis=0))
+        start = end
+        end = op.Add(end, op.Gather(node.input(1), op.const([index]), axis=0))
         parts.append(op.Slice(node.input(0), start, end, axis))
     return parts
 
@@ -391,7 +400,8 @@ def split_18_up(op: Builder, node: Node) -> Result:
 @down("Split", since=18)
 def split_18_down(op: Builder, node: Node) -> Result:
     """State all sizes where the last part is smaller, or may be: before 18, parts had to be equal."""
-    number, count = node.attr("num_outputs"), len(node.outputs)
+    number = node.attr("num_outputs")
+    count = len(node.outputs)
     if node.input(1):
         if number is not None:
             raise Refusal("C103", "both the input 'split' and the attribute 'num_outputs' are given")
@@ -401,7 +411,8 @@ def split_18_down(op: Builder, node: Node) -> Result:
     x = node.input(0)
     if number == 1:
         return op.copy(node, inputs=[x], drop=["num_outputs"])
-    shape, axis = node.shape(0), node.attr("axis")
+    shape = node.shape(0)
+    axis = node.attr("axis")
     if axis < 0 or shape is not None:
         axis = positive_axis(axis, node.need_rank(0))
     size = shape[axis] if shape is not None else None

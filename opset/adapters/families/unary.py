@@ -91,7 +91,8 @@ def clip_12_down(op: Builder, node: Node) -> Result:
     element = node.element(0)
     if element is None or element not in INTEGERS:
         return None
-    x, bounds = node.input(0), [node.input(1), node.input(2)]
+    x = node.input(0)
+    bounds = [node.input(1), node.input(2)]
     if not any(bounds):
         return op.Identity(x)
     wide = {**SMALL_INTEGERS, **INTEGERS_OF_32_BITS}.get(element)
@@ -123,14 +124,16 @@ def bitwise_not_lowered(op: Builder, node: Node) -> Result:
 @lower("IsNaN", since=9)
 def is_nan_lowered(op: Builder, node: Node) -> Result:
     """Negate that a number is below 1 or above 0: every one is, and NaN is neither."""
-    x, element = node.input(0), node.need_element(0)
+    x = node.input(0)
+    element = node.need_element(0)
     return op.Not(op.Or(op.Less(x, op.const(1.0, element, [])), op.Greater(x, op.const(0.0, element, []))))
 
 
 @lower("IsInf", since=10)
 def is_inf_lowered(op: Builder, node: Node) -> Result:
     """Compare with the largest finite numbers; NaN is neither above nor below."""
-    x, element = node.input(0), node.need_element(0)
+    x = node.input(0)
+    element = node.need_element(0)
     positive, negative = node.attr("detect_positive"), node.attr("detect_negative")
     if not positive and not negative:
         return op.Less(x, x)
@@ -143,13 +146,15 @@ def is_inf_lowered(op: Builder, node: Node) -> Result:
 @lower("Sign", since=9)
 def sign_lowered(op: Builder, node: Node) -> Result:
     """Subtract "less than 0" from "greater than 0", both as numbers; NaN stays, as its power of 1 does."""
-    x, element = node.input(0), node.need_element(0)
+    x = node.input(0)
+    element = node.need_element(0)
     number = "float" if element in INTEGERS else element
     if element in INTEGERS:
         # FLOAT keeps the sign of every integer.
         x = op.Cast(x, to=NUMBERS[number])
     zero = op.const(0.0, number, [])
-    above, below = op.Greater(x, zero), op.Less(x, zero)
+    above = op.Greater(x, zero)
+    below = op.Less(x, zero)
     sign = op.Sub(*(op.Cast(each, to=NUMBERS[number]) for each in (above, below)))
     if element in INTEGERS:
         return op.Cast(sign, to=NUMBERS[element])
@@ -258,14 +263,16 @@ def _asinh(m: _Double, x: str) -> str:
 
 
 def _acosh(m: _Double, x: str) -> str:
-    op, one = m.op, m.const(1)
+    op = m.op
+    one = m.const(1)
     # Two roots, so that everything below 1 is NaN.
     root = op.Mul(op.Sqrt(op.Sub(x, one)), op.Sqrt(op.Add(x, one)))
     return str(op.Log(op.Add(x, root)))
 
 
 def _atanh(m: _Double, x: str) -> str:
-    op, one = m.op, m.const(1)
+    op = m.op
+    one = m.const(1)
     outer = op.Mul(op.Log(op.Div(op.Add(one, x), op.Sub(one, x))), m.const(0.5))
     return m.odd(x, 2**-5, [1, 1 / 3, 1 / 5, 1 / 7], outer)
 
