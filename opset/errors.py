@@ -24,22 +24,22 @@ from typing import NamedTuple
 __all__ = [
     "CODES",
     "CheckError",
-    "Collected",
     "ComparisonError",
     "ConversionError",
     "CorpusError",
     "Finding",
+    "FindingList",
     "InferenceError",
     "ModelError",
     "OpsetError",
     "RunError",
     "SchemaError",
     "UsageError",
-    "brief",
-    "escaped",
+    "brief_name",
+    "escape_text",
     "listing",
-    "printable",
-    "quoted",
+    "quote",
+    "safe_text",
 ]
 
 WIDTH = 200
@@ -268,7 +268,7 @@ CODES: dict[str, str] = {
 }
 
 
-def escaped(text: object) -> str:
+def escape_text(text: object) -> str:
     """Return text with every control, bidirectional and undecodable character escaped, safe on a terminal.
 
     Names and messages come from models, which are untrusted.
@@ -280,25 +280,25 @@ def escaped(text: object) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode() for c in str(text))
 
 
-def printable(text: object, width: int = LONGEST) -> str:
+def safe_text(text: object, width: int = LONGEST) -> str:
     """Return text escaped, and cut to a width with a mark: its beginning is kept."""
     if not isinstance(text, str | bytes):
         text = str(text)
-    shown = escaped(text[: width + 1])
+    shown = escape_text(text[: width + 1])
     return shown if len(shown) <= width else f"{shown[: width - 1]}…"
 
 
-def quoted(name: str | bytes) -> str:
+def quote(name: str | bytes) -> str:
     """Return a name from a model for a message: in quotes, safe on a terminal, and not too long."""
-    return f"'{printable(name, WIDTH)}'"
+    return f"'{safe_text(name, WIDTH)}'"
 
 
-def brief(name: str | bytes) -> str:
+def brief_name(name: str | bytes) -> str:
     """Return a name from a model without quotes, as a cell of a table or one of many."""
-    return printable(name, WIDTH)
+    return safe_text(name, WIDTH)
 
 
-def listing(names: Sequence[str], most: int = 20, show: Callable[[str], str] = brief) -> str:
+def listing(names: Sequence[str], most: int = 20, show: Callable[[str], str] = brief_name) -> str:
     """Return names for a message, the first of many: "a, b and 7 more"."""
     shown = ", ".join(map(show, names[:most]))
     return shown if len(names) <= most else f"{shown} and {len(names) - most:,} more"
@@ -321,11 +321,11 @@ class Finding(NamedTuple):
     file: str = ""
 
     def __str__(self) -> str:
-        lines = [f"error[{self.code}] {printable(self.message)}"]
-        where = ", ".join(printable(part) for part in (self.place, self.file) if part)
+        lines = [f"error[{self.code}] {safe_text(self.message)}"]
+        where = ", ".join(safe_text(part) for part in (self.place, self.file) if part)
         lines += [f"  where   {where}"] if where else []
-        lines += [f"  why     {printable(self.why)}"] if self.why else []
-        lines += [f"  help    {printable(self.help)}"] if self.help else []
+        lines += [f"  why     {safe_text(self.why)}"] if self.why else []
+        lines += [f"  help    {safe_text(self.help)}"] if self.help else []
         return "\n".join(lines)
 
     def in_file(self, file: str) -> Finding:
@@ -340,13 +340,13 @@ class Finding(NamedTuple):
         return self.code, self.message, _QUOTED.sub("''", self.why), _QUOTED.sub("''", self.help), self.file
 
 
-def _places(findings: Sequence[Finding]) -> str:
-    places = [printable(finding.place) for finding in findings[:PLACES]]
+def _places_text(findings: Sequence[Finding]) -> str:
+    places = [safe_text(finding.place) for finding in findings[:PLACES]]
     more = len(findings) - len(places)
     return "; ".join(places) + (f"; and {more:,} more" if more else "")
 
 
-class Collected(list[Finding]):
+class FindingList(list[Finding]):
     """Findings in order: the first are kept, the others are counted in `omitted`. A file may cause any number.
 
     Of a further kind, the first one is kept all the same, as long as there are not too many kinds.
@@ -376,20 +376,22 @@ class Collected(list[Finding]):
             self.append(finding)
         self.omitted += getattr(findings, "omitted", 0)
 
-    def __iadd__(self, findings: Iterable[Finding]) -> Collected:  # type: ignore[misc, override]
+    def __iadd__(self, findings: Iterable[Finding]) -> FindingList:  # type: ignore[misc, override]
         self.extend(findings)
         return self
 
-    def grouped(self) -> list[Finding]:
+    def group_by_kind(self) -> list[Finding]:
         """Return the findings, refusals of one kind as one, with the first places and the number of the others."""
         kinds: dict[object, list[Finding]] = {}
         for index, finding in enumerate(self):
             kinds.setdefault(finding.kind or index, []).append(finding)
-        return [found[0] if len(found) == 1 else found[0]._replace(place=_places(found)) for found in kinds.values()]
+        return [
+            found[0] if len(found) == 1 else found[0]._replace(place=_places_text(found)) for found in kinds.values()
+        ]
 
-    def in_file(self, file: str) -> Collected:
+    def in_file(self, file: str) -> FindingList:
         """Return the same with the file named in every finding that does not name one."""
-        return Collected((finding.in_file(file) for finding in self), self.omitted)
+        return FindingList((finding.in_file(file) for finding in self), self.omitted)
 
 
 class OpsetError(Exception):
@@ -401,8 +403,8 @@ class OpsetError(Exception):
     exit_status = 1
 
     def __init__(self, findings: Finding | Iterable[Finding]) -> None:
-        if not isinstance(findings, Collected):
-            findings = Collected([findings] if isinstance(findings, Finding) else findings)
+        if not isinstance(findings, FindingList):
+            findings = FindingList([findings] if isinstance(findings, Finding) else findings)
         self.findings, self.omitted = tuple(findings), findings.omitted
         first = self.findings[0]
         self.code, self.message, self.place = first.code, first.message, first.place
@@ -410,26 +412,26 @@ class OpsetError(Exception):
         super().__init__()
 
     def __str__(self) -> str:
-        kinds = self.collected.grouped()
+        kinds = self.finding_list.group_by_kind()
         more = max(len(kinds) - SHOWN, 0) + self.omitted
         lines = [str(finding) for finding in kinds[:SHOWN]]
         return "\n".join([*lines, f"… and {more:,} more"] if more > 0 else lines)
 
     @property
-    def collected(self) -> Collected:
+    def finding_list(self) -> FindingList:
         """The findings with the number of those omitted."""
-        return Collected(self.findings, self.omitted)
+        return FindingList(self.findings, self.omitted)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _restored, (type(self), self.findings, self.omitted)
+        return _restore_error, (type(self), self.findings, self.omitted)
 
     def in_file(self, file: str) -> OpsetError:
         """Return the same error with the file named in every finding that does not name one."""
-        return type(self)(self.collected.in_file(file))
+        return type(self)(self.finding_list.in_file(file))
 
 
-def _restored(kind: type[OpsetError], findings: tuple[Finding, ...], omitted: int) -> OpsetError:
-    return kind(Collected(findings, omitted))
+def _restore_error(kind: type[OpsetError], findings: tuple[Finding, ...], omitted: int) -> OpsetError:
+    return kind(FindingList(findings, omitted))
 
 
 class UsageError(OpsetError):

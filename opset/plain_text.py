@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 from typing import IO
 
-from opset.errors import escaped
+from opset.errors import escape_text
 
 WIDEST = 100
 """Characters to which a column is padded at most where the output is no terminal."""
@@ -19,7 +19,7 @@ def columns(rows: Sequence[Sequence[str]], indent: str = "  ", right: Iterable[i
 
     No column is padded beyond the terminal's width: names from files may be of any length.
     """
-    rows = [[*map(escaped, row)] for row in rows]
+    rows = [[*map(escape_text, row)] for row in rows]
     widest = _terminal_width()
     widths = [min(max(map(len, column)), widest) for column in zip_longest(*rows, fillvalue="")]
     flush = set(right)
@@ -57,7 +57,7 @@ def wrapped(text: str, width: int, indent: str = "") -> list[str]:
     lines: list[str] = []
     for line in text.splitlines():
         inner = indent + line[: len(line) - len(line.lstrip(" "))]
-        lines += textwrap.wrap(escaped(line.strip()), width, initial_indent=inner, subsequent_indent=inner) or [""]
+        lines += textwrap.wrap(escape_text(line.strip()), width, initial_indent=inner, subsequent_indent=inner) or [""]
     return lines
 
 

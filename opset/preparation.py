@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Container, Iterable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
-from opset.errors import Finding, ModelError, UsageError, listing, quoted
+from opset.errors import Finding, ModelError, UsageError, listing, quote
 from opset.model import proto as pb
 from opset.model.attributes import attribute_value
 from opset.model.graph.index import Body, ModelIndex, index_model, messages_of, normalised_domain
@@ -93,7 +93,7 @@ def _frozen(model: Model, freeze: Freeze, notes: list[str]) -> Model:
         raise UsageError(
             Finding(
                 "U103",
-                f"the model has no initializer {quoted(name)}",
+                f"the model has no initializer {quote(name)}",
                 why="it is an input without a value" if name in inputs else "",
                 help=f"initializers that are inputs: {listing(overridable) or 'none'}",
             )

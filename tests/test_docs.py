@@ -99,7 +99,7 @@ def test_files_that_pages_name_exist(page):
 def test_reasons_of_refusals_are_given_by_statements():
     text = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "opset").rglob("*.py"))
     # The page leaves out which value it is that a reason names after an input.
-    given = re.findall(r'f?"([^"\n]*)"', text.replace(" ('{printable(self.input(index))}')", ""))
+    given = re.findall(r'f?"([^"\n]*)"', text.replace(" ('{safe_text(self.input(index))}')", ""))
     parts = [found for each in given if len("".join(found := re.split(r"\{[^{}]*\}", each))) > 12]
     page = (ROOT / "docs" / "refused.md").read_text(encoding="utf-8")
     reasons = re.findall(r"\| C\d+ \| (?:it is expressed by \w+, and )?(.*) \|$", page, re.MULTILINE)

@@ -10,19 +10,19 @@ from opset.errors import (
     MOST,
     SHOWN,
     WIDTH,
-    Collected,
     ComparisonError,
     ConversionError,
     CorpusError,
     Finding,
+    FindingList,
     ModelError,
     OpsetError,
     RunError,
-    brief,
-    escaped,
+    brief_name,
+    escape_text,
     listing,
-    printable,
-    quoted,
+    quote,
+    safe_text,
 )
 
 
@@ -37,41 +37,48 @@ def test_a_finding_says_what_it_knows():
 
 
 def test_a_file_is_named_where_none_is():
-    found = Collected([Finding("M101", "a"), Finding("M101", "b", file="other")], 4)
+    found = FindingList([Finding("M101", "a"), Finding("M101", "b", file="other")], 4)
     assert [each.file for each in found.in_file("f")] == ["f", "other"]
     assert found.in_file("f").omitted == 4
     assert type(ModelError(found).in_file("f")) is ModelError
 
 
 def test_refusals_of_one_kind_are_one_with_the_first_places():
-    found = Collected([
+    found = FindingList([
         refusal("n0"), refusal("n1", "y"), Finding("M101", "a", "m0"), Finding("M101", "a", "m1"), refusal("n2", "z"),
         refusal("n3", file="f"), refusal("n4", code="C205"), refusal("n5"), refusal("n6"), refusal("n7", help="h"),
         refusal("n8", help="h"),
     ])  # fmt: skip
-    assert [each.place for each in found.grouped()] == ["n0; n1; n2; and 2 more", "m0", "m1", "n3", "n4", "n7; n8"]
-    assert found.grouped()[0].why == "the attribute 'x' is given"
+    assert [each.place for each in found.group_by_kind()] == [
+        "n0; n1; n2; and 2 more",
+        "m0",
+        "m1",
+        "n3",
+        "n4",
+        "n7; n8",
+    ]
+    assert found.group_by_kind()[0].why == "the attribute 'x' is given"
     assert str(ConversionError(found)).count("error[") == 6
 
 
 def test_the_first_are_kept_and_of_a_further_kind_one():
-    found = Collected([refusal("n")] * KEPT)
+    found = FindingList([refusal("n")] * KEPT)
     found += [refusal("n"), Finding("M101", "a"), refusal("n", code="C205"), refusal("n", code="C205")]
     assert (len(found), found.omitted) == (KEPT + 1, 3)
     assert found[-1].code == "C205"
-    found.extend(Collected([refusal("n")], 5))
+    found.extend(FindingList([refusal("n")], 5))
     assert (len(found), found.omitted) == (KEPT + 1, 9)
-    kinds = Collected(refusal("n", help=str(number)) for number in range(2 * KEPT))
+    kinds = FindingList(refusal("n", help=str(number)) for number in range(2 * KEPT))
     assert (len(kinds), kinds.omitted) == (KEPT, KEPT)
 
 
 def test_long_parts_are_cut():
-    (found,) = Collected([Finding("M101", "a" * MOST, "b" * (MOST + 1))])
+    (found,) = FindingList([Finding("M101", "a" * MOST, "b" * (MOST + 1))])
     assert found == Finding("M101", "a" * MOST, "b" * MOST + "…")
 
 
 def test_an_error_says_the_first_and_counts_the_others():
-    error = ModelError(Collected([Finding("M101", f"a{number}") for number in range(SHOWN + 1)], 2))
+    error = ModelError(FindingList([Finding("M101", f"a{number}") for number in range(SHOWN + 1)], 2))
     assert str(error).splitlines()[-2:] == [f"error[M101] a{SHOWN - 1}", "… and 3 more"]
     assert (error.code, error.message, error.omitted, len(error.findings)) == ("M101", "a0", 2, SHOWN + 1)
     assert str(ModelError(error.findings[:SHOWN])).endswith(f"a{SHOWN - 1}")
@@ -85,15 +92,15 @@ def test_a_file_of_values_that_cannot_be_read_is_an_unreadable_input(codes, stat
 
 
 def test_texts_of_strangers_are_short_and_safe():
-    assert printable("abc", 3) == "abc" and printable("abcd", 3) == "ab…" and printable("a\x1b", 3) == "a\\…"
-    assert printable(b"\xff", 9) == "\\xff" and printable(7) == "7"
+    assert safe_text("abc", 3) == "abc" and safe_text("abcd", 3) == "ab…" and safe_text("a\x1b", 3) == "a\\…"
+    assert safe_text(b"\xff", 9) == "\\xff" and safe_text(7) == "7"
     assert listing(["a", "b", "c"]) == listing(["a", "b", "c"], 3) == "a, b, c"
     assert listing([*"abc"] * 500, 2) == "a, b and 1,498 more"
     assert listing([*"ab"] * 10) == ", ".join([*"ab"] * 10) and listing([*"ab"] * 11).endswith("b and 2 more")
     assert listing(["a\x1b"]) == "a\\x1b" and listing(["a", "b"], show=str.upper) == "A, B"
-    for shown, width in ((printable, LONGEST), (brief, WIDTH)):
+    for shown, width in ((safe_text, LONGEST), (brief_name, WIDTH)):
         assert shown("a" * width) == "a" * width and shown("a" * (width + 1)) == "a" * (width - 1) + "…"
-    assert quoted("a" * (WIDTH + 1)) == f"'{'a' * (WIDTH - 1)}…'" and quoted(b"a\x1b") == r"'a\x1b'"
+    assert quote("a" * (WIDTH + 1)) == f"'{'a' * (WIDTH - 1)}…'" and quote(b"a\x1b") == r"'a\x1b'"
 
 
 @pytest.mark.parametrize(
@@ -104,7 +111,7 @@ def test_texts_of_strangers_are_short_and_safe():
     ],
 )  # fmt: skip
 def test_what_a_terminal_would_obey_is_escaped(text, shown):
-    assert escaped(text) == shown
+    assert escape_text(text) == shown
 
 
 def test_limits_are_those_that_messages_have():

@@ -19,7 +19,7 @@ import click
 from opset import __version__
 from opset.cli import signals
 from opset.cli.output import internal_error, shortage, write_errors
-from opset.errors import Collected, Finding, OpsetError, SchemaError, printable
+from opset.errors import Finding, FindingList, OpsetError, SchemaError, safe_text
 from opset.opsets.faults import DEBUG, trace
 
 # Once the verb `list` is imported, that name is its module here.
@@ -101,7 +101,7 @@ class Verbs(click.Group):
         except Exception as error:
             signals.check()
             if (short := shortage(error)) is not None:
-                write_errors(Collected([short]))
+                write_errors(FindingList([short]))
                 return USAGE
             sys.stderr.write(internal_error(error) + "\n")
             return INTERNAL
@@ -126,7 +126,7 @@ def _escaping() -> Iterator[None]:
     except (click.exceptions.NoArgsIsHelpError, click.MissingParameter):
         raise
     except click.UsageError as error:
-        raise click.UsageError(printable(error.format_message()), error.ctx) from error
+        raise click.UsageError(safe_text(error.format_message()), error.ctx) from error
 
 
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
@@ -191,7 +191,7 @@ def _unwritten(error: OSError) -> int:
     if isinstance(error, BrokenPipeError):
         return BROKEN_PIPE
     with contextlib.suppress(OSError):
-        write_errors(Collected([Finding("U104", "stdout cannot be written to", why=error.strerror or str(error))]))
+        write_errors(FindingList([Finding("U104", "stdout cannot be written to", why=error.strerror or str(error))]))
     return USAGE
 
 

@@ -18,7 +18,7 @@ from opset.cli import BROKEN_PIPE, INTERNAL, USAGE, output, signals, supervision
 from opset.cli.configuration import Folders, folders_for, hooks_option, schemas_option
 from opset.cli.inputs import STREAM, Input, Output, expand, output_for
 from opset.cli.limits import limits_options
-from opset.errors import Collected, Finding, OpsetError, UsageError
+from opset.errors import Finding, FindingList, OpsetError, UsageError
 from opset.model import Model, load, write_stream
 from opset.model.storage.container import load_file, load_text
 from opset.model.storage.external import is_external, tensors
@@ -178,7 +178,7 @@ def _supervise(work: Work, verb: Verb, seconds: float, model: Input) -> dict[str
         if not ended.late:
             return _lost(verb.undone, model, False)
     finding = Finding(verb.late, verb.undone, why=f"it may take {seconds:g} seconds", help=ALLOW_MORE, file=model.path)
-    return _failed(model.path, Collected([finding]), 1)
+    return _failed(model.path, FindingList([finding]), 1)
 
 
 def _reports(
@@ -221,23 +221,23 @@ def _guarded(work: Work, model: Input) -> dict[str, Any]:
     try:
         return work(model)
     except OpsetError as error:
-        return _failed(model.path, error.collected.in_file(model.path), error.exit_status)
+        return _failed(model.path, error.finding_list.in_file(model.path), error.exit_status)
     except BrokenPipeError:
         raise
     except Exception as error:
         signals.check()
         if (short := output.shortage(error)) is not None:
-            return _failed(model.path, Collected([short]).in_file(model.path), USAGE)
-        return {**_failed(model.path, Collected(), INTERNAL), "internal_error": output.internal_error(error)}
+            return _failed(model.path, FindingList([short]).in_file(model.path), USAGE)
+        return {**_failed(model.path, FindingList(), INTERNAL), "internal_error": output.internal_error(error)}
 
 
 def _lost(undone: str, model: Input, late: bool) -> dict[str, Any]:
     why = "the process that worked on it was killed, perhaps for want of memory"
     finding = Finding("M101", undone, why=why, help="use fewer processes: -j 1", file=model.path)
-    return _failed(model.path, Collected([finding]), INTERNAL)
+    return _failed(model.path, FindingList([finding]), INTERNAL)
 
 
-def _failed(path: str, findings: Collected, exit_status: int) -> dict[str, Any]:
+def _failed(path: str, findings: FindingList, exit_status: int) -> dict[str, Any]:
     found = output.findings_data(findings)
     return {"input": path, "output": None, **found, "status": "failed", "exit_status": exit_status}
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from opset.budget import Budget, Limits
 from opset.cli import output, supervision
 from opset.cli.configuration import Folders, folders_for, folders_of
-from opset.errors import Finding, SchemaError, UsageError, printable
+from opset.errors import Finding, SchemaError, UsageError, safe_text
 from opset.opsets.registry import Registry, default_registry
 from opset.opsets.releases import RELEASES, Release, release
 from opset.plain_text import styled
@@ -62,7 +62,7 @@ def _compare_states(against: str, choices: Choices, form: str, budget: Budget) -
     if partial:
         new = new.within(old.operators)
     if approved is not None and not os.path.isfile(approved):
-        raise UsageError(Finding("U103", f"there is no file '{printable(approved)}'", help="--approved takes a file"))
+        raise UsageError(Finding("U103", f"there is no file '{safe_text(approved)}'", help="--approved takes a file"))
     files = [approved] if approved is not None else [folder / APPROVED_FILE for folder in named]
     read = [read_approvals(file) for file in files]
     wanted = choices.examples and not old.released

@@ -9,7 +9,7 @@ import click
 
 from opset.cli import output
 from opset.cli.new import called, domain_option, folder_option, made_data, made_lines, quoted, since_option
-from opset.errors import printable
+from opset.errors import safe_text
 from opset.schemas.names import shown
 from opset.schemas.yaml.printer import flow
 from opset.workflow.authoring.bump import State, bump, state_of
@@ -54,7 +54,7 @@ def command(
         "unchanged": f"nothing to write: version {made.since} of {made.operator} is not released, and declares what "
         "differs",
     }[done]
-    output.write_product(made_data(made, done, steps), lambda: [printable(what), *made_lines(made, steps)], form)
+    output.write_product(made_data(made, done, steps), lambda: [safe_text(what), *made_lines(made, steps)], form)
     return 0
 
 
@@ -96,4 +96,4 @@ def _state_lines(state: State) -> list[str]:
         lines.append(f"  in development: {versions}{what}")
     if state.edited:
         lines.append(f"  restore what was released; opset bump {_whole(state.operator.domain, name)} adds a version")
-    return [printable(line) for line in lines]
+    return [safe_text(line) for line in lines]

@@ -15,7 +15,7 @@ from opset.cli import output, supervision
 from opset.cli.configuration import folders_for, hooks_option, schemas_option
 from opset.cli.limits import limits_options
 from opset.cli.operators import operator_at
-from opset.errors import Finding, UsageError, escaped, printable
+from opset.errors import Finding, UsageError, escape_text, safe_text
 from opset.plain_text import styled
 from opset.workflow.contribution.candidate import MISSING, NOT_APPLICABLE, OPEN, PASSED, STATED
 from opset.workflow.contribution.checklist import (
@@ -99,13 +99,13 @@ def _statement(text: str) -> tuple[str, str]:
     name, equals, said = text.partition("=")
     if not equals or not said.strip():
         help = "write the name of a point and what you state: --state model='a speech model that is public'"
-        raise UsageError(Finding("U103", f"--state {printable(text)} states nothing", help=help))
+        raise UsageError(Finding("U103", f"--state {safe_text(text)} states nothing", help=help))
     return name, said.strip()
 
 
 def _lines(candidate: Candidate, points: Sequence[Point]) -> Iterator[str]:
     """Yield a checklist as text: each point with what was found and where, and in the end how many there are."""
-    yield styled(escaped(f"{candidate.title} {candidate.since}"), "bold", sys.stdout)
+    yield styled(escape_text(f"{candidate.title} {candidate.since}"), "bold", sys.stdout)
     section = ""
     for point in points:
         if point.state == NOT_APPLICABLE:
@@ -115,10 +115,10 @@ def _lines(candidate: Candidate, points: Sequence[Point]) -> Iterator[str]:
             yield section
         for item in point.items:
             state = styled(f"{item.state:9}", _STYLES.get(item.state, "dim"), sys.stdout)
-            where = printable(relative(item.place))
-            yield f"  {state}  {point.name:17}  {printable(item.why)}  ({where})"
+            where = safe_text(relative(item.place))
+            yield f"  {state}  {point.name:17}  {safe_text(item.why)}  ({where})"
             if item.help and item.state in (MISSING, OPEN):
-                yield f"  {'':9}  {'':17}  {printable(item.help)}"
+                yield f"  {'':9}  {'':17}  {safe_text(item.help)}"
     left_out = [point.name for point in points if point.state == NOT_APPLICABLE]
     if left_out:
         yield f"not applicable: {', '.join(left_out)}"

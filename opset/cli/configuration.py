@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from opset.errors import Finding, UsageError, printable
+from opset.errors import Finding, UsageError, safe_text
 from opset.opsets.registry import Registry, entry_point_folders, files_named, registry_with
 from opset.schemas.untrusted_files import file_bytes
 
@@ -73,7 +73,7 @@ def _left_out(folder: Path, files: list[Path]) -> str:
     names = ", ".join(str(each.relative_to(folder)) for each in files[:LISTED])
     more = f" and {len(files) - LISTED:,} more" if len(files) > LISTED else ""
     return (
-        f"{printable(names)}{more} in {printable(folder)} {'was' if len(files) == 1 else 'were'} not run: {PROJECT} "
+        f"{safe_text(names)}{more} in {safe_text(folder)} {'was' if len(files) == 1 else 'were'} not run: {PROJECT} "
         f"names the folder, and this call does not. If you trust the code, name the folder in the call, or allow it: "
         f"--allow-hooks, or its absolute path in {TRUSTED}"
     )

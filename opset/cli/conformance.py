@@ -14,7 +14,7 @@ import click
 from opset.cli import output
 from opset.cli.limits import size
 from opset.cli.progress import progress
-from opset.errors import Collected, Finding, UsageError, printable
+from opset.errors import Finding, FindingList, UsageError, safe_text
 from opset.model.storage.atomic import exists
 from opset.model.storage.writing import write_files
 from opset.plain_text import columns
@@ -164,9 +164,9 @@ def _opened(folder: str | None, quiet: bool) -> Iterator[Corpus]:
 
 def _findings(
     results: list[Result], known: Expected, strict: bool, min_cases: int, changed: matrix.Changes | None
-) -> tuple[Collected, int]:
+) -> tuple[FindingList, int]:
     """Return what is wrong with a run, and the exit status."""
-    found = Collected()
+    found = FindingList()
     judged = sum(each.result in (*GOOD, *BAD, "accepted") for each in results)
     missing = [each for each in results if each.result == MISSING]
     if judged < max(min_cases, 0):
@@ -187,7 +187,7 @@ def _findings(
     if strict:
         help = "correct the name, or remove it"
         message = "names no case of the corpus"
-        found += [Finding("T226", f"'{printable(each, 200)}' {message}", help=help) for each in known.unused]
+        found += [Finding("T226", f"'{safe_text(each, 200)}' {message}", help=help) for each in known.unused]
     for name, old, new in changed.worse if changed is not None else ():
         if name in chosen:
             continue
@@ -206,7 +206,7 @@ def _lines(data: dict[str, Any], written: list[str]) -> list[str]:
     """Return the totals, and the operators that do not do well, as text."""
     about, totals = data["runtime"], data["totals"]
     cases = sum(sum(counts.values()) for counts in totals.values())
-    lines = [printable(f"{about['name']} {about['version']}".strip()) + f": {cases:,} cases"]
+    lines = [safe_text(f"{about['name']} {about['version']}".strip()) + f": {cases:,} cases"]
     names = [each for each in matrix.MEANINGS if any(each in counts for counts in totals.values())]
     rows = [["", *names]]
     rows += [[kind, *(str(counts.get(each, "")) for each in names)] for kind, counts in totals.items() if counts]
@@ -216,7 +216,7 @@ def _lines(data: dict[str, Any], written: list[str]) -> list[str]:
     if chosen := sum("chosen" in each and each["result"] in BAD for each in data["cases"]):
         lines.append(f"  {chosen:,} of them {'is' if chosen == 1 else 'are'} where the standard leaves it open")
     lines += _changes(data)
-    return lines + [f"  wrote {printable(path)}" for path in written]
+    return lines + [f"  wrote {safe_text(path)}" for path in written]
 
 
 def _changes(data: dict[str, Any]) -> list[str]:

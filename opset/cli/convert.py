@@ -10,7 +10,7 @@ import click
 from opset.cli import output
 from opset.cli.batch import Call, Verb, opened, run, writing
 from opset.cli.inputs import STREAM, Input, dims_option, freeze_option, suffix
-from opset.errors import printable
+from opset.errors import safe_text
 from opset.model.storage.external import odd_keys
 from opset.opsets.registry import Registry
 from opset.plain_text import styled
@@ -107,7 +107,7 @@ def _convert(model: Input, settings: Settings, call: Call, registry: Registry) -
 
 def _write(data: dict[str, Any], stream: Any, quiet: bool, plan_only: bool) -> None:
     """Write the report of one model as text: actions to `stream`, errors to stderr."""
-    name = "stdin" if data["input"] == STREAM else printable(data["input"])
+    name = "stdin" if data["input"] == STREAM else safe_text(data["input"])
     errors = stream if plan_only and data["status"] == "refused" else sys.stderr
     if not quiet and data["status"] != "failed" and (plan_only or data["status"] != "refused"):
         stream.write(f"{styled(name, 'bold', stream)}: {report.headline(data)}\n")
@@ -115,7 +115,7 @@ def _write(data: dict[str, Any], stream: Any, quiet: bool, plan_only: bool) -> N
         if data["status"] == "unchanged":
             stream.write("  nothing to convert: the model is there already\n")
         if data["output"] not in (None, STREAM):
-            stream.write(f"  wrote {printable(data['output'])}\n")
+            stream.write(f"  wrote {safe_text(data['output'])}\n")
     if "internal_error" in data:
         errors.write(f"{name}: {data['internal_error']}\n")
     elif data["errors"]:

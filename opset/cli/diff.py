@@ -15,7 +15,7 @@ from opset.cli.configuration import hooks_option, registry_for, schemas_option
 from opset.cli.limits import limits_options
 from opset.cli.operator_sets import known_versions, opsets_difference_lines
 from opset.cli.operators import change_lines, version_at, versions_of
-from opset.errors import Finding, UsageError, escaped, printable
+from opset.errors import Finding, UsageError, escape_text, safe_text
 from opset.plain_text import prose, styled
 from opset.schemas.diff import signature_diff
 from opset.schemas.names import shown
@@ -95,7 +95,7 @@ def command(
     if after is None:
         if not (what.isascii() and what.isdigit() and len(what) < 10):
             help = f"opset diff {what} A B, or opset diff A B for two versions of an operator set"
-            raise UsageError(Finding("U103", "a version is missing", help=printable(help)))
+            raise UsageError(Finding("U103", "a version is missing", help=safe_text(help)))
         name = known_versions(registry, domain or "", int(what), before)
         versions_data = opsets_difference(registry, name, int(what), before)
         output.write_product(finite(versions_data), lambda: opsets_difference_lines(versions_data), form)
@@ -132,12 +132,12 @@ def _refuse(context: click.Context, why: str, help: str, *names: str) -> None:
 
 
 def _lines(data: dict[str, Any]) -> list[str]:
-    title = styled(printable(f"{data['operator']} {data['before']} -> {data['after']}"), "bold", sys.stdout)
+    title = styled(safe_text(f"{data['operator']} {data['before']} -> {data['after']}"), "bold", sys.stdout)
     if not data["transitions"]:
         return [f"{title}: the same, version {data['since_before']}"]
     lines = [f"{title}: version {data['since_before']} -> {data['since_after']}"]
-    lines += [line for words in data["words"] for line in prose(escaped(words), "  ")]
+    lines += [line for words in data["words"] for line in prose(escape_text(words), "  ")]
     backwards = data["since_before"] > data["since_after"]
     lines += ["", f"transitions{', each as the newer version changed it' if backwards else ''}"]
     lines += [line for each in data["transitions"] for line in change_lines(each)]
-    return [*lines, "", printable(f"up: {data['up']}"), printable(f"down: {data['down']}")]
+    return [*lines, "", safe_text(f"up: {data['up']}"), safe_text(f"down: {data['down']}")]

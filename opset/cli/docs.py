@@ -10,7 +10,7 @@ from opset.cli.configuration import folders_for, hooks_option, schemas_option
 from opset.cli.domains import known_domain
 from opset.cli.progress import progress
 from opset.docgen import FORMS, documentation
-from opset.errors import Finding, UsageError, printable
+from opset.errors import Finding, UsageError, safe_text
 from opset.output_folder import size_of, write_documentation
 
 HOOKS = ("adapters.py", "inference.py", "kernels.py")
@@ -67,5 +67,5 @@ def command(
         files = dict(documentation(registry, form, chosen, show))
     write_documentation(folder, form, files, force)
     if not quiet:
-        print(f"wrote {len(files):,} files, {size_of(files.values())}, to {printable(folder)}")
+        print(f"wrote {len(files):,} files, {size_of(files.values())}, to {safe_text(folder)}")
     return 0

@@ -15,7 +15,7 @@ from opset.budget import ALLOW_MORE
 from opset.cli import output
 from opset.cli.batch import Call, Verb, opened, run, writing
 from opset.cli.inputs import STREAM, Input, dims_option, freeze_option
-from opset.errors import LONGEST, Collected, brief, listing, printable, quoted
+from opset.errors import LONGEST, FindingList, brief_name, listing, quote, safe_text
 from opset.inference.building.types import Type
 from opset.inference.engine.result import Inference, infer
 from opset.model.graph.index import Labels, node_label
@@ -78,7 +78,7 @@ def _infer(model: Input, settings: Settings, call: Call, registry: Registry) -> 
         freeze=settings.freeze,
         progress=_progress() if call.alone and not call.quiet and sys.stderr.isatty() else None,
     )
-    findings = Collected(found.findings, found.omitted).in_file(model.path)
+    findings = FindingList(found.findings, found.omitted).in_file(model.path)
     data = {"input": model.path, "output": None, **report_data(found, settings.report), "notes": [*found.notes]}
     if found.stopped:
         data["notes"].append(f"inference stopped at {found.stopped}; {ALLOW_MORE}")
@@ -148,7 +148,7 @@ def _type_data(type_: Type) -> dict[str, Any]:
 
 
 def _write(data: dict[str, Any], stream: Any, quiet: bool, everything: bool) -> None:
-    name = "stdin" if data["input"] == STREAM else printable(data["input"])
+    name = "stdin" if data["input"] == STREAM else safe_text(data["input"])
     if not quiet and data["status"] != "failed":
         stream.write(f"{styled(name, 'bold', stream)}: {_head(data['coverage'])}\n")
         stream.write("".join(f"{line}\n" for line in _body(data, everything)))
@@ -180,19 +180,19 @@ def _body(data: Mapping[str, Any], everything: bool) -> Iterator[str]:
     if gaps:
         yield "  not known:"
         for gap in gaps:
-            names = listing([value["name"] for value in gap["values"]], show=quoted)
-            why = printable(gap["reason"]) or "no reason is known"
+            names = listing([value["name"] for value in gap["values"]], show=quote)
+            why = safe_text(gap["reason"]) or "no reason is known"
             yield f"    {names} of {data['graphs'][gap['graph']]}, {gap['place']}: {why}"
         if len(gaps) < len(data["gaps"]):
             yield f"    and {len(data['gaps']) - len(gaps):,} more: --report"
-    yield from (f"  {printable(note)}" for note in data["notes"])
+    yield from (f"  {safe_text(note)}" for note in data["notes"])
     if data["output"] not in (None, STREAM):
-        yield f"  wrote {printable(data['output'])}"
+        yield f"  wrote {safe_text(data['output'])}"
 
 
 def _rows(data: Mapping[str, Any]) -> Iterator[list[str]]:
     for node in data["nodes"]:
         where = f"{data['graphs'][node['graph']]}, {node_label(node['name'], node['operator'], node['node'])}"
         for value in node["outputs"]:
-            shown = "?" if value["type"] is None else printable(data["types"][value["type"]]["shown"])
-            yield [brief(value["name"]), shown, where]
+            shown = "?" if value["type"] is None else safe_text(data["types"][value["type"]]["shown"])
+            yield [brief_name(value["name"]), shown, where]

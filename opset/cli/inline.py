@@ -10,7 +10,7 @@ import click
 from opset.cli import output
 from opset.cli.batch import Call, Verb, opened, run, writing
 from opset.cli.inputs import STREAM, Input
-from opset.errors import SHOWN, brief, printable
+from opset.errors import SHOWN, brief_name, safe_text
 from opset.model.graph.index import FunctionKey
 from opset.opsets.registry import Registry
 from opset.plain_text import styled
@@ -71,7 +71,7 @@ def _named(key: FunctionKey) -> dict[str, str]:
 
 
 def _label(named: dict[str, Any]) -> str:
-    return brief(f"{named['domain']}.{named['name']}{named['overload'] and ':' + named['overload']}")
+    return brief_name(f"{named['domain']}.{named['name']}{named['overload'] and ':' + named['overload']}")
 
 
 def _counted(count: int, what: str) -> str:
@@ -80,7 +80,7 @@ def _counted(count: int, what: str) -> str:
 
 def _write(data: dict[str, Any], stream: Any, quiet: bool) -> None:
     """Write the report of one model as text: what was inlined to `stream`, errors to stderr."""
-    name = "stdin" if data["input"] == STREAM else printable(data["input"])
+    name = "stdin" if data["input"] == STREAM else safe_text(data["input"])
     if not quiet and data["status"] in ("inlined", "unchanged"):
         calls = sum(each["calls"] for each in data["functions"])
         functions = len(data["functions"])
@@ -91,8 +91,8 @@ def _write(data: dict[str, Any], stream: Any, quiet: bool) -> None:
         removed = len(data["removed"])
         lines += [f"removed, as nothing calls it: {_counted(removed, 'function')}"] if removed else []
         lines = lines if len(lines) <= SHOWN else [*lines[:SHOWN], f"… and {len(lines) - SHOWN:,} more"]
-        lines += [f"note: {printable(note)}" for note in data["notes"]]
-        lines += [f"wrote {printable(data['output'])}"] if data["output"] not in (None, STREAM) else []
+        lines += [f"note: {safe_text(note)}" for note in data["notes"]]
+        lines += [f"wrote {safe_text(data['output'])}"] if data["output"] not in (None, STREAM) else []
         stream.write("".join(f"  {line}\n" for line in lines))
     if "internal_error" in data:
         sys.stderr.write(f"{name}: {data['internal_error']}\n")

@@ -13,7 +13,7 @@ import click
 
 from opset.cli import output
 from opset.cli.configuration import Folders, folders_for, folders_of, hooks_option, schemas_option
-from opset.errors import Collected, ConversionError, printable
+from opset.errors import ConversionError, FindingList, safe_text
 from opset.inference import registration as inference
 from opset.model.storage.writing import write_below
 from opset.opsets.hooks import Table
@@ -70,7 +70,7 @@ def command(
     selection = select(paths, folders if paths or folders else ((*known.trusted, *known.data) or (FOLDER,)))
     notes = [*known.note_left_out(False, ADAPTERS), *_noted(selection, known, allow_hooks)]
     fixed, commented = _fix(selection.targets) if fix else ([], [])
-    findings = Collected(selection.findings)
+    findings = FindingList(selection.findings)
     checked: list[Checked] = []
     for target in selection.targets:
         table, unknown, faults = _adapters(target, known, allow_hooks)
@@ -91,7 +91,7 @@ def command(
             for target, each in zip(selection.targets, checked, strict=True)
             for name in lock_released(target.folder, each.operators)
         ]
-        findings = Collected(hold)
+        findings = FindingList(hold)
     unlocked = [] if locked else [_named(*each) for one in checked for each in one.unlocked]
     found = output.findings_data(findings)
     data: dict[str, Any] = {
@@ -105,8 +105,8 @@ def command(
         data["notes"] = notes
     if fix:
         data |= {"fixed": fixed, "commented": commented}
-    done = [f"fixed {printable(path)}" for path in fixed]
-    done += [f"left alone, for its comments: {printable(path)}" for path in commented]
+    done = [f"fixed {safe_text(path)}" for path in fixed]
+    done += [f"left alone, for its comments: {safe_text(path)}" for path in commented]
     if form == "text" and findings:
         output.write_errors(findings, sys.stdout)
     output.write_product(data, lambda: done + _lines(data, len(findings) + findings.omitted), form)
@@ -128,10 +128,10 @@ def _counts(checked: Sequence[Checked]) -> dict[str, int]:
 
 
 def _lines(data: dict[str, Any], findings: int) -> list[str]:
-    lines = [f"locked {printable(name)}" for name in data["locked"]]
+    lines = [f"locked {safe_text(name)}" for name in data["locked"]]
     if unlocked := data["unlocked"]:
         more = f" and {len(unlocked) - SHOWN:,} more" if len(unlocked) > SHOWN else ""
-        lines.append(f"not released, since the lock does not have them: {printable(', '.join(unlocked[:SHOWN]))}{more}")
+        lines.append(f"not released, since the lock does not have them: {safe_text(', '.join(unlocked[:SHOWN]))}{more}")
     counts = data["checked"]
     operators = f"{_count(counts['operators'], 'operator')} of {_count(counts['domains'], 'domain')}"
     unread = f"; {_count(counts['unread'], 'file')} could not be read" if counts["unread"] else ""
@@ -144,14 +144,14 @@ def _count(number: int, what: str) -> str:
 
 def _adapters(
     target: Target, known: Folders, allow_hooks: bool | None
-) -> tuple[Table, frozenset[str] | None, Collected]:
+) -> tuple[Table, frozenset[str] | None, FindingList]:
     """Return what the adapter files of a target register, and the domains whose files cannot be run.
 
     None in place of the domains where files are not run at all.
     """
     table: Table = {}
     unknown: set[str] = set()
-    faults = Collected()
+    faults = FindingList()
     files = _adapter_files(target)
     if files and not _trusts(target, known, allow_hooks):
         return table, None, faults
@@ -159,7 +159,7 @@ def _adapters(
         try:
             table |= adapters.LAYER.of_files([file])
         except ConversionError as error:
-            faults += error.collected
+            faults += error.finding_list
             unknown.add(domain_of(file))
     return table, frozenset(unknown), faults
 
@@ -185,12 +185,12 @@ def _noted(selection: Selection, known: Folders, allow_hooks: bool | None) -> li
         notes.append(f"{len(selection.notes) - SHOWN:,} more links to folders were not searched")
     for target in selection.targets if allow_hooks is None else ():
         if target.found and (files := _adapter_files(target)):
-            names = f"{printable(str(files[0]))}{f' and {len(files) - 1:,} more' if len(files) > 1 else ''}"
+            names = f"{safe_text(str(files[0]))}{f' and {len(files) - 1:,} more' if len(files) > 1 else ''}"
             notes.append(
                 f"{names} {'was' if len(files) == 1 else 'were'} not run: the call does not name the folder "
-                f"{printable(target.folder)}. If you trust the code, name it, or allow it: --allow-hooks"
+                f"{safe_text(target.folder)}. If you trust the code, name it, or allow it: --allow-hooks"
             )
-    sys.stderr.write("".join(f"note: {printable(note)}\n" for note in notes))
+    sys.stderr.write("".join(f"note: {safe_text(note)}\n" for note in notes))
     return notes
 
 

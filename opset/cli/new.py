@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from opset.cli import output
-from opset.errors import printable
+from opset.errors import safe_text
 from opset.plain_text import columns
 from opset.schemas.names import shown
 from opset.workflow.authoring.new import FUNCTION, Made, new_operator
@@ -91,5 +91,5 @@ def made_lines(made: Made, steps: dict[str, str]) -> list[str]:
     """Return what was written, and the commands to go on with, as text."""
     lines = []
     for path, functions in made.files.items():
-        lines.append(printable(f"wrote {path}{': ' if functions else ''}{', '.join(functions)}"))
-    return [*lines, "next", *columns([[printable(each), why] for each, why in steps.items()])]
+        lines.append(safe_text(f"wrote {path}{': ' if functions else ''}{', '.join(functions)}"))
+    return [*lines, "next", *columns([[safe_text(each), why] for each, why in steps.items()])]

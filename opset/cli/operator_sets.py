@@ -6,7 +6,7 @@ import sys
 from typing import Any
 
 from opset.cli.domains import check_version, known_domain
-from opset.errors import escaped, printable
+from opset.errors import escape_text, safe_text
 from opset.opsets.registry import Registry
 from opset.plain_text import columns, prose, styled
 
@@ -21,7 +21,7 @@ def known_versions(registry: Registry, domain: str, *versions: int) -> str:
 
 def opset_lines(data: dict[str, Any]) -> list[str]:
     """Return `opset_data` as text."""
-    title = styled(printable(f"{data['domain']} {data['version']}"), "bold", sys.stdout)
+    title = styled(safe_text(f"{data['domain']} {data['version']}"), "bold", sys.stdout)
     count = len(data["operators"])
     facts = [f"{count} operator{'' if count == 1 else 's'}"]
     facts += [f"in onnx {', '.join(data['releases'])}"] if data["releases"] else []
@@ -34,13 +34,13 @@ def opset_lines(data: dict[str, Any]) -> list[str]:
         families.setdefault(each["family"], []).append(f"{each['operator']} {each['since']}")
     lines += ["", "operators, with the version that each has here"]
     for family, operators in sorted(families.items()):
-        lines += [f"  {escaped(family)}", *prose(", ".join(operators), "    ")]
+        lines += [f"  {escape_text(family)}", *prose(", ".join(operators), "    ")]
     return lines
 
 
 def opsets_difference_lines(data: dict[str, Any]) -> list[str]:
     """Return `opsets_difference` as text."""
-    lines = [styled(printable(f"{data['domain']} {data['before']} -> {data['after']}"), "bold", sys.stdout)]
+    lines = [styled(safe_text(f"{data['domain']} {data['before']} -> {data['after']}"), "bold", sys.stdout)]
     for part in ("new", "gone"):
         if data[part]:
             lines += ["", part, *prose(", ".join(each["operator"] for each in data[part]), "  ")]
@@ -52,7 +52,7 @@ def opsets_difference_lines(data: dict[str, Any]) -> list[str]:
         ]
         for line, each in zip(columns(names), data["changed"], strict=True):
             lines.append(line)
-            lines += prose(escaped("; ".join(each["words"])), "      ")
+            lines += prose(escape_text("; ".join(each["words"])), "      ")
     if len(lines) == 1:
         lines[0] += ": the same"
     return lines

@@ -6,7 +6,7 @@ from typing import Any
 
 from opset.catalog import arity_words, brief_type, default_text, served, value_text
 from opset.cli.domains import check_version, known_domain
-from opset.errors import Finding, UsageError, escaped
+from opset.errors import Finding, UsageError, escape_text
 from opset.opsets.registry import Registry
 from opset.plain_text import columns, prose, prose_width
 from opset.schemas.model import OpSchema
@@ -69,9 +69,9 @@ def schema_lines(data: dict[str, Any]) -> list[str]:
     lines = []
     if data["deprecated"]:
         use = f"; use {data['replacement']}" if data["replacement"] else ""
-        lines += prose(escaped(f"withdrawn{use}"), "  ")
+        lines += prose(escape_text(f"withdrawn{use}"), "  ")
     for text in data["amended"]:
-        lines += prose(escaped(text), "  ")
+        lines += prose(escape_text(text), "  ")
     lines += ["  experimental"] if data["experimental"] else []
     lines += prose(data["determinism"], "  ") if data["determinism"] != "deterministic" else []
     lines += ["", *prose(data["doc"], "  ")]
@@ -84,8 +84,8 @@ def schema_lines(data: dict[str, Any]) -> list[str]:
         lines += ["", "types"]
         for name, types in data["types"].items():
             listed, named = ", ".join(map(brief_type, types)), data["type_sets"][name]
-            lines += prose(escaped(f"{name}: {named}"), "  ")
-            lines += prose(escaped(listed), "      ") if listed != named else []
+            lines += prose(escape_text(f"{name}: {named}"), "  ")
+            lines += prose(escape_text(listed), "      ") if listed != named else []
     if data["constraints"]:
         lines += ["", "constraints"]
         for label, text in data["constraints"].items():
@@ -95,21 +95,21 @@ def schema_lines(data: dict[str, Any]) -> list[str]:
         for each in data["special_cases"]:
             first, *rest = prose(each["text"], "    ")
             lines += [f"  - {first.strip()}", *rest, *_ground(each, "    ")]
-    lines += ["", "shapes of outputs", f"  {escaped(data['shape'])}"] if data["shape"] else []
+    lines += ["", "shapes of outputs", f"  {escape_text(data['shape'])}"] if data["shape"] else []
     if data["counterparts"]:
         lines += ["", "elsewhere"]
         for name, text in data["counterparts"].items():
             lines += prose(f"{name}: {text}", "  ")
     for body in data["function"]:
-        lines += ["", *prose(escaped(f"function body{served(body)}"), "")]
-        lines += [f"  {escaped(line)}" for line in body["nodes"].splitlines()]
+        lines += ["", *prose(escape_text(f"function body{served(body)}"), "")]
+        lines += [f"  {escape_text(line)}" for line in body["nodes"].splitlines()]
     return lines
 
 
 def _ground(data: dict[str, Any], indent: str) -> list[str]:
     """Return on which ground a special case or an example stands, if it is not derived."""
     words = status_words(data["status"], data["because"])
-    return prose(escaped(f"({words})"), indent) if words else []
+    return prose(escape_text(f"({words})"), indent) if words else []
 
 
 EXAMPLES = 4
@@ -121,7 +121,7 @@ def example_lines(examples: list[dict[str, Any]]) -> list[str]:
     ordered = sorted(examples, key=lambda each: bool(each["error"]))
     lines = ["", "examples"] if examples else []
     for each in ordered[:EXAMPLES]:
-        lines += prose(escaped(f"{each['name']}{': ' if each['doc'] else ''}{each['doc']}"), "  ")
+        lines += prose(escape_text(f"{each['name']}{': ' if each['doc'] else ''}{each['doc']}"), "  ")
         lines += _ground(each, "      ")
         attributes = ", ".join(f"{name} = {_content(value)}" for name, value in each["attributes"].items())
         rows = [["", shortened(attributes)]] if attributes else []
@@ -157,7 +157,7 @@ def _section(title: str, cells: list[list[str]], entries: list[dict[str, Any]]) 
         return []
     lines = ["", title]
     for line, entry in zip(columns(cells), entries, strict=True):
-        lines += [line, *prose(escaped(_declared(entry)), "      "), *prose(entry["doc"], "      ")]
+        lines += [line, *prose(escape_text(_declared(entry)), "      "), *prose(entry["doc"], "      ")]
     return lines
 
 
@@ -183,8 +183,8 @@ def _declared(entry: dict[str, Any]) -> str:
 def change_lines(change: dict[str, Any]) -> list[str]:
     """Return the text of one of `changes`."""
     lines = [f"  {change['before']} -> {change['since']}"]
-    lines += [line for words in change["words"] for line in prose(escaped(words), "    ")]
+    lines += [line for words in change["words"] for line in prose(escape_text(words), "    ")]
     lines += prose(change["meaning"], "    ")
     if change["clarified"]:
         lines += prose(f"clarified: {change['clarified']}", "    ")
-    return [*lines, *prose(escaped(f"up: {change['up']}; down: {change['down']}"), "    ")]
+    return [*lines, *prose(escape_text(f"up: {change['up']}; down: {change['down']}"), "    ")]

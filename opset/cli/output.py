@@ -11,7 +11,7 @@ from typing import IO, Any
 
 import click
 
-from opset.errors import SHOWN, Collected, Finding, OpsetError, escaped, printable
+from opset.errors import SHOWN, Finding, FindingList, OpsetError, escape_text, safe_text
 from opset.opsets.faults import format_traceback
 from opset.plain_text import styled
 
@@ -30,35 +30,35 @@ def write_product(data: Any, text: Callable[[], Sequence[str]], form: str, strea
         stream.writelines(f"{line}\n" for line in text())
         return
     # With everything beyond ASCII and all control characters escaped, it is safe on a terminal too.
-    encoder = json.JSONEncoder(indent=2, default=escaped, allow_nan=False)
+    encoder = json.JSONEncoder(indent=2, default=escape_text, allow_nan=False)
     parts = encoder.iterencode(data)
     while batch := list(islice(parts, _BATCH)):  # the whole text may be many times as large as the data
         stream.write("".join(batch).replace("\x7f", "\\u007f"))
     stream.write("\n")
 
 
-def findings_data(findings: Collected | OpsetError) -> dict[str, Any]:
+def findings_data(findings: FindingList | OpsetError) -> dict[str, Any]:
     """Return findings as plain data: `errors` has the first ones, `omitted` is the number of others."""
-    found = findings.collected if isinstance(findings, OpsetError) else findings
+    found = findings.finding_list if isinstance(findings, OpsetError) else findings
     return {"errors": [finding._asdict() for finding in found], "omitted": found.omitted}
 
 
-def findings_of(data: Mapping[str, Any]) -> Collected:
+def findings_of(data: Mapping[str, Any]) -> FindingList:
     """Return the findings of `findings_data`."""
-    return Collected((Finding(**each) for each in data["errors"]), data["omitted"])
+    return FindingList((Finding(**each) for each in data["errors"]), data["omitted"])
 
 
-def write_errors(findings: Collected | OpsetError, stream: IO[str] | None = None) -> None:
+def write_errors(findings: FindingList | OpsetError, stream: IO[str] | None = None) -> None:
     """Write findings in the layout of errors, on stderr or another stream, and where to read about their codes.
 
     Nodes that are refused for the same reason are one entry with their number. Only the first entries are written; of
     the others, how many there are.
     """
-    found = findings.collected if isinstance(findings, OpsetError) else findings
+    found = findings.finding_list if isinstance(findings, OpsetError) else findings
     stream = stream or sys.stderr
     if stream is sys.stderr:
         sys.stdout.flush()
-    kinds = found.grouped()
+    kinds = found.group_by_kind()
     for finding in kinds[:SHOWN]:
         head, newline, rest = str(finding).partition("\n")
         label, bracket, message = head.partition("] ")
@@ -76,7 +76,7 @@ def shortage(error: BaseException) -> Finding | None:
     while cause is not None:
         unmapped = isinstance(cause, ImportError | OSError) and any(each in str(cause) for each in UNMAPPED)
         if unmapped or isinstance(cause, MemoryError):
-            why = printable(cause, 200) if unmapped else ""
+            why = safe_text(cause, 200) if unmapped else ""
             help = "allow the process more, or use fewer processes: ulimit -v, -j 1"
             found = Finding("U106", "there is not enough memory", why=why, help=help)
         cause = cause.__cause__ or cause.__context__
@@ -90,7 +90,7 @@ def internal_error(error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     where = f" ({os.path.basename(frames[-1].filename)}:{frames[-1].lineno})" if frames else ""
     line = (
-        f"opset: internal error: {type(error).__name__}: {printable(error)[:300]}{where}; please report it with the "
+        f"opset: internal error: {type(error).__name__}: {safe_text(error)[:300]}{where}; please report it with the "
         "command and, if you may share it, the model (--debug shows where it happened)"
     )
     return format_traceback(error) + line

@@ -20,7 +20,18 @@ from opset.cli.batch import opened
 from opset.cli.configuration import folders_for, hooks_option, schemas_option
 from opset.cli.inputs import STREAM, TEXT_STREAM, dims_option, freeze_option, named_model
 from opset.cli.limits import limits_options
-from opset.errors import MOST, Collected, Finding, OpsetError, RunError, UsageError, brief, listing, printable, quoted
+from opset.errors import (
+    MOST,
+    Finding,
+    FindingList,
+    OpsetError,
+    RunError,
+    UsageError,
+    brief_name,
+    listing,
+    quote,
+    safe_text,
+)
 from opset.opsets.registry import Registry
 from opset.plain_text import styled
 from opset.reference.comparison import differences
@@ -72,7 +83,7 @@ class Report:
     model: str
     notes: dict[str, Any]
     data: dict[str, Any] = field(default_factory=dict)
-    findings: Collected = field(default_factory=Collected)
+    findings: FindingList = field(default_factory=FindingList)
     trace: dict[str, Any] = field(default_factory=dict)
     status: int = 0
     mended: list[str] = field(default_factory=list)
@@ -146,7 +157,7 @@ def command(
             return failed(out_of_memory())
 
     def failed(error: RunError) -> Product:
-        return _product(Report(model, report.notes, findings=error.collected.in_file(model), status=1), form, quiet)
+        return _product(Report(model, report.notes, findings=error.finding_list.in_file(model), status=1), form, quiet)
 
     try:
         limited = limits.timeout is not None and supervision.POSSIBLE
@@ -157,7 +168,7 @@ def command(
         status, text, findings, omitted = failed(supervision.failure(ended, limits))
     sys.stdout.write(text)
     if findings:
-        output.write_errors(Collected((Finding(*each) for each in findings), omitted))
+        output.write_errors(FindingList((Finding(*each) for each in findings), omitted))
     return status
 
 
@@ -189,7 +200,7 @@ def _evaluate(
             raise stopped(error) from error
         report.status = 1 if report.findings else 0
     except OpsetError as error:
-        report.findings += error.collected if error.code[0] == "U" else error.collected.in_file(model)
+        report.findings += error.finding_list if error.code[0] == "U" else error.finding_list.in_file(model)
         report.status = error.exit_status
 
 
@@ -295,7 +306,7 @@ def _given(settings: Settings, inputs: Sequence[ValueInfo], limit: int) -> dict[
     """Return the inputs that files, stdin and `--set` hold. Raises RunError with all that is wrong with them."""
     found: dict[str, Any] = {}
     origin: dict[str, str] = {}
-    findings = Collected()
+    findings = FindingList()
     arrays = iter(inputs)
     for argument in settings.inputs:
         path, name = _named(argument, inputs)
@@ -307,11 +318,11 @@ def _given(settings: Settings, inputs: Sequence[ValueInfo], limit: int) -> dict[
             else:
                 values = read_values(path, inputs, limit, "input", name)
         except RunError as error:
-            findings += error.collected
+            findings += error.finding_list
             continue
         for name in values.keys() & found.keys():
             why = f"{origin[name]} and {argument} both hold it"
-            findings.append(Finding("U103", f"the input {quoted(name)} is given twice", why=why))
+            findings.append(Finding("U103", f"the input {quote(name)} is given twice", why=why))
         limit = max(limit - sum(map(nbytes, values.values())), 0)
         found |= values
         origin |= dict.fromkeys(values, argument)
@@ -320,12 +331,12 @@ def _given(settings: Settings, inputs: Sequence[ValueInfo], limit: int) -> dict[
     for setting in settings.values:
         name = _prefix(setting, known)
         if "=" not in setting or name not in known:
-            findings.append(Finding("R102", f"--set {printable(setting[:60])} names no input", help=help))
+            findings.append(Finding("R102", f"--set {safe_text(setting[:60])} names no input", help=help))
             continue
         try:
             found[name] = typed(json_values.parse(setting[len(name) + 1 :]), known[name], limit)
         except ValueError as error:
-            message = f"the value of --set {brief(name)} cannot be read"
+            message = f"the value of --set {brief_name(name)} cannot be read"
             findings.append(Finding("R105", message, why=str(error)))
     if findings:
         raise (UsageError if all(each.code == "U103" for each in findings) else RunError)(findings)
@@ -350,13 +361,13 @@ def _named(argument: str, declared: Sequence[ValueInfo]) -> tuple[str, str]:
 
 
 def _compared(
-    expected: dict[str, Any], values: dict[str, Any], settings: Settings, findings: Collected
+    expected: dict[str, Any], values: dict[str, Any], settings: Settings, findings: FindingList
 ) -> dict[str, dict[str, Any]]:
     """Return the verdict for each output, and add a finding for each that differs."""
     verdicts: dict[str, dict[str, Any]] = {}
     for name in expected.keys() - values.keys():
         why = f"{settings.expected} holds it, and it was not computed"
-        findings.append(Finding("R401", f"there is no output {quoted(name)} to compare", why=why))
+        findings.append(Finding("R401", f"there is no output {quote(name)} to compare", why=why))
     for name, value in values.items():
         if name not in expected:
             verdicts[name] = {"verdict": "not compared"}
@@ -369,7 +380,7 @@ def _compared(
             "relative": json_values.json_of(max((each.relative for each in found), default=0.0)),
         }
         if wrong:
-            message = f"the output {quoted(name)} differs from what was expected"
+            message = f"the output {quote(name)} differs from what was expected"
             why = "; ".join(f"{each.where}: {each.why}" if each.where else each.why for each in wrong[:3])
             help = "where that is as it should be: --rtol, --atol" if verdicts[name]["absolute"] else ""
             findings.append(Finding("R401", message, why=why, help=help))
@@ -389,11 +400,11 @@ class _Trace:
 
     def __call__(self, location: str, name: str, value: Any) -> None:
         if self.stream is not None:
-            self.stream.write(f"{printable(location, MOST)}: {lines(name, summary(value))[0]}\n")
+            self.stream.write(f"{safe_text(location, MOST)}: {lines(name, summary(value))[0]}\n")
             return
         self.data["traced"] += 1
         if self.data["traced"] <= TRACED:
-            self.data["trace"].append({"place": location, "name": printable(name), **summary(value)})
+            self.data["trace"].append({"place": location, "name": safe_text(name), **summary(value)})
 
 
 def _text(report: Report) -> list[str]:
@@ -401,16 +412,16 @@ def _text(report: Report) -> list[str]:
     data = report.data
     if "outputs" not in data:
         return []
-    name = "stdin" if report.model in (STREAM, TEXT_STREAM) else printable(report.model)
+    name = "stdin" if report.model in (STREAM, TEXT_STREAM) else safe_text(report.model)
     head = f"{styled(name, 'bold', sys.stdout)}:"
     found = [f"{head} inputs drawn with --seed {data['seed']}"] if "seed" in data else [head]
-    found += [f"  note: {printable(note)}" for note in report.mended]
+    found += [f"  note: {safe_text(note)}" for note in report.mended]
     for each, value in data["outputs"].items():
         found += [f"  {line}" for line in lines(each, value)]
     for each, verdict in data.get("comparison", {}).items():
         style = {"same": "green", "different": "red"}.get(verdict["verdict"], "dim")
-        line = f"  {brief(each)}: {styled(verdict['verdict'], style, sys.stdout)}"
+        line = f"  {brief_name(each)}: {styled(verdict['verdict'], style, sys.stdout)}"
         if verdict.get("absolute"):
             line += f", by {float(verdict['absolute']):.1e} at most ({float(verdict['relative']):.1e} relative)"
         found.append(line)
-    return found + ([f"  wrote {printable(data['written'])}"] if "written" in data else [])
+    return found + ([f"  wrote {safe_text(data['written'])}"] if "written" in data else [])

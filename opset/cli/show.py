@@ -17,7 +17,7 @@ from opset.cli.configuration import registry_for, schemas_option
 from opset.cli.inputs import STREAM, TEXT_STREAM, named_model
 from opset.cli.operator_sets import known_versions, opset_lines
 from opset.cli.operators import change_lines, example_lines, schema_lines, version_at, versions_of
-from opset.errors import SHOWN, Finding, UsageError, brief, escaped, listing, printable
+from opset.errors import SHOWN, Finding, UsageError, brief_name, escape_text, listing, safe_text
 from opset.model.graph.index import ModelIndex
 from opset.model.storage.parts import TEXT_SUFFIX
 from opset.opsets.registry import Registry
@@ -90,9 +90,9 @@ def _with_version(what: str | None, version: int | None, at: int | None) -> tupl
 
 
 def _operator_lines(data: dict[str, Any]) -> list[str]:
-    title = styled(printable(f"{data['operator']} {data['since']}"), "bold", sys.stdout)
+    title = styled(safe_text(f"{data['operator']} {data['since']}"), "bold", sys.stdout)
     versions = ", ".join(map(str, data["versions"]))
-    what = printable(f"({data['domain']}; versions {versions}; family {data['family']})")
+    what = safe_text(f"({data['domain']}; versions {versions}; family {data['family']})")
     lines = [f"{title}  {what}", *schema_lines(data), *example_lines(data["examples"])]
     if data["changes"]:
         lines += ["", "changes"]
@@ -111,25 +111,25 @@ def _model_data(path: str, registry: Registry) -> dict[str, Any]:
         imports = index.imports(body)
         for number, (op_type, domain) in enumerate(body.operators):
             if index.functions and body.function_key(number) in index.functions:
-                calls[shown(escaped(domain)), escaped(op_type)] += 1
+                calls[shown(escape_text(domain)), escape_text(op_type)] += 1
             else:
                 counts[domain, op_type, imports.get(domain, 0)] += 1
     operators: dict[tuple[str, str, int | None], int] = {}
     for (domain, op_type, version), nodes in counts.items():
         schema = registry.schema(op_type, version, domain)
-        key = escaped(domain), escaped(op_type), schema.since_version if schema else None
+        key = escape_text(domain), escape_text(op_type), schema.since_version if schema else None
         operators[key] = operators.get(key, 0) + nodes
     return {
         "model": path,
         "ir_version": proto.ir_version,
         "opsets": [
-            {"domain": escaped(shown(domain)), "version": version, "newest": registry.domains.get(domain)}
+            {"domain": escape_text(shown(domain)), "version": version, "newest": registry.domains.get(domain)}
             for domain, version in index.opsets.items()
         ],
-        "producer": " ".join(escaped(part) for part in (proto.producer_name, proto.producer_version) if part),
-        "graph": escaped(proto.graph.name),
-        "inputs": [escaped(value.name) for value in proto.graph.input],
-        "outputs": [escaped(value.name) for value in proto.graph.output],
+        "producer": " ".join(escape_text(part) for part in (proto.producer_name, proto.producer_version) if part),
+        "graph": escape_text(proto.graph.name),
+        "inputs": [escape_text(value.name) for value in proto.graph.input],
+        "outputs": [escape_text(value.name) for value in proto.graph.output],
         "initializers": len(proto.graph.initializer) + len(proto.graph.sparse_initializer),
         "nodes": sum(len(body.nodes) for body in index.bodies),
         "operators": [
@@ -144,14 +144,15 @@ def _model_data(path: str, registry: Registry) -> dict[str, Any]:
 
 def _model_lines(data: dict[str, Any]) -> list[str]:
     opsets = [
-        f"{brief(each['domain'])} {each['version']}" + (f" of {each['newest']}" if each["newest"] else " (no schemas)")
+        f"{brief_name(each['domain'])} {each['version']}"
+        + (f" of {each['newest']}" if each["newest"] else " (no schemas)")
         for each in data["opsets"]
     ]
     facts = [
         ["IR version", str(data["ir_version"])],
         ["opsets", listing(opsets, SHOWN)],
-        ["producer", brief(data["producer"])],
-        ["graph", brief(data["graph"])],
+        ["producer", brief_name(data["producer"])],
+        ["graph", brief_name(data["graph"])],
         ["inputs", listing(data["inputs"], SHOWN)],
         ["outputs", listing(data["outputs"], SHOWN)],
         ["initializers", str(data["initializers"])],
@@ -160,9 +161,9 @@ def _model_lines(data: dict[str, Any]) -> list[str]:
     rows = [["operator", "since", "nodes"]]
     for each in data["operators"]:
         name = each["operator"] if each["domain"] == "ai.onnx" else f"{each['domain']}.{each['operator']}"
-        rows.append([brief(name), str(each["since"] or "unknown"), str(each["nodes"])])
+        rows.append([brief_name(name), str(each["since"] or "unknown"), str(each["nodes"])])
     for each in data["functions"]:
-        name = brief(f"{each['domain']}.{each['function']}")
+        name = brief_name(f"{each['domain']}.{each['function']}")
         rows.append([name, "function", str(each["calls"])])
-    title = styled("stdin" if data["model"] in (STREAM, TEXT_STREAM) else printable(data["model"]), "bold", sys.stdout)
+    title = styled("stdin" if data["model"] in (STREAM, TEXT_STREAM) else safe_text(data["model"]), "bold", sys.stdout)
     return [title, *columns([fact for fact in facts if fact[1]]), "", *columns(rows, right=[2])]

@@ -18,7 +18,7 @@ from opset.cli.configuration import Folders, folders_for, hooks_option, schemas_
 from opset.cli.limits import limits_options
 from opset.cli.operators import operator_at
 from opset.cli.progress import progress
-from opset.errors import Collected, Finding, SchemaError, UsageError, listing, printable
+from opset.errors import Finding, FindingList, SchemaError, UsageError, listing, safe_text
 from opset.opsets.registry import Registry
 from opset.plain_text import columns
 from opset.schemas.index import FOLDER
@@ -86,7 +86,7 @@ def command(
     known.note_left_out(False, *HOOKS)
     chosen = [*subjects(registry, schemas, parts, pattern)]
     if pattern and not chosen:
-        raise UsageError(Finding("U105", f"no example has '{printable(pattern, 60)}' in its name"))
+        raise UsageError(Finding("U105", f"no example has '{safe_text(pattern, 60)}' in its name"))
     report, failure = Report(), ""
     for schema in schemas if not pattern else ():
         if not any(True for _ in registry.examples(schema.name, schema.domain)):
@@ -183,7 +183,7 @@ def _of_name(target: str, registry: Registry) -> tuple[OpSchema, ...]:
 
 
 def _write(report: Report, parts: Sequence[str], form: str) -> None:
-    findings = Collected(report.findings)
+    findings = FindingList(report.findings)
     if form == "text" and findings:
         output.write_errors(findings, sys.stdout)
     found = output.findings_data(findings)
@@ -202,7 +202,7 @@ def _write(report: Report, parts: Sequence[str], form: str) -> None:
 
 def _lines(report: Report, parts: Sequence[str], skipped: dict[str, dict[str, int]]) -> Iterator[str]:
     for note in report.notes[:NOTES]:
-        yield f"note: {printable(note)}"
+        yield f"note: {safe_text(note)}"
     if len(report.notes) > NOTES:
         yield f"… and {len(report.notes) - NOTES:,} more notes: --format json"
     rows = [["", "passed", "failed", "not run"]]
@@ -213,7 +213,7 @@ def _lines(report: Report, parts: Sequence[str], skipped: dict[str, dict[str, in
     for part in parts:
         reasons = sorted(skipped[part].items(), key=lambda each: -each[1])
         if reasons:
-            texts = [f"{printable(why)} ({count:,})" for why, count in reasons]
+            texts = [f"{safe_text(why)} ({count:,})" for why, count in reasons]
             yield f"{part}, not run: {listing(texts, REASONS, str)}"
     count = len(report.findings)
     yield f"{count or 'no'} finding{'' if count == 1 else 's'}" if report.tested else "nothing was tested"

@@ -16,7 +16,7 @@ from opset.cli.domains import known_domain
 from opset.cli.limits import limits_options
 from opset.cli.operators import operator_at
 from opset.cli.progress import progress
-from opset.errors import Finding, UsageError, printable
+from opset.errors import Finding, UsageError, safe_text
 from opset.opsets.registry import Registry
 from opset.output_folder import size_of
 from opset.schemas.model import OpSchema
@@ -99,7 +99,7 @@ def _write(folder: str, made: Corpus, notes: Sequence[str], form: str) -> int:
         counted = ", ".join(f"{count:,} {kind}" for kind, count in sorted(kinds.items())) or "none"
         size = size_of(made.files.values())
         return [
-            f"{len(made.cases):,} cases ({counted}) in {printable(folder)}: {len(made.files):,} files, {size}; "
+            f"{len(made.cases):,} cases ({counted}) in {safe_text(folder)}: {len(made.files):,} files, {size}; "
             f"{written.written:,} written, {written.removed:,} removed"
         ]
 
@@ -136,5 +136,5 @@ def _list(picks: list[Pick], form: str) -> int:
         }
         for pick in picks
     ]
-    output.write_product(data, lambda: [printable(f"{pick.kind}/{pick.name}") for pick in picks], form)
+    output.write_product(data, lambda: [safe_text(f"{pick.kind}/{pick.name}") for pick in picks], form)
     return 0

@@ -9,7 +9,7 @@ from typing import Any
 from markupsafe import Markup
 
 from opset.docgen.picture import LONGEST, Box, Edge, Graph, picture
-from opset.errors import SchemaError, escaped
+from opset.errors import SchemaError, escape_text
 from opset.model.attributes import attribute_type, attribute_value
 from opset.model.elements import element_name
 from opset.schemas.function_bodies import body_nodes
@@ -136,7 +136,7 @@ def _wrapped(parts: Sequence[str], end: str = "") -> Iterator[str]:
 
 
 def _cut(text: str) -> str:
-    text = escaped(text)
+    text = escape_text(text)
     return text if len(text) <= LONGEST - 4 else f"{text[: LONGEST - 5]}…"
 
 

@@ -23,7 +23,7 @@ from pygments.token import (
     _TokenType,
 )
 
-from opset.errors import escaped
+from opset.errors import escape_text
 from opset.model.elements import NUMBERS
 
 __all__ = ["OnnxLexer", "highlight", "stylesheet", "visible"]
@@ -95,7 +95,7 @@ def visible(text: str) -> str:
     """Return text with control and bidirectional characters escaped; its lines stay, and tabs become spaces."""
     if text.isascii() and text.isprintable():
         return text
-    return "\n".join(escaped(line) for line in text.expandtabs(4).replace("\r\n", "\n").split("\n"))
+    return "\n".join(escape_text(line) for line in text.expandtabs(4).replace("\r\n", "\n").split("\n"))
 
 
 @lru_cache(maxsize=64)

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from opset.catalog import brief_type, first_sentence, opset_data, opsets_difference
 from opset.docgen.markup import html, inline
 from opset.docgen.operator_pages import Site
-from opset.errors import CODES, escaped
+from opset.errors import CODES, escape_text
 from opset.file_names import slug
 from opset.model.elements import ELEMENTS
 from opset.opsets.releases import RELEASES
@@ -51,7 +51,7 @@ def made(
     trail: Iterable[dict[str, str]] = (),
 ) -> IndexPage:
     """Return a page; `parts` are made by `part`."""
-    page = {"title": escaped(title), "lead": lead, "body": body, "parts": [*parts], "trail": [*trail]}
+    page = {"title": escape_text(title), "lead": lead, "body": body, "parts": [*parts], "trail": [*trail]}
     return IndexPage(path, page, kind, text)
 
 
@@ -61,17 +61,17 @@ def part(title: str = "", **filled: Any) -> dict[str, Any]:
     Names with longer notes are `described`: each has a line of its own.
     """
     empty = {"text": "", "names": [], "described": False, "operators": [], "table": None}
-    return {"title": escaped(title), "id": slug(title.lower()) if title else "", **empty, **filled}
+    return {"title": escape_text(title), "id": slug(title.lower()) if title else "", **empty, **filled}
 
 
 def cell(text: object = "", links: Iterable[dict[str, str]] = ()) -> dict[str, Any]:
     """Return a cell of a table: text, or links."""
-    return {"text": text if isinstance(text, Markup) else escaped(text), "links": [*links]}
+    return {"text": text if isinstance(text, Markup) else escape_text(text), "links": [*links]}
 
 
 def link(name: object, href: str) -> dict[str, str]:
     """Return a link of a list."""
-    return {"name": escaped(name), "href": href, "note": ""}
+    return {"name": escape_text(name), "href": href, "note": ""}
 
 
 class Operator(NamedTuple):
@@ -96,7 +96,7 @@ def operators_of(site: Site) -> list[Operator]:
         for name in registry.operators(domain):
             versions = registry.versions(name, domain)
             summary = first_sentence(registry.documentation(versions[-1]).doc).rstrip(".")
-            found.append(Operator(domain, name, versions, escaped(summary)))
+            found.append(Operator(domain, name, versions, escape_text(summary)))
     return found
 
 

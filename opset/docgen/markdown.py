@@ -26,7 +26,7 @@ from opset.catalog import (
 from opset.docgen import Progress
 from opset.docgen.coverage import FUNCTION, NONE, UNKNOWN, counts, coverage
 from opset.docgen.prose import code, escape, fence, phrase, prose
-from opset.errors import printable
+from opset.errors import safe_text
 from opset.file_names import slugs
 from opset.opsets.registry import Registry
 from opset.schemas.model import Example, OpSchema, example_versions
@@ -94,7 +94,7 @@ def _anchors(headings: Iterable[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     used: dict[str, int] = {}
     for heading in headings:
-        base = anchor = _NOT_IN_ANCHOR.sub("", printable(heading, len(heading) * 10).lower()).replace(" ", "-")
+        base = anchor = _NOT_IN_ANCHOR.sub("", safe_text(heading, len(heading) * 10).lower()).replace(" ", "-")
         while anchor in used:
             used[base] += 1
             anchor = f"{base}-{used[base]}"

@@ -26,7 +26,7 @@ from opset.docgen.code import highlight
 from opset.docgen.convertibility import GENERAL, Convertibility
 from opset.docgen.markup import formula, html, inline
 from opset.docgen.paths import Paths
-from opset.errors import escaped
+from opset.errors import escape_text
 from opset.file_names import slug
 from opset.opsets.registry import Registry
 from opset.opsets.runtime_kernels import kernels_data
@@ -55,7 +55,7 @@ class Site(NamedTuple):
     def link(self, name: str, domain: str, root: str) -> dict[str, str]:
         """Return an operator's name and the way to its page, "" where it has none."""
         path = self.paths.operator(name, domain)
-        return {"name": escaped(name), "href": f"{root}{path}" if path else "", "note": ""}
+        return {"name": escape_text(name), "href": f"{root}{path}" if path else "", "note": ""}
 
 
 def operator_page(site: Site, domain: str, name: str) -> dict[str, Any]:
@@ -76,10 +76,10 @@ def operator_page(site: Site, domain: str, name: str) -> dict[str, Any]:
         sections.append(section)
         newer = data[since]
     return {
-        "name": escaped(name),
-        "domain": escaped(shown(domain)),
+        "name": escape_text(name),
+        "domain": escape_text(shown(domain)),
         "domain_href": root + site.paths.domain(domain),
-        "family": escaped(newest.family),
+        "family": escape_text(newest.family),
         "family_href": root + site.paths.family(newest.family),
         "badges": _badges(data[newest.since_version]),
         "versions": [{"since": each["since"], "id": each["id"], "span": each["span"]} for each in reversed(sections)],
@@ -107,7 +107,7 @@ def _conversion(site: Site, name: str, domain: str, root: str) -> dict[str, Any]
             "kind": each["kind"],
             "text": inline(each["text"]),
             "steps": [{"id": f"convert-{step}", "name": named[step]} for step in each["steps"]],
-            "lowered": escaped(_lowered(each["lowered"])),
+            "lowered": escape_text(_lowered(each["lowered"])),
             "codes": [{"code": code, "note": "" if code in direct else _through(each, code)} for code in each["codes"]],
         }
 
@@ -166,7 +166,7 @@ def _kernels(registry: Registry, versions: tuple[OpSchema, ...]) -> dict[str, An
         "provider": known[0]["provider"],
         "releases": known[0]["known"],
         "rows": [
-            {"since": schema.since_version, "text": escaped(each["text"]), "function": each["function"]}
+            {"since": schema.since_version, "text": escape_text(each["text"]), "function": each["function"]}
             for schema, each in zip(reversed(versions), known, strict=True)
         ],
     }
@@ -194,7 +194,7 @@ def _spans(registry: Registry, versions: tuple[OpSchema, ...]) -> dict[int, str]
 def _badges(data: Mapping[str, Any]) -> list[str]:
     found = ["withdrawn"] if data["deprecated"] else []
     found += ["experimental"] if data["experimental"] else []
-    found += [escaped(data["determinism"])] if data["determinism"] != "deterministic" else []
+    found += [escape_text(data["determinism"])] if data["determinism"] != "deterministic" else []
     return found + (["function"] if data["function"] else [])
 
 
@@ -216,7 +216,7 @@ def _section(
         "same_as": newer["since"] if same and newer is not None else None,
         "withdrawn": inline(_withdrawn(data)) if data["deprecated"] else "",
         "badges": _badges(data),
-        "amended": [*map(escaped, data["amended"])],
+        "amended": [*map(escape_text, data["amended"])],
         "signature": highlight(signature(data), "onnx"),
         "doc": html(data["doc"]),
         "formula": formula(data["formula"]) if data["formula"] else "",
@@ -225,21 +225,21 @@ def _section(
         "inputs": [_parameter(each, anchor, "in") for each in data["inputs"]],
         "outputs": [_parameter(each, anchor, "out") for each in data["outputs"]],
         "types": [
-            _listed(f"{anchor}-type-{slug(key)}", key, [named], escaped(listed) if listed != named else "")
+            _listed(f"{anchor}-type-{slug(key)}", key, [named], escape_text(listed) if listed != named else "")
             for key, types in data["types"].items()
             for named, listed in [(data["type_sets"][key], ", ".join(map(brief_type, types)))]
         ],
         "constraints": [*constraints.values()],
-        "shape": escaped(data["shape"]),
+        "shape": escape_text(data["shape"]),
         "bodies": [
             {
-                "served": escaped(served(body)),
+                "served": escape_text(served(body)),
                 "code": highlight(body["nodes"], "onnx", links),
                 "picture": body_picture(schema, schema.function[number], links),
             }
             for number, body in enumerate(data["function"])
         ],
-        "counterparts": [{"name": escaped(key), "text": inline(text)} for key, text in data["counterparts"].items()]
+        "counterparts": [{"name": escape_text(key), "text": inline(text)} for key, text in data["counterparts"].items()]
         if newer is None or data["counterparts"] != newer["counterparts"]
         else [],
     }
@@ -276,15 +276,15 @@ def _attribute(data: Mapping[str, Any], anchor: str, ids: Mapping[str, str]) -> 
     facts += [f"one of {', '.join(map(value_text, data['choices']))}"] if data["choices"] else []
     facts += [data["range"]] if data["range"] else []
     found = _listed(f"{anchor}-attr-{slug(data['name'])}", data["name"], facts, inline(data["doc"]))
-    return {**found, "label": escaped(data["constraint"]), "label_id": ids.get(data["constraint"], "")}
+    return {**found, "label": escape_text(data["constraint"]), "label_id": ids.get(data["constraint"], "")}
 
 
 def _listed(anchor: str, name: str, facts: Iterable[str], doc: Markup | str) -> dict[str, Any]:
     """Return an entry of a list on the page: its name, facts beside it, and below it a text."""
     return {
         "id": anchor,
-        "name": escaped(name),
-        "facts": [*map(escaped, facts)],
+        "name": escape_text(name),
+        "facts": [*map(escape_text, facts)],
         "doc": doc,
         "label": "",
         "label_id": "",
@@ -302,11 +302,11 @@ def _change(change: Mapping[str, Any] | None) -> dict[str, Any] | None:
         return None
     return {
         "before": change["before"],
-        "words": [*map(escaped, change["words"])],
+        "words": [*map(escape_text, change["words"])],
         "meaning": inline(change["meaning"]),
         "clarified": inline(change["clarified"]),
-        "up": escaped(change["up"]),
-        "down": escaped(change["down"]),
+        "up": escape_text(change["up"]),
+        "down": escape_text(change["down"]),
     }
 
 
@@ -324,14 +324,14 @@ def _matrix(site: Site, versions: tuple[OpSchema, ...], root: str) -> dict[str, 
     ordered = sorted(rows.items(), key=lambda each: ([not cell for cell in each[0]], each[1]))
     return {
         "columns": [schema.since_version for schema in versions],
-        "rows": [{"types": [*_linked(types, root)], "cells": [*map(escaped, row)]} for row, types in ordered],
+        "rows": [{"types": [*_linked(types, root)], "cells": [*map(escape_text, row)]} for row, types in ordered],
     }
 
 
 def _linked(types: Iterable[str], root: str) -> Iterator[dict[str, str]]:
     for type_ in types:
         element = brief_type(type_)
-        yield {"name": escaped(element), "href": f"{root}{Paths.element(element)}" if element != type_ else ""}
+        yield {"name": escape_text(element), "href": f"{root}{Paths.element(element)}" if element != type_ else ""}
 
 
 def _comparisons(registry: Registry, versions: tuple[OpSchema, ...]) -> dict[str, Any]:
@@ -352,7 +352,7 @@ def _comparisons(registry: Registry, versions: tuple[OpSchema, ...]) -> dict[str
             "id": f"diff-{here}-{there}",
             "before": here,
             "after": there,
-            "words": [*map(escaped, words)],
+            "words": [*map(escape_text, words)],
             "said": said,
             "title": f"What differs from version {here} to {there}",
             "arrow": "↑" if here < there else "↓",
@@ -370,17 +370,17 @@ def _example(versions: tuple[OpSchema, ...], example: Example, number: int) -> d
     inputs, outputs = plain_example(schema, data)
     return {
         "id": f"example-{number}-{slug(example.name)}",
-        "name": escaped(example.name.replace("_", " ")),
+        "name": escape_text(example.name.replace("_", " ")),
         "doc": inline(example.doc),
         "versions": _held(held, versions),
         **_ground(data),
-        "error": escaped(example.error),
+        "error": escape_text(example.error),
         "error_id": f"v{schema.since_version}-{slug(example.error)}",
         "attributes": [
-            {"name": escaped(name), "text": _shortened(text)} for name, text in _attribute_texts(data["attributes"])
+            {"name": escape_text(name), "text": _shortened(text)} for name, text in _attribute_texts(data["attributes"])
         ],
         "shown": [
-            {"side": side, "name": escaped(name), "type": escaped(type_), "text": _shortened(text)}
+            {"side": side, "name": escape_text(name), "type": escape_text(type_), "text": _shortened(text)}
             for side, values in (("in", inputs), ("out", outputs))
             for name, type_, text in values
         ],
@@ -409,6 +409,6 @@ def _held(held: list[int], versions: tuple[OpSchema, ...]) -> str:
 
 
 def _shortened(text: str) -> str:
-    lines = [escaped(line) for line in text.splitlines()] or [""]
+    lines = [escape_text(line) for line in text.splitlines()] or [""]
     whole = "\n".join(lines)
     return whole if len(whole) <= LONGEST else f"{whole[: LONGEST - 1]}…"

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup, escape
 
-from opset.errors import escaped
+from opset.errors import escape_text
 
 __all__ = ["Box", "Edge", "Graph", "picture", "stylesheet"]
 
@@ -109,7 +109,7 @@ def picture(graph: Graph) -> Markup:
     height += MARGIN - STEM - BETWEEN
     named = {(id(points[edge.start]), edge.label) for edge in graph.edges if _names_it(graph.boxes[edge.end], edge)}
     drawn = [*_draw_lines(lines, tops, named), *(shape for point in points for shape in _draw_box(point, tops))]
-    title, role = escape(escaped(graph.title)), "group" if any(box.href for box in graph.boxes) else "img"
+    title, role = escape(escape_text(graph.title)), "group" if any(box.href for box in graph.boxes) else "img"
     # On a narrow screen it is made smaller as far as it can be read, and scrolled where that is not enough.
     least = min(int(width * 0.7 / 100), WIDEST)
     return Markup(
@@ -122,10 +122,12 @@ def picture(graph: Graph) -> Markup:
 def _visible(graph: Graph) -> Graph:
     """Return the same with control and bidirectional characters escaped."""
     boxes = [
-        box._replace(label=escaped(box.label), detail=tuple(map(escaped, box.detail)), href=escaped(box.href))
+        box._replace(
+            label=escape_text(box.label), detail=tuple(map(escape_text, box.detail)), href=escape_text(box.href)
+        )
         for box in graph.boxes
     ]
-    return Graph(graph.title, boxes, [edge._replace(label=escaped(edge.label)) for edge in graph.edges])
+    return Graph(graph.title, boxes, [edge._replace(label=escape_text(edge.label)) for edge in graph.edges])
 
 
 def _names_it(box: Box, edge: Edge) -> bool:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from opset.catalog import first_sentence
 from opset.docgen.markup import sections
 from opset.docgen.paths import Paths
-from opset.errors import printable
+from opset.errors import safe_text
 from opset.opsets.registry import Registry
 from opset.schemas.model import Docs, OpSchema
 from opset.schemas.names import shown
@@ -131,17 +131,17 @@ def index_script(registry: Registry, domains: Iterable[str], pages: Iterable[Pag
     families: dict[str, int] = {}
     paths = Paths(registry, domains)
     operators = [
-        [printable(name), number, *_operator(registry, registry.versions(name, domain), paths, lists, families)]
+        [safe_text(name), number, *_operator(registry, registry.versions(name, domain), paths, lists, families)]
         for number, domain in enumerate(paths.domains)
         for name in registry.operators(domain)
     ]
     index = {
-        "domains": [[printable(shown(domain)), registry.domains[domain]] for domain in paths.domains],
-        "families": [*map(printable, families)],
-        "lists": [[*map(printable, each)] for each in lists],
+        "domains": [[safe_text(shown(domain)), registry.domains[domain]] for domain in paths.domains],
+        "families": [*map(safe_text, families)],
+        "lists": [[*map(safe_text, each)] for each in lists],
         "operators": operators,
         "pages": [
-            [printable(title), href, kind, _plain(text)] for page in pages for title, href, kind, text in _parts(page)
+            [safe_text(title), href, kind, _plain(text)] for page in pages for title, href, kind, text in _parts(page)
         ],
     }
     text = json.dumps(index, separators=(",", ":"), ensure_ascii=True)
@@ -176,7 +176,7 @@ def _operator(
     return [
         families.setdefault(newest.family, len(families)),
         paths.operator(newest.name, newest.domain),
-        printable(first_sentence(docs.doc), SUMMARY),
+        safe_text(first_sentence(docs.doc), SUMMARY),
         _plain(f"{synonyms} {newest.replacement}"),
         _plain(" ".join([*_calls(docs), *(word for word in synonyms.split() if "." in word)])),
         _plain("\n".join(_prose(docs))),
@@ -220,4 +220,4 @@ def _calls(docs: Docs) -> Iterable[str]:
 def _plain(text: str) -> str:
     """Return text without the marks of code and empty lines, in characters that are printed, cut to what is indexed."""
     lines = (" ".join(line.split()) for line in text[:LONGEST].replace("`", "").split("\n"))
-    return "\n".join(printable(line, LONGEST) for line in lines if line)
+    return "\n".join(safe_text(line, LONGEST) for line in lines if line)

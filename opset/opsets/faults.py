@@ -7,7 +7,7 @@ import sys
 from functools import lru_cache
 from pathlib import Path
 
-from opset.errors import escaped
+from opset.errors import escape_text
 
 DEBUG = "OPSET_DEBUG"
 """The variable of the environment that asks for tracebacks; processes that a command starts inherit it."""
@@ -59,7 +59,7 @@ def format_traceback(error: BaseException) -> str:
     import traceback
 
     lines = "".join(traceback.format_exception(error)).splitlines()
-    return "".join(f"{escaped(line)}\n" for line in lines)
+    return "".join(f"{escape_text(line)}\n" for line in lines)
 
 
 @lru_cache(maxsize=1)

@@ -25,7 +25,7 @@ from threading import RLock
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from opset.errors import Finding, OpsetError, printable
+from opset.errors import Finding, OpsetError, safe_text
 from opset.opsets.faults import line_of, trace
 from opset.opsets.registry import Registry, default_registry
 from opset.schemas.names import normalised, shown
@@ -265,7 +265,7 @@ class Lookup:
     def left_out(self, domain: str) -> str:
         """Return why the hooks of a domain may be incomplete: a file that is not trusted. "" if there is none."""
         files = self._registry.files_left_out(domain, self._layer.file)
-        return f"{printable(files[0])} was not run, since nobody trusts its folder" if files else ""
+        return f"{safe_text(files[0])} was not run, since nobody trusts its folder" if files else ""
 
     def _of_domain(self, domain: str) -> Table:
         if domain not in self._own:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from opset.errors import brief
+from opset.errors import brief_name
 from opset.reference.numerics.arrays import pieces
 from opset.reference.values import outline, type_of
 
@@ -105,7 +105,7 @@ def _of_others(expected: Any, actual: Any) -> str:
     """Return how two values differ of which one at least is no number, as the text in a map; "" where they do not."""
     if type(expected) is not type(actual):
         return f"it is {type_of(actual)}, and {type_of(expected)} is expected"
-    return "" if expected == actual else f"{brief(str(actual))} instead of {brief(str(expected))}"
+    return "" if expected == actual else f"{brief_name(str(actual))} instead of {brief_name(str(expected))}"
 
 
 def _of_arrays(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from opset.errors import printable
+from opset.errors import safe_text
 from opset.model.types import Shape, shape_of, type_string
 
 
@@ -24,7 +24,7 @@ class ValueInfo:
     def __str__(self) -> str:
         """Return type and shape in words: "tensor(float) of shape [N, 3]"."""
         dims = ", ".join("?" if dim is None else str(dim) for dim in self.shape or ())
-        return printable(f"{self.type or 'any type'}{'' if self.shape is None else f' of shape [{dims}]'}")
+        return safe_text(f"{self.type or 'any type'}{'' if self.shape is None else f' of shape [{dims}]'}")
 
 
 def value_info_of(proto: Any, has_default: bool = False) -> ValueInfo:

@@ -10,7 +10,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, Final
 
-from opset.errors import quoted
+from opset.errors import quote
 from opset.model.storage.source import NO_WAIT, OPEN
 
 _DIGITS: Final = 308
@@ -71,5 +71,5 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
         twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
-        raise ValueError(f"the key {quoted(twice)} occurs twice")
+        raise ValueError(f"the key {quote(twice)} occurs twice")
     return found

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any, Final
 
-from opset.errors import Finding, ModelError, RunError, UsageError, printable
+from opset.errors import Finding, ModelError, RunError, UsageError, safe_text
 from opset.model.arrays import MESSAGES, decoded, dtype_of_element, encoded, message_of, value_of
 from opset.model.storage.source import NO_WAIT, OPEN
 from opset.model.storage.writing import write_files
@@ -145,7 +145,7 @@ def values_in_json(text: bytes | str, declared: Sequence[ValueInfo], role: str, 
             found[name] = typed(data[key], known[name], limit) if name in known else data[key]
             limit -= nbytes(found[name])
         except ValueError as error:
-            wrong.append(f"'{printable(name)}': {error}")
+            wrong.append(f"'{safe_text(name)}': {error}")
     if wrong:
         raise ValueError("; ".join(wrong))
     return found

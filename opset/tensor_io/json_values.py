@@ -24,7 +24,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from opset.errors import ModelError, printable, quoted
+from opset.errors import ModelError, quote, safe_text
 from opset.model.arrays import array_of, data_type_of, dtype_of_element
 from opset.model.storage.tensor import make_tensor, text_of
 from opset.schemas.untrusted_files import parse_json
@@ -110,7 +110,7 @@ def _keys(texts: list[str], key: str) -> list[Any]:
         bounds = np.iinfo(dtype_of_element(key))
         for each in texts:
             if not _INTEGER.fullmatch(each) or not bounds.min <= int(each) <= bounds.max:
-                raise ValueError(f"the key {quoted(each)} is no {key}")
+                raise ValueError(f"the key {quote(each)} is no {key}")
         keys = [*map(int, texts)]
     if len({*keys}) != len(keys):
         raise ValueError("a key occurs twice")
@@ -197,7 +197,7 @@ def _family(dtype: np.dtype[Any]) -> str:
 def _shown(data: Any) -> str:
     if isinstance(data, list | dict):
         return f"a{'n object' if isinstance(data, dict) else ' list'} of {len(data)}"
-    return printable(json.dumps(data), 60)
+    return safe_text(json.dumps(data), 60)
 
 
 def json_of(value: Any) -> Any:

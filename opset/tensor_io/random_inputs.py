@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from opset.budget import Limits
-from opset.errors import Finding, RunError, UsageError, printable
+from opset.errors import Finding, RunError, UsageError, safe_text
 from opset.model.arrays import data_type_of, dtype_of_element
 from opset.model.elements import element_name
 from opset.model.types import type_string
@@ -39,8 +39,8 @@ def random_inputs(inputs: Iterable[Any], given: Mapping[str, Any], seed: int, li
         if each.name not in given
     }
     if drawn.missing:
-        options = " ".join(f"--dim {printable(name)}=1" for name in drawn.missing)
-        message = f"the size of {', '.join(map(printable, drawn.missing))} is not known"
+        options = " ".join(f"--dim {safe_text(name)}=1" for name in drawn.missing)
+        message = f"the size of {', '.join(map(safe_text, drawn.missing))} is not known"
         findings.append(Finding("U103", message, help=f"set it: {options}"))
     if findings:
         raise UsageError(dict.fromkeys(findings))  # the entries of a sequence have the same findings
@@ -100,7 +100,7 @@ class _Drawn:
         return None
 
     def _impossible(self, name: str, why: str) -> None:
-        message = f"no value can be drawn for '{printable(name)}'"
+        message = f"no value can be drawn for '{safe_text(name)}'"
         self.findings.append(Finding("U103", message, why=why, help="pass one in a file or with --set"))
 
     def _shape(self, name: str, kind: Any) -> list[int]:

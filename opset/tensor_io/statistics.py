@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from opset.errors import brief
+from opset.errors import brief_name
 from opset.reference.numerics.arrays import pieces
 from opset.reference.numerics.memory import nbytes
 from opset.reference.values import type_of
@@ -91,7 +91,7 @@ def _known(number: Any) -> float | None:
 def lines(name: str, data: dict[str, Any]) -> list[str]:
     """Return a summary as lines of text: the first with name, type, shape and statistics, those below with values."""
     shape = str(data["shape"]) if "shape" in data else f" of {data['length']}" if "length" in data else ""
-    parts = [brief(name), f"{data['type']}{shape}"]
+    parts = [brief_name(name), f"{data['type']}{shape}"]
     parts += [f"{key} {_word(data[key])}" for key in ("min", "max", "mean", "std") if data.get(key) is not None]
     parts += [f"{data[key]} {key}" for key in ("nan", "inf") if data.get(key)]
     found = ["  ".join(parts)]
@@ -121,4 +121,4 @@ def _word(value: Any, quoted: bool = False) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
     text = repr(value) if quoted and isinstance(value, str) else "nothing" if value is None else str(value)
-    return brief(text)
+    return brief_name(text)

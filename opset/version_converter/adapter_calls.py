@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from opset.budget import Exhausted
-from opset.errors import OpsetError, brief, printable, quoted
+from opset.errors import OpsetError, brief_name, quote, safe_text
 from opset.model.attributes import attribute_type
 from opset.model.graph.index import FreshNames, FunctionKey
 from opset.model.graph.walking import function_key, subgraphs
@@ -56,13 +56,13 @@ def call_adapter(call: AdapterCall) -> Result:
     except Exception as error:
         if not is_own:
             raise
-        why = printable(f"{what} raised {describe_exception(error, origin_of(step.adapter))}")
+        why = safe_text(f"{what} raised {describe_exception(error, origin_of(step.adapter))}")
         raise Refusal("C105", why, HELP) from error
     names = [result] if isinstance(result, str) else result
     if names is None and not step.lowers:
         return None
     if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
-        raise Refusal("C105", f"{what} returns {brief(repr(result))}, which names no outputs", HELP)
+        raise Refusal("C105", f"{what} returns {brief_name(repr(result))}, which names no outputs", HELP)
     if is_own:
         for fault in (*_name_faults(call, names), *_signature_faults(call)):
             raise Refusal("C105", f"{what} {fault}", HELP)
@@ -79,14 +79,14 @@ def _name_faults(call: AdapterCall, names: Sequence[str]) -> Iterator[str]:
         return name in known or (name not in node.outputs and facts.defines(name))
 
     for made, _ in call.op.made:
-        yield from (f"reads {quoted(name)}, which nothing computes" for name in made.input if not is_known(name))
+        yield from (f"reads {quote(name)}, which nothing computes" for name in made.input if not is_known(name))
         yield from (f"{fault} in a graph of {made.op_type}" for fault in _name_faults_in_graphs(made, is_known))
         for name in filter(None, made.output):
             taken = name not in node.outputs and (call.names.occurs(name) or facts.added_producer(name) is not made)
             if taken or name in known:
-                yield f"computes {quoted(name)}, which is computed already"
+                yield f"computes {quote(name)}, which is computed already"
             known.add(name)
-    yield from (f"returns {quoted(name)}, which nothing computes" for name in names if not is_known(name))
+    yield from (f"returns {quote(name)}, which nothing computes" for name in names if not is_known(name))
 
 
 def _name_faults_in_graphs(made: Any, is_known: Callable[[str], bool]) -> Iterator[str]:
@@ -99,15 +99,15 @@ def _name_faults_in_graphs(made: Any, is_known: Callable[[str], bool]) -> Iterat
         for node in graph.node:
             for name in node.input:
                 if name not in inside and name not in around and not is_known(name):
-                    yield f"reads {quoted(name)}, which nothing computes,"
+                    yield f"reads {quote(name)}, which nothing computes,"
             pending += [(inner, around | inside) for _, inner in subgraphs(node)]
             for name in filter(None, node.output):
                 if name in inside:
-                    yield f"computes {quoted(name)}, which is computed already,"
+                    yield f"computes {quote(name)}, which is computed already,"
                 inside.add(name)
         for value in graph.output:
             if value.name not in inside and value.name not in around and not is_known(value.name):
-                yield f"returns {quoted(value.name)}, which nothing computes,"
+                yield f"returns {quote(value.name)}, which nothing computes,"
 
 
 def _signature_faults(call: AdapterCall) -> Iterator[str]:
@@ -120,7 +120,7 @@ def _signature_faults(call: AdapterCall) -> Iterator[str]:
         schema = registry.schema(made.op_type, version, domain)
         if function_key(made) not in call.functions and domain in registry.domains:
             if schema is None:
-                yield f"makes a {brief(made.op_type)}, which does not exist at version {version}"
+                yield f"makes a {brief_name(made.op_type)}, which does not exist at version {version}"
             else:
                 yield from (
                     f"makes a {made.op_type} that is not valid: {fault}" for fault in _misfits_of_node(made, schema)

@@ -9,7 +9,7 @@ from collections.abc import Hashable, Iterator
 from typing import Any, NamedTuple
 
 from opset.budget import ALLOW_MORE, Exhausted
-from opset.errors import Finding, printable
+from opset.errors import Finding, safe_text
 from opset.model.elements import NUMBERS
 from opset.model.graph.index import Body, Operator
 from opset.version_converter.context import Context
@@ -230,13 +230,13 @@ class BodyConversion:
         version = self.versions.get(domain, 0)
         reached = context.opsets.get(domain, version)
         if refusal.code in ("C101", "C102", "C103"):
-            message = f"{printable(op_type)} is not valid at version {version}"
+            message = f"{safe_text(op_type)} is not valid at version {version}"
         elif (op_type, domain) in context.lowered:
-            message = f"{printable(op_type)} cannot be expressed by other operators of version {version}"
+            message = f"{safe_text(op_type)} cannot be expressed by other operators of version {version}"
         elif reached == version and context.routes.release:
-            message = f"{printable(op_type)} cannot be written for onnx {context.routes.release}"
+            message = f"{safe_text(op_type)} cannot be written for onnx {context.routes.release}"
         else:
-            message = f"{printable(op_type)} cannot go from {version} to {reached}"
+            message = f"{safe_text(op_type)} cannot go from {version} to {reached}"
         return Finding(refusal.code, message, self.body.location(index), refusal.why, self._help_of(refusal))
 
     def _help_of(self, refusal: Refusal) -> str:

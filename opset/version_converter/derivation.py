@@ -7,7 +7,7 @@ import struct
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from opset.errors import printable
+from opset.errors import safe_text
 from opset.model.elements import NUMBERS, element_name
 from opset.schemas.constraints.signature import DATA_TYPE, arity_misfits, comparisons_of, type_misfits, value_misfits
 from opset.schemas.model import OPTIONAL, SINGLE, VARIADIC, Attribute, AttributeChange, Change, OpSchema
@@ -372,7 +372,7 @@ def _convert_attributes(derived: DerivedAdapter, node: Node) -> tuple[list[str],
             raise Refusal("C204", f"the attribute '{name}' has no equal at version {since}")
     for name, undefined in derived.undefined.items():
         if node.has(name) and node.attr(name) == (list(undefined) if isinstance(undefined, tuple) else undefined):
-            raise Refusal("C204", f"'{name}' is {printable(node.attr(name))}, which has no meaning before {since}")
+            raise Refusal("C204", f"'{name}' is {safe_text(node.attr(name))}, which has no meaning before {since}")
     for name, old in derived.must_equal.items():
         if name in derived.only_for and _has_no_value_of(node, derived.only_for[name]):
             drop += [name] if node.has(name) else []
@@ -385,7 +385,7 @@ def _convert_attributes(derived: DerivedAdapter, node: Node) -> tuple[list[str],
         value = node.attr(name)
         same = all(item == old["all"] for item in value) if isinstance(old, dict) else value == old
         if not same:
-            what = printable(value) if not hasattr(value, "DESCRIPTOR") else "given"
+            what = safe_text(value) if not hasattr(value, "DESCRIPTOR") else "given"
             raise Refusal("C204", f"'{name}' is {what}; version {since} has no such attribute")
         drop.append(name)
     changes = {after: value for before, after, value in derived.set_defaults if not node.has(before)}
@@ -401,7 +401,7 @@ def _rewrite_attribute(derived: DerivedAdapter, pair: Counterpart, value: Any) -
     source, target, since = pair.source, pair.target, derived.target.since_version
     after = pair.value(value)
     if after is None:
-        raise Refusal("C204", f"'{source.name}' is {printable(value)}, which version {since} cannot say")
+        raise Refusal("C204", f"'{source.name}' is {safe_text(value)}, which version {since} cannot say")
     _check_values(derived, {target.name: after})
     is_same = source.name == target.name and source.type == target.type and after == value
     return {} if is_same else {target.name: after}

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from opset.budget import ALLOW_MORE, Budget, Exhausted, Limits
-from opset.errors import Collected, ConversionError, Finding, UsageError, brief, listing, printable, quoted
+from opset.errors import ConversionError, Finding, FindingList, UsageError, brief_name, listing, quote, safe_text
 from opset.model import load
 from opset.model import proto as pb
 from opset.model.graph.index import Body, FreshNames, FunctionKey, ModelIndex, bodies_below, index_model, node_label
@@ -51,7 +51,7 @@ class Inlining:
 
     calls: Counter[FunctionKey] = field(default_factory=Counter)
     removed: list[FunctionKey] = field(default_factory=list)
-    refusals: Collected = field(default_factory=Collected)
+    refusals: FindingList = field(default_factory=FindingList)
     notes: list[str] = field(default_factory=list)
     model: Model | None = None
 
@@ -88,8 +88,8 @@ def inline_functions(
 
 def function_label(key: FunctionKey) -> str:
     """Return the name of a function, as messages show it: "com.example.Scale:half"."""
-    domain, name, overload = map(printable, key)
-    return brief(f"{shown(domain)}.{name}{f':{overload}' if overload else ''}")
+    domain, name, overload = map(safe_text, key)
+    return brief_name(f"{shown(domain)}.{name}{f':{overload}' if overload else ''}")
 
 
 def inline_model(
@@ -163,7 +163,7 @@ def _inline_chosen(
     try:
         _Inliner(index, proto, chosen, inlining, limits or Limits()).inline()
     except Exhausted as exhausted:
-        place = f"graph {quoted(proto.graph.name)}"
+        place = f"graph {quote(proto.graph.name)}"
         inlining.refusals.append(Finding("C401", "the inlining was stopped", place, exhausted.why, ALLOW_MORE))
     if not inlining.refusals:
         _remove_uncalled(proto, index, chosen, imports, registry, inlining)
@@ -183,7 +183,7 @@ def _choose_functions(index: ModelIndex, names: Iterable[str] | None, exclude: I
         if name not in by_name:
             known = listing([function_label(key) for key in index.functions]) or "none"
             raise UsageError(
-                Finding("U103", f"the model has no function {quoted(name)}", help=f"functions of the model: {known}")
+                Finding("U103", f"the model has no function {quote(name)}", help=f"functions of the model: {known}")
             )
     chosen = {*index.functions} if names is None else {key for name in names for key in by_name[name]}
     return chosen - {key for name in exclude for key in by_name[name]}
@@ -227,10 +227,10 @@ def _find_differing(
             have = versions.get(domain)
             want = imports[domain]
             if have is None:
-                why = f"the function uses operators of {brief(shown(domain))} and does not import it"
+                why = f"the function uses operators of {brief_name(shown(domain))} and does not import it"
                 yield _refusal(function.label, why)
             elif have != want and not all(_is_same(name, domain, have, want, registry) for name in operators):
-                why = f"the function imports {brief(shown(domain))} {have}, and the model {want}"
+                why = f"the function imports {brief_name(shown(domain))} {have}, and the model {want}"
                 yield _refusal(function.label, why, "make the two equal")
 
 

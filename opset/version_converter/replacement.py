@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from opset.errors import printable
+from opset.errors import safe_text
 from opset.model.graph.index import Body
 from opset.model.graph.walking import names_read
 from opset.version_converter.facts import ValueFacts
@@ -35,7 +35,7 @@ def bind_outputs(node: Node, results: tuple[str, ...], op: Builder, values: Valu
             continue
         value = results[position] if position < len(results) else ""
         if not value and values.is_read(name):
-            raise Refusal("C204", f"the output '{printable(name)}' has no equal there")
+            raise Refusal("C204", f"the output '{safe_text(name)}' has no equal there")
         if not value or value == name:
             continue
         if value in produced and value not in rename:

@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
-from opset.errors import SHOWN, brief, listing, printable
+from opset.errors import SHOWN, brief_name, listing, safe_text
 from opset.model.graph.index import Labels
 from opset.plain_text import columns
 from opset.schemas.names import shown
@@ -93,15 +93,15 @@ def report_lines(data: Data) -> list[str]:
         if not entry["after"]:
             size = len(entry["becomes"])
             becomes = f"lowered to {made}" if size <= FEW else f"lowered to {size} nodes: {made}"
-        rows.append([brief(name), _versions_text(entry), str(entry["nodes"]), becomes])
+        rows.append([brief_name(name), _versions_text(entry), str(entry["nodes"]), becomes])
     lines = columns(rows, right=[2]) if len(rows) > 1 else []
     domains: dict[str, list[str]] = {}
     for entry in data["passed"]:
         domains.setdefault(entry["domain"], []).append(f"{entry['operator']} ({entry['nodes']})")
     for domain, names in domains.items():
-        why = f"as there are no schemas of {brief(domain)}"
+        why = f"as there are no schemas of {brief_name(domain)}"
         lines.append(f"  passed through, {why}: {listing(names, SHOWN)}")
-    lines += [f"  note: {printable(note)}" for note in data["notes"][:SHOWN]]
+    lines += [f"  note: {safe_text(note)}" for note in data["notes"][:SHOWN]]
     if len(data["notes"]) > SHOWN:
         lines.append(f"  … and {len(data['notes']) - SHOWN:,} more notes")
     counts = data["nodes"]

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from opset.errors import Collected
+from opset.errors import FindingList
 from opset.model.graph.index import Body
 from opset.model.storage.container import Model
 
@@ -49,7 +49,7 @@ class Conversion:
     actions: list[Action] = field(default_factory=list)
     kept: Counter[tuple[str, str, int, int]] = field(default_factory=Counter)
     passed: Counter[tuple[str, str]] = field(default_factory=Counter)
-    refusals: Collected = field(default_factory=Collected)
+    refusals: FindingList = field(default_factory=FindingList)
     refused: int = 0
     notes: list[str] = field(default_factory=list)
     changes: bool = False

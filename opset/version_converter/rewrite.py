@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any
 
-from opset.errors import LONGEST, brief, listing, printable, quoted
+from opset.errors import LONGEST, brief_name, listing, quote, safe_text
 from opset.model import proto as pb
 from opset.model.attributes import FIELDS, attribute_value
 from opset.model.elements import NUMBERS, element_name
@@ -115,7 +115,7 @@ class Node:
         if attribute.ref_attr_name:
             raise Refusal(
                 "C206",
-                f"'{name}' takes the value of the function's attribute '{printable(attribute.ref_attr_name)}'",
+                f"'{name}' takes the value of the function's attribute '{safe_text(attribute.ref_attr_name)}'",
                 "inline the function, then convert: opset inline MODEL -o FILE",
             )
         return _value_of(attribute)
@@ -193,7 +193,7 @@ class Node:
         if rank is None:
             raise Refusal(
                 "C207",
-                f"the rank of '{printable(self.input(index))}' is not known",
+                f"the rank of '{safe_text(self.input(index))}' is not known",
                 f"{GIVE_SHAPES}; {SHOWN}",
             )
         return rank
@@ -204,7 +204,7 @@ class Node:
         if shape is None or not all(isinstance(dim, int) for dim in shape):
             raise Refusal(
                 "C207",
-                f"the shape of '{printable(self.input(index))}' is not fully known",
+                f"the shape of '{safe_text(self.input(index))}' is not fully known",
                 FIX_SIZES,
             )
         return tuple(dim for dim in shape if isinstance(dim, int))
@@ -226,7 +226,7 @@ class Node:
             name = self.schema.inputs[min(index, len(self.schema.inputs) - 1)].name
             raise Refusal(
                 "C205",
-                f"the input '{name}' ('{printable(self.input(index))}') is computed at run time",
+                f"the input '{name}' ('{safe_text(self.input(index))}') is computed at run time",
                 f"make it an initializer; if it follows from sizes of inputs, {FIX_SIZES}",
             )
         return constant
@@ -235,17 +235,19 @@ class Node:
 def can_be_overridden(value: str, initializers: Sequence[str]) -> Refusal:
     """Return the refusal for a value that would be constant, if a caller could not override these initializers."""
     if [value] == [*initializers]:
-        why = f"a caller may override {quoted(value)}"
+        why = f"a caller may override {quote(value)}"
     else:
-        why = f"{quoted(value)} follows from what a caller may override: {listing(initializers)}"
-    return Refusal("C205", why, f"make it a constant: {' '.join(f'--freeze {brief(each)}' for each in initializers)}")
+        why = f"{quote(value)} follows from what a caller may override: {listing(initializers)}"
+    return Refusal(
+        "C205", why, f"make it a constant: {' '.join(f'--freeze {brief_name(each)}' for each in initializers)}"
+    )
 
 
 def unknown_type(value: str) -> Refusal:
     """Return the refusal for a value whose type has to be known and is not."""
     return Refusal(
         "C203",
-        f"the type of '{printable(value)}' is not known",
+        f"the type of '{safe_text(value)}' is not known",
         f"{GIVE_TYPES}; {SHOWN}",
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from opset.errors import Finding, UsageError, quoted
+from opset.errors import Finding, UsageError, quote
 from opset.opsets import releases, runtimes
 from opset.opsets.registry import Registry
 from opset.schemas.names import normalised
@@ -81,7 +81,7 @@ def target_without(operators: Iterable[str], registry: Registry) -> Target:
         domain = normalised(domain)
         if not registry.versions(op_type, domain):
             help = "write Gelu, or an operator of another domain as com.example.Scale"
-            raise UsageError(Finding("U101", f"there is no operator {quoted(name)}", help=help))
+            raise UsageError(Finding("U101", f"there is no operator {quote(name)}", help=help))
         lowered.add((op_type, domain))
     if not lowered:
         raise UsageError(Finding("U103", "no operator is given", help="name those that the runtime lacks"))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from opset.errors import printable
+from opset.errors import safe_text
 from opset.model.attributes import attribute_type, attribute_value
 from opset.model.graph.index import Body, Operator
 from opset.opsets.registry import Registry
@@ -120,7 +120,7 @@ def _check_signature(fit: Fit, body: Body, index: int) -> dict[str, Any]:
     types: dict[str, str | None] = {}
     for attribute in attributes:
         if attribute.name in types:
-            raise Refusal("C103", f"the attribute '{printable(attribute.name)}' is a duplicate")
+            raise Refusal("C103", f"the attribute '{safe_text(attribute.name)}' is a duplicate")
         types[attribute.name] = None if attribute.ref_attr_name else attribute_type(attribute)
     types = {name: type_ for name, type_ in types.items() if not quirks.is_internal(name)}
     for misfits in (

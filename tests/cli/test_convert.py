@@ -186,7 +186,7 @@ def test_json_holds_all_that_the_text_shows(name, to, more, small, refused):
     if text.stdout:
         shown = [f"{data['input']}: {report.headline(data)}", *report.report_lines(data)]
         assert text.stdout.splitlines()[: len(shown)] == shown
-    for finding in output.findings_of(data).grouped():
+    for finding in output.findings_of(data).group_by_kind():
         assert str(finding) in text.stdout + text.stderr
     assert data["exit_status"] == text.exit_code
     assert (data["output"] == "b.onnx") == ("wrote a.onnx" in text.stdout)

@@ -94,7 +94,7 @@ def test_arguments_that_stand_for_nothing_are_all_told(tree):
     (tree / "empty").mkdir()
     with pytest.raises(ModelError) as raised:
         expand(["*.none", "a.onnx", "empty", "*/none"], products=False)
-    assert [each.file for each in raised.value.collected] == ["*.none", "empty", "*/none"]
+    assert [each.file for each in raised.value.finding_list] == ["*.none", "empty", "*/none"]
 
 
 def test_folders_that_cannot_be_read_are_reported_like_models(tree, monkeypatch):

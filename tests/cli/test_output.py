@@ -8,7 +8,7 @@ import pytest
 
 from opset.cli import output
 from opset.cli.output import findings_data, findings_of, internal_error, shortage, write_errors, write_product
-from opset.errors import SHOWN, Collected, Finding, ModelError
+from opset.errors import SHOWN, Finding, FindingList, ModelError
 
 
 def written(write, *arguments):
@@ -32,7 +32,7 @@ def test_a_product_as_text_and_as_json(monkeypatch, capsys):
 
 
 def test_findings_as_data_and_back():
-    found = Collected([Finding("M101", "one", place="p", why="w", help="h", file="f")], omitted=3)
+    found = FindingList([Finding("M101", "one", place="p", why="w", help="h", file="f")], omitted=3)
     data = findings_data(found)
     assert data == {
         "errors": [{"code": "M101", "message": "one", "place": "p", "why": "w", "help": "h", "file": "f"}],
@@ -44,7 +44,7 @@ def test_findings_as_data_and_back():
 
 def test_the_first_findings_are_written_and_the_others_counted(capsys):
     def text(count, omitted=0):
-        return written(write_errors, Collected([Finding("M101", f"m{n}", why="w") for n in range(count)], omitted))
+        return written(write_errors, FindingList([Finding("M101", f"m{n}", why="w") for n in range(count)], omitted))
 
     entries = [f"error[M101] m{n}\n  why     w\n" for n in range(SHOWN)]
     end = "more: opset explain M101\n"
@@ -53,7 +53,7 @@ def test_the_first_findings_are_written_and_the_others_counted(capsys):
     assert text(SHOWN + 1, 1000) == "".join(entries) + "… and 1,001 more\n" + end
     assert text(1, 2) == entries[0] + "… and 2 more\n" + end
     codes = [Finding(code, "a] b") for code in ("M102", "C101", "M102")]
-    assert written(write_errors, Collected(codes)) == (
+    assert written(write_errors, FindingList(codes)) == (
         "error[M102] a] b\nerror[C101] a] b\nerror[M102] a] b\nmore: opset explain M102 C101\n"
     )
     write_errors(ModelError(Finding("M101", "m")))

@@ -6,7 +6,7 @@ import math
 import struct
 from collections.abc import Iterable
 
-from opset.errors import printable
+from opset.errors import safe_text
 from opset.model.elements import FLOAT8, NUMBERS
 from opset.version_converter.rewrite import FIX_SIZES, Builder, Node, Refusal
 
@@ -109,7 +109,7 @@ def need_size(node: Node, index: int, axis: int) -> int:
     if not isinstance(size, int) or size < 0:
         raise Refusal(
             "C207",
-            f"the size of '{printable(node.input(index))}' along axis {axis} is not known",
+            f"the size of '{safe_text(node.input(index))}' along axis {axis} is not known",
             FIX_SIZES,
         )
     return size

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from opset.adapters.building.shared import positive_axis
-from opset.errors import printable
+from opset.errors import safe_text
 from opset.model import proto as pb
 from opset.model.elements import NUMBERS
 from opset.model.graph.walking import rename_values
@@ -284,7 +284,7 @@ def _rank(node: Node, name: str, part: Any) -> int:
         return len(shape)
     if (shape := shape_of(part.type)) is not None:
         return len(shape) + 1
-    why = f"the rank of '{printable(name or part.name)}' is not known"
+    why = f"the rank of '{safe_text(name or part.name)}' is not known"
     raise Refusal("C207", why, "declare the shapes of the inputs and outputs of the body")
 
 

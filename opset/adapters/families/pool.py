@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from opset.adapters.building.positions import along, coordinates, counting, minus, plus, product, reshaped, sizes_of
 from opset.adapters.building.shared import cast, need_size, working
 from opset.adapters.families.indexing import last_written
-from opset.errors import printable
+from opset.errors import safe_text
 from opset.version_converter.registration import down, lower, up
 from opset.version_converter.rewrite import FIX_SIZES, Builder, Node, Refusal, Result
 
@@ -294,7 +294,7 @@ def lp_pool_2(op: Builder, node: Node) -> Result:
     """Refuse windows that do not have the spatial axes alone: version 1 does not say what they are."""
     kernel = node.attr("kernel_shape")
     if kernel is None or node.need_rank(0) != len(kernel) + 2:
-        raise Refusal("C204", f"'kernel_shape' is {printable(kernel)}, and version 1 does not say what that means")
+        raise Refusal("C204", f"'kernel_shape' is {safe_text(kernel)}, and version 1 does not say what that means")
     return None
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from opset.adapters.building.interpolation import Axis, Method, interpolated, nearest_elements
 from opset.adapters.building.positions import Size, named, sizes_of, vector_of
 from opset.adapters.building.shared import INTEGERS, constant_ints, distinct_axes, float32, need_size
-from opset.errors import printable
+from opset.errors import safe_text
 from opset.model.elements import NUMBERS
 from opset.model.types import Constant
 from opset.version_converter.registration import down, lower, up
@@ -127,7 +127,7 @@ def resize_11_down(op: Builder, node: Node) -> Result:
     if mode == "cubic" or (mode == "linear" and (coordinates == "tf_crop_and_resize" or not known)):
         return _written_out(op, node)
     if mode not in ("nearest", "linear") or coordinates == "tf_crop_and_resize":
-        raise Refusal("C204", f"mode {printable(mode)} with coordinates {printable(coordinates)} has no equivalent")
+        raise Refusal("C204", f"mode {safe_text(mode)} with coordinates {safe_text(coordinates)} has no equivalent")
     if mode == "nearest" and not known and (sized or given is None):
         return _gathered(op, node)
     scales = _exact_scales(node, bool(sized))
@@ -388,7 +388,7 @@ def _selected(node: Node, ratio: Fraction, size: int, out: int) -> tuple[int, ..
     """Return the nearest input elements by a scale. Raises Refusal C204 where the last bit of a coordinate decides."""
     rounding = node.attr("nearest_mode")
     if not size or out > LONGEST:
-        raise Refusal("C204", f"{size} elements cannot be resized to {out} by {printable(rounding)}")
+        raise Refusal("C204", f"{size} elements cannot be resized to {out} by {safe_text(rounding)}")
     node.charge(out)
     return _nearest(node.attr("coordinate_transformation_mode"), rounding, ratio, size, out)
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from opset.adapters.building.positions import Size, counting, named, sizes_of, summed, vector_of
 from opset.adapters.building.shared import cast, unsqueeze, zero
-from opset.errors import printable
+from opset.errors import safe_text
 from opset.model.elements import NUMBERS
 from opset.version_converter.registration import down, lower
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
@@ -49,10 +49,10 @@ def _sampled(op: Builder, node: Node) -> Result:
     element = node.need_element(0)
     taps = TAPS.get(mode)
     if rank < 1 or taps is None or node.attr("padding_mode") not in ("zeros", "border", "reflection"):
-        raise Refusal("C103", f"mode {printable(mode)} of {rank + 2} dimensions, or the padding mode, is not defined")
+        raise Refusal("C103", f"mode {safe_text(mode)} of {rank + 2} dimensions, or the padding mode, is not defined")
     wide = {"float": "float", "float16": "float", "bfloat16": "float", "double": "double"}.get(element, "")
     if (taps > 1 and not wide) or taps**rank > 16:
-        raise Refusal("C204", f"mode {printable(mode)} of {rank + 2} dimensions of {element} has no plain expression")
+        raise Refusal("C204", f"mode {safe_text(mode)} of {rank + 2} dimensions of {element} has no plain expression")
     sizes = sizes_of(op, node, 0)
     outputs = sizes_of(op, node, 1, range(rank + 1))
     if 0 in sizes or 0 in outputs:

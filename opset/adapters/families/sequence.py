@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from opset.adapters.building.positions import Size, from_front, named, product
 from opset.adapters.building.shared import positive_axis, unsqueeze
-from opset.errors import printable
+from opset.errors import safe_text
 from opset.model.attributes import attribute_value
 from opset.version_converter.registration import down, lower
 from opset.version_converter.rewrite import FIX_SIZES, Builder, Node, Refusal, Result, unknown_type
@@ -120,7 +120,7 @@ def _joined_slices(op: Builder, node: Node, slices: _Slices) -> str:
     stacked = node.attr("new_axis")
     shape = node.values.shape(x)
     if shape is None:
-        raise Refusal("C207", f"the rank of '{printable(x)}' is not known")
+        raise Refusal("C207", f"the rank of '{safe_text(x)}' is not known")
     to = positive_axis(to, len(shape) - (not keep) + bool(stacked))
     if keep:
         if to == axis and not stacked:
@@ -133,7 +133,7 @@ def _joined_slices(op: Builder, node: Node, slices: _Slices) -> str:
         x = _transpose(op, x, [*others[:to], axis, *others[to:]])
         return x if stacked else str(op.Squeeze(x, axes=[to + 1]))
     if not isinstance(size, int) or size < 1:
-        why = f"the size of the elements of '{printable(node.input(0))}' along axis {to} is not known"
+        why = f"the size of the elements of '{safe_text(node.input(0))}' along axis {to} is not known"
         raise Refusal("C207", why if size != 0 else "the elements are empty", FIX_SIZES if size != 0 else "")
     # The two axes that become one are the last ones: 0 then means the same axis before and after, whatever its size.
     last = others.pop(to)
@@ -160,7 +160,7 @@ def _elements(node: Node, name: str) -> list[Element]:
         node.charge(1)
         maker = node.values.producer(name)
         if maker is None or maker.domain not in ("", "ai.onnx"):
-            raise Refusal("C201", f"{NO_SEQUENCES}, and '{printable(name)}' is one whose elements are not known")
+            raise Refusal("C201", f"{NO_SEQUENCES}, and '{safe_text(name)}' is one whose elements are not known")
         if maker.op_type in ("SequenceInsert", "SequenceErase"):
             changes.append(maker)
         elif maker.op_type != "Identity":
@@ -173,7 +173,7 @@ def _elements(node: Node, name: str) -> list[Element]:
     elif maker.op_type == "SplitToSequence":
         elements = _parts(node, maker)
     else:
-        raise Refusal("C201", f"{NO_SEQUENCES}, and what {printable(maker.op_type)} puts into one is not known")
+        raise Refusal("C201", f"{NO_SEQUENCES}, and what {safe_text(maker.op_type)} puts into one is not known")
     node.charge(len(elements))
     for change in reversed(changes):
         inserted = change.op_type == "SequenceInsert"
@@ -192,7 +192,7 @@ def _first(maker: Any) -> str:
     """Return the first input of the node that makes a sequence. Raises Refusal C103 where it is absent."""
     name: str = next(iter(maker.input), "")
     if not name:
-        raise Refusal("C103", f"{printable(maker.op_type)} has no first input")
+        raise Refusal("C103", f"{safe_text(maker.op_type)} has no first input")
     return name
 
 
@@ -204,7 +204,7 @@ def _parts(node: Node, split: Any) -> list[Element]:
     sizes = _known(node, split.input[1]) if len(split.input) > 1 and split.input[1] else None
     if sizes is None or node.values.constant(split.input[1]).dims == ():  # type: ignore[union-attr]
         if not isinstance(size, int):
-            why = f"it is not known into how many parts '{printable(x)}' is split"
+            why = f"it is not known into how many parts '{safe_text(x)}' is split"
             raise Refusal("C207", why, FIX_SIZES)
         part = 1 if sizes is None else sizes[0]
         if part < 1:
@@ -225,7 +225,7 @@ def _how_split(node: Node, split: Any) -> tuple[str, int, bool]:
     x = _first(split)
     shape = node.values.shape(x)
     if axis < 0 and shape is None:
-        raise Refusal("C207", f"the rank of '{printable(x)}' is not known")
+        raise Refusal("C207", f"the rank of '{safe_text(x)}' is not known")
     return x, positive_axis(axis, len(shape)) if shape is not None else axis, bool(keep)
 
 
@@ -233,7 +233,7 @@ def _known(node: Node, name: str) -> list[int]:
     """Return constant integers. Raises Refusal C205 where they are computed at run time."""
     constant = node.values.constant(name)
     if constant is None or not all(isinstance(value, int) for value in constant.values):
-        raise Refusal("C205", f"{NO_SEQUENCES}, and '{printable(name)}' is computed at run time")
+        raise Refusal("C205", f"{NO_SEQUENCES}, and '{safe_text(name)}' is computed at run time")
     return [int(value) for value in constant.values]
 
 
@@ -248,7 +248,7 @@ def _rank(node: Node, element: Element) -> int:
     """Return the rank of an element. Raises Refusal C207 where it is not known."""
     shape = node.values.shape(element[0])
     if shape is None:
-        raise Refusal("C207", f"the rank of '{printable(element[0])}' is not known")
+        raise Refusal("C207", f"the rank of '{safe_text(element[0])}' is not known")
     return len(shape) - (element[1] >= 0 and not element[4])
 
 

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from opset.errors import Finding, RunError, printable
+from opset.errors import Finding, RunError, safe_text
 from opset.model import proto as pb
 from opset.model.graph.index import Body
 from opset.model.graph.walking import names_read, subgraphs
@@ -49,7 +49,7 @@ def gradient_graph(body: Body, index: int, attributes: Mapping[str, Any]) -> Bod
     nodes = body.proto.node
     for needed in _nodes_between(nodes, index, inputs, y):
         if needed == index:
-            raise RunError(Finding("R202", f"'{printable(y)}' depends on its own gradient", place))
+            raise RunError(Finding("R202", f"'{safe_text(y)}' depends on its own gradient", place))
         node = graph.node.add()
         node.CopyFrom(nodes[needed])
         if _has_gradient(node):
@@ -69,7 +69,7 @@ def _names_in(attribute: Any) -> list[str]:
 def _check_names(body: Body, inputs: Sequence[str], y: str, place: str) -> list[Finding]:
     """Return a finding for each name that is a duplicate, or that is no value of the body or of one around it."""
     findings = [
-        Finding("R202", f"'{printable(name)}' is a duplicate in xs and zs", place)
+        Finding("R202", f"'{safe_text(name)}' is a duplicate in xs and zs", place)
         for name, count in Counter(inputs).items()
         if count > 1
     ]
@@ -83,7 +83,7 @@ def _check_names(body: Body, inputs: Sequence[str], y: str, place: str) -> list[
             defined.update(tensor.values.name for tensor in proto.sparse_initializer)
         missing = {name: None for name in missing if not name or name not in defined}
         scope = scope.parent
-    findings += [Finding("R202", f"there is no value '{printable(name)}' to differentiate", place) for name in missing]
+    findings += [Finding("R202", f"there is no value '{safe_text(name)}' to differentiate", place) for name in missing]
     return findings
 
 

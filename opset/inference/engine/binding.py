@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from opset.errors import Finding, UsageError, listing, printable, quoted
+from opset.errors import Finding, UsageError, listing, quote, safe_text
 from opset.inference.building.types import fill_proto, type_from_proto
 from opset.inference.engine.sizes import Sizes, variables_of
 from opset.model import proto as pb
@@ -35,7 +35,7 @@ def bind_dims(model: Model, dims: Mapping[str, int]) -> Model:
     if not dims:
         return model
     findings = [
-        Finding("U103", f"{size!r} is no size for '{printable(name)}'", help="a size is an integer, 0 or greater")
+        Finding("U103", f"{size!r} is no size for '{safe_text(name)}'", help="a size is an integer, 0 or greater")
         for name, size in dims.items()
         if not isinstance(size, int) or isinstance(size, bool) or not 0 <= size <= _LARGEST
     ]
@@ -70,8 +70,7 @@ def check_dim_names(dims: Mapping[str, int], known: Iterable[str]) -> None:
     if unknown := dims.keys() - known:
         help = f"there are: {listing(sorted({*known} - dims.keys())) or 'none'}"
         raise UsageError(
-            Finding("U103", f"the model has no dimension variable {quoted(name)}", help=help)
-            for name in sorted(unknown)
+            Finding("U103", f"the model has no dimension variable {quote(name)}", help=help) for name in sorted(unknown)
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from opset.errors import brief
+from opset.errors import brief_name
 from opset.inference.engine.outcomes import OperatorInference
 from opset.inference.registration import RuleLookup
 from opset.model.graph.index import Operator
@@ -43,7 +43,7 @@ class Operators:
         domain = normalised(domain)
         version = imports.get(domain, 0)
         schema = self._registry.schema(op_type, version, domain)
-        name, shown_domain = brief(op_type), brief(shown(domain))
+        name, shown_domain = brief_name(op_type), brief_name(shown(domain))
         alias = quirks.alias(op_type, version) if schema is None and not domain and not self._strict else None
         if alias is not None and alias.stand_in is not None:
             schema = self._registry.schema(*alias.stand_in)

@@ -9,7 +9,7 @@ from operator import index as index_of
 from typing import Any, NamedTuple
 
 from opset.budget import Exhausted
-from opset.errors import OpsetError, printable
+from opset.errors import OpsetError, safe_text
 from opset.inference.building.call import MAX_DATA, Call, Constant, Element, Unknown
 from opset.inference.building.dimensions import Dim, Size, TooComplex, upper_bound
 from opset.inference.building.types import MAX_RANK, Shape, Type, map_sizes, parse_type
@@ -178,7 +178,7 @@ def _drop_impossible_sizes(type_: Type, index: int, call: Call) -> tuple[Type, l
 def _no_shape_problem(schema: OpSchema, index: int, error: TypeError) -> Problem:
     """Return the problem of a rule that returned something else than a shape or type for an output."""
     message = f"the inference function of {schema.name} {schema.since_version} returns no shape for output {index}"
-    return Problem("I302", message, printable(str(error)))
+    return Problem("I302", message, safe_text(str(error)))
 
 
 def _unfit_problem(schema: OpSchema, why: str) -> Problem:
@@ -205,10 +205,10 @@ def problems_of(call: Call, error: Exception, hook: Hook) -> tuple[Problem, ...]
     if not hook.is_ours:
         message = f"there is a bug in the inference function of {schema.name} {schema.since_version}"
         help = "correct the function; --debug shows the traceback"
-        return (Problem("I303", message, printable(describe_exception(error, hook.origin)), help),)
+        return (Problem("I303", message, safe_text(describe_exception(error, hook.origin)), help),)
     if not isinstance(error, MALFORMED):
         raise error
-    why = printable(f"{type(error).__name__}: {error}")
+    why = safe_text(f"{type(error).__name__}: {error}")
     return (Problem("I203", f"the node is malformed for {schema.name} {schema.since_version}", why),)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from opset.budget import ALLOW_MORE, Exhausted, Limits
-from opset.errors import Collected, Finding, InferenceError, quoted
+from opset.errors import Finding, FindingList, InferenceError, quote
 from opset.inference.building.dimensions import Dim, Size
 from opset.inference.building.types import Type, unwrap_layers
 from opset.inference.building.work import default_budget
@@ -88,7 +88,7 @@ class Inference:
         self.notes = [*engine.index.notes, *_warnings_of(engine)]
         """Changes that were made before the model was read, and nodes that harmlessly differ from their operators: in
         forms that runtimes accept, or by attributes that do not exist."""
-        found = Collected(_findings_of(engine))
+        found = FindingList(_findings_of(engine))
         self.findings, self.omitted = tuple(found), found.omitted
         self.stopped = "" if engine.stopped is None else f"{engine.stopped[0]}: {engine.stopped[1].why}"
         """The place and the reason if the inference was stopped, else ""."""
@@ -218,7 +218,7 @@ def infer_shapes(model: Any, check_type: bool = False, strict_mode: bool = False
     does not take; with `strict_mode` InferenceError with everything that does not fit together.
     """
     inference = infer(model, check_type=check_type, data_prop=data_prop)
-    wrong = Collected(finding for finding in _findings_of(inference._engine) if strict_mode or finding.code == "I202")
+    wrong = FindingList(finding for finding in _findings_of(inference._engine) if strict_mode or finding.code == "I202")
     if wrong:
         raise InferenceError(wrong)
     return inference.written().as_given()
@@ -253,7 +253,7 @@ def _findings_of(engine: Engine) -> Iterator[Finding]:
             place = scope.body.location(producers[name]) if name in producers else scope.body.label
             yield Finding(
                 "I101",
-                f"the stated type of {quoted(name)} contradicts what is inferred",
+                f"the stated type of {quote(name)} contradicts what is inferred",
                 place,
                 why,
                 "correct or remove the stated type, or replace it: --overwrite",

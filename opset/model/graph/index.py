@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from opset.errors import Collected, Finding, ModelError, brief, listing, printable, quoted
+from opset.errors import Finding, FindingList, ModelError, brief_name, listing, quote, safe_text
 from opset.model.graph.walking import function_key, subgraphs
 
 FunctionKey = tuple[str, str, str]
@@ -77,7 +77,7 @@ class Body:
         left_out = len(chain) - LEVELS
         if left_out > 0:
             del chain[LEVELS - 1 : -1]
-        parts = [f"{each.parent.node_label(each.index)}, {brief(each.name)}" for each in chain if each.parent]
+        parts = [f"{each.parent.node_label(each.index)}, {brief_name(each.name)}" for each in chain if each.parent]
         if left_out > 0:
             parts.insert(-1, f"… {left_out} levels …")
         return ", ".join([body.name, *reversed(parts)])
@@ -134,10 +134,10 @@ class Body:
 
 def node_label(name: str, operator: str, index: int) -> str:
     """Return what messages call a node; the index is said where there is no name, or only its beginning."""
-    words = f"node {quoted(name)}" if name else "node"
+    words = f"node {quote(name)}" if name else "node"
     if not name or words.endswith("…'"):
         words += f" number {index}"
-    return f"{words} ({brief(operator)})"
+    return f"{words} ({brief_name(operator)})"
 
 
 class Labels:
@@ -157,15 +157,15 @@ class Labels:
 
 def bodies(model: Any) -> list[Body]:
     """Return every body of a ModelProto, each before those inside it: graph, training graphs, functions."""
-    main = Body(model.graph, f"graph {quoted(model.graph.name)}")
+    main = Body(model.graph, f"graph {quote(model.graph.name)}")
     roots = [main]
     for number, training in enumerate(model.training_info):
         for part in ("initialization", "algorithm"):
             if training.HasField(part):
                 roots.append(Body(getattr(training, part), f"training_info[{number}].{part}", parent=main))
     for number, function in enumerate(model.functions):
-        overload = f":{printable(function.overload)}" if function.overload else ""
-        label = f"function {quoted(f'{printable(function.domain)}.{printable(function.name)}{overload}')}"
+        overload = f":{safe_text(function.overload)}" if function.overload else ""
+        label = f"function {quote(f'{safe_text(function.domain)}.{safe_text(function.name)}{overload}')}"
         roots.append(Body(function, label + f" number {number}" * label.endswith("…'"), function=True))
     return bodies_below(*roots)
 
@@ -286,13 +286,13 @@ def imports_of(proto: Any, location: str, known_domains: Collection[str]) -> dic
     specification, Operator Sets).
     """
     found: dict[str, int] = {}
-    findings = Collected()
+    findings = FindingList()
     for entry in proto.opset_import:
         domain = normalised_domain(entry.domain)
         if domain.__class__ is bytes:
-            findings.append(Finding("M106", f"the domain {brief(domain)} is not valid UTF-8", location))
+            findings.append(Finding("M106", f"the domain {brief_name(domain)} is not valid UTF-8", location))
         elif found.get(domain, entry.version) != entry.version:
-            shown = quoted(domain or "ai.onnx")
+            shown = quote(domain or "ai.onnx")
             findings.append(
                 Finding(
                     "M108",
@@ -303,7 +303,7 @@ def imports_of(proto: Any, location: str, known_domains: Collection[str]) -> dic
                 )
             )
         elif entry.version < 1 and domain in known_domains:
-            findings.append(Finding("M107", f"the domain {quoted(domain or 'ai.onnx')} has no version", location))
+            findings.append(Finding("M107", f"the domain {quote(domain or 'ai.onnx')} has no version", location))
         else:
             found[domain] = entry.version
     if findings:
@@ -318,7 +318,7 @@ def verify(found: Iterable[Body]) -> None:
     and names are valid UTF-8 (IR specification, "Names within a graph", "Nodes"). Linear in the number of names. Raises
     ModelError with all findings.
     """
-    findings = Collected()
+    findings = FindingList()
     for body in found:
         findings += _misnamed(body)
         if len(body.subgraphs) < len(body.inside):
@@ -336,7 +336,7 @@ def verify(found: Iterable[Body]) -> None:
                     findings.append(_shadowed(body, index, name))
         for name in body.output_names():
             if name and name not in here and not _is_visible(name, body):
-                findings.append(Finding("M112", f"the output {quoted(name)} is never computed", body.label))
+                findings.append(Finding("M112", f"the output {quote(name)} is never computed", body.label))
     if findings:
         raise ModelError(findings)
 
@@ -360,7 +360,7 @@ def _misnamed(body: Body) -> Iterator[Finding]:
     yield from (_not_utf8(body.label, name) for name in (*given_names, *attributes) if not _are_text([name]))
     for name, count in Counter(inputs).items():
         if count > 1:
-            yield Finding("M113", f"the input {quoted(name)} is defined twice", body.label)
+            yield Finding("M113", f"the input {quote(name)} is defined twice", body.label)
     for index, outputs in enumerate(body.computes):
         op_type, domain = body.operators[index]
         if not _are_text([op_type, domain, body.names[index]]):
@@ -368,7 +368,7 @@ def _misnamed(body: Body) -> Iterator[Finding]:
         seen: set[str] = set()
         for name in outputs:
             if name and (here[name] != index or name in seen):
-                yield Finding("M113", f"the value {quoted(name)} is defined twice", body.location(index))
+                yield Finding("M113", f"the value {quote(name)} is defined twice", body.location(index))
             elif not _are_text([name]):
                 yield _not_utf8(body.location(index), name)
             seen.add(name)
@@ -378,7 +378,7 @@ def _alike(body: Body) -> Iterator[Finding]:
     """Yield the subgraphs whose node has another one in an attribute of the same name."""
     for each in body.inside:
         if body.subgraphs[each.index, each.name] is not each:
-            message = f"the attribute {quoted(each.name)} is defined twice"
+            message = f"the attribute {quote(each.name)} is defined twice"
             yield Finding("M113", message, body.location(each.index), help="keep the graph that is meant")
 
 
@@ -403,13 +403,13 @@ def _undefined(body: Body, index: int, name: Any, position: int | None) -> Findi
     if position is None:
         return Finding(
             "M112",
-            f"the input {quoted(name)} is defined nowhere",
+            f"the input {quote(name)} is defined nowhere",
             body.location(index),
             help="name a graph input, an initializer or the output of an earlier node",
         )
     return Finding(
         "M110",
-        f"the input {quoted(name)} is computed only by this node or a later one",
+        f"the input {quote(name)} is computed only by this node or a later one",
         body.location(index),
         why="nodes must be sorted topologically, without cycles (IR specification, Nodes)",
         help="break the cycle; what is only unsorted is sorted, once nothing else is wrong",
@@ -419,7 +419,7 @@ def _undefined(body: Body, index: int, name: Any, position: int | None) -> Findi
 def _shadowed(body: Body, index: int, name: str) -> Finding:
     return Finding(
         "M113",
-        f"the value {quoted(name)} of a graph around is defined again, after it was used",
+        f"the value {quote(name)} of a graph around is defined again, after it was used",
         body.location(index),
         why="a name would stand for two values in one graph",
         help="rename one of the two",
@@ -427,7 +427,7 @@ def _shadowed(body: Body, index: int, name: str) -> Finding:
 
 
 def _not_utf8(location: str, name: Any) -> Finding:
-    message = f"the name {brief(name)} is not valid UTF-8"
+    message = f"the name {brief_name(name)} is not valid UTF-8"
     return Finding("M106", message, location, help="write names as UTF-8")
 
 
@@ -483,7 +483,7 @@ def _call_order(functions: Mapping[FunctionKey, Body]) -> list[Body]:
             if not waiting[target]:
                 ready.append(target)
     if len(ordered) < len(functions):
-        circle = sorted(".".join(map(printable, key[:2])) for key, count in waiting.items() if count)
+        circle = sorted(".".join(map(safe_text, key[:2])) for key, count in waiting.items() if count)
         raise ModelError(Finding("M114", "functions call each other in a cycle", listing(circle)))
     return ordered
 

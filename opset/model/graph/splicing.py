@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable
 from itertools import chain
 from typing import Any, NamedTuple
 
-from opset.errors import quoted
+from opset.errors import quote
 from opset.model import proto as pb
 from opset.model.graph.index import FreshNames
 from opset.model.graph.walking import subgraphs
@@ -51,7 +51,7 @@ class _Scope:
             scope = scope.outer
         if not name:
             return ""
-        raise Unfit(f"the function uses {quoted(name)}, which nothing in it defines")
+        raise Unfit(f"the function uses {quote(name)}, which nothing in it defines")
 
     def noted(self, name: str) -> str:
         """Return the new name of a value that an annotation names, which may be none."""
@@ -156,11 +156,11 @@ class _Splice:
         if value is None:
             return default
         if name not in self._declared:
-            raise Unfit(f"the function uses the attribute {quoted(name)}, which it does not declare")
+            raise Unfit(f"the function uses the attribute {quote(name)}, which it does not declare")
         if default is not None and value.ref_attr_name and value.ref_attr_name not in self._certain:
             raise Unfit(
-                f"the attribute {quoted(name)} has a default, which holds where the function around the call has no "
-                f"value for {quoted(value.ref_attr_name)}",
+                f"the attribute {quote(name)} has a default, which holds where the function around the call has no "
+                f"value for {quote(value.ref_attr_name)}",
                 "inline the function around the call as well",
             )
         return value
@@ -178,7 +178,7 @@ class _Splice:
         stated = [value for value in graph.value_info if value.name in scope.names]
         for value in graph.output:
             if value.name and not scope[value.name]:
-                raise Unfit(f"a graph in the function returns the input {quoted(value.name)}, which the call omits")
+                raise Unfit(f"a graph in the function returns the input {quote(value.name)}, which the call omits")
         for values, kept in ((graph.input, graph.input), (graph.output, graph.output), (graph.value_info, stated)):
             made = [_restated(value, scope) for value in kept]
             del values[:]
@@ -211,7 +211,7 @@ class _Splice:
     def _identity(self, name: str, actual: str) -> Any:
         """Return a node for an output that is an input, or another output."""
         if not name:
-            raise Unfit(f"the output {quoted(actual)} is an input that the call omits")
+            raise Unfit(f"the output {quote(actual)} is an input that the call omits")
         node = pb.NodeProto(op_type="Identity", input=[name], output=[actual])
         self._mark(node)
         return node

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any, Final
 
-from opset.errors import Finding, ModelError, quoted
+from opset.errors import Finding, ModelError, quote
 from opset.model.elements import ELEMENTS, POWER, STRING
 
 _BFLOAT16: Final = 16
@@ -22,7 +22,7 @@ _MOST: Final = 1 << 62
 
 def named(tensor: Any) -> str:
     """Return how messages name a tensor."""
-    return f"tensor {quoted(tensor.name)}"
+    return f"tensor {quote(tensor.name)}"
 
 
 def misfit(tensor: Any, why: str) -> ModelError:

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from opset.errors import Collected, Finding, ModelError, quoted
+from opset.errors import Finding, FindingList, ModelError, quote
 from opset.model.storage.encoding import data_size, misfit, named
 from opset.model.storage.source import (
     FOLDER,
@@ -155,7 +155,7 @@ def data_range(folder: Folder | None, tensor: Any) -> Segment:
                 "M202",
                 "the model has external data, and no folder to look for it",
                 named(tensor),
-                f"it is in {quoted(said.location)} beside the model's file",
+                f"it is in {quote(said.location)} beside the model's file",
                 "load the model by its path",
             )
         )
@@ -167,7 +167,7 @@ def data_range(folder: Folder | None, tensor: Any) -> Segment:
     return Segment(file, said.offset, said.offset + size)
 
 
-def findings(model: Any, folder: Folder | None) -> Collected:
+def findings(model: Any, folder: Folder | None) -> FindingList:
     """Return all that is wrong with the external data of a ModelProto, found without reading it.
 
     M201 to M207 and M209 say why a tensor's data cannot be used; M208 names keys without a meaning, and duplicates.
@@ -181,16 +181,16 @@ def findings(model: Any, folder: Folder | None) -> Collected:
     return found
 
 
-def odd_keys(model: Any) -> Collected:
+def odd_keys(model: Any) -> FindingList:
     """Return a finding M208 for each tensor of a ModelProto whose external data has keys without a clear meaning."""
-    found = Collected()
+    found = FindingList()
     if not locations(model):
         return found
     for tensor in filter(is_external, tensors(model)):
         keys = Counter(_text(entry.key) for entry in tensor.external_data)
         odd = [key for key, count in keys.items() if key not in KEYS or count > 1]
         if odd:
-            why = "not known, or given twice: " + ", ".join(map(quoted, odd[:8]))
+            why = "not known, or given twice: " + ", ".join(map(quote, odd[:8]))
             found.append(Finding("M208", "external data has keys without a clear meaning", named(tensor), why))
     return found
 
@@ -254,7 +254,7 @@ def _number(key: str, text: str, tensor: Any) -> int:
     """Return the value of plain ASCII digits; raise ModelError M204 for anything else, or beyond 63 bits."""
     if text.isascii() and text.isdigit() and len(text) <= 19 and int(text) <= _LARGEST:
         return int(text)
-    why = f"{key} is {quoted(text)}"
+    why = f"{key} is {quote(text)}"
     raise ModelError(Finding("M204", "offset or length of external data is not a plain number", named(tensor), why))
 
 
@@ -262,7 +262,7 @@ def _outside(location: str, where: str, why: str) -> ModelError:
     return ModelError(
         Finding(
             "M201",
-            f"external data {quoted(location)} lies outside the model's folder",
+            f"external data {quote(location)} lies outside the model's folder",
             where,
             why,
             "allow its folder if you trust the model: allow_external_roots, or --allow-external-root DIR",

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from typing import IO, Any, Final
 
-from opset.errors import Finding, ModelError, OpsetError, UsageError, quoted
+from opset.errors import Finding, ModelError, OpsetError, UsageError, quote
 from opset.model import proto
 from opset.model.elements import ELEMENTS, STRING
 from opset.model.storage import external as external_data
@@ -118,7 +118,7 @@ def _spared(model: ModelParts) -> set[str]:
 def _write(model: ModelParts, place: Place, external: str, files: Files) -> None:
     """Write a model and its external data, all or nothing."""
     if external not in MODES:
-        raise UsageError(Finding("U103", f"external={quoted(external)} is not known", help=", ".join(MODES)))
+        raise UsageError(Finding("U103", f"external={quote(external)} is not known", help=", ".join(MODES)))
     if external == "auto":
         kept = model.folder is None or model.folder.holds(place.folder.path)
         external = "keep" if kept else "copy"
@@ -142,7 +142,7 @@ def write_stream(model: ModelParts, file: IO[bytes], *, external: str = "keep", 
     ModelError as `save` does.
     """
     if external not in ("auto", "keep", "inline"):
-        why = f"external={quoted(external)} needs a folder to put the data into"
+        why = f"external={quote(external)} needs a folder to put the data into"
         raise UsageError(Finding("U103", "a stream takes no external data", why=why, help="keep or inline"))
     if isinstance(file, io.TextIOBase):
         raise UsageError(Finding("U103", "a model is binary, and this stream takes text", help="write to its .buffer"))
@@ -348,7 +348,7 @@ def _misplaced(location: str, why: str) -> UsageError:
     return UsageError(
         Finding(
             "U103",
-            f"external data {quoted(location)} cannot be put beside the output",
+            f"external data {quote(location)} cannot be put beside the output",
             why=why,
             help="external='move' puts the data into a new file, external='inline' puts it into the model",
         )

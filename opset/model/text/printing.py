@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
-from opset.errors import Finding, ModelError, UsageError, brief, quoted
+from opset.errors import Finding, ModelError, UsageError, brief_name, quote
 from opset.model import proto as pb
 from opset.model.elements import ELEMENTS, NUMBERS, STRING, element_name
 from opset.model.graph.walking import subgraphs
@@ -74,7 +74,7 @@ def to_text(source: Any, *, limit: int | None = None) -> str:
     }
     if name not in prints:
         help = "give a model, a graph, a function or a node"
-        raise UsageError(Finding("U103", f"there is no text of a {brief(name)}", help=help))
+        raise UsageError(Finding("U103", f"there is no text of a {brief_name(name)}", help=help))
     if not isinstance(message, getattr(pb, name)):
         message = getattr(pb, name).FromString(message.SerializeToString())
     return _Printer(message, model, limit).text(prints[name])
@@ -418,7 +418,7 @@ def _plain(text: str | bytes) -> str:
 def _utf8(text: str | bytes) -> str:
     if isinstance(text, bytes):
         why = "text has UTF-8 alone"
-        raise ModelError(Finding("M106", f"the name {quoted(text)} is not valid UTF-8", why=why, help="rename it"))
+        raise ModelError(Finding("M106", f"the name {quote(text)} is not valid UTF-8", why=why, help="rename it"))
     return text
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any, Final, NoReturn
 
-from opset.errors import Finding, ModelError, quoted
+from opset.errors import Finding, ModelError, quote
 
 MAX_DEPTH: Final = 99
 """Messages inside each other, below the outermost one: protobuf reads 100, and a tensor holds one more."""
@@ -104,13 +104,13 @@ class Tokens:
         """Raise the error for the next token, or the one at `start`: what was expected, and what is there."""
         start = self.start if start is None else start
         if start != self.start:
-            found = quoted(self.source[start : self.start].strip())
+            found = quote(self.source[start : self.start].strip())
         elif self.kind == "end":
             found = "the end of the text"
         elif self.text == '"':
             found = "a text in quotes that does not end"
         else:
-            found = quoted(self.text)
+            found = quote(self.text)
         line = self.source.count("\n", 0, start) + 1
         column = start - self.source.rfind("\n", 0, start)
         raise ModelError(Finding(code, f"expected {expected}, found {found}", f"{line}:{column}", why))

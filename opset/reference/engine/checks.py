@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from opset.errors import Finding, OpsetError, RunError, printable
+from opset.errors import Finding, OpsetError, RunError, safe_text
 from opset.opsets.faults import describe_exception
 from opset.opsets.registry import Registry
 from opset.reference.engine.limits import out_of_memory
@@ -141,7 +141,7 @@ def failure(step: Step, inputs: Sequence[Any], error: Exception, location: str, 
         )
     inputs_are = f"its inputs are {', '.join(map(outline, inputs)) or 'none'}"
     if isinstance(error, Violation):
-        name = printable(step.schema.name if step.schema else step.node.op_type)
+        name = safe_text(step.schema.name if step.schema else step.node.op_type)
         text = registry.documentation(step.schema).constraints.get(error.label, "") if step.schema else ""
         message = f"{name} requires: {text}" if text else f"{name} breaks {error.label}"
         why = "; ".join(part for part in (error.detail, inputs_are) if part)

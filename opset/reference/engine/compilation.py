@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
-from opset.errors import Collected, Finding, RunError, printable
+from opset.errors import Finding, FindingList, RunError, safe_text
 from opset.inference.building.gradient_graphs import DOMAIN as TRAINING
 from opset.inference.building.gradient_graphs import gradient_graph, is_gradient
 from opset.model.attributes import attribute_type, attribute_value
@@ -59,7 +59,7 @@ class Compiler:
     def _gradient_graphs(self, found: Iterable[Body], bound: Mapping[str, Any]) -> dict[int, Body]:
         """Return the graph that each Gradient node differentiates, by the node's id. Raises RunError."""
         graphs: dict[int, Body] = {}
-        findings = Collected()
+        findings = FindingList()
         for body in found:
             for index, node in enumerate(body.proto.node):
                 if is_gradient(node) and function_key(node) not in self.functions:
@@ -116,7 +116,7 @@ class _BodyCompiler:
             self._new_slot(each.name)
         if not self._body.function:
             self._add_constants()
-        findings, seen = Collected(), set[Finding]()  # what is wrong with more than the node is reported once
+        findings, seen = FindingList(), set[Finding]()  # what is wrong with more than the node is reported once
         for index in self._needed(results):
             try:
                 step = self._step(index)
@@ -216,7 +216,7 @@ class _BodyCompiler:
 
     def _graph(self, attribute: Any, graph: Any, location: Callable[[], str]) -> Program:
         if id(graph) not in self._inner:
-            message = f"the graph '{printable(attribute.name)}' is an attribute of a function's call"
+            message = f"the graph '{safe_text(attribute.name)}' is an attribute of a function's call"
             why = "the specification does not define which scope its names belong to"
             raise RunError(Finding("R202", message, location(), why, "write the graph into the function"))
         return self._inner[id(graph)].program

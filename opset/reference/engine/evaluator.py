@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from opset.budget import Budget, Limits
-from opset.errors import Collected, Finding, RunError, listing, quoted
+from opset.errors import Finding, FindingList, RunError, listing, quote
 from opset.inference.engine.binding import bind_dims, check_dim_names, open_dim_names
 from opset.model.storage.container import ModelLike, load
 from opset.opsets.registry import Schemas, registry_with
@@ -119,25 +119,25 @@ class ReferenceEvaluator:
         unknown = [name for name in names if name not in self._defined]
         if unknown:
             help = f"its outputs are {listing(self.output_names)}; outputs of nodes are possible, too"
-            messages = [f"the model computes no value {quoted(name)}" for name in unknown]
+            messages = [f"the model computes no value {quote(name)}" for name in unknown]
             raise RunError(Finding("R104", message, help=help) for message in messages)
 
     def _feeds(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        findings = Collected()
+        findings = FindingList()
         declared = {each.name: each for each in self.inputs}
         known = f"its inputs are {listing([*declared]) or 'none'}"
         feeds = {}
         for name, value in given.items():
             if name not in declared:
-                findings.append(Finding("R102", f"the model has no input {quoted(name)}", help=known))
+                findings.append(Finding("R102", f"the model has no input {quote(name)}", help=known))
                 continue
             feeds[name], why = fitted(value, declared[name])
             if why:
-                findings.append(Finding("R103", f"the input {quoted(name)} does not fit its declaration", why=why))
+                findings.append(Finding("R103", f"the input {quote(name)} does not fit its declaration", why=why))
         for each in self.inputs:
             optional = each.type is not None and each.type.startswith("optional(")
             if each.name not in given and not each.has_default and not optional:
-                message, help = f"the input {quoted(each.name)} is missing", f"it has to be {each}"
+                message, help = f"the input {quote(each.name)} is missing", f"it has to be {each}"
                 findings.append(Finding("R101", message, help=help))
         if findings:
             raise RunError(findings)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from opset.budget import Exhausted
-from opset.errors import Finding, RunError, printable
+from opset.errors import Finding, RunError, safe_text
 from opset.reference import derivatives
 from opset.reference.derivatives import Node, Rule
 from opset.reference.engine.limits import stopped
@@ -100,7 +100,7 @@ def _path(graph: Program, active: set[int], target: int) -> list[tuple[Step, Rul
         if rule is not None:
             path.append((step, rule))
         else:
-            message = f"the operator {printable(step.node.op_type)} cannot be differentiated"
+            message = f"the operator {safe_text(step.node.op_type)} cannot be differentiated"
             help = f"differentiate a part of the graph without it, or register a rule: {derivatives.__name__}"
             findings.append(Finding("R201", message, graph.location(step), "there is no rule for its derivative", help))
     if findings:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from opset.errors import Finding, RunError, printable
+from opset.errors import Finding, RunError, safe_text
 from opset.opsets.amendments import schema_as_read
 from opset.opsets.hooks import TRUST, Lookup
 from opset.opsets.registry import Registry
@@ -79,7 +79,7 @@ class ResolvedKernel:
                     yield Finding("R202", misfit.what, location, misfit.why)
         for name in sorted(unknown):
             help = "leave it out" if self.schema is None else f"let the kernel take it by keyword: (x, *, {name})"
-            yield Finding("R202", f"the kernel takes no attribute '{printable(name)}'", location, help=printable(help))
+            yield Finding("R202", f"the kernel takes no attribute '{safe_text(name)}'", location, help=safe_text(help))
 
 
 class Resolver:
@@ -139,7 +139,7 @@ class Resolver:
     def _unknown(
         self, location: str, node: Any, domain: str, imports: Mapping[str, int], schema: OpSchema | None
     ) -> Finding:
-        name, shown_domain = printable(node.op_type), printable(shown(domain))
+        name, shown_domain = safe_text(node.op_type), safe_text(shown(domain))
         if schema is not None and (left_out := self._kernels.left_out(domain)):
             why, help = left_out, TRUST
         elif schema is not None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from opset.errors import printable
+from opset.errors import safe_text
 from opset.inference.building.gradient_graphs import DOMAIN
 from opset.reference.numerics.arrays import Array
 from opset.reference.numerics.small_floats import is_float
@@ -24,12 +24,12 @@ def gradient_1(
         raise Violation("C1", f"{len(inputs)} inputs for {len(graph.inputs)} names")
     for name, x in zip(xs, inputs, strict=False):
         if not is_float(x):
-            raise Violation("C2", f"'{printable(name)}' is no tensor of floats")
+            raise Violation("C2", f"'{safe_text(name)}' is no tensor of floats")
     values = yield graph, list(inputs)
     for value in values:
         context.hold(value)
     if not is_float(values[0]):
-        raise Violation("C3", f"'{printable(y)}' is no tensor of floats")
+        raise Violation("C3", f"'{safe_text(y)}' is no tensor of floats")
     derivatives = zip(inputs, context.gradients(graph, values, len(xs)), strict=False)
     return tuple(np.zeros_like(x) if by_x is None else by_x.astype(x.dtype).reshape(x.shape) for x, by_x in derivatives)
 

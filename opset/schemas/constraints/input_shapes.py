@@ -22,7 +22,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from opset.errors import printable
+from opset.errors import safe_text
 from opset.schemas.constraints.patterns import (
     Expression,
     Pattern,
@@ -315,7 +315,7 @@ class Match:
     def _check_each(self, check: Check, elements: Iterable[Any] | None) -> None:
         for each in dict.fromkeys(elements or ()):
             if each is not None and not isinstance(each, str | bytes) and not self._may_hold(check.parts, each):
-                raise Violation(check.label, f"{check.subject} {printable(str(each))}")
+                raise Violation(check.label, f"{check.subject} {safe_text(str(each))}")
 
     def _check_axes(self, check: Check, elements: Iterable[Any] | None) -> None:
         """Check that no two elements name the same of some dimensions, one from the front and one from the end."""

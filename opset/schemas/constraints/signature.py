@@ -31,7 +31,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from opset.errors import printable
+from opset.errors import safe_text
 from opset.model.elements import NUMBERS, element_name
 from opset.schemas.constraints.ranges import AXIS_RANGE, Comparison, parse_range, ranks_of
 from opset.schemas.constraints.violation import Violation
@@ -117,7 +117,7 @@ def type_misfits(
                 verb = "takes" if word == "input" else "has"
                 kind = INPUT_TYPE if word == "input" else OUTPUT_TYPE
                 why = f"{_named(schema)} {verb} {', '.join(allowed)}"
-                yield Misfit(kind, f"the {word} '{formal.name}' cannot be {printable(type_)}", why, formal.name)
+                yield Misfit(kind, f"the {word} '{formal.name}' cannot be {safe_text(type_)}", why, formal.name)
             elif _is_tied(schema, formal, bare_optionals):
                 name, first = bound.setdefault(formal.type, (formal.name, type_))
                 if first != type_:
@@ -136,7 +136,7 @@ def attribute_misfits(schema: OpSchema, attributes: Mapping[str, str | None]) ->
     for name, type_ in attributes.items():
         declared = schema.attributes.get(name)
         if declared is None:
-            what = f"there is no attribute '{printable(name)}'"
+            what = f"there is no attribute '{safe_text(name)}'"
             yield Misfit(UNKNOWN_ATTRIBUTE, what, f"{_named(schema)} has none of this name", name)
         elif type_ is not None and type_ != declared.type:
             why = f"it has to be of type {declared.type}"
@@ -157,7 +157,7 @@ def value_misfits(schema: OpSchema, values: Mapping[str, Any], ranks: Sequence[i
         for element in dict.fromkeys(value) if isinstance(value, list | tuple) else (value,):
             if why := _why_illegal(schema, declared, element, rank_by_name):
                 text = repr(value)
-                shown = printable(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")
+                shown = safe_text(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")
                 what, detail = f"the attribute '{declared.name}' is {shown}", f"{declared.name} {shown}"
                 for name in sorted(ranks_of(comparisons_of(declared))):
                     detail += f", rank{name and f'({name})'} {rank_by_name.get(name)}"
@@ -219,7 +219,7 @@ def _why_no_data_type(schema: OpSchema, declared: Attribute, element: Any) -> st
         return "it names no element type"
     allowed = data_types(schema, declared)
     legal = not allowed or name in allowed
-    return "" if legal else f"it is {printable(name)}, and has to be {listed(sorted(allowed))}"
+    return "" if legal else f"it is {safe_text(name)}, and has to be {listed(sorted(allowed))}"
 
 
 def data_types(schema: OpSchema, declared: Attribute) -> Collection[str]:

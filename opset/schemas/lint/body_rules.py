@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from opset.errors import Finding, SchemaError, printable
+from opset.errors import Finding, SchemaError, safe_text
 from opset.model.attributes import attribute_type
 from opset.schemas.constraints.signature import arity_misfits, attribute_misfits
 from opset.schemas.function_bodies import body_nodes
@@ -96,16 +96,16 @@ def _uses_of_operators(use: _Use, nodes: Sequence[Any], versions: Versions) -> I
 def _unfit(use: _Use, node: Any, inputs: Sequence[str], versions: Versions) -> Iterator[str]:
     name, domain = node.op_type, normalised(node.domain)
     if domain not in ("", use.schema.domain):
-        yield f"uses the domain {printable(domain)}, and may use ai.onnx and its own alone"
+        yield f"uses the domain {safe_text(domain)}, and may use ai.onnx and its own alone"
         return
     if any(attribute_type(each).startswith("graph") for each in node.attribute):
-        yield f"has {printable(name)} with a graph, which bodies do not hold"
+        yield f"has {safe_text(name)} with a graph, which bodies do not hold"
         return
     known = versions(domain, name)
     serving = _serving(use, domain, name, known)
     if not serving:
         came = f"came with version {known[0].since_version}" if known else "does not exist"
-        yield f"uses {printable(name)}, which {came}"
+        yield f"uses {safe_text(name)}, which {came}"
     for schema in serving:
         if schema.deprecated:
             yield f"uses {name}, which is withdrawn from version {schema.since_version} on"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from opset.errors import Collected, Finding, SchemaError
+from opset.errors import Finding, FindingList, SchemaError
 from opset.schemas.diff import Transition, compact
 from opset.schemas.index import FOLDER, make_schema, standard_index, versions_of
 from opset.schemas.lint.body_rules import BODY_RULES, bodies_in_a_circle, operators_used
@@ -70,7 +70,7 @@ class Checked(NamedTuple):
     `unlocked` are the versions that the lock does not hold.
     """
 
-    findings: Collected
+    findings: FindingList
     operators: list[Operator]
     files: int
     unread: int
@@ -82,14 +82,14 @@ def lint(
     written: Collection[Adapter] | None = None,
     kernels: Collection[Kernel] | None = None,
     inferred: Inferred | None = None,
-) -> Collected:
+) -> FindingList:
     """Return the findings about folders of domains, of each as many as can be read; those of the loader come first.
 
     `written` names the registered adapters, `kernels` the kernels, `inferred` what infers outputs;
     without them, the rules about them are left out.
     """
     selection = select((), map(Path, folders))
-    findings = Collected(selection.findings)
+    findings = FindingList(selection.findings)
     for target in selection.targets:
         findings += check(target, lambda families: Hooks(written, kernels, inferred)).findings
     return findings
@@ -126,7 +126,7 @@ def check(target: Target, hooks_of: Callable[[Collection[str]], Hooks], released
     if lock is not None:
         found += released_versions_locked(operators, lock, released)
     return Checked(
-        Collected([*findings, *found]), operators, len(target.files), len(target.files) - len(operators), unlocked
+        FindingList([*findings, *found]), operators, len(target.files), len(target.files) - len(operators), unlocked
     )
 
 

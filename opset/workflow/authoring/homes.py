@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from opset.errors import Finding, UsageError, quoted
+from opset.errors import Finding, UsageError, quote
 from opset.opsets.hooks import Layer
 from opset.opsets.registry import default_registry
 from opset.opsets.releases import RELEASES
@@ -73,7 +73,7 @@ class Home(NamedTuple):
             raise UsageError(Finding("U105", f"there is no operator {name}", help=help, file=str(path)))
         operator = load_operator(path, sets)
         if operator.name != name:
-            why = f"it declares the operator {quoted(operator.name)}"
+            why = f"it declares the operator {quote(operator.name)}"
             help = f"{name} is what it has to declare"
             raise UsageError(Finding("S215", "this file is badly named", why=why, help=help, file=str(path)))
         return operator
@@ -136,9 +136,9 @@ def named(name: str, domain: str | None) -> tuple[str, str]:
     findings = []
     if not _NAME.fullmatch(name):
         help = "letters, digits and _, at most 100, as in LayerNormalization"
-        findings.append(Finding("S215", f"the operator name {quoted(name)} is no identifier", help=help))
+        findings.append(Finding("S215", f"the operator name {quote(name)} is no identifier", help=help))
     if domain and not _DOMAIN.fullmatch(domain):
-        message = f"the domain {quoted(domain)} is not made of words and dots"
+        message = f"the domain {quote(domain)} is not made of words and dots"
         findings.append(Finding("S215", message, help="as in com.acme, at most 100 characters"))
     if findings:
         raise UsageError(findings)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from opset.errors import escaped, listing, printable
+from opset.errors import escape_text, listing, safe_text
 from opset.schemas.names import shown
 
 ERR, WARN, INFO = "ERR", "WARN", "INFO"
@@ -145,14 +145,14 @@ def text_lines(report: Report, style: Callable[[str, str], str] = lambda text, k
     rules = dict.fromkeys(each.rule for each in report.findings if each.severity != INFO)
     if rules:
         lines.append(f"more: opset explain {' '.join([*rules][:10])}")
-    lines += [f"note: {printable(note)}" for note in report.notes]
-    return [*lines, printable(report.summary())]
+    lines += [f"note: {safe_text(note)}" for note in report.notes]
+    return [*lines, safe_text(report.summary())]
 
 
 def _finding_lines(each: Break, title: str, style: Callable[[str, str], str]) -> list[str]:
     label = "approved" if each.approved else _LABELS[each.severity]
     head = f"{style(f'{label}[{each.rule}]', 'approved' if each.approved else each.severity)} "
-    head += f"{printable(title)}: {printable(each.message)}"
+    head += f"{safe_text(title)}: {safe_text(each.message)}"
     if each.severity == INFO:
         return [head]
     rows = [("where", each.place)]
@@ -160,7 +160,7 @@ def _finding_lines(each: Break, title: str, style: Callable[[str, str], str]) ->
         rows.append(("reason", each.approved))
     else:
         rows += [("needs", each.requires if each.requires != NONE else ""), ("why", each.why), ("help", each.help)]
-    return [head, *(f"  {name:<7} {printable(value)}" for name, value in rows if value)]
+    return [head, *(f"  {name:<7} {safe_text(value)}" for name, value in rows if value)]
 
 
 def markdown_lines(report: Report, strict: bool = False) -> list[str]:
@@ -189,4 +189,4 @@ _MARKDOWN = {ord(character): f"&#{ord(character)};" for character in "\\|<>&*_`[
 
 def _cell(text: str) -> str:
     """Return text for a cell of a table, in which Markdown and HTML mean nothing."""
-    return escaped(text if len(text) <= 1000 else f"{text[:999]}…").translate(_MARKDOWN)
+    return escape_text(text if len(text) <= 1000 else f"{text[:999]}…").translate(_MARKDOWN)

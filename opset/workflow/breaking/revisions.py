@@ -19,7 +19,7 @@ from pathlib import Path
 from threading import Event, Timer
 from typing import NamedTuple
 
-from opset.errors import ComparisonError, Finding, SchemaError, printable, quoted
+from opset.errors import ComparisonError, Finding, SchemaError, quote, safe_text
 from opset.schemas.names import normalised
 from opset.schemas.untrusted_files import file_bytes
 from opset.workflow.breaking.states import (
@@ -231,11 +231,11 @@ def _blobs(folder: Path, prefix: str, revision: str, tree: str) -> Iterator[Blob
         is_ours = _is_operator(path) or path in ("types.yaml", "lock.json")
         # A folder of operators may be a link or a submodule: what it held is not in this tree.
         if mode == "120000" and (is_ours or "/" not in path):
-            raise _failed(revision, f"{quoted(path)} is a link there", "compare with a copy of it: --against DIR")
+            raise _failed(revision, f"{quote(path)} is a link there", "compare with a copy of it: --against DIR")
         if kind == "commit":
-            raise _failed(revision, f"{quoted(path)} is a submodule there", "compare with a copy of it: --against DIR")
+            raise _failed(revision, f"{quote(path)} is a submodule there", "compare with a copy of it: --against DIR")
         if is_ours and not path.isprintable():
-            raise _failed(revision, f"{quoted(path)} is badly named there")
+            raise _failed(revision, f"{quote(path)} is badly named there")
         if is_ours or (_is_function(path) and mode != "120000"):
             yield Blob(path, name)
 
@@ -289,7 +289,7 @@ def _git(folder: Path, revision: str, *arguments: str, given: bytes = b"", missi
         raise _failed(revision, why, "name the folder of the schemas")
     if status:
         lines = said.decode("utf-8", "backslashreplace").strip().splitlines()
-        why = printable(lines[0], 300) if lines else "there is no such revision"
+        why = safe_text(lines[0], 300) if lines else "there is no such revision"
         raise _failed(revision, why, missing or "the folder has to be in a git repository that you own")
     return printed
 
@@ -333,4 +333,4 @@ def _output(
 
 
 def _failed(revision: str, why: str, help: str = "") -> ComparisonError:
-    return ComparisonError(Finding("B191", f"the revision {quoted(revision)} cannot be read", why=why, help=help))
+    return ComparisonError(Finding("B191", f"the revision {quote(revision)} cannot be read", why=why, help=help))

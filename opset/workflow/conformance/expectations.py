@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from opset.errors import Finding, SchemaError, UsageError, listing, printable
+from opset.errors import Finding, SchemaError, UsageError, listing, safe_text
 from opset.schemas.untrusted_files import file_bytes
 from opset.schemas.yaml.reader import Findings, YamlNode, read
 from opset.workflow.conformance.results import ACCEPTED, BAD, GOOD, Result
@@ -86,7 +86,7 @@ def _entry(path: str, node: YamlNode) -> Expectation:
     if not isinstance(cases, list) or not cases or not all(isinstance(each, str) and each for each in cases):
         raise _unusable(path, "`cases` is no list of names or patterns", _place(path, node.value["cases"]))
     if result not in RESULTS:
-        why = f"`result` is {printable(result, 60)!r}, and not one of {', '.join(RESULTS)}"
+        why = f"`result` is {safe_text(result, 60)!r}, and not one of {', '.join(RESULTS)}"
         raise _unusable(path, why, _place(path, node.value["result"]))
     if not isinstance(reason, str) or not reason.strip():
         raise _unusable(path, "`reason` is no text", _place(path, node.value["reason"]))

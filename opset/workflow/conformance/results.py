@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
-from opset.errors import CorpusError, Finding, OpsetError, printable
+from opset.errors import CorpusError, Finding, OpsetError, safe_text
 from opset.model.arrays import decoded
 from opset.reference.comparison import Difference, differences
 from opset.reference.value_info import ValueInfo, value_info_of
@@ -277,4 +277,4 @@ def _differences(case: Case, want: Any, have: Any) -> Iterator[Difference]:
 
 def reason(text: str) -> str:
     """Return what a runtime says in one line, without the folders of its machine."""
-    return printable(_LOCATION.sub("", " ".join(text[:_READ].split())), _REASON)
+    return safe_text(_LOCATION.sub("", " ".join(text[:_READ].split())), _REASON)

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from opset.errors import Finding, UsageError, printable, quoted
+from opset.errors import Finding, UsageError, quote, safe_text
 from opset.schemas.names import near_miss, shown
 from opset.workflow.contribution.candidate import (
     CHECKS,
@@ -67,7 +67,7 @@ def checklist(candidate: Candidate, stated: Mapping[str, str] | None = None) -> 
     for name in stated:
         if name not in CHECKS:
             help = near_miss(name, CHECKS) or f"there are {', '.join(each.name for each in known)}"
-            raise UsageError(Finding("U103", f"there is no point {quoted(name)}", help=printable(help)))
+            raise UsageError(Finding("U103", f"there is no point {quote(name)}", help=safe_text(help)))
     points = []
     for check in known:
         if check.withdrawn is not None and check.withdrawn != candidate.schema.deprecated:
@@ -136,7 +136,7 @@ def markdown(candidate: Candidate, points: Sequence[Point]) -> Iterator[str]:
 
 def _plain(text: str) -> str:
     """Return text that Markdown shows as it is; what stands in backticks stays code."""
-    parts = printable(text).split("`")
+    parts = safe_text(text).split("`")
     if len(parts) % 2 == 0:
         parts = ["'".join(parts)]
     for index in range(0, len(parts), 2):
@@ -145,7 +145,7 @@ def _plain(text: str) -> str:
 
 
 def _code(text: str) -> str:
-    return printable(text).replace("`", "'")
+    return safe_text(text).replace("`", "'")
 
 
 def relative(place: str) -> str:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from opset.docgen.markdown import operator_section
-from opset.errors import RunError, printable
+from opset.errors import RunError, safe_text
 from opset.inference.registration import LAYER as RULES
 from opset.opsets.releases import RELEASES
 from opset.reference.example_models import model_of
@@ -194,7 +194,7 @@ def since(it: Candidate) -> Iterator[Item]:
         return
     if not locked:
         why = f"no version of {domain} is released"
-        yield Item(NOT_APPLICABLE, why, place, f"at a release: opset lint --lock {printable(it.folder)}")
+        yield Item(NOT_APPLICABLE, why, place, f"at a release: opset lint --lock {safe_text(it.folder)}")
         return
     newest = max(int(since) for versions in locked.values() for since in versions)
     newest = max(newest, RELEASES[-1].opset_of(it.schema.domain))

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from opset.budget import Budget
-from opset.errors import Collected, Finding, ModelError, OpsetError
+from opset.errors import Finding, FindingList, ModelError, OpsetError
 from opset.file_names import slug
 from opset.model.attributes import attribute_value
 from opset.model.elements import NUMBERS
@@ -57,7 +57,7 @@ class Corpus(NamedTuple):
 
     files: dict[str, bytes]
     cases: list[dict[str, Any]]
-    findings: Collected
+    findings: FindingList
 
 
 def picked(
@@ -101,7 +101,7 @@ def corpus(
     """Return the cases of examples, judged, and the manifest. Raises Exhausted where the budget is used up."""
     from opset.workflow.corpus.judging import Judge  # which imports numpy
 
-    made = Corpus({}, [], Collected())
+    made = Corpus({}, [], FindingList())
     judge, outside = Judge(registry, budget), Judgements(registry)
     names: set[str] = set()
     for done, pick in enumerate(picks, 1):

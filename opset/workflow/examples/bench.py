@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from opset.budget import Budget, Limits
-from opset.errors import Finding, RunError, SchemaError, printable
+from opset.errors import Finding, RunError, SchemaError, safe_text
 from opset.inference.registration import RuleLookup
 from opset.model.graph.walking import subgraphs
 from opset.opsets.hooks import Lookup
@@ -179,7 +179,7 @@ class Bench:
             self._values[key] = example, found  # as long as it is kept, no other one has its id
         found = self._values[key][1]
         if isinstance(found, RunError):
-            raise RunError(found.collected)
+            raise RunError(found.finding_list)
         return found
 
     def evaluated(self, model: Any, feeds: Mapping[str, Any]) -> list[Any]:
@@ -312,4 +312,4 @@ def not_computed(bench: Bench, schema: OpSchema, why: str, example: Example | No
 
 def said(error: Any) -> str:
     """Return an error's message and reason on a line."""
-    return printable(f"{error.message}{f': {error.why}' if error.why else ''}")
+    return safe_text(f"{error.message}{f': {error.why}' if error.why else ''}")

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from opset.errors import Finding, RunError, printable
+from opset.errors import Finding, RunError, safe_text
 from opset.model import proto as pb
 from opset.model.arrays import tensor_of
 from opset.model.elements import NUMBERS, element_name
@@ -124,19 +124,19 @@ class _Transition:
             yield "ignored", "true", partial(self.ignored, name)
         stated = self.change.up == "derived" or self.bench.states(self.newer, "change", "attributes", name, "old")
         if facet.old is not None and name in self.newer.attributes and stated and not facet.renamed:
-            yield "old", printable(facet.old), partial(self.old, name, facet.old)
+            yield "old", safe_text(facet.old), partial(self.old, name, facet.old)
         if facet.input:
             yield "input", facet.input, partial(self.input, name, facet.input)
         if facet.only_for:
-            yield "only_for", printable([*facet.only_for]), partial(self.only_for, name, frozenset(facet.only_for))
+            yield "only_for", safe_text([*facet.only_for]), partial(self.only_for, name, frozenset(facet.only_for))
         if facet.negative:
             yield "negative", "true", partial(self.negative, name)
         if facet.renamed:
             yield "renamed", facet.renamed, partial(self.renamed, name, facet.renamed, facet.values)
         elif facet.values:
-            yield "values", printable(dict(facet.values)), partial(self.renamed, name, name, facet.values)
+            yield "values", safe_text(dict(facet.values)), partial(self.renamed, name, name, facet.values)
         if facet.undefined is not None:
-            yield "undefined", printable(facet.undefined), partial(self.undefined, name, facet.undefined)
+            yield "undefined", safe_text(facet.undefined), partial(self.undefined, name, facet.undefined)
 
     def examples(self, schema: OpSchema) -> Iterator[tuple[Example, list[Any]]]:
         """Yield the examples that a version's kernel computes as they show, with the values."""
@@ -226,7 +226,7 @@ class _Transition:
                 varied = self._outputs(schema, example._replace(attributes={**example.attributes, name: other}))
                 shown |= varied is not None
                 if varied is not None and (why := _first(values, varied)):
-                    against.append((example, f"with {name} = {printable(other)}, {why}"))
+                    against.append((example, f"with {name} = {safe_text(other)}, {why}"))
                     break
         return Found(shown, against)
 
@@ -245,7 +245,7 @@ class _Transition:
             others = [*_others(self.newer, attribute, stated)]
             varied = [self._with_attribute(made, example, name, each) for each in others]
             if why := self._contradicted(example, made, results, varied):
-                against.append((example, f"with {name} = {printable(stated)}, {why}"))
+                against.append((example, f"with {name} = {safe_text(stated)}, {why}"))
             distinct = distinct or any(each is not None and _first(values, each) for each in varied)
         unclear = tried and not distinct and not self.change.attributes[name].only_for
         return Found(tried, against, "the examples give the same with other values than" if unclear else "")
@@ -267,8 +267,8 @@ class _Transition:
             others = _others(self.newer, self.newer.attributes[name], value)
             varied = (self._with_attribute(made, example, name, each) for each in others)
             if why := self._contradicted(example, made, results, varied):
-                against.append((example, f"with {name} = {printable(value)}, {why}"))
-        return Found(shown, against, f"no example has {printable(sorted(missing))} for" if missing and shown else "")
+                against.append((example, f"with {name} = {safe_text(value)}, {why}"))
+        return Found(shown, against, f"no example has {safe_text(sorted(missing))} for" if missing and shown else "")
 
     def _contradicted(
         self, example: Example, made: Any, results: Sequence[Any], others: Iterable[Sequence[Any] | None]
@@ -288,7 +288,7 @@ class _Transition:
         """No example of the older version shows what the value means."""
         found = [each for each, _ in self.examples(self.older)]
         against = [each for each in found if each.attributes.get(name) == value]
-        return Found(bool(found), [(each, f"it shows what {name} = {printable(value)} means") for each in against])
+        return Found(bool(found), [(each, f"it shows what {name} = {safe_text(value)} means") for each in against])
 
     def _with_attribute(self, made: Any, example: Example, name: str, value: Any) -> list[Any] | None:
         """Return the results of a converted example with this value of an attribute; None where it has no such node."""
@@ -317,7 +317,7 @@ class _Transition:
             others = [value + 1, value - 1] if isinstance(value, int | float) else []
             varied = (self._with_input(made, example, index, each) for each in others)
             if why := self._contradicted(example, made, results, varied):
-                against.append((example, f"with the input {input_name} = {printable(value)}, {why}"))
+                against.append((example, f"with the input {input_name} = {safe_text(value)}, {why}"))
         return Found(shown, against)
 
     def _with_input(self, made: Any, example: Example, index: int, value: Any) -> list[Any] | None:
@@ -367,7 +367,7 @@ class _Transition:
                 why = _first(values, results)
             shown = True
             if why:
-                against.append((example, f"with {name} = {printable(other)} in place of {printable(given)}, {why}"))
+                against.append((example, f"with {name} = {safe_text(other)} in place of {safe_text(given)}, {why}"))
         return Found(shown, against)
 
     def emulated(self, new: str, old: str) -> Found:
