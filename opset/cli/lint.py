@@ -79,7 +79,7 @@ def command(
         def hooks(families: Collection[str], table: Table = table, unknown: frozenset[str] | None = unknown) -> Hooks:
             inferred = Inferred(inference.registered_rules(families), inference.rule_problem)
             written = None if unknown is None else adapters.registered_adapters(families, table)
-            return Hooks(written, kernels.written(families), inferred, unknown or frozenset())
+            return Hooks(written, kernels.kernel_keys(families), inferred, unknown or frozenset())
 
         checked.append(check(target, hooks, released))
         findings += checked[-1].findings

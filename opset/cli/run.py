@@ -36,7 +36,7 @@ from opset.opsets.registry import Registry
 from opset.plain_text import styled
 from opset.reference.comparison import differences
 from opset.reference.engine.evaluator import ReferenceEvaluator
-from opset.reference.engine.limits import out_of_memory, stopped
+from opset.reference.engine.limits import limit_error, out_of_memory
 from opset.reference.numerics.memory import nbytes
 from opset.reference.value_info import ValueInfo
 from opset.reference.values import type_of
@@ -197,7 +197,7 @@ def _evaluate(
             budget.check_time()
         except Exhausted as error:
             report.data.clear()  # nothing is shown beyond a limit
-            raise stopped(error) from error
+            raise limit_error(error) from error
         report.status = 1 if report.findings else 0
     except OpsetError as error:
         report.findings += error.finding_list if error.code[0] == "U" else error.finding_list.in_file(model)

@@ -92,9 +92,9 @@ def run_in_bounds(work: Callable[[Budget], int], limits: Limits, seconds: float)
         try:
             return work(budget)
         except Exhausted as error:
-            from opset.reference.engine.limits import stopped
+            from opset.reference.engine.limits import limit_error
 
-            raise stopped(error) from error
+            raise limit_error(error) from error
 
     def alone() -> int:
         try:
@@ -117,14 +117,14 @@ def run_in_bounds(work: Callable[[Budget], int], limits: Limits, seconds: float)
 
 def failure(ended: Ended, limits: Limits) -> RunError:
     """Return the error of an evaluation whose process gave no result."""
-    from opset.reference.engine.limits import out_of_memory, stopped  # which imports numpy
+    from opset.reference.engine.limits import limit_error, out_of_memory  # which imports numpy
 
     if ended.late:
-        return stopped(Exhausted("seconds", f"it may take {limits.timeout:g} seconds"))
+        return limit_error(Exhausted("seconds", f"it may take {limits.timeout:g} seconds"))
     if ended.signal == signal.SIGKILL:
         return out_of_memory("", "the system killed its process, as it does where memory is short")
     if ended.signal == signal.SIGXCPU:
-        return stopped(Exhausted("seconds", "the system allows its process no more of the processor's time"))
+        return limit_error(Exhausted("seconds", "the system allows its process no more of the processor's time"))
     if ended.signal:
         name = signal.Signals(ended.signal).name
         return RunError(Finding("R204", "the process of the evaluation crashed", why=f"it was ended by {name}"))

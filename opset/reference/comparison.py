@@ -57,16 +57,16 @@ def differences(
         elif isinstance(expected, dict) and isinstance(actual, dict) and expected.keys() == actual.keys():
             pending += reversed([(f"{where}[{key!r}]", each, actual[key]) for key, each in expected.items()])
         elif isinstance(expected, np.ndarray) and isinstance(actual, np.ndarray):
-            yield _of_arrays(where, expected, actual, rtol, atol, absolute)
+            yield _compare_arrays(where, expected, actual, rtol, atol, absolute)
         elif isinstance(expected, list | dict) and isinstance(actual, list | dict):
             yield Difference(where, f"it has {len(actual)} entries, or other keys, and {len(expected)} are expected")
         elif isinstance(expected, int | float | np.generic) and isinstance(actual, int | float | np.generic):
             want = np.asarray(expected)
             typed = isinstance(expected, np.generic) and isinstance(actual, np.generic)
             have = np.asarray(actual, None if typed else want.dtype)  # Python's numbers have no type of the standard
-            yield _of_arrays(where, want, have, rtol, atol, absolute)
+            yield _compare_arrays(where, want, have, rtol, atol, absolute)
         else:
-            yield Difference(where, _of_others(expected, actual))
+            yield Difference(where, _compare_leaves(expected, actual))
 
 
 def tolerance_of(dtype: np.dtype[Any]) -> float:
@@ -87,7 +87,7 @@ def ulps(expected: Any, actual: Any) -> tuple[str, float]:
     if not expected.size:
         return "", 0.0
     if tolerance_of(expected.dtype) == 0 or expected.dtype.kind == "c":
-        found = _of_arrays("", expected, actual, 0.0 if expected.dtype.kind != "c" else None, None, ABSOLUTE)
+        found = _compare_arrays("", expected, actual, 0.0 if expected.dtype.kind != "c" else None, None, ABSOLUTE)
         return found.why, np.inf if found.why else 0.0
     with np.errstate(all="ignore"):
         want, have = expected.astype(np.float64), actual.astype(np.float64)
@@ -101,14 +101,14 @@ def ulps(expected: Any, actual: Any) -> tuple[str, float]:
         return "", float(np.nan_to_num(steps, nan=np.inf).max(initial=0.0))
 
 
-def _of_others(expected: Any, actual: Any) -> str:
+def _compare_leaves(expected: Any, actual: Any) -> str:
     """Return how two values differ of which one at least is no number, as the text in a map; "" where they do not."""
     if type(expected) is not type(actual):
         return f"it is {type_of(actual)}, and {type_of(expected)} is expected"
     return "" if expected == actual else f"{brief_name(str(actual))} instead of {brief_name(str(expected))}"
 
 
-def _of_arrays(
+def _compare_arrays(
     where: str, expected: Any, actual: Any, rtol: float | None, atol: float | None, absolute: float
 ) -> Difference:
     if type_of(expected) != type_of(actual):
@@ -122,18 +122,20 @@ def _of_arrays(
         if expected.dtype.kind in "OUSb":
             wrong = np.asarray(want != have)
         else:
-            wrong, distance, relative = _of_numbers(want, have, rtol, atol)
+            wrong, distance, relative = _compare_numbers(want, have, rtol, atol)
             greatest, furthest = max(greatest, distance), max(furthest, relative)
         if found := int(np.count_nonzero(wrong)):
             count += found
             first = done + int(wrong.argmax()) if first is None else first
         done += wrong.size
-    return Difference(where, _first(first, count, expected, actual) if first is not None else "", greatest, furthest)
+    return Difference(
+        where, _describe_first(first, count, expected, actual) if first is not None else "", greatest, furthest
+    )
 
 
-def _of_numbers(expected: Any, actual: Any, rtol: float, atol: float) -> tuple[Any, float, float]:
+def _compare_numbers(expected: Any, actual: Any, rtol: float, atol: float) -> tuple[Any, float, float]:
     """Return which numbers differ, and the greatest absolute and relative difference."""
-    want, have = _wide(expected), _wide(actual)
+    want, have = _widen(expected), _widen(actual)
     with np.errstate(all="ignore"):
         distance = np.abs(want - have)
         same = (want == have) | (np.isnan(want) & np.isnan(have))
@@ -144,14 +146,14 @@ def _of_numbers(expected: Any, actual: Any, rtol: float, atol: float) -> tuple[A
     return wrong, *(float(np.nanmax(each, initial=0.0)) for each in (distance, np.where(same, 0, relative)))
 
 
-def _wide(array: Any) -> Any:
+def _widen(array: Any) -> Any:
     """Return numbers in a type in which they can be subtracted: integers of 64 bits as long double."""
     if array.dtype.kind == "c":
         return array.astype(np.complex128)
     return array.astype(np.longdouble if array.dtype.kind in "iu" and array.dtype.itemsize == 8 else np.float64)
 
 
-def _first(flat: int, count: int, expected: Any, actual: Any) -> str:
+def _describe_first(flat: int, count: int, expected: Any, actual: Any) -> str:
     index = tuple(int(each) for each in np.unravel_index(flat, expected.shape))
     at = f" at {list(index)}" if index else ""
     many = f"{count} of {expected.size} elements differ; the first{at}: " if expected.size > 1 else ""

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from opset.reference.numerics.arrays import Array
-from opset.reference.numerics.axes import normalised_axis
-from opset.reference.numerics.broadcasting import aligned_at_axis, summed_to
+from opset.reference.numerics.axes import normalize_axis
+from opset.reference.numerics.broadcasting import align_at_axis, sum_to
 from opset.reference.numerics.error_function import erf
 from opset.reference.numerics.small_floats import is_float
 from opset.reference.registration import KernelContext, gradient
@@ -185,38 +185,38 @@ def dropout(node: Node) -> Sequence[Any]:
 def _operands(node: Node) -> tuple[Array, Array]:
     """Return two operands whose shapes broadcast as in numpy; before version 7 they are aligned at an axis first."""
     x, y = node.inputs[:2]
-    return x, aligned_at_axis(x, y, node.attributes.get("axis")) if node.attributes.get("broadcast") else y
+    return x, align_at_axis(x, y, node.attributes.get("axis")) if node.attributes.get("broadcast") else y
 
 
-def _back(node: Node, by_x: Any, by_y: Array) -> Sequence[Any]:
+def _sum_to_operands(node: Node, by_x: Any, by_y: Array) -> Sequence[Any]:
     """Return derivatives by operands in the shapes of the inputs."""
-    return by_x, summed_to(np.asarray(by_y), _operands(node)[1].shape).reshape(node.inputs[1].shape)
+    return by_x, sum_to(np.asarray(by_y), _operands(node)[1].shape).reshape(node.inputs[1].shape)
 
 
 @gradient("Add")
 def add(node: Node) -> Sequence[Any]:
     """Return the derivative for both."""
-    return _back(node, node.derivative, node.derivative)
+    return _sum_to_operands(node, node.derivative, node.derivative)
 
 
 @gradient("Sub")
 def subtract(node: Node) -> Sequence[Any]:
     """Return the derivative for the minuend, and its negative for the subtrahend."""
-    return _back(node, node.derivative, -node.derivative)
+    return _sum_to_operands(node, node.derivative, -node.derivative)
 
 
 @gradient("Mul")
 def multiply(node: Node) -> Sequence[Any]:
     """Return for each operand the derivative times the other."""
     x, y = _operands(node)
-    return _back(node, node.derivative * y, node.derivative * x)
+    return _sum_to_operands(node, node.derivative * y, node.derivative * x)
 
 
 @gradient("Div")
 def divide(node: Node) -> Sequence[Any]:
     """Return the derivatives of a quotient."""
     _, y = _operands(node)
-    return _back(node, node.derivative / y, -node.derivative * node.y / y)
+    return _sum_to_operands(node, node.derivative / y, -node.derivative * node.y / y)
 
 
 @gradient("Pow")
@@ -225,7 +225,7 @@ def power(node: Node) -> Sequence[Any]:
     x, exponent = _operands(node)
     exponent = exponent.astype(x.dtype)
     slope = np.where(exponent == 0, 0, exponent * x ** (exponent - 1))
-    return _back(node, node.derivative * slope, node.derivative * np.where(x == 0, 0, node.y * np.log(x)))
+    return _sum_to_operands(node, node.derivative * slope, node.derivative * np.where(x == 0, 0, node.y * np.log(x)))
 
 
 @gradient("PRelu", since=7)
@@ -283,12 +283,12 @@ def move(node: Node) -> Sequence[Any]:
 # Reductions, along the axes of an attribute or, later, of an input.
 
 
-def _kept(node: Node, *values: Array) -> tuple[tuple[int, ...], list[Array]]:
+def _keep_axes(node: Node, *values: Array) -> tuple[tuple[int, ...], list[Array]]:
     """Return the axes of a reduction, and values of its output's size with these axes kept as 1."""
     stated = node.input(1, "axes")
     if stated is None or not len(stated):
         stated = () if node.attributes.get("noop_with_empty_axes") else range(node.x.ndim)
-    axes = tuple(normalised_axis(int(axis), node.x.ndim, "C1") for axis in stated)
+    axes = tuple(normalize_axis(int(axis), node.x.ndim, "C1") for axis in stated)
     shape = [1 if axis in axes else size for axis, size in enumerate(node.x.shape)]
     return axes, [each.reshape(shape) for each in values]
 
@@ -308,7 +308,7 @@ SLOPES: dict[str, Slope] = {
 
 def _rule_of_slope(slope: Slope) -> Rule:
     def times_slope(node: Node) -> Sequence[Any]:
-        _, (y, dy) = _kept(node, node.y, node.derivative)
+        _, (y, dy) = _keep_axes(node, node.y, node.derivative)
         return (dy * slope(node.x, y),)
 
     return times_slope
@@ -321,14 +321,14 @@ for _name, _slope in SLOPES.items():
 @gradient("ReduceMean")
 def reduce_mean(node: Node) -> Sequence[Any]:
     """Return an equal share for each element."""
-    axes, (dy,) = _kept(node, node.derivative)
+    axes, (dy,) = _keep_axes(node, node.derivative)
     return (dy / max(1, math.prod(node.x.shape[axis] for axis in axes)),)
 
 
 @gradient("ReduceMax", "ReduceMin")
 def reduce_extreme(node: Node) -> Sequence[Any]:
     """Return the derivative for the elements that are the extreme, in equal shares."""
-    axes, (y, dy) = _kept(node, node.y, node.derivative)
+    axes, (y, dy) = _keep_axes(node, node.y, node.derivative)
     chosen = node.x == y
     return (chosen * dy / np.maximum(chosen.sum(axes, keepdims=True), 1),)
 
@@ -336,7 +336,7 @@ def reduce_extreme(node: Node) -> Sequence[Any]:
 @gradient("ReduceProd")
 def reduce_product(node: Node) -> Sequence[Any]:
     """Return the derivative times the product of all other elements."""
-    axes, (dy,) = _kept(node, node.derivative)
+    axes, (dy,) = _keep_axes(node, node.derivative)
     zeros = node.x == 0
     others = np.where(zeros, 1, node.x).prod(axes, keepdims=True)
     count = zeros.sum(axes, keepdims=True)
@@ -354,7 +354,7 @@ def global_average(node: Node) -> Sequence[Any]:
 def softmax(node: Node) -> Sequence[Any]:
     """Return the derivative of Softmax or its logarithm along an axis; before version 13, of whole rows."""
     shape, y, dy = node.x.shape, node.y, node.derivative
-    axis = normalised_axis(node.attributes["axis"], len(shape), "C1")
+    axis = normalize_axis(node.attributes["axis"], len(shape), "C1")
     if node.version < 13:
         rows = (math.prod(shape[:axis]), math.prod(shape[axis:]))
         y, dy, axis = y.reshape(rows), dy.reshape(rows), 1
@@ -379,8 +379,8 @@ def matmul(node: Node) -> Sequence[Any]:
         right, dy = b[:, None], np.expand_dims(dy, -1)
     by_left, by_right = dy @ right.swapaxes(-1, -2), left.swapaxes(-1, -2) @ dy
     return (
-        summed_to(by_left, left.shape).reshape(a.shape),
-        summed_to(by_right, right.shape).reshape(b.shape),
+        sum_to(by_left, left.shape).reshape(a.shape),
+        sum_to(by_right, right.shape).reshape(b.shape),
     )
 
 

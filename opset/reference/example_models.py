@@ -64,7 +64,7 @@ def value_of(value: ExampleValue) -> Any:
     """Return the value of an example as kernels take it."""
     kind, content = value.type, value.content
     if kind.startswith("tensor("):
-        return _array(kind[7:-1], content, value.shape)
+        return _array_of(kind[7:-1], content, value.shape)
     if kind.startswith("sparse_tensor("):
         return content
     if kind.startswith("seq("):
@@ -73,12 +73,12 @@ def value_of(value: ExampleValue) -> Any:
         return None if content is None else value_of(content)
     element = kind[kind.index(", ") + 2 : -1]
     return {
-        key: value_of(each) if isinstance(each, ExampleValue) else _array(element, each, ())[()]
+        key: value_of(each) if isinstance(each, ExampleValue) else _array_of(element, each, ())[()]
         for key, each in content.items()
     }
 
 
-def _array(element: str, content: Any, shape: tuple[int, ...] | None) -> Any:
+def _array_of(element: str, content: Any, shape: tuple[int, ...] | None) -> Any:
     dtype = dtype_of_element(element)
     if dtype.kind == "O":
         array = np.empty(len(content) if isinstance(content, list) else (), object)
@@ -88,13 +88,13 @@ def _array(element: str, content: Any, shape: tuple[int, ...] | None) -> Any:
             [complex(each) for each in content] if isinstance(content, list) else complex(content or 0), dtype
         )
     else:
-        array = _numbers(content if isinstance(content, list) else [content or 0], dtype)
+        array = _numeric_array(content if isinstance(content, list) else [content or 0], dtype)
         array = array if isinstance(content, list) else array[0].reshape(())
     shape = array.shape if shape is None else shape
     return array.reshape(shape) if isinstance(content, list) else np.broadcast_to(array, shape).copy()
 
 
-def _numbers(content: list[Any], dtype: np.dtype[Any]) -> Any:
+def _numeric_array(content: list[Any], dtype: np.dtype[Any]) -> Any:
     """Return numbers of a type; integers of 64 bits are not converted by way of a float."""
     if dtype.kind in "iub":
         return np.array(content, dtype)
@@ -153,15 +153,15 @@ def attribute_of(name: str, kind: str, value: Any) -> Any:
         case "type_protos":
             attribute.type_protos.extend(map(type_proto, value))
         case "sparse_tensor":
-            attribute.sparse_tensor.CopyFrom(_sparse(value))
+            attribute.sparse_tensor.CopyFrom(_sparse_proto(value))
         case "sparse_tensors":
-            attribute.sparse_tensors.extend(map(_sparse, value))
+            attribute.sparse_tensors.extend(map(_sparse_proto, value))
     return attribute
 
 
-def _sparse(value: ExampleValue) -> Any:
+def _sparse_proto(value: ExampleValue) -> Any:
     element = value.type.removeprefix("sparse_tensor(").removesuffix(")")
     sparse = pb.SparseTensorProto(dims=value.shape)
-    sparse.values.CopyFrom(tensor_of("", _array(element, value.content["values"], None)))
+    sparse.values.CopyFrom(tensor_of("", _array_of(element, value.content["values"], None)))
     sparse.indices.CopyFrom(tensor_of("", np.array(value.content["indices"], np.int64)))
     return sparse

@@ -129,10 +129,10 @@ def kernel(*operators: str, since: int = 0, domain: str = "", any_type: bool = F
     does, replaces it. Raises RunError R201 where there are two, and for an operator of the standard, which has its
     kernel.
     """
-    return LAYER.register("kernel", operators, since, domain, partial(_described, any_type=any_type))
+    return LAYER.register("kernel", operators, since, domain, partial(_describe_kernel, any_type=any_type))
 
 
-def _described(function: Function, origin: str, is_generator: bool, *, any_type: bool) -> Kernel:
+def _describe_kernel(function: Function, origin: str, is_generator: bool, *, any_type: bool) -> Kernel:
     parameters = inspect.signature(function).parameters.values()
     keywords = {each.name for each in parameters if each.kind is inspect.Parameter.KEYWORD_ONLY}
     return Kernel(
@@ -151,6 +151,6 @@ def gradient(*operators: str, since: int = 0) -> Callable[[Function], Function]:
     return LAYER.register("gradient", operators, since, "")
 
 
-def written(families: Iterable[str]) -> frozenset[tuple[str, str, int]]:
+def kernel_keys(families: Iterable[str]) -> frozenset[tuple[str, str, int]]:
     """Return the (domain, operator, since) of every kernel of the families."""
     return LAYER.registered("kernel", families)

@@ -14,7 +14,7 @@ from opset.schemas.model import ExampleValue
 _WHOLE = 2.0**53
 
 
-def apart(want: Any, have: Any, tolerance: float) -> tuple[str, bool]:
+def compare_results(want: Any, have: Any, tolerance: float) -> tuple[str, bool]:
     """Return how a result differs from that in another type, "" where it does not, and whether values were compared.
 
     The text has `{}` for the number of the output.
@@ -22,7 +22,7 @@ def apart(want: Any, have: Any, tolerance: float) -> tuple[str, bool]:
     if want.shape != have.shape:
         return f"output {{}} has the shape {list(have.shape)}, and {list(want.shape)}", True
     rtol = max(_tolerance(want.dtype), _tolerance(have.dtype), tolerance)
-    wide, got, comparable = _comparable(want, have)
+    wide, got, comparable = _comparable_values(want, have)
     with np.errstate(all="ignore"):
         near = rtol * max(float(np.max(np.abs(wide), initial=0.0, where=comparable)), 1.0)
         wrong = comparable & ~(np.abs(wide - got) <= near)
@@ -50,7 +50,7 @@ def _tolerance(dtype: np.dtype[Any]) -> float:
     return max(usual, float(details.eps))
 
 
-def _comparable(want: Any, have: Any) -> tuple[Any, Any, Any]:
+def _comparable_values(want: Any, have: Any) -> tuple[Any, Any, Any]:
     """Return two results as doubles, and where both types hold what was computed, and did not stop at a limit."""
     with np.errstate(all="ignore"):
         wide, got = want.astype(np.float64), have.astype(np.float64)
@@ -68,7 +68,7 @@ def _comparable(want: Any, have: Any) -> tuple[Any, Any, Any]:
     return wide, got, found
 
 
-def in_type(value: ExampleValue, type_: str) -> ExampleValue | None:
+def retype_tensor(value: ExampleValue, type_: str) -> ExampleValue | None:
     """Return a tensor in another type with the same values, None where that type does not have them."""
     array = value_of(value).real
     with np.errstate(all="ignore"):
@@ -76,9 +76,9 @@ def in_type(value: ExampleValue, type_: str) -> ExampleValue | None:
         other = value_of(ExampleValue(type_, 0, ())).dtype
         if not np.array_equal(exact.astype(other).astype(np.float64), exact, equal_nan=True):
             return None
-    content = [bool(each) if type_ == "tensor(bool)" else _plain(each, type_) for each in exact.ravel()]
+    content = [bool(each) if type_ == "tensor(bool)" else _to_number(each, type_) for each in exact.ravel()]
     return ExampleValue(type_, content, array.shape)
 
 
-def _plain(value: float, type_: str) -> float | int:
+def _to_number(value: float, type_: str) -> float | int:
     return int(value) if "int" in type_ else float(value)

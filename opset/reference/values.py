@@ -42,12 +42,12 @@ def outline(value: Any) -> str:
     return "nothing" if value is None else type_of(value)
 
 
-def fitted(value: Any, declared: ValueInfo) -> tuple[Any, str]:
+def fit_value(value: Any, declared: ValueInfo) -> tuple[Any, str]:
     """Return a value in the form that kernels take, and why it does not fit its declaration, "" where it does."""
     kind = declared.type.removeprefix("sparse_") if declared.type is not None else None  # its values are dense
     if kind is None or not kind.startswith("tensor("):
-        value = _native(value)
-        if kind is not None and not _may_be(value, kind):
+        value = _to_native(value)
+        if kind is not None and not _can_be(value, kind):
             return value, f"it is {type_of(value)}, and the model declares {kind}"
         return value, ""
     dtype = dtype_of_element(kind[7:-1])
@@ -55,21 +55,21 @@ def fitted(value: Any, declared: ValueInfo) -> tuple[Any, str]:
         array = value if isinstance(value, np.ndarray | np.generic) else np.asarray(value, dtype)
     except (ValueError, TypeError, OverflowError) as error:
         return value, f"it is no {kind}: {error}"
-    array = _native(np.asarray(array))
+    array = _to_native(np.asarray(array))
     if array.dtype != dtype:
         return array, f"it is {type_of(array)}, and the model declares {kind}"
-    if declared.shape is not None and not _shape_fits(array.shape, declared.shape):
+    if declared.shape is not None and not _fits_shape(array.shape, declared.shape):
         return array, f"its shape is {list(array.shape)}, and the model declares {declared}"
     return array, ""
 
 
-def _shape_fits(actual: tuple[int, ...], declared: Shape) -> bool:
+def _fits_shape(actual: tuple[int, ...], declared: Shape) -> bool:
     return len(actual) == len(declared) and all(
         not isinstance(dim, int) or dim == size for size, dim in zip(actual, declared, strict=True)
     )
 
 
-def _may_be(value: Any, kind: str) -> bool:
+def _can_be(value: Any, kind: str) -> bool:
     """Whether a value can be of a type; only the first element of a list and the class of a map are checked."""
     while True:
         if kind.startswith("optional("):
@@ -88,7 +88,7 @@ def _may_be(value: Any, kind: str) -> bool:
             return isinstance(value, np.ndarray) and type_of(value) == kind
 
 
-def _native(value: Any) -> Any:
+def _to_native(value: Any) -> Any:
     """Return arrays in the machine's byte order and text as objects, in lists too."""
     if isinstance(value, np.generic):
         value = np.asarray(value)
@@ -97,17 +97,17 @@ def _native(value: Any) -> Any:
             return value.astype(object)
         return value if value.dtype.isnative else value.astype(value.dtype.newbyteorder("="))
     if isinstance(value, tuple | list):
-        return [_native(each) for each in value]
+        return [_to_native(each) for each in value]
     return value
 
 
-def owned(value: Any, feeds: Collection[int], hold: Callable[[int], None]) -> Any:
+def copy_shared(value: Any, feeds: Collection[int], hold: Callable[[int], None]) -> Any:
     """Return a result that the caller may change: views, constants and inputs (`feeds`, by id) are copied.
 
     `hold` is called with the bytes of each copy before it is made.
     """
     if isinstance(value, list):
-        return [owned(each, feeds, hold) for each in value]
+        return [copy_shared(each, feeds, hold) for each in value]
     if isinstance(value, np.ndarray) and (not value.flags.owndata or not value.flags.writeable or id(value) in feeds):
         hold(value.nbytes)
         return value.copy()

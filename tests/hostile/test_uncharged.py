@@ -42,9 +42,9 @@ DECIDED = {
         adapters/linalg._lengths
         adapters/norm.along_channels adapters/positions.merged adapters/quantize._laid_out adapters/reduce._stacked
         adapters/reshape.squeeze_13_down adapters/indexing.gather_nd_12_down adapters/slicing.split_18_down
-        adapters/slicing._parts_at_run_time schemas/shapes._indices reference/checks.check_inputs
-        reference/derivatives._kept reference/derivatives.convolution reference/gradients.gradients
-        reference/numerics/broadcasting.aligned_at_axis reference/numerics/broadcasting.summed_to""",
+        adapters/slicing._parts_at_run_time schemas/shapes._indices reference/engine/checks.check_inputs
+        reference/derivatives._keep_axes reference/derivatives.convolution reference/engine/gradients.gradients
+        reference/numerics/broadcasting.align_at_axis reference/numerics/broadcasting.sum_to""",
     "a few, by the operator or its lowering: halves, digits, spatial axes, parts of a complex number": """
         inference/sampling.affine_grid_20 adapters/sampling._neighbours adapters/sampling.affine_grid_lowered
         adapters/signal.dft_20_down adapters/signal.dft_lowered adapters/signal.stft_lowered

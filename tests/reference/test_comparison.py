@@ -8,7 +8,7 @@ import pytest
 
 from opset.reference.comparison import Difference, differences, ulps
 from opset.reference.numerics.arrays import PIECE
-from opset.reference.type_comparison import apart, in_type
+from opset.reference.type_comparison import compare_results, retype_tensor
 from opset.schemas.model import ExampleValue
 
 ONE, TWO = np.array(1, np.float32), np.array(2, np.float32)
@@ -133,9 +133,9 @@ def test_units_of_the_last_digit(expected, actual, reason, steps):
     ],
 )
 def test_results_in_two_types_are_compared_where_both_hold_them(want, have, said, compared):
-    assert apart(want, have, 0.0) == (said, compared)
+    assert compare_results(want, have, 0.0) == (said, compared)
     if said.startswith("element"):
-        assert apart(want, have, 100.0)[0] == ""
+        assert compare_results(want, have, 100.0)[0] == ""
 
 
 @pytest.mark.parametrize(
@@ -150,6 +150,6 @@ def test_results_in_two_types_are_compared_where_both_hold_them(want, have, said
     ],
 )
 def test_values_in_another_type_are_the_same_or_none(values, kind, content):
-    found = in_type(ExampleValue("tensor(float)", values, (len(values),)), kind)
+    found = retype_tensor(ExampleValue("tensor(float)", values, (len(values),)), kind)
     assert found == (None if content is None else ExampleValue(kind, content, (len(values),)))
     assert content is None or [*map(type, found.content)] == [*map(type, content)]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from opset.model.arrays import DTYPES
-from opset.reference.numerics.conversion import converted
+from opset.reference.numerics.conversion import convert_numbers
 
 NARROW = {
     np.dtype(kind): largest
@@ -46,10 +46,10 @@ def test_what_lies_between_two_values_goes_to_the_nearer_one_and_a_tie_to_the_ev
     middle = ((low + high) / 2).astype(source)
     exact = middle.astype(np.float64) == (low + high) / 2
     below, above = np.nextafter(middle, source(0)), np.nextafter(middle, source(np.inf))
-    assert np.array_equal(converted(below, dtype).astype(np.float64)[exact], low[exact])
-    assert np.array_equal(converted(above, dtype).astype(np.float64)[exact], high[exact])
+    assert np.array_equal(convert_numbers(below, dtype).astype(np.float64)[exact], low[exact])
+    assert np.array_equal(convert_numbers(above, dtype).astype(np.float64)[exact], high[exact])
     bits = np.uint16 if dtype.itemsize == 2 else np.uint8
-    tied = converted(middle, dtype)
+    tied = convert_numbers(middle, dtype)
     assert not (tied.view(bits)[exact] & 1).any()
     assert exact.any()
 
@@ -64,22 +64,22 @@ def test_integers_are_rounded_once(dtype, target):
     given = np.array([each + off for each in ties for off in (-1, 0, 1)], dtype)
     step = [Fraction(1 << e, 1 << bits) for e in exponents for _ in range(3)]
     expected = [float((1 << e) + (up and step[3 * i])) for i, e in enumerate(exponents) for up in (False, False, True)]
-    assert converted(given, np.dtype(target)).astype(np.float64).tolist() == expected
+    assert convert_numbers(given, np.dtype(target)).astype(np.float64).tolist() == expected
     if limits.min < 0:
-        assert converted(-given, np.dtype(target)).astype(np.float64).tolist() == [-each for each in expected]
+        assert convert_numbers(-given, np.dtype(target)).astype(np.float64).tolist() == [-each for each in expected]
 
 
 @pytest.mark.parametrize("dtype", [each for each in NARROW if NARROW[each]], ids=str)
 def test_out_of_range_is_the_largest_value(dtype):
     given = np.array([1e300, -1e300, 70000, np.inf, -np.inf])
     largest = NARROW[dtype]
-    assert converted(given, dtype).astype(np.float64).tolist() == [largest, -largest, largest, largest, -largest]
+    assert convert_numbers(given, dtype).astype(np.float64).tolist() == [largest, -largest, largest, largest, -largest]
 
 
 def test_without_saturation_out_of_range_is_infinite_or_nan():
     given = np.array([1e300, -np.inf], np.float64)
     for name, infinite in (("e4m3fn", False), ("e4m3fnuz", False), ("e5m2", True), ("e5m2fnuz", False)):
-        result = converted(given, np.dtype(f"float8_{name}"), saturate=False).astype(np.float32)
+        result = convert_numbers(given, np.dtype(f"float8_{name}"), saturate=False).astype(np.float32)
         assert np.isinf(result).all() == infinite
         assert np.isnan(result).all() != infinite
 
@@ -89,19 +89,21 @@ def test_powers_of_two_are_rounded_by_their_mode(mode, expected):
     e8m0 = np.dtype(ml_dtypes.float8_e8m0fnu)
     powers = 2.0 ** np.arange(-127, 127)
     for factor, above in zip((1.0, np.nextafter(1.5, 1), 1.5), expected, strict=True):
-        assert np.array_equal(converted(powers * factor, e8m0, round_mode=mode).astype(np.float64), powers * 2**above)
-    assert np.isnan(converted(np.array([-1.0, np.nan]), e8m0).astype(np.float32)).all()
+        assert np.array_equal(
+            convert_numbers(powers * factor, e8m0, round_mode=mode).astype(np.float64), powers * 2**above
+        )
+    assert np.isnan(convert_numbers(np.array([-1.0, np.nan]), e8m0).astype(np.float32)).all()
 
 
 def test_every_pair_of_numeric_types_converts_small_integers():
     kinds = [dtype for dtype in DTYPES.values() if dtype.kind not in "Oc"]
     for source in kinds:
         for target in kinds:
-            given = converted(np.array([1, 2, 1], np.int64), source)
+            given = convert_numbers(np.array([1, 2, 1], np.int64), source)
             two = 1 if "bool" in (source.name, target.name) else -2 if "int2" in (source.name, target.name) else 2
             if target.name in ("uint2", "bool") or (target.name.startswith("uint") and source.name == "int2"):
                 continue  # other readings of the same bits
-            result = converted(given, target)
+            result = convert_numbers(given, target)
             assert result.dtype == target
             if target.name == "float8_e8m0fnu" and two < 0:
                 continue

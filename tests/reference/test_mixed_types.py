@@ -8,7 +8,7 @@ from onnx import TensorProto, helper
 
 import opset
 from opset.reference.example_models import feeds_of, model_of
-from opset.reference.numerics.ml_scores import TRANSFORMS, transformed
+from opset.reference.numerics.ml_scores import TRANSFORMS, transform_scores
 from tests.examples import PAIRS
 
 NARROW, WIDE = TensorProto.FLOAT, TensorProto.DOUBLE
@@ -160,4 +160,4 @@ def test_classical_models_compute_with_features_of_doubles(operator, x, wanted, 
 @pytest.mark.parametrize("transform", TRANSFORMS)
 @pytest.mark.parametrize("shape", [(0, 0), (3, 0), (0, 3)])
 def test_no_scores_stay_no_scores(transform, shape):
-    assert transformed(np.zeros(shape, np.float32), transform).shape == shape
+    assert transform_scores(np.zeros(shape, np.float32), transform).shape == shape

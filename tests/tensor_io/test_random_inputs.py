@@ -9,7 +9,7 @@ from opset.model import proto as pb
 from opset.model.elements import NUMBERS
 from opset.reference.example_models import type_proto
 from opset.reference.value_info import ValueInfo
-from opset.reference.values import fitted
+from opset.reference.values import fit_value
 from opset.tensor_io.random_inputs import random_inputs
 from tests.bounds import lines
 
@@ -25,7 +25,7 @@ def drawn(*kinds, seed=0, shape=(2, 3)):
 def test_a_tensor_is_what_is_declared(element):
     kind = f"tensor({element})"
     (array,), (again,), (other,) = drawn(kind), drawn(kind), drawn(kind, seed=1)
-    assert fitted(array, ValueInfo("v0", kind, (2, 3)))[1] == ""
+    assert fit_value(array, ValueInfo("v0", kind, (2, 3)))[1] == ""
     assert array.tolist() == again.tolist()
     assert array.tolist() != other.tolist()
     if element.startswith(("int", "uint")):
@@ -46,7 +46,7 @@ def test_a_tensor_is_what_is_declared(element):
 )
 def test_other_values_are_what_is_declared(kind):
     (value,) = drawn(kind, shape=())
-    assert fitted(value, ValueInfo("v0", kind, None))[1] == ""
+    assert fit_value(value, ValueInfo("v0", kind, None))[1] == ""
 
 
 @pytest.mark.parametrize(

@@ -40,21 +40,21 @@ def check_inputs(step: Step, inputs: Sequence[Any], location: str) -> None:
 def _input_type(schema: OpSchema, index: int, value: Any) -> str | None:
     """Return the type of an input, "" where it is left out, None where the value alone does not determine it."""
     if value is None:
-        formal = _formal(schema.inputs, index)
-        return None if formal is not None and _may_be_optional(schema, formal) else ""
+        formal = _parameter_at(schema.inputs, index)
+        return None if formal is not None and _can_be_optional(schema, formal) else ""
     type_ = type_of(value)
     return None if "?" in type_ else type_
 
 
-def _formal(formals: Sequence[Parameter], index: int) -> Parameter | None:
+def _parameter_at(formals: Sequence[Parameter], index: int) -> Parameter | None:
     return formals[min(index, len(formals) - 1)] if formals else None
 
 
-def _may_be_optional(schema: OpSchema, formal: Parameter) -> bool:
+def _can_be_optional(schema: OpSchema, formal: Parameter) -> bool:
     return any(each.startswith("optional(") for each in schema.allowed(formal))
 
 
-def check_declared(step: Step, inputs: Sequence[Any]) -> None:
+def check_declared_constraints(step: Step, inputs: Sequence[Any]) -> None:
     """Raise Violation where a step breaks a constraint that its operator declares."""
     plan = step.plan
     if plan is None:
@@ -63,7 +63,7 @@ def check_declared(step: Step, inputs: Sequence[Any]) -> None:
     if plan.checks:
         key = tuple([each.shape if each.__class__ is np.ndarray else each is None for each in inputs])
         if plan.elements:
-            key = (key, *[_content(inputs, index) for index in plan.elements])
+            key = (key, *[_content_key(inputs, index) for index in plan.elements])
     else:
         key = tuple([each.ndim if each.__class__ is np.ndarray else None for each in inputs])
     if key in step.legal_inputs:
@@ -72,14 +72,14 @@ def check_declared(step: Step, inputs: Sequence[Any]) -> None:
     ranks = [None if each is None else len(each) for each in shapes]
     check_constraints(plan.schema, step.attributes, ranks)
     if plan.checks:
-        attribute, elements, given = step.attributes.get, partial(_elements, inputs), partial(_given, step, inputs)
+        attribute, elements, given = step.attributes.get, partial(_elements, inputs), partial(_has_value, step, inputs)
         Match(plan, shapes, attribute, elements, given).check()
     if len(step.legal_inputs) >= _MAX_LEGAL:
         step.legal_inputs.clear()
     step.legal_inputs.add(key)
 
 
-def _content(inputs: Sequence[Any], index: int) -> Any:
+def _content_key(inputs: Sequence[Any], index: int) -> Any:
     """Return what an input holds, as part of a key; a new object, which is equal to no other, where that is much."""
     value = inputs[index] if index < len(inputs) else None
     if value.__class__ is not np.ndarray:
@@ -92,7 +92,7 @@ def _elements(inputs: Sequence[Any], index: int) -> list[Any] | None:
     return value.ravel().tolist() if isinstance(value, np.ndarray) else None
 
 
-def _given(step: Step, inputs: Sequence[Any], name: str) -> bool:
+def _has_value(step: Step, inputs: Sequence[Any], name: str) -> bool:
     """Whether a step has an input or an attribute; an empty list is none."""
     assert step.plan is not None
     if name in step.plan.schema.attributes:
@@ -114,8 +114,8 @@ def check_outputs(step: Step, result: Any, location: str) -> None:
     name = f"{schema.name} {schema.since_version}"
     results = result if result.__class__ is tuple else (result,)
     for index, slot in enumerate(step.outputs):
-        formal = _formal(schema.outputs, index)
-        if slot == ABSENT or formal is None or _may_be_optional(schema, formal):
+        formal = _parameter_at(schema.outputs, index)
+        if slot == ABSENT or formal is None or _can_be_optional(schema, formal):
             continue
         value = results[index] if index < len(results) else None
         if value is None:
@@ -132,7 +132,9 @@ def check_outputs(step: Step, result: Any, location: str) -> None:
             raise RunError(Finding(code, message, location, f"{name} has {', '.join(allowed)}"))
 
 
-def failure(step: Step, inputs: Sequence[Any], error: Exception, location: str, registry: Registry) -> BaseException:
+def kernel_error(
+    step: Step, inputs: Sequence[Any], error: Exception, location: str, registry: Registry
+) -> BaseException:
     """Return what a kernel raised as an error that names the node, its inputs and the constraint."""
     if isinstance(error, OpsetError):
         return type(error)(

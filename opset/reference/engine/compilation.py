@@ -30,11 +30,11 @@ class Compiler:
         self.functions = {function_key(function): function for function in index.proto.functions}
         self._compiled: dict[Any, Program] = {}
 
-    def main(self, outputs: Iterable[str]) -> Program:
+    def main_program(self, outputs: Iterable[str]) -> Program:
         """Return the program that computes these values of the main graph, which need not be its outputs."""
         return self._compile(self._index.main, list(outputs), self._index.opsets, {})
 
-    def function(self, function: Any, given: Mapping[str, Any]) -> Program:
+    def function_program(self, function: Any, given: Mapping[str, Any]) -> Program:
         """Return the program of a function with the attributes of a call, AttributeProtos by name, and its defaults."""
         defaults = {each.name: each for each in function.attribute_proto}
         bound = {**defaults, **given}
@@ -113,24 +113,24 @@ class _BodyCompiler:
         """Compile the steps that compute `results`. Raises RunError with all that is wrong."""
         program = self.program
         for each in program.inputs:
-            self._new_slot(each.name)
+            self._add_slot(each.name)
         if not self._body.function:
             self._add_constants()
         findings, seen = FindingList(), set[Finding]()  # what is wrong with more than the node is reported once
-        for index in self._needed(results):
+        for index in self._needed_nodes(results):
             try:
-                step = self._step(index)
+                step = self._make_step(index)
             except RunError as error:
                 new = [each for each in error.findings if each not in seen]
                 findings += new
                 if not findings.omitted:
                     seen.update(new)
                 continue
-            self._connect(step)
+            self._assign_slots(step)
             program.steps.append(step)
         if findings:
             raise RunError(findings)
-        program.results = tuple(self._slot(name) for name in results)
+        program.results = tuple(self._slot_of(name) for name in results)
         program.captured = tuple(self._captured)
         program.size = len(program.names)  # more than there are names where initializers are duplicates
         self._free_early()
@@ -140,10 +140,10 @@ class _BodyCompiler:
         for tensor in (*proto.initializer, *proto.sparse_initializer):
             name = tensor.values.name if tensor.DESCRIPTOR.name == "SparseTensorProto" else tensor.name
             known = self._slots.get(name)
-            slot = self._new_slot(name) if known is None or known >= inputs else known
+            slot = self._add_slot(name) if known is None or known >= inputs else known
             self.program.constants.append((slot, partial(self._compiler.constants.initializer, tensor)))
 
-    def _needed(self, results: Iterable[str]) -> list[int]:
+    def _needed_nodes(self, results: Iterable[str]) -> list[int]:
         """Return the indices of the nodes that compute the results, in order."""
         nodes = self._body.proto.node
         if self._compiler.everything:
@@ -155,33 +155,33 @@ class _BodyCompiler:
             if not read.isdisjoint(node.output):
                 needed.append(index)
                 read.update(node.input)
-                for key in self._graphs_of(node):
+                for key in self._graph_ids(node):
                     read.update(self._inner[key].captures)
         needed.reverse()
         return needed
 
-    def _graphs_of(self, node: Any) -> list[int]:
+    def _graph_ids(self, node: Any) -> list[int]:
         """Return the ids of the graphs that a node may run."""
         if not node.attribute:
             return []
         found = [id(graph) for _, graph in subgraphs(node)]
         return [*found, id(self._gradients[id(node)].proto)] if id(node) in self._gradients else found
 
-    def _step(self, index: int) -> Step:
+    def _make_step(self, index: int) -> Step:
         """Return the step of one node, its slots not known yet. Raises RunError R201 or R202."""
         body, compiler = self._body, self._compiler
         node = body.proto.node[index]
         if (functions := compiler.functions) and (called := functions.get(function_key(node))) is not None:
-            call = partial(compiler.function, called, bound_attributes(node, self._bound))
+            call = partial(compiler.function_program, called, bound_attributes(node, self._bound))
             return Step(index, node, None, call=call)
         location = partial(body.location, index)
         resolved = compiler.resolver.resolve(node, self._imports, location)
         has_attributes = bool(node.attribute)
         bound = bound_attributes(node, self._bound) if has_attributes else {}
         types = {name: attribute_type(each) for name, each in bound.items()}
-        stated = resolved.stated(types, location)
+        stated = resolved.stated_attributes(types, location)
         values = {name: self._attribute_value(bound[name], location) for name in stated}
-        attributes = resolved.attributes(values)
+        attributes = resolved.keyword_arguments(values)
         if id(node) in self._gradients:
             attributes = {**attributes, "graph": self._inner[id(self._gradients[id(node)].proto)].program}
         step = Step(
@@ -197,7 +197,9 @@ class _BodyCompiler:
         )
         if (other := resolved.fallback) is not None:
             step.quirk = resolved.quirk
-            step.fallback = Step(index, node, other.schema, other.kernel, other.attributes(values), plan=other.plan)
+            step.fallback = Step(
+                index, node, other.schema, other.kernel, other.keyword_arguments(values), plan=other.plan
+            )
         return step
 
     def _attribute_value(self, attribute: Any, location: Callable[[], str]) -> Any:
@@ -209,41 +211,41 @@ class _BodyCompiler:
             case "tensors" | "sparse_tensors":
                 return tuple(map(self._compiler.constants.array, value))
             case "graph":
-                return self._graph(attribute, value, location)
+                return self._graph_program(attribute, value, location)
             case "graphs":
-                return tuple(self._graph(attribute, graph, location) for graph in value)
+                return tuple(self._graph_program(attribute, graph, location) for graph in value)
         return value
 
-    def _graph(self, attribute: Any, graph: Any, location: Callable[[], str]) -> Program:
+    def _graph_program(self, attribute: Any, graph: Any, location: Callable[[], str]) -> Program:
         if id(graph) not in self._inner:
             message = f"the graph '{safe_text(attribute.name)}' is an attribute of a function's call"
             why = "the specification does not define which scope its names belong to"
             raise RunError(Finding("R202", message, location(), why, "write the graph into the function"))
         return self._inner[id(graph)].program
 
-    def _connect(self, step: Step) -> None:
+    def _assign_slots(self, step: Step) -> None:
         node = step.node
-        for key in self._graphs_of(node):
+        for key in self._graph_ids(node):
             program, names = self._inner[key].program, self._inner[key].captures
             program.captured = tuple(
-                (self._slot(name), inside) for name, (_, inside) in zip(names, program.captured, strict=True)
+                (self._slot_of(name), inside) for name, (_, inside) in zip(names, program.captured, strict=True)
             )
-        inputs = [self._slot(name) for name in node.input]
+        inputs = [self._slot_of(name) for name in node.input]
         while inputs and inputs[-1] == ABSENT:
             inputs.pop()
         step.inputs = tuple(inputs)
-        step.outputs = tuple([self._new_slot(name) if name else ABSENT for name in node.output])
+        step.outputs = tuple([self._add_slot(name) if name else ABSENT for name in node.output])
 
-    def _slot(self, name: str) -> int:
+    def _slot_of(self, name: str) -> int:
         """Return the slot of a value that is read; one that is not defined here is captured from the frame around."""
         if not name:
             return ABSENT
         if name not in self._slots:
             self.captures.append(name)
-            self._captured.append((ABSENT, self._new_slot(name)))
+            self._captured.append((ABSENT, self._add_slot(name)))
         return self._slots[name]
 
-    def _new_slot(self, name: str) -> int:
+    def _add_slot(self, name: str) -> int:
         slot = self._slots[name] = len(self.program.names)
         self.program.names.append(name)
         return slot
@@ -253,7 +255,7 @@ class _BodyCompiler:
         last: dict[int, Step] = {}
         for step in self.program.steps:
             read = [*step.inputs, *step.outputs]
-            for key in self._graphs_of(step.node):
+            for key in self._graph_ids(step.node):
                 read += [slot for slot, _ in self._inner[key].program.captured]
             for slot in read:
                 last[slot] = step

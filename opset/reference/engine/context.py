@@ -22,7 +22,7 @@ class RandomNumbers:
         self._seed = seed
         self._generators: dict[int, np.random.Generator] = {}
 
-    def of_step(self, program: Program, step: Step, seed: float | None) -> np.random.Generator:
+    def generator_of(self, program: Program, step: Step, seed: float | None) -> np.random.Generator:
         """Return the generator of a step: of the node's own seed, else of the evaluation's, else of chance."""
         key = id(step)
         if key not in self._generators:
@@ -90,7 +90,7 @@ class StepContext:
 
     def rng(self, seed: float | None = None) -> np.random.Generator:
         """Return the node's generator of random numbers; the same one each time that the node is run."""
-        return self.random.of_step(self.program, self.step, seed)
+        return self.random.generator_of(self.program, self.step, seed)
 
     def gradients(self, graph: Program, values: Sequence[Any], count: int) -> list[Any]:
         """Return the derivatives of a graph's first output by its first `count` inputs, None for 0."""

@@ -14,14 +14,14 @@ import numpy as np
 from opset.budget import Budget, Exhausted
 from opset.errors import Finding, RunError
 from opset.opsets.registry import Registry
-from opset.reference.engine.checks import check_declared, check_inputs, check_outputs, failure
+from opset.reference.engine.checks import check_declared_constraints, check_inputs, check_outputs, kernel_error
 from opset.reference.engine.constants import Constants
 from opset.reference.engine.context import RandomNumbers, StepContext
-from opset.reference.engine.limits import out_of_memory, stopped
+from opset.reference.engine.limits import limit_error, out_of_memory
 from opset.reference.engine.programs import ABSENT, Frame, Program, Step
-from opset.reference.engine.tolerance import mended
+from opset.reference.engine.tolerance import standard_inputs
 from opset.reference.numerics.memory import compact, nbytes
-from opset.reference.values import owned, type_of
+from opset.reference.values import copy_shared, type_of
 from opset.schemas.constraints.violation import Violation
 
 Trace = Callable[[str, str, Any], None]
@@ -56,21 +56,21 @@ class Evaluation:
         stack: list[Frame] = []
         try:
             self.budget.hold(self._constants.held + sum(nbytes(each, of_base=False) for each in inputs))
-            stack.append(self._frame(program, inputs, None))
+            stack.append(self._make_frame(program, inputs, None))
             ids = {id(value) for value in inputs}
-            found = [owned(value, ids, self.budget.hold) for value in self._run(stack)]
+            found = [copy_shared(value, ids, self.budget.hold) for value in self._run_frames(stack)]
             self.budget.check_time()
             return found
         except Exhausted as error:
             steps = f"{self.budget.max_steps:,} nodes were run"
             why = Exhausted(error.kind, steps if error.kind == "steps" else error.why)
-            raise _called(stopped(why, stack[-1].location() if stack else ""), stack) from error
+            raise _add_calls(limit_error(why, stack[-1].location() if stack else ""), stack) from error
         except RunError as error:
-            raise _called(error, stack) from error
+            raise _add_calls(error, stack) from error
         except MemoryError as error:
-            raise _called(out_of_memory(stack[-1].location() if stack else ""), stack) from error
+            raise _add_calls(out_of_memory(stack[-1].location() if stack else ""), stack) from error
 
-    def _run(self, stack: list[Frame]) -> list[Any]:
+    def _run_frames(self, stack: list[Frame]) -> list[Any]:
         while True:
             frame = stack[-1]
             called = self._advance(frame)
@@ -80,7 +80,7 @@ class Evaluation:
                     return outputs
                 stack.pop()
                 self.budget.release(frame.live)
-                called = self._return(stack[-1], outputs)
+                called = self._pass_outputs(stack[-1], outputs)
             if called is not None:
                 stack.append(called)
 
@@ -88,13 +88,13 @@ class Evaluation:
         """Run steps of a frame; return the frame that has to be run before it can go on, None at its end."""
         steps = frame.program.steps
         while frame.position < len(steps):
-            called = self._step(frame, steps[frame.position])
+            called = self._run_step(frame, steps[frame.position])
             if called is not None:
                 return called
             frame.position += 1
         return None
 
-    def _return(self, frame: Frame, outputs: list[Any]) -> Frame | None:
+    def _pass_outputs(self, frame: Frame, outputs: list[Any]) -> Frame | None:
         """Pass the outputs of a call to the step that made it; return the frame of its next call, None at its end."""
         step = frame.current()
         if frame.waiting is None:  # a function has returned
@@ -106,12 +106,12 @@ class Evaluation:
             frame.position += 1
         return called
 
-    def _frame(self, program: Program, inputs: Sequence[Any], outer: Frame | None) -> Frame:
+    def _make_frame(self, program: Program, inputs: Sequence[Any], outer: Frame | None) -> Frame:
         if program.size >= _SLOTS:
             self.budget.charge(program.size // _SLOTS)
         slots: list[Any] = [None] * program.size
         if program.loaded is None:
-            program.loaded = self._loaded(lambda: [(slot, read()) for slot, read in program.constants])
+            program.loaded = self._load(lambda: [(slot, read()) for slot, read in program.constants])
         for slot, value in program.loaded:
             slots[slot] = value
         for slot, value in enumerate(inputs):
@@ -122,19 +122,19 @@ class Evaluation:
                 slots[inside] = outer.slots[outside]
         return Frame(program, slots, [0] * program.size)
 
-    def _loaded(self, load: Callable[[], _Loaded]) -> _Loaded:
+    def _load(self, load: Callable[[], _Loaded]) -> _Loaded:
         """Return what a function returns that may read arrays of the model, and count these."""
         before = self._constants.held
         found = load()
         self.budget.hold(self._constants.held - before)
         return found
 
-    def _step(self, frame: Frame, step: Step) -> Frame | None:
+    def _run_step(self, frame: Frame, step: Step) -> Frame | None:
         """Run a step; return the frame that has to be run before it is done, None where it is."""
         self.budget.charge()
         inputs = frame.inputs(step)
         if step.call is not None:
-            return self._call(frame, step, inputs)
+            return self._function_frame(frame, step, inputs)
         kernel = step.kernel
         assert kernel is not None
         signature = tuple([each.dtype if each.__class__ is np.ndarray else type_of(each) for each in inputs])
@@ -146,7 +146,7 @@ class Evaluation:
             attributes = {**attributes, "context": StepContext(self.budget, self._random, frame, frame.program, step)}
         try:
             if step.plan is not None:
-                check_declared(step, inputs)
+                check_declared_constraints(step, inputs)
             result = kernel.function(*inputs, **attributes)
             if kernel.is_generator:
                 step.legal_types.add(signature)
@@ -157,8 +157,8 @@ class Evaluation:
         except Exception as error:
             location = frame.program.location(step)
             if step.fallback is None or not isinstance(error, Violation):
-                raise failure(step, inputs, error, location, self._registry) from error
-            result = self._tolerated(frame, step, inputs, error)
+                raise kernel_error(step, inputs, error, location, self._registry) from error
+            result = self._run_fallback(frame, step, inputs, error)
         if not is_legal:
             if not kernel.any_type:
                 check_outputs(step, result, frame.program.location(step))
@@ -166,7 +166,7 @@ class Evaluation:
         self._store(frame, step, result)
         return None
 
-    def _tolerated(self, frame: Frame, step: Step, inputs: Sequence[Any], error: Violation) -> Any:
+    def _run_fallback(self, frame: Frame, step: Step, inputs: Sequence[Any], error: Violation) -> Any:
         """Return what a node computes in a form that runtimes accept against the standard; note that it has it."""
         other, quirk, location = step.fallback, step.quirk, frame.program.location(step)
         assert other is not None and other.kernel is not None and quirk is not None
@@ -175,25 +175,25 @@ class Evaluation:
         if other.kernel.takes_context:
             attributes = {**attributes, "context": StepContext(self.budget, self._random, frame, frame.program, other)}
         try:
-            given = mended(step.node.op_type, inputs)
-            check_declared(other, given)
+            given = standard_inputs(step.node.op_type, inputs)
+            check_declared_constraints(other, given)
             result = other.kernel.function(*given, **attributes)
         except Exhausted:
             raise
         except Exception:
-            raise failure(step, inputs, error, location, self._registry) from error
+            raise kernel_error(step, inputs, error, location, self._registry) from error
         if len(self.notes) < MOST_NOTES and (note := f"{location}: {quirk.form}") not in self.notes:
             self.notes.append(note)
         return result
 
-    def _call(self, frame: Frame, step: Step, inputs: list[Any]) -> Frame:
+    def _function_frame(self, frame: Frame, step: Step, inputs: list[Any]) -> Frame:
         """Return the frame of the model-local function that a step calls."""
         assert step.call is not None
-        program = step.called = step.called or self._loaded(step.call)
+        program = step.called = step.called or self._load(step.call)
         if len(inputs) > len(program.inputs):
             message = "the function is called with too many inputs"
             raise RunError(Finding("R202", message, frame.program.location(step)))
-        return self._frame(program, [*inputs, *[None] * (len(program.inputs) - len(inputs))], None)
+        return self._make_frame(program, [*inputs, *[None] * (len(program.inputs) - len(inputs))], None)
 
     def _resume(self, frame: Frame, step: Step, outputs: list[Any] | None) -> Frame | None:
         """Let the waiting kernel go on; return the frame of the graph that it yields, or store its results."""
@@ -202,8 +202,8 @@ class Evaluation:
             program, inputs = frame.waiting.send(outputs)
             self.budget.charge()
             if len(inputs) != len(program.inputs):
-                inputs = program.completed(inputs)
-            return self._frame(program, inputs, frame)
+                inputs = program.fill_defaults(inputs)
+            return self._make_frame(program, inputs, frame)
         except StopIteration as done:
             frame.waiting = None
             self.budget.release(frame.held)
@@ -215,7 +215,7 @@ class Evaluation:
             raise
         except Exception as error:
             location = frame.program.location(step)
-            raise failure(step, frame.inputs(step), error, location, self._registry) from error
+            raise kernel_error(step, frame.inputs(step), error, location, self._registry) from error
 
     def _store(self, frame: Frame, step: Step, result: Any) -> None:
         """Put results into their slots, free what no later step reads, and keep account of the bytes."""
@@ -246,7 +246,7 @@ class Evaluation:
         frame.live += live
 
 
-def _called(error: RunError, stack: Sequence[Frame]) -> RunError:
+def _add_calls(error: RunError, stack: Sequence[Frame]) -> RunError:
     """Return an error with the calls in which it occurred; of a deep chain of calls, the innermost are enough."""
     calls = [frame.location() for frame in stack[:-1] if frame.current().call is not None]
     if not calls:

@@ -24,7 +24,7 @@ from opset.reference.engine.limits import MAX_STEPS, most_bytes, out_of_memory
 from opset.reference.engine.programs import ABSENT, Program
 from opset.reference.engine.resolution import Resolver
 from opset.reference.value_info import value_info_of
-from opset.reference.values import fitted
+from opset.reference.values import fit_value
 
 
 class ReferenceEvaluator:
@@ -101,12 +101,12 @@ class ReferenceEvaluator:
         all that is wrong with the inputs (R1…), with what failed at which node (R2…), or with the limit reached (R3…).
         """
         names = tuple(self.output_names if output_names is None else output_names)
-        feeds = self._feeds(feed_inputs)
+        feeds = self._fit_feeds(feed_inputs)
         self._check_names(names)
         budget = Budget(self.limits, max_steps=MAX_STEPS, max_bytes=self.max_bytes)
         try:
             if names not in self._programs:
-                self._programs[names] = self._compiler.main(names)
+                self._programs[names] = self._compiler.main_program(names)
             program = self._programs[names]
             evaluation = Evaluation(budget, self._constants, self._seed, self._trace, self.registry, self.notes)
             self._evaluation = evaluation
@@ -122,7 +122,7 @@ class ReferenceEvaluator:
             messages = [f"the model computes no value {quote(name)}" for name in unknown]
             raise RunError(Finding("R104", message, help=help) for message in messages)
 
-    def _feeds(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def _fit_feeds(self, given: Mapping[str, Any]) -> dict[str, Any]:
         findings = FindingList()
         declared = {each.name: each for each in self.inputs}
         known = f"its inputs are {listing([*declared]) or 'none'}"
@@ -131,7 +131,7 @@ class ReferenceEvaluator:
             if name not in declared:
                 findings.append(Finding("R102", f"the model has no input {quote(name)}", help=known))
                 continue
-            feeds[name], why = fitted(value, declared[name])
+            feeds[name], why = fit_value(value, declared[name])
             if why:
                 findings.append(Finding("R103", f"the input {quote(name)} does not fit its declaration", why=why))
         for each in self.inputs:

@@ -15,10 +15,10 @@ from opset.budget import Exhausted
 from opset.errors import Finding, RunError, safe_text
 from opset.reference import derivatives
 from opset.reference.derivatives import Node, Rule
-from opset.reference.engine.limits import stopped
+from opset.reference.engine.limits import limit_error
 from opset.reference.engine.programs import Program, Step
 from opset.reference.numerics.arrays import Array
-from opset.reference.numerics.broadcasting import summed_to
+from opset.reference.numerics.broadcasting import sum_to
 from opset.reference.numerics.small_floats import SMALL_FLOATS, is_float
 from opset.reference.registration import LAYER, KernelContext
 from opset.schemas.names import normalised
@@ -35,10 +35,10 @@ def gradients(graph: Program, values: Sequence[Any], count: int, context_of: Con
     by_slot = dict(zip(graph.results, values, strict=True))
     active = set(range(count))
     for step in graph.steps:
-        if not active.isdisjoint(_reads(step)):
+        if not active.isdisjoint(_slots_read(step)):
             active.update(slot for slot in step.outputs if is_float(by_slot.get(slot)))
     target = graph.results[0]
-    path = _path(graph, active, target)
+    path = _differentiable_steps(graph, active, target)
     wide = {
         slot: value.astype(np.float32) if is_float(value) and value.dtype in SMALL_FLOATS else value
         for slot, value in by_slot.items()
@@ -47,15 +47,15 @@ def gradients(graph: Program, values: Sequence[Any], count: int, context_of: Con
     for step, rule in path:
         context = context_of(step)
         context.check_time()
-        node = _node(step, wide, found, context)
-        for slot, x, derivative in zip(step.inputs, node.inputs, _derivatives(graph, rule, node, step), strict=False):
+        node = _node_of(step, wide, found, context)
+        for slot, x, derivative in zip(step.inputs, node.inputs, _apply_rule(graph, rule, node, step), strict=False):
             if slot in active and derivative is not None:
-                derivative = summed_to(np.asarray(derivative, x.dtype), x.shape)
+                derivative = sum_to(np.asarray(derivative, x.dtype), x.shape)
                 found[slot] = found[slot] + derivative if slot in found else derivative
     return [found.get(slot) for slot in range(count)]
 
 
-def _node(step: Step, values: dict[int, Any], found: dict[int, Array], context: KernelContext) -> Node:
+def _node_of(step: Step, values: dict[int, Any], found: dict[int, Array], context: KernelContext) -> Node:
     """Return a step with its values; the derivatives by its outputs are taken from those that were found."""
     assert step.schema is not None
     assert step.kernel is not None
@@ -72,27 +72,27 @@ def _node(step: Step, values: dict[int, Any], found: dict[int, Array], context: 
     )
 
 
-def _derivatives(graph: Program, rule: Rule, node: Node, step: Step) -> Sequence[Any]:
+def _apply_rule(graph: Program, rule: Rule, node: Node, step: Step) -> Sequence[Any]:
     try:
         return rule(node)
     except Exhausted as error:
-        raise stopped(error, graph.location(step)) from error
+        raise limit_error(error, graph.location(step)) from error
     except Exception as error:
         message = "the node cannot be differentiated"
         raise RunError(Finding("R204", message, graph.location(step), f"{type(error).__name__}: {error}")) from error
 
 
-def _reads(step: Step) -> list[int]:
+def _slots_read(step: Step) -> list[int]:
     """Return the slots that a step reads, those that its graphs capture included."""
     graphs = [value for value in step.attributes.values() if isinstance(value, Program)]
     return [*step.inputs, *(slot for graph in graphs for slot, _ in graph.captured)]
 
 
-def _path(graph: Program, active: set[int], target: int) -> list[tuple[Step, Rule]]:
+def _differentiable_steps(graph: Program, active: set[int], target: int) -> list[tuple[Step, Rule]]:
     """Return the steps between inputs and target, the last first, with their rules. Raises RunError R201."""
     wanted, path, findings = {target}, [], []
     for step in reversed(graph.steps):
-        reads = _reads(step)
+        reads = _slots_read(step)
         if wanted.isdisjoint(step.outputs) or active.isdisjoint(reads):
             continue
         rule = _rule_of(step)

@@ -20,21 +20,21 @@ def most_bytes(limits: Limits) -> int:
 
     No limit is above what the system lets the process take.
     """
-    statistics = _text("/proc/self/statm").split()
+    statistics = _read_text("/proc/self/statm").split()
     taken, resident = (int(pages) * os.sysconf("SC_PAGE_SIZE") for pages in (*statistics, "0", "0")[:2])
-    known = _of_process(taken, resident)
+    known = _process_limits(taken, resident)
     if limits.max_bytes is not None:
         known.append(limits.max_bytes)
         return min(known)
     with suppress(AttributeError, ValueError, OSError):  # not on every system
         known.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    for file in control_group_files(_text("/proc/self/cgroup")):
-        if (text := _text(file)).isdigit():  # else "max", or no such file
+    for file in control_group_files(_read_text("/proc/self/cgroup")):
+        if (text := _read_text(file)).isdigit():  # else "max", or no such file
             known.append(max(int(text) - resident, 0))
     return min(known, default=_UNKNOWN)
 
 
-def _of_process(taken: int, resident: int) -> list[int]:
+def _process_limits(taken: int, resident: int) -> list[int]:
     """Return the bytes that the limits of the process itself leave to it, if there are any."""
     try:
         import resource
@@ -62,7 +62,7 @@ def control_group_files(groups: str) -> Iterator[str]:
                 yield f"/sys/fs/cgroup/memory{group}/memory.limit_in_bytes"
 
 
-def _text(path: str) -> str:
+def _read_text(path: str) -> str:
     with suppress(OSError, ValueError):
         return Path(path).read_text(encoding="utf-8").strip()
     return ""
@@ -75,7 +75,7 @@ _CAUSES = {
 }
 
 
-def stopped(error: Exhausted, location: str = "") -> RunError:
+def limit_error(error: Exhausted, location: str = "") -> RunError:
     """Return the error R301, R302 or R303 of an evaluation that has used up its budget."""
     code, what, help = _CAUSES[error.kind]
     return RunError(Finding(code, f"the evaluation was stopped: {what}", location, error.why, f"allow more: {help}"))
@@ -83,4 +83,4 @@ def stopped(error: Exhausted, location: str = "") -> RunError:
 
 def out_of_memory(location: str = "", why: str = "") -> RunError:
     """Return the error R302 of an evaluation that the system gives no more memory."""
-    return stopped(Exhausted("bytes", why or "the machine has no more memory"), location)
+    return limit_error(Exhausted("bytes", why or "the machine has no more memory"), location)

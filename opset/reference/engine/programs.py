@@ -73,17 +73,17 @@ class Program:
 
     def takes(self, count: int) -> bool:
         """Whether it can be run with this number of inputs: all, or those that have no default."""
-        return count in (len(self.inputs), len(self.inputs) - len(self._defaults()))
+        return count in (len(self.inputs), len(self.inputs) - len(self._default_slots()))
 
-    def _defaults(self) -> set[int]:
+    def _default_slots(self) -> set[int]:
         return {slot for slot, _ in self.constants if slot < len(self.inputs)}
 
-    def completed(self, inputs: Sequence[Any]) -> list[Any]:
+    def fill_defaults(self, inputs: Sequence[Any]) -> list[Any]:
         """Return inputs with ABSENT for those that have a default, which IR version 3 listed with the others.
 
         Raises RunError R202 where that does not fit either.
         """
-        defaults = self._defaults()
+        defaults = self._default_slots()
         if not self.takes(len(inputs)):
             why = f"it has {len(self.inputs)} inputs, and {len(inputs)} are given"
             raise RunError(Finding("R202", "the graph does not fit its node", self.body.label, why))

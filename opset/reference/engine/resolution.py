@@ -50,7 +50,7 @@ class ResolvedKernel:
         except TypeError:  # a malformed attribute that has no hash
             return set()
 
-    def stated(self, types: Mapping[str, str], location: Callable[[], str]) -> list[str]:
+    def stated_attributes(self, types: Mapping[str, str], location: Callable[[], str]) -> list[str]:
         """Return the attributes of a node that have a value, from the types of all.
 
         Raises RunError R202 with all attributes that the operator does not have or has with another type, and required
@@ -66,7 +66,7 @@ class ResolvedKernel:
             self.legal_attributes.add(key)
         return [*stated]
 
-    def attributes(self, values: Mapping[str, Any]) -> dict[str, Any]:
+    def keyword_arguments(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the kernel takes by keyword: the values that are stated, and defaults for the others."""
         return {**self.defaults, **values} if values else self.defaults
 
@@ -110,14 +110,14 @@ class Resolver:
     ) -> ResolvedKernel:
         schema = self.registry.schema(operator, version, domain)
         if schema is None and not domain and not self._strict:
-            schema = self._of_other_origin(operator, version)
+            schema = self._alias_schema(operator, version)
         if schema is not None and not self._strict:
             schema = schema_as_read(schema)
         since = schema.since_version if schema is not None else version
         name, family = (schema.name, schema.family) if schema is not None else (operator, "")
         kernel = self._kernels.find("kernel", domain, name, since, family)
         if kernel is None or (schema is None and domain in self.registry.domains):
-            raise RunError(self._unknown(location(), node, domain, imports, schema))
+            raise RunError(self._unknown_operator(location(), node, domain, imports, schema))
         formal = schema.attributes if schema is not None else {}
         defaults = {
             name: each.default for name, each in formal.items() if kernel.any_attributes or name in kernel.attributes
@@ -131,12 +131,12 @@ class Resolver:
             other = self._resolve(node, operator, domain, quirk.stand_in[1], imports, location)
         return replace(resolved, fallback=other, quirk=quirk)
 
-    def _of_other_origin(self, operator: str, version: int) -> OpSchema | None:
+    def _alias_schema(self, operator: str, version: int) -> OpSchema | None:
         """Return the schema that computes an operator that runtimes know in the standard's domain."""
         found = quirks.alias(operator, version)
         return self.registry.schema(*found.stand_in) if found is not None and found.stand_in is not None else None
 
-    def _unknown(
+    def _unknown_operator(
         self, location: str, node: Any, domain: str, imports: Mapping[str, int], schema: OpSchema | None
     ) -> Finding:
         name, shown_domain = safe_text(node.op_type), safe_text(shown(domain))

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 
-def mended(op_type: str, inputs: Sequence[Any]) -> list[Any]:
+def standard_inputs(op_type: str, inputs: Sequence[Any]) -> list[Any]:
     """Return the inputs of a node that breaks a constraint as those of one that means the same."""
     if op_type == "Clip":
-        return [*inputs[:1], *map(_scalar, inputs[1:])]
+        return [*inputs[:1], *map(_as_scalar, inputs[1:])]
     if op_type == "STFT" and isinstance(inputs[0], np.ndarray) and inputs[0].ndim == 2:
         return [inputs[0][..., None], *inputs[1:]]
     return [*inputs]
 
 
-def _scalar(value: Any) -> Any:
+def _as_scalar(value: Any) -> Any:
     return value.reshape(()) if isinstance(value, np.ndarray) and value.shape == (1,) else value

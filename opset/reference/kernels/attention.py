@@ -40,8 +40,8 @@ def attention_23(
     """Return softmax(scale * Q @ K^T + mask) @ V, keys and values with those of the past, and the scores of a stage."""
     if context.version >= 25:
         _check_outputs_of_25(nonpad_kv_seqlen, context)
-    queries, keys, values = _with_heads(q, q_num_heads), _with_heads(k, kv_num_heads), _with_heads(v, kv_num_heads)
-    past, keys, values = _with_past(keys, values, past_key, past_value)
+    queries, keys, values = _split_heads(q, q_num_heads), _split_heads(k, kv_num_heads), _split_heads(v, kv_num_heads)
+    past, keys, values = _append_to_cache(keys, values, past_key, past_value)
     batch, heads, length, size = queries.shape
     total = keys.shape[2]
     context.reserve(batch * heads * length * (3 * total + values.shape[3]), q.dtype)
@@ -49,14 +49,14 @@ def attention_23(
     root = float(np.sqrt((1 / sqrt(size) if size else 1.0) if scale is None else scale))
     wide = np.dtype(np.float64 if q.dtype == np.float64 else np.float32)
     stage, scores_at = None, qk_matmul_output_mode if context.wants(3) else None
-    scores = _by_groups(queries.astype(wide) * root, keys.astype(wide).swapaxes(2, 3) * root, context)
+    scores = _multiply_groups(queries.astype(wide) * root, keys.astype(wide).swapaxes(2, 3) * root, context)
     if scores_at == 0:
         stage = scores.astype(q.dtype)
     if softcap > 0:
         scores = softcap * np.tanh(scores / softcap)
     if scores_at == 1:
         stage = scores.astype(q.dtype)
-    visible = _visible(queries, total, past, nonpad_kv_seqlen, is_causal, left_window_size, right_window_size)
+    visible = _visible_keys(queries, total, past, nonpad_kv_seqlen, is_causal, left_window_size, right_window_size)
     may_exclude_all = _apply_masks(scores, attn_mask, visible, context.version >= 24)
     if scores_at == 2:
         stage = scores.astype(q.dtype)
@@ -66,7 +66,7 @@ def attention_23(
         np.copyto(weights, 0, where=excludes_all)
     if scores_at == 3:
         stage = weights.astype(q.dtype)
-    result = _by_groups(weights, values.astype(np.result_type(wide, values.dtype)), context).astype(q.dtype)
+    result = _multiply_groups(weights, values.astype(np.result_type(wide, values.dtype)), context).astype(q.dtype)
     if q.ndim == 3:
         result = result.swapaxes(1, 2).reshape(batch, length, heads * values.shape[3])
     return result, keys, values, stage
@@ -80,7 +80,7 @@ def _check_outputs_of_25(nonpad_kv_seqlen: Array | None, context: KernelContext)
         raise Violation("C10", "nonpad_kv_seqlen beside a cache")
 
 
-def _with_past(
+def _append_to_cache(
     keys: Array, values: Array, past_key: Array | None, past_value: Array | None
 ) -> tuple[int | None, Array, Array]:
     """Return the length of the cache, None without one, and its keys and values followed by the new ones."""
@@ -92,7 +92,7 @@ def _with_past(
 def _apply_masks(scores: Array, mask: Array | None, visible: Array | None, may_be_short: bool) -> bool:
     """Set scores that a mask excludes to minus infinity, in place; return whether all of a row may be excluded."""
     if mask is not None:
-        mask = _whole_mask(mask, scores.shape, may_be_short)
+        mask = _extend_mask(mask, scores.shape, may_be_short)
         if mask.dtype == np.bool_:
             np.copyto(scores, -np.inf, where=~mask)
         else:
@@ -120,17 +120,19 @@ def flex_attention_1(
     context.reserve(prod(q.shape[:3]) * (3 * k.shape[2] + v.shape[3]), precision)
     factor = (1 / sqrt(q.shape[3]) if q.shape[3] else 1.0) if scale is None else scale
     wide = np.promote_types(wide, precision) if precision not in SMALL_FLOATS else wide
-    scores = (_by_groups(q.astype(wide), k.astype(wide).swapaxes(2, 3), context) * factor).astype(precision, copy=False)
+    scores = (_multiply_groups(q.astype(wide), k.astype(wide).swapaxes(2, 3), context) * factor).astype(
+        precision, copy=False
+    )
     if score_mod is not None:
-        scores = _edited(scores, (yield score_mod, [scores]))
+        scores = _check_edit(scores, (yield score_mod, [scores]))
     weights = _softmax(scores.copy(), precision, precision)  # the output of a graph must not be changed
     if prob_mod is not None:
         weights = weights.astype(precision, copy=False)
-        weights = _edited(weights, (yield prob_mod, [weights]))
-    return _by_groups(weights.astype(wide, copy=False), v.astype(wide), context).astype(q.dtype, copy=False)
+        weights = _check_edit(weights, (yield prob_mod, [weights]))
+    return _multiply_groups(weights.astype(wide, copy=False), v.astype(wide), context).astype(q.dtype, copy=False)
 
 
-def _edited(before: Array, outputs: list[Any]) -> Array:
+def _check_edit(before: Array, outputs: list[Any]) -> Array:
     """Return the output of a graph that edits scores. Raises Violation C5 where it is not one tensor like its input."""
     after = outputs[0] if len(outputs) == 1 else None
     if not isinstance(after, np.ndarray) or after.shape != before.shape or after.dtype != before.dtype:
@@ -139,7 +141,7 @@ def _edited(before: Array, outputs: list[Any]) -> Array:
     return after
 
 
-def _with_heads(x: Array, heads: int | None) -> Array:
+def _split_heads(x: Array, heads: int | None) -> Array:
     """Return a tensor as (batch, heads, length, size); with three dimensions the last one is split into heads."""
     if x.ndim == 4:
         return x
@@ -148,7 +150,7 @@ def _with_heads(x: Array, heads: int | None) -> Array:
     return x.reshape(batch, length, heads, features // heads).swapaxes(1, 2)
 
 
-def _by_groups(a: Array, b: Array, context: KernelContext) -> Array:
+def _multiply_groups(a: Array, b: Array, context: KernelContext) -> Array:
     """Return a @ b for each head; consecutive heads of a share one of b."""
     batch, heads, length, size = a.shape
     groups = b.shape[1]
@@ -158,7 +160,7 @@ def _by_groups(a: Array, b: Array, context: KernelContext) -> Array:
     return matrix_product(joined, b, context).reshape(batch, heads, length, b.shape[3])
 
 
-def _whole_mask(mask: Array, shape: tuple[int, ...], may_be_short: bool) -> Array:
+def _extend_mask(mask: Array, shape: tuple[int, ...], may_be_short: bool) -> Array:
     """Return a mask that broadcasts to the shape of the scores; keys that a short mask lacks are excluded."""
     given = mask.shape
     missing = shape[-1] - mask.shape[-1] if mask.ndim else 0
@@ -176,7 +178,7 @@ def _whole_mask(mask: Array, shape: tuple[int, ...], may_be_short: bool) -> Arra
     return mask
 
 
-def _visible(
+def _visible_keys(
     queries: Array, total: int, past: int | None, nonpad: Array | None, is_causal: int, left: int, right: int
 ) -> Array | None:
     """Return which keys each query may attend to by its position, as (batch or 1, 1, queries, keys); None for all."""
@@ -242,7 +244,7 @@ def linear_attention_27(
     """Return what the queries read from a state that each token updates, and the state after the last token."""
     batch, length, _ = query.shape
     q, k, v = (
-        _tokens(each, heads) for each, heads in ((query, q_num_heads), (key, kv_num_heads), (value, kv_num_heads))
+        _split_tokens(each, heads) for each, heads in ((query, q_num_heads), (key, kv_num_heads), (value, kv_num_heads))
     )
     size, v_size = k.shape[3], v.shape[3]
     q = q.reshape(length, batch, kv_num_heads, q_num_heads // kv_num_heads, size)
@@ -251,7 +253,7 @@ def linear_attention_27(
     state = np.zeros(shape, np.float32) if past_state is None else past_state.astype(np.float32)
     factors = rates = None
     if decay is not None and update_rule.startswith("gated"):
-        factors = np.exp(_tokens(decay, kv_num_heads))[..., None]
+        factors = np.exp(_split_tokens(decay, kv_num_heads))[..., None]
     if beta is not None and update_rule.endswith("delta"):
         rates = beta.astype(np.float32).swapaxes(0, 1)[..., None]
     results = np.empty((*q.shape[:-1], v_size), np.float32)
@@ -269,7 +271,7 @@ def linear_attention_27(
     return results.astype(query.dtype), state.astype(query.dtype if past_state is None else past_state.dtype)
 
 
-def _tokens(x: Array, heads: int) -> Array:
+def _split_tokens(x: Array, heads: int) -> Array:
     """Return (batch, length, heads * size) as (length, batch, heads, size) in float32."""
     batch, length, features = x.shape
     return x.astype(np.float32).swapaxes(0, 1).reshape(length, batch, heads, features // heads)
@@ -288,7 +290,7 @@ def rotary_embedding_23(
     rotary_embedding_dim: int,
 ) -> Array:
     """Return pairs of features rotated by the angles of their positions."""
-    heads = _with_heads(x, num_heads)
+    heads = _split_heads(x, num_heads)
     rotated = rotary_embedding_dim or heads.shape[3]
     if position_ids is not None:
         if np.any(position_ids < 0) or np.any(position_ids >= len(cos)):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from opset.reference.numerics.arrays import Array
-from opset.reference.numerics.broadcasting import broadcast, broadcast_from_axis, reserve_broadcast, same_shape
+from opset.reference.numerics.broadcasting import broadcast, broadcast_from_axis, check_same_shape, reserve_broadcast
 from opset.reference.numerics.selection import select
 from opset.reference.numerics.small_floats import rounded_once
 from opset.reference.registration import Function, KernelContext, kernel
@@ -117,7 +117,7 @@ def where_9(condition: Array, x: Array, y: Array, *, context: KernelContext) -> 
     return select(condition, x, y)
 
 
-def _of_all(ufunc: Any) -> Function:
+def _fold_operands(ufunc: Any) -> Function:
     """Return the function that folds any number of operands with a function of two."""
 
     def function(*operands: Array, context: KernelContext) -> Array:
@@ -131,8 +131,8 @@ def _of_all(ufunc: Any) -> Function:
     return function
 
 
-maximum, minimum = _of_all(np.maximum), _of_all(np.minimum)
-_total = _of_all(np.add)
+maximum, minimum = _fold_operands(np.maximum), _fold_operands(np.minimum)
+_total = _fold_operands(np.add)
 
 
 @rounded_once
@@ -147,17 +147,17 @@ def mean(*operands: Array, context: KernelContext) -> Array:
     return np.divide(_total(*operands, context=context), operands[0].dtype.type(len(operands)))
 
 
-def _of_one_shape(function: Function) -> Function:
+def _require_one_shape(function: Function) -> Function:
     """Return the kernel of versions before 8, whose operands all have one shape."""
 
     def of_one_shape(*operands: Array, context: KernelContext) -> Array:
         for operand in operands:
-            same_shape(operands[0], operand)
+            check_same_shape(operands[0], operand)
         return function(*operands, context=context)
 
     return of_one_shape
 
 
 for _name, _function in (("Max", maximum), ("Min", minimum), ("Sum", total), ("Mean", mean)):
-    kernel(_name)(_of_one_shape(_function))
+    kernel(_name)(_require_one_shape(_function))
     kernel(_name, since=8)(_function)

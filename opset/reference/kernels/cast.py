@@ -11,7 +11,7 @@ import numpy as np
 from opset.model.arrays import DTYPES
 from opset.model.elements import ELEMENTS, NUMBERS
 from opset.reference.numerics.arrays import Array
-from opset.reference.numerics.conversion import NARROW_FLOATS, NARROW_INTS, converted
+from opset.reference.numerics.conversion import NARROW_FLOATS, NARROW_INTS, convert_numbers
 from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints.violation import Violation
 
@@ -63,19 +63,19 @@ def as_type(x: Array, dtype: np.dtype[Any], saturate: int, round_mode: str, cont
     wide = 8 if dtype.kind == "O" else 4 if dtype in NARROW_FLOATS and x.dtype.itemsize > 2 else 0
     context.reserve(x.size * (8 * wide or dtype.itemsize), np.uint8)
     if x.dtype.kind == "O":
-        return _parsed(x, dtype, saturate, round_mode, context)
+        return _parse_numbers(x, dtype, saturate, round_mode, context)
     if dtype.kind == "O":
-        return _formatted(x, context)
-    return converted(x, dtype, bool(saturate), round_mode)
+        return _format_numbers(x, context)
+    return convert_numbers(x, dtype, bool(saturate), round_mode)
 
 
-def _formatted(x: Array, context: KernelContext) -> Array:
+def _format_numbers(x: Array, context: KernelContext) -> Array:
     """Return each number in plain digits, the fewest that identify it in its type; bool as 1 and 0."""
     if x.dtype in NARROW_INTS or x.dtype.kind == "b":
         x = x.astype(np.int8)
     elif x.dtype in NARROW_FLOATS:
         x = x.astype(np.float32)
-    write = _in_plain_digits if x.dtype.kind == "f" else str
+    write = _format_number if x.dtype.kind == "f" else str
     texts = np.empty(x.size, object)
     for start in range(0, x.size, _BLOCK):
         context.check_time()
@@ -83,33 +83,33 @@ def _formatted(x: Array, context: KernelContext) -> Array:
     return texts.reshape(x.shape)
 
 
-def _in_plain_digits(number: Any) -> str:
+def _format_number(number: Any) -> str:
     if math.isfinite(number):
         return np.format_float_positional(number, trim="-")
     return "NaN" if number != number else "INF" if number > 0 else "-INF"
 
 
-def _parsed(texts: Array, dtype: np.dtype[Any], saturate: int, round_mode: str, context: KernelContext) -> Array:
+def _parse_numbers(texts: Array, dtype: np.dtype[Any], saturate: int, round_mode: str, context: KernelContext) -> Array:
     """Return strings parsed as numbers; integers out of range keep their lowest bits."""
     integral = dtype.kind in "iu" or dtype in NARROW_INTS
-    read: Any = _integer if integral else _number
+    read: Any = _parse_integer if integral else _parse_float
     numbers = np.empty(texts.size, np.uint64 if integral else np.float64)
     for start in range(0, texts.size, _BLOCK):
         context.check_time()
         numbers[start : start + _BLOCK] = [read(each) for each in texts.reshape(-1)[start : start + _BLOCK]]
-    return converted(numbers.reshape(texts.shape), dtype, bool(saturate), round_mode)
+    return convert_numbers(numbers.reshape(texts.shape), dtype, bool(saturate), round_mode)
 
 
-def _number(text: Any) -> float:
+def _parse_float(text: Any) -> float:
     if not isinstance(text, str) or not _NUMERAL.fullmatch(text):
         raise Violation("C1", f"{text[:40]!r}")
     return float(text)
 
 
-def _integer(text: Any) -> int:
+def _parse_integer(text: Any) -> int:
     if isinstance(text, str) and _INTEGER.fullmatch(text):
         return _low_bits(text)
-    number = _number(text)
+    number = _parse_float(text)
     if not math.isfinite(number):
         raise Violation("C1", f"{text[:40]!r} as an integer")
     return int(number) & _LOW_64

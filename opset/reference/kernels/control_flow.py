@@ -10,7 +10,7 @@ import numpy as np
 
 from opset.model.arrays import dtype_of_element
 from opset.reference.numerics.arrays import Array
-from opset.reference.numerics.axes import normalised_axis
+from opset.reference.numerics.axes import normalize_axis
 from opset.reference.numerics.memory import compact, nbytes
 from opset.reference.registration import Graph, GraphCalls, KernelContext, kernel
 from opset.reference.value_info import ValueInfo
@@ -22,7 +22,7 @@ def if_1(cond: Array, *, then_branch: Graph, else_branch: Graph, context: Kernel
     """Return the outputs of the graph that the condition chooses."""
     if not (then_branch.takes(0) and else_branch.takes(0)):
         raise Violation("C3", f"they have {len(then_branch.inputs)} and {len(else_branch.inputs)}")
-    branch = then_branch if _truth(cond, "C1") else else_branch
+    branch = then_branch if _is_true(cond, "C1") else else_branch
     if len(branch.outputs) < context.outputs:
         raise Violation("C2", f"it has {len(branch.outputs)} outputs, and the node {context.outputs}")
     outputs = yield branch, []
@@ -38,8 +38,8 @@ def loop_1(
         raise Violation("C2", f"M has {trips.size} elements")
     states = len(carried)
     if not body.takes(states + 2) or len(body.outputs) < max(states + 1, context.outputs + 1):
-        raise Violation("C3", f"{states} carried values, {_described(body)}")
-    values, going = list(carried), True if cond is None else _truth(cond, "C1")
+        raise Violation("C3", f"{states} carried values, {_describe_arity(body)}")
+    values, going = list(carried), True if cond is None else _is_true(cond, "C1")
     condition: Any = np.array(True) if cond is None else cond
     shape = _shape_of_number(body)
     stacks: list[list[Array]] = [[] for _ in body.outputs[states + 1 :]]
@@ -49,17 +49,17 @@ def loop_1(
         if not going:
             break
         outputs = yield body, [np.full(shape, number, np.int64), condition, *values]
-        sizes = _carried(outputs[1 : states + 1], sizes, context)
-        condition, values = outputs[0], _same_types(values, outputs[1 : states + 1], "C4")
+        sizes = _count_carried(outputs[1 : states + 1], sizes, context)
+        condition, values = outputs[0], _check_types(values, outputs[1 : states + 1], "C4")
         if cond is not None:
-            going = _truth(condition, "C1")
+            going = _is_true(condition, "C1")
         for stack, value in zip(stacks, outputs[states + 1 :], strict=True):
-            _keep(stack, value, context)
+            _keep_output(stack, value, context)
     declared = body.outputs[states + 1 :]
-    return (*values, *(_stacked(stack, each, 0, context) for stack, each in zip(stacks, declared, strict=True)))
+    return (*values, *(_stack_outputs(stack, each, 0, context) for stack, each in zip(stacks, declared, strict=True)))
 
 
-def _carried(values: Sequence[Any], sizes: Mapping[int, int], context: KernelContext) -> dict[int, int]:
+def _count_carried(values: Sequence[Any], sizes: Mapping[int, int], context: KernelContext) -> dict[int, int]:
     """Count what is carried to the next iteration; return the bytes of each value by its identity.
 
     No frame holds these values between two iterations, and each iteration may add a value to those that it passes on.
@@ -75,17 +75,17 @@ def _shape_of_number(body: Graph) -> tuple[int, ...]:
     return (1,) if body.inputs[0].shape == (1,) else ()
 
 
-def _truth(cond: Array, label: str) -> bool:
+def _is_true(cond: Array, label: str) -> bool:
     if not isinstance(cond, np.ndarray) or cond.size != 1 or cond.dtype != np.bool_:
         raise Violation(label, "the condition is not one truth value")
     return bool(cond.item())
 
 
-def _described(body: Graph) -> str:
+def _describe_arity(body: Graph) -> str:
     return f"a body of {len(body.inputs)} inputs and {len(body.outputs)} outputs"
 
 
-def _same_types(before: Sequence[Any], after: list[Any], label: str) -> list[Any]:
+def _check_types(before: Sequence[Any], after: list[Any], label: str) -> list[Any]:
     """Return the next states, whose types are those of the previous ones. Raises Violation."""
     for number, (old, new) in enumerate(zip(before, after, strict=True)):
         if isinstance(old, np.ndarray) and (not isinstance(new, np.ndarray) or new.dtype != old.dtype):
@@ -93,7 +93,7 @@ def _same_types(before: Sequence[Any], after: list[Any], label: str) -> list[Any
     return after
 
 
-def _keep(stack: list[Array], value: Any, context: KernelContext) -> None:
+def _keep_output(stack: list[Array], value: Any, context: KernelContext) -> None:
     """Keep a scan output of an iteration. Raises Violation C5 where it does not stack with the previous ones."""
     if not isinstance(value, np.ndarray):
         raise Violation("C5", "one of them is no tensor")
@@ -104,17 +104,17 @@ def _keep(stack: list[Array], value: Any, context: KernelContext) -> None:
     stack.append(value)
 
 
-def _stacked(stack: list[Array], declared: Any, axis: int, context: KernelContext) -> Array:
+def _stack_outputs(stack: list[Array], declared: Any, axis: int, context: KernelContext) -> Array:
     """Return values stacked along a new axis; without any, an empty tensor of the shape that the graph declares."""
     if stack:
         context.reserve(len(stack) * stack[0].size, stack[0].dtype)
         return np.stack(stack, axis)
-    shape, dtype = _declared(declared)
+    shape, dtype = _declared_type(declared)
     shape.insert(axis, 0)
     return np.empty(shape, dtype)
 
 
-def _declared(output: ValueInfo) -> tuple[list[int], np.dtype[Any]]:
+def _declared_type(output: ValueInfo) -> tuple[list[int], np.dtype[Any]]:
     """Return shape and type of a graph's output as it declares them; a dimension that is not known is 0."""
     if output.type is None or not output.type.startswith("tensor("):
         raise ValueError(f"no iteration runs, and the graph does not declare the type of its output '{output.name}'")
@@ -134,23 +134,26 @@ def scan_9(
     context: KernelContext,
 ) -> GraphCalls:
     """Return the last states, then the scan outputs of all iterations, stacked along an axis."""
-    states = _states(inputs, num_scan_inputs, body, context)
+    states = _count_states(inputs, num_scan_inputs, body, context)
     stacked = len(body.outputs) - states
-    axes = _numbers(scan_input_axes, num_scan_inputs, "C2")
+    axes = _fill_numbers(scan_input_axes, num_scan_inputs, "C2")
     if context.version < 11 and any(axis < 0 for axis in (*axes, *(scan_output_axes or ()))):
         raise Violation("C2", "an axis is negative")
     scanned = [
-        np.moveaxis(x, normalised_axis(axis, x.ndim, "C2"), 0) for x, axis in zip(inputs[states:], axes, strict=True)
+        np.moveaxis(x, normalize_axis(axis, x.ndim, "C2"), 0) for x, axis in zip(inputs[states:], axes, strict=True)
     ]
-    backwards = _numbers(scan_input_directions, num_scan_inputs, "C3")
-    to_axes, to_front = _numbers(scan_output_axes, stacked, "C2"), _numbers(scan_output_directions, stacked, "C3")
-    values, stacks = yield from _scanned(body, list(inputs[:states]), scanned, backwards, len(scanned[0]), context)
+    backwards = _fill_numbers(scan_input_directions, num_scan_inputs, "C3")
+    to_axes, to_front = (
+        _fill_numbers(scan_output_axes, stacked, "C2"),
+        _fill_numbers(scan_output_directions, stacked, "C3"),
+    )
+    values, stacks = yield from _scan(body, list(inputs[:states]), scanned, backwards, len(scanned[0]), context)
     results = []
     for stack, declared, axis, reverse in zip(stacks, body.outputs[states:], to_axes, to_front, strict=True):
-        rank = stack[0].ndim if stack else len(_declared(declared)[0])
+        rank = stack[0].ndim if stack else len(_declared_type(declared)[0])
         if reverse:
             stack.reverse()
-        results.append(_stacked(stack, declared, normalised_axis(axis, rank + 1, "C2"), context))
+        results.append(_stack_outputs(stack, declared, normalize_axis(axis, rank + 1, "C2"), context))
     return (*values, *results)
 
 
@@ -164,8 +167,8 @@ def scan_8(
     context: KernelContext,
 ) -> GraphCalls:
     """Return the scan of each sample along its first dimension, 0 past the end of a sample."""
-    states = _states(inputs, num_scan_inputs, body, context)
-    backwards = _numbers(directions, num_scan_inputs, "C3")
+    states = _count_states(inputs, num_scan_inputs, body, context)
+    backwards = _fill_numbers(directions, num_scan_inputs, "C3")
     if any(x.ndim < 1 + (number >= states) for number, x in enumerate(inputs)):
         raise Violation("C7", "a rank is too low for a batch of sequences")
     batch, longest = inputs[states].shape[:2]
@@ -185,18 +188,18 @@ def scan_8(
         # The ellipsis keeps scalars arrays.
         first = [x[sample, ...] for x in inputs[:states]]
         scanned = [x[sample, :end] for x in inputs[states:]]
-        values, stacks = yield from _scanned(body, first, scanned, backwards, end, context)
+        values, stacks = yield from _scan(body, first, scanned, backwards, end, context)
         for final, value in zip(finals, values, strict=True):
-            _keep(final, value, context)
+            _keep_output(final, value, context)
         for kept, stack, each in zip(samples, stacks, declared[states:], strict=True):
-            _keep(kept, _padded(_stacked(stack, each, 0, context), longest, context), context)
-    results = [_stacked(final, each, 0, context) for final, each in zip(finals, declared, strict=False)]
+            _keep_output(kept, _pad_sample(_stack_outputs(stack, each, 0, context), longest, context), context)
+    results = [_stack_outputs(final, each, 0, context) for final, each in zip(finals, declared, strict=False)]
     for kept, each in zip(samples, declared[states:], strict=True):
-        results.append(_stacked(kept, each, 0, context) if batch else _no_samples(each, longest))
+        results.append(_stack_outputs(kept, each, 0, context) if batch else _no_samples(each, longest))
     return tuple(results)
 
 
-def _padded(values: Array, count: int, context: KernelContext) -> Array:
+def _pad_sample(values: Array, count: int, context: KernelContext) -> Array:
     if len(values) == count:
         return values
     context.reserve(count * int(np.prod(values.shape[1:])), values.dtype)
@@ -206,20 +209,20 @@ def _padded(values: Array, count: int, context: KernelContext) -> Array:
 
 
 def _no_samples(declared: Any, longest: int) -> Array:
-    shape, dtype = _declared(declared)
+    shape, dtype = _declared_type(declared)
     return np.empty((0, longest, *shape), dtype)
 
 
-def _states(inputs: Sequence[Any], scans: int, body: Graph, context: KernelContext) -> int:
+def _count_states(inputs: Sequence[Any], scans: int, body: Graph, context: KernelContext) -> int:
     """Return the number of states. Raises Violation C1 where inputs, outputs and the body do not fit together."""
     states = len(inputs) - scans
     if scans < 1 or states < 0 or len(body.outputs) < max(states, context.outputs) or not body.takes(len(inputs)):
         scanned = f"{len(inputs)} inputs, {scans} of them scanned"
-        raise Violation("C1", f"{scanned}, {_described(body)}")
+        raise Violation("C1", f"{scanned}, {_describe_arity(body)}")
     return states
 
 
-def _numbers(stated: Sequence[int] | None, count: int, label: str) -> Sequence[int]:
+def _fill_numbers(stated: Sequence[int] | None, count: int, label: str) -> Sequence[int]:
     """Return one number for each of `count`, 0 by default. Raises Violation."""
     if not stated:
         return [0] * count
@@ -228,7 +231,7 @@ def _numbers(stated: Sequence[int] | None, count: int, label: str) -> Sequence[i
     return stated
 
 
-def _scanned(
+def _scan(
     body: Graph,
     values: list[Any],
     scanned: list[Array],
@@ -246,10 +249,10 @@ def _scanned(
     for number in range(length):
         # The ellipsis keeps scalars arrays.
         outputs = yield body, [*values, *[x[number, ...] for x in views]]
-        sizes = _carried(outputs[:states], sizes, context)
-        values = _same_types(values, outputs[:states], "C6")
+        sizes = _count_carried(outputs[:states], sizes, context)
+        values = _check_types(values, outputs[:states], "C6")
         for stack, value in zip(stacks, outputs[states:], strict=True):
-            _keep(stack, value, context)
+            _keep_output(stack, value, context)
     return values, stacks
 
 
@@ -257,7 +260,7 @@ def _scanned(
 def sequence_map_17(sequence: list[Any], *others: Any, body: Graph, context: KernelContext) -> GraphCalls:
     """Return for each output of the graph the sequence of its values for each element."""
     if len(body.outputs) < context.outputs or not body.takes(1 + len(others)):
-        raise Violation("C2", f"{1 + len(others)} inputs, {_described(body)}")
+        raise Violation("C2", f"{1 + len(others)} inputs, {_describe_arity(body)}")
     for each in others:
         if isinstance(each, list) and len(each) != len(sequence):
             raise Violation("C1", f"lengths {len(sequence)} and {len(each)}")

@@ -17,7 +17,7 @@ from opset.reference.numerics.windows import (
     Windows,
     add_windows,
     interior,
-    padded,
+    pad_spatial,
     same_pads,
     tap_index,
     window_attributes,
@@ -48,10 +48,10 @@ def conv_1(
 ) -> Array:
     """Return the convolution of x with the filters w: for each filter and window, the sum of their products."""
     windows = windows_over(x.shape, w.shape[2:], strides, dilations, pads, auto_pad)
-    return convolved(padded(x, windows.begins, windows.ends, context), w, b, group, windows, context)
+    return convolve(pad_spatial(x, windows.begins, windows.ends, context), w, b, group, windows, context)
 
 
-def convolved(x: Array, w: Array, bias: Array | None, group: int, windows: Windows, context: KernelContext) -> Array:
+def convolve(x: Array, w: Array, bias: Array | None, group: int, windows: Windows, context: KernelContext) -> Array:
     """Return the convolution of a padded tensor."""
     batch, channels = x.shape[:2]
     filters, each, output = w.shape[0], channels // group, windows.output
@@ -129,7 +129,7 @@ def conv_transpose_1(
     Version 1 contradicts itself about the side that gets the odd element of padding; runtimes follow version 11.
     """
     channels, filters = x.shape[1], w.shape[1] * group
-    windows, shape = _spread(x, w, auto_pad, dilations, output_padding, output_shape, pads, strides)
+    windows, shape = _transpose_windows(x, w, auto_pad, dilations, output_padding, output_shape, pads, strides)
     sizes = [begin + size + end for begin, size, end in zip(windows.begins, shape, windows.ends, strict=True)]
     batch = x.shape[0]
     context.reserve(batch * filters * math.prod(sizes), x.dtype)
@@ -146,7 +146,7 @@ def conv_transpose_1(
     return result if b is None else result + b.reshape(-1, *[1] * len(shape))
 
 
-def _spread(
+def _transpose_windows(
     x: Array,
     w: Array,
     auto_pad: str,
@@ -229,7 +229,7 @@ def causal_conv_with_state_27(
     if not length:
         return x, present
     windows = windows_over(whole.shape, weight.shape[2:], None, None, None)
-    result = convolved(whole, weight, bias, channels, windows, context) if x.size else x
+    result = convolve(whole, weight, bias, channels, windows, context) if x.size else x
     if activation != "none":
         result = result / (1 + np.exp(-result))
     return result, present
@@ -269,7 +269,7 @@ def deform_conv_19(
     matrix = w.reshape(group, filters // group, -1)
     for image in range(batch):
         moved = offset[image].reshape(offset_group, elements, rank, *windows.output)
-        columns = _sampled(x[image], moved, windows, context)
+        columns = _sample_image(x[image], moved, windows, context)
         if mask is not None:
             columns *= mask[image].reshape(offset_group, 1, elements, *windows.output)
         multiply(matrix, columns.reshape(group, matrix.shape[-1], -1), result[image], context)
@@ -278,7 +278,7 @@ def deform_conv_19(
     return result.reshape(batch, filters, *windows.output)
 
 
-def _sampled(image: Array, moved: Array, windows: Windows, context: KernelContext) -> Array:
+def _sample_image(image: Array, moved: Array, windows: Windows, context: KernelContext) -> Array:
     """Return an image (C, D1, ..., Dn) interpolated at points, as (offset groups, channels, elements, *output)."""
     groups, elements, rank, *output = moved.shape
     sizes, count = image.shape[1:], math.prod(image.shape[1:])

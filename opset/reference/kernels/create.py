@@ -10,7 +10,7 @@ import numpy as np
 
 from opset.model.arrays import DTYPES
 from opset.reference.numerics.arrays import Array
-from opset.reference.numerics.conversion import converted
+from opset.reference.numerics.conversion import convert_numbers
 from opset.reference.numerics.shapes import dims_of
 from opset.reference.numerics.small_floats import SMALL_FLOATS
 from opset.reference.registration import KernelContext, kernel
@@ -99,7 +99,7 @@ def range_11(start: Array, limit: Array, delta: Array, *, stash_type: int = 1, c
             raise Violation("C3", f"start {first}, limit {bound}, delta {step}")
         count = max(math.ceil(exact), 0)
     context.reserve(2 * count, np.int64)
-    return converted(np.arange(count).astype(kind) * kind.type(step) + kind.type(first), dtype)
+    return convert_numbers(np.arange(count).astype(kind) * kind.type(step) + kind.type(first), dtype)
 
 
 # -- random numbers --
@@ -110,7 +110,7 @@ def random_normal_1(
     *, dtype: int, mean: float, scale: float, seed: float | None, shape: Sequence[int], context: KernelContext
 ) -> Array:
     """Return numbers drawn from a normal distribution."""
-    return _normal(shape, DTYPES[dtype], mean, scale, seed, context)
+    return _draw_normal(shape, DTYPES[dtype], mean, scale, seed, context)
 
 
 @kernel("RandomNormalLike")
@@ -118,14 +118,14 @@ def random_normal_like_1(
     x: Array, *, dtype: int | None, mean: float, scale: float, seed: float | None, context: KernelContext
 ) -> Array:
     """Return numbers drawn from a normal distribution, in the shape and by default the type of x."""
-    return _normal(x.shape, _output_dtype(dtype, x.dtype, "f"), mean, scale, seed, context)
+    return _draw_normal(x.shape, _output_dtype(dtype, x.dtype, "f"), mean, scale, seed, context)
 
 
-def _normal(
+def _draw_normal(
     shape: Sequence[int], dtype: np.dtype[Any], mean: float, scale: float, seed: float | None, context: KernelContext
 ) -> Array:
-    count = _reserved(shape, dtype, context)
-    return _drawn(count, dtype, lambda some: context.rng(seed).normal(mean, scale, some), context).reshape(shape)
+    count = _reserve_shape(shape, dtype, context)
+    return _draw_numbers(count, dtype, lambda some: context.rng(seed).normal(mean, scale, some), context).reshape(shape)
 
 
 @kernel("RandomUniform")
@@ -133,7 +133,7 @@ def random_uniform_1(
     *, dtype: int, high: float, low: float, seed: float | None, shape: Sequence[int], context: KernelContext
 ) -> Array:
     """Return numbers drawn from the uniform distribution between low and high."""
-    return _uniform(shape, DTYPES[dtype], low, high, seed, context)
+    return _draw_uniform(shape, DTYPES[dtype], low, high, seed, context)
 
 
 @kernel("RandomUniformLike")
@@ -141,30 +141,30 @@ def random_uniform_like_1(
     x: Array, *, dtype: int | None, high: float, low: float, seed: float | None, context: KernelContext
 ) -> Array:
     """Return numbers drawn between low and high, in the shape and by default the type of x."""
-    return _uniform(x.shape, _output_dtype(dtype, x.dtype, "f"), low, high, seed, context)
+    return _draw_uniform(x.shape, _output_dtype(dtype, x.dtype, "f"), low, high, seed, context)
 
 
-def _uniform(
+def _draw_uniform(
     shape: Sequence[int], dtype: np.dtype[Any], low: float, high: float, seed: float | None, context: KernelContext
 ) -> Array:
-    count = _reserved(shape, dtype, context)
-    drawn = _drawn(count, dtype, lambda some: low + (high - low) * context.rng(seed).random(some), context)
+    count = _reserve_shape(shape, dtype, context)
+    drawn = _draw_numbers(count, dtype, lambda some: low + (high - low) * context.rng(seed).random(some), context)
     return drawn.reshape(shape)
 
 
-def _reserved(shape: Sequence[int], dtype: np.dtype[Any], context: KernelContext) -> int:
+def _reserve_shape(shape: Sequence[int], dtype: np.dtype[Any], context: KernelContext) -> int:
     count = math.prod(dims_of(shape))
     context.reserve(count * dtype.itemsize + 4 * 8 * min(count, _BLOCK), np.uint8)
     return count
 
 
-def _drawn(count: int, dtype: np.dtype[Any], draw: Any, context: KernelContext) -> Array:
+def _draw_numbers(count: int, dtype: np.dtype[Any], draw: Any, context: KernelContext) -> Array:
     """Return `count` numbers. They are drawn in blocks, since float64 takes up to four times the memory."""
     output = np.empty(count, dtype)
     for start in range(0, count, _BLOCK):
         context.check_time()
         stop = min(start + _BLOCK, count)
-        output[start:stop] = converted(draw(stop - start), dtype)
+        output[start:stop] = convert_numbers(draw(stop - start), dtype)
     return output
 
 
@@ -175,7 +175,7 @@ def bernoulli_15(x: Array, *, dtype: int | None, seed: float | None, context: Ke
         raise Violation("C1")
     kind = _output_dtype(dtype, x.dtype)
     context.reserve(2 * x.size, np.float64)
-    return converted(context.rng(seed).random(x.shape) < x.astype(np.float64), kind)
+    return convert_numbers(context.rng(seed).random(x.shape) < x.astype(np.float64), kind)
 
 
 @kernel("Multinomial")

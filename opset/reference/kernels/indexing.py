@@ -30,7 +30,7 @@ def gather_11(x: Array, indices: Array, *, axis: int, context: KernelContext) ->
     """Return the slices of x along `axis` at the indices."""
     axis %= x.ndim
     _check_range(indices, x.shape[axis], "C2")
-    return _taken(x, indices, axis, context)
+    return _take(x, indices, axis, context)
 
 
 @kernel("Gather")
@@ -38,10 +38,10 @@ def gather_1(x: Array, indices: Array, *, axis: int, context: KernelContext) -> 
     """Return the slices of x along `axis` at the indices, none of which is negative."""
     axis %= x.ndim
     _check_range(indices, x.shape[axis], "C2", 0)
-    return _taken(x, indices, axis, context)
+    return _take(x, indices, axis, context)
 
 
-def _taken(x: Array, indices: Array, axis: int, context: KernelContext) -> Array:
+def _take(x: Array, indices: Array, axis: int, context: KernelContext) -> Array:
     shape = x.shape[:axis] + indices.shape + x.shape[axis + 1 :]
     context.reserve(math.prod(shape), x.dtype)
     if not math.prod(shape):  # numpy refuses to take from an empty dimension, and is slow with empty slices
@@ -52,11 +52,11 @@ def _taken(x: Array, indices: Array, axis: int, context: KernelContext) -> Array
 @kernel("GatherElements")
 def gather_elements_11(x: Array, indices: Array, *, axis: int) -> Array:
     """Return for each index the element at its own coordinates, with the index as the coordinate along `axis`."""
-    axis = _checked_elements(x, indices, axis)
+    axis = _check_elements(x, indices, axis)
     return x[_coordinates(indices, axis)] if indices.size else np.empty(indices.shape, x.dtype)
 
 
-def _checked_elements(x: Array, indices: Array, axis: int) -> int:
+def _check_elements(x: Array, indices: Array, axis: int) -> int:
     """Return the axis counted from the front. Raises Violation C2 or C3 where indices do not fit x."""
     axis %= x.ndim
     check_indices_shape(x.shape, indices.shape, axis)
@@ -75,7 +75,7 @@ def _coordinates(indices: Array, axis: int) -> tuple[Array, ...]:
 def gather_nd_11(x: Array, indices: Array, *, batch_dims: int = 0, context: KernelContext) -> Array:
     """Return the slices at index tuples, within the leading dimensions that x and the indices share."""
     shape: Any = shape_of_slices(x.shape, indices.shape, batch_dims, indices.shape[-1])
-    tuples = _tuples(x.shape[batch_dims:], indices, "C4")
+    tuples = _tuple_coordinates(x.shape[batch_dims:], indices, "C4")
     context.reserve(math.prod(shape), x.dtype)
     rank = indices.ndim - 1
     shared = [
@@ -85,7 +85,7 @@ def gather_nd_11(x: Array, indices: Array, *, batch_dims: int = 0, context: Kern
     return x[coordinates]
 
 
-def _tuples(shape: Sequence[int], indices: Array, label: str) -> tuple[Array, ...]:
+def _tuple_coordinates(shape: Sequence[int], indices: Array, label: str) -> tuple[Array, ...]:
     """Return the coordinates of index tuples, an array for each axis. Raises Violation where one is out of range."""
     tuples = tuple(indices[..., axis] for axis in range(indices.shape[-1]))
     for each, size in zip(tuples, shape, strict=False):
@@ -97,7 +97,7 @@ def _tuples(shape: Sequence[int], indices: Array, label: str) -> tuple[Array, ..
 def compress_9(x: Array, condition: Array, *, axis: int | None, context: KernelContext) -> Array:
     """Return the slices along `axis`, or the elements, where the condition is true."""
     selected = np.flatnonzero(condition)
-    return x.reshape(-1)[selected] if axis is None else _taken(x, selected, axis % x.ndim, context)
+    return x.reshape(-1)[selected] if axis is None else _take(x, selected, axis % x.ndim, context)
 
 
 @kernel("NonZero")
@@ -114,8 +114,8 @@ def non_zero_9(x: Array, *, context: KernelContext) -> Array:
 @kernel("ScatterElements")
 def scatter_11(x: Array, indices: Array, updates: Array, *, axis: int, reduction: str = "none") -> Array:
     """Return x with each update written to, or combined with, the element at its coordinates."""
-    axis = _checked_elements(x, indices, axis)
-    return _written(x, _coordinates(indices, axis), updates, reduction) if indices.size else x
+    axis = _check_elements(x, indices, axis)
+    return _write_updates(x, _coordinates(indices, axis), updates, reduction) if indices.size else x
 
 
 @kernel("Scatter")
@@ -130,20 +130,20 @@ def scatter_9(x: Array, indices: Array, updates: Array, *, axis: int) -> Array:
 def scatter_nd_11(x: Array, indices: Array, updates: Array, *, reduction: str = "none") -> Array:
     """Return x with each update written to, or combined with, the slice at its index tuple."""
     check_updates_shape(x.shape, indices.shape, indices.shape[-1], updates.shape)
-    return _written(x, _tuples(x.shape, indices, "C3"), updates, reduction)
+    return _write_updates(x, _tuple_coordinates(x.shape, indices, "C3"), updates, reduction)
 
 
 _REDUCTIONS = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}
 
 
-def _written(x: Array, coordinates: tuple[Array, ...], updates: Array, reduction: str) -> Array:
+def _write_updates(x: Array, coordinates: tuple[Array, ...], updates: Array, reduction: str) -> Array:
     """Return a copy of x with updates written to coordinates, or combined one by one with the elements there."""
     if reduction == "none":
         output = x.copy()
         output[coordinates] = updates
         return output
     if x.dtype in SMALL_FLOATS:
-        return _written(x.astype(np.float32), coordinates, updates.astype(np.float32), reduction).astype(x.dtype)
+        return _write_updates(x.astype(np.float32), coordinates, updates.astype(np.float32), reduction).astype(x.dtype)
     output = x.copy()
     _REDUCTIONS[reduction].at(output, coordinates, updates)
     return output
@@ -157,17 +157,17 @@ def one_hot_11(indices: Array, depth: Array, values: Array, *, axis: int, contex
     """Return the on value at the indices along a new axis, else the off value; negative indices count from the end."""
     axis %= indices.ndim + 1
     whole, count = indices.astype(np.int64), int(depth.item())
-    return _encoded(np.where(whole < 0, whole + count, whole), count, values, axis, context)
+    return _encode_one_hot(np.where(whole < 0, whole + count, whole), count, values, axis, context)
 
 
 @kernel("OneHot")
 def one_hot_9(indices: Array, depth: Array, values: Array, *, axis: int, context: KernelContext) -> Array:
     """Return the on value at the indices along a new axis, else the off value; the axis -1 is the last one."""
     axis %= indices.ndim + 1
-    return _encoded(indices.astype(np.int64), int(depth.item()), values, axis, context)
+    return _encode_one_hot(indices.astype(np.int64), int(depth.item()), values, axis, context)
 
 
-def _encoded(indices: Array, depth: int, values: Array, axis: int, context: KernelContext) -> Array:
+def _encode_one_hot(indices: Array, depth: int, values: Array, axis: int, context: KernelContext) -> Array:
     context.reserve(depth, np.int64)
     context.reserve(indices.size * depth, bool)
     context.reserve(indices.size * depth, values.dtype)
@@ -183,16 +183,16 @@ def top_k_10(
     x: Array, k: Array, *, axis: int, largest: int = 1, sorted: int = 1, context: KernelContext
 ) -> tuple[Array, Array]:
     """Return the k largest or smallest elements along `axis` and their indices, always sorted."""
-    return _top(x, int(k.item()), axis, bool(largest), context)
+    return _top_elements(x, int(k.item()), axis, bool(largest), context)
 
 
 @kernel("TopK")
 def top_k_1(x: Array, *, k: int, axis: int, context: KernelContext) -> tuple[Array, Array]:
     """Return the k largest elements along `axis` and their indices."""
-    return _top(x, k, axis, True, context)
+    return _top_elements(x, k, axis, True, context)
 
 
-def _top(x: Array, k: int, axis: int, largest: bool, context: KernelContext) -> tuple[Array, Array]:
+def _top_elements(x: Array, k: int, axis: int, largest: bool, context: KernelContext) -> tuple[Array, Array]:
     axis %= x.ndim
     size = x.shape[axis]
     if not x.size or not k:
@@ -216,17 +216,17 @@ def unique_11(x: Array, *, axis: int | None, sorted: int, context: KernelContext
         axis %= x.ndim
     context.reserve(6 * max(x.size, 0 if axis is None else x.shape[axis]), np.int64)
     keys = x.astype(np.float32) if x.dtype in SMALL_FLOATS else x
-    first, inverse, counts = _distinct(keys, axis)
+    first, inverse, counts = _find_distinct(keys, axis)
     if not sorted:
         order = first.argsort()
         first, counts, rank = first[order], counts[order], np.empty_like(order)
         rank[order] = np.arange(len(order))
         inverse = rank[inverse]
-    values = x.reshape(-1)[first] if axis is None else _taken(x, first, axis, context)
+    values = x.reshape(-1)[first] if axis is None else _take(x, first, axis, context)
     return values, first.astype(np.int64), inverse.astype(np.int64), counts.astype(np.int64)
 
 
-def _distinct(x: Array, axis: int | None) -> tuple[Array, Array, Array]:
+def _find_distinct(x: Array, axis: int | None) -> tuple[Array, Array, Array]:
     """Return the first index of each distinct element or slice, the inverse, and counts, in ascending order."""
     _, first, inverse, counts = np.unique(x, return_index=True, return_inverse=True, return_counts=True)
     if axis is None:

@@ -90,16 +90,16 @@ def trilu_14(x: Array, k: Array | None = None, *, upper: int) -> Array:
 @kernel("Concat", since=4)
 def concat_4(*inputs: Array, axis: int, context: KernelContext) -> Array:
     """Return the inputs joined along `axis`."""
-    return _joined(inputs, axis % inputs[0].ndim, context)
+    return _join(inputs, axis % inputs[0].ndim, context)
 
 
 @kernel("Concat")
 def concat_1(*inputs: Array, axis: int | None, context: KernelContext) -> Array:
     """Return the inputs joined along `axis`, 1 where it is absent."""
-    return _joined(inputs, (1 if axis is None else axis) % inputs[0].ndim, context)
+    return _join(inputs, (1 if axis is None else axis) % inputs[0].ndim, context)
 
 
-def _joined(inputs: Sequence[Array], axis: int, context: KernelContext) -> Array:
+def _join(inputs: Sequence[Array], axis: int, context: KernelContext) -> Array:
     shape: Any = concat_shapes([x.shape for x in inputs], axis)
     context.reserve(math.prod(shape), inputs[0].dtype)
     return np.concatenate(inputs, axis)
@@ -109,7 +109,7 @@ def _joined(inputs: Sequence[Array], axis: int, context: KernelContext) -> Array
 @kernel("Tile", since=6)
 def tile_6(x: Array, repeats: Array, *, context: KernelContext) -> Array:
     """Return x repeated along each dimension."""
-    return _tiled(x, dims_of(repeats), context)
+    return _tile(x, dims_of(repeats), context)
 
 
 @kernel("Tile")
@@ -117,10 +117,10 @@ def tile_1(x: Array, tiles: Array, axis: Array, *, context: KernelContext) -> Ar
     """Return x repeated along one dimension; count and dimension are floats with integral values."""
     repeats = [1] * x.ndim
     repeats[int(axis.item())] = int(tiles.item())
-    return _tiled(x, repeats, context)
+    return _tile(x, repeats, context)
 
 
-def _tiled(x: Array, repeats: list[int], context: KernelContext) -> Array:
+def _tile(x: Array, repeats: list[int], context: KernelContext) -> Array:
     context.reserve(x.size * math.prod(repeats), x.dtype)
     return np.tile(x, repeats)
 

@@ -51,7 +51,7 @@ def gemm_1(
     context.reserve(a.shape[0] * b.shape[1], a.dtype)
     y = matrix_product(a, b, context)
     if y.dtype.kind != "f":
-        return _scaled_integers(y, c, alpha, beta)
+        return _scale_integers(y, c, alpha, beta)
     if alpha != 1:
         y *= y.dtype.type(alpha)
     if c is not None:
@@ -59,7 +59,7 @@ def gemm_1(
     return y
 
 
-def _scaled_integers(y: Array, c: Array | None, alpha: float, beta: float) -> Array:
+def _scale_integers(y: Array, c: Array | None, alpha: float, beta: float) -> Array:
     """Return alpha * y + beta * c for integers: wrapped where both factors are integral, else truncated."""
     c = np.zeros((), y.dtype) if c is None else c
     if alpha.is_integer() and beta.is_integer():
@@ -90,7 +90,7 @@ def einsum_12(*inputs: Array, equation: str, context: KernelContext) -> Array:
     """Return the products of operands summed over labelled dimensions, contracted pair by pair."""
     terms, output, sizes = parse_equation(equation, [x.shape for x in inputs])
     wanted = output or []
-    operands = [_without_repeats(x, labels) for x, labels in zip(inputs, terms, strict=True)]
+    operands = [_take_diagonals(x, labels) for x, labels in zip(inputs, terms, strict=True)]
     uses = Counter(label for _, labels in operands for label in labels)
     while len(operands) > 1:
         context.check_time()
@@ -101,18 +101,18 @@ def einsum_12(*inputs: Array, equation: str, context: KernelContext) -> Array:
         right, left = operands.pop(second), operands.pop(first)
         both = [*left[1], *right[1]]
         uses.subtract(both)
-        joined = _contracted(left, right, {label for label in both if uses[label] or label in wanted}, context)
+        joined = _contract(left, right, {label for label in both if uses[label] or label in wanted}, context)
         uses.update(joined[1])
         operands.insert(0, joined)
     x, labels = operands[0]
-    x, labels = _summed(x, labels, wanted, context)
+    x, labels = _sum_labels(x, labels, wanted, context)
     return x.transpose([labels.index(label) for label in wanted])
 
 
 Operand = tuple[Array, list[Label]]
 
 
-def _without_repeats(x: Array, labels: Sequence[Label]) -> Operand:
+def _take_diagonals(x: Array, labels: Sequence[Label]) -> Operand:
     """Return an operand with repeated labels replaced by the diagonal of their dimensions."""
     rest = list(labels)
     for label in dict.fromkeys(labels):
@@ -134,10 +134,10 @@ def _growth(pair: Sequence[Operand], uses: Counter[Label], wanted: Sequence[Labe
     return count - sum(x.size for x, _ in pair)
 
 
-def _contracted(left: Operand, right: Operand, kept: set[Label], context: KernelContext) -> Operand:
+def _contract(left: Operand, right: Operand, kept: set[Label], context: KernelContext) -> Operand:
     """Return the product of two operands, summed over labels that no other operand and not the output has."""
-    x, xs = _summed(*left, kept.union(right[1]), context)
-    y, ys = _summed(*right, kept.union(xs), context)
+    x, xs = _sum_labels(*left, kept.union(right[1]), context)
+    y, ys = _sum_labels(*right, kept.union(xs), context)
     batch = [label for label in xs if label in ys and label in kept]
     inner = [label for label in xs if label in ys and label not in kept]
     rows = [label for label in xs if label not in ys]
@@ -160,7 +160,7 @@ def _contracted(left: Operand, right: Operand, kept: set[Label], context: Kernel
     return product.reshape(outer), [*batch, *rows, *columns]
 
 
-def _summed(x: Array, labels: Sequence[Label], kept: Collection[Label], context: KernelContext) -> Operand:
+def _sum_labels(x: Array, labels: Sequence[Label], kept: Collection[Label], context: KernelContext) -> Operand:
     """Return an operand summed over the labels that are not kept."""
     axes = tuple(axis for axis, label in enumerate(labels) if label not in kept)
     rest = [label for label in labels if label in kept]

@@ -47,15 +47,15 @@ def cast_map_1(x: Mapping[int, Any], *, cast_to: str, map_form: str, max_map: in
     context.reserve(length, np.float64)
     result: Array = np.full(length, "" if dtype is object else 0, dtype)
     for index, key in zip(indices, keys, strict=True):
-        result[index] = convert(_plain(x[key]))
+        result[index] = convert(_to_scalar(x[key]))
     return result.reshape(1, -1)
 
 
-def _plain(value: Any) -> Any:
+def _to_scalar(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic | np.ndarray) else value
 
 
-def _as_text(value: Any) -> str:
+def _format_value(value: Any) -> str:
     """Return a number as text in the shortest form that reads back as the same float."""
     if isinstance(value, float):
         shortest = np.format_float_positional(np.float32(value), trim="-")
@@ -65,7 +65,7 @@ def _as_text(value: Any) -> str:
 
 _CASTS: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "TO_FLOAT": (float, np.float32),
-    "TO_STRING": (_as_text, object),
+    "TO_STRING": (_format_value, object),
     "TO_INT64": (int, np.int64),
 }
 
@@ -82,11 +82,11 @@ def category_mapper_1(
     """Return integers for strings or strings for integers, by two lists of equal length."""
     integers, strings = cats_int64s or (), cats_strings or ()
     if x.dtype.kind == "O":
-        return _looked_up(x, dict(zip(strings, integers, strict=True)), default_int64, np.int64)
-    return _looked_up(x, dict(zip(integers, strings, strict=True)), default_string, object)
+        return _look_up(x, dict(zip(strings, integers, strict=True)), default_int64, np.int64)
+    return _look_up(x, dict(zip(integers, strings, strict=True)), default_string, object)
 
 
-def _looked_up(x: Array, table: Mapping[Any, Any], default: Any, dtype: Any) -> Array:
+def _look_up(x: Array, table: Mapping[Any, Any], default: Any, dtype: Any) -> Array:
     """Return the value of each element in a table, or a default for elements that are not in it."""
     result: Array = np.empty(x.size, dtype)
     for index, each in enumerate(x.ravel().tolist()):
@@ -109,7 +109,7 @@ def dict_vectorizer_1(
     dtype = np.dtype(object) if text else values[0].dtype if values else np.dtype(np.float32)
     found = [x.get(key, "" if text else 0) for key in vocabulary]
     result: Array = np.empty(len(vocabulary), dtype)
-    result[:] = [_plain(each) for each in found]
+    result[:] = [_to_scalar(each) for each in found]
     return result.reshape(1, -1)
 
 
@@ -160,8 +160,8 @@ def label_encoder_1(
     """Return indices in a list of strings for strings, or strings for indices."""
     classes = classes_strings or ()
     if x.dtype.kind == "O":
-        return _looked_up(x, {each: index for index, each in enumerate(classes)}, default_int64, np.int64)
-    return _looked_up(x, dict(enumerate(classes)), default_string, object)
+        return _look_up(x, {each: index for index, each in enumerate(classes)}, default_int64, np.int64)
+    return _look_up(x, dict(enumerate(classes)), default_string, object)
 
 
 @kernel("LabelEncoder", since=2, domain=ML)
@@ -182,14 +182,14 @@ def label_encoder_2(
 
     The standard has NaN in mind where it compares bits; runtimes hash floats, for which zeros are equal.
     """
-    keys = _one_of(keys_floats, keys_int64s, keys_strings)
-    values = _one_of(values_floats, values_int64s, values_strings)
+    keys = _only_form(keys_floats, keys_int64s, keys_strings)
+    values = _only_form(values_floats, values_int64s, values_strings)
     _check_encoder(x, keys, values)
     if x.dtype.kind == "f":
         keys, x = (np.where(each == 0, np.float32(0), each).view(np.int32) for each in (keys, x))
     default = {"f": default_float, "i": default_int64, "O": default_string}[values.dtype.kind]
     table = dict(reversed([*zip(keys.tolist(), values.tolist(), strict=True)]))
-    return _looked_up(x, table, default, values.dtype)
+    return _look_up(x, table, default, values.dtype)
 
 
 @kernel("LabelEncoder", since=4, domain=ML)
@@ -210,8 +210,8 @@ def label_encoder_4(
     values_tensor: Array | None,
 ) -> Array:
     """Return the value of the equal key; NaN equals NaN, and of repeated keys, the last counts."""
-    keys = _one_of(keys_floats, keys_int64s, keys_strings, keys_tensor)
-    values = _one_of(values_floats, values_int64s, values_strings, values_tensor)
+    keys = _only_form(keys_floats, keys_int64s, keys_strings, keys_tensor)
+    values = _only_form(values_floats, values_int64s, values_strings, values_tensor)
     _check_encoder(x, keys, values)
     if values_tensor is not None:
         fallback = {"f": -0.0, "i": -1, "O": "_Unused"}[values.dtype.kind]
@@ -221,13 +221,13 @@ def label_encoder_4(
     else:
         default = {"f": default_float, "i": default_int64, "O": default_string}[values.dtype.kind]
     table = dict(zip(keys.tolist(), values.tolist(), strict=True))
-    result = _looked_up(x, table, default, values.dtype)
+    result = _look_up(x, table, default, values.dtype)
     if x.dtype.kind == "f" and (absent := np.isnan(keys)).any():
         result[np.isnan(x)] = values[np.flatnonzero(absent)[-1]]
     return result
 
 
-def _one_of(*forms: Any) -> Array:
+def _only_form(*forms: Any) -> Array:
     """Return the only list or tensor that is given, as a vector. Raises Violation C1 where there is not one."""
     dtypes = (np.float32, np.int64, object, None)
     given = [
@@ -268,7 +268,7 @@ def one_hot_encoder_1(
         raise Violation("C1", f"{len(cats_int64s or ())} integers and {len(cats_strings or ())} strings are given")
     values = x if x.dtype.kind == "O" else x.astype(np.int64)
     context.reserve(x.size * len(categories))
-    indices = _looked_up(values, {each: index for index, each in enumerate(categories)}, -1, np.int64).ravel()
+    indices = _look_up(values, {each: index for index, each in enumerate(categories)}, -1, np.int64).ravel()
     if not zeros and (indices < 0).any():
         unknown = x.ravel()[np.flatnonzero(indices < 0)[0]]
         raise Violation("C2", f"the category {unknown!r} is not listed")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from opset.reference.numerics.arrays import Array
-from opset.reference.numerics.ml_scores import as_floats, class_labels, feature_rows, transformed
+from opset.reference.numerics.ml_scores import as_floats, class_labels, feature_rows, transform_scores
 from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints.violation import Violation
 
@@ -18,8 +18,8 @@ def linear_regressor_1(
     x: Array, *, coefficients: Floats, intercepts: Floats, post_transform: str, targets: int, context: KernelContext
 ) -> Array:
     """Return `x @ coefficients.T + intercepts`, after a transform."""
-    scores = _linear(x, coefficients, intercepts, targets, context)
-    return transformed(scores, post_transform).astype(np.float32)
+    scores = _linear_scores(x, coefficients, intercepts, targets, context)
+    return transform_scores(scores, post_transform).astype(np.float32)
 
 
 @kernel("LinearClassifier", domain=ML)
@@ -38,18 +38,18 @@ def linear_classifier_1(
     labels = class_labels(classlabels_strings, classlabels_ints)
     features = feature_rows(x).shape[1]
     rows = len(coefficients) // features if features else len(labels)
-    scores = _linear(x, coefficients, intercepts, rows, context)
+    scores = _linear_scores(x, coefficients, intercepts, rows, context)
     if rows == 1 and len(labels) == 2:
         # One row of coefficients separates two classes: its score is that of the second against the first.
         margin = scores[:, 0]
-        pair = transformed(np.stack([-margin, margin], axis=1), post_transform)
+        pair = transform_scores(np.stack([-margin, margin], axis=1), post_transform)
         return labels[(margin > 0).astype(np.int64)], pair.astype(np.float32)
     if rows != len(labels):
         raise Violation("C5", f"{rows} rows of coefficients for {len(labels)} labels")
-    return labels[scores.argmax(axis=1)], transformed(scores, post_transform).astype(np.float32)
+    return labels[scores.argmax(axis=1)], transform_scores(scores, post_transform).astype(np.float32)
 
 
-def _linear(x: Array, coefficients: Floats, intercepts: Floats, rows: int, context: KernelContext) -> Array:
+def _linear_scores(x: Array, coefficients: Floats, intercepts: Floats, rows: int, context: KernelContext) -> Array:
     """Return `x @ coefficients.T + intercepts` for this number of rows of coefficients."""
     values = as_floats(feature_rows(x))
     flat = np.array(coefficients or (), np.float32)

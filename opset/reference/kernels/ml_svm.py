@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from opset.reference.numerics.arrays import Array
-from opset.reference.numerics.ml_scores import class_labels, feature_rows, logistic, transformed
+from opset.reference.numerics.ml_scores import class_labels, feature_rows, logistic, transform_scores
 from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints.violation import Violation
 
@@ -77,7 +77,7 @@ def svm_regressor_1(
     context.reserve(4 * len(values), np.float64)
     score = np.zeros((len(values), 1))
     if n_supports > 0:
-        vectors = _vectors(support_vectors, n_supports, values.shape[1])
+        vectors = _support_vectors(support_vectors, n_supports, values.shape[1])
         for rows, products in _kernel_values(values, vectors, kernel_type, kernel_params, context):
             score[rows, 0] = products @ weights
     else:
@@ -85,10 +85,10 @@ def svm_regressor_1(
     score += (rho or (0.0,))[0]
     if one_class:
         score = np.where(score > 0, 1.0, -1.0)
-    return transformed(score.astype(np.float32), post_transform).astype(np.float32)
+    return transform_scores(score.astype(np.float32), post_transform).astype(np.float32)
 
 
-def _vectors(flat: Floats, count: int, features: int) -> Array:
+def _support_vectors(flat: Floats, count: int, features: int) -> Array:
     """Return the support vectors as rows. Raises Violation C2 where there are not as many numbers."""
     vectors = np.array(flat or (), np.float64)
     if len(vectors) != count * features:
@@ -123,7 +123,7 @@ def svm_classifier_1(
     pairs = classes * (classes - 1) // 2
     if classes != len(labels) or min(counts) < 0:
         raise Violation("C2", f"vectors of {classes} classes, and {len(labels)} labels")
-    vectors = _vectors(support_vectors, count, values.shape[1])
+    vectors = _support_vectors(support_vectors, count, values.shape[1])
     weights = np.array(coefficients or (), np.float64)
     constants = np.array(rho or (), np.float64)
     if len(weights) != count * (classes - 1) or len(constants) < pairs:
@@ -147,13 +147,13 @@ def svm_classifier_1(
         votes[:, j] += ~first_wins
     best = votes.argmax(axis=1)
     if prob_a and prob_b:
-        scores = _coupled(_pairwise(decisions, prob_a, prob_b), classes, context)
+        scores = _couple(_pair_probabilities(decisions, prob_a, prob_b), classes, context)
     elif pairs == 1:
         # A positive decision is a vote for the first of two classes; it is the score of the second, as in scikit-learn.
         scores = np.concatenate([-decisions, decisions], axis=1)
     else:
         scores = decisions
-    return labels[best], transformed(scores, post_transform).astype(np.float32)
+    return labels[best], transform_scores(scores, post_transform).astype(np.float32)
 
 
 def _linear_machine(
@@ -165,17 +165,17 @@ def _linear_machine(
         raise Violation("C2", f"{len(weights)} coefficients for {len(labels)} classes of {values.shape[1]} features")
     context.reserve(2 * len(values) * len(labels), np.float64)
     scores = values @ weights.reshape(len(labels), -1).T + (rho or (0.0,))[0]
-    return labels[scores.argmax(axis=1)], transformed(scores, post_transform).astype(np.float32)
+    return labels[scores.argmax(axis=1)], transform_scores(scores, post_transform).astype(np.float32)
 
 
-def _pairwise(decisions: Array, prob_a: tuple[float, ...], prob_b: tuple[float, ...]) -> Array:
+def _pair_probabilities(decisions: Array, prob_a: tuple[float, ...], prob_b: tuple[float, ...]) -> Array:
     """Return the probability of the first class of each pair, by a sigmoid fitted to the decisions (Platt)."""
     pairs = decisions.shape[1]
     fitted = decisions * np.array(prob_a[:pairs]) + np.array(prob_b[:pairs])
     return np.clip(logistic(-fitted), 1e-7, 1 - 1e-7)
 
 
-def _coupled(first_wins: Array, classes: int, context: KernelContext) -> Array:
+def _couple(first_wins: Array, classes: int, context: KernelContext) -> Array:
     """Return probabilities of classes from those of pairs (Wu, Lin and Weng, 2004, second method).
 
     They minimise the sum over i and j of (r_ji p_i - r_ij p_j)^2 with sum 1, the solution of a linear system.

@@ -10,7 +10,14 @@ from typing import Any
 import numpy as np
 
 from opset.reference.numerics.arrays import Array
-from opset.reference.numerics.ml_scores import TRANSFORMS, as_floats, class_labels, feature_rows, logistic, transformed
+from opset.reference.numerics.ml_scores import (
+    TRANSFORMS,
+    as_floats,
+    class_labels,
+    feature_rows,
+    logistic,
+    transform_scores,
+)
 from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints.violation import Violation
 
@@ -92,7 +99,7 @@ class Members:
         return (self.values[index] == value) & (self.pairs[found] == pair)
 
 
-def aggregated(forest: Forest, x: Array, count: int, aggregate: str, context: KernelContext) -> Array:
+def aggregate_votes(forest: Forest, x: Array, count: int, aggregate: str, context: KernelContext) -> Array:
     """Return the aggregated votes for each row and target, as doubles; a target without votes has 0."""
     if len(forest.features) and not 0 <= forest.features.min() <= forest.features.max() < max(x.shape[1], 1):
         raise Violation("C4", f"features {forest.features.min()} to {forest.features.max()}, and {x.shape[1]} columns")
@@ -158,8 +165,8 @@ def tree_ensemble_5(
     }
     if len(lengths) > 1 or leaf_weights.size != leaves or not nodes:
         raise Violation("C2", "the attributes nodes_* or leaf_* have different lengths, or are empty")
-    roots = _within(tree_roots, nodes, "tree_roots")
-    targets = _within(leaf_targetids, 1 << 31 if n_targets is None else n_targets, "leaf_targetids")
+    roots = _check_ids(tree_roots, nodes, "tree_roots")
+    targets = _check_ids(leaf_targetids, 1 << 31 if n_targets is None else n_targets, "leaf_targetids")
     count = n_targets if n_targets is not None else int(targets.max(initial=0)) + 1
     sides = []
     for ids, flags in ((nodes_truenodeids, nodes_trueleafs), (nodes_falsenodeids, nodes_falseleafs)):
@@ -174,22 +181,22 @@ def tree_ensemble_5(
     forest = Forest(
         roots,
         np.array(nodes_featureids, np.int64),
-        _padded(as_floats(nodes_splits.ravel()), leaves),
-        _padded(modes.astype(np.int64), leaves, LEAF),
-        _padded(sides[0], leaves),
-        _padded(sides[1], leaves),
+        _append_values(as_floats(nodes_splits.ravel()), leaves),
+        _append_values(modes.astype(np.int64), leaves, LEAF),
+        _append_values(sides[0], leaves),
+        _append_values(sides[1], leaves),
         np.array(nodes_missing_value_tracks_true or (0,) * nodes, bool),
         np.concatenate([np.zeros(nodes, np.int64), np.arange(leaves + 1)]),
         targets,
         as_floats(leaf_weights.ravel()),
-        _members(np.flatnonzero(modes == MEMBER), membership_values),
+        _build_members(np.flatnonzero(modes == MEMBER), membership_values),
     )
     values = as_floats(rows)
-    scores = aggregated(forest, values, count, AGGREGATES[aggregate_function], context).astype(values.dtype)
-    return transformed(scores, TRANSFORMS[post_transform]).astype(x.dtype)
+    scores = aggregate_votes(forest, values, count, AGGREGATES[aggregate_function], context).astype(values.dtype)
+    return transform_scores(scores, TRANSFORMS[post_transform]).astype(x.dtype)
 
 
-def _members(nodes: Array, values: Array | None) -> Members | None:
+def _build_members(nodes: Array, values: Array | None) -> Members | None:
     """Return the sets of the nodes of mode MEMBER, which are listed in the order of the nodes and end with NaN."""
     if not len(nodes):
         return None
@@ -205,7 +212,7 @@ def _members(nodes: Array, values: Array | None) -> Members | None:
     return Members(known, np.unique(owner * len(known) + np.searchsorted(known, members)))
 
 
-def _within(ids: Sequence[int], limit: int, name: str) -> Array:
+def _check_ids(ids: Sequence[int], limit: int, name: str) -> Array:
     """Return ids as an array. Raises Violation C2 where one is not in [0, limit)."""
     found: Array = np.array(ids, np.int64)
     if len(found) and not 0 <= found.min() <= found.max() < limit:
@@ -213,13 +220,13 @@ def _within(ids: Sequence[int], limit: int, name: str) -> Array:
     return found
 
 
-def _padded(array: Array, count: int, value: int = 0) -> Array:
+def _append_values(array: Array, count: int, value: int = 0) -> Array:
     """Return an array with `count` values appended."""
     return np.concatenate([array, np.full(count, value, array.dtype)])
 
 
 @lru_cache(maxsize=16)
-def _forest(
+def _build_forest(
     treeids: tuple[int, ...],
     nodeids: tuple[int, ...],
     modes: tuple[str, ...],
@@ -258,7 +265,7 @@ def _forest(
     first = np.zeros(count + 1, np.int64)
     np.cumsum(np.bincount(leaves, minlength=count), out=first[1:])
     return Forest(
-        _roots(treeids, codes, sides),
+        _find_roots(treeids, codes, sides),
         np.array(features, np.int64),
         np.zeros(0),
         codes,
@@ -271,7 +278,7 @@ def _forest(
     )
 
 
-def _roots(treeids: tuple[int, ...], modes: Array, sides: Sequence[Array]) -> Array:
+def _find_roots(treeids: tuple[int, ...], modes: Array, sides: Sequence[Array]) -> Array:
     """Return the index of the root of each tree. Raises Violation C2 where a tree has none."""
     children = set(np.concatenate([side[modes != LEAF] for side in sides]).tolist())
     first: dict[int, int] = {}
@@ -289,13 +296,13 @@ def _roots(treeids: tuple[int, ...], modes: Array, sides: Sequence[Array]) -> Ar
     return np.array(roots, np.int64)
 
 
-def _numbers(given: Mapping[str, Any], name: str) -> Array:
+def _attribute_numbers(given: Mapping[str, Any], name: str) -> Array:
     """Return the numbers in an attribute, which is a list of floats or, in another attribute, a tensor."""
     tensor = given.get(f"{name}_as_tensor")
     return np.array(given[name] or (), np.float32) if tensor is None else tensor.ravel()
 
 
-def _scores(
+def _vote_scores(
     x: Array, votes: str, count: int, aggregate: str, given: Mapping[str, Any], context: KernelContext
 ) -> Array:
     """Return the aggregated votes for each row, in the type in which the model computes.
@@ -306,8 +313,8 @@ def _scores(
     listed = ("nodes_treeids", "nodes_nodeids", "nodes_modes", f"{votes}_treeids", f"{votes}_nodeids", f"{votes}_ids")
     nodes = ("nodes_featureids", "nodes_truenodeids", "nodes_falsenodeids", "nodes_missing_value_tracks_true")
     trees, ids, modes, *of_votes = (given[name] or () for name in listed)
-    structure = _forest(trees, ids, modes, *(given[name] or (0,) * size for name in nodes), *of_votes)
-    splits, weights = _numbers(given, "nodes_values"), _numbers(given, f"{votes}_weights")
+    structure = _build_forest(trees, ids, modes, *(given[name] or (0,) * size for name in nodes), *of_votes)
+    splits, weights = _attribute_numbers(given, "nodes_values"), _attribute_numbers(given, f"{votes}_weights")
     if len(splits) != size or len(weights) != len(structure.targets):
         raise Violation("C2", "there is not one value for each node, or not one weight for each vote")
     targets = structure.targets
@@ -316,8 +323,8 @@ def _scores(
     values = as_floats(feature_rows(x))
     features = np.where(structure.modes == LEAF, 0, structure.features)
     forest = replace(structure, features=features, splits=splits, weights=weights[structure.weights])
-    scores = aggregated(forest, values, count, aggregate, context).astype(values.dtype)
-    base = _numbers(given, "base_values")
+    scores = aggregate_votes(forest, values, count, aggregate, context).astype(values.dtype)
+    base = _attribute_numbers(given, "base_values")
     if len(base) not in (0, count):
         raise Violation("C5", f"{len(base)} base values, and {count} are needed")
     return scores + base if len(base) else scores
@@ -327,8 +334,8 @@ def _scores(
 def tree_ensemble_regressor_1(x: Array, *, context: KernelContext, **given: Any) -> Array:
     """Return the aggregated votes of the leaves that each row reaches, plus base values, after a transform."""
     count = given["n_targets"] if given["n_targets"] is not None else max(given["target_ids"] or (0,)) + 1
-    scores = _scores(x, "target", count, given["aggregate_function"], given, context)
-    return transformed(scores, given["post_transform"]).astype(np.float32)
+    scores = _vote_scores(x, "target", count, given["aggregate_function"], given, context)
+    return transform_scores(scores, given["post_transform"]).astype(np.float32)
 
 
 @kernel("TreeEnsembleClassifier", domain=ML)
@@ -336,15 +343,15 @@ def tree_ensemble_classifier_1(x: Array, *, context: KernelContext, **given: Any
     """Return the label of the greatest score of each row, and the scores after a transform."""
     labels = class_labels(given["classlabels_strings"], given["classlabels_int64s"])
     ids, transform = given["class_ids"] or (), given["post_transform"]
-    if len(labels) == 2 and set(ids) == {0} and len(_numbers(given, "base_values")) < 2:
-        scores = _scores(x, "class", 1, "SUM", given, context)
-        signed = bool((_numbers(given, "class_weights") < 0).any())
-        return _of_one_score(scores[:, 0], labels, transform, signed)
-    scores = _scores(x, "class", len(labels), "SUM", given, context)
-    return labels[scores.argmax(axis=1)], transformed(scores, transform).astype(np.float32)
+    if len(labels) == 2 and set(ids) == {0} and len(_attribute_numbers(given, "base_values")) < 2:
+        scores = _vote_scores(x, "class", 1, "SUM", given, context)
+        signed = bool((_attribute_numbers(given, "class_weights") < 0).any())
+        return _binary_outputs(scores[:, 0], labels, transform, signed)
+    scores = _vote_scores(x, "class", len(labels), "SUM", given, context)
+    return labels[scores.argmax(axis=1)], transform_scores(scores, transform).astype(np.float32)
 
 
-def _of_one_score(score: Array, labels: Array, transform: str, signed: bool) -> tuple[Array, Array]:
+def _binary_outputs(score: Array, labels: Array, transform: str, signed: bool) -> tuple[Array, Array]:
     """Return labels and scores where all votes are for the first of two classes, as exporters write binary classifiers.
 
     The standard does not define the score of the other class. As in runtimes, the score is the probability of the
@@ -353,7 +360,7 @@ def _of_one_score(score: Array, labels: Array, transform: str, signed: bool) -> 
     if transform == "LOGISTIC":
         pair = np.stack([logistic(-score), logistic(score)], axis=1)
     elif transform == "PROBIT":
-        pair = transformed(np.stack([1 - score, score], axis=1), transform)
+        pair = transform_scores(np.stack([1 - score, score], axis=1), transform)
     else:
         pair = np.stack([-score if signed else 1 - score, score], axis=1)
     return labels[(score > (0 if signed else 0.5)).astype(np.int64)], pair.astype(np.float32)

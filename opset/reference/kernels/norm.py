@@ -16,22 +16,22 @@ from opset.reference.registration import KernelContext, kernel
 Outputs = tuple[Array | None, ...]
 
 
-def _working(*dtypes: np.dtype[Any]) -> np.dtype[Any]:
+def _working_type(*dtypes: np.dtype[Any]) -> np.dtype[Any]:
     """Return the type to compute in: double where one of the types is double, else float."""
     return np.dtype(np.float64 if np.float64 in dtypes else np.float32)
 
 
-def _channels(x: Array) -> Array:
+def _with_channels(x: Array) -> Array:
     """Return values with channels as the second dimension; a vector has one channel."""
     return x if x.ndim > 1 else x[:, None]
 
 
-def _scaled(x: Array, scale: Array, bias: Array, mean: Array, variance: Array, epsilon: float) -> Array:
+def _scale(x: Array, scale: Array, bias: Array, mean: Array, variance: Array, epsilon: float) -> Array:
     """Return (x - mean) / sqrt(variance + epsilon) * scale + bias as one factor and one addend for each channel."""
     factor = scale.astype(np.float64) / np.sqrt(variance.astype(np.float64) + epsilon)
     addend = bias.astype(np.float64) - mean.astype(np.float64) * factor
     ones = (1,) * (x.ndim - 1 - factor.ndim)
-    wide = _working(x.dtype, scale.dtype, bias.dtype, mean.dtype, variance.dtype)
+    wide = _working_type(x.dtype, scale.dtype, bias.dtype, mean.dtype, variance.dtype)
     y = x * factor.astype(wide).reshape(*factor.shape, *ones)
     y += addend.astype(wide).reshape(*factor.shape, *ones)
     return y.astype(x.dtype, copy=False)
@@ -45,12 +45,12 @@ def _moments(x: Array, axes: tuple[int, ...], context: KernelContext) -> tuple[A
     return mean, np.square(centred).mean(axes, keepdims=True)
 
 
-def _updated(old: Array, batch: Array, momentum: float) -> Array:
+def _update_statistic(old: Array, batch: Array, momentum: float) -> Array:
     """Return a running statistic: momentum * old + (1 - momentum) * batch."""
     return (old.astype(batch.dtype) * momentum + batch * (1 - momentum)).astype(old.dtype)
 
 
-def _of_batch(
+def _normalize_batch(
     x: Array,
     scale: Array,
     bias: Array,
@@ -65,12 +65,17 @@ def _of_batch(
 
     Statistics are those of a channel if they are `shared` among its positions, else of each position.
     """
-    wide = x.astype(_working(x.dtype, mean.dtype, variance.dtype), copy=False)
+    wide = x.astype(_working_type(x.dtype, mean.dtype, variance.dtype), copy=False)
     axes = tuple(axis for axis in range(x.ndim) if axis != 1) if shared else (0,)
     batch_mean, batch_variance = (each.reshape(scale.shape) for each in _moments(wide, axes, context))
-    y = _scaled(x, scale, bias, batch_mean, batch_variance, epsilon)
+    y = _scale(x, scale, bias, batch_mean, batch_variance, epsilon)
     saved = batch_mean.astype(mean.dtype), batch_variance.astype(variance.dtype)
-    return y, _updated(mean, batch_mean, momentum), _updated(variance, batch_variance, momentum), *saved
+    return (
+        y,
+        _update_statistic(mean, batch_mean, momentum),
+        _update_statistic(variance, batch_variance, momentum),
+        *saved,
+    )
 
 
 @kernel("BatchNormalization", since=14)
@@ -87,10 +92,10 @@ def batch_normalization_14(
     context: KernelContext,
 ) -> Outputs:
     """Return channels normalised by the given statistics, or with `training_mode` by those of the batch."""
-    wide = _channels(x)
+    wide = _with_channels(x)
     if not training_mode:
-        return (_scaled(wide, scale, bias, mean, variance, epsilon).reshape(x.shape),)
-    y, *statistics = _of_batch(wide, scale, bias, mean, variance, epsilon, momentum, context)
+        return (_scale(wide, scale, bias, mean, variance, epsilon).reshape(x.shape),)
+    y, *statistics = _normalize_batch(wide, scale, bias, mean, variance, epsilon, momentum, context)
     assert y is not None
     return y.reshape(x.shape), *statistics[:2]
 
@@ -113,10 +118,10 @@ def batch_normalization_9(
     context: KernelContext,
 ) -> Outputs:
     """Return channels normalised by the given statistics, or by those of the batch if it has further outputs."""
-    wide = _channels(x)
+    wide = _with_channels(x)
     if not _is_training(context):
-        return (_scaled(wide, scale, bias, mean, variance, epsilon).reshape(x.shape),)
-    y, *statistics = _of_batch(wide, scale, bias, mean, variance, epsilon, momentum, context)
+        return (_scale(wide, scale, bias, mean, variance, epsilon).reshape(x.shape),)
+    y, *statistics = _normalize_batch(wide, scale, bias, mean, variance, epsilon, momentum, context)
     assert y is not None
     return y.reshape(x.shape), *statistics
 
@@ -136,8 +141,8 @@ def batch_normalization_7(
 ) -> Outputs:
     """Return what version 9 does; with `spatial` 0 each position of a channel has its own parameters."""
     if not _is_training(context):
-        return (_scaled(x, scale, bias, mean, variance, epsilon),)
-    return _of_batch(x, scale, bias, mean, variance, epsilon, momentum, context, spatial != 0)
+        return (_scale(x, scale, bias, mean, variance, epsilon),)
+    return _normalize_batch(x, scale, bias, mean, variance, epsilon, momentum, context, spatial != 0)
 
 
 @kernel("BatchNormalization")
@@ -160,10 +165,10 @@ def batch_normalization_1(
     training, even where `is_test` has its default, as exporters wrote it.
     """
     if is_test or context.outputs == 1:
-        return (_scaled(x, scale, bias, mean, variance, epsilon),)
+        return (_scale(x, scale, bias, mean, variance, epsilon),)
     if not spatial and x.ndim > 2:
         raise ValueError("in training with spatial 0, the shape of the statistics is not defined")
-    return _of_batch(x, scale, bias, mean, variance, epsilon, momentum, context)
+    return _normalize_batch(x, scale, bias, mean, variance, epsilon, momentum, context)
 
 
 @kernel("InstanceNormalization")
@@ -171,13 +176,13 @@ def batch_normalization_1(
 def instance_normalization_1(x: Array, scale: Array, bias: Array, *, epsilon: float, context: KernelContext) -> Array:
     """Return each channel of each instance normalised over its positions."""
     ones = (1,) * (x.ndim - 2)
-    y = _normal(x, tuple(range(2, x.ndim)), epsilon, context)[0]
+    y = _normalize(x, tuple(range(2, x.ndim)), epsilon, context)[0]
     y *= scale.reshape(-1, *ones)
     y += bias.reshape(-1, *ones)
     return y
 
 
-def _normal(x: Array, axes: tuple[int, ...], epsilon: float, context: KernelContext) -> tuple[Array, Array, Array]:
+def _normalize(x: Array, axes: tuple[int, ...], epsilon: float, context: KernelContext) -> tuple[Array, Array, Array]:
     """Return (x - mean) / sqrt(variance + epsilon) along `axes`, the means, and the inverse deviations."""
     reserve_reduced(x, axes, context)
     mean = x.mean(axes, keepdims=True)
@@ -192,8 +197,8 @@ def group_normalization_21(
     x: Array, scale: Array, bias: Array, *, epsilon: float, num_groups: int, stash_type: int, context: KernelContext
 ) -> Array:
     """Return groups of channels normalised in the type of `stash_type`; scale and bias belong to channels."""
-    y = _groups(x, epsilon, num_groups, DTYPES[stash_type], context)
-    return _affine(y.reshape(x.shape), scale, bias, x.ndim - 2)
+    y = _normalize_groups(x, epsilon, num_groups, DTYPES[stash_type], context)
+    return _apply_affine(y.reshape(x.shape), scale, bias, x.ndim - 2)
 
 
 @kernel("GroupNormalization")
@@ -201,28 +206,28 @@ def group_normalization_18(
     x: Array, scale: Array, bias: Array, *, epsilon: float, num_groups: int, context: KernelContext
 ) -> Array:
     """Return groups of channels normalised; scale and bias belong to groups."""
-    y = _groups(x, epsilon, num_groups, x.dtype, context)
-    return _affine(y, scale, bias, 1).reshape(x.shape)
+    y = _normalize_groups(x, epsilon, num_groups, x.dtype, context)
+    return _apply_affine(y, scale, bias, 1).reshape(x.shape)
 
 
-def _groups(x: Array, epsilon: float, count: int, stash: np.dtype[Any], context: KernelContext) -> Array:
+def _normalize_groups(x: Array, epsilon: float, count: int, stash: np.dtype[Any], context: KernelContext) -> Array:
     """Return the values of each group of each instance as a row, normalised in the type `stash`."""
     rows = x.reshape(x.shape[0], count, prod(x.shape[1:]) // count)
-    return _in_type(rows, stash, (2,), epsilon, context)[0]
+    return _normalize_in_type(rows, stash, (2,), epsilon, context)[0]
 
 
-def _in_type(
+def _normalize_in_type(
     x: Array, stash: np.dtype[Any], axes: tuple[int, ...], epsilon: float, context: KernelContext
 ) -> tuple[Array, Array, Array]:
     """Return the outputs of `_normal` computed in the type `stash`, the first one cast back."""
     wide = x if stash == x.dtype else x.astype(stash)
-    y, mean, inverse = _normal(wide.astype(_working(stash), copy=False), axes, epsilon, context)
+    y, mean, inverse = _normalize(wide.astype(_working_type(stash), copy=False), axes, epsilon, context)
     y, mean, inverse = (each.astype(stash, copy=False) for each in (y, mean, inverse))
     return y.astype(x.dtype, copy=False), mean, inverse
 
 
 @rounded_once
-def _affine(y: Array, scale: Array, bias: Array | None, ones: int = 0) -> Array:
+def _apply_affine(y: Array, scale: Array, bias: Array | None, ones: int = 0) -> Array:
     """Return y * scale + bias, whose shapes are extended by `ones` dimensions of size 1."""
     y = y * scale.reshape((*scale.shape, *[1] * ones))
     if bias is not None:
@@ -243,8 +248,8 @@ def layer_normalization_17(
 ) -> tuple[Array, Array, Array]:
     """Return values normalised over all dimensions from `axis` on, computed in the type of `stash_type`."""
     axes = tuple(range(axis % x.ndim, x.ndim))
-    y, mean, inverse = _in_type(x, DTYPES[stash_type], axes, epsilon, context)
-    return _affine(y, scale, bias), mean, inverse
+    y, mean, inverse = _normalize_in_type(x, DTYPES[stash_type], axes, epsilon, context)
+    return _apply_affine(y, scale, bias), mean, inverse
 
 
 @kernel("RMSNormalization", since=23)
@@ -255,12 +260,12 @@ def rms_normalization_23(
     axes = tuple(range(axis % x.ndim, x.ndim))
     stash = DTYPES[stash_type]
     reserve_reduced(x, axes, context)
-    wide = x.astype(stash, copy=False).astype(_working(stash), copy=False)
+    wide = x.astype(stash, copy=False).astype(_working_type(stash), copy=False)
     y = wide / np.sqrt(np.square(wide).mean(axes, keepdims=True) + epsilon)
     y = y.astype(stash, copy=False).astype(x.dtype, copy=False)
     if y.dtype == scale.dtype:
-        return _affine(y, scale, None)
-    both = _working(y.dtype, scale.dtype)
+        return _apply_affine(y, scale, None)
+    both = _working_type(y.dtype, scale.dtype)
     return (y.astype(both) * scale.astype(both)).astype(scale.dtype)
 
 
@@ -268,14 +273,14 @@ def rms_normalization_23(
 @rounded_once
 def lrn_1(x: Array, *, alpha: float, beta: float, bias: float, size: int, context: KernelContext) -> Array:
     """Return x / (bias + alpha / size * sum of squares) ** beta, summed over neighbouring channels."""
-    divisor = _neighbours(np.square(x), (size - 1) // 2, size // 2, context) * (alpha / size) + bias
+    divisor = _sum_neighbors(np.square(x), (size - 1) // 2, size // 2, context) * (alpha / size) + bias
     if beta == 0.75:  # the default; roots are faster than powers
         root = np.sqrt(divisor)
         return x / (root * np.sqrt(root))
     return x / divisor**beta
 
 
-def _neighbours(x: Array, before: int, after: int, context: KernelContext) -> Array:
+def _sum_neighbors(x: Array, before: int, after: int, context: KernelContext) -> Array:
     """Return the sum of each element and `before` and `after` elements around it along the second dimension.
 
     It is composed of sums of 1, 2, 4, ... neighbours, so that no large value is ever subtracted again.
@@ -334,13 +339,13 @@ def dropout_12(
     """Return the elements, randomly dropped where `training_mode` is true, and which of them were kept."""
     if training_mode is None or not training_mode:
         return x, np.ones(x.shape, np.bool_)
-    return _dropped(x, 0.5 if ratio is None else float(ratio), context.rng(seed))
+    return _drop(x, 0.5 if ratio is None else float(ratio), context.rng(seed))
 
 
-def _dropped(x: Array, probability: float, rng: np.random.Generator) -> tuple[Array, Array]:
+def _drop(x: Array, probability: float, rng: np.random.Generator) -> tuple[Array, Array]:
     """Return the kept elements, scaled, zeros for the others, and which are kept."""
     kept = rng.random(x.shape, np.float32) >= probability
-    wide = x.astype(_working(x.dtype), copy=False)
+    wide = x.astype(_working_type(x.dtype), copy=False)
     return np.where(kept, wide / wide.dtype.type(1 - probability), wide.dtype.type(0)).astype(x.dtype), kept
 
 
@@ -361,5 +366,5 @@ def dropout_1(x: Array, *, is_test: int, ratio: float, context: KernelContext) -
     """Return the elements, randomly dropped unless `is_test` is set, and a mask, undefined in the latter case: ones."""
     if is_test:
         return x, np.ones_like(x)
-    y, kept = _dropped(x, ratio, context.rng())
+    y, kept = _drop(x, ratio, context.rng())
     return y, kept.astype(x.dtype)

@@ -35,10 +35,10 @@ def max_pool_1(
     windows = windows_over(x.shape, kernel_shape, strides, dilations, pads, auto_pad, ceil_mode=ceil_mode)
     if context.wants(1):
         return _maxima_and_indices(x, windows, storage_order, context)
-    return reduce_windows(np.maximum, x, windows, _lowest(x.dtype), context)
+    return reduce_windows(np.maximum, x, windows, _lowest_value(x.dtype), context)
 
 
-def _lowest(dtype: Any) -> Any:
+def _lowest_value(dtype: Any) -> Any:
     return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
 
 
@@ -56,7 +56,7 @@ def _maxima_and_indices(x: Array, windows: Windows, storage_order: int, context:
         kernel, stride, dilation, begin, _, count = (each[axis - 2] for each in windows)
         shape = (*x.shape[:axis], count, *x.shape[axis + 1 :])
         context.reserve(2 * math.prod(shape), np.int64)
-        maxima, maxima_indices = np.full(shape, _lowest(x.dtype), x.dtype), np.full(shape, -1)
+        maxima, maxima_indices = np.full(shape, _lowest_value(x.dtype), x.dtype), np.full(shape, -1)
         leading: tuple[Any, ...] = (slice(None),) * axis
         for some_windows, elements in taps(x.shape[axis], kernel, stride, dilation, begin, count):
             context.check_time()
@@ -131,7 +131,7 @@ def _root(sums: Array, p: float) -> Array:
     return root
 
 
-def _channels(x: Array, context: KernelContext) -> tuple[Array, tuple[int, ...]]:
+def _channel_rows(x: Array, context: KernelContext) -> tuple[Array, tuple[int, ...]]:
     """Return the elements of each channel as one row, and the shape of an output with one value for each channel."""
     reserve_reduced(x, range(2, x.ndim), context)
     return x.reshape(*x.shape[:2], math.prod(x.shape[2:])), (*x.shape[:2], *[1] * (x.ndim - 2))
@@ -141,7 +141,7 @@ def _channels(x: Array, context: KernelContext) -> tuple[Array, tuple[int, ...]]
 @rounded_once
 def global_average_pool_1(x: Array, *, context: KernelContext) -> Array:
     """Return the mean of each channel, NaN of an empty one."""
-    rows, shape = _channels(x, context)
+    rows, shape = _channel_rows(x, context)
     means: Array = rows.sum(2) / rows.dtype.type(rows.shape[2])
     return means.reshape(shape)
 
@@ -150,7 +150,7 @@ def global_average_pool_1(x: Array, *, context: KernelContext) -> Array:
 @rounded_once
 def global_max_pool_1(x: Array, *, context: KernelContext) -> Array:
     """Return the maximum of each channel, minus infinity of an empty one."""
-    rows, shape = _channels(x, context)
+    rows, shape = _channel_rows(x, context)
     return rows.max(2, initial=-np.inf).reshape(shape)
 
 
@@ -158,7 +158,7 @@ def global_max_pool_1(x: Array, *, context: KernelContext) -> Array:
 @rounded_once
 def global_lp_pool_1(x: Array, *, p: float, context: KernelContext) -> Array:
     """Return the p-norm of each channel."""
-    rows, shape = _channels(x, context)
+    rows, shape = _channel_rows(x, context)
     return _root(_powers(rows, p).sum(2), p).reshape(shape)
 
 

@@ -9,13 +9,13 @@ import ml_dtypes
 import numpy as np
 
 from opset.model.arrays import DTYPES
-from opset.reference.kernels.conv import convolved
+from opset.reference.kernels.conv import convolve
 from opset.reference.numerics.arrays import Array
-from opset.reference.numerics.axes import normalised_axis
-from opset.reference.numerics.conversion import converted
+from opset.reference.numerics.axes import normalize_axis
+from opset.reference.numerics.conversion import convert_numbers
 from opset.reference.numerics.products import matrix_product
 from opset.reference.numerics.small_floats import SMALL_FLOATS
-from opset.reference.numerics.windows import Ints, padded, windows_over
+from opset.reference.numerics.windows import Ints, pad_spatial, windows_over
 from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints.violation import Violation
 
@@ -53,7 +53,7 @@ def quantize_linear_13(
     saturate: int = 1,
 ) -> Array:
     """Return x divided by its scale, rounded, shifted by the zero point and saturated."""
-    if zero_point is not None and not _same_shape(zero_point, scale):
+    if zero_point is not None and not _have_same_shape(zero_point, scale):
         raise Violation("C3", f"shapes {list(zero_point.shape)} and {list(scale.shape)}")
     dtype = zero_point.dtype if zero_point is not None else np.dtype(np.uint8)
     if output_dtype:
@@ -61,13 +61,13 @@ def quantize_linear_13(
             raise Violation("C4", f"output_dtype {output_dtype}")
         dtype = DTYPES[output_dtype]
     division = DTYPES[precision] if precision else _type_of_division(scale)
-    scale = _laid_out(scale, x.shape, axis, block_size).astype(division, copy=False)
+    scale = _align_to_blocks(scale, x.shape, axis, block_size).astype(division, copy=False)
     quotient = np.asarray(x.astype(division, copy=False) / scale)
     if zero_point is not None and zero_point.any():
-        zero_point = _laid_out(zero_point, x.shape, axis, block_size)
+        zero_point = _align_to_blocks(zero_point, x.shape, axis, block_size)
     else:
         zero_point = None
-    return quantized(quotient, zero_point, dtype, bool(saturate))
+    return quantize(quotient, zero_point, dtype, bool(saturate))
 
 
 @kernel("QuantizeLinear", since=21)
@@ -109,7 +109,7 @@ def dequantize_linear_13(
     x: Array, scale: Array, zero_point: Array | None = None, *, axis: int, block_size: int = 0, output_dtype: int = 0
 ) -> Array:
     """Return the difference of x and the zero point, times the scale."""
-    if zero_point is not None and not _same_shape(zero_point, scale):
+    if zero_point is not None and not _have_same_shape(zero_point, scale):
         raise Violation("C3", f"shapes {list(zero_point.shape)} and {list(scale.shape)}")
     dtype = DTYPES[output_dtype] if output_dtype else scale.dtype
     if dtype not in _DEQUANTIZED:
@@ -118,9 +118,9 @@ def dequantize_linear_13(
     wide = np.float64 if x.dtype == np.int32 else np.float32
     difference: Array = x.astype(wide)
     if zero_point is not None and zero_point.any():
-        difference -= _laid_out(zero_point, x.shape, axis, block_size).astype(wide)
+        difference -= _align_to_blocks(zero_point, x.shape, axis, block_size).astype(wide)
     result = difference.astype(np.float32, copy=False)
-    result *= _laid_out(scale, x.shape, axis, block_size).astype(np.float32, copy=False)
+    result *= _align_to_blocks(scale, x.shape, axis, block_size).astype(np.float32, copy=False)
     return result.astype(dtype, copy=False)
 
 
@@ -144,7 +144,7 @@ def dynamic_quantize_linear_11(x: Array) -> tuple[Array, Array, Array]:
     scale = np.asarray((high - low) / np.float32(255))
     zero_point = np.asarray(np.rint(np.clip(-low / scale, 0, 255)))
     zero_point = np.nan_to_num(zero_point).astype(np.uint8)
-    return quantized(np.asarray(x / scale), zero_point, zero_point.dtype), scale, zero_point
+    return quantize(np.asarray(x / scale), zero_point, zero_point.dtype), scale, zero_point
 
 
 @kernel("MatMulInteger", since=10)
@@ -153,10 +153,10 @@ def mat_mul_integer_10(
 ) -> Array:
     """Return the product of integer matrices after subtracting their zero points, modulo 2**32."""
     if a_zero_point is not None:
-        a_zero_point = _for_rows(a_zero_point, a.shape, "C2")
+        a_zero_point = _align_rows(a_zero_point, a.shape, "C2")
     if b_zero_point is not None:
-        b_zero_point = _for_columns(b_zero_point, b.shape, "C3")
-    return _int32(_product(a, a_zero_point, b, b_zero_point, context))
+        b_zero_point = _align_columns(b_zero_point, b.shape, "C3")
+    return _wrap_to_int32(_product(a, a_zero_point, b, b_zero_point, context))
 
 
 @kernel("QLinearMatMul", since=10)
@@ -174,20 +174,20 @@ def q_linear_mat_mul_10(
 ) -> Array:
     """Return the quantized product of quantized matrices."""
     for scale, zero_point in ((a_scale, a_zero_point), (b_scale, b_zero_point), (y_scale, y_zero_point)):
-        if not _same_shape(scale, zero_point):
+        if not _have_same_shape(scale, zero_point):
             raise Violation("C4", f"shapes {list(scale.shape)} and {list(zero_point.shape)}")
-    a_zero_point = _for_rows(a_zero_point, a.shape, "C2")
-    b_zero_point = _for_columns(b_zero_point, b.shape, "C3")
+    a_zero_point = _align_rows(a_zero_point, a.shape, "C2")
+    b_zero_point = _align_columns(b_zero_point, b.shape, "C3")
     product = _product(a, a_zero_point, b, b_zero_point, context)
     if a.dtype in _INT8 and b.dtype in _INT8:
-        product = _int32(product)
+        product = _wrap_to_int32(product)
     rows = product.shape if a.ndim > 1 else (1, *product.shape)
     rows = rows if b.ndim > 1 else (*rows, 1)
-    a_scale = _for_rows(a_scale, a.shape, "C2").astype(np.float32)
-    b_scale = _for_columns(b_scale, b.shape, "C3").astype(np.float32)
-    y_scale = _for_rows(y_scale, rows, "C5").astype(np.float32)
+    a_scale = _align_rows(a_scale, a.shape, "C2").astype(np.float32)
+    b_scale = _align_columns(b_scale, b.shape, "C3").astype(np.float32)
+    y_scale = _align_rows(y_scale, rows, "C5").astype(np.float32)
     shifted = product.astype(np.float32).reshape(rows) * (a_scale * b_scale / y_scale)
-    return quantized(shifted, _for_rows(y_zero_point, rows, "C5"), y_zero_point.dtype).reshape(product.shape)
+    return quantize(shifted, _align_rows(y_zero_point, rows, "C5"), y_zero_point.dtype).reshape(product.shape)
 
 
 @kernel("ConvInteger", since=10)
@@ -224,18 +224,18 @@ def q_linear_conv_10(
     x_scale, x_zero_point, y_scale, y_zero_point = (
         each.reshape(()) for each in (x_scale, x_zero_point, y_scale, y_zero_point)
     )
-    if not _same_shape(w_scale, w_zero_point):
+    if not _have_same_shape(w_scale, w_zero_point):
         raise Violation("C8", f"shapes {list(w_scale.shape)} and {list(w_zero_point.shape)}")
     result = _convolution(x, x_zero_point, w, w_zero_point, context, **attributes)
     if bias is not None:
         result += bias.reshape(-1, *[1] * (w.ndim - 2))
-    factor = _for_filters(x_scale * w_scale / y_scale, w)
+    factor = _align_filters(x_scale * w_scale / y_scale, w)
     if factor.ndim:
         factor = factor[:, 0]
-    return quantized(result.astype(np.float32) * factor, y_zero_point, y_zero_point.dtype)
+    return quantize(result.astype(np.float32) * factor, y_zero_point, y_zero_point.dtype)
 
 
-def quantized(quotient: Array, zero_point: Array | None, dtype: np.dtype[Any], saturate: bool = True) -> Array:
+def quantize(quotient: Array, zero_point: Array | None, dtype: np.dtype[Any], saturate: bool = True) -> Array:
     """Return quotients rounded to the nearest, ties to even, and shifted by the zero point, in a narrow type.
 
     Values out of range become the nearest limit, and NaN, where the type has none, the least value, as in runtimes.
@@ -244,7 +244,7 @@ def quantized(quotient: Array, zero_point: Array | None, dtype: np.dtype[Any], s
     if dtype not in _RANGES:
         if zero_point is not None:
             quotient = quotient.astype(np.float32) + zero_point.astype(np.float32)
-        return converted(quotient, dtype, saturate)
+        return convert_numbers(quotient, dtype, saturate)
     low, high = _RANGES[dtype]
     rounded = np.rint(quotient, out=quotient)
     if rounded.dtype in SMALL_FLOATS:
@@ -263,17 +263,17 @@ def _type_of_division(scale: Array) -> np.dtype[Any]:
     return np.dtype(np.float64 if scale.dtype == np.int32 else np.float32)
 
 
-def _same_shape(first: Array, second: Array) -> bool:
+def _have_same_shape(first: Array, second: Array) -> bool:
     """Whether two arrays have the same shape; [] and [1] count as the same."""
     return first.shape == second.shape or (first.size == second.size == 1 and max(first.ndim, second.ndim) == 1)
 
 
-def _laid_out(values: Array, shape: tuple[int, ...], axis: int, block_size: int) -> Array:
+def _align_to_blocks(values: Array, shape: tuple[int, ...], axis: int, block_size: int) -> Array:
     """Return scales or zero points so that they broadcast against a tensor of this shape."""
     rank = len(shape)
     if values.size == 1 and values.ndim <= 1:
         return values.reshape(())
-    axis = normalised_axis(axis, rank, "C1")
+    axis = normalize_axis(axis, rank, "C1")
     shapes = f"shape(x) = {list(shape)}, axis {axis}, block_size {block_size}, and the scale is {list(values.shape)}"
     if block_size and values.ndim == rank:
         if values.shape != (*shape[:axis], ceil(shape[axis] / block_size), *shape[axis + 1 :]):
@@ -287,7 +287,7 @@ def _laid_out(values: Array, shape: tuple[int, ...], axis: int, block_size: int)
     return values.reshape(-1, *[1] * (rank - 1 - axis))
 
 
-def _for_rows(values: Array, shape: tuple[int, ...], label: str) -> Array:
+def _align_rows(values: Array, shape: tuple[int, ...], label: str) -> Array:
     """Return one value, or one for each row, shaped to broadcast against matrices of this shape."""
     if values.size == 1:
         return values.reshape(())
@@ -298,7 +298,7 @@ def _for_rows(values: Array, shape: tuple[int, ...], label: str) -> Array:
     raise Violation(label, f"shape {list(values.shape)} for the rows of {list(shape)}")
 
 
-def _for_columns(values: Array, shape: tuple[int, ...], label: str) -> Array:
+def _align_columns(values: Array, shape: tuple[int, ...], label: str) -> Array:
     """Return one value, or one for each column, shaped to broadcast against matrices of this shape."""
     if values.size == 1:
         return values.reshape(())
@@ -307,7 +307,7 @@ def _for_columns(values: Array, shape: tuple[int, ...], label: str) -> Array:
     raise Violation(label, f"shape {list(values.shape)} for the columns of {list(shape)}")
 
 
-def _for_filters(values: Array, w: Array) -> Array:
+def _align_filters(values: Array, w: Array) -> Array:
     """Return one value, or one for each filter, shaped to broadcast against the filters."""
     if values.size == 1:
         return values.reshape(())
@@ -321,7 +321,7 @@ def _exact_type(terms: int) -> type[Any]:
     return np.float32 if terms * _MAX_PRODUCT < 1 << 24 else np.float64
 
 
-def _shifted(values: Array, zero_point: Array | None, dtype: type[Any]) -> Array:
+def _subtract_zero_point(values: Array, zero_point: Array | None, dtype: type[Any]) -> Array:
     """Return values minus their zero point, in a float type."""
     result = values.astype(dtype)
     if zero_point is not None:
@@ -329,7 +329,7 @@ def _shifted(values: Array, zero_point: Array | None, dtype: type[Any]) -> Array
     return result
 
 
-def _int32(exact: Array) -> Array:
+def _wrap_to_int32(exact: Array) -> Array:
     """Return integers modulo 2**32, as in a 32-bit accumulator."""
     return exact.astype(np.int64).astype(np.int32)
 
@@ -344,7 +344,11 @@ def _product(
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     count = prod(batch) * prod(a.shape[-2:-1]) * prod(b.shape[-1:] if b.ndim > 1 else ())
     context.reserve(a.size + b.size + 3 * count, dtype)
-    return np.asarray(matrix_product(_shifted(a, a_zero_point, dtype), _shifted(b, b_zero_point, dtype), context))
+    return np.asarray(
+        matrix_product(
+            _subtract_zero_point(a, a_zero_point, dtype), _subtract_zero_point(b, b_zero_point, dtype), context
+        )
+    )
 
 
 def _convolution(
@@ -365,9 +369,9 @@ def _convolution(
     if 0 in w.shape[2:]:
         raise Violation("C6", f"shape(w) = {list(w.shape)}")
     if w_zero_point is not None:
-        w_zero_point = _for_filters(w_zero_point, w)
+        w_zero_point = _align_filters(w_zero_point, w)
     windows = windows_over(x.shape, w.shape[2:], strides, dilations, pads, auto_pad)
     dtype = _exact_type(prod(w.shape[1:]))
     context.reserve(x.size + w.size, dtype)
-    values = padded(_shifted(x, x_zero_point, dtype), windows.begins, windows.ends, context)
-    return _int32(convolved(values, _shifted(w, w_zero_point, dtype), None, group, windows, context))
+    values = pad_spatial(_subtract_zero_point(x, x_zero_point, dtype), windows.begins, windows.ends, context)
+    return _wrap_to_int32(convolve(values, _subtract_zero_point(w, w_zero_point, dtype), None, group, windows, context))

@@ -40,16 +40,16 @@ def rnn_1(
     context: KernelContext,
 ) -> tuple[Array | None, ...]:
     """Return the hidden states of a simple recurrent layer: of all steps, and the last."""
-    layer = _layer(x, w, r, b, sequence_lens, [initial_h], direction, layout, context)
+    layer = _make_layer(x, w, r, b, sequence_lens, [initial_h], direction, layout, context)
     if len(layer.directions) == 1 and len(activations) == 2:
         activations = activations[:1]  # the default is one for each of two directions
-    functions = _functions(activations, activation_alpha, activation_beta, clip, layer, ("Tanh",))
+    functions = _direction_activations(activations, activation_alpha, activation_beta, clip, layer, ("Tanh",))
 
     def cell(number: int) -> Cell:
         weights, (f,) = layer.recurrence(number), functions[number]
         return lambda gates, states: [f(gates + states[0] @ weights)]
 
-    return _outputs(layer, [layer.bias(number) for number in range(len(layer.directions))], cell, context)
+    return _run_layer(layer, [layer.bias(number) for number in range(len(layer.directions))], cell, context)
 
 
 @kernel("GRU")
@@ -76,8 +76,8 @@ def gru_1(
     """Return the hidden states of a gated recurrent unit: of all steps, and the last."""
     if direction == "foward":  # the default of version 1 is misspelt
         direction = "forward"
-    layer = _layer(x, w, r, b, sequence_lens, [initial_h], direction, layout, context)
-    functions = _functions(activations, activation_alpha, activation_beta, clip, layer, ("Sigmoid", "Tanh"))
+    layer = _make_layer(x, w, r, b, sequence_lens, [initial_h], direction, layout, context)
+    functions = _direction_activations(activations, activation_alpha, activation_beta, clip, layer, ("Sigmoid", "Tanh"))
     size = layer.hidden_size
     biases = [layer.bias(number) for number in range(len(layer.directions))]
     if linear_before_reset and b is not None:  # then the recurrence bias of the last gate is reset, too
@@ -98,7 +98,7 @@ def gru_1(
 
         return step
 
-    return _outputs(layer, biases, cell, context)
+    return _run_layer(layer, biases, cell, context)
 
 
 @kernel("LSTM")
@@ -125,8 +125,10 @@ def lstm_1(
     context: KernelContext,
 ) -> tuple[Array | None, ...]:
     """Return the hidden states of a long short-term memory: of all steps, and the last; and its last cell state."""
-    layer = _layer(x, w, r, b, sequence_lens, [initial_h, initial_c], direction, layout, context)
-    functions = _functions(activations, activation_alpha, activation_beta, clip, layer, ("Sigmoid", "Tanh", "Tanh"))
+    layer = _make_layer(x, w, r, b, sequence_lens, [initial_h, initial_c], direction, layout, context)
+    functions = _direction_activations(
+        activations, activation_alpha, activation_beta, clip, layer, ("Sigmoid", "Tanh", "Tanh")
+    )
     size = layer.hidden_size
 
     def cell(number: int) -> Cell:
@@ -155,7 +157,7 @@ def lstm_1(
 
         return with_peepholes
 
-    return _outputs(layer, [layer.bias(number) for number in range(len(layer.directions))], cell, context)
+    return _run_layer(layer, [layer.bias(number) for number in range(len(layer.directions))], cell, context)
 
 
 @dataclass(frozen=True)
@@ -191,7 +193,7 @@ class _Layer:
 _BACKWARDS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
 
 
-def _layer(
+def _make_layer(
     x: Array,
     w: Array,
     r: Array,
@@ -216,7 +218,7 @@ def _layer(
     return _Layer(x, w, r, b, lengths, states, directions, bool(layout))
 
 
-def _outputs(
+def _run_layer(
     layer: _Layer, biases: list[Array], cell: Callable[[int], Cell], context: KernelContext
 ) -> tuple[Array | None, ...]:
     """Return the hidden states of all steps, and the states after the last, of all directions."""
@@ -266,7 +268,7 @@ _PARAMETERS: dict[str, tuple[float, ...]] = {
 _NAMES = {name.lower(): name for name in _PARAMETERS}  # runtimes and exporters do not distinguish cases
 
 
-def _functions(
+def _direction_activations(
     names: Sequence[str] | None,
     alphas: Sequence[float] | None,
     betas: Sequence[float] | None,
@@ -284,11 +286,11 @@ def _functions(
     for name in (_NAMES[each.lower()] for each in names):
         defaults_of = _PARAMETERS[name]
         parameters = [next(values, default) for values, default in zip((alpha, beta), defaults_of, strict=False)]
-        functions.append(_clipped(_activation(name, *parameters), clip))
+        functions.append(_clip_inputs(_activation(name, *parameters), clip))
     return [functions[start : start + len(defaults)] for start in range(0, len(names), len(defaults))]
 
 
-def _clipped(function: Activation, clip: float | None) -> Activation:
+def _clip_inputs(function: Activation, clip: float | None) -> Activation:
     return function if clip is None else lambda x: function(np.clip(x, -clip, clip))
 
 

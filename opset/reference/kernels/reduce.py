@@ -17,14 +17,14 @@ Axes = tuple[int, ...] | None
 Reduction = Callable[[Array, Axes, bool], Array]
 
 
-def _reduced(ufunc: Any, x: Array, axes: Axes, keep: bool, **options: Any) -> Array:
+def _reduce(ufunc: Any, x: Array, axes: Axes, keep: bool, **options: Any) -> Array:
     return ufunc.reduce(x, axes, keepdims=keep, **options)
 
 
 def sum_of(x: Array, axes: Axes, keep: bool) -> Array:
     """Return sums in the type of `x`; integers wrap around."""
     # Along no axes nothing is added, not even 0, which would be another number than -0.0.
-    return x if axes == () else _reduced(np.add, x, axes, keep, dtype=x.dtype)
+    return x if axes == () else _reduce(np.add, x, axes, keep, dtype=x.dtype)
 
 
 def mean_of(x: Array, axes: Axes, keep: bool) -> Array:
@@ -33,24 +33,24 @@ def mean_of(x: Array, axes: Axes, keep: bool) -> Array:
     if x.dtype.kind == "f":
         return np.divide(sum_of(x, axes, keep), x.dtype.type(count))
     wide = np.uint64 if x.dtype.kind == "u" else np.int64
-    total, divisor = _reduced(np.add, x, axes, keep, dtype=wide), wide(count)
+    total, divisor = _reduce(np.add, x, axes, keep, dtype=wide), wide(count)
     round_up = (total < 0) & (total % divisor != 0)
     return (total // divisor + round_up).astype(x.dtype)
 
 
 def prod_of(x: Array, axes: Axes, keep: bool) -> Array:
     """Return products in the type of `x`; integers wrap around."""
-    return _reduced(np.multiply, x, axes, keep, dtype=x.dtype)
+    return _reduce(np.multiply, x, axes, keep, dtype=x.dtype)
 
 
 def max_of(x: Array, axes: Axes, keep: bool) -> Array:
     """Return maxima, NaN where there is one; the lowest value of the type where there are no elements."""
-    return _reduced(np.maximum, x, axes, keep, initial=_limits(x.dtype)[0])
+    return _reduce(np.maximum, x, axes, keep, initial=_limits(x.dtype)[0])
 
 
 def min_of(x: Array, axes: Axes, keep: bool) -> Array:
     """Return minima, NaN where there is one; the highest value of the type where there are no elements."""
-    return _reduced(np.minimum, x, axes, keep, initial=_limits(x.dtype)[1])
+    return _reduce(np.minimum, x, axes, keep, initial=_limits(x.dtype)[1])
 
 
 def _limits(dtype: np.dtype[Any]) -> tuple[object, object]:
@@ -74,12 +74,12 @@ def sum_of_squares(x: Array, axes: Axes, keep: bool) -> Array:
 
 def l2_of(x: Array, axes: Axes, keep: bool) -> Array:
     """Return the square roots of sums of squares."""
-    return _by_floats(x, lambda wide: np.sqrt(sum_of_squares(wide, axes, keep)))
+    return _compute_in_double(x, lambda wide: np.sqrt(sum_of_squares(wide, axes, keep)))
 
 
 def log_sum_of(x: Array, axes: Axes, keep: bool) -> Array:
     """Return logarithms of sums."""
-    return _by_floats(x, lambda wide: np.log(sum_of(wide, axes, keep)))
+    return _compute_in_double(x, lambda wide: np.log(sum_of(wide, axes, keep)))
 
 
 def log_sum_exp_of(x: Array, axes: Axes, keep: bool) -> Array:
@@ -91,10 +91,10 @@ def log_sum_exp_of(x: Array, axes: Axes, keep: bool) -> Array:
         result = np.log(sum_of(np.exp(wide - highest), axes, keep))
         return result + highest.reshape(result.shape)
 
-    return _by_floats(x, compute)
+    return _compute_in_double(x, compute)
 
 
-def _by_floats(x: Array, compute: Callable[[Array], Array]) -> Array:
+def _compute_in_double(x: Array, compute: Callable[[Array], Array]) -> Array:
     """Return what `compute` returns, for integers computed in double and truncated."""
     return compute(x) if x.dtype.kind == "f" else compute(x.astype(np.float64)).astype(x.dtype)
 
@@ -105,7 +105,7 @@ _BY_FLOATS = (l2_of, log_sum_of, log_sum_exp_of)
 def _register(operator: str, reduction: Reduction, since: int) -> None:
     """Register a reduction, whose axes became an input with version `since`; before, they were an attribute."""
 
-    def reduced(data: Array, axes: Axes, keepdims: int, context: KernelContext) -> Array:
+    def reduce_axes(data: Array, axes: Axes, keepdims: int, context: KernelContext) -> Array:
         reserve_reduced(data, axes, context)
         if data.dtype.kind != "f" and reduction in _BY_FLOATS:
             context.reserve(5 * data.size, np.float64)
@@ -117,14 +117,14 @@ def _register(operator: str, reduction: Reduction, since: int) -> None:
         data: Array, axes: Array | None = None, *, keepdims: int, noop_with_empty_axes: int, context: KernelContext
     ) -> Array:
         if axes is None or not axes.size:
-            return reduced(data, () if noop_with_empty_axes else None, keepdims, context)
-        return reduced(data, tuple([axis % data.ndim for axis in axes.tolist()]), keepdims, context)
+            return reduce_axes(data, () if noop_with_empty_axes else None, keepdims, context)
+        return reduce_axes(data, tuple([axis % data.ndim for axis in axes.tolist()]), keepdims, context)
 
     @kernel(operator)
     @rounded_once
     def by_attribute(data: Array, *, axes: Axes, keepdims: int, context: KernelContext) -> Array:
         chosen = tuple([axis % data.ndim for axis in axes]) if axes else None
-        return reduced(data, chosen, keepdims, context)
+        return reduce_axes(data, chosen, keepdims, context)
 
 
 _register("ReduceSum", sum_of, 13)
@@ -162,17 +162,17 @@ _register_index("ArgMin", np.argmin)
 @rounded_once
 def cum_sum_11(x: Array, axis: Array, *, exclusive: int, reverse: int) -> Array:
     """Return cumulative sums along an axis."""
-    return _accumulated(np.add, 0, x, axis, exclusive, reverse)
+    return _accumulate(np.add, 0, x, axis, exclusive, reverse)
 
 
 @kernel("CumProd", since=26)
 @rounded_once
 def cum_prod_26(x: Array, axis: Array, *, exclusive: int, reverse: int) -> Array:
     """Return cumulative products along an axis."""
-    return _accumulated(np.multiply, 1, x, axis, exclusive, reverse)
+    return _accumulate(np.multiply, 1, x, axis, exclusive, reverse)
 
 
-def _accumulated(ufunc: np.ufunc, identity: int, x: Array, axis: Array, exclusive: int, reverse: int) -> Array:
+def _accumulate(ufunc: np.ufunc, identity: int, x: Array, axis: Array, exclusive: int, reverse: int) -> Array:
     along = int(axis.item()) % x.ndim
     ordered = np.flip(x, along) if reverse else x
     if exclusive:

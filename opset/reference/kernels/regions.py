@@ -26,7 +26,7 @@ def max_roi_pool_1(
     images = _image_indices(rois[:, 0], x.shape[0])
     context.reserve(len(rois) * x.shape[1] * math.prod(pooled_shape), x.dtype)
     result = np.zeros((len(rois), x.shape[1], *pooled_shape), x.dtype)
-    scaled = _finite(rois[:, 1:] * rois.dtype.type(spatial_scale))
+    scaled = _check_finite(rois[:, 1:] * rois.dtype.type(spatial_scale))
     corners = np.copysign(np.floor(np.abs(scaled) + 0.5), scaled)
     if not result.size:
         return result
@@ -61,7 +61,7 @@ def _image_indices(images: Array, batch: int) -> list[int]:
     return [int(image) for image in images]
 
 
-def _finite(corners: Array) -> Array:
+def _check_finite(corners: Array) -> Array:
     """Return the corners. Raises Violation C4 where one is infinite or NaN."""
     if not np.isfinite(corners).all():
         raise Violation("C4", f"corners {corners.ravel()[:8].tolist()}")
@@ -93,22 +93,22 @@ def roi_align_10(
     context.reserve(len(rois) * x.shape[1] * output_height * output_width, x.dtype)
     result = np.zeros((len(rois), x.shape[1], output_height, output_width), x.dtype)
     half_pixel = coordinate_transformation_mode == "half_pixel"
-    scaled = _finite(rois * rois.dtype.type(spatial_scale)) - rois.dtype.type(0.5 if half_pixel else 0)
+    scaled = _check_finite(rois * rois.dtype.type(spatial_scale)) - rois.dtype.type(0.5 if half_pixel else 0)
     for region, image in enumerate(images):
         context.check_time()
         left, top, right, bottom = scaled[region]
-        rows = _points(top, bottom, half_pixel, output_height, sampling_ratio, x.shape[2], context)
-        columns = _points(left, right, half_pixel, output_width, sampling_ratio, x.shape[3], context)
+        rows = _sample_points(top, bottom, half_pixel, output_height, sampling_ratio, x.shape[2], context)
+        columns = _sample_points(left, right, half_pixel, output_width, sampling_ratio, x.shape[3], context)
         if not rows[0].size or not columns[0].size or not x.shape[1]:
             continue
-        result[region] = _aligned(x[image], rows, columns, mode, context)
+        result[region] = _align_region(x[image], rows, columns, mode, context)
     return result
 
 
 Points = tuple[Array, Array, Array, Array]
 
 
-def _points(
+def _sample_points(
     first: np.floating[Any],
     last: np.floating[Any],
     half_pixel: bool,
@@ -133,7 +133,7 @@ def _points(
     return low, high, np.where(inside, 1 - part, 0).astype(at.dtype), np.where(inside, part, 0).astype(at.dtype)
 
 
-def _aligned(image: Array, rows: Points, columns: Points, mode: str, context: KernelContext) -> Array:
+def _align_region(image: Array, rows: Points, columns: Points, mode: str, context: KernelContext) -> Array:
     """Return the cells (C, rows, columns) of one region of an image (C, H, W)."""
     channels, count = len(image), rows[0].shape[1] * columns[0].shape[1]
     if mode == "avg" and np.isfinite(image).all():
@@ -183,7 +183,7 @@ def non_max_suppression_10(
     selected: list[tuple[int, int, int]] = []
     if not scores.size:
         return np.zeros((0, 3), np.int64)
-    for batch, corners in enumerate(_corners(boxes, center_point_box)):
+    for batch, corners in enumerate(_box_corners(boxes, center_point_box)):
         context.reserve(16 * len(corners), np.float64)
         low, high = corners[:, :2], corners[:, 2:]
         areas = np.prod(high - low, axis=1)
@@ -208,7 +208,7 @@ def non_max_suppression_10(
     return np.array(selected, np.int64).reshape(-1, 3)
 
 
-def _corners(boxes: Array, center_point_box: int) -> Array:
+def _box_corners(boxes: Array, center_point_box: int) -> Array:
     """Return boxes as (low, low, high, high) of their two coordinates."""
     if center_point_box:
         centre, half = boxes[..., :2], boxes[..., 2:] / 2

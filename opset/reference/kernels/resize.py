@@ -49,31 +49,31 @@ class Axis(NamedTuple):
 def upsample_1(x: Array, *, height_scale: float, mode: str, width_scale: float, context: KernelContext) -> Array:
     """Return images enlarged in height and width."""
     method = "linear" if mode == "bilinear" else mode
-    return _by_division(x, (1.0, 1.0, height_scale, width_scale), method, context)
+    return _resize_by_division(x, (1.0, 1.0, height_scale, width_scale), method, context)
 
 
 @kernel("Upsample", since=7)
 @rounded_once
 def upsample_7(x: Array, *, mode: str, scales: Sequence[float], context: KernelContext) -> Array:
     """Return a tensor enlarged along all axes."""
-    return _by_division(x, scales, mode, context)
+    return _resize_by_division(x, scales, mode, context)
 
 
 @kernel("Upsample", since=9)
 @rounded_once
 def upsample_9(x: Array, scales: Array, *, mode: str, context: KernelContext) -> Array:
     """Return a tensor enlarged along all axes."""
-    return _by_division(x, scales.reshape(-1).tolist(), mode, context)
+    return _resize_by_division(x, scales.reshape(-1).tolist(), mode, context)
 
 
 @kernel("Resize", since=10)
 @rounded_once
 def resize_10(x: Array, scales: Array, *, mode: str, context: KernelContext) -> Array:
     """Return a tensor resized along all axes."""
-    return _by_division(x, scales.reshape(-1).tolist(), mode, context)
+    return _resize_by_division(x, scales.reshape(-1).tolist(), mode, context)
 
 
-def _by_division(x: Array, scales: Sequence[float], mode: str, context: KernelContext) -> Array:
+def _resize_by_division(x: Array, scales: Sequence[float], mode: str, context: KernelContext) -> Array:
     """Return x resized as before version 11: coordinates are divided by the scale.
 
     The nearest element is the one below where an axis grows, and the one above where it shrinks, as in the standard's
@@ -86,7 +86,7 @@ def _by_division(x: Array, scales: Sequence[float], mode: str, context: KernelCo
     for down in (True, False):
         rounding = "ceil" if down else "floor"
         chosen = [axis for axis in axes if (axis.scale < 1) == down]
-        x = _resized(x, chosen, Method(mode, "asymmetric", rounding, 0.0, 0, 0.0, 0), context)
+        x = _resize(x, chosen, Method(mode, "asymmetric", rounding, 0.0, 0, 0.0, 0), context)
     return x
 
 
@@ -128,10 +128,10 @@ def resize_11(
         raise Violation("C5", f"{len(factors)} scales and {len(wanted)} sizes")
     if len(factors or wanted) != count:
         raise Violation("C1", f"{len(factors or wanted)} for {count} axes")
-    starts, ends = _region(roi, count) if crop else ([0.0] * count, [1.0] * count)
+    starts, ends = _crop_region(roi, count) if crop else ([0.0] * count, [1.0] * count)
     lengths = [x.shape[index] for index in indices]
     if wanted:
-        outputs = _fitted(lengths, wanted, keep_aspect_ratio_policy)
+        outputs = _fit_sizes(lengths, wanted, keep_aspect_ratio_policy)
     else:
         spans = [end - start if crop else 1.0 for start, end in zip(starts, ends, strict=True)]
         outputs = [
@@ -142,10 +142,10 @@ def resize_11(
         Axis(index, length, output, scale, start, end)
         for index, length, (output, scale), start, end in zip(indices, lengths, outputs, starts, ends, strict=True)
     ]
-    return _resized(x, resized, method, context)
+    return _resize(x, resized, method, context)
 
 
-def _region(roi: Array | None, count: int) -> tuple[list[float], list[float]]:
+def _crop_region(roi: Array | None, count: int) -> tuple[list[float], list[float]]:
     """Return the starts and ends of the region to crop, one of each for every axis. Raises Violation C6."""
     region = [] if roi is None else roi.reshape(-1).astype(F32).tolist()
     if len(region) != 2 * count or not all(map(math.isfinite, region)):
@@ -153,7 +153,7 @@ def _region(roi: Array | None, count: int) -> tuple[list[float], list[float]]:
     return region[:count], region[count:]
 
 
-def _fitted(lengths: Sequence[int], wanted: Sequence[int], policy: str) -> list[tuple[int, float]]:
+def _fit_sizes(lengths: Sequence[int], wanted: Sequence[int], policy: str) -> list[tuple[int, float]]:
     """Return the output size and the scale of each axis, for wanted sizes under a policy for the aspect ratio."""
     if policy != "stretch" and all(lengths):
         ratios = [F32(want) / F32(length) for want, length in zip(wanted, lengths, strict=True)]
@@ -162,7 +162,7 @@ def _fitted(lengths: Sequence[int], wanted: Sequence[int], policy: str) -> list[
     return [(want, want / length if length else 1.0) for want, length in zip(wanted, lengths, strict=True)]
 
 
-def _resized(x: Array, axes: Sequence[Axis], method: Method, context: KernelContext) -> Array:
+def _resize(x: Array, axes: Sequence[Axis], method: Method, context: KernelContext) -> Array:
     """Return x resized along the axes, in the order of their ratios of output to input size."""
     crop = method.coordinates == "tf_crop_and_resize"
     axes = [
@@ -191,9 +191,9 @@ def _resized(x: Array, axes: Sequence[Axis], method: Method, context: KernelCont
             outside_axis = outside_axis.reshape(-1, *[1] * (x.ndim - 1 - axis.number))
             outside = outside_axis if outside is None else outside | outside_axis
         if method.mode == "nearest":
-            x = x.take(_nearest(at, axis.size, method.nearest_mode), axis.number)
+            x = x.take(_nearest_indices(at, axis.size, method.nearest_mode), axis.number)
         else:
-            x = _interpolated(x, axis, at, method, context)
+            x = _interpolate(x, axis, at, method, context)
     if outside is not None and outside.any():
         x = np.where(outside, np.asarray(method.extrapolation_value).astype(x.dtype), x)
     if x.dtype != dtype and dtype.kind in "iu":
@@ -227,7 +227,7 @@ def _coordinates(axis: Axis, mode: str) -> Array:
     return F32(start) * last + positions * (F32(end) - F32(start)) * last / F32(count - 1)
 
 
-def _nearest(at: Array, size: int, rounding: str) -> Array:
+def _nearest_indices(at: Array, size: int, rounding: str) -> Array:
     """Return the indices of the elements nearest to coordinates."""
     match rounding:
         case "floor":
@@ -241,9 +241,9 @@ def _nearest(at: Array, size: int, rounding: str) -> Array:
     return np.clip(at, 0, size - 1).astype(np.int64)
 
 
-def _interpolated(x: Array, axis: Axis, at: Array, method: Method, context: KernelContext) -> Array:
+def _interpolate(x: Array, axis: Axis, at: Array, method: Method, context: KernelContext) -> Array:
     """Return x interpolated along an axis at coordinates, by a linear or cubic kernel."""
-    neighbours, weights = _kernel(at, axis, method, context)
+    neighbours, weights = _weigh_neighbors(at, axis, method, context)
     outside = (neighbours < 0) | (neighbours >= axis.size)
     if method.exclude_outside:
         weights = np.where(outside, 0, weights)
@@ -270,7 +270,7 @@ def _interpolated(x: Array, axis: Axis, at: Array, method: Method, context: Kern
     return result
 
 
-def _kernel(at: Array, axis: Axis, method: Method, context: KernelContext) -> tuple[Array, Array]:
+def _weigh_neighbors(at: Array, axis: Axis, method: Method, context: KernelContext) -> tuple[Array, Array]:
     """Return the neighbours of each coordinate and their weights, both as (neighbours, coordinates)."""
     at = at.astype(np.float64)
     shrinks = bool(method.antialias) and axis.scale < 1

@@ -41,7 +41,7 @@ def grid_sample_16(
     for image in range(batch) if result.size and math.prod(sizes) else ():
         points = grid[image].reshape(-1, rank)
         axes = [
-            _neighbours(points[:, rank - 1 - axis].astype(precision), size, taps, align_corners, padding_mode)
+            _neighbors(points[:, rank - 1 - axis].astype(precision), size, taps, align_corners, padding_mode)
             for axis, size in enumerate(sizes)
         ]
         _interpolate(x[image], axes, result[image], context)
@@ -51,12 +51,12 @@ def grid_sample_16(
     return result.reshape(batch, channels, *output).astype(x.dtype, copy=False)
 
 
-Neighbours = tuple[Array, Array, Array]
+Neighbors = tuple[Array, Array, Array]
 """Along one axis, for each point: the indices of its neighbours, their weights, and whether they are inside; each is
 (taps, points)."""
 
 
-def _interpolate(image: Array, axes: list[Neighbours], result: Array, context: KernelContext) -> None:
+def _interpolate(image: Array, axes: list[Neighbors], result: Array, context: KernelContext) -> None:
     """Add the weighted neighbours of each point in an image (C, *sizes) to `result` (C, points); copy a single one."""
     channels, *sizes = image.shape
     values = image.reshape(channels, -1)
@@ -77,7 +77,7 @@ def _interpolate(image: Array, axes: list[Neighbours], result: Array, context: K
             result += neighbours * weight.astype(np.result_type(weight, np.float32))
 
 
-def _neighbours(at: Array, size: int, taps: int, align_corners: int, padding_mode: str) -> Neighbours:
+def _neighbors(at: Array, size: int, taps: int, align_corners: int, padding_mode: str) -> Neighbors:
     """Return the neighbours along an axis of points with coordinates from -1 to 1."""
     half = at.dtype.type(0.5)
     at = (at + 1) * half * at.dtype.type(size - 1) if align_corners else ((at + 1) * at.dtype.type(size) - 1) * half
@@ -87,7 +87,7 @@ def _neighbours(at: Array, size: int, taps: int, align_corners: int, padding_mod
     if padding_mode == "border" and taps < 4:
         at = np.clip(at, 0, size - 1)
     if padding_mode == "reflection":
-        at = _reflected(at, low, high)
+        at = _reflect(at, low, high)
     else:
         at = np.clip(at, -8.0, size + 8.0)
     if taps == 1:
@@ -99,14 +99,14 @@ def _neighbours(at: Array, size: int, taps: int, align_corners: int, padding_mod
         weights = np.stack((1 - part, part)) if taps == 2 else cubic_weights(part, CUBIC)
     indices = first.astype(np.int64) + np.arange(taps)[:, None]
     if padding_mode == "reflection":
-        indices = np.rint(_reflected(indices.astype(np.float64), low, high)).astype(np.int64)
+        indices = np.rint(_reflect(indices.astype(np.float64), low, high)).astype(np.int64)
     valid = (indices >= 0) & (indices < size)
     if padding_mode != "zeros":
         valid[...] = True
     return np.clip(indices, 0, size - 1), weights, valid
 
 
-def _reflected(at: Array, low: float, high: float) -> Array:
+def _reflect(at: Array, low: float, high: float) -> Array:
     """Return coordinates reflected at `low` and `high` until they are between them."""
     length = high - low
     if not length:
@@ -141,14 +141,14 @@ def affine_grid_20(theta: Array, size: Array, *, align_corners: int, context: Ke
         raise Violation("C2", f"theta of {theta.shape}, size {shape}")
     count = math.prod(shape[2:])
     context.reserve((shape[0] + 1) * count * (rank + 1), theta.dtype)
-    axes = [_uniform(length, bool(align_corners), theta.dtype) for length in shape[:1:-1]]
+    axes = [_uniform_grid(length, bool(align_corners), theta.dtype) for length in shape[:1:-1]]
     points = np.ones((count, rank + 1), theta.dtype)
     for axis, coordinates in enumerate(axes):
         points[:, axis] = np.broadcast_to(coordinates.reshape(-1, *[1] * axis), shape[2:]).reshape(-1)
     return (points @ theta.swapaxes(1, 2)).reshape(shape[0], *shape[2:], rank)
 
 
-def _uniform(count: int, align_corners: bool, dtype: np.dtype) -> Array:
+def _uniform_grid(count: int, align_corners: bool, dtype: np.dtype) -> Array:
     """Return the coordinates of `count` elements in [-1, 1]: from end to end, or the centres of equal parts."""
     steps = np.arange(count, dtype=dtype) * 2
     if align_corners:

@@ -9,7 +9,7 @@ import numpy as np
 
 from opset.inference.building.shapes import complete_parts
 from opset.reference.numerics.arrays import Array
-from opset.reference.numerics.axes import normalised_axis
+from opset.reference.numerics.axes import normalize_axis
 from opset.reference.numerics.memory import ENTRY, TensorSequence, nbytes
 from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints.violation import Violation
@@ -38,15 +38,15 @@ def sequence_length_11(sequence: list[Array]) -> Array:
 @kernel("SequenceAt", since=11)
 def sequence_at_11(sequence: list[Array], position: Array) -> Array:
     """Return the tensor at a position."""
-    return sequence[_position(position, len(sequence), len(sequence) - 1)]
+    return sequence[_position_from_front(position, len(sequence), len(sequence) - 1)]
 
 
 @kernel("SequenceErase", since=11)
 def sequence_erase_11(sequence: list[Array], position: Array | None = None) -> list[Array]:
     """Return the sequence without the tensor at a position, by default the last."""
     count = len(sequence)
-    where = _position(np.array(-1) if position is None else position, count, count - 1)
-    return TensorSequence([*sequence[:where], *sequence[where + 1 :]], nbytes(sequence) - _entry(sequence[where]))
+    where = _position_from_front(np.array(-1) if position is None else position, count, count - 1)
+    return TensorSequence([*sequence[:where], *sequence[where + 1 :]], nbytes(sequence) - _entry_bytes(sequence[where]))
 
 
 @kernel("SequenceInsert", since=11)
@@ -55,16 +55,16 @@ def sequence_insert_11(sequence: list[Array], tensor: Array, position: Array | N
     if sequence and sequence[0].dtype != tensor.dtype:
         raise Violation("C2", f"{tensor.dtype} does not go into a sequence of {sequence[0].dtype}")
     count = len(sequence)
-    where = count if position is None else _position(position, count, count)
-    return TensorSequence([*sequence[:where], tensor, *sequence[where:]], nbytes(sequence) + _entry(tensor))
+    where = count if position is None else _position_from_front(position, count, count)
+    return TensorSequence([*sequence[:where], tensor, *sequence[where:]], nbytes(sequence) + _entry_bytes(tensor))
 
 
-def _entry(tensor: Array) -> int:
+def _entry_bytes(tensor: Array) -> int:
     """Return the bytes that a tensor takes in a sequence."""
     return nbytes(tensor) + ENTRY
 
 
-def _position(given: Array, count: int, last: int) -> int:
+def _position_from_front(given: Array, count: int, last: int) -> int:
     """Return a position counted from the front. Raises Violation C1 where it is not in [-count, last]."""
     where = int(given.item())
     if not -count <= where <= last:
@@ -78,17 +78,17 @@ def concat_from_sequence_11(sequence: list[Array], *, axis: int, new_axis: int, 
     if not sequence:
         raise Violation("C2")
     first = sequence[0]
-    axis = normalised_axis(axis, first.ndim + new_axis, "C3")
-    equal_sizes = _equal_sizes(first.shape, axis, new_axis)
+    axis = normalize_axis(axis, first.ndim + new_axis, "C3")
+    equal_sizes = _shared_sizes(first.shape, axis, new_axis)
     for each in sequence:
-        sizes = _equal_sizes(each.shape, axis, new_axis)
+        sizes = _shared_sizes(each.shape, axis, new_axis)
         if each.dtype != first.dtype or each.ndim != first.ndim or sizes != equal_sizes:
             raise Violation("C4", f"{each.dtype}{list(each.shape)} and {first.dtype}{list(first.shape)}")
     context.reserve(sum(each.size for each in sequence), first.dtype)
     return np.stack(sequence, axis) if new_axis else np.concatenate(sequence, axis)
 
 
-def _equal_sizes(shape: tuple[int, ...], axis: int, new_axis: int) -> tuple[int, ...]:
+def _shared_sizes(shape: tuple[int, ...], axis: int, new_axis: int) -> tuple[int, ...]:
     """Return the dimensions that all tensors must share."""
     return shape if new_axis else shape[:axis] + shape[axis + 1 :]
 

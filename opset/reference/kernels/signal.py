@@ -24,7 +24,7 @@ def dft_20(
     context: KernelContext,
 ) -> Array:
     """Return the discrete Fourier transform along an axis, by default the last before the real and imaginary parts."""
-    return _dft(x, dft_length, -2 if axis is None else axis.item(), inverse, onesided, context)
+    return _transform(x, dft_length, -2 if axis is None else axis.item(), inverse, onesided, context)
 
 
 @kernel("DFT", since=17)
@@ -32,10 +32,12 @@ def dft_17(
     x: Array, dft_length: Array | None = None, *, axis: int, inverse: int, onesided: int, context: KernelContext
 ) -> Array:
     """Return the discrete Fourier transform along the axis in the attribute."""
-    return _dft(x, dft_length, axis, inverse, onesided, context)
+    return _transform(x, dft_length, axis, inverse, onesided, context)
 
 
-def _dft(x: Array, dft_length: Array | None, axis: int, inverse: int, onesided: int, context: KernelContext) -> Array:
+def _transform(
+    x: Array, dft_length: Array | None, axis: int, inverse: int, onesided: int, context: KernelContext
+) -> Array:
     axis, size = axis % x.ndim, x.shape[axis]
     if dft_length is not None:
         length = dft_length.item()
@@ -44,22 +46,22 @@ def _dft(x: Array, dft_length: Array | None, axis: int, inverse: int, onesided: 
     if length < 1:
         raise Violation("C3", f"length {length}")
     context.reserve(2 * x.size + prod(x.shape[:axis] + x.shape[axis + 1 :]) * length * 4, np.float64)
-    signal = _complex(x)
+    signal = _as_complex(x)
     if not onesided:
         transform = np.fft.ifft if inverse else np.fft.fft
-        return _pairs(transform(signal, length, axis), x.dtype)
+        return _as_pairs(transform(signal, length, axis), x.dtype)
     if inverse:
         return np.fft.irfft(signal, length, axis)[..., None].astype(x.dtype)
-    return _pairs(np.fft.rfft(signal.real, length, axis), x.dtype)
+    return _as_pairs(np.fft.rfft(signal.real, length, axis), x.dtype)
 
 
-def _complex(x: Array) -> Array:
+def _as_complex(x: Array) -> Array:
     """Return real values, or pairs of real and imaginary part, as numbers without the last dimension."""
     wide = x.astype(np.float64)
     return wide[..., 0] if x.shape[-1] == 1 else wide.view(np.complex128)[..., 0]
 
 
-def _pairs(x: Array, dtype: np.dtype[Any]) -> Array:
+def _as_pairs(x: Array, dtype: np.dtype[Any]) -> Array:
     """Return complex numbers as pairs of real and imaginary part."""
     return np.stack([x.real, x.imag], -1).astype(dtype)
 
@@ -84,10 +86,10 @@ def stft_17(
         raise Violation("C2", f"a window of {window.size} values, frames of {length} samples")
     count = (x.shape[1] - length) // step + 1
     context.reserve(x.shape[0] * count * length * 4, np.float64)
-    frames = np.lib.stride_tricks.sliding_window_view(_complex(x), length, 1)[:, ::step]
+    frames = np.lib.stride_tricks.sliding_window_view(_as_complex(x), length, 1)[:, ::step]
     if window is not None:
         frames = frames * window.astype(np.float64)
-    return _pairs(np.fft.rfft(frames) if onesided else np.fft.fft(frames), x.dtype)
+    return _as_pairs(np.fft.rfft(frames) if onesided else np.fft.fft(frames), x.dtype)
 
 
 @kernel("HannWindow", since=17)

@@ -62,29 +62,29 @@ def _cut(x: Array, sizes: Sequence[Any], axis: int) -> tuple[Array, ...]:
 @kernel("Slice", since=10)
 def slice_10(x: Array, starts: Array, ends: Array, axes: Array | None = None, steps: Array | None = None) -> Array:
     """Return the elements from `starts` up to `ends` by `steps`."""
-    sliced = range(starts.size) if axes is None else _list(axes)
-    return _sliced(x, _list(starts), _list(ends), sliced, [1] * starts.size if steps is None else _list(steps))
+    sliced = range(starts.size) if axes is None else _as_list(axes)
+    return _slice(x, _as_list(starts), _as_list(ends), sliced, [1] * starts.size if steps is None else _as_list(steps))
 
 
 @kernel("Slice")
 def slice_1(x: Array, *, starts: Sequence[int], ends: Sequence[int], axes: Sequence[int] | None) -> Array:
     """Return the elements from `starts` up to `ends`, along the first dimensions where `axes` is absent."""
-    return _sliced(x, starts, ends, range(len(starts)) if axes is None else axes, [1] * len(starts))
+    return _slice(x, starts, ends, range(len(starts)) if axes is None else axes, [1] * len(starts))
 
 
-def _list(values: Array) -> list[int]:
+def _as_list(values: Array) -> list[int]:
     found: list[int] = values.reshape(-1).tolist()
     return found
 
 
-def _sliced(x: Array, starts: Sequence[int], ends: Sequence[int], axes: Sequence[int], steps: Sequence[int]) -> Array:
+def _slice(x: Array, starts: Sequence[int], ends: Sequence[int], axes: Sequence[int], steps: Sequence[int]) -> Array:
     parts: list[Any] = [slice(None)] * x.ndim
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
-        parts[axis] = _bounded(start, end, step, x.shape[axis])
+        parts[axis] = _bound_slice(start, end, step, x.shape[axis])
     return x[(*parts, ...)]  # an array also of rank 0
 
 
-def _bounded(start: int, end: int, step: int, size: int) -> slice:
+def _bound_slice(start: int, end: int, step: int, size: int) -> slice:
     """Return the slice between clamped bounds: a start before the first element is the first, backwards as well."""
     start += size * (start < 0)
     end += size * (end < 0)
@@ -121,15 +121,15 @@ def pad_11(
     x: Array, pads: Array, value: Array | None = None, axes: Array | None = None, *, mode: str, context: KernelContext
 ) -> Array:
     """Return x with elements added or removed at both ends of axes."""
-    stated = range(x.ndim) if axes is None else [axis % x.ndim for axis in _list(axes)]
+    stated = range(x.ndim) if axes is None else [axis % x.ndim for axis in _as_list(axes)]
     fill = zero_of(x.dtype) if value is None else value.reshape(())
-    return _padded(x, _list(pads), stated, mode, fill, context)
+    return _pad(x, _as_list(pads), stated, mode, fill, context)
 
 
 @kernel("Pad", since=2)
 def pad_2(x: Array, *, pads: Sequence[int], mode: str, value: float, context: KernelContext) -> Array:
     """Return x with elements added or removed at both ends of all axes."""
-    return _padded(x, pads, range(x.ndim), mode, np.array(value).astype(x.dtype), context)
+    return _pad(x, pads, range(x.ndim), mode, np.array(value).astype(x.dtype), context)
 
 
 @kernel("Pad")
@@ -139,9 +139,7 @@ def pad_1(x: Array, *, paddings: Sequence[int], mode: str, value: float, context
     return result
 
 
-def _padded(
-    x: Array, pads: Sequence[int], axes: Sequence[int], mode: str, value: Array, context: KernelContext
-) -> Array:
+def _pad(x: Array, pads: Sequence[int], axes: Sequence[int], mode: str, value: Array, context: KernelContext) -> Array:
     shape: Any = pad_shape(x.shape, pads, axes, mode)
     kept: list[Any] = [slice(None)] * x.ndim
     added = [(0, 0)] * x.ndim
@@ -160,11 +158,11 @@ def _padded(
             continue
         if math.prod(shape):  # numpy takes long to take empty slices
             context.reserve(begin + size + end, np.int64)
-            x = x.take(_sources(np.arange(-begin, size + end), size, mode), axis)
+            x = x.take(_source_indices(np.arange(-begin, size + end), size, mode), axis)
     return x.reshape(shape)
 
 
-def _sources(positions: Array, size: int, mode: str) -> Array:
+def _source_indices(positions: Array, size: int, mode: str) -> Array:
     """Return the indices of the elements to copy to positions, which are counted from the first element of the data."""
     if mode == "edge" or size == 1:
         return positions.clip(0, size - 1)

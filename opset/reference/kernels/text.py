@@ -33,7 +33,7 @@ def _texts(x: Array, context: KernelContext) -> Iterator[Text]:
         yield each
 
 
-def _encoded(text: Text) -> bytes:
+def _encode(text: Text) -> bytes:
     return text.encode() if isinstance(text, str) else text
 
 
@@ -48,17 +48,17 @@ def string_concat_20(x: Array, y: Array, *, context: KernelContext) -> Array:
     for each in (x, y):
         if each.size:
             context.reserve(sum(map(sys.getsizeof, each.ravel())) * (count // each.size), np.uint8)
-    joined: Callable[[Array, Array], Any] = np.frompyfunc(_joined, 2, 1)
+    joined: Callable[[Array, Array], Any] = np.frompyfunc(_join, 2, 1)
     return np.asarray(joined(x, y), object)
 
 
-def _joined(x: Text, y: Text) -> Text:
+def _join(x: Text, y: Text) -> Text:
     if isinstance(x, str) and isinstance(y, str):
         return x + y
-    return _decoded(_encoded(x) + _encoded(y))
+    return _decode(_encode(x) + _encode(y))
 
 
-def _decoded(text: bytes) -> Text:
+def _decode(text: bytes) -> Text:
     """Return a str where the bytes are valid UTF-8, as when two parts of a character are joined."""
     try:
         return text.decode()
@@ -74,7 +74,7 @@ def string_split_20(
     most = sys.maxsize if maxsplit is None or maxsplit < 0 else min(maxsplit, sys.maxsize)
     parts, size = [], 0
     for text in _texts(x, context):
-        size += _SHORT_STRING * (1 + min(most, _separators(text, delimiter)))
+        size += _SHORT_STRING * (1 + min(most, _most_separators(text, delimiter)))
         context.reserve(size, np.uint8)
         parts.append(_split(text, delimiter, most))
     counts: Array = np.fromiter(map(len, parts), np.int64, len(parts))
@@ -86,7 +86,7 @@ def string_split_20(
     return result.reshape(*x.shape, widest), counts.reshape(x.shape)
 
 
-def _separators(text: Text, delimiter: Text | None) -> int:
+def _most_separators(text: Text, delimiter: Text | None) -> int:
     """Return an upper bound for the number of separators in a text."""
     if delimiter:
         return text.count(delimiter) if isinstance(text, str) and isinstance(delimiter, str) else len(text)
@@ -95,9 +95,9 @@ def _separators(text: Text, delimiter: Text | None) -> int:
 
 def _split(text: Text, delimiter: Text | None, most: int) -> Sequence[Text]:
     if isinstance(text, bytes) or isinstance(delimiter, bytes):
-        binary = _encoded(text)
-        parts = binary.split(_encoded(delimiter), most) if delimiter else binary.strip().split(None, most)
-        return [*map(_decoded, parts)]
+        binary = _encode(text)
+        parts = binary.split(_encode(delimiter), most) if delimiter else binary.strip().split(None, most)
+        return [*map(_decode, parts)]
     # The last part of a limited split would keep trailing white space.
     return text.split(delimiter, most) if delimiter else text.strip().split(None, most)
 
@@ -114,11 +114,11 @@ def regex_full_match_20(x: Array, *, pattern: Text, context: KernelContext) -> A
     options = re2.Options()
     options.max_mem, options.log_errors, options.never_capture = _MAX_PROGRAM, False, True
     try:
-        matches = re2.compile(_encoded(pattern), options).fullmatch
+        matches = re2.compile(_encode(pattern), options).fullmatch
     except re2.error as error:
         why = error.args[0] if error.args else ""
         raise Violation("C2", why.decode("utf-8", "replace") if isinstance(why, bytes) else str(why)) from error
-    found = (matches(_encoded(text)) is not None for text in _texts(x, context))
+    found = (matches(_encode(text)) is not None for text in _texts(x, context))
     return np.fromiter(found, np.bool_, x.size).reshape(x.shape)
 
 
@@ -133,7 +133,7 @@ def string_normalizer_10(
     context: KernelContext,
 ) -> Array:
     """Return the strings without stop words, in the requested case; one empty string where none is left."""
-    lower, upper = _cases(locale)
+    lower, upper = _case_functions(locale)
     comparable = (lambda text: text) if is_case_sensitive else lower
     dropped = {comparable(each) for each in stopwords or ()}
     kept: Iterable[Text] = (each for each in _texts(x, context) if comparable(each) not in dropped)
@@ -151,7 +151,7 @@ def string_normalizer_10(
     return result.reshape(1, -1) if x.ndim == 2 else result
 
 
-def _cases(locale: str | None) -> tuple[Callable[[Text], Text], Callable[[Text], Text]]:
+def _case_functions(locale: str | None) -> tuple[Callable[[Text], Text], Callable[[Text], Text]]:
     """Return functions to lower and upper case by Unicode's rules; in Turkish and Azeri, the dot of an i is kept."""
     if (locale or "").replace("-", "_").split("_")[0].lower() in ("tr", "az"):
         to_lower, to_upper = str.maketrans("I\u0130", "\u0131i"), str.maketrans("i", "\u0130")
@@ -182,11 +182,13 @@ def tf_idf_vectorizer_9(
     if not pool:
         raise Violation("C4", "X holds strings" if x.dtype.hasobject else "X holds numbers")
     sizes, grams = ngram_sizes(pool, ngram_counts, ngram_indexes, weights or ())
-    words, vocabulary = _numbered(x.reshape(1, -1) if x.ndim == 1 else x, pool, context)
+    words, vocabulary = _number_words(x.reshape(1, -1) if x.ndim == 1 else x, pool, context)
     width = max(ngram_indexes, default=-1) + 1
     rows = len(words)
     context.reserve(rows * (width + 2 * grams) + 8 * words.size, np.float64)
-    counts = _counted(words, vocabulary, sizes, range(min_gram_length, max_gram_length + 1), max_skip_count, context)
+    counts = _count_grams(
+        words, vocabulary, sizes, range(min_gram_length, max_gram_length + 1), max_skip_count, context
+    )
     values = (counts > 0).astype(np.float32) if mode == "IDF" else counts.astype(np.float32)
     if mode != "TF" and weights:
         values *= np.array(weights, np.float32)
@@ -196,7 +198,7 @@ def tf_idf_vectorizer_9(
     return result[0] if x.ndim == 1 else result
 
 
-def _numbered(x: Array, pool: Sequence[Any], context: KernelContext) -> tuple[Array, Array]:
+def _number_words(x: Array, pool: Sequence[Any], context: KernelContext) -> tuple[Array, Array]:
     """Return x and the pool as integers that are equal where the elements are; -1 is not in the pool."""
     if x.dtype.hasobject:
         known: dict[Any, int] = {}
@@ -208,7 +210,7 @@ def _numbered(x: Array, pool: Sequence[Any], context: KernelContext) -> tuple[Ar
     return np.where(distinct[nearest] == x, nearest, -1), numbers_of_pool.reshape(-1)
 
 
-def _counted(
+def _count_grams(
     words: Array, pool: Array, sizes: Sequence[int], lengths: range, max_skip: int, context: KernelContext
 ) -> Array:
     """Return the counts of each n-gram of the pool in each row of words.
@@ -226,20 +228,20 @@ def _counted(
         if length not in lengths or not size:
             found.append(np.zeros((rows, len(grams)), np.int64))
             continue
-        tables, state_of_gram = _tables(grams, kinds)
+        tables, state_of_gram = _gram_tables(grams, kinds)
         states = len(tables[-1])
         counts = np.zeros(rows * states, np.int64)
         # Skipping makes no difference to single words; n-grams longer than a row occur nowhere.
         steps = 1 if length == 1 else min(max_skip + 1, (width - 1) // (length - 1))
         for step in range(1, steps + 1):
             context.check_time()
-            at_row, state = _matched(words, row, column, step, tables, kinds)
+            at_row, state = _match_grams(words, row, column, step, tables, kinds)
             counts += np.bincount(at_row * states + state, minlength=len(counts))
         found.append(counts.reshape(rows, states)[:, state_of_gram])
     return np.concatenate(found, 1)
 
 
-def _tables(grams: Array, kinds: int) -> tuple[list[Array], Array]:
+def _gram_tables(grams: Array, kinds: int) -> tuple[list[Array], Array]:
     """Return the sorted keys of each position in n-grams, and the index of each n-gram's last key."""
     tables, state = [], np.zeros(len(grams), np.int64)
     for words in grams.T:
@@ -248,7 +250,7 @@ def _tables(grams: Array, kinds: int) -> tuple[list[Array], Array]:
     return tables, state
 
 
-def _matched(
+def _match_grams(
     words: Array, row: Array, column: Array, step: int, tables: Sequence[Array], kinds: int
 ) -> tuple[Array, Array]:
     """Return the row and the index of the last key of all n-grams that begin at these positions."""

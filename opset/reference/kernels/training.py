@@ -34,7 +34,7 @@ def gradient_1(
     return tuple(np.zeros_like(x) if by_x is None else by_x.astype(x.dtype).reshape(x.shape) for x, by_x in derivatives)
 
 
-def _updated(inputs: Sequence[Array], parts: int, update: Callable[..., tuple[Array, ...]]) -> tuple[Array, ...]:
+def _update_tensors(inputs: Sequence[Array], parts: int, update: Callable[..., tuple[Array, ...]]) -> tuple[Array, ...]:
     """Return the updated tensors, then the updated second part of each tensor, and so on.
 
     The inputs are all tensors, then the gradients of all, then each other part of all. Raises Violation C2 and C3.
@@ -62,7 +62,7 @@ def adagrad_1(
         h = h + g * g
         return x - r * g / (np.sqrt(h) + epsilon), h
 
-    return _updated(inputs, 3, update)
+    return _update_tensors(inputs, 3, update)
 
 
 @kernel("Adam", domain=DOMAIN)
@@ -88,7 +88,7 @@ def adam_1(
         h = beta * h + (1 - beta) * g * g
         return (1 - norm_coefficient_post) * (x - r * v / (np.sqrt(h) + epsilon)), v, h
 
-    return _updated(inputs, 4, update)
+    return _update_tensors(inputs, 4, update)
 
 
 @kernel("Momentum", domain=DOMAIN)
@@ -104,4 +104,4 @@ def momentum_1(
         v = alpha * v + weight * g
         return x - r * (g + alpha * v if mode == "nesterov" else v), v
 
-    return _updated(inputs, 3, update)
+    return _update_tensors(inputs, 3, update)

@@ -42,7 +42,7 @@ _UFUNCS: dict[str, Any] = {
 }
 
 
-def _applied(ufunc: Any) -> Function:
+def _kernel_of(ufunc: Any) -> Function:
     def function(x: Array) -> Array:
         return ufunc(x)
 
@@ -50,7 +50,7 @@ def _applied(ufunc: Any) -> Function:
 
 
 for _name, _ufunc in _UFUNCS.items():
-    kernel(_name)(_applied(_ufunc))
+    kernel(_name)(_kernel_of(_ufunc))
 
 
 @kernel("Erf")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from opset.schemas.constraints.violation import Violation
 
 
-def normalised_axis(axis: int, rank: int, label: str) -> int:
+def normalize_axis(axis: int, rank: int, label: str) -> int:
     """Return an axis counted from the front. Raises Violation of `label` where the tensor has no such axis."""
     if not -rank <= axis < rank:
         raise Violation(label, f"axis {axis}, rank {rank}")

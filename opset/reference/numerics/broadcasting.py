@@ -22,7 +22,7 @@ def reserve_broadcast(context: KernelContext, *operands: Array, dtype: Any = Non
     try:
         count = np.broadcast(*operands).size
     except ValueError:
-        raise Violation("C1", f"the shapes are {_shapes(*operands)}") from None
+        raise Violation("C1", f"the shapes are {_show_shapes(*operands)}") from None
     context.reserve(count, dtype or operands[-1].dtype)
 
 
@@ -44,19 +44,19 @@ def broadcast_from_axis(function: Function) -> Function:
     """Return the kernel that applies a function to two operands, the second aligned with the first at an axis."""
 
     def aligning(a: Array, b: Array, *, axis: int | None, broadcast: int) -> Array:
-        return function(a, aligned_at_axis(a, b, axis) if broadcast else same_shape(a, b))
+        return function(a, align_at_axis(a, b, axis) if broadcast else check_same_shape(a, b))
 
     return aligning
 
 
-def same_shape(a: Array, b: Array) -> Array:
+def check_same_shape(a: Array, b: Array) -> Array:
     """Return the second operand. Raises Violation C1 where it has not the shape of the first."""
     if a.shape != b.shape:
-        raise Violation("C1", f"the shapes are {_shapes(a, b)}")
+        raise Violation("C1", f"the shapes are {_show_shapes(a, b)}")
     return b
 
 
-def aligned_at_axis(a: Array, b: Array, axis: int | None) -> Array:
+def align_at_axis(a: Array, b: Array, axis: int | None) -> Array:
     """Return `b` in a shape that broadcasts as in numpy to that of `a`: its dimensions are those of `a` from `axis` on.
 
     Without an axis they are the last ones; a single element broadcasts to any shape. Raises Violation C1 where `b` does
@@ -68,11 +68,11 @@ def aligned_at_axis(a: Array, b: Array, axis: int | None) -> Array:
     last = a.ndim - b.ndim
     start = last if axis is None or axis == -b.ndim else axis
     if not 0 <= start <= last or any(size not in (1, a.shape[start + at]) for at, size in enumerate(b.shape)):
-        raise Violation("C1", f"the shapes are {_shapes(a, b)}, axis is {'left out' if axis is None else axis}")
+        raise Violation("C1", f"the shapes are {_show_shapes(a, b)}, axis is {'left out' if axis is None else axis}")
     return b.reshape(b.shape + (1,) * (last - start))
 
 
-def summed_to(x: Array, shape: tuple[int, ...]) -> Array:
+def sum_to(x: Array, shape: tuple[int, ...]) -> Array:
     """Return `x` in another shape: summed along what broadcasts to its own, repeated along what its own broadcasts to.
 
     So the derivative by a broadcast operand has the operand's shape.
@@ -84,5 +84,5 @@ def summed_to(x: Array, shape: tuple[int, ...]) -> Array:
     return np.broadcast_to(x.sum(axes, keepdims=True), shape)
 
 
-def _shapes(*operands: Array) -> str:
+def _show_shapes(*operands: Array) -> str:
     return " and ".join(str(list(each.shape)) for each in operands)

@@ -27,7 +27,7 @@ _STICKY = 0x800
 _WIDE = frozenset(np.dtype(kind) for kind in (np.float64, np.int32, np.uint32, np.int64, np.uint64))
 
 
-def converted(x: Array, dtype: np.dtype[Any], saturate: bool = True, round_mode: str = "up") -> Array:
+def convert_numbers(x: Array, dtype: np.dtype[Any], saturate: bool = True, round_mode: str = "up") -> Array:
     """Return numbers as another numeric type or bool.
 
     - integers and bool to integers keep the lowest bits; floats to integers are truncated toward zero, and the result
@@ -51,14 +51,14 @@ def converted(x: Array, dtype: np.dtype[Any], saturate: bool = True, round_mode:
         return x.astype(dtype)
     if dtype == E8M0:
         return _as_power(_as_double(x), saturate, round_mode)
-    values = _rounded(_as_double(x), dtype) if x.dtype in _WIDE else x.astype(np.float32)
+    values = _round_to(_as_double(x), dtype) if x.dtype in _WIDE else x.astype(np.float32)
     if dtype in _SATURATING and saturate:
-        largest = float(_form(dtype).max)
+        largest = float(_float_format(dtype).max)
         values = np.clip(values, -largest, largest)
     return values.astype(dtype)
 
 
-def _form(dtype: np.dtype[Any]) -> Any:
+def _float_format(dtype: np.dtype[Any]) -> Any:
     return ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
 
 
@@ -73,9 +73,9 @@ def _as_double(x: Array) -> Array:
     return np.where(exact, x, joined).astype(np.float64)
 
 
-def _rounded(x: Array, dtype: np.dtype[Any]) -> Array:
+def _round_to(x: Array, dtype: np.dtype[Any]) -> Array:
     """Return float64 numbers rounded to the precision of a narrow float, without regard to its range."""
-    form = _form(dtype)
+    form = _float_format(dtype)
     exponent = np.maximum(np.frexp(x)[1] - 1, int(form.minexp)) - int(form.nmant)
     return np.where(np.isfinite(x), np.ldexp(np.rint(np.ldexp(x, -exponent)), exponent), x)
 

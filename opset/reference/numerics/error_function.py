@@ -23,11 +23,11 @@ def erf(x: Array) -> Array:
     values, results = x.reshape(-1), result.reshape(-1)
     for start in range(0, values.size, _BLOCK):
         block = slice(start, start + _BLOCK)
-        results[block] = _of_block(values[block].astype(np.float64), *FITTED[x.dtype.name])
+        results[block] = _erf_of_block(values[block].astype(np.float64), *FITTED[x.dtype.name])
     return result
 
 
-def _of_block(x: Array, near: tuple[float, ...], far: tuple[float, ...], end: float) -> Array:
+def _erf_of_block(x: Array, near: tuple[float, ...], far: tuple[float, ...], end: float) -> Array:
     distance = np.abs(x)
     np.minimum(distance, end, out=distance)
     inner = _polynomial(near, distance * distance)

@@ -14,7 +14,7 @@ TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
 """In the order of the numbers that TreeEnsemble has for them."""
 
 
-def transformed(scores: Array, transform: str) -> Array:
+def transform_scores(scores: Array, transform: str) -> Array:
     """Return scores of shape [N, K] after a transform along K."""
     if not scores.size:
         return scores

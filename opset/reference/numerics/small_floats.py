@@ -35,17 +35,17 @@ def rounded_once(function: Function) -> Function:
             return function(*inputs, **attributes)
         if (context := attributes.get("context")) is not None:
             context.reserve(2 * sum(each.size for each in inputs if is_float(each)), np.float32)
-        results = function(*map(_widened, inputs), **attributes)
+        results = function(*map(_widen, inputs), **attributes)
         if isinstance(results, tuple):
-            return tuple(_rounded(each, first) for each in results)
-        return _rounded(results, first)
+            return tuple(_round(each, first) for each in results)
+        return _round(results, first)
 
     return wrapper
 
 
-def _widened(value: Any) -> Any:
+def _widen(value: Any) -> Any:
     return value.astype(np.float32) if isinstance(value, np.ndarray) and value.dtype in SMALL_FLOATS else value
 
 
-def _rounded(value: Any, dtype: Any) -> Any:
+def _round(value: Any, dtype: Any) -> Any:
     return value.astype(dtype) if isinstance(value, np.ndarray | np.generic) and value.dtype == np.float32 else value

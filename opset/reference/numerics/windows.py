@@ -89,7 +89,7 @@ def same_pads(total: int, auto_pad: str) -> tuple[int, int]:
     return (half, total - half) if auto_pad == "SAME_UPPER" else (total - half, half)
 
 
-def padded(x: Array, begins: Sequence[int], ends: Sequence[int], context: KernelContext) -> Array:
+def pad_spatial(x: Array, begins: Sequence[int], ends: Sequence[int], context: KernelContext) -> Array:
     """Return a tensor with zeros around its spatial axes."""
     if not any(begins) and not any(ends):
         return x

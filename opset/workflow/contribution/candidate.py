@@ -149,7 +149,7 @@ class Candidate:
                 table = adapters.LAYER.of_files(self.registry.files(domain, adapters.LAYER.file))
                 written = adapters.registered_adapters(families, table)
             inferred = Inferred(inference.registered_rules(families), inference.rule_problem)
-            return lint.Hooks(written, kernels.written(families), inferred)
+            return lint.Hooks(written, kernels.kernel_keys(families), inferred)
 
         (target,) = select((Path(self.operator.path),), ()).targets
         return list(lint.check(target, hooks).findings)

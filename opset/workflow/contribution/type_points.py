@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from opset.catalog import brief_type
 from opset.errors import RunError, listing
 from opset.reference.registration import LAYER as KERNELS
-from opset.reference.type_comparison import apart, in_type
+from opset.reference.type_comparison import compare_results, retype_tensor
 from opset.reference.values import type_of
 from opset.schemas.model import VARIADIC, Example, ExampleValue, Parameter, is_random
 from opset.workflow.contribution.candidate import (
@@ -119,7 +119,7 @@ def _compare_with_cast(it: Candidate, example: Example, cast: Example, outputs: 
     inputs = []
     for own, other in zip(example.inputs, cast.inputs, strict=True):
         if own is not None and other is not None and own.type != other.type:
-            own = in_type(other, own.type) if _is_alike(own.type, other.type) else None
+            own = retype_tensor(other, own.type) if _is_alike(own.type, other.type) else None
             if own is None:
                 return "", False
         inputs.append(own)
@@ -129,7 +129,7 @@ def _compare_with_cast(it: Candidate, example: Example, cast: Example, outputs: 
         return "", False
     determined = False
     for index, want, have in _arrays(base, outputs):
-        why, some = apart(want, have, example.tolerance or 0.0)
+        why, some = compare_results(want, have, example.tolerance or 0.0)
         determined |= some
         formal = it.schema.outputs[min(index, len(it.schema.outputs) - 1)]
         if why and formal.type not in _constraints(it, example, cast):
