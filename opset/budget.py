@@ -41,7 +41,7 @@ class Limits:
         return {name: limit for name, limit in named.items() if limit is not None}
 
 
-class Exhausted(Exception):
+class BudgetExceeded(Exception):
     """A budget is used up: which part of it, and what was needed and allowed."""
 
     def __init__(self, kind: Kind, why: str) -> None:
@@ -68,14 +68,14 @@ class Budget:
         """Count steps. Raises Exhausted where they are too many, or where time is up."""
         self.steps += steps
         if self.steps > self.max_steps:
-            raise Exhausted("steps", f"more than {self.max_steps:,} steps are needed")
+            raise BudgetExceeded("steps", f"more than {self.max_steps:,} steps are needed")
         if self._deadline is not _NEVER:
             self.check_time()
 
     def check_time(self) -> None:
         """Raise Exhausted where time is up."""
         if time.monotonic() > self._deadline:
-            raise Exhausted("seconds", f"it may take {self._timeout:g} seconds")
+            raise BudgetExceeded("seconds", f"it may take {self._timeout:g} seconds")
 
     def remaining(self, limits: Limits) -> Limits:
         """Return limits of a part of the work: none is beyond what is left. Raises Exhausted where nothing is left."""
@@ -93,7 +93,9 @@ class Budget:
     def check_bytes(self, added: int) -> None:
         """Raise Exhausted where `added` bytes more could not be held."""
         if self.live + added > self.max_bytes:
-            raise Exhausted("bytes", f"it needs {self.live + added:,} bytes, and {self.max_bytes:,} are allowed in all")
+            raise BudgetExceeded(
+                "bytes", f"it needs {self.live + added:,} bytes, and {self.max_bytes:,} are allowed in all"
+            )
 
     def hold(self, count: int) -> None:
         """Count bytes as held. Raises Exhausted where they are too many."""

@@ -79,7 +79,7 @@ def schema_data(registry: Registry, schema: OpSchema) -> dict[str, Any]:
         "types": {name: list(types) for name, types in schema.types.items()},
         "type_sets": {name: registry.phrase(types) for name, types in schema.types.items()},
         "constraints": docs.constraints,
-        "checked": checked(registry, schema, docs.constraints),
+        "checked": check_times(registry, schema, docs.constraints),
         "shape": schema.shape,
         "function": [{**body._asdict(), "where": dict(body.where)} for body in schema.function],
     }
@@ -130,7 +130,7 @@ def _nested(flat: list[Any], shape: tuple[int, ...]) -> Any:
     return flat
 
 
-def served(body: dict[str, Any]) -> str:
+def body_conditions(body: dict[str, Any]) -> str:
     """Return for which opsets, nodes and types a function body is."""
     words = [f" from opset {body['opset']} on"]
     words += [f"{name} {form}" if form in STATES else f"{name} = {form}" for name, form in body["where"].items()]
@@ -150,7 +150,7 @@ def releases_of(domain: str, version: int) -> list[str]:
     return [each.name for each in RELEASES if each.opset_of(normalised(domain)) == version]
 
 
-def plain_example(schema: OpSchema, data: Mapping[str, Any]) -> tuple[list[tuple[str, str, str]], ...]:
+def example_rows(schema: OpSchema, data: Mapping[str, Any]) -> tuple[list[tuple[str, str, str]], ...]:
     """Return the inputs and the outputs of `example_data`, each as name, type with shape, and value."""
 
     def named(parameters: Sequence[Parameter], values: Sequence[Any]) -> list[tuple[str, str, str]]:
@@ -172,7 +172,7 @@ def plain_example(schema: OpSchema, data: Mapping[str, Any]) -> tuple[list[tuple
     return named(schema.inputs, data["inputs"]), named(schema.outputs, data["outputs"] or ())
 
 
-def checked(registry: Registry, schema: OpSchema, labels: Iterable[str]) -> dict[str, str]:
+def check_times(registry: Registry, schema: OpSchema, labels: Iterable[str]) -> dict[str, str]:
     """Return for each constraint when it can be checked: "static", of the model alone, or "run time", of its values.
 
     Static is what attributes, types and shapes decide: a declaration says so, or the function that infers the outputs
@@ -252,7 +252,7 @@ def _work(declared: str, touches: bool, withdrawn: bool) -> str:
     return NOTHING if declared == DERIVED and not touches else declared
 
 
-def worst(works: list[str]) -> str:
+def worst_work(works: list[str]) -> str:
     """Return the verdict on several adapters in a row: impossible if one is, else written if one is, else derived."""
     for work in (IMPOSSIBLE, WRITTEN, DERIVED):
         if found := next((each for each in works if each.startswith(work)), None):
@@ -390,18 +390,18 @@ def opsets_difference(registry: Registry, domain: str, before: int, after: int) 
                     "since_after": new.since_version,
                     "words": difference_words(signature_diff(old, new), registry.type_sets),
                     "meaning": [each["meaning"] for each in crossed if each["meaning"]],
-                    "work": worst([each[direction] for each in crossed]),
+                    "work": worst_work([each[direction] for each in crossed]),
                 }
             )
     return {"domain": shown(name), "before": before, "after": after, **found}
 
 
-def finite(data: Any) -> Any:
+def json_data(data: Any) -> Any:
     """Return plain data with the numbers that JSON lacks as text: "nan", "inf", "-inf"."""
     if isinstance(data, dict):
-        return {key: finite(value) for key, value in data.items()}
+        return {key: json_data(value) for key, value in data.items()}
     if isinstance(data, list | tuple):
-        return [*map(finite, data)]
+        return [*map(json_data, data)]
     return str(data) if isinstance(data, float) and not math.isfinite(data) else data
 
 

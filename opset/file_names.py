@@ -31,7 +31,7 @@ def is_harmless(path: str) -> bool:
     )
 
 
-def slugs(names: Iterable[str], taken: Iterable[str] = ()) -> dict[str, str]:
+def unique_slugs(names: Iterable[str], taken: Iterable[str] = ()) -> dict[str, str]:
     """Return a slug for each name: two never differ in upper and lower case alone, and none is one of `taken`."""
     used = {each.lower() for each in taken}
     found: dict[str, str] = {}

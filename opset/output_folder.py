@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from opset.errors import Finding, UsageError
 from opset.file_names import is_harmless
-from opset.model.storage.atomic import MOST_FOLDERS, exists
+from opset.model.storage.atomic import MOST_FOLDERS, output_exists_error
 from opset.model.storage.writing import remove_below, write_below
 from opset.schemas.untrusted_files import file_bytes
 
@@ -33,7 +33,7 @@ class Author(NamedTuple):
     parts: bool = False
 
 
-class Written(NamedTuple):
+class WriteCounts(NamedTuple):
     """How many files were written and removed; the others were there already."""
 
     written: int
@@ -54,7 +54,7 @@ def write_documentation(folder: str | os.PathLike[str], form: str, files: Mappin
 
 def write_folder(
     folder: str | os.PathLike[str], author: Author, form: str, files: Mapping[str, bytes], force: bool = False
-) -> Written:
+) -> WriteCounts:
     """Write the files of a form below a folder, all or none, and remove those that it had before.
 
     Files that hold the same already are left alone. Raises UsageError U102 where other files are in the way and `force`
@@ -71,7 +71,7 @@ def write_folder(
     after = {**before, form: sorted(files)}
     changed = {path: data for path, data in files.items() if not _holds(folder, path, data)}
     if not changed and after == before:
-        return Written(0, 0)
+        return WriteCounts(0, 0)
     _write_manifest(folder, author, {**after, form: sorted({*files, *stale})})
     try:
         _write(folder, changed, author)
@@ -86,7 +86,7 @@ def write_folder(
     kept = {path.lower() for paths in after.values() for path in paths}  # as some file systems compare names
     remove_below(folder, (_native(path) for path in stale if path.lower() not in kept))
     _write_manifest(folder, author, after)
-    return Written(len(changed), len(stale))
+    return WriteCounts(len(changed), len(stale))
 
 
 def _holds(folder: str, path: str, data: bytes) -> bool:
@@ -125,7 +125,9 @@ def _check_unused(folder: str, author: Author, ours: set[str], files: Mapping[st
             raise UsageError(Finding("U102", "the folder is in use", why=why, help=help, file=folder))
     there = [path for path in files if path not in ours and os.path.lexists(os.path.join(folder, _native(path)))]
     if there:
-        raise UsageError(each for path in there for each in exists(os.path.join(folder, _native(path))).findings)
+        raise UsageError(
+            each for path in there for each in output_exists_error(os.path.join(folder, _native(path))).findings
+        )
 
 
 def _listed(folder: str, author: Author) -> Listed:
@@ -184,7 +186,7 @@ def _native(path: str) -> str:
     return path.replace("/", os.sep)
 
 
-def size_of(files: Iterable[bytes]) -> str:
+def size_text(files: Iterable[bytes]) -> str:
     """Return how much files hold, as people say it."""
     size = sum(map(len, files))
     return f"{size / 1e6:,.1f} MB" if size >= 1e5 else f"{size / 1e3:,.1f} kB"

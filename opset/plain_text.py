@@ -14,7 +14,7 @@ WIDEST = 100
 STYLES = {"bold": "1", "red": "1;31", "green": "32", "yellow": "33", "dim": "2"}
 
 
-def columns(rows: Sequence[Sequence[str]], indent: str = "  ", right: Iterable[int] = ()) -> list[str]:
+def table_lines(rows: Sequence[Sequence[str]], indent: str = "  ", right: Iterable[int] = ()) -> list[str]:
     """Return a line a row with its cells escaped and aligned; those of the columns in `right` end at the same place.
 
     No column is padded beyond the terminal's width: names from files may be of any length.
@@ -45,12 +45,12 @@ def prose_width() -> int:
     return max(40, min(WIDEST, _terminal_width()))
 
 
-def prose(text: str, indent: str = "") -> list[str]:
+def prose_lines(text: str, indent: str = "") -> list[str]:
     """Return prose as lines that the terminal holds, each of its own lines wrapped by itself and escaped."""
-    return wrapped(text, prose_width(), indent)
+    return wrap_prose(text, prose_width(), indent)
 
 
-def wrapped(text: str, width: int, indent: str = "") -> list[str]:
+def wrap_prose(text: str, width: int, indent: str = "") -> list[str]:
     """Return prose as lines of at most `width`, each of its own lines wrapped by itself and escaped."""
     import textwrap  # compiles regular expressions; only prose needs it
 
@@ -61,7 +61,7 @@ def wrapped(text: str, width: int, indent: str = "") -> list[str]:
     return lines
 
 
-def styled(text: str, style: str, stream: IO[str]) -> str:
+def style_text(text: str, style: str, stream: IO[str]) -> str:
     """Return text in a style where the stream is a terminal that may show colour, else as it is.
 
     NO_COLOR (https://no-color.org) and TERM=dumb turn styles off.

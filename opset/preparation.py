@@ -15,8 +15,8 @@ from typing import Any, NamedTuple, TypeAlias
 from opset.errors import Finding, ModelError, UsageError, listing, quote
 from opset.model import proto as pb
 from opset.model.attributes import attribute_value
-from opset.model.graph.index import Body, ModelIndex, index_model, messages_of, normalised_domain
-from opset.model.graph.sorting import late, orders
+from opset.model.graph.index import Body, ModelIndex, index_model, messages_of, normalize_domain
+from opset.model.graph.sorting import count_moved_nodes, sorted_orders
 from opset.model.storage.container import Model
 from opset.opsets.registry import Registry
 from opset.schemas import quirks
@@ -75,7 +75,7 @@ def _imports_once(holder: Any) -> list[Any]:
     """Return the imports of a ModelProto or FunctionProto without those that repeat an earlier one."""
     first: dict[tuple[Any, int], Any] = {}
     for entry in holder.opset_import:
-        first.setdefault((normalised_domain(entry.domain), entry.version), entry)
+        first.setdefault((normalize_domain(entry.domain), entry.version), entry)
     return [*first.values()]
 
 
@@ -117,7 +117,7 @@ def _frozen(model: Model, freeze: Freeze, notes: list[str]) -> Model:
 def _sorted(model: Model, registry: Registry, notes: list[str], error: ModelError) -> tuple[Model, ModelIndex]:
     """Return a model with its nodes sorted, and its index. Raises the given error where that does not mend it."""
     index = ModelIndex(model.proto, registry.domains)
-    moved = orders(index.bodies)
+    moved = sorted_orders(index.bodies)
     if not moved:
         raise error
     model = _copied(model)
@@ -135,7 +135,8 @@ def _reorder(message: Any, body: Body, order: list[int], notes: list[str]) -> No
     nodes = message.node[:]
     del message.node[:]
     message.node.extend([nodes[index] for index in order])
-    notes.append(f"{body.label}: nodes sorted, since values were read before they were computed: {late(order)} moved")
+    moved = count_moved_nodes(order)
+    notes.append(f"{body.label}: nodes sorted, since values were read before they were computed: {moved} moved")
 
 
 class _Leftover(NamedTuple):

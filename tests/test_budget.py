@@ -3,7 +3,7 @@
 import pytest
 
 from opset import budget
-from opset.budget import Budget, Exhausted, Limits
+from opset.budget import Budget, BudgetExceeded, Limits
 
 
 @pytest.fixture
@@ -18,10 +18,10 @@ def test_steps_are_counted_up_to_the_limit():
     counted = Budget(Limits(max_steps=10), max_steps=5)
     counted.charge()
     counted.charge(9)
-    with pytest.raises(Exhausted, match="more than 10 steps") as caught:
+    with pytest.raises(BudgetExceeded, match="more than 10 steps") as caught:
         counted.charge()
     assert (caught.value.kind, counted.steps) == ("steps", 11)
-    with pytest.raises(Exhausted, match="more than 5 steps"):
+    with pytest.raises(BudgetExceeded, match="more than 5 steps"):
         Budget(Limits(), max_steps=5).charge(6)
     Budget(Limits()).charge(1 << 61)
 
@@ -30,13 +30,13 @@ def test_bytes_count_while_they_are_held():
     held = Budget(Limits(max_bytes=10), max_bytes=5)
     held.hold(4)
     held.hold(6)
-    with pytest.raises(Exhausted, match="needs 11 bytes, and 10 are allowed") as caught:
+    with pytest.raises(BudgetExceeded, match="needs 11 bytes, and 10 are allowed") as caught:
         held.hold(1)
     assert (caught.value.kind, held.live) == ("bytes", 10)
     held.release(3)
     held.check_bytes(3)
     assert held.live == 7
-    with pytest.raises(Exhausted, match="and 5 are allowed"):
+    with pytest.raises(BudgetExceeded, match="and 5 are allowed"):
         Budget(Limits(), max_bytes=5).hold(6)
 
 
@@ -46,7 +46,7 @@ def test_time_is_looked_at_where_there_is_a_limit(clock):
     timed.charge()
     clock[0] = 105.5
     for look in (timed.charge, timed.check_time):
-        with pytest.raises(Exhausted, match="it may take 5 seconds") as caught:
+        with pytest.raises(BudgetExceeded, match="it may take 5 seconds") as caught:
             look()
         assert caught.value.kind == "seconds"
     Budget(Limits()).check_time()
@@ -64,7 +64,7 @@ def test_a_part_has_what_is_left_and_no_more_than_its_own_limits(clock):
     assert Budget(Limits()).remaining(Limits()) == Limits()
     assert Budget(Limits()).remaining(Limits(1, 2, 3)) == Limits(1, 2, 3)
     whole.steps = 11
-    with pytest.raises(Exhausted):
+    with pytest.raises(BudgetExceeded):
         whole.remaining(Limits())
 
 

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from opset.plain_text import columns, prose, prose_width, styled, wrapped
+from opset.plain_text import prose_lines, prose_width, style_text, table_lines, wrap_prose
 
 
 @pytest.fixture
@@ -33,22 +33,22 @@ def test_prose_is_as_wide_as_the_terminal_and_easy_to_read(columns, width, termi
 def test_cells_are_escaped_and_aligned(terminal):
     terminal(None)
     rows = [["a\x1b", "1", "x"], ["bcd", "100", ""], ["e", "20"]]
-    assert columns(rows) == ["  a\\x1b  1    x", "  bcd    100", "  e      20"]
-    assert columns(rows, "", [1]) == ["a\\x1b    1  x", "bcd    100", "e       20"]
-    assert columns([]) == []
+    assert table_lines(rows) == ["  a\\x1b  1    x", "  bcd    100", "  e      20"]
+    assert table_lines(rows, "", [1]) == ["a\\x1b    1  x", "bcd    100", "e       20"]
+    assert table_lines([]) == []
 
 
 @pytest.mark.parametrize(("width", "padded"), [(4, 4), (None, 100), (1000, 120)])
 def test_no_column_is_padded_beyond_the_terminal(width, padded, terminal):
     terminal(width)
-    assert columns([["a" * 120, "b"], ["c", "d"]], "") == ["a" * 120 + "  b", "c".ljust(padded) + "  d"]
+    assert table_lines([["a" * 120, "b"], ["c", "d"]], "") == ["a" * 120 + "  b", "c".ljust(padded) + "  d"]
 
 
 def test_each_line_of_prose_is_wrapped_by_itself(terminal):
-    assert wrapped("one two three\n\n  four five\nsix", 9) == ["one two", "three", "", "  four", "  five", "six"]
-    assert wrapped("one two\x1b\n  three", 12, "> ") == ["> one", "> two\\x1b", ">   three"]
+    assert wrap_prose("one two three\n\n  four five\nsix", 9) == ["one two", "three", "", "  four", "  five", "six"]
+    assert wrap_prose("one two\x1b\n  three", 12, "> ") == ["> one", "> two\\x1b", ">   three"]
     terminal(10)
-    assert prose(" ".join(["word"] * 9), "  ") == ["  " + " ".join(["word"] * 7), "  word word"]
+    assert prose_lines(" ".join(["word"] * 9), "  ") == ["  " + " ".join(["word"] * 7), "  word word"]
 
 
 class Terminal(io.StringIO):
@@ -72,11 +72,11 @@ def test_styles_are_for_terminals_that_want_them(name, value, stream, shown, mon
     for each in ("TERM", "NO_COLOR"):
         monkeypatch.delenv(each, raising=False)
     monkeypatch.setenv(name, value)
-    assert styled("x", "red", stream) == shown
+    assert style_text("x", "red", stream) == shown
 
 
 @pytest.mark.parametrize(("style", "code"), [("bold", "1"), ("green", "32"), ("yellow", "33"), ("dim", "2")])
 def test_each_style_has_its_code(style, code, monkeypatch):
     for each in ("TERM", "NO_COLOR"):
         monkeypatch.delenv(each, raising=False)
-    assert styled("x", style, Terminal()) == f"\x1b[{code}mx\x1b[0m"
+    assert style_text("x", style, Terminal()) == f"\x1b[{code}mx\x1b[0m"

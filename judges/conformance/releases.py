@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from opset.opsets.amendments import schema_in
+from opset.opsets.amendments import schema_of_release
 from opset.opsets.registry import default_registry
 from opset.opsets.releases import release
 from opset.schemas.model import OpSchema
@@ -50,7 +50,7 @@ def expected(name: str) -> Declared:
     for domain in OURS.domains:
         for operator in OURS.operators(domain):
             for schema in OURS.versions(operator, domain):
-                as_of = schema_in(schema, name)
+                as_of = schema_of_release(schema, name)
                 if as_of is not None and schema.since_version <= opsets.opset_of(domain):
                     found[domain, operator, schema.since_version] = plain(as_of)
     return found

@@ -16,7 +16,7 @@ from opset.cli.configuration import Folders, folders_for, folders_of
 from opset.errors import Finding, SchemaError, UsageError, safe_text
 from opset.opsets.registry import Registry, default_registry
 from opset.opsets.releases import RELEASES, Release, release
-from opset.plain_text import styled
+from opset.plain_text import style_text
 from opset.schemas.index import FOLDER
 from opset.workflow.breaking.approvals import APPROVED_FILE, approve, parse_date, read_approvals
 from opset.workflow.breaking.comparison import compare
@@ -91,7 +91,7 @@ def _registry(known: Folders, named: Sequence[Path]) -> Registry | None:
 
 
 def _style(text: str, kind: str) -> str:
-    return styled(text, COLOURS[kind], sys.stdout)
+    return style_text(text, COLOURS[kind], sys.stdout)
 
 
 def _day(text: str | None) -> datetime.date:

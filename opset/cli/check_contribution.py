@@ -10,13 +10,13 @@ from typing import Any
 import click
 
 from opset.budget import Budget, Limits
-from opset.catalog import finite
+from opset.catalog import json_data
 from opset.cli import output, supervision
 from opset.cli.configuration import folders_for, hooks_option, schemas_option
 from opset.cli.limits import limits_options
 from opset.cli.operators import operator_at
 from opset.errors import Finding, UsageError, escape_text, safe_text
-from opset.plain_text import styled
+from opset.plain_text import style_text
 from opset.workflow.contribution.candidate import MISSING, NOT_APPLICABLE, OPEN, PASSED, STATED
 from opset.workflow.contribution.checklist import (
     Candidate,
@@ -90,7 +90,7 @@ def _write(found: Sequence[tuple[Candidate, Sequence[Point]]], notes: Sequence[s
         listed = [markdown(*each) if form == "markdown" else _lines(*each) for each in found]
         return [line for index, each in enumerate(listed) for line in (*[""] * (index > 0), *each)]
 
-    output.write_product(finite(data), lines, "json" if form == "json" else "text")
+    output.write_product(json_data(data), lines, "json" if form == "json" else "text")
     return 1 if any(point.state == MISSING for _, points in found for point in points) else 0
 
 
@@ -105,7 +105,7 @@ def _statement(text: str) -> tuple[str, str]:
 
 def _lines(candidate: Candidate, points: Sequence[Point]) -> Iterator[str]:
     """Yield a checklist as text: each point with what was found and where, and in the end how many there are."""
-    yield styled(escape_text(f"{candidate.title} {candidate.since}"), "bold", sys.stdout)
+    yield style_text(escape_text(f"{candidate.title} {candidate.since}"), "bold", sys.stdout)
     section = ""
     for point in points:
         if point.state == NOT_APPLICABLE:
@@ -114,7 +114,7 @@ def _lines(candidate: Candidate, points: Sequence[Point]) -> Iterator[str]:
             section = point.section
             yield section
         for item in point.items:
-            state = styled(f"{item.state:9}", _STYLES.get(item.state, "dim"), sys.stdout)
+            state = style_text(f"{item.state:9}", _STYLES.get(item.state, "dim"), sys.stdout)
             where = safe_text(relative(item.place))
             yield f"  {state}  {point.name:17}  {safe_text(item.why)}  ({where})"
             if item.help and item.state in (MISSING, OPEN):

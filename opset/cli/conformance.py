@@ -15,9 +15,9 @@ from opset.cli import output
 from opset.cli.limits import size
 from opset.cli.progress import progress
 from opset.errors import Finding, FindingList, UsageError, safe_text
-from opset.model.storage.atomic import exists
+from opset.model.storage.atomic import output_exists_error
 from opset.model.storage.writing import write_files
-from opset.plain_text import columns
+from opset.plain_text import table_lines
 from opset.workflow.conformance import matrix
 from opset.workflow.conformance.expectations import Expected, expected, read_expectations
 from opset.workflow.conformance.results import BAD, GOOD, MISSING, REFUSED, Corpus, Result, conform, read_corpus
@@ -134,7 +134,7 @@ def _check_unused(folder: str) -> None:
     """Raise UsageError U102 where a report is there already: before a run that takes long."""
     there = [path for path in matrix.paths(folder).values() if os.path.lexists(path)]
     if there:
-        raise UsageError(finding for path in there for finding in exists(path).findings)
+        raise UsageError(finding for path in there for finding in output_exists_error(path).findings)
 
 
 def _words(name: str) -> list[str]:
@@ -210,7 +210,7 @@ def _lines(data: dict[str, Any], written: list[str]) -> list[str]:
     names = [each for each in matrix.MEANINGS if any(each in counts for counts in totals.values())]
     rows = [["", *names]]
     rows += [[kind, *(str(counts.get(each, "")) for each in names)] for kind, counts in totals.items() if counts]
-    lines += columns(rows, right=range(1, len(names) + 1))
+    lines += table_lines(rows, right=range(1, len(names) + 1))
     if expected := sum("expected" in each for each in data["cases"]):
         lines.append(f"  {expected:,} of them {'is' if expected == 1 else 'are'} named disagreements")
     if chosen := sum("chosen" in each and each["result"] in BAD for each in data["cases"]):

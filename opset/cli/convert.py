@@ -13,7 +13,7 @@ from opset.cli.inputs import STREAM, Input, dims_option, freeze_option, suffix
 from opset.errors import safe_text
 from opset.model.storage.external import odd_keys
 from opset.opsets.registry import Registry
-from opset.plain_text import styled
+from opset.plain_text import style_text
 from opset.version_converter import Target, convert_model, report, target_of
 from opset.version_converter.targets import parse_versions
 
@@ -110,7 +110,7 @@ def _write(data: dict[str, Any], stream: Any, quiet: bool, plan_only: bool) -> N
     name = "stdin" if data["input"] == STREAM else safe_text(data["input"])
     errors = stream if plan_only and data["status"] == "refused" else sys.stderr
     if not quiet and data["status"] != "failed" and (plan_only or data["status"] != "refused"):
-        stream.write(f"{styled(name, 'bold', stream)}: {report.headline(data)}\n")
+        stream.write(f"{style_text(name, 'bold', stream)}: {report.headline(data)}\n")
         stream.write("".join(f"{line}\n" for line in report.report_lines(data)))
         if data["status"] == "unchanged":
             stream.write("  nothing to convert: the model is there already\n")

@@ -9,14 +9,14 @@ from typing import Any
 import click
 
 from opset.budget import Limits
-from opset.catalog import changes, difference_words, finite, opsets_difference, worst
+from opset.catalog import changes, difference_words, json_data, opsets_difference, worst_work
 from opset.cli import output
 from opset.cli.configuration import hooks_option, registry_for, schemas_option
 from opset.cli.limits import limits_options
 from opset.cli.operator_sets import known_versions, opsets_difference_lines
 from opset.cli.operators import change_lines, version_at, versions_of
 from opset.errors import Finding, UsageError, escape_text, safe_text
-from opset.plain_text import prose, styled
+from opset.plain_text import prose_lines, style_text
 from opset.schemas.diff import signature_diff
 from opset.schemas.names import shown
 
@@ -98,7 +98,7 @@ def command(
             raise UsageError(Finding("U103", "a version is missing", help=safe_text(help)))
         name = known_versions(registry, domain or "", int(what), before)
         versions_data = opsets_difference(registry, name, int(what), before)
-        output.write_product(finite(versions_data), lambda: opsets_difference_lines(versions_data), form)
+        output.write_product(json_data(versions_data), lambda: opsets_difference_lines(versions_data), form)
         return 0
     versions = versions_of(registry, what, domain)
     old, new = version_at(registry, versions, before), version_at(registry, versions, after)
@@ -115,10 +115,10 @@ def command(
         "difference": difference,
         "words": difference_words(difference, registry.type_sets),
         "transitions": crossed if before <= after else crossed[::-1],
-        "up": worst([each["up"] for each in crossed]),
-        "down": worst([each["down"] for each in crossed]),
+        "up": worst_work([each["up"] for each in crossed]),
+        "down": worst_work([each["down"] for each in crossed]),
     }
-    output.write_product(finite(data), lambda: _lines(data), form)
+    output.write_product(json_data(data), lambda: _lines(data), form)
     return 0
 
 
@@ -132,11 +132,11 @@ def _refuse(context: click.Context, why: str, help: str, *names: str) -> None:
 
 
 def _lines(data: dict[str, Any]) -> list[str]:
-    title = styled(safe_text(f"{data['operator']} {data['before']} -> {data['after']}"), "bold", sys.stdout)
+    title = style_text(safe_text(f"{data['operator']} {data['before']} -> {data['after']}"), "bold", sys.stdout)
     if not data["transitions"]:
         return [f"{title}: the same, version {data['since_before']}"]
     lines = [f"{title}: version {data['since_before']} -> {data['since_after']}"]
-    lines += [line for words in data["words"] for line in prose(escape_text(words), "  ")]
+    lines += [line for words in data["words"] for line in prose_lines(escape_text(words), "  ")]
     backwards = data["since_before"] > data["since_after"]
     lines += ["", f"transitions{', each as the newer version changed it' if backwards else ''}"]
     lines += [line for each in data["transitions"] for line in change_lines(each)]

@@ -11,7 +11,7 @@ from opset.cli.domains import known_domain
 from opset.cli.progress import progress
 from opset.docgen import FORMS, documentation
 from opset.errors import Finding, UsageError, safe_text
-from opset.output_folder import size_of, write_documentation
+from opset.output_folder import size_text, write_documentation
 
 HOOKS = ("adapters.py", "inference.py", "kernels.py")
 STEP = 10
@@ -67,5 +67,5 @@ def command(
         files = dict(documentation(registry, form, chosen, show))
     write_documentation(folder, form, files, force)
     if not quiet:
-        print(f"wrote {len(files):,} files, {size_of(files.values())}, to {safe_text(folder)}")
+        print(f"wrote {len(files):,} files, {size_text(files.values())}, to {safe_text(folder)}")
     return 0

@@ -18,9 +18,9 @@ from opset.cli.inputs import STREAM, Input, dims_option, freeze_option
 from opset.errors import LONGEST, FindingList, brief_name, listing, quote, safe_text
 from opset.inference.building.types import Type
 from opset.inference.engine.result import Inference, infer
-from opset.model.graph.index import Labels, node_label
+from opset.model.graph.index import BodyLabels, node_label
 from opset.opsets.registry import Registry
-from opset.plain_text import columns, styled
+from opset.plain_text import style_text, table_lines
 
 SUFFIX = "inferred"
 WORDS = {"inferred": "inferred", "contradicted": "with contradictions", "failed": "failed"}
@@ -104,7 +104,7 @@ def report_data(found: Inference, everything: bool) -> dict[str, Any]:
 
     Nodes and gaps refer to `graphs` by number, values to `types`: both may be long, and those of many values.
     """
-    labels, data = Labels(), dict[str, Any]()
+    labels, data = BodyLabels(), dict[str, Any]()
     data["coverage"] = found.coverage
     data["gaps"] = [
         {
@@ -121,7 +121,7 @@ def report_data(found: Inference, everything: bool) -> dict[str, Any]:
     return {**data, "graphs": labels.found}
 
 
-def _node_data(found: Inference, labels: Labels) -> dict[str, Any]:
+def _node_data(found: Inference, labels: BodyLabels) -> dict[str, Any]:
     nodes: list[dict[str, Any]] = []
     types: dict[Type, int] = {}
     for values in found.by_node():
@@ -150,7 +150,7 @@ def _type_data(type_: Type) -> dict[str, Any]:
 def _write(data: dict[str, Any], stream: Any, quiet: bool, everything: bool) -> None:
     name = "stdin" if data["input"] == STREAM else safe_text(data["input"])
     if not quiet and data["status"] != "failed":
-        stream.write(f"{styled(name, 'bold', stream)}: {_head(data['coverage'])}\n")
+        stream.write(f"{style_text(name, 'bold', stream)}: {_head(data['coverage'])}\n")
         stream.write("".join(f"{line}\n" for line in _body(data, everything)))
     if "internal_error" in data:
         sys.stderr.write(f"{name}: {data['internal_error']}\n")
@@ -175,7 +175,7 @@ def _head(coverage: Mapping[str, int]) -> str:
 
 def _body(data: Mapping[str, Any], everything: bool) -> Iterator[str]:
     if everything and data["nodes"]:
-        yield from columns([["value", "type", "where"], *_rows(data)])
+        yield from table_lines([["value", "type", "where"], *_rows(data)])
     gaps = data["gaps"] if everything else data["gaps"][:FEW]
     if gaps:
         yield "  not known:"

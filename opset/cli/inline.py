@@ -13,7 +13,7 @@ from opset.cli.inputs import STREAM, Input
 from opset.errors import SHOWN, brief_name, safe_text
 from opset.model.graph.index import FunctionKey
 from opset.opsets.registry import Registry
-from opset.plain_text import styled
+from opset.plain_text import style_text
 from opset.schemas.names import shown
 from opset.version_converter.inlining import inline_model
 
@@ -86,7 +86,7 @@ def _write(data: dict[str, Any], stream: Any, quiet: bool) -> None:
         functions = len(data["functions"])
         inlined_calls = f"{_counted(calls, 'call')} of {_counted(functions, 'function')} inlined"
         what = inlined_calls if calls else "nothing to inline"
-        stream.write(f"{styled(name, 'bold', stream)}: {what}\n")
+        stream.write(f"{style_text(name, 'bold', stream)}: {what}\n")
         lines = [f"{_label(each)}: {_counted(each['calls'], 'call')}" for each in data["functions"]]
         removed = len(data["removed"])
         lines += [f"removed, as nothing calls it: {_counted(removed, 'function')}"] if removed else []

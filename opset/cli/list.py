@@ -14,7 +14,7 @@ from opset.errors import Finding, UsageError
 from opset.opsets.registry import Registry
 from opset.opsets.releases import RELEASES
 from opset.opsets.runtimes import RUNTIMES
-from opset.plain_text import columns
+from opset.plain_text import table_lines
 from opset.schemas.names import near_miss, shown
 
 THINGS = ["operators", "domains", "releases", "runtimes"]
@@ -111,7 +111,7 @@ def _table(data: list[dict[str, Any]]) -> list[str]:
         return []
     rows = [[key.replace("_", " ") for key in data[0]]]
     rows += [[_cell(value) for value in row.values()] for row in data]
-    return columns(rows, indent="")
+    return table_lines(rows, indent="")
 
 
 def _cell(value: Any) -> str:

@@ -10,7 +10,7 @@ import click
 
 from opset.cli import output
 from opset.errors import safe_text
-from opset.plain_text import columns
+from opset.plain_text import table_lines
 from opset.schemas.names import shown
 from opset.workflow.authoring.new import FUNCTION, Made, new_operator
 
@@ -92,4 +92,4 @@ def made_lines(made: Made, steps: dict[str, str]) -> list[str]:
     lines = []
     for path, functions in made.files.items():
         lines.append(safe_text(f"wrote {path}{': ' if functions else ''}{', '.join(functions)}"))
-    return [*lines, "next", *columns([[safe_text(each), why] for each, why in steps.items()])]
+    return [*lines, "next", *table_lines([[safe_text(each), why] for each, why in steps.items()])]

@@ -8,7 +8,7 @@ from typing import Any
 from opset.cli.domains import check_version, known_domain
 from opset.errors import escape_text, safe_text
 from opset.opsets.registry import Registry
-from opset.plain_text import columns, prose, styled
+from opset.plain_text import prose_lines, style_text, table_lines
 
 
 def known_versions(registry: Registry, domain: str, *versions: int) -> str:
@@ -21,38 +21,38 @@ def known_versions(registry: Registry, domain: str, *versions: int) -> str:
 
 def opset_lines(data: dict[str, Any]) -> list[str]:
     """Return `opset_data` as text."""
-    title = styled(safe_text(f"{data['domain']} {data['version']}"), "bold", sys.stdout)
+    title = style_text(safe_text(f"{data['domain']} {data['version']}"), "bold", sys.stdout)
     count = len(data["operators"])
     facts = [f"{count} operator{'' if count == 1 else 's'}"]
     facts += [f"in onnx {', '.join(data['releases'])}"] if data["releases"] else []
     lines = [f"{title}  ({'; '.join(facts)})"]
     for part in ("new", "changed", "withdrawn"):
         if data[part]:
-            lines += ["", part, *prose(", ".join(each["operator"] for each in data[part]), "  ")]
+            lines += ["", part, *prose_lines(", ".join(each["operator"] for each in data[part]), "  ")]
     families: dict[str, list[str]] = {}
     for each in data["operators"]:
         families.setdefault(each["family"], []).append(f"{each['operator']} {each['since']}")
     lines += ["", "operators, with the version that each has here"]
     for family, operators in sorted(families.items()):
-        lines += [f"  {escape_text(family)}", *prose(", ".join(operators), "    ")]
+        lines += [f"  {escape_text(family)}", *prose_lines(", ".join(operators), "    ")]
     return lines
 
 
 def opsets_difference_lines(data: dict[str, Any]) -> list[str]:
     """Return `opsets_difference` as text."""
-    lines = [styled(safe_text(f"{data['domain']} {data['before']} -> {data['after']}"), "bold", sys.stdout)]
+    lines = [style_text(safe_text(f"{data['domain']} {data['before']} -> {data['after']}"), "bold", sys.stdout)]
     for part in ("new", "gone"):
         if data[part]:
-            lines += ["", part, *prose(", ".join(each["operator"] for each in data[part]), "  ")]
+            lines += ["", part, *prose_lines(", ".join(each["operator"] for each in data[part]), "  ")]
     if data["changed"]:
         lines += ["", "changed"]
         names = [
             [each["operator"], f"{each['since_before']} -> {each['since_after']}", each["work"]]
             for each in data["changed"]
         ]
-        for line, each in zip(columns(names), data["changed"], strict=True):
+        for line, each in zip(table_lines(names), data["changed"], strict=True):
             lines.append(line)
-            lines += prose(escape_text("; ".join(each["words"])), "      ")
+            lines += prose_lines(escape_text("; ".join(each["words"])), "      ")
     if len(lines) == 1:
         lines[0] += ": the same"
     return lines

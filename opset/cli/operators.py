@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from opset.catalog import arity_words, brief_type, default_text, served, value_text
+from opset.catalog import arity_words, body_conditions, brief_type, default_text, value_text
 from opset.cli.domains import check_version, known_domain
 from opset.errors import Finding, UsageError, escape_text
 from opset.opsets.registry import Registry
-from opset.plain_text import columns, prose, prose_width
+from opset.plain_text import prose_lines, prose_width, table_lines
 from opset.schemas.model import OpSchema
 from opset.schemas.names import near_miss, shown
 from opset.schemas.status import status_words
@@ -69,13 +69,13 @@ def schema_lines(data: dict[str, Any]) -> list[str]:
     lines = []
     if data["deprecated"]:
         use = f"; use {data['replacement']}" if data["replacement"] else ""
-        lines += prose(escape_text(f"withdrawn{use}"), "  ")
+        lines += prose_lines(escape_text(f"withdrawn{use}"), "  ")
     for text in data["amended"]:
-        lines += prose(escape_text(text), "  ")
+        lines += prose_lines(escape_text(text), "  ")
     lines += ["  experimental"] if data["experimental"] else []
-    lines += prose(data["determinism"], "  ") if data["determinism"] != "deterministic" else []
-    lines += ["", *prose(data["doc"], "  ")]
-    lines += ["", *prose(data["formula"], "  ")] if data["formula"] else []
+    lines += prose_lines(data["determinism"], "  ") if data["determinism"] != "deterministic" else []
+    lines += ["", *prose_lines(data["doc"], "  ")]
+    lines += ["", *prose_lines(data["formula"], "  ")] if data["formula"] else []
     for side in ("inputs", "outputs"):
         lines += _section(side, [[each["name"], _kind(each)] for each in data[side]], data[side])
     kinds = [[each["name"], _attribute(each)] for each in data["attributes"]]
@@ -84,24 +84,24 @@ def schema_lines(data: dict[str, Any]) -> list[str]:
         lines += ["", "types"]
         for name, types in data["types"].items():
             listed, named = ", ".join(map(brief_type, types)), data["type_sets"][name]
-            lines += prose(escape_text(f"{name}: {named}"), "  ")
-            lines += prose(escape_text(listed), "      ") if listed != named else []
+            lines += prose_lines(escape_text(f"{name}: {named}"), "  ")
+            lines += prose_lines(escape_text(listed), "      ") if listed != named else []
     if data["constraints"]:
         lines += ["", "constraints"]
         for label, text in data["constraints"].items():
-            lines += prose(f"{label}: {text}", "  ")
+            lines += prose_lines(f"{label}: {text}", "  ")
     if data["special_cases"]:
         lines += ["", "special cases"]
         for each in data["special_cases"]:
-            first, *rest = prose(each["text"], "    ")
+            first, *rest = prose_lines(each["text"], "    ")
             lines += [f"  - {first.strip()}", *rest, *_ground(each, "    ")]
     lines += ["", "shapes of outputs", f"  {escape_text(data['shape'])}"] if data["shape"] else []
     if data["counterparts"]:
         lines += ["", "elsewhere"]
         for name, text in data["counterparts"].items():
-            lines += prose(f"{name}: {text}", "  ")
+            lines += prose_lines(f"{name}: {text}", "  ")
     for body in data["function"]:
-        lines += ["", *prose(escape_text(f"function body{served(body)}"), "")]
+        lines += ["", *prose_lines(escape_text(f"function body{body_conditions(body)}"), "")]
         lines += [f"  {escape_text(line)}" for line in body["nodes"].splitlines()]
     return lines
 
@@ -109,7 +109,7 @@ def schema_lines(data: dict[str, Any]) -> list[str]:
 def _ground(data: dict[str, Any], indent: str) -> list[str]:
     """Return on which ground a special case or an example stands, if it is not derived."""
     words = status_words(data["status"], data["because"])
-    return prose(escape_text(f"({words})"), indent) if words else []
+    return prose_lines(escape_text(f"({words})"), indent) if words else []
 
 
 EXAMPLES = 4
@@ -121,14 +121,14 @@ def example_lines(examples: list[dict[str, Any]]) -> list[str]:
     ordered = sorted(examples, key=lambda each: bool(each["error"]))
     lines = ["", "examples"] if examples else []
     for each in ordered[:EXAMPLES]:
-        lines += prose(escape_text(f"{each['name']}{': ' if each['doc'] else ''}{each['doc']}"), "  ")
+        lines += prose_lines(escape_text(f"{each['name']}{': ' if each['doc'] else ''}{each['doc']}"), "  ")
         lines += _ground(each, "      ")
         attributes = ", ".join(f"{name} = {_content(value)}" for name, value in each["attributes"].items())
         rows = [["", shortened(attributes)]] if attributes else []
         rows += [["in" if number == 0 else "", _content(value)] for number, value in enumerate(each["inputs"])]
         rows += [["out" if number == 0 else "", _content(value)] for number, value in enumerate(each["outputs"] or ())]
         rows += [["error", each["error"]]] if each["error"] else []
-        lines += columns(rows, indent="      ")
+        lines += table_lines(rows, indent="      ")
     if len(examples) > EXAMPLES:
         lines.append(f"  and {len(examples) - EXAMPLES} more: --format json")
     return lines
@@ -156,8 +156,8 @@ def _section(title: str, cells: list[list[str]], entries: list[dict[str, Any]]) 
     if not entries:
         return []
     lines = ["", title]
-    for line, entry in zip(columns(cells), entries, strict=True):
-        lines += [line, *prose(escape_text(_declared(entry)), "      "), *prose(entry["doc"], "      ")]
+    for line, entry in zip(table_lines(cells), entries, strict=True):
+        lines += [line, *prose_lines(escape_text(_declared(entry)), "      "), *prose_lines(entry["doc"], "      ")]
     return lines
 
 
@@ -183,8 +183,8 @@ def _declared(entry: dict[str, Any]) -> str:
 def change_lines(change: dict[str, Any]) -> list[str]:
     """Return the text of one of `changes`."""
     lines = [f"  {change['before']} -> {change['since']}"]
-    lines += [line for words in change["words"] for line in prose(escape_text(words), "    ")]
-    lines += prose(change["meaning"], "    ")
+    lines += [line for words in change["words"] for line in prose_lines(escape_text(words), "    ")]
+    lines += prose_lines(change["meaning"], "    ")
     if change["clarified"]:
-        lines += prose(f"clarified: {change['clarified']}", "    ")
-    return [*lines, *prose(escape_text(f"up: {change['up']}; down: {change['down']}"), "    ")]
+        lines += prose_lines(f"clarified: {change['clarified']}", "    ")
+    return [*lines, *prose_lines(escape_text(f"up: {change['up']}; down: {change['down']}"), "    ")]

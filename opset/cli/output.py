@@ -13,7 +13,7 @@ import click
 
 from opset.errors import SHOWN, Finding, FindingList, OpsetError, escape_text, safe_text
 from opset.opsets.faults import format_traceback
-from opset.plain_text import styled
+from opset.plain_text import style_text
 
 _BATCH = 10_000  # parts of JSON that are written at once
 UNMAPPED = ("failed to map segment", "annot allocate memory")
@@ -62,11 +62,11 @@ def write_errors(findings: FindingList | OpsetError, stream: IO[str] | None = No
     for finding in kinds[:SHOWN]:
         head, newline, rest = str(finding).partition("\n")
         label, bracket, message = head.partition("] ")
-        stream.write(f"{styled(label + bracket.rstrip(), 'red', stream)} {message}{newline}{rest}\n")
+        stream.write(f"{style_text(label + bracket.rstrip(), 'red', stream)} {message}{newline}{rest}\n")
     if (more := max(len(kinds) - SHOWN, 0) + found.omitted) > 0:
         stream.write(f"… and {more:,} more\n")
     codes = " ".join(dict.fromkeys(finding.code for finding in found))
-    stream.write(styled(f"more: opset explain {codes}", "dim", stream) + "\n")
+    stream.write(style_text(f"more: opset explain {codes}", "dim", stream) + "\n")
 
 
 def shortage(error: BaseException) -> Finding | None:

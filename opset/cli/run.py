@@ -14,7 +14,7 @@ from typing import IO, Any
 
 import click
 
-from opset.budget import Budget, Exhausted, Limits
+from opset.budget import Budget, BudgetExceeded, Limits
 from opset.cli import BROKEN_PIPE, INTERNAL, output, supervision
 from opset.cli.batch import opened
 from opset.cli.configuration import folders_for, hooks_option, schemas_option
@@ -33,7 +33,7 @@ from opset.errors import (
     safe_text,
 )
 from opset.opsets.registry import Registry
-from opset.plain_text import styled
+from opset.plain_text import style_text
 from opset.reference.comparison import differences
 from opset.reference.engine.evaluator import ReferenceEvaluator
 from opset.reference.engine.limits import limit_error, out_of_memory
@@ -195,7 +195,7 @@ def _evaluate(
             budget.max_bytes = evaluator.max_bytes
             _run(evaluator, settings, report, budget)
             budget.check_time()
-        except Exhausted as error:
+        except BudgetExceeded as error:
             report.data.clear()  # nothing is shown beyond a limit
             raise limit_error(error) from error
         report.status = 1 if report.findings else 0
@@ -413,14 +413,14 @@ def _text(report: Report) -> list[str]:
     if "outputs" not in data:
         return []
     name = "stdin" if report.model in (STREAM, TEXT_STREAM) else safe_text(report.model)
-    head = f"{styled(name, 'bold', sys.stdout)}:"
+    head = f"{style_text(name, 'bold', sys.stdout)}:"
     found = [f"{head} inputs drawn with --seed {data['seed']}"] if "seed" in data else [head]
     found += [f"  note: {safe_text(note)}" for note in report.mended]
     for each, value in data["outputs"].items():
         found += [f"  {line}" for line in lines(each, value)]
     for each, verdict in data.get("comparison", {}).items():
         style = {"same": "green", "different": "red"}.get(verdict["verdict"], "dim")
-        line = f"  {brief_name(each)}: {styled(verdict['verdict'], style, sys.stdout)}"
+        line = f"  {brief_name(each)}: {style_text(verdict['verdict'], style, sys.stdout)}"
         if verdict.get("absolute"):
             line += f", by {float(verdict['absolute']):.1e} at most ({float(verdict['relative']):.1e} relative)"
         found.append(line)

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from opset.catalog import changes, example_data, finite, opset_data, schema_data
+from opset.catalog import changes, example_data, json_data, opset_data, schema_data
 from opset.cli import output
 from opset.cli.batch import opened
 from opset.cli.configuration import registry_for, schemas_option
@@ -21,7 +21,7 @@ from opset.errors import SHOWN, Finding, UsageError, brief_name, escape_text, li
 from opset.model.graph.index import ModelIndex
 from opset.model.storage.parts import TEXT_SUFFIX
 from opset.opsets.registry import Registry
-from opset.plain_text import columns, styled
+from opset.plain_text import style_text, table_lines
 from opset.schemas.model import example_versions
 from opset.schemas.names import normalised, shown
 
@@ -70,7 +70,7 @@ def command(
         "versions": [each.since_version for each in versions],
         "changes": changes(versions, registry.type_sets),
     }
-    output.write_product(finite(data), lambda: _operator_lines(data), form)
+    output.write_product(json_data(data), lambda: _operator_lines(data), form)
     return 0
 
 
@@ -90,7 +90,7 @@ def _with_version(what: str | None, version: int | None, at: int | None) -> tupl
 
 
 def _operator_lines(data: dict[str, Any]) -> list[str]:
-    title = styled(safe_text(f"{data['operator']} {data['since']}"), "bold", sys.stdout)
+    title = style_text(safe_text(f"{data['operator']} {data['since']}"), "bold", sys.stdout)
     versions = ", ".join(map(str, data["versions"]))
     what = safe_text(f"({data['domain']}; versions {versions}; family {data['family']})")
     lines = [f"{title}  {what}", *schema_lines(data), *example_lines(data["examples"])]
@@ -165,5 +165,7 @@ def _model_lines(data: dict[str, Any]) -> list[str]:
     for each in data["functions"]:
         name = brief_name(f"{each['domain']}.{each['function']}")
         rows.append([name, "function", str(each["calls"])])
-    title = styled("stdin" if data["model"] in (STREAM, TEXT_STREAM) else safe_text(data["model"]), "bold", sys.stdout)
-    return [title, *columns([fact for fact in facts if fact[1]]), "", *columns(rows, right=[2])]
+    title = style_text(
+        "stdin" if data["model"] in (STREAM, TEXT_STREAM) else safe_text(data["model"]), "bold", sys.stdout
+    )
+    return [title, *table_lines([fact for fact in facts if fact[1]]), "", *table_lines(rows, right=[2])]

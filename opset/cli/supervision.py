@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NoReturn
 
-from opset.budget import Budget, Exhausted, Limits
+from opset.budget import Budget, BudgetExceeded, Limits
 from opset.cli import BROKEN_PIPE, INTERNAL, INTERRUPTED
 from opset.cli.output import internal_error, write_errors
 from opset.errors import Finding, OpsetError, RunError
@@ -91,7 +91,7 @@ def run_in_bounds(work: Callable[[Budget], int], limits: Limits, seconds: float)
     def within() -> int:
         try:
             return work(budget)
-        except Exhausted as error:
+        except BudgetExceeded as error:
             from opset.reference.engine.limits import limit_error
 
             raise limit_error(error) from error
@@ -120,11 +120,11 @@ def failure(ended: Ended, limits: Limits) -> RunError:
     from opset.reference.engine.limits import limit_error, out_of_memory  # which imports numpy
 
     if ended.late:
-        return limit_error(Exhausted("seconds", f"it may take {limits.timeout:g} seconds"))
+        return limit_error(BudgetExceeded("seconds", f"it may take {limits.timeout:g} seconds"))
     if ended.signal == signal.SIGKILL:
         return out_of_memory("", "the system killed its process, as it does where memory is short")
     if ended.signal == signal.SIGXCPU:
-        return limit_error(Exhausted("seconds", "the system allows its process no more of the processor's time"))
+        return limit_error(BudgetExceeded("seconds", "the system allows its process no more of the processor's time"))
     if ended.signal:
         name = signal.Signals(ended.signal).name
         return RunError(Finding("R204", "the process of the evaluation crashed", why=f"it was ended by {name}"))

@@ -20,7 +20,7 @@ from opset.cli.operators import operator_at
 from opset.cli.progress import progress
 from opset.errors import Finding, FindingList, SchemaError, UsageError, listing, safe_text
 from opset.opsets.registry import Registry
-from opset.plain_text import columns
+from opset.plain_text import table_lines
 from opset.schemas.index import FOLDER
 from opset.schemas.model import OpSchema
 from opset.schemas.names import shown
@@ -209,7 +209,7 @@ def _lines(report: Report, parts: Sequence[str], skipped: dict[str, dict[str, in
     for part in parts:
         counts = report.passed[part], report.failed[part], sum(skipped[part].values())
         rows.append([part, *(f"{each:,}" for each in counts)])
-    yield from columns(rows, indent="", right=(1, 2, 3))
+    yield from table_lines(rows, indent="", right=(1, 2, 3))
     for part in parts:
         reasons = sorted(skipped[part].items(), key=lambda each: -each[1])
         if reasons:

@@ -18,7 +18,7 @@ from opset.cli.operators import operator_at
 from opset.cli.progress import progress
 from opset.errors import Finding, UsageError, safe_text
 from opset.opsets.registry import Registry
-from opset.output_folder import size_of
+from opset.output_folder import size_text
 from opset.schemas.model import OpSchema
 from opset.workflow.corpus.cases import Corpus, Pick, corpus, picked, write_corpus
 
@@ -97,7 +97,7 @@ def _write(folder: str, made: Corpus, notes: Sequence[str], form: str) -> int:
 
     def lines() -> list[str]:
         counted = ", ".join(f"{count:,} {kind}" for kind, count in sorted(kinds.items())) or "none"
-        size = size_of(made.files.values())
+        size = size_text(made.files.values())
         return [
             f"{len(made.cases):,} cases ({counted}) in {safe_text(folder)}: {len(made.files):,} files, {size}; "
             f"{written.written:,} written, {written.removed:,} removed"

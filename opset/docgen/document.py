@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from opset import __version__
-from opset.catalog import changes, example_data, finite, schema_data
+from opset.catalog import changes, example_data, json_data, schema_data
 from opset.docgen import Progress
 from opset.docgen.convertibility import GENERAL, Convertibility
 from opset.model.elements import ELEMENTS
@@ -81,7 +81,7 @@ def _document(registry: Registry, domains: Sequence[str], progress: Progress | N
 
 def _json(data: Any) -> str:
     """Return data as JSON on one line, which is ASCII without control characters."""
-    text = json.dumps(finite(data), allow_nan=False, separators=(",", ":"))
+    text = json.dumps(json_data(data), allow_nan=False, separators=(",", ":"))
     return text.replace("\x7f", "\\u007f")
 
 

@@ -13,21 +13,21 @@ from typing import Any, NamedTuple
 from opset import __version__
 from opset.catalog import (
     arity_words,
+    body_conditions,
     brief_type,
     changes,
     default_text,
     example_data,
-    plain_example,
+    example_rows,
     releases_of,
     schema_data,
-    served,
     value_text,
 )
 from opset.docgen import Progress
 from opset.docgen.coverage import FUNCTION, NONE, UNKNOWN, counts, coverage
 from opset.docgen.prose import code, escape, fence, phrase, prose
 from opset.errors import safe_text
-from opset.file_names import slugs
+from opset.file_names import unique_slugs
 from opset.opsets.registry import Registry
 from opset.schemas.model import Example, OpSchema, example_versions
 from opset.schemas.names import shown
@@ -80,8 +80,8 @@ def _files(domains: Sequence[str]) -> dict[str, str]:
     """Return the name of the file of each domain, which is not that of another file."""
     taken = [each.removesuffix(".md") for each in (INDEX, COVERAGE)]
     odd = [each for each in domains if each.lower().startswith(CHANGELOG)]
-    plain = slugs((shown(each) for each in domains if each not in odd), taken)
-    other = slugs((f"_{each}" for each in odd), (*taken, *plain.values()))
+    plain = unique_slugs((shown(each) for each in domains if each not in odd), taken)
+    other = unique_slugs((f"_{each}" for each in odd), (*taken, *plain.values()))
     return {each: other[f"_{each}"] if each in odd else plain[shown(each)] for each in domains}
 
 
@@ -175,7 +175,7 @@ def operator_section(registry: Registry, domain: str, name: str) -> list[str]:
     lines += _section("Special cases", (f"{phrase(each['text'])}{_ground(each)}" for each in data["special_cases"]))
     lines += ["**Shapes of outputs**", "", code(data["shape"]), ""] if data["shape"] else []
     for body in data["function"]:
-        lines += [f"**Function body**, {escape(served(body))}", "", *fence(body["nodes"]), ""]
+        lines += [f"**Function body**, {escape(body_conditions(body))}", "", *fence(body["nodes"]), ""]
     lines += _section("Elsewhere", (f"{escape(each)}: {phrase(text)}" for each, text in data["counterparts"].items()))
     lines += _examples(newest, registry.examples(name, domain))
     changed = reversed(changes(versions, registry.type_sets))
@@ -259,7 +259,7 @@ def _examples(schema: OpSchema, examples: Sequence[Example]) -> list[str]:
     lines: list[str] = []
     for each in holding[:EXAMPLES]:
         data = example_data(each)
-        inputs, outputs = plain_example(schema, data)
+        inputs, outputs = example_rows(schema, data)
         rows = [_attribute(schema, name, value) for name, value in data["attributes"].items()]
         rows += [_named(*each) for each in inputs]
         rows += [f"-> {_named(*each)}" for each in outputs]

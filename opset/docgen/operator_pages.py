@@ -10,15 +10,15 @@ from markupsafe import Markup
 
 from opset.catalog import (
     arity_words,
+    body_conditions,
     brief_type,
     changes,
     default_text,
     difference_words,
     example_data,
-    plain_example,
+    example_rows,
     release_that_brought,
     schema_data,
-    served,
     value_text,
 )
 from opset.docgen.body import body_picture
@@ -233,7 +233,7 @@ def _section(
         "shape": escape_text(data["shape"]),
         "bodies": [
             {
-                "served": escape_text(served(body)),
+                "served": escape_text(body_conditions(body)),
                 "code": highlight(body["nodes"], "onnx", links),
                 "picture": body_picture(schema, schema.function[number], links),
             }
@@ -367,7 +367,7 @@ def _example(versions: tuple[OpSchema, ...], example: Example, number: int) -> d
     held = example_versions(example, [each.since_version for each in versions])
     schema = next(each for each in versions if each.since_version == held[-1])
     data = example_data(example)
-    inputs, outputs = plain_example(schema, data)
+    inputs, outputs = example_rows(schema, data)
     return {
         "id": f"example-{number}-{slug(example.name)}",
         "name": escape_text(example.name.replace("_", " ")),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from opset.file_names import slug, slugs
+from opset.file_names import slug, unique_slugs
 from opset.opsets.registry import Registry
 from opset.schemas.names import normalised, shown
 
@@ -17,12 +17,12 @@ class Paths:
 
     def __init__(self, registry: Registry, domains: Iterable[str]) -> None:
         self.domains = [*domains]
-        self._folders = slugs(map(shown, self.domains), TOP)
-        self._operators = {domain: slugs(registry.operators(domain), ("index",)) for domain in self.domains}
+        self._folders = unique_slugs(map(shown, self.domains), TOP)
+        self._operators = {domain: unique_slugs(registry.operators(domain), ("index",)) for domain in self.domains}
         families = {
             registry.versions(name, domain)[-1].family for domain in self.domains for name in registry.operators(domain)
         }
-        self._families = slugs(sorted(families), ("index",))
+        self._families = unique_slugs(sorted(families), ("index",))
 
     def domain(self, domain: str) -> str:
         """Return the path of the page of a domain."""

@@ -17,9 +17,9 @@ from opset.errors import Finding, ModelError
 from opset.model import proto as pb
 from opset.model.elements import ELEMENTS, NUMBERS, STRING
 from opset.model.storage.container import Model
-from opset.model.storage.encoding import element_bits, element_count, misfit
+from opset.model.storage.encoding import element_bits, element_count, tensor_error
 from opset.model.storage.tensor import tensor_bytes, tensor_values, text_of
-from opset.model.storage.wire import too_large
+from opset.model.storage.wire import too_large_error
 
 Array = NDArray[Any]
 
@@ -72,7 +72,9 @@ def array_of(model: Model | None, tensor: Any, limit: int | None = None) -> Arra
     bits, dtype = ELEMENTS[tensor.data_type].bits, DTYPES[tensor.data_type]
     data = tensor_bytes(model, tensor, limit)
     if limit is not None and bits < 8 and element_count(tensor) > limit:
-        raise misfit(tensor, f"it has {element_count(tensor)} elements of a byte each, and {limit} bytes are allowed")
+        raise tensor_error(
+            tensor, f"it has {element_count(tensor)} elements of a byte each, and {limit} bytes are allowed"
+        )
     if bits >= 8:
         if dtype.kind == "b":
             return _shaped(tensor, np.frombuffer(data, np.uint8).astype(bool))
@@ -85,7 +87,7 @@ def _shaped(tensor: Any, flat: Array) -> Array:
     try:
         return flat.reshape(tuple(tensor.dims))
     except (ValueError, OverflowError) as error:
-        raise misfit(tensor, f"numpy has no array of its dims: {error}") from error
+        raise tensor_error(tensor, f"numpy has no array of its dims: {error}") from error
 
 
 def tensor_of(name: str, array: Array) -> Any:
@@ -106,7 +108,7 @@ def tensor_of(name: str, array: Array) -> Any:
     return tensor
 
 
-def decoded(kind: str, data: bytes) -> Any:
+def decode_message(kind: str, data: bytes) -> Any:
     """Return the message of a kind, such as "TensorProto", that bytes hold. Raises ModelError M103 or M106."""
     try:
         return getattr(pb, kind).FromString(data)
@@ -117,12 +119,12 @@ def decoded(kind: str, data: bytes) -> Any:
         raise ModelError(Finding("M106", "a name is not valid UTF-8", why=str(error))) from error
 
 
-def encoded(message: Any) -> bytes:
+def encode_message(message: Any) -> bytes:
     """Return a message as bytes. Raises ModelError M111 where it is larger than protobuf can hold."""
     try:
         data: bytes = message.SerializeToString()
     except (EncodeError, ValueError) as error:
-        raise too_large(message.ByteSize(), "") from error
+        raise too_large_error(message.ByteSize(), "") from error
     return data
 
 
@@ -247,7 +249,7 @@ def message_of(name: str, value: Any, kind: str) -> Any:
         key, _, element = inner.partition(", ")
         mapping = pb.MapProto(name=name)
         if key not in NUMBERS:
-            raise misfit(mapping, "the types of its keys and values are not declared")
+            raise tensor_error(mapping, "the types of its keys and values are not declared")
         mapping.key_type = NUMBERS[key]
         if key == "string":
             mapping.string_keys.extend(each if isinstance(each, bytes) else each.encode() for each in value)
@@ -255,7 +257,7 @@ def message_of(name: str, value: Any, kind: str) -> Any:
             try:
                 mapping.keys.extend(map(int, value))
             except ValueError as error:
-                raise misfit(mapping, f"a key is no integer of 64 bits: {error}") from error
+                raise tensor_error(mapping, f"a key is no integer of 64 bits: {error}") from error
         element = element if "(" in element else f"tensor({element})"
         mapping.values.CopyFrom(message_of("", [*value.values()], f"seq({element})"))
         return mapping
@@ -278,15 +280,15 @@ def dense_of(model: Model | None, sparse: Any, limit: int | None = None) -> Arra
     whole = pb.TensorProto(name=sparse.values.name, data_type=sparse.values.data_type, dims=sparse.dims)
     count, dims = element_count(whole), tuple(sparse.dims)
     if limit is not None and count * values.dtype.itemsize > limit:
-        raise misfit(whole, f"it has {count} elements, and no more than {limit} bytes were to be read")
+        raise tensor_error(whole, f"it has {count} elements, and no more than {limit} bytes were to be read")
     if values.ndim != 1 or indices.dtype != np.int64 or indices.shape[:1] != values.shape or indices.ndim > 2:
-        raise misfit(sparse.values, "its indices are not one int64, or one row of them, for each value")
+        raise tensor_error(sparse.values, "its indices are not one int64, or one row of them, for each value")
     if indices.ndim == 2:
         if indices.shape[1] != len(dims) or np.any(indices < 0) or np.any(indices >= np.array(dims, np.int64)):
-            raise misfit(sparse.values, "its indices lie outside its dims")
+            raise tensor_error(sparse.values, "its indices lie outside its dims")
         indices = np.ravel_multi_index(tuple(indices.T), dims) if len(indices) else indices[:, 0]
     elif np.any(indices < 0) or np.any(indices >= count):
-        raise misfit(sparse.values, "its indices lie outside its dims")
+        raise tensor_error(sparse.values, "its indices lie outside its dims")
     dense = np.full(count, "", object) if values.dtype == object else np.zeros(count, values.dtype)
     dense[indices] = values
     return _shaped(whole, dense)

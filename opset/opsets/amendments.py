@@ -92,20 +92,20 @@ def amendments_of(schema: OpSchema) -> tuple[Amendment, ...]:
     return tuple(each for each in found if each.since == schema.since_version)
 
 
-def amended_after(name: str) -> frozenset[str]:
+def operators_amended_after(name: str) -> frozenset[str]:
     """Return the standard's operators of which some version was amended after a release."""
-    return frozenset(operator for operator in AMENDMENTS if any(_later(operator, name)))
+    return frozenset(operator for operator in AMENDMENTS if any(_amendments_after(operator, name)))
 
 
-def _later(operator: str, name: str) -> Iterator[Amendment]:
+def _amendments_after(operator: str, name: str) -> Iterator[Amendment]:
     """Yield an operator's amendments that came after a release, newest first."""
     wanted = _position(name)
     yield from (each for each in reversed(AMENDMENTS.get(operator, ())) if _position(each.release) > wanted)
 
 
-def schema_in(schema: OpSchema, name: str) -> OpSchema | None:
+def schema_of_release(schema: OpSchema, name: str) -> OpSchema | None:
     """Return a version of an operator as a release of onnx has it, None where it came into its operator set later."""
-    for each in _later(schema.name, name) if not schema.domain else ():
+    for each in _amendments_after(schema.name, name) if not schema.domain else ():
         if each.since != schema.since_version:
             continue
         if each.late:

@@ -295,7 +295,7 @@ def versions_of(kind: str, table: Table) -> frozenset[tuple[str, str, int]]:
     return frozenset((*key[1:], since) for key, versions in table.items() if key[0] == kind for since in versions)
 
 
-def forget(kind: str, domain: str, operator: str) -> None:
+def unregister(kind: str, domain: str, operator: str) -> None:
     """Remove what was registered in Python for an operator, as a test does with its own."""
     _TABLE.pop((kind, normalised(domain), operator), None)
 

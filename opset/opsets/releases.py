@@ -72,7 +72,7 @@ def release(name: str) -> Release:
     Raises UsageError U101 when there is none, with those that there are.
     """
     parts = name.split(".")
-    found = [each for each in RELEASES if _leading(each.name, parts)]
+    found = [each for each in RELEASES if _begins_with(each.name, parts)]
     if found:
         return found[-1]
     known = [each.name for each in RELEASES]
@@ -80,7 +80,7 @@ def release(name: str) -> Release:
     raise UsageError(Finding("U101", f"there is no ONNX release {name}", help=help))
 
 
-def _leading(name: str, parts: list[str]) -> bool:
+def _begins_with(name: str, parts: list[str]) -> bool:
     """Return whether a release number begins with these parts; parts that it leaves out are zero."""
     own = name.split(".")
     own += ["0"] * (len(parts) - len(own))
@@ -94,7 +94,7 @@ def ir_version_of_opset(version: int, domain: str = "") -> int:
     A version between two releases' came with the later one; one that no release has yet is in development, and follows
     the newest release. Raises UsageError U101 where no release has the domain, or the version is not positive.
     """
-    if not knows(domain) or version < 1:
+    if not is_released(domain) or version < 1:
         newest = RELEASES[-1].opset_of(domain)
         where = shown(domain)
         known = f"{where} goes from 1 to {newest}" if newest else f"{where} is not part of the ONNX releases"
@@ -107,7 +107,7 @@ def newest_ir_version() -> int:
     return RELEASES[-1].ir
 
 
-def knows(domain: str) -> bool:
+def is_released(domain: str) -> bool:
     """Return whether a domain's operator set is part of the releases."""
     return RELEASES[-1].opset_of(domain) > 0
 
@@ -122,5 +122,5 @@ def opset_beside(opsets: Mapping[str, int]) -> int:
 
     It is the newest one that needs no later IR version than the first release that has those versions.
     """
-    has = [r for r in RELEASES if all(r.opset_of(d) >= version for d, version in opsets.items() if knows(d))]
+    has = [r for r in RELEASES if all(r.opset_of(d) >= version for d, version in opsets.items() if is_released(d))]
     return max((r.opset for r in has if r.ir == has[0].ir), default=RELEASES[-1].opset)

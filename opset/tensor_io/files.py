@@ -21,7 +21,7 @@ from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from opset.errors import Finding, ModelError, RunError, UsageError, safe_text
-from opset.model.arrays import MESSAGES, decoded, dtype_of_element, encoded, message_of, value_of
+from opset.model.arrays import MESSAGES, decode_message, dtype_of_element, encode_message, message_of, value_of
 from opset.model.storage.source import NO_WAIT, OPEN
 from opset.model.storage.writing import write_files
 from opset.reference.numerics.memory import nbytes
@@ -175,7 +175,7 @@ def _message(
     kind = known[name].type if name in known else None
     if (word := (kind or "tensor(").partition("(")[0]) not in MESSAGES:
         raise ValueError(f"no message holds {kind}")
-    return name, value_of(decoded(MESSAGES[word], data), limit, kind)
+    return name, value_of(decode_message(MESSAGES[word], data), limit, kind)
 
 
 def _only(declared: Sequence[ValueInfo], role: str, file: str) -> str:
@@ -189,7 +189,7 @@ def _names(data: bytes) -> list[str]:
     names = []
     for kind in MESSAGES.values():
         with suppress(ModelError):
-            names.append(getattr(decoded(kind, data), "name", ""))
+            names.append(getattr(decode_message(kind, data), "name", ""))
     return names
 
 
@@ -300,7 +300,7 @@ def write_values(
 
 
 def _bytes_of(declared: ValueInfo, value: Any) -> bytes:
-    return encoded(message_of(declared.name, value, declared.type or type_of(value)))
+    return encode_message(message_of(declared.name, value, declared.type or type_of(value)))
 
 
 def _check_folder(path: str, files: Iterable[str]) -> None:

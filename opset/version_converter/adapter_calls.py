@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from opset.budget import Exhausted
+from opset.budget import BudgetExceeded
 from opset.errors import OpsetError, brief_name, quote, safe_text
 from opset.model.attributes import attribute_type
 from opset.model.graph.index import FreshNames, FunctionKey
@@ -51,7 +51,7 @@ def call_adapter(call: AdapterCall) -> Result:
     is_own = not registry.is_standard(step.source.name, step.source.domain)
     try:
         result = step.adapter(op, node)
-    except (Refusal, OpsetError, Exhausted):
+    except (Refusal, OpsetError, BudgetExceeded):
         raise
     except Exception as error:
         if not is_own:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 from typing import Any, NamedTuple
 
-from opset.budget import ALLOW_MORE, Exhausted
+from opset.budget import ALLOW_MORE, BudgetExceeded
 from opset.errors import Finding, safe_text
 from opset.model.elements import NUMBERS
 from opset.model.graph.index import Body, Operator
@@ -215,7 +215,7 @@ class BodyConversion:
                 if isinstance(size, int):
                     dim.dim_value = size
 
-    def budget_finding(self, exhausted: Exhausted) -> Finding:
+    def budget_finding(self, exhausted: BudgetExceeded) -> Finding:
         """Return the refusal of a model whose conversion has used up the budget at a node of this body."""
         place = self.body.location(self._index)
         return Finding("C401", "the conversion was stopped", place, exhausted.why, ALLOW_MORE)

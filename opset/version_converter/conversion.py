@@ -12,13 +12,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from opset.budget import ALLOW_MORE, Budget, Exhausted, Limits
+from opset.budget import ALLOW_MORE, Budget, BudgetExceeded, Limits
 from opset.errors import Finding
 from opset.model import proto as pb
 from opset.model.graph.index import Body, FreshNames, ModelIndex, index_model, messages_of
 from opset.model.storage.container import Model
 from opset.model.storage.tensor import tensor_values
-from opset.opsets.amendments import amended_after
+from opset.opsets.amendments import operators_amended_after
 from opset.opsets.registry import Registry
 from opset.opsets.releases import RELEASES
 from opset.preparation import Freeze, read_model
@@ -171,7 +171,7 @@ def convert_once(model: Model, index: ModelIndex, start: Conversion, task: Task,
     if index.functions:
         try:
             model, index = _prepare_functions(model, index, conversion, task, strategy)
-        except Exhausted as exhausted:
+        except BudgetExceeded as exhausted:
             conversion.refusals.append(
                 Finding("C401", "the conversion was stopped", "functions", exhausted.why, ALLOW_MORE)
             )
@@ -182,7 +182,7 @@ def convert_once(model: Model, index: ModelIndex, start: Conversion, task: Task,
     for body in reversed(bodies):
         try:
             body.apply(body.plan())
-        except Exhausted as exhausted:
+        except BudgetExceeded as exhausted:
             conversion.refusals.append(body.budget_finding(exhausted))
             return conversion
     for body in bodies:
@@ -214,7 +214,7 @@ def _convert_stacked(model: Model, index: ModelIndex, start: Conversion, task: T
             model = model.with_proto(proto, changed=True)
             index = index_model(proto, task.registry.domains)
             total += count
-    except Exhausted:
+    except BudgetExceeded:
         return None
     if not total:
         return None
@@ -262,7 +262,7 @@ def _is_at_target(index: ModelIndex, target: Target) -> bool:
     if target.lowered and any(not target.lowered.isdisjoint(body.operators) for body in index.bodies):
         return False
     if target.release:
-        amended = amended_after(target.release)
+        amended = operators_amended_after(target.release)
         if any(op_type in amended and not domain for body in index.bodies for op_type, domain in body.operators):
             return False
     return all(
@@ -329,7 +329,7 @@ def _check_nodes(model: Model, index: ModelIndex, conversion: Conversion, task: 
     for body in _body_conversions(model, index, model.proto, conversion, task):
         try:
             body.check()
-        except Exhausted as exhausted:
+        except BudgetExceeded as exhausted:
             conversion.refusals.append(body.budget_finding(exhausted))
             return
 

@@ -16,12 +16,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from opset.budget import ALLOW_MORE, Budget, Exhausted, Limits
+from opset.budget import ALLOW_MORE, Budget, BudgetExceeded, Limits
 from opset.errors import ConversionError, Finding, FindingList, UsageError, brief_name, listing, quote, safe_text
 from opset.model import load
 from opset.model import proto as pb
 from opset.model.graph.index import Body, FreshNames, FunctionKey, ModelIndex, bodies_below, index_model, node_label
-from opset.model.graph.splicing import Unfit, spliced
+from opset.model.graph.splicing import Unfit, splice_function
 from opset.model.graph.walking import function_key, subgraphs
 from opset.model.storage.container import Model
 from opset.opsets.registry import Registry, Schemas, registry_with
@@ -162,7 +162,7 @@ def _inline_chosen(
     proto.CopyFrom(model.proto)
     try:
         _Inliner(index, proto, chosen, inlining, limits or Limits()).inline()
-    except Exhausted as exhausted:
+    except BudgetExceeded as exhausted:
         place = f"graph {quote(proto.graph.name)}"
         inlining.refusals.append(Finding("C401", "the inlining was stopped", place, exhausted.why, ALLOW_MORE))
     if not inlining.refusals:
@@ -340,7 +340,7 @@ class _Inliner:
                 continue
             self._charge(key, node)
             try:
-                made = spliced(self._index.functions[key].proto, node, self._names, certain)
+                made = splice_function(self._index.functions[key].proto, node, self._names, certain)
             except Unfit as unfit:
                 place = node_label(node.name, node.op_type, len(done))
                 self._inlining.refusals.append(

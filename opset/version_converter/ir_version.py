@@ -104,7 +104,7 @@ def _reached_opsets(proto: Any, target: Target) -> Iterator[tuple[str, int]]:
     """Yield the domains and versions that the target sets and that releases of onnx have."""
     for entry in proto.opset_import:
         domain = "" if entry.domain == "ai.onnx" else entry.domain
-        if domain in target.opsets and releases.knows(domain):
+        if domain in target.opsets and releases.is_released(domain):
             yield domain, entry.version
 
 

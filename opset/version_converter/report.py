@@ -19,8 +19,8 @@ from operator import itemgetter
 from typing import Any
 
 from opset.errors import SHOWN, brief_name, listing, safe_text
-from opset.model.graph.index import Labels
-from opset.plain_text import columns
+from opset.model.graph.index import BodyLabels
+from opset.plain_text import table_lines
 from opset.schemas.names import shown
 from opset.version_converter.result import Action, Conversion
 
@@ -35,7 +35,7 @@ def conversion_data(conversion: Conversion, *, places: bool = True) -> dict[str,
     for action in conversion.actions:
         key = (action.domain, action.op_type, action.since, action.until, action.steps, action.result)
         groups.setdefault(key, []).append(action)
-    labels = Labels()
+    labels = BodyLabels()
     converted = [
         _operator_entry(
             domain,
@@ -94,7 +94,7 @@ def report_lines(data: Data) -> list[str]:
             size = len(entry["becomes"])
             becomes = f"lowered to {made}" if size <= FEW else f"lowered to {size} nodes: {made}"
         rows.append([brief_name(name), _versions_text(entry), str(entry["nodes"]), becomes])
-    lines = columns(rows, right=[2]) if len(rows) > 1 else []
+    lines = table_lines(rows, right=[2]) if len(rows) > 1 else []
     domains: dict[str, list[str]] = {}
     for entry in data["passed"]:
         domains.setdefault(entry["domain"], []).append(f"{entry['operator']} ({entry['nodes']})")
@@ -143,7 +143,7 @@ def _operator_entry(
     }
 
 
-def _place_entry(action: Action, labels: Labels) -> dict[str, Any]:
+def _place_entry(action: Action, labels: BodyLabels) -> dict[str, Any]:
     body, index = action.body, action.node_index
     return {"graph": labels.number(body), "node": index, "name": body.names[index]}
 

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from opset.errors import KEPT, SchemaError
-from opset.opsets.amendments import amendments_of, is_ambiguous, schema_as_read, schema_in
+from opset.opsets.amendments import amendments_of, is_ambiguous, schema_as_read, schema_of_release
 from opset.opsets.hooks import TRUST, Lookup
 from opset.opsets.registry import Registry, default_registry
 from opset.schemas import quirks
@@ -198,7 +198,7 @@ class Routes:
         return self._ends[key]
 
     def _schema_in_force(self, schema: OpSchema | None) -> OpSchema | None:
-        return schema_in(schema, self.release) if schema is not None and self.release else schema
+        return schema_of_release(schema, self.release) if schema is not None and self.release else schema
 
     def step(self, domain: str, op_type: str, version: int, final: int) -> Step | Refusal | None:
         """Return the next transition of an operator from a version towards the final one, None if there is none."""

@@ -598,7 +598,7 @@ def test_schemas_that_do_not_read_are_configuration(own):
 def test_colour_is_for_terminals_that_want_it_and_models_for_none(refused, monkeypatch):
     import sys
 
-    from opset.plain_text import styled
+    from opset.plain_text import style_text
 
     class Terminal:
         def isatty(self):
@@ -610,10 +610,10 @@ def test_colour_is_for_terminals_that_want_it_and_models_for_none(refused, monke
         assert "a model is not written to a terminal" in run(*verb, "refused.onnx", "-o", "-").stderr
     for name in ("NO_COLOR", "TERM"):
         monkeypatch.delenv(name, raising=False)
-    assert styled("x", "red", Terminal()) == "\x1b[1;31mx\x1b[0m"
-    assert styled("x", "red", sys.stdout) == "x"
+    assert style_text("x", "red", Terminal()) == "\x1b[1;31mx\x1b[0m"
+    assert style_text("x", "red", sys.stdout) == "x"
     monkeypatch.setenv("TERM", "dumb")
-    assert styled("x", "red", Terminal()) == "x"
+    assert style_text("x", "red", Terminal()) == "x"
     monkeypatch.delenv("TERM")
     monkeypatch.setenv("NO_COLOR", "1")
-    assert styled("x", "red", Terminal()) == "x"
+    assert style_text("x", "red", Terminal()) == "x"

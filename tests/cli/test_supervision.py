@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from opset.budget import Budget, Exhausted, Limits
+from opset.budget import Budget, BudgetExceeded, Limits
 from opset.cli import supervision
 from opset.cli.processes import spread
 from opset.cli.supervision import GRACE, PATIENCE, Ended, run_in_bounds, supervised
@@ -116,7 +116,7 @@ def test_work_in_bounds_has_one_budget():
 @pytest.mark.parametrize("timeout", [None, 60])
 def test_limits_that_are_reached_are_errors_of_a_run(timeout, capfd):
     def work(budget: Budget):
-        raise Exhausted("steps", "it may take 3 steps")
+        raise BudgetExceeded("steps", "it may take 3 steps")
 
     if timeout is None:
         with pytest.raises(RunError, match="it may take 3 steps"):

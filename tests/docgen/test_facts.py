@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from opset.catalog import brief_type, default_text, finite, first_sentence, value_text, worst
-from opset.output_folder import size_of
+from opset.catalog import brief_type, default_text, first_sentence, json_data, value_text, worst_work
+from opset.output_folder import size_text
 
 
 @pytest.mark.parametrize(
@@ -42,14 +42,14 @@ def test_first_sentences(doc, sentence):
 
 
 def test_the_worst_of_several_adapters():
-    assert worst([]) == worst(["nothing to do"]) == "nothing to do"
-    assert worst(["nothing to do", "derived"]) == "derived"
-    assert worst(["derived", "written", "derived"]) == "written"
-    assert worst(["written", "impossible: b", "impossible: a"]) == "impossible: b"
+    assert worst_work([]) == worst_work(["nothing to do"]) == "nothing to do"
+    assert worst_work(["nothing to do", "derived"]) == "derived"
+    assert worst_work(["derived", "written", "derived"]) == "written"
+    assert worst_work(["written", "impossible: b", "impossible: a"]) == "impossible: b"
 
 
 def test_plain_data_of_finite_numbers():
-    assert finite({"a": [math.nan, (math.inf, 1.5)], "b": -math.inf}) == {"a": ["nan", ["inf", 1.5]], "b": "-inf"}
+    assert json_data({"a": [math.nan, (math.inf, 1.5)], "b": -math.inf}) == {"a": ["nan", ["inf", 1.5]], "b": "-inf"}
 
 
 def test_types_as_people_write_them():
@@ -61,6 +61,6 @@ def test_types_as_people_write_them():
 
 
 def test_sizes_of_files():
-    assert size_of([]) == "0.0 kB" and size_of([b"x" * 40, b"y" * 60]) == "0.1 kB"
-    assert size_of([b"x" * 99_900]) == "99.9 kB" and size_of([b"x" * 100_000]) == "0.1 MB"
-    assert size_of([b"x" * 1_250_000, b""]) == "1.2 MB"
+    assert size_text([]) == "0.0 kB" and size_text([b"x" * 40, b"y" * 60]) == "0.1 kB"
+    assert size_text([b"x" * 99_900]) == "99.9 kB" and size_text([b"x" * 100_000]) == "0.1 MB"
+    assert size_text([b"x" * 1_250_000, b""]) == "1.2 MB"

@@ -7,7 +7,7 @@ import pytest
 from opset import output_folder as folder_module
 from opset.errors import UsageError
 from opset.model.storage.writing import remove_below
-from opset.output_folder import MANIFEST, size_of, write_documentation
+from opset.output_folder import MANIFEST, size_text, write_documentation
 from tests.docgen.domains import tree
 
 
@@ -152,4 +152,4 @@ def test_remove_below_spares_what_is_no_file(tmp_path):
 
 
 def test_sizes():
-    assert size_of([b"x" * 1500]) == "1.5 kB" and size_of([bytes(2_000_000), bytes(345_000)]) == "2.3 MB"
+    assert size_text([b"x" * 1500]) == "1.5 kB" and size_text([bytes(2_000_000), bytes(345_000)]) == "2.3 MB"

@@ -12,7 +12,7 @@ import pytest
 from opset.catalog import brief_type
 from opset.docgen.paths import Paths
 from opset.errors import CODES
-from opset.file_names import slug, slugs
+from opset.file_names import slug, unique_slugs
 from opset.opsets.registry import default_registry
 
 REGISTRY = default_registry()
@@ -171,7 +171,7 @@ def test_a_name_becomes_a_part_of_a_path(name, expected):
 
 
 def test_names_that_file_systems_confuse_are_told_apart():
-    found = slugs(["If", "IF", "if", "index", "a" * 300, "a" * 301], ("index",))
+    found = unique_slugs(["If", "IF", "if", "index", "a" * 300, "a" * 301], ("index",))
     assert len({each.lower() for each in found.values()}) == 6
     assert found["If"] == "If" and found["index"] == "index-2"
     assert max(map(len, found.values())) <= 82

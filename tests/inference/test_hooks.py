@@ -5,7 +5,7 @@ from onnx import parser
 
 from opset import InferenceError, infer
 from opset.inference import registration as inference
-from opset.opsets.hooks import forget
+from opset.opsets.hooks import unregister
 
 SCALE = """\
 operator: Scale
@@ -38,7 +38,7 @@ BODY = "y = com.example.Scale <times: int = 3> (x)"
 def _forget():
     """Forget what a test has registered."""
     yield
-    forget("infer", "com.example", "Scale")
+    unregister("infer", "com.example", "Scale")
 
 
 def result(path, *, yaml=SCALE, functions=None, body=BODY, inputs="float[N, 2] x"):

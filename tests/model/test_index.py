@@ -5,7 +5,7 @@ from onnx import TensorProto, helper
 
 from opset.errors import ModelError
 from opset.model import proto as pb
-from opset.model.graph.index import FreshNames, ModelIndex, bodies, check_head, imports_of, node_label, verify
+from opset.model.graph.index import FreshNames, ModelIndex, bodies, check_head, imports_of, node_label, verify_names
 
 
 def ours(model):
@@ -27,7 +27,7 @@ def model(*arguments, **more):
 
 def codes(proto):
     with pytest.raises(ModelError) as caught:
-        verify(bodies(proto))
+        verify_names(bodies(proto))
     return [finding.code for finding in caught.value.findings]
 
 
@@ -48,7 +48,7 @@ def test_bodies_come_parents_first_with_their_paths():
     assert found[1].label == "graph 'g', node 'top' (If), else_branch"
     assert all(found.index(body.parent) < found.index(body) for body in found[1:])
     assert {body.root for body in found} == {found[0]}
-    verify(found)
+    verify_names(found)
 
 
 def test_of_many_levels_the_outermost_and_the_innermost_are_said():
@@ -97,7 +97,7 @@ def test_a_subgraph_sees_only_what_stands_before_its_node():
     branch = graph([helper.make_node("Identity", ["late"], ["z"])], [], ["z"])
     if_node = helper.make_node("If", ["c"], ["y"], then_branch=branch, else_branch=branch)
     late = helper.make_node("Relu", ["x"], ["late"])
-    verify(bodies(model([late, if_node], ["x", "c"])))
+    verify_names(bodies(model([late, if_node], ["x", "c"])))
     assert codes(model([if_node, late], ["x", "c"])) == ["M112", "M112"]
 
 
@@ -117,7 +117,7 @@ def test_training_graphs_see_the_main_graph():
     training = proto.training_info.add()
     training.algorithm.node.add(op_type="Neg", input=["y"], output=["t"])
     training.algorithm.output.add(name="t")
-    verify(bodies(proto))
+    verify_names(bodies(proto))
     training.algorithm.node.add(op_type="Neg", input=["unknown"], output=["u"])
     assert codes(proto) == ["M112"]
 
@@ -128,7 +128,7 @@ def test_optional_inputs_and_outer_names_are_fine():
     proto = model([helper.make_node("Clip", ["x", "", "w"], ["y", ""]), helper.make_node("Abs", ["s"], ["q"])])
     proto.graph.initializer.add(name="w")
     proto.graph.sparse_initializer.append(sparse)
-    verify(bodies(proto))
+    verify_names(bodies(proto))
 
 
 def test_invalid_utf8_is_found_in_inputs_outputs_and_operators():
@@ -152,7 +152,7 @@ def test_fresh_names_never_collide_with_names_of_any_body():
     proto = model([helper.make_node("If", ["c"], ["y"], then_branch=nested(2), else_branch=nested(2))], ["x", "c"])
     proto.graph.value_info.add(name="stale")
     found = bodies(proto)
-    verify(found)
+    verify_names(found)
     names = FreshNames(found)
     assert [names.fresh("z0"), names.fresh("z0"), names.fresh("if1"), names.fresh("new"), names.fresh("new")] == [
         "z0_1",
@@ -192,7 +192,7 @@ def test_a_chain_of_100000_nodes_and_30_levels_of_subgraphs_are_walked_without_r
     for number in range(100_000):
         proto.graph.node.add(op_type="Relu", input=[f"v{number}"], output=[f"v{number + 1}"])
     proto.graph.output.add(name="v100000")
-    verify(bodies(proto))
+    verify_names(bodies(proto))
     inner = pb.GraphProto()
     for level in range(30):
         outer = pb.GraphProto()
@@ -202,5 +202,5 @@ def test_a_chain_of_100000_nodes_and_30_levels_of_subgraphs_are_walked_without_r
         inner = outer
     deep = pb.ModelProto(graph=inner)
     deep.graph.input.add(name="c")
-    verify(bodies(deep))
+    verify_names(bodies(deep))
     assert len(bodies(deep)) == 31

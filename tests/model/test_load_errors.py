@@ -135,7 +135,7 @@ def test_messages_that_protobuf_cannot_write(tmp_path, monkeypatch):
     (tmp_path / "m.onnxtxt").write_text(TEXT)
     changed = load(MODEL)
     changed.proto = Huge()
-    for write in (lambda: load(Huge()), lambda: arrays.encoded(Huge()), changed.SerializeToString):
+    for write in (lambda: load(Huge()), lambda: arrays.encode_message(Huge()), changed.SerializeToString):
         with pytest.raises(ModelError) as caught:
             write()
         assert caught.value.code == "M111" and "3221225472 bytes" in caught.value.why

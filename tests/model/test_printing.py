@@ -20,7 +20,7 @@ from opset.errors import ModelError, UsageError
 from opset.model import proto as pb
 from opset.model.elements import ELEMENTS, STRING
 from opset.model.proto import is_repeated
-from opset.model.text.printing import ELIDED, string, to_text
+from opset.model.text.printing import ELIDED, string_text, to_text
 from tests.bounds import growth
 from tests.model.messages import messages
 from tests.model.test_syntax import READ_ALIKE, READERS, encoded
@@ -199,9 +199,9 @@ def test_nodes_without_a_domain_are_told_apart():
 
 
 def test_texts_that_a_terminal_must_not_see():
-    assert string('é \n\\ "') == '"é \n\\\\ \\""'
-    assert string("\x1b[31m\u202e\t") == r'$"\x1b[31m\xe2\x80\xae\t"'
-    assert string(b'\xff\x00a"') == r'$"\xff\x00a\""'
+    assert string_text('é \n\\ "') == '"é \n\\\\ \\""'
+    assert string_text("\x1b[31m\u202e\t") == r'$"\x1b[31m\xe2\x80\xae\t"'
+    assert string_text(b'\xff\x00a"') == r'$"\xff\x00a\""'
     node = sent(helper.make_node("A", ["\x1b"], ["\u202e"], s=b"\xff\r\n", doc_string="\x9b"))
     assert all(line.isprintable() for line in again(node).splitlines())
 

@@ -3,7 +3,7 @@
 import pytest
 
 from opset.model.graph.index import FreshNames, bodies
-from opset.model.graph.splicing import Unfit, spliced
+from opset.model.graph.splicing import Unfit, splice_function
 from opset.model.text.syntax import parse_function, parse_model, parse_node
 
 HEAD = '<domain: "d", opset_import: ["": 18]> '
@@ -11,7 +11,7 @@ HEAD = '<domain: "d", opset_import: ["": 18]> '
 
 def splice(function, call, around="y = Relu (x)"):
     model = parse_model(f'<ir_version: 10, opset_import: ["": 18]> g (float x, float c) => (float y) {{ {around} }}')
-    return spliced(parse_function(HEAD + function), parse_node(call), FreshNames(bodies(model)))
+    return splice_function(parse_function(HEAD + function), parse_node(call), FreshNames(bodies(model)))
 
 
 def shown(nodes):
@@ -53,7 +53,7 @@ def test_a_reference_that_may_be_missing_does_not_hide_a_default():
     with pytest.raises(Unfit, match="'k'"):
         splice(function, call)
     function = parse_function(HEAD + function)
-    (node,) = spliced(function, parse_node(call), FreshNames([]), certain={"k"}).nodes
+    (node,) = splice_function(function, parse_node(call), FreshNames([]), certain={"k"}).nodes
     assert node.attribute[0].ref_attr_name == "k"
 
 
@@ -112,7 +112,7 @@ def test_metadata_and_device_configurations_of_the_call_stay():
     configuration.sharding_spec.add(tensor_name="y", device=[1])
     function = parse_function(HEAD + "F (a) => (o) { t = Neg (a) o = Abs (t) }")
     function.node[0].metadata_props.add(key="own", value="node")
-    first, last = spliced(function, call, FreshNames([])).nodes
+    first, last = splice_function(function, call, FreshNames([])).nodes
     assert [(each.key, each.value) for each in first.metadata_props] == [("own", "node"), ("layer", "1")]
     assert [(each.key, each.value) for each in last.metadata_props] == [("layer", "1"), ("own", "call")]
     assert [len(node.device_configurations[0].sharding_spec) for node in (first, last)] == [0, 1]

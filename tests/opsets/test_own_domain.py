@@ -26,7 +26,7 @@ from opset.extend import (
     up,
     value_of,
 )
-from opset.opsets.hooks import forget
+from opset.opsets.hooks import unregister
 from tests.cli.commands import run
 
 OWN = Path(__file__).with_name("own")
@@ -48,7 +48,7 @@ def _forget():
     yield
     for kind in ("up", "down", "kernel"):
         for operator in ("Stretch", "Relu"):
-            forget(kind, "com.example", operator)
+            unregister(kind, "com.example", operator)
 
 
 def model(body, version):

@@ -12,7 +12,7 @@ from onnx import parser
 
 from opset import ReferenceEvaluator, RunError
 from opset.extend import kernel
-from opset.opsets.hooks import forget
+from opset.opsets.hooks import unregister
 from opset.opsets.registry import entry_point_folders, registry_with
 from opset.reference import registration
 from tests.cli.commands import run
@@ -58,8 +58,8 @@ def scale_and_shift(x, *, factor, bias):
 def _forget():
     """Forget what a test has registered."""
     yield
-    forget("kernel", "com.example", "Scale")
-    forget("infer", "com.example", "Scale")
+    unregister("kernel", "com.example", "Scale")
+    unregister("infer", "com.example", "Scale")
 
 
 def folder_of(path, source=KERNELS, domain="com.example", schema=SCALE):

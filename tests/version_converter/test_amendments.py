@@ -11,7 +11,7 @@ import pytest
 import opset
 from opset import parse_model
 from opset.model.elements import NUMBERS
-from opset.opsets.amendments import AMENDMENTS, amendments_of, schema_in
+from opset.opsets.amendments import AMENDMENTS, amendments_of, schema_of_release
 from opset.opsets.registry import get_schema
 from opset.opsets.releases import RELEASES
 
@@ -179,7 +179,11 @@ def test_integers_of_erf_until_1_20():
 
 def test_a_version_that_was_withdrawn_later():
     newest = get_schema("GroupNormalization", 18)
-    assert newest.deprecated and not schema_in(newest, "1.17.0").deprecated and schema_in(newest, "1.18.0").deprecated
+    assert (
+        newest.deprecated
+        and not schema_of_release(newest, "1.17.0").deprecated
+        and schema_of_release(newest, "1.18.0").deprecated
+    )
 
 
 def test_amendments_name_what_their_versions_have():

@@ -9,7 +9,7 @@ from opset import ConversionError, ReferenceEvaluator
 from opset.errors import SchemaError
 from opset.extend import lower, parse_model
 from opset.model.storage.tensor import tensor_values
-from opset.opsets.hooks import forget
+from opset.opsets.hooks import unregister
 from opset.opsets.registry import default_registry, get_schema
 from opset.workflow.examples.crossings import body_opsets
 
@@ -87,7 +87,7 @@ def test_a_lowering_counts_before_a_body(tmp_path):
     try:
         found = own(tmp_path, OWN.replace("since: 1", "since: 2"), version=2)
     finally:
-        forget("lower", "com.acme", "Half")
+        unregister("lower", "com.acme", "Half")
     assert [node.op_type for node in found.graph.node] == ["Neg"]
 
 

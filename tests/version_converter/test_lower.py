@@ -11,7 +11,7 @@ from opset.budget import Budget
 from opset.errors import ConversionError, UsageError
 from opset.extend import lower
 from opset.model import proto as pb
-from opset.opsets.hooks import forget
+from opset.opsets.hooks import unregister
 
 LAYER = """<ir_version: 8, opset_import: ["": 17]>
 m (float[2, 3, 4] x, float[4] s) => (float[2, 3, 4] y) {
@@ -108,7 +108,7 @@ def own(tmp_path):
     folder.mkdir()
     (folder / "Scale.yaml").write_text(SCALE)
     yield tmp_path
-    forget("lower", "com.example", "Scale")
+    unregister("lower", "com.example", "Scale")
 
 
 def scaled(version):
@@ -298,7 +298,7 @@ def test_a_lowering_to_an_operator_of_the_same_name_which_is_lowered_too(own):
         assert operators(opset.lower(model, ["com.example.Gelu"], schemas=[own])) == {"Gelu"}
         both = opset.lower(model, ["com.example.Gelu", "Gelu"], schemas=[own])
     finally:
-        forget("lower", "com.example", "Gelu")
+        unregister("lower", "com.example", "Gelu")
     assert "Erf" in operators(both) and "Gelu" not in operators(both)
 
 
@@ -371,7 +371,7 @@ def test_long_lists_that_a_lowering_writes_are_charged(own, budgets):
     """Lists of at most eight elements cost nothing beside their node."""
     steps, held = [], []
     for count in (1, 8, 9, 40):
-        forget("lower", "com.example", "Scale")
+        unregister("lower", "com.example", "Scale")
 
         @lower("Scale", since=2, domain="com.example")
         def scale_lowered(op, node, count=count):

@@ -6,7 +6,7 @@ import json
 import numpy as np
 
 from opset.extend import parse_model
-from opset.model.arrays import encoded, message_of
+from opset.model.arrays import encode_message, message_of
 from opset.reference.values import type_of
 
 MODEL = '<ir_version: 8, opset_import: ["": 17]> m ({kind} x) => ({kind} y) {{ y = Identity (x) }}'
@@ -21,9 +21,9 @@ def case(name, value=1.0, expected=None, *, kind="node", tolerance=(0.0, 0.0), m
     element = {"float32": "float", "float64": "double", "object": "string"}.get(value.dtype.name, value.dtype.name)
     text = model or MODEL.format(kind=f"{element}[{', '.join(map(str, value.shape))}]" if value.shape else element)
     files = {"model.onnx": parse_model(text).SerializeToString()}
-    files["test_data_set_0/input_0.pb"] = encoded(message_of("x", value, type_of(value)))
+    files["test_data_set_0/input_0.pb"] = encode_message(message_of("x", value, type_of(value)))
     if kind == "node":
-        files["test_data_set_0/output_0.pb"] = encoded(message_of("y", expected, type_of(expected)))
+        files["test_data_set_0/output_0.pb"] = encode_message(message_of("y", expected, type_of(expected)))
     entry = {
         "name": name, "kind": kind, "domain": "ai.onnx", "operator": "Identity", "version": 16, "opsets": {"": 17},
         "ir_version": 8, "example": name, "shows": "values", "types": [element], "tolerance_reason": "exact",

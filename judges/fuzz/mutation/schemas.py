@@ -20,7 +20,7 @@ from typing import Any
 
 from judges.fuzz.mutation.case import Case, command
 from opset import Limits, ReferenceEvaluator, convert, infer
-from opset.catalog import changes, difference_words, schema_data, worst
+from opset.catalog import changes, difference_words, schema_data, worst_work
 from opset.cli.diff import _lines as diff_lines
 from opset.cli.list import _operators, _table
 from opset.cli.operators import change_lines, schema_lines
@@ -454,8 +454,8 @@ class _Verbs:
                 "transitions": crossed,
                 "since_after": 2,
                 "words": difference_words(signature_diff(versions[0], versions[-1]), sets),
-                "up": worst([each["up"] for each in crossed]),
-                "down": worst([each["down"] for each in crossed]),
+                "up": worst_work([each["up"] for each in crossed]),
+                "down": worst_work([each["down"] for each in crossed]),
             }
             diff_lines(data)
         return 0

@@ -23,7 +23,7 @@ import numpy as np
 
 from judges.fuzz.mutation.case import Case, Verb, command
 from opset.model import proto as pb
-from opset.model.arrays import encoded, message_of
+from opset.model.arrays import encode_message, message_of
 from opset.model.text.syntax import parse_model
 from opset.reference.comparison import differences
 from opset.reference.value_info import ValueInfo
@@ -175,7 +175,7 @@ def _message(rng: random.Random, name: str, kind: str, value: Any) -> bytes:
             nested = pb.SequenceProto(elem_type=3, sequence_values=[nested])
         message = nested
     try:
-        return encoded(message)
+        return encode_message(message)
     except Exception:  # what protobuf refuses to write
         return bytes(message.SerializePartialToString())
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any
 
-from opset.budget import Budget, Exhausted
+from opset.budget import Budget, BudgetExceeded
 from opset.inference.building.call import Constant
 from opset.inference.building.types import Type
 from opset.inference.building.work import NODE_STEPS, charge_to
@@ -85,7 +85,7 @@ class Engine:
         self.index.call_order()
         self.budget = budget
         self._limited = limited
-        self.stopped: tuple[str, Exhausted] | None = None
+        self.stopped: tuple[str, BudgetExceeded] | None = None
         self._reached = 0
         self.sizes = Sizes(dims)
         self.constants = Constants(model)
@@ -129,7 +129,7 @@ class Engine:
             try:
                 self._stated.enter_graph(scope, overridable)
                 self._run_tasks(scope)
-            except Exhausted as exhausted:
+            except BudgetExceeded as exhausted:
                 self.stopped = self.stopped or (body.label, exhausted)
                 if self._limited:
                     raise
@@ -143,7 +143,7 @@ class Engine:
         try:
             with charge_to(self.budget):
                 return self._nodes.infer_separate_node(node, self._operators.of_schema_alone(schema), inputs, constants)
-        except Exhausted:
+        except BudgetExceeded:
             if self._limited:
                 raise
             return (None,) * len(node.output)
@@ -175,7 +175,7 @@ class Engine:
                     else:
                         outcome = self._nodes.infer_node(scope, index, inference, inputs)
                 self._keep_outcome(scope, index, outcome)
-        except Exhausted as exhausted:
+        except BudgetExceeded as exhausted:
             self._reached = index
             self.stopped = self.stopped or (body.location(index), exhausted)
             raise

@@ -8,7 +8,7 @@ from math import copysign
 from operator import index as index_of
 from typing import Any, NamedTuple
 
-from opset.budget import Exhausted
+from opset.budget import BudgetExceeded
 from opset.errors import OpsetError, safe_text
 from opset.inference.building.call import MAX_DATA, Call, Constant, Element, Unknown
 from opset.inference.building.dimensions import Dim, Size, TooComplex, upper_bound
@@ -192,7 +192,7 @@ def problems_of(call: Call, error: Exception, hook: Hook) -> tuple[Problem, ...]
     It may be noted as a doubt of the call instead. Raises the exception itself if no node can be at fault.
     """
     schema = call.schema
-    if isinstance(error, (Exhausted, OpsetError, MemoryError)):
+    if isinstance(error, (BudgetExceeded, OpsetError, MemoryError)):
         raise error
     if isinstance(error, Violation):
         return (_unfit_problem(schema, str(error).removeprefix(": ")),)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from opset.budget import ALLOW_MORE, Exhausted, Limits
+from opset.budget import ALLOW_MORE, BudgetExceeded, Limits
 from opset.errors import Finding, FindingList, InferenceError, quote
 from opset.inference.building.dimensions import Dim, Size
 from opset.inference.building.types import Type, unwrap_layers
@@ -200,7 +200,7 @@ def infer(
     )
     try:
         engine.run()
-    except Exhausted as exhausted:
+    except BudgetExceeded as exhausted:
         place, _ = engine.stopped or ("", exhausted)
         raise InferenceError(Finding("I401", "the inference was stopped", place, exhausted.why, ALLOW_MORE)) from None
     if dims and engine.stopped is None:

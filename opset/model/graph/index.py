@@ -140,7 +140,7 @@ def node_label(name: str, operator: str, index: int) -> str:
     return f"{words} ({brief_name(operator)})"
 
 
-class Labels:
+class BodyLabels:
     """The labels of bodies that a report refers to by number: each is in it once, and not at every node."""
 
     def __init__(self) -> None:
@@ -255,7 +255,7 @@ def index_model(proto: Any, known_domains: Collection[str]) -> ModelIndex:
     for body in index.bodies:
         if body.function:
             index.imports(body)
-    verify(index.bodies)
+    verify_names(index.bodies)
     return index
 
 
@@ -274,7 +274,7 @@ def check_head(proto: Any) -> None:
         )
 
 
-def normalised_domain(domain: Any) -> Any:
+def normalize_domain(domain: Any) -> Any:
     """Return a domain as messages name it, but "ai.onnx" as ""; one that is not valid UTF-8 is bytes."""
     return "" if domain == "ai.onnx" else domain
 
@@ -288,7 +288,7 @@ def imports_of(proto: Any, location: str, known_domains: Collection[str]) -> dic
     found: dict[str, int] = {}
     findings = FindingList()
     for entry in proto.opset_import:
-        domain = normalised_domain(entry.domain)
+        domain = normalize_domain(entry.domain)
         if domain.__class__ is bytes:
             findings.append(Finding("M106", f"the domain {brief_name(domain)} is not valid UTF-8", location))
         elif found.get(domain, entry.version) != entry.version:
@@ -311,7 +311,7 @@ def imports_of(proto: Any, location: str, known_domains: Collection[str]) -> dic
     return found
 
 
-def verify(found: Iterable[Body]) -> None:
+def verify_names(found: Iterable[Body]) -> None:
     """Check the rules on names that everything else relies on; `found` are bodies with those inside them.
 
     Every value is defined once in its body and before its first use, also where a body around has a value of that name,

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from opset.model.graph.index import Body
 
 
-def orders(found: Sequence[Body]) -> dict[Body, list[int]]:
+def sorted_orders(found: Sequence[Body]) -> dict[Body, list[int]]:
     """Return new orders of nodes, as their indices, for those of the given bodies that are not sorted.
 
     `found` are bodies, each before those inside it. A node moves only where one before it reads what it computes: then
@@ -30,7 +30,7 @@ def orders(found: Sequence[Body]) -> dict[Body, list[int]]:
     return made
 
 
-def late(order: Sequence[int]) -> int:
+def count_moved_nodes(order: Sequence[int]) -> int:
     """Return how many nodes an order puts before some that were before them."""
     count, first = 0, len(order)
     for index in reversed(order):

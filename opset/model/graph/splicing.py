@@ -30,7 +30,7 @@ class Unfit(Exception):
         self.why, self.help = why, help
 
 
-class Spliced(NamedTuple):
+class Splice(NamedTuple):
     """The nodes that take the place of a call, and what the function states of the types of their values."""
 
     nodes: list[Any]
@@ -61,7 +61,7 @@ class _Scope:
             return name
 
 
-def spliced(function: Any, call: Any, names: FreshNames, certain: Collection[str] = ()) -> Spliced:
+def splice_function(function: Any, call: Any, names: FreshNames, certain: Collection[str] = ()) -> Splice:
     """Return what takes the place of a NodeProto that calls a FunctionProto.
 
     Inputs that the call omits are absent in the nodes. An attribute that refers to one of the function's gets the
@@ -72,10 +72,10 @@ def spliced(function: Any, call: Any, names: FreshNames, certain: Collection[str
 
     Raises Unfit where the function cannot take the call's place.
     """
-    return _Splice(function, call, names, certain).run()
+    return _Splicer(function, call, names, certain).run()
 
 
-class _Splice:
+class _Splicer:
     """One call that is replaced."""
 
     def __init__(self, function: Any, call: Any, names: FreshNames, certain: Collection[str]) -> None:
@@ -85,7 +85,7 @@ class _Splice:
         self._declared = {*function.attribute, *self._defaults}
         self._given = {each.name: each for each in call.attribute}
 
-    def run(self) -> Spliced:
+    def run(self) -> Splice:
         function, call = self._function, self._call
         if len(call.input) > len(function.input) or len(call.output) > len(function.output):
             raise Unfit(
@@ -107,7 +107,7 @@ class _Splice:
         made = self._nodes(scope)
         made += [self._identity(scope[name], actual) for name, actual in passed]
         stated = [value for value in function.value_info if value.name in inner and value.name not in function.output]
-        return Spliced(made, [_restated(value, scope) for value in stated])
+        return Splice(made, [_restated(value, scope) for value in stated])
 
     def _fresh(self, name: str) -> str:
         return self._names.fresh(f"{self._stem}__{name[:_WIDTH]}")

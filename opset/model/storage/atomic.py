@@ -22,7 +22,7 @@ from typing import Final, NamedTuple
 from opset.errors import Finding, UsageError
 from opset.model.storage.copying import write_pieces
 from opset.model.storage.parts import Piece
-from opset.model.storage.source import ACCESS_LIST, FOLDER, NO_FOLLOW, NO_WAIT, OPEN, Source, attributes
+from opset.model.storage.source import ACCESS_LIST, FOLDER, NO_FOLLOW, NO_WAIT, OPEN, Source, extended_attributes
 
 try:
     import fcntl
@@ -262,10 +262,10 @@ class Files:
                 # Unlike a rename, this fails where something is.
                 os.link(old, new, src_dir_fd=within, dst_dir_fd=within)
             except FileExistsError as error:
-                raise exists(place.path) from error
+                raise output_exists_error(place.path) from error
             except OSError as error:  # a file system without hard links
                 if place.status() is not None:
-                    raise exists(place.path) from error
+                    raise output_exists_error(place.path) from error
             else:
                 folder.remove(temporary)
                 return
@@ -286,7 +286,7 @@ class Files:
                 folder.close()
 
 
-def exists(path: str) -> UsageError:
+def output_exists_error(path: str) -> UsageError:
     """Return the error for an output that exists and may not be replaced."""
     return UsageError(
         Finding("U102", "the output exists already", help="choose another name, or allow it: force, --force", file=path)
@@ -328,7 +328,7 @@ def _take_over(descriptor: int, place: Place, old: os.stat_result) -> None:
     same_group = os.fstat(descriptor).st_gid == old.st_gid
     os.fchmod(descriptor, mode if same_group else mode & ~0o070)
     with suppress(OSError), open(place.folder.open(place.name, os.O_RDONLY | NO_WAIT), "rb") as origin:
-        for name in attributes(origin.fileno()):
+        for name in extended_attributes(origin.fileno()):
             if name.startswith("user.") or name == "security.selinux" or (name == ACCESS_LIST and same_group):
                 with suppress(OSError):
                     os.setxattr(descriptor, name, os.getxattr(origin.fileno(), name))

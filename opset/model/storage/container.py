@@ -12,7 +12,7 @@ from google.protobuf.message import EncodeError
 from opset.errors import Finding, ModelError, UsageError
 from opset.model.storage import tensor, wire, writing
 from opset.model.storage.external import Folder
-from opset.model.storage.parts import TEXT_SUFFIX, ModelParts, Piece, chunks, parse
+from opset.model.storage.parts import TEXT_SUFFIX, ModelParts, Piece, chunks, parse_message
 from opset.model.storage.reading import open_model_file, spool
 from opset.model.storage.source import BytesSource, Source
 
@@ -66,11 +66,11 @@ class Model(ModelParts):
         """
         if self._given is None:
             return self
-        return parse(self._given, self._joined(*self.pieces(checked=False)), self.path or "")
+        return parse_message(self._given, self._joined(*self.pieces(checked=False)), self.path or "")
 
     def _joined(self, pieces: Sequence[Piece], size: int) -> bytes:
         if size > wire.LARGEST_MESSAGE:
-            raise wire.too_large(size, self.path or "")
+            raise wire.too_large_error(size, self.path or "")
         whole = io.BytesIO()
         for chunk in chunks(pieces):
             whole.write(chunk)
@@ -130,7 +130,7 @@ def load(source: ModelLike, *, allow_external_roots: Iterable[str | os.PathLike[
         try:
             data = message.SerializeToString()
         except (EncodeError, ValueError) as error:
-            raise wire.too_large(message.ByteSize(), "") from error
+            raise wire.too_large_error(message.ByteSize(), "") from error
         return Model(BytesSource(data), "message", given=type(source))
     if hasattr(source, "read"):
         return Model(spool(source, str(getattr(source, "name", ""))), "stream")
@@ -170,7 +170,7 @@ def _from_text(file: Source) -> Source:
     from opset.model.text.syntax import parse_model  # few models are text
 
     if file.size > wire.LARGEST_MESSAGE:
-        raise wire.too_large(file.size, file.name)
+        raise wire.too_large_error(file.size, file.name)
     with file.descriptor():
         data = file.read(0, file.size)
     try:
@@ -186,4 +186,4 @@ def _from_text(file: Source) -> Source:
     except ModelError as error:
         raise error.in_file(file.name) from None
     except (EncodeError, ValueError) as error:
-        raise wire.too_large(message.ByteSize(), file.name) from error
+        raise wire.too_large_error(message.ByteSize(), file.name) from error

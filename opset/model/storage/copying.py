@@ -9,7 +9,7 @@ from typing import IO, Final
 
 from opset.model.storage import wire
 from opset.model.storage.parts import Piece, chunks
-from opset.model.storage.source import CHUNK, changed, read_into, write_all
+from opset.model.storage.source import CHUNK, file_changed_error, read_into, write_all
 
 ALIGNMENT: Final = 4096
 """The size of a page: data that begins at multiples of it can be mapped into memory, and copied page by page."""
@@ -85,7 +85,7 @@ def _copy(origin: int, offset: int, count: int, target: int, name: str, flushed:
         part = buffer[: min(count, len(buffer))]
         done = read_into(origin, offset, part, name)
         if not done:
-            raise changed(name)
+            raise file_changed_error(name)
         write_all(target, part[:done])
         offset, count = offset + done, count - done
         flushed = _begin_flush(target, flushed)

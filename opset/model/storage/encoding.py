@@ -20,14 +20,16 @@ _BFLOAT16: Final = 16
 _MOST: Final = 1 << 62
 
 
-def named(tensor: Any) -> str:
+def tensor_label(tensor: Any) -> str:
     """Return how messages name a tensor."""
     return f"tensor {quote(tensor.name)}"
 
 
-def misfit(tensor: Any, why: str) -> ModelError:
+def tensor_error(tensor: Any, why: str) -> ModelError:
     """Return the error for a tensor whose data is not what its dims and type say."""
-    return ModelError(Finding("M206", "the size of a tensor's data does not fit its dims and type", named(tensor), why))
+    return ModelError(
+        Finding("M206", "the size of a tensor's data does not fit its dims and type", tensor_label(tensor), why)
+    )
 
 
 def element_bits(data_type: int) -> int:
@@ -47,12 +49,12 @@ def element_count(tensor: Any) -> int:
     dims = list(tensor.dims)
     shown = str(dims) if len(dims) <= 8 else f"{str(dims[:8])[:-1]}, …]"
     if any(dim < 0 for dim in dims):
-        raise misfit(tensor, f"its dims {shown} hold a negative number")
+        raise tensor_error(tensor, f"its dims {shown} hold a negative number")
     count = 0 if 0 in dims else 1
     for dim in dims:
         count *= dim
         if count > _MOST:
-            raise misfit(tensor, f"its dims {shown} ask for more elements than any file holds")
+            raise tensor_error(tensor, f"its dims {shown} ask for more elements than any file holds")
     return count
 
 
@@ -60,7 +62,7 @@ def data_size(tensor: Any) -> int:
     """Return how many bytes a tensor's data has by its dims and type; raise ModelError M206 if these say nothing."""
     element = ELEMENTS.get(tensor.data_type)
     if element is None or not element.bits:
-        raise misfit(tensor, _no_size(tensor.data_type))
+        raise tensor_error(tensor, _no_size(tensor.data_type))
     return -(-element_count(tensor) * element.bits // 8)
 
 

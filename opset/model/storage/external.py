@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from opset.errors import Finding, FindingList, ModelError, quote
-from opset.model.storage.encoding import data_size, misfit, named
+from opset.model.storage.encoding import data_size, tensor_error, tensor_label
 from opset.model.storage.source import (
     FOLDER,
     NO_FOLLOW,
@@ -26,10 +26,10 @@ from opset.model.storage.source import (
     OPEN,
     Access,
     access_of,
-    changed,
+    file_changed_error,
     file_state,
     read_exactly,
-    resolved,
+    resolve_links,
 )
 from opset.model.storage.wire import Segment
 
@@ -53,10 +53,10 @@ class Folder:
     def __init__(self, model_path: str, allowed: Iterable[str | os.PathLike[str]] = ()) -> None:
         path = os.path.abspath(model_path)
         self.path = os.path.dirname(path)
-        self._own = [resolved(self.path)]
+        self._own = [resolve_links(self.path)]
         if os.path.islink(path):
-            self._own.append(os.path.dirname(resolved(path)))
-        self._allowed = [resolved(os.fsdecode(root)) for root in allowed]
+            self._own.append(os.path.dirname(resolve_links(path)))
+        self._allowed = [resolve_links(os.fsdecode(root)) for root in allowed]
 
     def file(self, location: str, where: str) -> ExternalFile:
         """Return the file at a location.
@@ -75,11 +75,11 @@ class Folder:
 
     def real_path(self, location: str) -> str:
         """Return the path that a location leads to with every link resolved, or "" where it cannot lead anywhere."""
-        return "" if "\0" in location else resolved(os.path.join(self.path, location))
+        return "" if "\0" in location else resolve_links(os.path.join(self.path, location))
 
     def holds(self, folder: str) -> bool:
         """Return whether a folder is the model's own."""
-        return resolved(folder) == self._own[0]
+        return resolve_links(folder) == self._own[0]
 
 
 class ExternalFile:
@@ -122,7 +122,7 @@ class ExternalFile:
         if self._identity is None:
             self._identity = identity
         elif self._identity != identity:
-            raise changed(self.name)
+            raise file_changed_error(self.name)
 
 
 def is_external(tensor: Any) -> bool:
@@ -137,7 +137,7 @@ def reference(tensor: Any) -> Reference:
     """
     entries = {_text(entry.key): _text(entry.value) for entry in tensor.external_data}
     if not entries.get("location"):
-        raise ModelError(Finding("M207", "external data has no location", named(tensor)))
+        raise ModelError(Finding("M207", "external data has no location", tensor_label(tensor)))
     length = _number("length", entries["length"], tensor) if "length" in entries else None
     offset = _number("offset", entries.get("offset", "0"), tensor)
     return Reference(entries["location"], offset, length, entries.get("checksum", ""))
@@ -148,22 +148,22 @@ def data_range(folder: Folder | None, tensor: Any) -> Segment:
     said = reference(tensor)
     size = data_size(tensor)
     if said.length is not None and said.length != size:
-        raise misfit(tensor, f"external data is {said.length} bytes long, and dims and type ask for {size}")
+        raise tensor_error(tensor, f"external data is {said.length} bytes long, and dims and type ask for {size}")
     if folder is None:
         raise ModelError(
             Finding(
                 "M202",
                 "the model has external data, and no folder to look for it",
-                named(tensor),
+                tensor_label(tensor),
                 f"it is in {quote(said.location)} beside the model's file",
                 "load the model by its path",
             )
         )
-    file = folder.file(said.location, named(tensor))
+    file = folder.file(said.location, tensor_label(tensor))
     if said.offset + size > file.size:
         why = f"it needs bytes {said.offset} to {said.offset + size}, and the file has {file.size}"
         what = "external data ends before offset plus length"
-        raise ModelError(Finding("M205", what, named(tensor), why, file=file.name))
+        raise ModelError(Finding("M205", what, tensor_label(tensor), why, file=file.name))
     return Segment(file, said.offset, said.offset + size)
 
 
@@ -191,7 +191,7 @@ def odd_keys(model: Any) -> FindingList:
         odd = [key for key, count in keys.items() if key not in KEYS or count > 1]
         if odd:
             why = "not known, or given twice: " + ", ".join(map(quote, odd[:8]))
-            found.append(Finding("M208", "external data has keys without a clear meaning", named(tensor), why))
+            found.append(Finding("M208", "external data has keys without a clear meaning", tensor_label(tensor), why))
     return found
 
 
@@ -210,7 +210,7 @@ def locations(model: Any) -> dict[str, str]:
     for tensor in filter(is_external, tensors(model)):
         for entry in tensor.external_data:
             if entry.key == "location":
-                found.setdefault(_text(entry.value), named(tensor))
+                found.setdefault(_text(entry.value), tensor_label(tensor))
     return found
 
 
@@ -255,7 +255,9 @@ def _number(key: str, text: str, tensor: Any) -> int:
     if text.isascii() and text.isdigit() and len(text) <= 19 and int(text) <= _LARGEST:
         return int(text)
     why = f"{key} is {quote(text)}"
-    raise ModelError(Finding("M204", "offset or length of external data is not a plain number", named(tensor), why))
+    raise ModelError(
+        Finding("M204", "offset or length of external data is not a plain number", tensor_label(tensor), why)
+    )
 
 
 def _outside(location: str, where: str, why: str) -> ModelError:

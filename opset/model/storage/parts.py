@@ -37,11 +37,11 @@ class ModelParts:
                 self._skeleton, self._segments = wire.extract(source, self._token)
             self.proto.ParseFromString(self._skeleton)
         except (wire.WireError, DecodeError) as error:
-            raise refusal(source, str(error)) from error
+            raise malformed_model_error(source, str(error)) from error
         except UnicodeDecodeError as error:  # protobuf written in Python is stricter than the usual one
             raise ModelError(Finding("M106", "a name is not valid UTF-8", why=str(error), file=source.name)) from error
         if not (self.proto.HasField("graph") or self.proto.HasField("ir_version")):
-            raise no_model(source, "it holds neither a graph nor an IR version")
+            raise no_model_error(source, "it holds neither a graph nor an IR version")
 
     def with_proto(self: Self, message: Any, *, changed: bool = False) -> Self:
         """Return a model with another ModelProto over the same data; placeholders in it keep their meaning.
@@ -84,23 +84,23 @@ class ModelParts:
         try:
             skeleton: bytes = self.proto.SerializeToString()
         except (EncodeError, ValueError) as error:
-            raise wire.too_large(self.proto.ByteSize(), self.path or "") from error
+            raise wire.too_large_error(self.proto.ByteSize(), self.path or "") from error
         if proto.ModelProto.FromString(self._skeleton).SerializeToString() == skeleton:
             return [wire.Segment(self.source, 0, self.source.size)], self.source.size
         if checked:
-            parse(proto.ModelProto, skeleton, self.path or "")  # writing has no limit to nesting, reading has
+            parse_message(proto.ModelProto, skeleton, self.path or "")  # writing has no limit to nesting, reading has
         pieces, size = wire.splice(skeleton, self._token, self._segments)
         if size > wire.LARGEST_MESSAGE:
-            raise wire.too_large(size, self.path or "")
+            raise wire.too_large_error(size, self.path or "")
         return pieces, size
 
 
-def parse(message: Any, data: bytes, name: str) -> Any:
+def parse_message(message: Any, data: bytes, name: str) -> Any:
     """Return the message of a class that bytes of a model are; raise ModelError M103 or M104 where they are none."""
     try:
         return message.FromString(data)
     except DecodeError as error:
-        raise refusal(BytesSource(data, name), str(error)) from error
+        raise malformed_model_error(BytesSource(data, name), str(error)) from error
 
 
 def chunks(pieces: Iterable[Piece]) -> Iterator[bytes]:
@@ -115,11 +115,11 @@ def chunks(pieces: Iterable[Piece]) -> Iterator[bytes]:
                 yield piece.source.read(position, min(CHUNK, piece.end - position))
 
 
-def refusal(source: Source, why: str) -> ModelError:
+def malformed_model_error(source: Source, why: str) -> ModelError:
     """Return the error for bytes that protobuf does not accept, with the location of the first error."""
     head = source.read(0, min(source.size, 512))
     if not wire.starts_like_model(head):
-        return no_model(source, "it does not begin like one")
+        return no_model_error(source, "it does not begin like one")
     with source.descriptor():
         found = wire.diagnose(source)
     if found is None:
@@ -148,7 +148,7 @@ _OTHER_FILES = {
 }
 
 
-def no_model(source: Source, why: str) -> ModelError:
+def no_model_error(source: Source, why: str) -> ModelError:
     """Return the error for bytes that are something else, with a hint where it is known what they are."""
     head = source.read(0, min(source.size, 32))
     hint = next((hint for magic, hint in _OTHER_FILES.items() if head.startswith(magic)), "")

@@ -8,7 +8,7 @@ from typing import IO, Any, Final
 
 from opset.errors import Finding, UsageError
 from opset.model.storage import wire
-from opset.model.storage.parts import refusal
+from opset.model.storage.parts import malformed_model_error
 from opset.model.storage.source import (
     CHUNK,
     NO_WAIT,
@@ -18,7 +18,7 @@ from opset.model.storage.source import (
     FileSource,
     Source,
     access_of,
-    cannot_open,
+    unreadable_file_error,
 )
 
 IN_MEMORY = 1 << 20
@@ -43,7 +43,7 @@ def open_model_file(path: str, *, pipes: bool = True, text: bool = False) -> tup
         source = FileSource(descriptor, path)
         _check_regular(os.fstat(descriptor).st_mode, pipes)
     except (OSError, ValueError) as error:
-        raise cannot_open(path, error) from error
+        raise unreadable_file_error(path, error) from error
     if source.size > IN_MEMORY:
         return source, "path"
     data = source.read(0, source.size)
@@ -79,12 +79,12 @@ def spool(stream: IO[Any], name: str, *, text: bool = False) -> Source:
                 try:
                     least = size if text else check.feed(bytes(chunk))
                 except wire.WireError as error:
-                    raise refusal(_kept(kept, size, name, None), error.why) from error
+                    raise malformed_model_error(_kept(kept, size, name, None), error.why) from error
                 if least > wire.LARGEST_MESSAGE:
-                    raise wire.too_large(least, name)
+                    raise wire.too_large_error(least, name)
             return _kept(kept, size, name, _access(stream))
     except (OSError, ValueError) as error:
-        raise cannot_open(name, error) from error
+        raise unreadable_file_error(name, error) from error
 
 
 def _kept(file: Any, size: int, name: str, access: Access | None) -> Source:

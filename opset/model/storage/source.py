@@ -16,6 +16,7 @@ from typing import Final, NamedTuple, Protocol
 from opset.errors import Finding, ModelError
 
 CHUNK = 1 << 20
+_WRITTEN_TO: Final = "size or time of modification is not what it was when it was opened"
 
 # Not every system has every one of these flags.
 OPEN: Final = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
@@ -92,7 +93,7 @@ class FileSource:
     def check_unchanged(self) -> None:
         """Raise ModelError M105 if the file was written to since it was opened."""
         if file_state(os.fstat(self._descriptor)) != self._state:
-            raise changed(self.name)
+            raise file_changed_error(self.name)
 
 
 def file_state(status: os.stat_result) -> tuple[int, int]:
@@ -103,7 +104,7 @@ def file_state(status: os.stat_result) -> tuple[int, int]:
 def access_of(descriptor: int, status: os.stat_result) -> Access:
     """Return the permissions of an open file, without those of its group where an access list may say otherwise."""
     mode = stat.S_IMODE(status.st_mode)
-    if mode & 0o070 and not mode & 0o004 and ACCESS_LIST in attributes(descriptor):
+    if mode & 0o070 and not mode & 0o004 and ACCESS_LIST in extended_attributes(descriptor):
         mode &= ~0o070  # these bits are then the most that the list grants to anybody
     return Access(mode, status.st_gid)
 
@@ -111,7 +112,7 @@ def access_of(descriptor: int, status: os.stat_result) -> Access:
 ACCESS_LIST: Final = "system.posix_acl_access"
 
 
-def attributes(descriptor: int) -> list[str]:
+def extended_attributes(descriptor: int) -> list[str]:
     """Return the names of an open file's extended attributes, none where the system has no such thing."""
     try:
         return os.listxattr(descriptor) if hasattr(os, "listxattr") else []
@@ -119,15 +120,17 @@ def attributes(descriptor: int) -> list[str]:
         return []
 
 
-def resolved(path: str) -> str:
+def resolve_links(path: str) -> str:
     """Return a path with every link resolved; raise ModelError M105 where a link is exchanged meanwhile."""
     try:
         return os.path.realpath(path)
     except OSError as error:
-        raise changed(path, "a link on the way to it was exchanged") from error
+        raise file_changed_error(path, "a link on the way to it was exchanged") from error
 
 
-def changed(name: str, why: str = "size or time of modification is not what it was when it was opened") -> ModelError:
+def file_changed_error(
+    name: str, why: str = "size or time of modification is not what it was when it was opened"
+) -> ModelError:
     """Return the error for a file that is not any more what it was when it was opened."""
     return ModelError(
         Finding(
@@ -147,7 +150,7 @@ def read_into(descriptor: int, offset: int, buffer: memoryview, name: str) -> in
             return os.preadv(descriptor, [buffer], offset)
         part = _read_at(descriptor, len(buffer), offset)
     except OSError as error:
-        raise cannot_open(name, error) from error
+        raise unreadable_file_error(name, error) from error
     buffer[: len(part)] = part
     return len(part)
 
@@ -159,9 +162,9 @@ def read_exactly(descriptor: int, offset: int, count: int, name: str) -> bytes:
         try:
             part = _read_at(descriptor, min(count, 1 << 30), offset)
         except OSError as error:
-            raise cannot_open(name, error) from error
+            raise unreadable_file_error(name, error) from error
         if not part:
-            raise changed(name)
+            raise file_changed_error(name)
         parts.append(part)
         offset, count = offset + len(part), count - len(part)
     return parts[0] if len(parts) == 1 else b"".join(parts)
@@ -178,7 +181,7 @@ def _read_at(descriptor: int, count: int, offset: int) -> bytes:
 _SEEKING: Final = threading.Lock()
 
 
-def cannot_open(name: str, error: OSError | ValueError) -> ModelError:
+def unreadable_file_error(name: str, error: OSError | ValueError) -> ModelError:
     """Return the error for a model file that the system does not open or read."""
     why = (error.strerror if isinstance(error, OSError) else None) or str(error)
     return ModelError(Finding("M101", "the file cannot be read", why=why, file=name))

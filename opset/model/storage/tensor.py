@@ -11,7 +11,7 @@ from google.protobuf.message import DecodeError
 from opset.model import proto
 from opset.model.elements import BOOL, ELEMENTS, STRING
 from opset.model.storage import external, wire
-from opset.model.storage.encoding import data_size, decode, element_bits, element_count, encode, misfit, pack
+from opset.model.storage.encoding import data_size, decode, element_bits, element_count, encode, pack, tensor_error
 from opset.model.storage.parts import ModelParts
 from opset.model.storage.source import BytesSource
 
@@ -41,7 +41,7 @@ def data_range(model: ModelParts | None, tensor: Any) -> wire.Segment | None:
                 found = wire.Segment(segment.source, item.start, item.end)
     size = data_size(tensor)
     if found and found.size != size:
-        raise misfit(tensor, f"it has {found.size} bytes, and dims and type ask for {size}")
+        raise tensor_error(tensor, f"it has {found.size} bytes, and dims and type ask for {size}")
     return found
 
 
@@ -53,14 +53,14 @@ def tensor_bytes(model: ModelParts | None, tensor: Any, limit: int | None = None
     """
     size = data_size(tensor)
     if limit is not None and size > limit:
-        raise misfit(tensor, f"it has {size} bytes, and no more than {limit} were to be read")
+        raise tensor_error(tensor, f"it has {size} bytes, and no more than {limit} were to be read")
     if tensor.HasField("segment"):
-        raise misfit(tensor, "it is a segment of a greater tensor, and the rest is not here")
+        raise tensor_error(tensor, "it is a segment of a greater tensor, and the rest is not here")
     if (found := data_range(model, tensor)) is not None:
         return found.read()
     data: bytes = tensor.raw_data if tensor.HasField("raw_data") else _typed_data(model, tensor)
     if len(data) != size:
-        raise misfit(tensor, f"it has {len(data)} bytes, and dims and type ask for {size}")
+        raise tensor_error(tensor, f"it has {len(data)} bytes, and dims and type ask for {size}")
     return data
 
 
@@ -71,13 +71,13 @@ def tensor_values(model: ModelParts | None, tensor: Any, max_elements: int | Non
     """
     count = element_count(tensor)
     if max_elements is not None and count > max_elements:
-        raise misfit(tensor, f"it has {count} elements, and no more than {max_elements} were to be read")
+        raise tensor_error(tensor, f"it has {count} elements, and no more than {max_elements} were to be read")
     if tensor.data_type != STRING:
         return decode(tensor.data_type, tensor_bytes(model, tensor), count)
     if external.is_external(tensor):
-        raise misfit(tensor, "strings cannot be external")
+        raise tensor_error(tensor, "strings cannot be external")
     if len(tensor.string_data) != count:
-        raise misfit(tensor, f"it has {len(tensor.string_data)} strings, and its dims ask for {count}")
+        raise tensor_error(tensor, f"it has {len(tensor.string_data)} strings, and its dims ask for {count}")
     return [text_of(value) for value in tensor.string_data]
 
 
@@ -90,7 +90,7 @@ def make_tensor(name: str, data_type: int, dims: Iterable[int], values: Sequence
     tensor = proto.TensorProto(name=name, data_type=data_type, dims=dims)
     count = element_count(tensor)
     if count != len(values):
-        raise misfit(tensor, f"there are {len(values)} values, and dims ask for {count}")
+        raise tensor_error(tensor, f"there are {len(values)} values, and dims ask for {count}")
     if data_type == STRING:
         tensor.string_data.extend(value.encode() if isinstance(value, str) else value for value in values)
         return tensor
@@ -98,7 +98,7 @@ def make_tensor(name: str, data_type: int, dims: Iterable[int], values: Sequence
     try:
         tensor.raw_data = encode(data_type, values)
     except (struct.error, OverflowError, ValueError, TypeError) as error:
-        raise misfit(tensor, f"a value does not fit {ELEMENTS[data_type].name}: {error}") from error
+        raise tensor_error(tensor, f"a value does not fit {ELEMENTS[data_type].name}: {error}") from error
     return tensor
 
 
@@ -126,7 +126,7 @@ def _typed_data(model: ModelParts | None, tensor: Any) -> bytes:
             return b"".join(encoded[i.start : i.end] for i in items if i.number == number and i.wire in wires)
         numbers = getattr(proto.TensorProto.FromString(encoded), element.field)
     except (wire.WireError, DecodeError) as error:
-        raise misfit(tensor, f"{element.field} is damaged: {error}") from error
+        raise tensor_error(tensor, f"{element.field} is damaged: {error}") from error
     if tensor.data_type == BOOL:
         return bytes(map(bool, numbers))
     if element.bits == 6:
@@ -134,5 +134,5 @@ def _typed_data(model: ModelParts | None, tensor: Any) -> bytes:
     width = max(element.bits, 8)  # of the smallest types an entry holds a byte of raw_data
     lowest, highest = -(1 << width - 1), (1 << width) - 1
     if numbers and not (lowest <= min(numbers) and max(numbers) <= highest):
-        raise misfit(tensor, f"{element.field} holds a number of more than {width} bits")
+        raise tensor_error(tensor, f"{element.field} holds a number of more than {width} bits")
     return b"".join((number & highest).to_bytes(width // 8, "little") for number in numbers)

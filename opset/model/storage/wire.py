@@ -375,7 +375,7 @@ def extract(source: Source, token: bytes) -> tuple[bytes, list[Segment]]:
 
     edits, growth = _walk(source, _is_large, replace, _holds_no_data, THRESHOLD + 1)
     if source.size + growth > LARGEST_MESSAGE:
-        raise too_large(source.size + growth, source.name)
+        raise too_large_error(source.size + growth, source.name)
     parts: list[bytes] = []
     position = 0
     for start, end, piece in edits:
@@ -433,7 +433,7 @@ def placeholder_index(entry: bytes, token: bytes) -> int | None:
     return int.from_bytes(entry[TOKEN_SIZE:], "big")
 
 
-def too_large(size: int, name: str) -> ModelError:
+def too_large_error(size: int, name: str) -> ModelError:
     """Return the error for a message that protobuf cannot hold."""
     return ModelError(
         Finding(

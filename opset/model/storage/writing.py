@@ -21,11 +21,11 @@ from opset.model.elements import ELEMENTS, STRING
 from opset.model.storage import external as external_data
 from opset.model.storage import tensor as tensors
 from opset.model.storage import wire
-from opset.model.storage.atomic import TEMPORARY, Files, OpenFolder, Place, exists
+from opset.model.storage.atomic import TEMPORARY, Files, OpenFolder, Place, output_exists_error
 from opset.model.storage.copying import ALIGNMENT, data_ranges
 from opset.model.storage.encoding import data_size
 from opset.model.storage.parts import TEXT_SUFFIX, ModelParts, Piece, chunks
-from opset.model.storage.source import NO_WAIT, OPEN, Source, resolved
+from opset.model.storage.source import NO_WAIT, OPEN, Source, resolve_links
 
 MODES: Final = ("auto", "keep", "copy", "link", "inline", "move")
 
@@ -83,15 +83,15 @@ def save_in_place(
         external = "keep" if external == "auto" else external
     data = os.path.join(folder, f"{relative}.data")
     if not force and external == "move" and os.path.lexists(data):  # to be replaced is the model alone
-        raise exists(data)
+        raise output_exists_error(data)
     save_below(model, folder, relative, external=external, force=True)
 
 
 def _target_of_link(path: str, roots: Iterable[str | os.PathLike[str]]) -> tuple[str, str]:
     """Return an allowed folder, and below it the path that a link leads to."""
-    real = resolved(path)
+    real = resolve_links(path)
     for root in (os.path.dirname(os.path.abspath(path)), *map(os.fsdecode, roots)):
-        root = resolved(root)
+        root = resolve_links(root)
         if real.startswith(os.path.join(root, "")):
             return root, os.path.relpath(real, root)
     why = f"it is a link, and leads out of its folder, to {real}"
@@ -176,7 +176,7 @@ def write_files(files: Mapping[str, bytes], *, force: bool = False) -> None:
     Raises UsageError U102 where one exists and `force` does not allow it, U104 where writing fails.
     """
     if existing := [path for path in files if os.path.lexists(path) and not force]:
-        raise UsageError(finding for path in existing for finding in exists(path).findings)
+        raise UsageError(finding for path in existing for finding in output_exists_error(path).findings)
     with _reported(next(iter(files), "")), Files(force) as together:
         for path, data in files.items():
             folder, name = os.path.split(os.path.abspath(path))
@@ -261,7 +261,7 @@ def _check_output(model: ModelParts, output: str, force: bool) -> None:
         raise UsageError(Finding("U104", "the output cannot be written", why="it is a folder", file=output))
     if os.path.lexists(output):
         if not force:
-            raise exists(output)
+            raise output_exists_error(output)
         _spare_data(model, output)
 
 
@@ -269,7 +269,7 @@ def _spare_data(model: ModelParts, target: str) -> None:
     """Raise UsageError U102 if a file that is about to be replaced holds data of the model."""
     if model.folder is None:
         return
-    real = resolved(target)
+    real = resolve_links(target)
     if real in map(model.folder.real_path, external_data.locations(model.proto)):
         raise UsageError(
             Finding(
@@ -359,10 +359,10 @@ def _needs_copy(file: external_data.ExternalFile, target: Place, force: bool) ->
     """Return whether a data file has to be put at its target; raise UsageError U102 if something else is there."""
     if target.status() is None:
         return True
-    if resolved(target.path) == file.real or _same_content(file, target):
+    if resolve_links(target.path) == file.real or _same_content(file, target):
         return False
     if not force:
-        raise exists(target.path)
+        raise output_exists_error(target.path)
     return True
 
 
@@ -394,7 +394,7 @@ def _moved(model: ModelParts, output: Place, files: Files) -> ModelParts:
     target = Place(output.folder, f"{output.name}.data")
     if target.status() is not None:
         if not files.force:
-            raise exists(target.path)
+            raise output_exists_error(target.path)
         _spare_data(model, target.path)
     sources: list[Source] = [model.source]
     if folder is not None:

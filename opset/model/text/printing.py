@@ -148,7 +148,7 @@ class _Printer:
         elif field.cpp_type == field.CPPTYPE_DOUBLE:
             shown = _doubles(message, field.name, values)
         elif field.cpp_type == field.CPPTYPE_STRING:
-            shown = [*map(string, values)]
+            shown = [*map(string_text, values)]
         else:
             shown = [str(int(each)) for each in values]
         return f"[{', '.join(shown)}]" if is_repeated(field) else shown[0]
@@ -167,7 +167,7 @@ class _Printer:
             case "TypeProto":
                 return self.type(message).removeprefix("&")
             case "StringStringEntryProto" if self._regular([message]):
-                return f"{string(message.key)}: {string(message.value)}"
+                return f"{string_text(message.key)}: {string_text(message.value)}"
         return self.fields(message)
 
     def _regular(self, entries: Iterable[Any]) -> bool:
@@ -204,8 +204,8 @@ class _Printer:
             case "map_type" if element_name(inner.key_type) and inner.HasField("value_type"):
                 return f"map({element_name(inner.key_type)}, {self.type(inner.value_type)})"
             case "opaque_type" if inner.HasField("name") or not inner.HasField("domain"):
-                names = [name(each) for each in (inner.domain,) * inner.HasField("domain")]
-                return f"opaque({', '.join([*names, *[name(inner.name)] * inner.HasField('name')])})"
+                names = [name_text(each) for each in (inner.domain,) * inner.HasField("domain")]
+                return f"opaque({', '.join([*names, *[name_text(inner.name)] * inner.HasField('name')])})"
         return None
 
     def _tensor_type(self, message: Any) -> str | None:
@@ -219,7 +219,7 @@ class _Printer:
 
     def _dim(self, dim: Any) -> str:
         kind = dim.WhichOneof("value")
-        shown = "?" if kind is None else str(dim.dim_value) if kind == "dim_value" else name(dim.dim_param)
+        shown = "?" if kind is None else str(dim.dim_value) if kind == "dim_value" else name_text(dim.dim_param)
         # A shape may have a million of them.
         return shown + self.further(dim, [kind]) if self._unknown or dim.HasField("denotation") else shown
 
@@ -230,14 +230,14 @@ class _Printer:
             message = self._complete(message)
         data = self._data(message, elided)
         if data is None and listed:
-            return f"{name(message.name)} = &{{{', '.join(self._parts(message, {'name'}, ['name']))}}}"
+            return f"{name_text(message.name)} = &{{{', '.join(self._parts(message, {'name'}, ['name']))}}}"
         if data is None:
             return f"&{self.fields(message)}"
         dims = f"[{', '.join(map(str, message.dims))}]" if message.dims else ""
         kind = f"{element_name(message.data_type)}{dims}"
         raw = data[0] == "!"
         if listed or message.name or (raw and message.HasField("name")):
-            kind += f" {name(message.name)} ="
+            kind += f" {name_text(message.name)} ="
         elif data[0] == "[":
             kind += " ="
         written = {"dims", "data_type", "name", *_DATA}
@@ -290,7 +290,10 @@ class _Printer:
         field = FIELDS[kind][bool(end)] if kind else ""
         typed = f": {(kind + end).lower()}" if kind else ""
         if message.ref_attr_name:
-            written, value = {"name", "ref_attr_name", *["type"] * bool(kind)}, f" = @{name(message.ref_attr_name)}"
+            written, value = (
+                {"name", "ref_attr_name", *["type"] * bool(kind)},
+                f" = @{name_text(message.ref_attr_name)}",
+            )
         elif kind and (end or message.HasField(field)):
             value = f" = {self._value(message, kind, field, end)}"
             written = {"name", "type", field}
@@ -298,8 +301,8 @@ class _Printer:
             written, value = {"name", "type"}, ""
         else:
             parts = self._parts(message, {"name"}, ["name"])
-            return f"{name(message.name)} &{{{', '.join(parts)}}}"
-        return name(message.name) + self.further(message, written, ["name"]) + typed + value
+            return f"{name_text(message.name)} &{{{', '.join(parts)}}}"
+        return name_text(message.name) + self.further(message, written, ["name"]) + typed + value
 
     def _value(self, message: Any, kind: str, field: str, end: str) -> str:
         found = getattr(message, field)
@@ -310,7 +313,7 @@ class _Printer:
             case "INT":
                 shown = [*map(str, values)]
             case "STRING":
-                shown = [*map(string, values)]
+                shown = [*map(string_text, values)]
             case "TENSOR":
                 shown = [self.tensor(each) for each in values]
             case "GRAPH":
@@ -323,17 +326,17 @@ class _Printer:
 
     def node(self, message: Any) -> str:
         """Return a node."""
-        label = f"[{name(message.name) if message.name else ''}] " if message.HasField("name") else ""
-        outputs = ", ".join(map(name, message.output))
+        label = f"[{name_text(message.name) if message.name else ''}] " if message.HasField("name") else ""
+        outputs = ", ".join(map(name_text, message.output))
         domain = _utf8(message.domain)
         if domain and not all(map(_is_word, domain.split("."))):
-            domain = string(domain)
+            domain = string_text(domain)
         operator = f"{domain}{domain and '.'}{_plain(message.op_type)}"
         if message.HasField("overload"):
-            operator += f":{name(message.overload)}"
+            operator += f":{name_text(message.overload)}"
         attributes = ", ".join(map(self.attribute, message.attribute))
         operator += f" <{attributes}>" if attributes else ""
-        inputs = ", ".join(map(name, message.input))
+        inputs = ", ".join(map(name_text, message.input))
         written, missing = _NODE, ["op_type"]
         if not domain and message.HasField("domain") == ("domain" in self._unset):
             if "domain" in self._unset:
@@ -346,7 +349,7 @@ class _Printer:
     def value(self, message: Any) -> str:
         """Return a value: its type, if there is one, and its name."""
         kind = f"{self.type(message.type)} " if message.HasField("type") else ""
-        return kind + name(message.name) + self.further(message, {"name", "type"}, ["name"])
+        return kind + name_text(message.name) + self.further(message, {"name", "type"}, ["name"])
 
     def graph(self, message: Any) -> str:
         """Return a graph."""
@@ -356,7 +359,7 @@ class _Printer:
         held += [self.value(each) for each in message.value_info]
         nodes = [self.node(each) for each in message.node]
         self._level -= 1
-        head = f"{name(message.name)} ({inputs}) => ({outputs}) {self._lines('<', ',', held, '> ')}"
+        head = f"{name_text(message.name)} ({inputs}) => ({outputs}) {self._lines('<', ',', held, '> ')}"
         return f"{head}{self._lines('{', '', nodes, '}') or '{}'}{self.further(message, _GRAPH, ['name'])}"
 
     def _lines(self, opening: str, between: str, lines: list[str], closing: str) -> str:
@@ -368,13 +371,18 @@ class _Printer:
         """Return a function."""
         keys, written = self._header(message, ("domain", "overload", "doc_string"))
         self._level += 1
-        attributes = [*map(name, message.attribute), *[self.attribute(each, True) for each in message.attribute_proto]]
-        inputs, outputs = (", ".join(map(name, names)) for names in (message.input, message.output))
+        attributes = [
+            *map(name_text, message.attribute),
+            *[self.attribute(each, True) for each in message.attribute_proto],
+        ]
+        inputs, outputs = (", ".join(map(name_text, names)) for names in (message.input, message.output))
         held = [self.value(each) for each in message.value_info]
         nodes = [self.node(each) for each in message.node]
         self._level -= 1
         declared = f"<{', '.join(attributes)}> " if attributes else ""
-        head = f"{keys}{name(message.name)} {declared}({inputs}) => ({outputs}) {self._lines('<', ',', held, '> ')}"
+        head = (
+            f"{keys}{name_text(message.name)} {declared}({inputs}) => ({outputs}) {self._lines('<', ',', held, '> ')}"
+        )
         rest = self.further(message, {*_FUNCTION, *written}, ["name"])
         return f"{head}{self._lines('{', '', nodes, '}') or '{}'}{rest}"
 
@@ -394,10 +402,10 @@ class _Printer:
         for key in keys:
             if message.HasField(key):
                 value = getattr(message, key)
-                found[key] = str(value) if isinstance(value, int) else string(value)
+                found[key] = str(value) if isinstance(value, int) else string_text(value)
         imports = message.opset_import
         if imports and all(each.HasField("version") and not self._more(each) for each in imports):
-            shown = [f"{string(each.domain)}: " * each.HasField("domain") + str(each.version) for each in imports]
+            shown = [f"{string_text(each.domain)}: " * each.HasField("domain") + str(each.version) for each in imports]
             found["opset_import"] = f"[{', '.join(shown)}]"
         if message.DESCRIPTOR.name == "ModelProto" and message.metadata_props and self._regular(message.metadata_props):
             found["metadata_props"] = f"[{', '.join(map(self._part, message.metadata_props))}]"
@@ -405,14 +413,14 @@ class _Printer:
         return f"<{text}>\n" if text else "", [*found]
 
 
-def name(text: str | bytes) -> str:
+def name_text(text: str | bytes) -> str:
     """Return a name: as it is where it is a word, else in quotes. Raises ModelError M106 for one that is not UTF-8."""
-    return string(_utf8(text)) if text in _RESERVED else _plain(text)
+    return string_text(_utf8(text)) if text in _RESERVED else _plain(text)
 
 
 def _plain(text: str | bytes) -> str:
     found = _utf8(text)
-    return found if _is_word(found) else string(found)
+    return found if _is_word(found) else string_text(found)
 
 
 def _utf8(text: str | bytes) -> str:
@@ -426,7 +434,7 @@ def _is_word(text: str) -> bool:
     return _WORD.fullmatch(text) is not None
 
 
-def string(value: str | bytes) -> str:
+def string_text(value: str | bytes) -> str:
     """Return a text in quotes; with codes behind a $ where it has control characters, or bytes that are not UTF-8."""
     text = text_of(value) if isinstance(value, bytes) else value
     if isinstance(text, bytes):
@@ -534,7 +542,7 @@ def _typed(message: Any, field: str, count: int) -> str | None:
     """Return the entries of a tensor's field, None where they are not as many as they should be, or no elements."""
     values, number = getattr(message, field), message.data_type
     if number == STRING:
-        return _rows([*map(string, values)], "{", "}") if len(values) == count else None
+        return _rows([*map(string_text, values)], "{", "}") if len(values) == count else None
     element = ELEMENTS[number]
     if field in ("float_data", "double_data"):
         if len(values) != count * (2 if element.name.startswith("complex") else 1):

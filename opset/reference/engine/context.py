@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from opset.budget import Budget, Exhausted
+from opset.budget import Budget, BudgetExceeded
 from opset.reference.engine.gradients import gradients
 from opset.reference.engine.programs import ABSENT, Frame, Program, Step
 from opset.reference.numerics.memory import ENTRY, nbytes
@@ -68,7 +68,7 @@ class StepContext:
         budget, needed = self.budget, int(count) * np.dtype(dtype).itemsize
         if budget.live + needed > budget.max_bytes:
             why = f"it needs {needed:,} bytes, and {budget.max_bytes:,} are allowed in all"
-            raise Exhausted("bytes", why)
+            raise BudgetExceeded("bytes", why)
 
     def hold(self, value: Any) -> None:
         """Count a value as live until the node is done. Raises Exhausted beyond the limit."""

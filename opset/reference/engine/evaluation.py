@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from opset.budget import Budget, Exhausted
+from opset.budget import Budget, BudgetExceeded
 from opset.errors import Finding, RunError
 from opset.opsets.registry import Registry
 from opset.reference.engine.checks import check_declared_constraints, check_inputs, check_outputs, kernel_error
@@ -61,9 +61,9 @@ class Evaluation:
             found = [copy_shared(value, ids, self.budget.hold) for value in self._run_frames(stack)]
             self.budget.check_time()
             return found
-        except Exhausted as error:
+        except BudgetExceeded as error:
             steps = f"{self.budget.max_steps:,} nodes were run"
-            why = Exhausted(error.kind, steps if error.kind == "steps" else error.why)
+            why = BudgetExceeded(error.kind, steps if error.kind == "steps" else error.why)
             raise _add_calls(limit_error(why, stack[-1].location() if stack else ""), stack) from error
         except RunError as error:
             raise _add_calls(error, stack) from error
@@ -152,7 +152,7 @@ class Evaluation:
                 step.legal_types.add(signature)
                 frame.waiting = result
                 return self._resume(frame, step, None)
-        except Exhausted:
+        except BudgetExceeded:
             raise
         except Exception as error:
             location = frame.program.location(step)
@@ -178,7 +178,7 @@ class Evaluation:
             given = standard_inputs(step.node.op_type, inputs)
             check_declared_constraints(other, given)
             result = other.kernel.function(*given, **attributes)
-        except Exhausted:
+        except BudgetExceeded:
             raise
         except Exception:
             raise kernel_error(step, inputs, error, location, self._registry) from error
@@ -211,7 +211,7 @@ class Evaluation:
             frame.held = 0
             self._store(frame, step, done.value)
             return None
-        except Exhausted:
+        except BudgetExceeded:
             raise
         except Exception as error:
             location = frame.program.location(step)
@@ -238,7 +238,7 @@ class Evaluation:
                 self._trace(frame.program.location(step), frame.program.names[slot], value)
         budget = self.budget
         if budget.live + live > budget.max_bytes:
-            raise Exhausted("bytes", f"{budget.live + live:,} bytes of values would live at once")
+            raise BudgetExceeded("bytes", f"{budget.live + live:,} bytes of values would live at once")
         for slot in step.frees:
             live -= sizes[slot]
             slots[slot], sizes[slot] = None, 0

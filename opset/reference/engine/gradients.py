@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from opset.budget import Exhausted
+from opset.budget import BudgetExceeded
 from opset.errors import Finding, RunError, safe_text
 from opset.reference import derivatives
 from opset.reference.derivatives import Node, Rule
@@ -75,7 +75,7 @@ def _node_of(step: Step, values: dict[int, Any], found: dict[int, Array], contex
 def _apply_rule(graph: Program, rule: Rule, node: Node, step: Step) -> Sequence[Any]:
     try:
         return rule(node)
-    except Exhausted as error:
+    except BudgetExceeded as error:
         raise limit_error(error, graph.location(step)) from error
     except Exception as error:
         message = "the node cannot be differentiated"

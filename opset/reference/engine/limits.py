@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
-from opset.budget import Exhausted, Limits
+from opset.budget import BudgetExceeded, Limits
 from opset.errors import Finding, RunError
 
 MAX_STEPS = 10_000_000
@@ -75,7 +75,7 @@ _CAUSES = {
 }
 
 
-def limit_error(error: Exhausted, location: str = "") -> RunError:
+def limit_error(error: BudgetExceeded, location: str = "") -> RunError:
     """Return the error R301, R302 or R303 of an evaluation that has used up its budget."""
     code, what, help = _CAUSES[error.kind]
     return RunError(Finding(code, f"the evaluation was stopped: {what}", location, error.why, f"allow more: {help}"))
@@ -83,4 +83,4 @@ def limit_error(error: Exhausted, location: str = "") -> RunError:
 
 def out_of_memory(location: str = "", why: str = "") -> RunError:
     """Return the error R302 of an evaluation that the system gives no more memory."""
-    return limit_error(Exhausted("bytes", why or "the machine has no more memory"), location)
+    return limit_error(BudgetExceeded("bytes", why or "the machine has no more memory"), location)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from opset.budget import Exhausted
+from opset.budget import BudgetExceeded
 from opset.errors import Finding, RunError
 from opset.reference.numerics.arrays import Array
 from opset.reference.registration import KernelContext, kernel
@@ -35,7 +35,7 @@ def image_decoder_20(stream: Array, *, pixel_format: str, context: KernelContext
                 # Four bytes for a pixel in any mode, twice: as decoded and as converted.
                 context.reserve(8 * image.width * image.height, np.uint8)
                 decoded = np.array(image.convert(MODES[pixel_format]))
-    except (Exhausted, MemoryError):
+    except (BudgetExceeded, MemoryError):
         raise
     except pillow.DecompressionBombError as error:
         message, help = "the evaluation was stopped: too much memory", "use a smaller image"

@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-from opset.budget import Budget, Exhausted, Limits
+from opset.budget import Budget, BudgetExceeded, Limits
 from opset.errors import Finding, SchemaError
 
 MAX_SIZE = 2**20
@@ -105,7 +105,7 @@ class Findings(list[Finding]):
         """Count steps. Raises SchemaError where those of the file, or of its folder, are too many."""
         try:
             self._budget.charge(steps)
-        except Exhausted:
+        except BudgetExceeded:
             help = "values count, those that are shared once more, and types, elements and versions of examples"
             self.add("S102", f"reading the files of this folder takes more than {MAX_STEPS:,} steps", at, help)
             raise SchemaError(self) from None

@@ -18,7 +18,7 @@ from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from opset.errors import CorpusError, Finding, OpsetError, safe_text
-from opset.model.arrays import decoded
+from opset.model.arrays import decode_message
 from opset.reference.comparison import Difference, differences
 from opset.reference.value_info import ValueInfo, value_info_of
 from opset.reference.values import type_of
@@ -216,7 +216,7 @@ def _request(folder: str, case: Case) -> tuple[Request, dict[str, Any]]:
         if hashlib.sha256(data).hexdigest() != digest:
             raise ValueError(f"{relative} is not the file of the manifest: its checksum is another one")
         model = data if relative.endswith(f"/{MODEL}") else model
-    graph = decoded("ModelProto", model).graph
+    graph = decode_message("ModelProto", model).graph
     inputs = [value_info_of(each) for each in graph.input]
     outputs = [value_info_of(each) for each in graph.output]
     whole = os.path.join(folder, case.kind, case.name)

@@ -22,8 +22,8 @@ from opset.file_names import slug
 from opset.model.attributes import attribute_value
 from opset.model.elements import NUMBERS
 from opset.opsets.registry import Registry
-from opset.opsets.releases import knows
-from opset.output_folder import Author, Written, write_folder
+from opset.opsets.releases import is_released
+from opset.output_folder import Author, WriteCounts, write_folder
 from opset.schemas.model import Example, ExampleValue, OpSchema, example_versions, is_random
 from opset.schemas.names import shown
 from opset.schemas.status import ground_of, status_of
@@ -122,7 +122,7 @@ def corpus(
     return made
 
 
-def write_corpus(folder: str, made: Corpus) -> Written:
+def write_corpus(folder: str, made: Corpus) -> WriteCounts:
     """Write a corpus to a folder, as `write_folder` does: only files that changed, and no file that is not ours."""
     return write_folder(folder, AUTHOR, "corpus", made.files)
 
@@ -217,7 +217,7 @@ def _declared(model: Any, schema: OpSchema, example: Example) -> Any:
         for output, kind in zip(model.graph.output, _refused_types(model, schema, example), strict=False):
             if kind:
                 output.type.CopyFrom(type_proto(kind))
-    if not knows(schema.domain):
+    if not is_released(schema.domain):
         from opset.version_converter.ir_version import set_ir_version
         from opset.version_converter.targets import Target
 
