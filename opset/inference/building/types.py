@@ -99,7 +99,9 @@ def optional(inner: Type | None) -> Type:
 
 def shape_text(shape: Shape | None) -> str:
     """Return a shape as text, "[2, N, ?]", cut if it is very long; "" if the rank is not known."""
-    text = "" if shape is None else f"[{', '.join('?' if each is None else str(each) for each in shape)}]"
+    if shape is None:
+        return ""
+    text = f"[{', '.join('?' if size is None else str(size) for size in shape)}]"
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…]"
 
 

@@ -88,8 +88,9 @@ class Inference:
         self.notes = [*engine.index.notes, *_warnings_of(engine)]
         """Changes that were made before the model was read, and nodes that harmlessly differ from their operators: in
         forms that runtimes accept, or by attributes that do not exist."""
-        found = FindingList(_findings_of(engine))
-        self.findings, self.omitted = tuple(found), found.omitted
+        findings = FindingList(_findings_of(engine))
+        self.findings = tuple(findings)
+        self.omitted = findings.omitted
         self.stopped = "" if engine.stopped is None else f"{engine.stopped[0]}: {engine.stopped[1].why}"
         """The place and the reason if the inference was stopped, else ""."""
         self.left_out = 0
