@@ -38,17 +38,17 @@ DECIDED = {
         version_converter/rewrite.arguments version_converter/validity.plain_nodes_fit
         adapters/attention.tensor_scatter_lowered adapters/binary.axis_to_broadcasting
         adapters/control_flow.scan_9_down adapters/control_flow.scan_lowered adapters/control_flow.scan_11_down
-        adapters/conv._starts adapters/indexing._positions adapters/interpolation._along adapters/linalg._joined
+        adapters/conv._starts adapters/indexing._positions adapters/interpolation._resize_axis adapters/linalg._joined
         adapters/linalg._lengths
-        adapters/norm.along_channels adapters/positions.merged adapters/quantize._laid_out adapters/reduce._stacked
+        adapters/norm.along_channels adapters/positions.merge_first_axes adapters/quantize._laid_out adapters/reduce._accumulation_loop
         adapters/reshape.squeeze_13_down adapters/indexing.gather_nd_12_down adapters/slicing.split_18_down
         adapters/slicing._parts_at_run_time schemas/shapes._indices reference/engine/checks.check_inputs
         reference/derivatives._keep_axes reference/derivatives.convolution reference/engine/gradients.gradients
         reference/numerics/broadcasting.align_at_axis reference/numerics/broadcasting.sum_to""",
     "a few, by the operator or its lowering: halves, digits, spatial axes, parts of a complex number": """
-        inference/sampling.affine_grid_20 adapters/sampling._neighbours adapters/sampling.affine_grid_lowered
+        inference/sampling.affine_grid_20 adapters/sampling._neighbors_of adapters/sampling.affine_grid_lowered
         adapters/signal.dft_20_down adapters/signal.dft_lowered adapters/signal.stft_lowered
-        adapters/reduce._steps""",
+        adapters/reduce._single_axis_steps""",
     "bits or digits of an element type": """
         inference/cast._lowest_bits adapters/binary.bitwise_lowered adapters/binary._digits
         adapters/cast._float_of_bits adapters/linalg._parts adapters/linalg._product_of_integers
@@ -61,8 +61,8 @@ DECIDED = {
         inference/ml_trees._check_trees inference/shapes.equal_parts adapters/create._positions
         adapters/indexing._compared adapters/interpolation._coordinates adapters/layout._regroup
         adapters/indexing._tuples_as_one adapters/ml_trees._written
-        adapters/pool._places_of_maxima adapters/regions._points""",
-    "each makes a node, which is charged": "adapters/positions.elements_of",
+        adapters/pool._positions_of_maxima adapters/regions._points_along""",
+    "each makes a node, which is charged": "adapters/positions.integers_of",
     "a range, of which no list is made": "adapters/create._range_of adapters/slicing._indices",
     "a text or not": "schemas/lint._lost_functions",
     "arrays, whose bytes are held": """

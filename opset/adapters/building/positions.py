@@ -1,12 +1,12 @@
-"""Positions of elements: sizes, strides and coordinates, as numbers where they are known, else computed at run time."""
+"""Positions of elements: sizes, strides and coordinates, as numbers if they are known, else computed at run time."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 
-from opset.adapters.building.shared import cast, is_negative, positive_axis
-from opset.adapters.building.subgraphs import Body, looped
+from opset.adapters.building.shared import cast, negative_mask, positive_axis
+from opset.adapters.building.subgraphs import Body, add_loop
 from opset.model.elements import NUMBERS
 from opset.model.storage.tensor import make_tensor
 from opset.model.types import MAX_CONSTANT
@@ -19,7 +19,14 @@ Size = int | str
 def sizes_of(op: Builder, node: Node, index: int, axes: Sequence[int] | None = None) -> list[Size]:
     """Return the sizes of an input along axes, by default all.
 
-    Raises Refusal C207 where that takes its rank and it is not known: for all axes, and before 11 for negative ones.
+    Args:
+        op: Makes nodes for sizes that are not known.
+        node: The node whose input it is.
+        index: The index of the input.
+        axes: Axes, which may be negative; None stands for all.
+
+    Raises:
+        Refusal: C207 if the rank is needed and not known: for all axes, and before version 11 for negative ones.
     """
     shape = node.shape(index)
     if axes is None:
@@ -32,11 +39,11 @@ def sizes_of(op: Builder, node: Node, index: int, axes: Sequence[int] | None = N
 
 
 def size_along(op: Builder, node: Node, index: int, axis: int) -> Size:
-    """Return the size of an input along an axis, as `sizes_of` does."""
+    """Return the size of an input along an axis; raise Refusal as `sizes_of` does."""
     return sizes_of(op, node, index, [axis])[0]
 
 
-def named(op: Builder, size: Size) -> str:
+def size_name(op: Builder, size: Size) -> str:
     """Return the name of a scalar that holds a size."""
     return op.const(size) if isinstance(size, int) else size
 
@@ -53,74 +60,79 @@ def product(op: Builder, sizes: Sequence[Size]) -> Size:
     return result
 
 
-def plus(op: Builder, a: Size, b: Size) -> Size:
+def sum_of(op: Builder, a: Size, b: Size) -> Size:
     """Return the sum of two sizes."""
     if isinstance(a, int) and isinstance(b, int):
         return a + b
-    return b if a == 0 else a if b == 0 else op.Add(named(op, a), named(op, b))
+    if a == 0:
+        return b
+    return a if b == 0 else op.Add(size_name(op, a), size_name(op, b))
 
 
-def minus(op: Builder, a: Size, b: Size) -> Size:
+def difference(op: Builder, a: Size, b: Size) -> Size:
     """Return the difference of two sizes."""
     if isinstance(a, int) and isinstance(b, int):
         return a - b
-    return a if b == 0 else op.Sub(named(op, a), named(op, b))
+    return a if b == 0 else op.Sub(size_name(op, a), size_name(op, b))
 
 
 def quotient(op: Builder, a: Size, b: Size) -> Size:
     """Return the quotient of two sizes, rounded down; `a` is not negative, and `b` is positive."""
     if isinstance(a, int) and isinstance(b, int):
         return a // b
-    return a if b == 1 else op.Div(named(op, a), named(op, b))
+    return a if b == 1 else op.Div(size_name(op, a), size_name(op, b))
 
 
 def at_least(op: Builder, a: Size, low: Size) -> Size:
-    """Return the larger of two sizes."""
+    """Return the larger one of two sizes."""
     if isinstance(a, int) and isinstance(low, int):
         return max(a, low)
-    a = named(op, a)
-    low = named(op, low)
+    a = size_name(op, a)
+    low = size_name(op, low)
     return op.Where(op.Less(a, low), low, a)
 
 
 def at_most(op: Builder, a: Size, high: Size) -> Size:
-    """Return the smaller of two sizes."""
+    """Return the smaller one of two sizes."""
     if isinstance(a, int) and isinstance(high, int):
         return min(a, high)
-    a = named(op, a)
-    high = named(op, high)
+    a = size_name(op, a)
+    high = size_name(op, high)
     return op.Where(op.Less(high, a), high, a)
 
 
-def elements_of(op: Builder, node: Node, index: int, count: int) -> list[Size]:
-    """Return the integers in a vector of `count` elements: numbers where it is constant."""
+def integers_of(op: Builder, node: Node, index: int, count: int) -> list[Size]:
+    """Return the integers in a vector of `count` elements, as numbers if the input is constant."""
     constant = node.constant(index)
     if constant is not None and len(constant.values) == count:
         return [int(value) for value in constant.values]
     vector = node.input(index)
     wide = cast(op, vector, node.element(index), "int64")
-    return [op.Gather(wide, op.const(each), axis=0) for each in range(count)]
+    return [op.Gather(wide, op.const(position), axis=0) for position in range(count)]
 
 
 def numbers_of_axes(op: Builder, node: Node, index: int, rank: int) -> str:
-    """Return for each axis its number among those in an input, from 1 on, 0 where it is not among them."""
+    """Return a vector with a number for each axis: its position among the axes in an input, from 1 on, or 0."""
     axes = cast(op, node.input(index), node.element(index), "int64")
-    front = op.Concat(op.const([-1]), op.Add(axes, op.Mul(is_negative(op, axes), op.const(rank))), axis=0)
+    front = op.Concat(op.const([-1]), op.Add(axes, op.Mul(negative_mask(op, axes), op.const(rank))), axis=0)
     shape = node.shape(index)
-    known = shape[0] if shape else None
-    numbers = counting(op, known + 1 if isinstance(known, int) else op.Size(front))
+    count = shape[0] if shape else None
+    numbers = integers_below(op, count + 1 if isinstance(count, int) else op.Size(front))
     column = op.const([-1, 1])
     same = op.Cast(op.Equal(op.Reshape(front, column), op.const(list(range(rank)))), to=NUMBERS["int64"])
-    return summed(op, op.Mul(same, op.Reshape(numbers, column)), [0])
+    return sum_along(op, op.Mul(same, op.Reshape(numbers, column)), [0])
 
 
-def spread(op: Builder, values: str, numbers: str) -> str:
-    """Return values for some axes as values for all, 0 for those that have no number."""
+def spread_over_axes(op: Builder, values: str, numbers: str) -> str:
+    """Return values for some axes as values for all axes, 0 for the others.
+
+    `numbers` is the result of `numbers_of_axes`.
+    """
     return op.Gather(op.Concat(op.const([0]), values, axis=0), numbers, axis=0)
 
 
 def strides_of(op: Builder, sizes: Sequence[Size]) -> list[Size]:
-    """Return the distance between neighbours along each axis, of elements in row-major order."""
+    """Return the distance between two neighbors along each axis, in row-major order."""
     strides: list[Size] = [1]
     for size in reversed(sizes[1:]):
         strides.insert(0, product(op, [strides[0], size]))
@@ -135,15 +147,15 @@ def vector_of(op: Builder, sizes: Sequence[Size]) -> str:
     return op.Concat(*parts, axis=0) if len(parts) > 1 else parts[0]
 
 
-def counting(op: Builder, count: Size) -> str:
+def integers_below(op: Builder, count: Size) -> str:
     """Return the vector 0, 1, 2, … of `count` int64 numbers."""
     if isinstance(count, int) and count <= MAX_CONSTANT:
         return op.const(list(range(count)))
     if op.version >= 11:
-        return op.Range(op.const(0), named(op, count), op.const(1))
+        return op.Range(op.const(0), size_name(op, count), op.const(1))
     if op.offers("ConstantOfShape") and op.offers("NonZero"):
         one = make_tensor("", NUMBERS["int64"], [1], [1])
-        ones = op.ConstantOfShape(op.Reshape(named(op, count), op.const([1])), value=one)
+        ones = op.ConstantOfShape(op.Reshape(size_name(op, count), op.const([1])), value=one)
         return op.Squeeze(op.NonZero(ones), axes=[0])
     body = Body(op, "counting")
     number = body.input("int64", [])
@@ -152,35 +164,35 @@ def counting(op: Builder, count: Size) -> str:
     body.output(going, "bool", [])
     body.output(kept, "float", [])
     body.output(number, "int64", [])
-    return looped(op, named(op, count), [op.const(0.0, "float", [])], body)[1]
+    return add_loop(op, size_name(op, count), [op.const(0.0, "float", [])], body)[1]
 
 
-def positions_of(op: Builder, mask: str) -> str:
+def true_positions(op: Builder, mask: str) -> str:
     """Return the positions at which a vector of bool is true."""
     if op.offers("NonZero"):
-        return squeezed(op, op.NonZero(mask), [0])
+        return squeeze(op, op.NonZero(mask), [0])
     kept = op.Cast(mask, to=NUMBERS["int64"])
     body = Body(op, "positions")
     number = body.input("int64", [])
     going = body.input("bool", [])
-    found = body.input("int64", [None])
-    here = body.node("Reshape", number, op.const([1]))
-    more = body.node("Tile", here, body.node("Gather", kept, here, axis=0))
+    positions = body.input("int64", [None])
+    position = body.node("Reshape", number, op.const([1]))
+    added = body.node("Tile", position, body.node("Gather", kept, position, axis=0))
     body.output(going, "bool", [])
-    body.output(body.node("Concat", found, more, axis=0), "int64", [None])
-    return looped(op, op.Size(mask), [op.const([])], body)[0]
+    body.output(body.node("Concat", positions, added, axis=0), "int64", [None])
+    return add_loop(op, op.Size(mask), [op.const([])], body)[0]
 
 
-def along(op: Builder, vector: str, axis: int, rank: int) -> str:
-    """Return a vector as a tensor of some rank that has its elements along one axis."""
-    shape = [-1 if each == axis else 1 for each in range(rank)]
+def vector_along(op: Builder, vector: str, axis: int, rank: int) -> str:
+    """Return a vector as a tensor of a rank, with its elements along one axis."""
+    shape = [-1 if other == axis else 1 for other in range(rank)]
     return vector if axis == rank - 1 else op.Reshape(vector, op.const(shape))
 
 
-def coordinates(op: Builder, sizes: Sequence[Size], strides: Sequence[Size]) -> str | None:
-    """Return the sum of each element's coordinates times the strides, which broadcasts to the sizes; None for 0.
+def offsets_of(op: Builder, sizes: Sequence[Size], strides: Sequence[Size]) -> str | None:
+    """Return for each element the sum of its coordinates times the strides.
 
-    Axes with the stride 0 do not count.
+    The result broadcasts to the sizes; it is None if all strides or coordinates are 0.
     """
     total = None
     for axis, (size, stride) in enumerate(zip(sizes, strides, strict=True)):
@@ -189,18 +201,18 @@ def coordinates(op: Builder, sizes: Sequence[Size], strides: Sequence[Size]) -> 
         if isinstance(size, int) and isinstance(stride, int) and size <= MAX_CONSTANT:
             steps = op.const([number * stride for number in range(size)])
         else:
-            steps = counting(op, size)
+            steps = integers_below(op, size)
             if stride != 1:
-                steps = op.Mul(steps, named(op, stride))
-        steps = along(op, steps, axis, len(sizes))
+                steps = op.Mul(steps, size_name(op, stride))
+        steps = vector_along(op, steps, axis, len(sizes))
         total = steps if total is None else op.Add(total, steps)
     return total
 
 
-def from_front(op: Builder, node: Node, index: int, sizes: Sequence[Size]) -> str:
-    """Return integer indices as int64 with negative ones counted from the front.
+def indices_from_front(op: Builder, node: Node, index: int, sizes: Sequence[Size]) -> str:
+    """Return integer indices as int64, with negative ones counted from the front.
 
-    `sizes` are those of the axis, or of the axes that the last dimension of the indices is for.
+    `sizes` are the sizes of the axes that the indices count along: one, or one for each element of the last dimension.
     """
     constant = node.constant(index)
     count = len(sizes)
@@ -210,44 +222,45 @@ def from_front(op: Builder, node: Node, index: int, sizes: Sequence[Size]) -> st
         front = [v + int(sizes[at % count]) if v < 0 else v for at, v in enumerate(constant.values)]
         return op.const(front, dims=constant.dims)
     wide = cast(op, node.input(index), node.element(index), "int64")
-    whole = named(op, sizes[0]) if count == 1 else vector_of(op, sizes)
+    whole = size_name(op, sizes[0]) if count == 1 else vector_of(op, sizes)
     if op.version >= 9 and op.offers("Where"):
         return op.Where(op.Less(wide, op.const(0)), op.Add(wide, whole), wide)
-    return op.Add(wide, op.Mul(is_negative(op, wide), whole))
+    return op.Add(wide, op.Mul(negative_mask(op, wide), whole))
 
 
-def squeezed(op: Builder, x: str, axes: list[int]) -> str:
-    """Return a value without dimensions of 1."""
+def squeeze(op: Builder, x: str, axes: list[int]) -> str:
+    """Return a value without these dimensions of 1."""
     return str(op.Squeeze(x, axes=axes))
 
 
-def summed(op: Builder, x: str, axes: list[int]) -> str:
-    """Return the sums along axes."""
+def sum_along(op: Builder, x: str, axes: list[int]) -> str:
+    """Return the sums along axes, which are removed."""
     return str(op.ReduceSum(x, axes=axes, keepdims=0))
 
 
-def reshaped(op: Builder, flat: str, sizes: Sequence[Size] | None, shape: str = "") -> str:
-    """Return a vector in a shape, which may be empty; `shape` names the sizes where they are known at run time alone.
+def reshape_vector(op: Builder, flat: str, sizes: Sequence[Size] | None, shape: str = "") -> str:
+    """Return a vector in a shape, which may be empty.
 
-    A 0 in Reshape copies the size at the same axis: beyond the first, the vector has none.
+    Reshape copies the input's size for a 0, and a vector has only one size. `shape` is the name of the whole shape; it
+    is used if `sizes` is None, because the rank is not known, or if one of the sizes may be 0.
     """
     if sizes is None:
-        return shaped(op, flat, shape, None)
+        return reshape_exactly(op, flat, shape, None)
     if all(isinstance(size, int) and size > 0 for size in sizes[1:]):
-        rest = [-1, *sizes[1:]] if sizes else []
-        return op.Reshape(flat, op.const(rest))
-    return shaped(op, flat, shape or vector_of(op, sizes), len(sizes))
+        target = [-1, *sizes[1:]] if sizes else []
+        return op.Reshape(flat, op.const(target))
+    return reshape_exactly(op, flat, shape or vector_of(op, sizes), len(sizes))
 
 
-def shaped(op: Builder, x: str, shape: str, rank: int | None) -> str:
-    """Return a value in a computed shape of this rank, if it is known, in which every 0 is a size.
+def reshape_exactly(op: Builder, x: str, shape: str, rank: int | None) -> str:
+    """Return a value in a computed shape in which every 0 is a size; `rank` is None if it is not known.
 
-    An empty value gets 0 along all axes first, for Reshape to copy; any other has no 0 in its shape.
+    An empty value first gets size 0 along all axes, for Reshape to copy; the shape of any other value has no 0.
     """
     filled = op.Cast(op.Cast(op.Size(x), to=NUMBERS["bool"]), to=NUMBERS["int64"])
     if rank is None:
-        # Tile takes as many numbers as there are axes, where what Expand becomes has to know how many these are.
-        rest = sizes_from(op, shape, 1)
+        # Tile takes any number of axes; older versions of Expand have to know how many there are.
+        rest = shape_from(op, shape, 1)
         ones = op.Add(op.Sub(rest, rest), op.const([1]))
         column = op.Reshape(x, op.Concat(op.const([-1]), ones, axis=0))
         return op.Reshape(op.Tile(column, op.Mul(op.Concat(op.const([1]), ones, axis=0), filled)), shape)
@@ -255,21 +268,21 @@ def shaped(op: Builder, x: str, shape: str, rank: int | None) -> str:
     return op.Reshape(op.Expand(column, op.Mul(op.const([1] * rank), filled)), shape)
 
 
-def sizes_from(op: Builder, shape: str, axis: int) -> str:
+def shape_from(op: Builder, shape: str, axis: int) -> str:
     """Return the part of a shape of unknown length from an axis on, which may be counted from its end."""
     return str(op.Slice(shape, starts=[axis], ends=[2**31 - 1]))
 
 
 def product_from(op: Builder, shape: str, axis: int) -> str:
-    """Return the product of the sizes from an axis on, of a shape of unknown length; 1 where there is none."""
-    sizes = op.Concat(op.const([1]), sizes_from(op, shape, axis), axis=0)
+    """Return the product of the sizes from an axis on, of a shape of unknown length; the product of no sizes is 1."""
+    sizes = op.Concat(op.const([1]), shape_from(op, shape, axis), axis=0)
     return str(op.ReduceProd(sizes, axes=[0], keepdims=0))
 
 
-def merged(op: Builder, node: Node, index: int, count: int) -> str:
-    """Return an input with its first axes as one, and those after it as they are, however many these are.
+def merge_first_axes(op: Builder, node: Node, index: int, count: int) -> str:
+    """Return an input with its first axes merged into one, whatever the number of axes after them.
 
-    The size of the merged axis is -1, unless an axis after it may be empty: then it is the product.
+    The size of the merged axis is -1 if no other axis can be empty, else the product.
     """
     x = node.input(index)
     if count == 1:
@@ -278,26 +291,26 @@ def merged(op: Builder, node: Node, index: int, count: int) -> str:
     sizes = sizes_of(op, node, index, range(count if rank is None else rank))
     first = sizes[:count]
     rest = sizes[count:]
-    # In the same positions as before, sizes of 0 are copied; the ones between are squeezed out.
+    # Reshape copies sizes of 0 from the same position, so dimensions of 1 hold the places and are squeezed out.
     if rank is not None and all(isinstance(size, int) and size > 0 for size in rest):
         return op.Reshape(x, op.const([-1, *rest]))
     ones = list(range(1, count))
     if all(isinstance(size, int) and size > 0 for size in first):
         whole: Size = product(op, first)
     else:
-        others = product_from(op, op.Shape(x), count) if rank is None else named(op, product(op, rest))
+        others = product_from(op, op.Shape(x), count) if rank is None else size_name(op, product(op, rest))
         total = product(op, first)
-        empty = op.Cast(op.Not(op.Cast(named(op, total), to=NUMBERS["bool"])), to=NUMBERS["int64"])
-        known = op.Cast(op.Cast(others, to=NUMBERS["bool"]), to=NUMBERS["int64"])
-        whole = op.Sub(named(op, total), op.Mul(empty, known))
-    wanted = vector_of(op, [whole, *[1] * len(ones), *rest])
+        empty = op.Cast(op.Not(op.Cast(size_name(op, total), to=NUMBERS["bool"])), to=NUMBERS["int64"])
+        others_are_positive = op.Cast(op.Cast(others, to=NUMBERS["bool"]), to=NUMBERS["int64"])
+        whole = op.Sub(size_name(op, total), op.Mul(empty, others_are_positive))
+    target = vector_of(op, [whole, *[1] * len(ones), *rest])
     if rank is None:
-        wanted = op.Concat(wanted, sizes_from(op, op.Shape(x), count), axis=0)
-    return squeezed(op, op.Reshape(x, wanted), ones)
+        target = op.Concat(target, shape_from(op, op.Shape(x), count), axis=0)
+    return squeeze(op, op.Reshape(x, target), ones)
 
 
 def index_depth(node: Node, index: int) -> int:
-    """Return the length of index tuples. Raises Refusal C207 where it is not known."""
+    """Return the length of index tuples; raise Refusal C207 if it is not known."""
     shape = node.shape(index)
     depth = shape[-1] if shape else None
     if not isinstance(depth, int):

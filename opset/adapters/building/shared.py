@@ -25,18 +25,18 @@ UNIFORM = 7
 """Version from which all created operators of the default domain broadcast, and name types by numbers."""
 
 
-def working(element: str) -> str:
-    """Return the type that kernels compute floats in: DOUBLE for DOUBLE, FLOAT for narrower ones."""
+def working_type(element: str) -> str:
+    """Return the type in which kernels compute floats: DOUBLE for DOUBLE, FLOAT for narrower types."""
     return "double" if element == "double" else "float"
 
 
-def cast(op: Builder, x: str, here: str | None, there: str) -> str:
-    """Return a value of one type, which need not be known, as another one, itself where the two are the same."""
-    return x if here == there else op.Cast(x, to=NUMBERS[there])
+def cast(op: Builder, x: str, source: str | None, target: str) -> str:
+    """Return a value cast to the target type; it is returned unchanged if its type, None if unknown, is the target."""
+    return x if source == target else op.Cast(x, to=NUMBERS[target])
 
 
 def positive_axis(axis: int, rank: int) -> int:
-    """Return an axis counted from the front. Raises Refusal C103 where the tensor has no such axis."""
+    """Return an axis counted from the front; raise Refusal C103 if the tensor has no such axis."""
     if not -rank <= axis < rank:
         raise Refusal("C103", f"axis {axis} is out of range for rank {rank}")
     return axis % rank if rank else axis
@@ -44,15 +44,16 @@ def positive_axis(axis: int, rank: int) -> int:
 
 def float32(value: float) -> float:
     """Return the FLOAT nearest to a number, infinite beyond its range."""
-    return _rounded(value, "f")
+    return _round_to(value, "f")
 
 
 def float16(value: float) -> float:
     """Return the FLOAT16 nearest to a number, infinite beyond its range."""
-    return _rounded(value, "e")
+    return _round_to(value, "e")
 
 
-def _rounded(value: float, code: str) -> float:
+def _round_to(value: float, code: str) -> float:
+    """Return a number rounded to a format of `struct`, infinite beyond its range."""
     try:
         return float(struct.unpack(code, struct.pack(code, float(value)))[0])
     except OverflowError:
@@ -64,11 +65,11 @@ def unsqueeze(op: Builder, x: str, axes: list[int]) -> str:
     return str(op.Unsqueeze(x, axes=axes))
 
 
-def nearest(op: Builder, x: str, element: str) -> str:
+def round_to_even(op: Builder, x: str, element: str) -> str:
     """Return floats rounded to the nearest integer, ties to even, without Round.
 
-    It is the next integer above, less 1 where that is too far: by more than half, or by half from an even number.
-    Negative numbers above -1 become -0.0 so, as they should.
+    The result is the next integer above, less 1 if that is too far: by more than half, or by half from an even number.
+    So negative numbers above -1 become -0.0, as they should.
     """
     half = op.const(0.5, element, [])
     two = op.const(2.0, element, [])
@@ -79,19 +80,22 @@ def nearest(op: Builder, x: str, element: str) -> str:
     return str(op.Sub(above, op.Cast(far, to=NUMBERS[element])))
 
 
-def zero(op: Builder, element: str) -> str:
-    """Return the scalar of a type that operators fill with: zero, false, or the empty string."""
+def fill_value(op: Builder, element: str) -> str:
+    """Return the scalar that operators fill a tensor of a type with: zero, false, or the empty string."""
     return op.const({"bool": False, "string": "", "complex64": 0j, "complex128": 0j}.get(element, 0), element, [])
 
 
-def is_negative(op: Builder, x: str) -> str:
-    """Return 1 for negative integers and 0 for others, as int64: FLOAT keeps every sign, and Less takes it always."""
+def negative_mask(op: Builder, x: str) -> str:
+    """Return int64 numbers: 1 for negative integers, 0 for others.
+
+    FLOAT keeps every sign, and every version of Less takes it.
+    """
     number = op.Cast(x, to=NUMBERS["float"])
     return op.Cast(op.Less(number, op.const(0.0, "float", [])), to=NUMBERS["int64"])
 
 
-def count_of(node: Node, index: int) -> int | None:
-    """Return the number of elements of a vector, 0 where the input is absent, None where it is not known."""
+def vector_length(node: Node, index: int) -> int | None:
+    """Return the length of a vector, 0 if the input is absent, None if the length is not known."""
     if not node.input(index):
         return 0
     constant = node.constant(index)
@@ -103,7 +107,7 @@ def count_of(node: Node, index: int) -> int | None:
 
 
 def need_size(node: Node, index: int, axis: int) -> int:
-    """Return the size of an input along an axis. Raises Refusal C103 for a wrong axis, C207 for an unknown size."""
+    """Return the size of an input along an axis; raise Refusal C103 for a wrong axis, C207 for an unknown size."""
     node.need_rank(index)
     size = (node.shape(index) or ())[positive_axis(axis, node.need_rank(index))]
     if not isinstance(size, int) or size < 0:
@@ -116,20 +120,23 @@ def need_size(node: Node, index: int, axis: int) -> int:
 
 
 def constant_ints(node: Node, index: int) -> list[int]:
-    """Return a constant input that the operator declares as integers. Raises Refusal C205 where it is no constant."""
+    """Return the values of a constant input as integers; raise Refusal C205 if it is no constant."""
     return [int(value) for value in node.need_constant(index).values]
 
 
 def distinct_axes(axes: Iterable[int], rank: int) -> list[int]:
-    """Return axes counted from the front. Raises Refusal C103 where one is out of range or a duplicate."""
-    found = [positive_axis(axis, rank) for axis in axes]
-    if len(set(found)) < len(found):
-        raise Refusal("C103", f"the axes {found} have a duplicate")
-    return found
+    """Return axes counted from the front; raise Refusal C103 if one is out of range or a duplicate."""
+    positive = [positive_axis(axis, rank) for axis in axes]
+    if len(set(positive)) < len(positive):
+        raise Refusal("C103", f"the axes {positive} have a duplicate")
+    return positive
 
 
-def need_uniform(node: Node) -> None:
-    """Raise Refusal C201 where created operators of the default domain would be older than version 7."""
+def need_uniform_operators(node: Node) -> None:
+    """Raise Refusal C201 if the model's operators of the default domain are older than version 7.
+
+    Before that version, created operators would need other forms.
+    """
     version = node.values.versions.get("", UNIFORM)
     if version < UNIFORM:
         raise Refusal("C201", f"it takes operators of ai.onnx {UNIFORM} or newer, and the model has {version}")

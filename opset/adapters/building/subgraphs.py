@@ -1,4 +1,4 @@
-"""Subgraphs that adapters make: written once, at the opset that the conversion goes to, from version 7 on."""
+"""Subgraphs that adapters make, written at the opset of the target, from version 7 on."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from opset.version_converter.rewrite import Builder, Refusal, set_attribute
 
 
 class Body:
-    """A graph in the making. What it holds is not converted any more: it has to be valid at the target as it is."""
+    """A graph under construction. Its nodes are not converted any more, so they have to be valid at the target."""
 
     def __init__(self, op: Builder, hint: str) -> None:
-        """Begin a graph; raise Refusal C201 where the target is older than the forms that bodies are written in."""
+        """Begin a graph; raise Refusal C201 if the target is older than the operators that bodies need."""
         if op.final < UNIFORM:
             raise Refusal("C201", f"it takes a subgraph of operators of ai.onnx {UNIFORM} or newer")
         self._op = op
@@ -29,28 +29,36 @@ class Body:
         return str(value.name)
 
     def output(self, name: str, element: str, shape: Sequence[int | None] | None = None) -> None:
-        """Make a value an output; one that no node of the graph computes is copied."""
+        """Make a value an output; a value that no node of the graph computes is copied by Identity."""
         if not any(name in node.output for node in self.graph.node):
             name = self.node("Identity", name)
         _describe(self.graph.output.add(name=name), element, shape)
 
-    def node(self, op_type: str, *given: str, **stated: Any) -> str:
-        """Return the name of the output of a new node; lists that became inputs are constants around the graph.
+    def node(self, op_type: str, *operands: str, **settings: Any) -> str:
+        """Add a node and return the name of its output.
 
-        Raises Refusal C201 where the target does not have the operator, or it is to be lowered.
+        Attributes that became inputs are made constants around the graph.
+
+        Raises:
+            Refusal: C201 if the target lacks the operator, or it is to be lowered.
         """
         schema = self._op.final_schema(op_type)
-        inputs, attributes = self._op.arguments(schema, given, stated)
-        made = self.graph.node.add(op_type=op_type, input=inputs, output=[self._op.fresh(op_type)])
+        inputs, attributes = self._op.arguments(schema, operands, settings)
+        node = self.graph.node.add(op_type=op_type, input=inputs, output=[self._op.fresh(op_type)])
         for name, value in attributes.items():
-            set_attribute(made, name, schema.attributes[name].type, value)
-        return str(made.output[0])
+            set_attribute(node, name, schema.attributes[name].type, value)
+        return str(node.output[0])
 
 
-def looped(op: Builder, count: str, carried: Sequence[str], body: Body, going: str = "") -> list[str]:
-    """Return the outputs of a Loop: carried values, then the stacked outputs of the body.
+def add_loop(op: Builder, count: str, carried: Sequence[str], body: Body, going: str = "") -> list[str]:
+    """Add a Loop and return its outputs: carried values, then the stacked outputs of the body.
 
-    It has `count` iterations, unless `going`, or what the body says in its place, ends it before.
+    Args:
+        op: Makes the node.
+        count: The name of the number of iterations.
+        carried: The initial carried values.
+        body: Its outputs are the condition, the carried values and the values to stack.
+        going: The name of the initial condition; "" for true.
     """
     values = body.graph.output[1:]
     names = [op.fresh("looped") for _ in values]
@@ -64,6 +72,7 @@ def looped(op: Builder, count: str, carried: Sequence[str], body: Body, going: s
 
 
 def _describe(value: Any, element: str, shape: Sequence[int | None] | None) -> None:
+    """State the type and shape of a value, as far as they are known."""
     if element:
         value.type.tensor_type.elem_type = NUMBERS[element]
     if shape is not None and element:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from opset.adapters.building.shared import INTEGERS, cast, is_negative, positive_axis, working
-from opset.adapters.families.binary import selected
+from opset.adapters.building.shared import INTEGERS, cast, negative_mask, positive_axis, working_type
+from opset.adapters.families.binary import select_by_mask
 from opset.version_converter.registration import down, lower, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
@@ -78,7 +78,7 @@ def p_relu_9_down(op: Builder, node: Node) -> Result:
     x, slope = node.inputs
     if element[0] == "u":
         return x
-    below = cast(op, is_negative(op, x), "int64", element)
+    below = cast(op, negative_mask(op, x), "int64", element)
     above = op.Sub(op.const(1, element, []), below)
     return op.Add(op.Mul(op.Mul(x, slope), below), op.Mul(x, above))
 
@@ -145,13 +145,13 @@ def shrink_lowered(op: Builder, node: Node) -> Result:
     if element in INTEGERS and not -(2**63) <= bias < 2**63:
         raise Refusal("C204", f"'bias' is {bias}, which is no number of {element}")
     integral = element in INTEGERS and bias == int(bias)
-    wide = "double" if element in INTEGERS else working(element)
+    wide = "double" if element in INTEGERS else working_type(element)
     number = cast(op, x, element, wide)
     below = op.Less(number, op.const(-node.attr("lambd"), wide, []))
     above = op.Greater(number, op.const(node.attr("lambd"), wide, []))
     adding = "int64" if integral else wide
     x = cast(op, x, element, adding)
     shift = op.const(int(bias) if integral else bias, adding, [])
-    moved = selected(op, below, op.Add(x, shift), op.Sub(x, shift), adding)
+    moved = select_by_mask(op, below, op.Add(x, shift), op.Sub(x, shift), adding)
     zero = op.const(0, adding, [])
-    return cast(op, selected(op, op.Or(below, above), moved, zero, adding), adding, element)
+    return cast(op, select_by_mask(op, op.Or(below, above), moved, zero, adding), adding, element)

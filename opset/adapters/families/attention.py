@@ -8,9 +8,9 @@ from __future__ import annotations
 from math import sqrt
 from typing import Any
 
-from opset.adapters.building.positions import Size, named, plus, quotient, size_along, vector_of
-from opset.adapters.building.shared import cast, need_size, positive_axis, working
-from opset.adapters.building.subgraphs import Body, looped
+from opset.adapters.building.positions import Size, quotient, size_along, size_name, sum_of, vector_of
+from opset.adapters.building.shared import cast, need_size, positive_axis, working_type
+from opset.adapters.building.subgraphs import Body, add_loop
 from opset.model.elements import ELEMENTS, NUMBERS
 from opset.version_converter.registration import down, lower, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
@@ -140,12 +140,12 @@ def _known_total(node: Node) -> int | None:
 def _total(op: Builder, node: Node) -> Size:
     """Return the number of keys, those of the cache included."""
     keys = _length(op, node, KEY)
-    return plus(op, _length(op, node, PAST_KEY), keys) if node.input(PAST_KEY) else keys
+    return sum_of(op, _length(op, node, PAST_KEY), keys) if node.input(PAST_KEY) else keys
 
 
 def _numbers(op: Builder, count: Size) -> str:
     """Return the integers from 0 to a count, exclusive; as a node, since they may be many in each of many layers."""
-    return op.Range(op.const(0), named(op, count), op.const(1))
+    return op.Range(op.const(0), size_name(op, count), op.const(1))
 
 
 def _positions(op: Builder, node: Node) -> str:
@@ -153,9 +153,9 @@ def _positions(op: Builder, node: Node) -> str:
     length = _length(op, node, QUERY)
     rows = op.Unsqueeze(_numbers(op, length), op.const([1]))
     if node.input(PAST_KEY):
-        return op.Add(rows, named(op, _length(op, node, PAST_KEY)))
+        return op.Add(rows, size_name(op, _length(op, node, PAST_KEY)))
     if node.input(NONPAD):
-        offset = op.Sub(node.input(NONPAD), named(op, length))
+        offset = op.Sub(node.input(NONPAD), size_name(op, length))
         return op.Add(rows, op.Unsqueeze(offset, op.const([1, 2, 3])))
     return rows
 
@@ -199,7 +199,7 @@ def _restricted_mask(op: Builder, node: Node, visible: str) -> str:
 def _mask_element(node: Node) -> str:
     """Return the type of a mask that can exclude keys: that of the scores for a mask of integers, else its own."""
     element = node.need_element(MASK)
-    return element if element == "bool" or element in FLOATS else working(node.need_element(QUERY))
+    return element if element == "bool" or element in FLOATS else working_type(node.need_element(QUERY))
 
 
 def _excluded(op: Builder, node: Node) -> str:
@@ -212,7 +212,7 @@ def _excluded(op: Builder, node: Node) -> str:
 def attention_lowered(op: Builder, node: Node) -> Result:
     """Write the formula, in float or double up to the result: softmax(softcap(scale * Q @ K^T) + mask) @ V."""
     element = node.need_element(QUERY)
-    wide = working(node.need_element(QUERY))
+    wide = working_type(node.need_element(QUERY))
     flat = (node.has("q_num_heads") or node.has("kv_num_heads")) and node.need_rank(QUERY) == 3
     queries = _with_heads(op, node, QUERY, "q_num_heads", flat)
     keys, values = (_with_heads(op, node, index, "kv_num_heads", flat) for index in (KEY, VALUE))
@@ -314,7 +314,7 @@ def _repeated_heads(op: Builder, node: Node, flat: bool) -> str:
         return ""
     if not all(isinstance(count, int) for count in heads):
         queries, keys = (size_along(op, node, index, 1) for index in (QUERY, KEY))
-        return op.Div(_numbers(op, queries), named(op, quotient(op, queries, keys)))
+        return op.Div(_numbers(op, queries), size_name(op, quotient(op, queries, keys)))
     if heads[1] < 1 or heads[0] % heads[1]:
         raise Refusal("C103", f"{heads[0]} query heads cannot share {heads[1]} key/value heads")
     node.charge(heads[0])
@@ -329,7 +329,7 @@ def _root_of_scale(op: Builder, node: Node, wide: str, flat: bool) -> str:
         size = shape[-1] if shape else None
         heads = _heads(node, "q_num_heads") if flat else 1
         if not isinstance(size, int):
-            counted = op.Cast(named(op, size_along(op, node, QUERY, 2 if flat else 3)), to=NUMBERS[wide])
+            counted = op.Cast(size_name(op, size_along(op, node, QUERY, 2 if flat else 3)), to=NUMBERS[wide])
             counted = op.Div(counted, op.const(float(heads), wide, [])) if flat else counted
             return op.Sqrt(op.Reciprocal(op.Sqrt(counted)))
         scale = 1 / sqrt(size // heads) if size >= heads else 1.0
@@ -366,18 +366,18 @@ def _softmax_in(op: Builder, node: Node, scores: str, element: str, wide: str) -
     """Return the softmax of rows in the type of `softmax_precision`, a narrow one rounding before and after it."""
     number = node.attr("softmax_precision")
     precision = element if number is None else ELEMENTS[number].name
-    if working(precision) == wide and precision in (element, wide):
+    if working_type(precision) == wide and precision in (element, wide):
         return op.Softmax(scores, axis=-1)
     rounded = cast(op, scores, wide, precision)
-    weights = op.Softmax(cast(op, rounded, precision, working(precision)), axis=-1)
-    return cast(op, cast(op, weights, working(precision), precision), precision, wide)
+    weights = op.Softmax(cast(op, rounded, precision, working_type(precision)), axis=-1)
+    return cast(op, cast(op, weights, working_type(precision), precision), precision, wide)
 
 
 @lower("RotaryEmbedding", since=23)
 def rotary_embedding_lowered(op: Builder, node: Node) -> Result:
     """Write the formula for the two halves of what is rotated; neighbours are brought to halves and back."""
     element = node.need_element(0)
-    wide = working(node.need_element(0))
+    wide = working_type(node.need_element(0))
     flat = node.has("num_heads") and node.need_rank(0) == 3
     size, rotated = _rotated_sizes(node, flat)
     half = rotated // 2
@@ -433,7 +433,7 @@ def tensor_scatter_lowered(op: Builder, node: Node) -> Result:
     if node.input(2):
         index = op.Add(index, op.Unsqueeze(node.input(2), op.const(list(range(1, rank)))))
     if node.attr("mode") == "circular":
-        index = op.Mod(index, named(op, size_along(op, node, 0, axis)))
+        index = op.Mod(index, size_name(op, size_along(op, node, 0, axis)))
     return op.ScatterElements(cache, op.Expand(index, op.Shape(update)), update, axis=axis)
 
 
@@ -486,7 +486,7 @@ def linear_attention_lowered(op: Builder, node: Node) -> Result:
     body.output(going, "bool", ())
     body.output(after, "float", (None, heads, size, value_size))
     body.output(body.node("MatMul", of_token(query), after), "float", (None, heads, queries // heads, value_size))
-    present, y = looped(op, named(op, size_along(op, node, 0, 1)), [state], body)
+    present, y = add_loop(op, size_name(op, size_along(op, node, 0, 1)), [state], body)
 
     factor = op.const(node.attr("scale") or (1 / sqrt(size) if size else 1.0), "float", [])
     y = op.Mul(op.Transpose(y, perm=[1, 0, 2, 3, 4]), factor)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from opset.adapters.building.positions import counting, product, reshaped, sizes_of
-from opset.adapters.building.shared import FLOATS, INTEGERS, cast, float16, float32, is_negative, unsqueeze
+from opset.adapters.building.positions import integers_below, product, reshape_vector, sizes_of
+from opset.adapters.building.shared import FLOATS, INTEGERS, cast, float16, float32, negative_mask, unsqueeze
 from opset.model.elements import NUMBERS
 from opset.model.types import Shape
 from opset.version_converter.registration import down, lower, up
@@ -24,31 +24,31 @@ WIDE_INTEGERS = {"int8": "int32", "int16": "int32", "uint8": "int32", "uint16": 
 def axis_to_broadcasting(op: Builder, node: Node) -> Result:
     """Append dimensions of 1 to the second operand, which was aligned with the first from `axis` on."""
     a, b = node.input(0), node.input(1)
-    gone = [name for name in ("axis", "broadcast") if node.has(name)]
+    obsolete = [name for name in ("axis", "broadcast") if node.has(name)]
     if not node.attr("broadcast") or not node.has("axis"):
-        return op.copy(node, drop=gone) if gone else None
+        return op.copy(node, drop=obsolete) if obsolete else None
     shape = node.shape(1)
     if shape is not None and all(dim == 1 for dim in shape):
-        return op.copy(node, drop=gone)
+        return op.copy(node, drop=obsolete)
     rank = node.need_rank(0)
-    own = node.need_rank(1)
+    rank_b = node.need_rank(1)
     axis = node.attr("axis")
-    missing = rank - own - (axis + rank if axis < 0 else axis)
+    missing = rank - rank_b - (axis + rank if axis < 0 else axis)
     if missing < 0:
-        raise Refusal("C103", f"{own} dimensions from axis {axis} on do not fit into {rank}")
+        raise Refusal("C103", f"{rank_b} dimensions from axis {axis} on do not fit into {rank}")
     if missing and axis < 0:
         raise Refusal("C204", f"what axis {axis} meant before version 7 is not defined")
     if missing:
-        b = op.Unsqueeze(b, axes=list(range(own, own + missing)))
-    return op.copy(node, inputs=[a, b], drop=gone)
+        b = op.Unsqueeze(b, axes=list(range(rank_b, rank_b + missing)))
+    return op.copy(node, inputs=[a, b], drop=obsolete)
 
 
 @down(*ARITHMETIC, *LOGICAL, *COMPARISON, "Pow", since=7)
 def broadcasting_to_axis(op: Builder, node: Node) -> Result:
-    """Bring the second operand to consecutive dimensions of the first, all that broadcasts before version 7.
+    """Bring the second operand to consecutive dimensions of the first, the only form that broadcasts before version 7.
 
-    Outer dimensions of 1 are squeezed out, others are tiled. Where the first operand is the smaller one, the two are
-    swapped if the operator allows it.
+    Outer dimensions of 1 are squeezed out, others are tiled. If the first operand is the smaller one, the two are
+    swapped, provided that the operator allows it.
     """
     a, b = node.input(0), node.input(1)
     if a == b:
@@ -56,51 +56,55 @@ def broadcasting_to_axis(op: Builder, node: Node) -> Result:
     if node.shape(1) == ():
         return op.copy(node, broadcast=1)
     rank = max(node.need_rank(0), node.need_rank(1))
-    left, right = (_aligned(node.shape(index) or (), rank) for index in (0, 1))
-    result = _broadcast(left, right)
+    left, right = (_align(node.shape(index) or (), rank) for index in (0, 1))
+    result = _broadcast_shape(left, right)
     op_type = node.op_type
     if (node.rank(0) != rank or left != result) and right == result and op_type in SWAPPED and node.rank(1) == rank:
         op_type, a, b, left, right = SWAPPED[op_type], b, a, right, left
-        own = len(node.shape(0) or ())
+        rank_b = len(node.shape(0) or ())
     else:
-        own = len(node.shape(1) or ())
+        rank_b = len(node.shape(1) or ())
         if node.rank(0) != rank:
             a = op.Unsqueeze(a, axes=list(range(rank - len(node.shape(0) or ()))))
-        a = _tiled(op, a, left, result)
+        a = _tile(op, a, left, result)
     stretched = [axis for axis, dim in enumerate(right) if dim == 1 and result[axis] != 1]
     kept = [axis for axis, dim in enumerate(right) if dim != 1]
-    if own == rank and not stretched:
+    if rank_b == rank and not stretched:
         return op.copy(node, op_type=op_type, inputs=[a, b])
     if not kept:
         return op.copy(node, op_type=op_type, inputs=[a, b], broadcast=1)
     first = kept[0]
     last = kept[-1]
-    squeezed = [axis - rank + own for axis in range(rank - own, rank) if not first <= axis <= last]
+    squeezed = [axis - rank + rank_b for axis in range(rank - rank_b, rank) if not first <= axis <= last]
     if squeezed:
         b = op.Squeeze(b, axes=squeezed)
-    b = _tiled(op, b, right[first : last + 1], result[first : last + 1])
+    b = _tile(op, b, right[first : last + 1], result[first : last + 1])
     if (first, last) == (0, rank - 1):
         return op.copy(node, op_type=op_type, inputs=[a, b])
     axis = first if last < rank - 1 else None
     return op.copy(node, op_type=op_type, inputs=[a, b], broadcast=1, axis=axis)
 
 
-def _aligned(shape: Shape, rank: int) -> Shape:
+def _align(shape: Shape, rank: int) -> Shape:
+    """Return a shape with as many dimensions of 1 before it as the rank requires."""
     return (1,) * (rank - len(shape)) + shape
 
 
-def _broadcast(left: Shape, right: Shape) -> Shape:
-    """Return the shape to which two of one rank broadcast. Raises Refusal where it is unknown which is stretched."""
+def _broadcast_shape(left: Shape, right: Shape) -> Shape:
+    """Return the shape to which two shapes of one rank broadcast.
+
+    Raises Refusal C103 if they do not, C207 if it is unknown which one is stretched.
+    """
     result: list[int | str | None] = []
-    for here, there in zip(left, right, strict=True):
-        if there == 1 or (here == there and here):
-            result.append(here)
-        elif here == 1:
-            result.append(there)
-        elif here == there == 0:
+    for left_size, right_size in zip(left, right, strict=True):
+        if right_size == 1 or (left_size == right_size and left_size):
+            result.append(left_size)
+        elif left_size == 1:
+            result.append(right_size)
+        elif left_size == right_size == 0:
             result.append(0)
-        elif isinstance(here, int) and isinstance(there, int):
-            raise Refusal("C103", f"dimensions {here} and {there} do not broadcast")
+        elif isinstance(left_size, int) and isinstance(right_size, int):
+            raise Refusal("C103", f"dimensions {left_size} and {right_size} do not broadcast")
         else:
             raise Refusal(
                 "C207",
@@ -110,11 +114,14 @@ def _broadcast(left: Shape, right: Shape) -> Shape:
     return tuple(result)
 
 
-def _tiled(op: Builder, x: str, shape: Shape, result: Shape) -> str:
-    """Return a value repeated along the dimensions in which the result is larger."""
+def _tile(op: Builder, x: str, shape: Shape, result: Shape) -> str:
+    """Return a value repeated along the dimensions in which the result is larger.
+
+    Raises Refusal C207 if a size that decides this is not known.
+    """
     if shape == result:
         return x
-    repeats = [new if old == 1 else 1 for old, new in zip(shape, result, strict=True)]
+    repeats = [result_size if size == 1 else 1 for size, result_size in zip(shape, result, strict=True)]
     if not all(isinstance(repeat, int) for repeat in repeats):
         raise Refusal("C207", "an operand has to be repeated, and how often is not known", FIX_SIZES)
     return op.Tile(x, op.const(repeats))
@@ -123,7 +130,7 @@ def _tiled(op: Builder, x: str, shape: Shape, result: Shape) -> str:
 @down("Max", "Min", since=8)
 def max_8_down(op: Builder, node: Node) -> Result:
     """Subtract zeros of the broadcast shape, which gives each operand that shape and keeps -0.0 and NaN, too."""
-    if _one_shape(node):
+    if _has_one_shape(node):
         return None
     element = node.need_element(0)
     zeros = [op.Cast(op.Less(x, x), to=NUMBERS[element]) for x in node.inputs]
@@ -136,7 +143,7 @@ def max_8_down(op: Builder, node: Node) -> Result:
 @down("Sum", "Mean", since=8)
 def sum_8_down(op: Builder, node: Node) -> Result:
     """Add operands one by one, since Add broadcasts; divide the sum by their number for Mean."""
-    if _one_shape(node):
+    if _has_one_shape(node):
         return None
     total, *others = node.inputs
     for other in others:
@@ -146,7 +153,8 @@ def sum_8_down(op: Builder, node: Node) -> Result:
     return op.Div(total, op.const(float(len(node.inputs)), node.need_element(0), []))
 
 
-def _one_shape(node: Node) -> bool:
+def _has_one_shape(node: Node) -> bool:
+    """Whether all inputs are one value, or have one known shape."""
     shapes = {node.shape(index) for index in range(len(node.inputs))}
     shape = shapes.pop()
     known = shape is not None and all(dim or dim == 0 for dim in shape)
@@ -170,7 +178,7 @@ def max_12_down(op: Builder, node: Node) -> Result:
 def less_9_down(op: Builder, node: Node) -> Result:
     """Compare integers of 64 bits in two parts, the higher one first.
 
-    However it rounds, the quotient by 2**31 is monotonic, and so is the remainder.
+    However the quotient by 2**31 is rounded, it is monotonic, and so is the remainder.
     """
     element = node.element(0)
     if element not in ("int64", "uint64"):
@@ -191,7 +199,7 @@ def less_9_down(op: Builder, node: Node) -> Result:
 
 @down("Equal", since=19)
 def equal_19_down(op: Builder, node: Node) -> Result:
-    """Compare strings by the numbers of the distinct strings among those of both sides."""
+    """Compare strings by their numbers among the distinct strings of both operands."""
     if node.need_element(0) != "string":
         return None
     flat = [op.Reshape(name, op.const([-1])) for name in node.inputs]
@@ -199,7 +207,7 @@ def equal_19_down(op: Builder, node: Node) -> Result:
     half = op.Shape(flat[0])
     end = op.const([2**63 - 1])
     sides = (op.Slice(numbers, op.const([0]), half), op.Slice(numbers, half, end))
-    return op.Equal(*(reshaped(op, side, sizes_of(op, node, index)) for index, side in enumerate(sides)))
+    return op.Equal(*(reshape_vector(op, side, sizes_of(op, node, index)) for index, side in enumerate(sides)))
 
 
 @down("Equal", since=11)
@@ -221,7 +229,7 @@ def equal_11_down(op: Builder, node: Node) -> Result:
 def bit_shift_28_down(op: Builder, node: Node) -> Result:
     """Replace shifts by the width or more, which were not defined before, by a result without bits of the number.
 
-    Signed numbers are shifted as unsigned ones of the same bits; to the right, negative ones as their complement.
+    Signed numbers are shifted as unsigned numbers of the same bits; negative ones, to the right, as their complement.
     """
     element = node.need_element(0)
     x, y = node.input(0), node.input(1)
@@ -276,7 +284,7 @@ def pow_15_down(op: Builder, node: Node) -> Result:
 def pow_12_down(op: Builder, node: Node) -> Result:
     """Compute in the smallest float type that holds base and exponent, and cast back to the type of the base.
 
-    Constants of the type of the base need no cast. Powers of integers: see `_integer_power`.
+    Constants of the type of the base need no cast. `_integer_power` computes powers of integers.
     """
     base = node.need_element(0)
     exponent = node.need_element(1)
@@ -288,16 +296,17 @@ def pow_12_down(op: Builder, node: Node) -> Result:
     if constant is not None and all(_holds(base, value) for value in constant.values):
         values = [float(value) for value in constant.values]
         return op.copy(node, inputs=[node.input(0), op.const(values, base, constant.dims)])
-    common = _common(base, exponent)
+    common = _common_type(base, exponent)
     y = _power(op, node, common)
     return cast(op, y, common, base)
 
 
 def _integer_power(op: Builder, node: Node, base: str, exponent: str) -> Result:
-    """Multiply, or compute in DOUBLE, which holds what fits into 32 bits; what overflows is not defined.
+    """Multiply, or compute in DOUBLE, which holds all results of 32 bits; a result that overflows is not defined.
 
-    Powers of 64 bits by integers are exact. By floating-point exponents runtimes compute in DOUBLE, too, except for
-    squares and cubes by a single exponent, which they multiply.
+    Powers of 64 bits with integers as exponents are exact. With floating-point exponents runtimes compute in DOUBLE,
+    too, except for squares and cubes by a single exponent, which they multiply. Raises Refusal C204 if the exponents do
+    not show which one it is.
     """
     constant = node.constant(1)
     x = node.input(0)
@@ -307,7 +316,7 @@ def _integer_power(op: Builder, node: Node, base: str, exponent: str) -> Result:
     natural = constant is not None and all(0 <= value < 64 and value == int(value) for value in values)
     single = natural and len(values) == 1 and len(dims) <= (node.rank(0) or 0)
     if single and (integral or values[0] in (2, 3)):
-        return _repeated(op, x, base, int(values[0]))
+        return _repeated_product(op, x, base, int(values[0]))
     if integral and base == "int64":
         if natural:
             count = max(max(map(int, values), default=0).bit_length(), 1)
@@ -326,8 +335,8 @@ def _integer_power(op: Builder, node: Node, base: str, exponent: str) -> Result:
     return op.Cast(op.Round(power) if integral else power, to=NUMBERS[base])
 
 
-def _repeated(op: Builder, x: str, base: str, power: int) -> str:
-    """Return integers multiplied by themselves."""
+def _repeated_product(op: Builder, x: str, base: str, power: int) -> str:
+    """Return integers to a constant power, by repeated squares."""
     result = ""
     square = x
     while power:
@@ -340,7 +349,7 @@ def _repeated(op: Builder, x: str, base: str, power: int) -> str:
 
 
 def _masked_powers(op: Builder, x: str, bits: list[str]) -> str:
-    """Return the product of those of x, x**2, x**4, … whose bit is 1."""
+    """Return the product of the powers x, x**2, x**4, … whose bit is 1."""
     one = op.const(1)
     square = x
     result = ""
@@ -353,10 +362,10 @@ def _masked_powers(op: Builder, x: str, bits: list[str]) -> str:
 
 
 def _power_of_integers(op: Builder, x: str, exponent: str) -> str:
-    """Return int64 powers that are computed when the model runs.
+    """Return int64 powers with exponents that are computed at run time.
 
-    From an exponent of 64 on only powers of 0, 1 and -1 fit: its lowest bit and one that is not 0 count. A negative
-    exponent leaves 1 and -1, and makes larger numbers 0.
+    From an exponent of 64 on only powers of 0, 1 and -1 fit: the lowest bit counts, and whether there are higher ones.
+    A negative exponent leaves 1 and -1, and makes larger numbers 0.
     """
     two = op.const(2)
     bits = []
@@ -367,11 +376,12 @@ def _power_of_integers(op: Builder, x: str, exponent: str) -> str:
         rest = half
     bits.append(cast(op, op.Cast(rest, to=NUMBERS["bool"]), "bool", "int64"))
     large = op.Greater(op.Abs(op.Cast(x, to=NUMBERS["float"])), op.const(1.0, "float", []))
-    gone = op.Mul(is_negative(op, exponent), cast(op, large, "bool", "int64"))
+    gone = op.Mul(negative_mask(op, exponent), cast(op, large, "bool", "int64"))
     return op.Mul(_masked_powers(op, x, bits), op.Sub(op.const(1), gone))
 
 
 def _power(op: Builder, node: Node, common: str) -> str:
+    """Return the power, computed in a type that holds both operands."""
     elements = (node.need_element(0), node.need_element(1))
     inputs = [cast(op, name, element, common) for name, element in zip(node.inputs, elements, strict=True)]
     if elements[0] == common:
@@ -379,8 +389,8 @@ def _power(op: Builder, node: Node, common: str) -> str:
     return str(op.copy(node, inputs=inputs, outputs=[op.fresh("wide")]))
 
 
-def _common(base: str, exponent: str) -> str:
-    """Return the float type that holds both; DOUBLE for 64-bit integers too, as in numpy."""
+def _common_type(base: str, exponent: str) -> str:
+    """Return the float type that holds base and exponent; DOUBLE also for integers of 32 and 64 bits, as in numpy."""
     if "double" in (base, exponent) or exponent in ("int32", "int64", "uint32", "uint64"):
         return "double"
     return "float" if "float" in (base, exponent) or exponent in ("int16", "uint16") else "float16"
@@ -388,13 +398,16 @@ def _common(base: str, exponent: str) -> str:
 
 def _holds(element: str, value: float) -> bool:
     """Whether a float type holds exactly this number."""
-    nearest = float16(value) if element == "float16" else float32(value) if element == "float" else float(value)
+    if element == "float16":
+        nearest = float16(value)
+    else:
+        nearest = float32(value) if element == "float" else float(value)
     return nearest == value or math.isnan(nearest)
 
 
 @lower("LessOrEqual", "GreaterOrEqual", since=12)
 def less_or_equal_lowered(op: Builder, node: Node) -> Result:
-    """Write "not greater" for integers; floats are equal or less, as NaN is neither."""
+    """Write "not greater" for integers; compare floats for equal or less, as NaN is neither."""
     a, b = node.inputs
     strict, reverse = (op.Less, op.Greater) if node.op_type == "LessOrEqual" else (op.Greater, op.Less)
     if node.need_element(0) in INTEGERS:
@@ -404,29 +417,29 @@ def less_or_equal_lowered(op: Builder, node: Node) -> Result:
 
 @lower("Where", since=9)
 def where_lowered(op: Builder, node: Node) -> Result:
-    """Combine what a mask leaves of both; what is no number is gathered from both in one row."""
+    """Combine both values by masks; gather values that are no numbers from one row of both."""
     condition, x, y = node.inputs
     element = node.need_element(1)
     if element == "bool" or element in INTEGERS or element in FLOATS:
-        return selected(op, condition, x, y, element)
-    first, second = (_numbered(op, node, index) for index in (1, 2))
+        return select_by_mask(op, condition, x, y, element)
+    first, second = (_element_numbers(op, node, index) for index in (1, 2))
     second = op.Add(second, op.Size(x))
     number = op.Add(second, op.Mul(op.Cast(condition, to=NUMBERS["int64"]), op.Sub(first, second)))
     row = op.const([-1])
     return op.Gather(op.Concat(op.Reshape(x, row), op.Reshape(y, row), axis=0), number, axis=0)
 
 
-def _numbered(op: Builder, node: Node, index: int) -> str:
-    """Return a tensor in the shape of an input that numbers its elements."""
+def _element_numbers(op: Builder, node: Node, index: int) -> str:
+    """Return a tensor that numbers its elements, in the shape of an input."""
     shape = op.Shape(node.input(index))
     if node.rank(index) is None:
-        return reshaped(op, counting(op, op.Size(node.input(index))), None, shape)
+        return reshape_vector(op, integers_below(op, op.Size(node.input(index))), None, shape)
     sizes = sizes_of(op, node, index)
-    return reshaped(op, counting(op, product(op, sizes)), sizes, shape)
+    return reshape_vector(op, integers_below(op, product(op, sizes)), sizes, shape)
 
 
-def selected(op: Builder, condition: str, x: str, y: str, element: str) -> str:
-    """Return bools or numbers of x where a condition is true, else of y, without Where.
+def select_by_mask(op: Builder, condition: str, x: str, y: str, element: str) -> str:
+    """Return bools or numbers, x if a condition is true, else y, without the operator Where.
 
     Integers are multiplied by 0 or 1 and added; floats are raised to the power of 0 or 1 and multiplied: a power of 0
     is 1, even of infinities and NaN, and DOUBLE holds the power of 1 with bits to spare.
@@ -453,14 +466,17 @@ STAGES = {"float16": (41, 1), "float": (QUOTIENT, 10)}
 
 @lower("Mod", since=10)
 def mod_lowered(op: Builder, node: Node) -> Result:
-    """Subtract the truncated quotient times the divisor; integers then get the sign of the divisor without `fmod`."""
+    """Subtract the truncated quotient times the divisor; without `fmod`, integers then get the sign of the divisor."""
     element = node.need_element(0)
     if element not in INTEGERS:
         if not node.attr("fmod"):
             raise Refusal("C103", "'fmod' is 0, and the operands are no integers")
         return _floating_remainder(op, node, element)
-    # What divides in 64 bits has a kernel in runtimes, and nothing overflows.
-    wide = "int32" if element in WIDE_INTEGERS else "uint64" if element == "uint64" else "int64"
+    # Runtimes have kernels for these divisions, and nothing overflows.
+    if element in WIDE_INTEGERS:
+        wide = "int32"
+    else:
+        wide = "uint64" if element == "uint64" else "int64"
     a, b = (cast(op, name, element, wide) for name in node.inputs)
     signed = element.startswith("int")
     constant = node.constant(1)
@@ -481,7 +497,7 @@ def _floating_remainder(op: Builder, node: Node, element: str) -> str:
     """Return the remainder with the sign of the dividend, without rounding.
 
     In DOUBLE, the quotient by the divisor times a power of two, from the largest one on, and its product are exact
-    while they have few bits; so is each difference.
+    while they have few bits; so is each difference. Raises Refusal C204 for a type with too many bits.
     """
     if element not in STAGES:
         raise Refusal(
@@ -498,7 +514,7 @@ def _floating_remainder(op: Builder, node: Node, element: str) -> str:
         rest = op.Sub(rest, op.Mul(op.Floor(op.Div(rest, scaled)), scaled))
     rest = op.Cast(rest, to=NUMBERS[element])
     negative = op.Less(a, op.const(0.0, element, []))
-    # What is smaller than the divisor, which may be infinite, is its own remainder, a negative zero as well.
+    # A number smaller than the divisor, which may be infinite, is its own remainder, a negative zero as well.
     return op.Where(smaller, a, op.Where(negative, op.Neg(rest), rest))
 
 
@@ -510,7 +526,8 @@ def bit_shift_lowered(op: Builder, node: Node) -> Result:
     width = int(element.removeprefix("uint"))
     wide = "uint64" if width == 64 else "int64"
     most = 2**63 if width == 64 else 2**62
-    powers = [2**shift if shift < width else 0 if left else most for shift in range(64)]
+    beyond = 0 if left else most
+    powers = [2**shift if shift < width else beyond for shift in range(64)]
     constant = node.constant(1)
     if constant is not None:
         power = op.const([powers[min(int(value), 63)] for value in constant.values], wide, constant.dims)
@@ -528,7 +545,7 @@ SIGN_OF_64_BITS = -(2**63)
 
 @lower(*BITWISE, since=18)
 def bitwise_lowered(op: Builder, node: Node) -> Result:
-    """Look the result up for each pair of hexadecimal digits, which have a dimension of their own behind all others."""
+    """Look the result up for each pair of hexadecimal digits, which have a last dimension of their own."""
     element = node.need_element(0)
     count = int(element.lstrip("uint")) // 4
     # Where signed numbers are raised by half their range, the highest digits have the sign bit inverted.
@@ -545,19 +562,20 @@ def bitwise_lowered(op: Builder, node: Node) -> Result:
         index = op.Add(index, op.const([*[0] * (count - 1), 256]))
     digits = op.Cast(op.Gather(op.const(table), index, axis=0), to=NUMBERS["double"])
 
-    def total(each: list[int]) -> str:
+    def weighted_sum(column_of: list[int]) -> str:
         # DOUBLE holds 32 bits. A product of empty tensors has the right shape in all runtimes, a sum does not.
-        column = op.const([float(weight) for weight in each], "double", [count, 1])
+        column = op.const([float(weight) for weight in column_of], "double", [count, 1])
         return op.Squeeze(op.MatMul(digits, column), op.const([-1]))
 
     if count < 16:
-        return op.Cast(total(weights), to=NUMBERS[element])
-    low, high = (op.Cast(total(half), to=NUMBERS["int64"]) for half in (weights[:8] + [0] * 8, [0] * 8 + weights[:8]))
+        return op.Cast(weighted_sum(weights), to=NUMBERS[element])
+    halves = (weights[:8] + [0] * 8, [0] * 8 + weights[:8])
+    low, high = (op.Cast(weighted_sum(half), to=NUMBERS["int64"]) for half in halves)
     return cast(op, op.Add(op.Mul(high, op.const(2**32)), low), "int64", element)
 
 
 def _digits(op: Builder, node: Node, index: int, count: int, offset: int, weights: list[int]) -> str:
-    """Return the hexadecimal digits of an input in a last dimension, the lowest one first."""
+    """Return the hexadecimal digits of an input in a last dimension, the lowest digit first."""
     constant = node.constant(index)
     raised = offset << 4 * (count - 1)
     if constant is not None and len(constant.values) <= 64:
@@ -567,7 +585,7 @@ def _digits(op: Builder, node: Node, index: int, count: int, offset: int, weight
     x = cast(op, node.input(index), node.need_element(index), "int64")
     negative = ""
     if count == 16:
-        negative = is_negative(op, x)
+        negative = negative_mask(op, x)
         x = op.Sub(x, op.Mul(negative, op.const(SIGN_OF_64_BITS)))
     elif raised:
         x = op.Add(x, op.const(raised))

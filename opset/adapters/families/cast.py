@@ -24,9 +24,9 @@ def cast_like_lowered(op: Builder, node: Node) -> Result:
 
 @lower("BitCast", since=26)
 def bit_cast_lowered(op: Builder, node: Node) -> Result:
-    """Cast between integers of one width, which keeps all bits, and compute the float that bits stand for.
+    """Cast between integers of one width, which keeps all bits, and compute the float that bits represent.
 
-    Nothing shows what the bits of a NaN are, so those of floats are not certain.
+    No operator shows the bits of a NaN, so casts of floats to integers are refused.
     """
     element = node.need_element(X)
     wanted = element_name(node.attr("to"))
@@ -43,7 +43,7 @@ def bit_cast_lowered(op: Builder, node: Node) -> Result:
 
 
 def _float_of_bits(op: Builder, node: Node, element: str) -> str:
-    """Return the float that integers of its width are the bits of: sign, fraction and a power of two.
+    """Return the float that is represented by integers of its width: sign, fraction and a power of two.
 
     All powers are in a table; multiplying by one is exact.
     """

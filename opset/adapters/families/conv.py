@@ -7,18 +7,18 @@ from typing import NamedTuple
 
 from opset.adapters.building.positions import (
     Size,
-    counting,
-    elements_of,
-    minus,
-    named,
-    plus,
+    difference,
+    integers_below,
+    integers_of,
     product,
     quotient,
+    size_name,
     sizes_of,
-    summed,
+    sum_along,
+    sum_of,
     vector_of,
 )
-from opset.adapters.building.shared import cast, count_of, need_size, unsqueeze, working, zero
+from opset.adapters.building.shared import cast, fill_value, need_size, unsqueeze, vector_length, working_type
 from opset.model.elements import NUMBERS
 from opset.model.types import MAX_CONSTANT
 from opset.version_converter.registration import lower
@@ -51,7 +51,7 @@ def causal_conv_with_state_lowered(op: Builder, node: Node) -> Result:
     shape = node.shape(X)
     if shape is not None and 0 in shape:
         raise Refusal("C204", "the input is empty, which Conv does not take")
-    wide = working(element)
+    wide = working_type(element)
     past = node.input(PAST)
     whole = node.input(X)
     if past:
@@ -93,7 +93,7 @@ def _windows(node: Node, rank: int) -> Windows:
 def col2im_lowered(op: Builder, node: Node) -> Result:
     """Gather, axis by axis, the windows' elements that fall on each element of the image, and add them."""
     element = node.need_element(0)
-    rank = count_of(node, 1) or count_of(node, 2)
+    rank = vector_length(node, 1) or vector_length(node, 2)
     if element in ("bool", "string", "complex64", "complex128"):
         raise Refusal("C202", f"elements of {element} cannot be added")
     if not rank:
@@ -101,7 +101,7 @@ def col2im_lowered(op: Builder, node: Node) -> Result:
     if rank > DIMENSIONS:
         raise Refusal("C204", f"{rank} spatial dimensions have no plain expression")
     windows = _windows(node, rank)
-    image, block = elements_of(op, node, 1, rank), elements_of(op, node, 2, rank)
+    image, block = integers_of(op, node, 1, rank), integers_of(op, node, 2, rank)
     if any(isinstance(size, int) and size < 1 for size in (*image, *block)) or 0 in (node.shape(0) or ()):
         raise Refusal("C204", "there are no elements", "drop the node")
     area = product(op, block)
@@ -116,7 +116,7 @@ def col2im_lowered(op: Builder, node: Node) -> Result:
     x = op.Reshape(x, vector_of(op, [batch, channels, *block, *counts]))
     x = op.Transpose(x, perm=[0, 1, *(2 + half * rank + axis for axis in range(rank) for half in (0, 1))])
     x = op.Reshape(x, vector_of(op, [0, 0, *(product(op, pair) for pair in zip(block, counts, strict=True))]))
-    nothing = zero(op, wide)
+    nothing = fill_value(op, wide)
     for axis in range(rank):
         index, found, several = _taps(op, node, windows, axis, (image[axis], block[axis], counts[axis]))
         x = op.Gather(x, index, axis=axis + 2)
@@ -125,7 +125,7 @@ def col2im_lowered(op: Builder, node: Node) -> Result:
             behind = rank - 1 - axis
             x = op.Where(unsqueeze(op, found, list(range(first, first + behind))) if behind else found, x, nothing)
         if several:
-            x = summed(op, x, [axis + 2])
+            x = sum_along(op, x, [axis + 2])
     return cast(op, x, wide, element)
 
 
@@ -133,8 +133,8 @@ def _count(op: Builder, windows: Windows, axis: int, image: Size, block: Size) -
     """Return how many windows there are along an axis."""
     stride = windows.strides[axis]
     dilation = windows.dilations[axis]
-    reach = product(op, [minus(op, block, 1), dilation])
-    room = minus(op, plus(op, image, windows.begins[axis] + windows.ends[axis] - 1), reach)
+    reach = product(op, [difference(op, block, 1), dilation])
+    room = difference(op, sum_of(op, image, windows.begins[axis] + windows.ends[axis] - 1), reach)
     if isinstance(room, int):
         if room < 0:
             raise Refusal("C103", f"a block of {block} is larger than the image along axis {axis}")
@@ -171,20 +171,20 @@ def _taps(
         dims = [depth, size] if depth > 1 else [size]
         there = "" if min(flat) >= 0 else op.const([index >= 0 for index in flat], "bool", dims)
         return op.const([max(index, 0) for index in flat], dims=dims), there, depth > 1
-    taps = op.Reshape(counting(op, block), op.const([-1, 1]))
-    elements = op.Add(counting(op, size), op.const(begin))
+    taps = op.Reshape(integers_below(op, block), op.const([-1, 1]))
+    elements = op.Add(integers_below(op, size), op.const(begin))
     start = op.Sub(elements, op.Mul(taps, op.const(dilation)))
     window = start if stride == 1 else op.Div(start, op.const(stride))
-    outside = op.Or(op.Less(start, op.const(0)), op.Not(op.Less(window, named(op, count))))
+    outside = op.Or(op.Less(start, op.const(0)), op.Not(op.Less(window, size_name(op, count))))
     if stride > 1:
         outside = op.Or(outside, op.Not(op.Equal(op.Mul(window, op.const(stride)), start)))
-    index = op.Add(op.Mul(taps, named(op, count)), window)
+    index = op.Add(op.Mul(taps, size_name(op, count)), window)
     return op.Where(outside, op.const(0), index), op.Not(outside), True
 
 
 @lower("DeformConv", since=19)
 def deform_conv_lowered(op: Builder, node: Node) -> Result:
-    """Gather the neighbours of each moved point, add them weighted, and multiply these columns by the filters."""
+    """Gather the neighbors of each moved point, add them weighted, and multiply these columns by the filters."""
     element = node.need_element(X)
     rank = node.need_rank(X) - 2
     channels = need_size(node, X, 1)
@@ -203,7 +203,7 @@ def deform_conv_lowered(op: Builder, node: Node) -> Result:
     outputs = sizes_of(op, node, OFFSET, range(2, rank + 2))
     if 0 in (batch, channels, filters, *kernel, *lengths, *outputs):
         raise Refusal("C204", "there are no elements", "drop the node")
-    wide = working(element)
+    wide = working_type(element)
     area = math.prod(kernel)
     if max(area, moves) > MAX_CONSTANT or max(channels, filters) > LARGEST:
         raise Refusal("C204", "a kernel, or a number of channels, of this size has no plain expression")
@@ -213,7 +213,7 @@ def deform_conv_lowered(op: Builder, node: Node) -> Result:
     per = channels // moves
     x = op.Reshape(x, vector_of(op, [batch, moves, per, -1]))
     rows = op.Reshape(op.Transpose(x, perm=[0, 1, 3, 2]), op.const([-1, per]))
-    index = op.Mul(op.Reshape(counting(op, batch), op.const([-1, 1, 1])), op.const(moves))
+    index = op.Mul(op.Reshape(integers_below(op, batch), op.const([-1, 1, 1])), op.const(moves))
     index = op.Add(index, op.const(list(range(moves)), dims=[moves, 1]))
     inside = weight = ""
     for axis in range(rank):
@@ -221,17 +221,17 @@ def deform_conv_lowered(op: Builder, node: Node) -> Result:
         moved = op.Add(op.Gather(offset, op.const(axis), axis=3), start)
         moved = op.Reshape(moved, vector_of(op, [1, batch, moves, -1]))
         number, part, here = _both_sides(op, moved, lengths[axis], wide)
-        # A dimension of neighbours for each axis, behind them those of images, offset groups and points.
+        # A dimension of neighbors for each axis, behind them those of images, offset groups and points.
         dims = vector_of(op, [*(2 if at == axis else 1 for at in range(rank)), batch, moves, -1])
         number, part, here = (op.Reshape(each, dims) for each in (number, part, here))
-        index = op.Add(op.Mul(index, named(op, lengths[axis])), number)
+        index = op.Add(op.Mul(index, size_name(op, lengths[axis])), number)
         weight = op.Mul(weight, part) if weight else part
         inside = op.And(inside, here) if inside else here
     values = op.Gather(rows, index, axis=0)
-    values = op.Where(unsqueeze(op, inside, [rank + 3]), values, zero(op, wide))
+    values = op.Where(unsqueeze(op, inside, [rank + 3]), values, fill_value(op, wide))
     columns = op.Mul(values, unsqueeze(op, weight, [rank + 3]))
     for _ in range(rank):
-        columns = summed(op, columns, [0])
+        columns = sum_along(op, columns, [0])
     if mask:
         columns = op.Mul(columns, op.Reshape(mask, vector_of(op, [batch, moves, -1, 1])))
     columns = op.Reshape(columns, vector_of(op, [batch, moves, area, -1, per]))
@@ -256,13 +256,13 @@ def _starts(op: Builder, windows: Windows, axis: int, kernel: list[int], outputs
     taps = op.const(within, element, [len(within), *[1] * rank])
     behind = [1] * (rank - 1 - axis)
     starts = op.Mul(
-        op.Cast(counting(op, count), to=NUMBERS[element]), op.const(float(windows.strides[axis]), element, [])
+        op.Cast(integers_below(op, count), to=NUMBERS[element]), op.const(float(windows.strides[axis]), element, [])
     )
     return op.Add(taps, op.Reshape(starts, op.const([-1, *behind])))
 
 
 def _both_sides(op: Builder, at: str, length: Size, element: str) -> tuple[str, str, str]:
-    """Return the numbers of the neighbours below and above each point, their weights, and which are inside.
+    """Return the numbers of the neighbors below and above each point, their weights, and which are inside.
 
     Points far outside read zero, and so do those that are NaN.
     """

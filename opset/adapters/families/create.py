@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from opset.adapters.building.positions import along, counting, sizes_of
-from opset.adapters.building.shared import BFLOAT16, SMALL_FLOATS, cast, float32, is_negative
+from opset.adapters.building.positions import integers_below, sizes_of, vector_along
+from opset.adapters.building.shared import BFLOAT16, SMALL_FLOATS, cast, float32, negative_mask
 from opset.model.elements import NUMBERS, element_name
 from opset.model.storage.tensor import make_tensor
 from opset.model.types import MAX_CONSTANT, Constant
@@ -65,10 +65,10 @@ def _positions(indices: Constant, dims: list[int], size: int) -> list[int]:
     if len(indices.dims) == 2 and indices.dims[1] == len(dims):
         positions = [0] * indices.dims[0]
         for axis, dim in enumerate(dims):
-            along = numbers[axis :: len(dims)]
-            if not all(isinstance(index, int) and 0 <= index < dim for index in along):
+            coordinates = numbers[axis :: len(dims)]
+            if not all(isinstance(index, int) and 0 <= index < dim for index in coordinates):
                 raise Refusal("C103", "an index of the sparse constant is out of range")
-            positions = [position * dim + index for position, index in zip(positions, along, strict=True)]
+            positions = [position * dim + index for position, index in zip(positions, coordinates, strict=True)]
         return positions
     if len(indices.dims) != 1 or not all(isinstance(index, int) and 0 <= index < size for index in numbers):
         raise Refusal("C103", "the indices of the sparse constant do not fit its dims")
@@ -167,7 +167,7 @@ def range_lowered(op: Builder, node: Node) -> Result:
         sign = op.Sign(span)
         one = sign if delta is not None and delta > 0 else op.Mul(sign, op.Sign(step))
         count = op.Add(op.Div(op.Sub(span, sign), step), one)
-    values = counting(op, _or_none(op, count))
+    values = integers_below(op, _or_none(op, count))
     if delta != 1:
         values = op.Mul(values, step)
     if start != 0:
@@ -177,14 +177,14 @@ def range_lowered(op: Builder, node: Node) -> Result:
 
 def _or_none(op: Builder, count: str) -> str:
     """Return a number, or 0 for a negative one."""
-    return op.Sub(count, op.Mul(count, is_negative(op, count)))
+    return op.Sub(count, op.Mul(count, negative_mask(op, count)))
 
 
 def _range_of_floats(op: Builder, node: Node, element: str) -> str:
     """Return the range, whose length is computed as DOUBLE, its elements in their own type."""
     start, limit, delta = (cast(op, x, element, "double") for x in node.inputs)
     count = op.Cast(op.Ceil(op.Div(op.Sub(limit, start), delta)), to=NUMBERS["int64"])
-    positions = op.Cast(counting(op, _or_none(op, count)), to=NUMBERS[element])
+    positions = op.Cast(integers_below(op, _or_none(op, count)), to=NUMBERS[element])
     return op.Add(op.Mul(positions, node.input(2)), node.input(0))
 
 
@@ -210,6 +210,6 @@ def eye_like_lowered(op: Builder, node: Node) -> Result:
     sizes = sizes_of(op, node, 0)
     if len(sizes) != 2 or element is None:
         raise Refusal("C103", "the input is no matrix, or 'dtype' is no element type")
-    rows, columns = (counting(op, size) for size in sizes)
-    diagonal = op.Equal(op.Sub(columns, along(op, rows, 0, 2)), op.const(node.attr("k")))
+    rows, columns = (integers_below(op, size) for size in sizes)
+    diagonal = op.Equal(op.Sub(columns, vector_along(op, rows, 0, 2)), op.const(node.attr("k")))
     return cast(op, diagonal, "bool", element)

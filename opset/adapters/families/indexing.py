@@ -6,22 +6,22 @@ import math
 
 from opset.adapters.building.positions import (
     Size,
-    along,
-    coordinates,
-    counting,
-    from_front,
     index_depth,
-    merged,
-    named,
-    positions_of,
+    indices_from_front,
+    integers_below,
+    merge_first_axes,
+    offsets_of,
     product,
     product_from,
-    reshaped,
+    reshape_vector,
     size_along,
+    size_name,
     sizes_of,
-    squeezed,
+    squeeze,
     strides_of,
-    summed,
+    sum_along,
+    true_positions,
+    vector_along,
     vector_of,
 )
 from opset.adapters.building.shared import (
@@ -29,13 +29,13 @@ from opset.adapters.building.shared import (
     SMALL_INTEGERS,
     cast,
     constant_ints,
-    is_negative,
     need_size,
+    negative_mask,
     positive_axis,
     unsqueeze,
-    working,
+    working_type,
 )
-from opset.adapters.building.subgraphs import Body, looped
+from opset.adapters.building.subgraphs import Body, add_loop
 from opset.model.elements import NUMBERS
 from opset.version_converter.registration import down, lower, up
 from opset.version_converter.rewrite import FIX_SIZES, Builder, Node, Refusal, Result
@@ -64,9 +64,9 @@ def gather_nd_12_down(op: Builder, node: Node) -> Result:
     shape = op.Concat(op.Slice(op.Shape(indices), op.const([0]), op.const([rank - 1])), op.const([1]), axis=0)
     before = []
     for axis in range(batches):
-        positions = op.Range(op.const(0), named(op, size_along(op, node, 0, axis)), op.const(1))
-        along = [-1 if other == axis else 1 for other in range(rank)]
-        before.append(op.Expand(op.Reshape(positions, op.const(along)), shape))
+        positions = op.Range(op.const(0), size_name(op, size_along(op, node, 0, axis)), op.const(1))
+        dims = [-1 if other == axis else 1 for other in range(rank)]
+        before.append(op.Expand(op.Reshape(positions, op.const(dims)), shape))
     depth = (node.shape(1) or (None,))[-1]
     indices = op.Concat(*before, indices, axis=rank - 1)
     if isinstance(depth, int):
@@ -84,7 +84,7 @@ def _with_indices_from_front(op: Builder, node: Node) -> Result:
     """Return the node with indices into an axis that are not negative, None where they are not already."""
     if not _may_be_negative(node, 1):
         return None
-    front = from_front(op, node, 1, [size_along(op, node, 0, node.attr("axis"))])
+    front = indices_from_front(op, node, 1, [size_along(op, node, 0, node.attr("axis"))])
     return op.copy(node, inputs=[node.input(0), front, *node.inputs[2:]])
 
 
@@ -109,7 +109,7 @@ def one_hot_11_down(op: Builder, node: Node) -> Result:
         return op.copy(node, axis=axis) if axis != node.attr("axis") else None
     indices = cast(op, node.input(0), node.element(0), "int64")
     depth = op.Cast(op.Squeeze(node.input(1)), to=NUMBERS["int64"])
-    front = op.Add(indices, op.Mul(is_negative(op, indices), depth))
+    front = op.Add(indices, op.Mul(negative_mask(op, indices), depth))
     outside = op.Where(op.Less(front, op.const(0)), op.const(NOWHERE), front)
     return op.copy(node, inputs=[outside, *node.inputs[1:]], axis=axis)
 
@@ -147,7 +147,7 @@ def top_k_10_down(op: Builder, node: Node) -> Result:
         raise Refusal("C204", f"'K' is 0 or not known, and axis {axis} is empty", FIX_SIZES)
     outputs = [op.fresh("sorted"), op.fresh("order")]
     values, order = op.copy(node, inputs=[node.input(0)], outputs=outputs, k=size)
-    first = counting(op, op.Reshape(node.input(1), op.const([])))
+    first = integers_below(op, op.Reshape(node.input(1), op.const([])))
     return [op.Gather(each, first, axis=axis) for each in (values, order)][: len(node.outputs)]
 
 
@@ -197,7 +197,7 @@ def _top_of_64_bits(op: Builder, node: Node, element: str) -> Result:
     others = unsqueeze(op, number, [axis])
     own = unsqueeze(op, number, [axis + 1])
     ahead = (op.Greater if node.attr("largest") else op.Less)(others, own)
-    score = op.Neg(summed(op, op.Cast(ahead, to=NUMBERS["float"]), [axis + 1]))
+    score = op.Neg(sum_along(op, op.Cast(ahead, to=NUMBERS["float"]), [axis + 1]))
     _, indices = op.copy(
         node,
         inputs=[score, node.input(1)],
@@ -209,8 +209,8 @@ def _top_of_64_bits(op: Builder, node: Node, element: str) -> Result:
     strides = strides_of(op, counts)
     constant = node.constant(1)
     counts[axis] = constant_ints(node, 1)[0] if constant is not None else op.Reshape(node.input(1), op.const([]))
-    position = op.Mul(indices, named(op, strides[axis]))
-    rows = coordinates(op, counts, [0 if each == axis else stride for each, stride in enumerate(strides)])
+    position = op.Mul(indices, size_name(op, strides[axis]))
+    rows = offsets_of(op, counts, [0 if each == axis else stride for each, stride in enumerate(strides)])
     flat = op.Reshape(x, op.const([-1]))
     return op.Gather(flat, position if rows is None else op.Add(position, rows), axis=0), indices
 
@@ -236,10 +236,10 @@ def _positions(op: Builder, node: Node) -> tuple[str, str, list[Size] | None]:
         raise Refusal("C103", f"the ranks {rank} and {ranks[-1]} differ")
     sizes, counts = sizes_of(op, node, 0, range(rank)), sizes_of(op, node, 1, range(rank))
     strides = strides_of(op, sizes)
-    position = from_front(op, node, 1, [sizes[axis]])
+    position = indices_from_front(op, node, 1, [sizes[axis]])
     if strides[axis] != 1:
-        position = op.Mul(position, named(op, strides[axis]))
-    others = coordinates(op, counts, [0 if each == axis else stride for each, stride in enumerate(strides)])
+        position = op.Mul(position, size_name(op, strides[axis]))
+    others = offsets_of(op, counts, [0 if each == axis else stride for each, stride in enumerate(strides)])
     flat = node.input(0) if rank == 1 else op.Reshape(node.input(0), op.const([-1]))
     return flat, position if others is None else op.Add(position, others), sizes
 
@@ -261,7 +261,7 @@ def _positions_of_any_rank(op: Builder, node: Node) -> tuple[str, str]:
     picked = op.const(axis) if axis >= 0 else op.Add(rank, op.const(axis))
     empty = op.Sub(one, op.Cast(op.Cast(count, to=NUMBERS["bool"]), to=NUMBERS["int64"]))
     counts = op.Add(counts, op.Mul(op.Sub(one, counts), empty))
-    numbers = counting(op, op.Add(count, empty))
+    numbers = integers_below(op, op.Add(count, empty))
     last = op.Sub(rank, one)
 
     body = Body(op, "coordinates")
@@ -277,9 +277,9 @@ def _positions_of_any_rank(op: Builder, node: Node) -> tuple[str, str]:
     body.output(above, "int64", [None])
     body.output(body.node("Add", total, step), "int64", [None])
     body.output(body.node("Mul", stride, body.node("Gather", sizes, here, axis=0)), "int64", [])
-    others = looped(op, rank, [numbers, op.Sub(numbers, numbers), one], body)[1]
+    others = add_loop(op, rank, [numbers, op.Sub(numbers, numbers), one], body)[1]
 
-    position = from_front(op, node, 1, [op.Gather(sizes, picked, axis=0)])
+    position = indices_from_front(op, node, 1, [op.Gather(sizes, picked, axis=0)])
     if axis != -1:
         position = op.Mul(position, product_from(op, sizes, axis + 1))
     return op.Reshape(x, op.const([-1])), op.Add(position, op.Reshape(others, counts))
@@ -289,7 +289,7 @@ def _positions_of_any_rank(op: Builder, node: Node) -> tuple[str, str]:
 def gather_nd_lowered(op: Builder, node: Node) -> Result:
     """Gather slices by one index instead of a tuple, from the data with the axes of the tuple as one."""
     depth = _need_depth(node)
-    return op.Gather(merged(op, node, 0, depth), _tuples_as_one(op, node, depth), axis=0)
+    return op.Gather(merge_first_axes(op, node, 0, depth), _tuples_as_one(op, node, depth), axis=0)
 
 
 def _need_depth(node: Node) -> int:
@@ -308,11 +308,11 @@ def _need_depth(node: Node) -> int:
 def _tuples_as_one(op: Builder, node: Node, depth: int) -> str:
     """Return index tuples as indices into their axes as one."""
     sizes = sizes_of(op, node, 0, range(depth))
-    indices = from_front(op, node, 1, sizes)
+    indices = indices_from_front(op, node, 1, sizes)
     if depth > 1:
         indices = op.Mul(indices, vector_of(op, strides_of(op, sizes)))
-        return summed(op, indices, [node.need_rank(1) - 1])
-    return squeezed(op, indices, [node.need_rank(1) - 1])
+        return sum_along(op, indices, [node.need_rank(1) - 1])
+    return squeeze(op, indices, [node.need_rank(1) - 1])
 
 
 @lower("ScatterElements", since=11)
@@ -326,11 +326,11 @@ def scatter_elements_lowered(op: Builder, node: Node) -> Result:
         axis = positive_axis(axis, ranks[0])
     if axis >= 0:
         return op.Scatter(
-            node.input(0), from_front(op, node, 1, [size_along(op, node, 0, axis)]), node.input(2), axis=axis
+            node.input(0), indices_from_front(op, node, 1, [size_along(op, node, 0, axis)]), node.input(2), axis=axis
         )
     flat, position, sizes = _positions(op, node)
     position, updates = (op.Reshape(name, op.const([-1])) for name in (position, node.input(2)))
-    return reshaped(op, op.Scatter(flat, position, updates, axis=0), sizes, op.Shape(node.input(0)))
+    return reshape_vector(op, op.Scatter(flat, position, updates, axis=0), sizes, op.Shape(node.input(0)))
 
 
 def _scatter_nd(op: Builder, node: Node) -> Result:
@@ -338,14 +338,14 @@ def _scatter_nd(op: Builder, node: Node) -> Result:
     flat, position, sizes = _positions(op, node)
     indices = op.Reshape(position, op.const([-1, 1]))
     y = op.ScatterND(flat, indices, op.Reshape(node.input(2), op.const([-1])))
-    return reshaped(op, y, sizes, op.Shape(node.input(0)))
+    return reshape_vector(op, y, sizes, op.Shape(node.input(0)))
 
 
 @lower("ScatterND", since=11)
 def scatter_nd_lowered(op: Builder, node: Node) -> Result:
     """Write single elements of the data in one row."""
     x, positions, updates, sizes = _slices_as_elements(op, node)
-    return reshaped(op, op.Scatter(x, positions, updates, axis=0), sizes, op.Shape(node.input(0)))
+    return reshape_vector(op, op.Scatter(x, positions, updates, axis=0), sizes, op.Shape(node.input(0)))
 
 
 @lower("Scatter", since=9)
@@ -354,9 +354,11 @@ def scatter_lowered(op: Builder, node: Node) -> Result:
     flat, position, sizes = _positions(op, node)
     position, updates = (op.Reshape(name, op.const([-1])) for name in (position, node.input(2)))
     size = op.Size(flat)
-    numbers = counting(op, size)
+    numbers = integers_below(op, size)
     sources = last_written(op, numbers, numbers, size, position)
-    return reshaped(op, op.Gather(op.Concat(flat, updates, axis=0), sources, axis=0), sizes, op.Shape(node.input(0)))
+    return reshape_vector(
+        op, op.Gather(op.Concat(flat, updates, axis=0), sources, axis=0), sizes, op.Shape(node.input(0))
+    )
 
 
 def last_written(op: Builder, numbers: str, initial: str, first: str, positions: str) -> str:
@@ -370,7 +372,7 @@ def last_written(op: Builder, numbers: str, initial: str, first: str, positions:
     change = body.node("Mul", chosen_here, body.node("Sub", body.node("Add", first, turn), sources))
     body.output(going, "bool", [])
     body.output(body.node("Add", sources, change), "int64", [None])
-    return looped(op, op.Size(positions), [initial], body)[0]
+    return add_loop(op, op.Size(positions), [initial], body)[0]
 
 
 def _slices_as_elements(op: Builder, node: Node) -> tuple[str, str, str, list[Size] | None]:
@@ -382,8 +384,8 @@ def _slices_as_elements(op: Builder, node: Node) -> tuple[str, str, str, list[Si
     if sizes is not None and depth == len(sizes):
         return x, rows, updates, sizes
     width = product(op, sizes[depth:]) if sizes is not None else product_from(op, op.Shape(node.input(0)), depth)
-    starts = op.Mul(op.Reshape(rows, op.const([-1, 1])), named(op, width))
-    return x, op.Reshape(op.Add(starts, counting(op, width)), op.const([-1])), updates, sizes
+    starts = op.Mul(op.Reshape(rows, op.const([-1, 1])), size_name(op, width))
+    return x, op.Reshape(op.Add(starts, integers_below(op, width)), op.const([-1])), updates, sizes
 
 
 @down("ScatterElements", "ScatterND", since=16)
@@ -430,7 +432,7 @@ def _reduced(op: Builder, node: Node, reductions: tuple[str, str]) -> Result:
     y = together(op, node, x, positions, updates, wide)
     if wide != element:
         y = op.Cast(y, to=NUMBERS[element])
-    return reshaped(op, y, sizes, op.Shape(node.input(0)))
+    return reshape_vector(op, y, sizes, op.Shape(node.input(0)))
 
 
 def _together(op: Builder, node: Node, x: str, positions: str, updates: str, element: str) -> str:
@@ -440,8 +442,8 @@ def _together(op: Builder, node: Node, x: str, positions: str, updates: str, ele
     before = op.Slice(op.Concat(op.const([-1]), ordered, axis=0), op.const([0]), op.const([-1]))
     begins = op.Not(op.Equal(ordered, before))
     group = op.Sub(op.CumSum(op.Cast(begins, to=NUMBERS["int64"]), op.const(0)), op.const(1))
-    starts = squeezed(op, op.NonZero(begins), [0])
-    turns = op.Sub(counting(op, count), op.Gather(starts, group, axis=0))
+    starts = squeeze(op, op.NonZero(begins), [0])
+    turns = op.Sub(integers_below(op, count), op.Gather(starts, group, axis=0))
     minus_one = op.const([-1])
     last = op.ReduceMax(op.Concat(turns, minus_one, axis=0), keepdims=0)
     updates = op.Gather(updates, order, axis=0)
@@ -458,14 +460,14 @@ def _together(op: Builder, node: Node, x: str, positions: str, updates: str, ele
     else:
         data = body.node("ScatterND", data, body.node("Reshape", here, op.const([-1, 1])), new)
     body.output(data, element, [None])
-    return looped(op, op.Add(last, op.const(1)), [x], body)[0]
+    return add_loop(op, op.Add(last, op.const(1)), [x], body)[0]
 
 
 def _one_by_one(op: Builder, node: Node, x: str, positions: str, updates: str, element: str) -> str:
     """Combine one update after the other."""
     one = op.const([1])
     scatters = op.offers("Scatter")
-    numbers, size = ("", "") if scatters else (counting(op, op.Size(x)), op.Size(x))
+    numbers, size = ("", "") if scatters else (integers_below(op, op.Size(x)), op.Size(x))
     body = Body(op, "combine")
     turn = body.input("int64", [])
     going = body.input("bool", [])
@@ -481,7 +483,7 @@ def _one_by_one(op: Builder, node: Node, x: str, positions: str, updates: str, e
         data = body.node("Gather", body.node("Concat", data, new, axis=0), sources, axis=0)
     body.output(going, "bool", [])
     body.output(data, element, [None])
-    return looped(op, op.Size(positions), [x], body)[0]
+    return add_loop(op, op.Size(positions), [x], body)[0]
 
 
 def _combined(op: Builder, body: Body, node: Node, old: str, new: str, element: str) -> str:
@@ -505,7 +507,7 @@ def non_zero_lowered(op: Builder, node: Node) -> Result:
     if not sizes or element == "string":
         raise Refusal("C204", "the elements of a scalar or of strings have no coordinates before version 9")
     x = cast(op, node.input(0), element, "bool")
-    found = positions_of(op, op.Reshape(x, op.const([-1])))
+    found = true_positions(op, op.Reshape(x, op.const([-1])))
     rows = []
     for axis, stride in enumerate(strides_of(op, sizes)):
         row = found if stride == 1 else op.Div(found, _divisor(op, stride))
@@ -529,7 +531,7 @@ def compress_lowered(op: Builder, node: Node) -> Result:
     """Gather the positions at which the condition is true."""
     axis = node.attr("axis")
     x = op.Reshape(node.input(0), op.const([-1])) if axis is None else node.input(0)
-    return op.Gather(x, positions_of(op, node.input(1)), axis=axis or 0)
+    return op.Gather(x, true_positions(op, node.input(1)), axis=axis or 0)
 
 
 @lower("OneHot", since=9)
@@ -541,7 +543,7 @@ def one_hot_lowered(op: Builder, node: Node) -> Result:
     if not 0 <= axis <= rank:
         raise Refusal("C103", f"axis {axis} is out of range for rank {rank + 1}")
     indices, depth = (op.Cast(name, to=NUMBERS["int64"]) for name in node.inputs[:2])
-    classes = along(op, counting(op, op.Reshape(depth, op.const([]))), axis, rank + 1)
+    classes = vector_along(op, integers_below(op, op.Reshape(depth, op.const([]))), axis, rank + 1)
     same = op.Equal(unsqueeze(op, indices, [axis]), classes)
     return op.Gather(node.input(2), op.Cast(same, to=NUMBERS["int64"]), axis=0)
 
@@ -583,12 +585,12 @@ def unique_lowered(op: Builder, node: Node) -> Result:
         numbers = op.const(list(range(rows)), "float", [1, rows])
         less = op.Less(numbers, op.Reshape(op.Cast(first_of, to=number), column))
     ahead = op.Mul(op.Cast(less, to=number), op.Reshape(op.Cast(is_first, to=number), row))
-    inverse = op.Cast(summed(op, ahead, [1]), to=NUMBERS["int64"])
+    inverse = op.Cast(sum_along(op, ahead, [1]), to=NUMBERS["int64"])
     found = op.And(op.Equal(op.Reshape(inverse, row), op.Reshape(places, column)), op.Reshape(is_first, row))
     first = op.Gather(op.NonZero(found), op.const(1), axis=0)
     results = [op.Gather(x, first, axis=axis), first, inverse]
     if node.output(3):
-        results.append(op.Gather(op.Cast(summed(op, same, [1]), to=NUMBERS["int64"]), first, axis=0))
+        results.append(op.Gather(op.Cast(sum_along(op, same, [1]), to=NUMBERS["int64"]), first, axis=0))
     return results[: len(node.outputs)]
 
 
@@ -615,7 +617,7 @@ def _keys(op: Builder, x: str, element: str) -> list[str]:
         return [op.Cast(each, to=NUMBERS["double"]) for each in (op.Sub(x, op.Mul(high, half)), high)]
     if element in ("float16", "float", "double"):
         # NaN is neither less nor greater than any other key, which leaves the decision to the key that shows it.
-        wide = working(element)
+        wide = working_type(element)
         value = cast(op, x, element, wide)
         known = op.Or(op.Less(value, op.const(1.0, wide, [])), op.Greater(value, op.const(0.0, wide, [])))
         return [value, op.Cast(op.Not(known), to=NUMBERS["float"])]

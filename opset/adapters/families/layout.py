@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from opset.adapters.building.positions import along, counting, merged, named, shaped, sizes_of
-from opset.adapters.building.shared import FLOATS, constant_ints, is_negative, need_size, positive_axis, zero
+from opset.adapters.building.positions import (
+    integers_below,
+    merge_first_axes,
+    reshape_exactly,
+    size_name,
+    sizes_of,
+    vector_along,
+)
+from opset.adapters.building.shared import FLOATS, constant_ints, fill_value, need_size, negative_mask, positive_axis
 from opset.model.elements import NUMBERS
 from opset.model.types import MAX_CONSTANT
 from opset.version_converter.registration import down, lower, up
@@ -103,11 +110,11 @@ def trilu_lowered(op: Builder, node: Node) -> Result:
     rank = node.need_rank(0)
     if rank < 2:
         raise Refusal("C103", f"the input has {rank} dimensions, too few for a matrix")
-    rows, columns = (counting(op, size) for size in sizes_of(op, node, 0)[-2:])
-    distance = op.Sub(columns, along(op, rows, 0, 2))
+    rows, columns = (integers_below(op, size) for size in sizes_of(op, node, 0)[-2:])
+    distance = op.Sub(columns, vector_along(op, rows, 0, 2))
     diagonal = node.input(1) or op.const(0)
     outside = op.Less(distance, diagonal) if node.attr("upper") else op.Greater(distance, diagonal)
-    return op.Where(outside, zero(op, element), node.input(0))
+    return op.Where(outside, fill_value(op, element), node.input(0))
 
 
 @lower("Expand", since=8)
@@ -145,13 +152,13 @@ def _expanded_to_any_rank(op: Builder, x: str, shape: str) -> str:
     one = op.const([1])
     own = op.Shape(x)
     more = op.Sub(op.Shape(shape), op.Shape(own))
-    negative = is_negative(op, more)
+    negative = negative_mask(op, more)
     ahead = op.Mul(more, op.Sub(one, negative))
     of_shape = op.Mul(more, op.Sub(op.const([0]), negative))
     own = op.Concat(op.Tile(one, ahead), own, one, axis=0)
     wanted = op.Concat(op.Tile(one, of_shape), shape, one, axis=0)
     stretched = op.Cast(op.Equal(own, one), to=NUMBERS["int64"])
-    y = op.Tile(shaped(op, x, own, None), op.Add(one, op.Mul(stretched, op.Sub(wanted, one))))
+    y = op.Tile(reshape_exactly(op, x, own, None), op.Add(one, op.Mul(stretched, op.Sub(wanted, one))))
     return str(op.Reshape(y, op.Slice(op.Shape(y), starts=[0], ends=[-1])))
 
 
@@ -173,9 +180,9 @@ def reverse_sequence_lowered(op: Builder, node: Node) -> Result:
     if {batch, time} != {0, 1} or node.need_rank(0) < 2:
         raise Refusal("C103", "the batch and the time are the first two axes")
     sizes = sizes_of(op, node, 0)[:2]
-    steps = along(op, counting(op, sizes[time]), time, 2)
-    lengths = along(op, node.input(1), batch, 2)
+    steps = vector_along(op, integers_below(op, sizes[time]), time, 2)
+    lengths = vector_along(op, node.input(1), batch, 2)
     order = op.Where(op.Less(steps, lengths), op.Sub(op.Sub(lengths, op.const(1)), steps), steps)
-    sequences = along(op, counting(op, sizes[batch]), batch, 2)
+    sequences = vector_along(op, integers_below(op, sizes[batch]), batch, 2)
     first, second = (order, sequences) if time == 0 else (sequences, order)
-    return op.Gather(merged(op, node, 0, 2), op.Add(op.Mul(first, named(op, sizes[1])), second), axis=0)
+    return op.Gather(merge_first_axes(op, node, 0, 2), op.Add(op.Mul(first, size_name(op, sizes[1])), second), axis=0)

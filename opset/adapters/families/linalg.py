@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from opset.adapters.building.shared import INTEGERS, cast, unsqueeze, working
+from opset.adapters.building.shared import INTEGERS, cast, unsqueeze, working_type
 from opset.inference.building.einsum import Label, parse_equation
 from opset.model.elements import NUMBERS
 from opset.schemas.constraints.violation import Violation
@@ -159,7 +159,7 @@ def einsum_lowered(op: Builder, node: Node) -> Result:
     an error when the model runs.
     """
     element = node.need_element(0)
-    wide = element if element in INTEGERS else working(element)
+    wide = element if element in INTEGERS else working_type(element)
     terms, output = _equation(node)
     operands = []
     for index, labels in enumerate(terms):

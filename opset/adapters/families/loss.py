@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opset.adapters.building.shared import cast, unsqueeze, working
+from opset.adapters.building.shared import cast, unsqueeze, working_type
 from opset.model.elements import NUMBERS
 from opset.version_converter.registration import lower
 from opset.version_converter.rewrite import Builder, Node, Result
@@ -14,7 +14,7 @@ SCORES, TARGET, WEIGHT = range(3)
 def negative_log_likelihood_loss_lowered(op: Builder, node: Node) -> Result:
     """Gather the score of each target's class; ignored targets count as 0."""
     element = node.need_element(SCORES)
-    wide = working(node.need_element(SCORES))
+    wide = working_type(node.need_element(SCORES))
     loss = _likelihood(op, node, cast(op, node.input(SCORES), element, wide), wide)
     return cast(op, loss, wide, element)
 
@@ -23,7 +23,7 @@ def negative_log_likelihood_loss_lowered(op: Builder, node: Node) -> Result:
 def softmax_cross_entropy_loss_lowered(op: Builder, node: Node) -> Result:
     """Write the logarithm of the softmax over the classes, and the loss of that."""
     element = node.need_element(SCORES)
-    wide = working(node.need_element(SCORES))
+    wide = working_type(node.need_element(SCORES))
     scores = cast(op, node.input(SCORES), element, wide)
     shifted = op.Sub(scores, op.ReduceMax(scores, axes=[1]))
     logarithm = op.Sub(shifted, op.Log(op.ReduceSum(op.Exp(shifted), axes=[1])))

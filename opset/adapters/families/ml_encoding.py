@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from opset.adapters.building.shared import LISTS, ML, need_uniform
-from opset.adapters.families.ml_trees import ambiguous
+from opset.adapters.building.shared import LISTS, ML, need_uniform_operators
+from opset.adapters.families.ml_trees import ambiguity
 from opset.model.elements import NUMBERS
 from opset.version_converter.registration import down, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
@@ -28,7 +28,7 @@ def label_encoder_2_up(op: Builder, node: Node) -> Result:
         drop = ["classes_strings", "default_int64"]
         return op.copy(node, drop=drop, keys_int64s=positions, values_strings=classes)
     if len(set(classes)) != len(classes):
-        raise ambiguous("'classes_strings' has a duplicate", "give each class once")
+        raise ambiguity("'classes_strings' has a duplicate", "give each class once")
     drop = ["classes_strings", "default_string"]
     return op.copy(node, drop=drop, keys_strings=classes, values_int64s=positions)
 
@@ -74,7 +74,7 @@ def label_encoder_4_down(op: Builder, node: Node) -> Result:
     x = node.input(0)
     constants = ""
     if key not in LISTS:
-        need_uniform(node)
+        need_uniform_operators(node)
         x = op.Cast(x, to=NUMBERS["int64"], domain="")
         key = "int64"
     if value not in LISTS or missing:
@@ -111,7 +111,7 @@ def _table(node: Node) -> tuple[str, str, Pairs]:
     for number, found in zip(keys, values, strict=True):
         first = table.setdefault(None if number != number else number, (number, found))
         if repr(first[1]) != repr(found):
-            raise ambiguous("a key has two values", "give each key once")
+            raise ambiguity("a key has two values", "give each key once")
     pairs: Pairs = []
     for number, found in table.values():
         zero = isinstance(number, float) and number == 0
@@ -139,10 +139,10 @@ def _default(node: Node, value: str) -> Any:
     tensor = node.attr("default_tensor")
     if node.attr("values_tensor") is None:
         if tensor is not None:
-            raise ambiguous("'default_tensor' is given together with a list of values", f"state default_{value}")
+            raise ambiguity("'default_tensor' is given together with a list of values", f"state default_{value}")
         return node.attr(f"default_{value}")
     if any(repr(node.attr(f"default_{element}")) != repr(DEFAULTS[element]) for element in LISTS):
-        raise ambiguous("the values are a tensor, and the default is not", "state default_tensor")
+        raise ambiguity("the values are a tensor, and the default is not", "state default_tensor")
     if tensor is None:
         return DEFAULTS[value]
     constant = node.values.elements(tensor)

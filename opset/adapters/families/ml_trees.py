@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from opset.adapters.building.shared import LISTS, ML, need_uniform
+from opset.adapters.building.shared import LISTS, ML, need_uniform_operators
 from opset.model.elements import NUMBERS
 from opset.model.storage.tensor import make_tensor
 from opset.model.types import MAX_CONSTANT
@@ -85,7 +85,7 @@ class Ensemble:
     some: bool
 
 
-def ambiguous(why: str, help: str = "") -> Refusal:
+def ambiguity(why: str, help: str = "") -> Refusal:
     """Return the refusal for what the standard does not define and runtimes, or their versions, do differently."""
     return Refusal("C204", f"{why}; the standard does not say what that means, and runtimes differ", help)
 
@@ -108,7 +108,7 @@ def read_trees(node: Node, prefix: str, targets: int, element: str) -> Trees:
         raise Refusal("C103", "a tree has two nodes of one id")
     roots = [at for at, tree in enumerate(trees) if not at or tree != trees[at - 1]]
     if len({trees[at] for at in roots}) != len(roots):
-        raise ambiguous("the nodes of a tree are not adjacent")
+        raise ambiguity("the nodes of a tree are not adjacent")
     kinds = [MODES[mode] for mode in modes]
     if any(feature < 0 and kind != LEAF for feature, kind in zip(features, kinds, strict=True)):
         raise Refusal("C103", "a node compares a feature with a negative index")
@@ -121,7 +121,7 @@ def read_trees(node: Node, prefix: str, targets: int, element: str) -> Trees:
         raise Refusal("C103", "a branch refers to a node that is not in its tree") from None
     below = {child for side in (true, false) for at, child in enumerate(side) if kinds[at] != LEAF}
     if not below.isdisjoint(roots) or len(below) + len(roots) != len(ids):
-        raise ambiguous("the first node of a tree is not its only root")
+        raise ambiguity("the first node of a tree is not its only root")
     votes = _read_votes(node, prefix, targets, element, {key: at for key, at in positions.items() if kinds[at] == LEAF})
     return Trees(element, roots, kinds, features, splits, missing, (true, false), votes)
 
@@ -144,7 +144,7 @@ def _read_votes(
     except KeyError:
         raise Refusal("C103", f"{prefix}_nodeids has a node that is no leaf") from None
     if any(len({target for target, _ in cast}) != len(cast) for cast in votes.values()):
-        raise ambiguous("a leaf votes twice for one target")
+        raise ambiguity("a leaf votes twice for one target")
     return votes
 
 
@@ -155,12 +155,12 @@ def read_numbers(node: Node, name: str, element: str, most: int) -> list[float]:
     if tensor is None:
         return list(numbers)
     if numbers:
-        raise ambiguous(f"'{name}' and '{name}_as_tensor' are both given")
+        raise ambiguity(f"'{name}' and '{name}_as_tensor' are both given")
     constant = node.values.elements(tensor, most)
     if constant is None or len(constant.dims) != 1:
         raise Refusal("C103", f"'{name}_as_tensor' is no list of at most {most} numbers")
     if constant.element != element:
-        raise ambiguous(f"'{name}_as_tensor' is of type {constant.element}, and the node computes in {element}")
+        raise ambiguity(f"'{name}_as_tensor' is of type {constant.element}, and the node computes in {element}")
     return list(constant.values)
 
 
@@ -186,7 +186,7 @@ def as_ensemble(trees: Trees, additive: bool, charge: Callable[[int], None]) -> 
         some = some or all(leaves)
         counts.append(max(1, *map(len, leaves)))
         if not additive and not all(leaves):
-            raise ambiguous("a leaf has no vote, and no vote is neutral to MIN and MAX")
+            raise ambiguity("a leaf has no vote, and no vote is neutral to MIN and MAX")
         size += counts[-1] * _unshared_size(trees, order)
     limit = FEW_NODES + GROWTH * (len(trees.modes) + sum(map(len, trees.votes.values())))
     if size > limit:
@@ -304,7 +304,7 @@ def tree_ensemble_regressor_5_up(op: Builder, node: Node) -> Result:
     if targets < 1:
         raise Refusal("C103", f"'n_targets' is {targets}")
     if targets == 1 and transform != "NONE":
-        raise ambiguous(f"post_transform is {transform} with one target", "apply the transform in a separate node")
+        raise ambiguity(f"post_transform is {transform} with one target", "apply the transform in a separate node")
     trees = read_trees(node, "target", targets, element)
     base = read_numbers(node, "base_values", element, min(targets, MAX_CONSTANT))
     if len(base) not in (0, targets):
@@ -312,7 +312,7 @@ def tree_ensemble_regressor_5_up(op: Builder, node: Node) -> Result:
     additive = aggregate in ("SUM", "AVERAGE")
     ensemble = as_ensemble(trees, additive, node.charge)
     if len(ensemble.covered) < targets and (base or not additive):
-        raise ambiguous("a target may have no vote, and there are base values or aggregate_function is MIN or MAX")
+        raise ambiguity("a target may have no vote, and there are base values or aggregate_function is MIN or MAX")
     # The mean is over the trees as they were, not over their copies.
     divided = aggregate == "AVERAGE" and ensemble.copied
     y = _aggregated(op, x, ensemble, targets, "SUM" if divided else aggregate)
@@ -334,7 +334,7 @@ def tree_ensemble_classifier_5_up(op: Builder, node: Node) -> Result:
         raise Refusal("C103", f"{len(given)} of the attributes classlabels_* are given, and exactly one must be")
     kind, labels = given[0]
     if len(labels) == 1:
-        raise ambiguous("there is one class", "use TreeEnsembleRegressor")
+        raise ambiguity("there is one class", "use TreeEnsembleRegressor")
     trees = read_trees(node, "class", len(labels), element)
     base = read_numbers(node, "base_values", element, len(labels))
     if not sum(map(abs, base)) <= GREATEST:
@@ -360,7 +360,7 @@ def _opposite_scores(op: Builder, node: Node, x: str, trees: Trees, base: list[f
     usual = transform == ("LOGISTIC" if trees.lightest < 0 else "NONE")
     if not usual or trees.targets != {0} or len(base) > 1 or (base and not ensemble.covered):
         why = f"all votes are for one of two classes, and post_transform is {transform}"
-        raise ambiguous(
+        raise ambiguity(
             why, "vote for class 0 at every leaf: probabilities with NONE, or weights of both signs with LOGISTIC"
         )
     p = _aggregated(op, x, ensemble, 1, "SUM")
@@ -373,19 +373,19 @@ def _opposite_scores(op: Builder, node: Node, x: str, trees: Trees, base: list[f
 def _scores(op: Builder, node: Node, x: str, trees: Trees, base: list[float], classes: int) -> str:
     """Return the scores of all classes, each the sum of the votes for it."""
     if classes == 2:
-        raise ambiguous("there are votes for both of two classes", "vote only for class 0")
+        raise ambiguity("there are votes for both of two classes", "vote only for class 0")
     if len(base) not in (0, classes):
         raise Refusal("C103", f"there are {len(base)} base values and {classes} classes")
     ensemble = as_ensemble(trees, True, node.charge)
     if not (len(ensemble.covered) == classes or base or (ensemble.some and trees.lightest > 0)):
-        raise ambiguous("the class with the greatest score may have no vote")
+        raise ambiguity("the class with the greatest score may have no vote")
     scores = _aggregated(op, x, ensemble, classes, "SUM")
     return op.Add(scores, op.const(base, trees.element), domain="") if base else scores
 
 
 def _features(op: Builder, node: Node) -> tuple[str, str]:
     """Return the input in a type that TreeEnsemble takes, and that type; runtimes compare integers as floats, too."""
-    need_uniform(node)
+    need_uniform_operators(node)
     element = node.need_element(0)
     if element in ("int32", "int64"):
         return op.Cast(node.input(0), to=NUMBERS["float"], domain=""), "float"

@@ -1,11 +1,11 @@
-"""Adapters of normalisation and dropout: versions differ in how a node says that it is in training."""
+"""Normalization and dropout: versions differ in how a node says that it is in training."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
 
-from opset.adapters.building.shared import cast, float32, positive_axis, unsqueeze, working
+from opset.adapters.building.shared import cast, float32, positive_axis, unsqueeze, working_type
 from opset.model.elements import NUMBERS, element_name
 from opset.model.storage.tensor import make_tensor
 from opset.model.types import MAX_CONSTANT
@@ -35,7 +35,7 @@ def batch_normalization_6_down(op: Builder, node: Node) -> Result:
 def batch_normalization_7_up(op: Builder, node: Node) -> Result:
     """Drop `is_test`: from 7 on the outputs determine training, and a node with one output never was in training.
 
-    Version 1 names two cases, five outputs in training and one in inference, so where `is_test` is absent they decide.
+    Version 1 names two cases, five outputs in training and one in inference, so without `is_test` the outputs decide.
     """
     if not node.attr("spatial") and node.need_rank(0) != 2:
         raise Refusal("C204", "with 'spatial' 0, the shape of the parameters is another one at version 7")
@@ -56,7 +56,7 @@ def batch_normalization_7_down(op: Builder, node: Node) -> Result:
 
 @up("BatchNormalization", since=9)
 def batch_normalization_9_up(op: Builder, node: Node) -> Result:
-    """Flatten the input if `spatial` is 0: statistics of each position are then those of a channel."""
+    """Flatten the input if `spatial` is 0, so that each position is a channel with its own statistics."""
     if node.attr("spatial"):
         return op.copy(node, drop=["spatial"])
     if _in_training(node):
@@ -73,7 +73,7 @@ def batch_normalization_9_up(op: Builder, node: Node) -> Result:
 
 @down("BatchNormalization", since=9)
 def batch_normalization_9_down(op: Builder, node: Node) -> Result:
-    """Add a dimension to an input of one dimension, which was not defined before; it is one channel."""
+    """Add a dimension to an input of one dimension, which was not defined before; the vector is one channel."""
     if node.need_rank(0) != 1:
         return None
     if _in_training(node):
@@ -96,16 +96,16 @@ def batch_normalization_14_up(op: Builder, node: Node) -> Result:
 
 @down("BatchNormalization", since=14)
 def batch_normalization_14_down(op: Builder, node: Node) -> Result:
-    """Write out training by its formula, since the variance was not defined before; else drop the attribute."""
+    """Write out training by its formula, since the variance was not defined before, else drop the attribute."""
     if node.attr("training_mode"):
-        return _batch_statistics(op, node)
+        return _training_outputs(op, node)
     elements = [node.need_element(index) for index in range(5)]
     if elements[0] == elements[3] == elements[4]:
         return (op.copy(node, outputs=[node.output(0)], drop=["training_mode"]), "", "")
-    return _in_one_type(op, node, elements, ["training_mode"])
+    return _inference_in_one_type(op, node, elements, ["training_mode"])
 
 
-def _in_one_type(op: Builder, node: Node, elements: list[str], drop: list[str]) -> Result:
+def _inference_in_one_type(op: Builder, node: Node, elements: list[str], drop: list[str]) -> Result:
     """Return the outputs of BatchNormalization in inference, with all inputs cast to a type that holds their values."""
     wide = "double" if "double" in elements else "float"
     inputs = [cast(op, name, element, wide) for name, element in zip(node.inputs, elements, strict=True)]
@@ -113,11 +113,11 @@ def _in_one_type(op: Builder, node: Node, elements: list[str], drop: list[str]) 
     return cast(op, y, wide, elements[0]), "", ""
 
 
-def _batch_statistics(op: Builder, node: Node) -> Result:
+def _training_outputs(op: Builder, node: Node) -> Result:
     """Return the outputs of BatchNormalization in training, by its formula, in FLOAT or DOUBLE."""
     rank = node.need_rank(0)
     elements = [node.need_element(index) for index in range(5)]
-    wide = working(elements[0])
+    wide = working_type(elements[0])
     if rank < 1:
         raise Refusal("C103", "the input has no dimensions")
     axes = [axis for axis in range(rank) if axis != 1]
@@ -129,11 +129,11 @@ def _batch_statistics(op: Builder, node: Node) -> Result:
     def along_channels(values: str) -> str:
         return op.Unsqueeze(values, op.const(list(range(1, rank - 1)))) if rank > 2 else values
 
-    def updated(index: int, old: str, current: str) -> str:
+    def running_mean(index: int, previous: str, current: str) -> str:
         if not node.output(index):
             return ""
         flat = op.Reshape(current, op.const([-1]))
-        return cast(op, op.Add(op.Mul(old, kept), op.Mul(flat, op.Sub(whole, kept))), wide, elements[index + 2])
+        return cast(op, op.Add(op.Mul(previous, kept), op.Mul(flat, op.Sub(whole, kept))), wide, elements[index + 2])
 
     mean = op.ReduceMean(x, axes=axes)
     centred = op.Sub(x, mean)
@@ -141,7 +141,7 @@ def _batch_statistics(op: Builder, node: Node) -> Result:
     deviation = op.Sqrt(op.Add(variance, op.const(node.attr("epsilon"), wide, [])))
     normal = op.Div(centred, deviation)
     y = cast(op, op.Add(op.Mul(normal, along_channels(scale)), along_channels(bias)), wide, elements[0])
-    return y, updated(1, old_mean, mean), updated(2, old_variance, variance)
+    return y, running_mean(1, old_mean, mean), running_mean(2, old_variance, variance)
 
 
 @down("BatchNormalization", since=15)
@@ -150,10 +150,10 @@ def batch_normalization_15_down(op: Builder, node: Node) -> Result:
     elements = [node.need_element(index) for index in range(5)]
     if node.attr("training_mode"):
         alike = elements[0] in ("float", "double") and len(set(elements)) == 1
-        return None if alike else _batch_statistics(op, node)
+        return None if alike else _training_outputs(op, node)
     if elements[0] == elements[1] == elements[2] and elements[3] == elements[4]:
         return None
-    return _in_one_type(op, node, elements, [])
+    return _inference_in_one_type(op, node, elements, [])
 
 
 @up("Dropout", since=7)
@@ -173,17 +173,17 @@ def dropout_7_down(op: Builder, node: Node) -> Result:
 @up("Dropout", since=10)
 def dropout_10_up(op: Builder, node: Node) -> Result:
     """Cast the mask to the type of the data, which it had before 10."""
-    return _with_mask_cast(op, node, lambda: node.need_element(0))
+    return _cast_mask(op, node, lambda: node.need_element(0))
 
 
 @down("Dropout", since=10)
 def dropout_10_down(op: Builder, node: Node) -> Result:
     """Cast the mask to bool, which it is from 10 on."""
-    return _with_mask_cast(op, node, lambda: "bool")
+    return _cast_mask(op, node, lambda: "bool")
 
 
-def _with_mask_cast(op: Builder, node: Node, element: Callable[[], str]) -> Result:
-    """Return the outputs with the mask cast to the type that its readers expect, without it where nothing reads it."""
+def _cast_mask(op: Builder, node: Node, element: Callable[[], str]) -> Result:
+    """Return the outputs with the mask cast to a type; a mask that is not read is dropped, None means no mask."""
     if not node.output(1):
         return None
     if not node.values.is_read(node.output(1)):
@@ -211,22 +211,25 @@ def dropout_12_up(op: Builder, node: Node) -> Result:
 
 @down("Dropout", since=12)
 def dropout_12_down(op: Builder, node: Node) -> Result:
-    """Replace by the data and a true mask where nothing is dropped, else drop elements by random numbers."""
+    """Replace by the data and a true mask if nothing is dropped, else drop elements by random numbers."""
     x = node.input(0)
     read = bool(node.output(1)) and node.values.is_read(node.output(1))
     mode = node.constant(2) if node.input(2) else None
-    zeros = [given is not None and not any(given.values) for given in (node.constant(1), mode)]
-    if not node.input(2) or any(zeros):
+    is_zero = [constant is not None and not any(constant.values) for constant in (node.constant(1), mode)]
+    if not node.input(2) or any(is_zero):
         if not read:
             return x, ""
         return x, op.ConstantOfShape(op.Shape(x), value=make_tensor("", NUMBERS["bool"], [1], [True]))
-    return _dropped(op, node, "" if mode is not None else node.input(2))
+    return _drop_elements(op, node, "" if mode is not None else node.input(2))
 
 
-def _dropped(op: Builder, node: Node, training: str) -> Result:
-    """Return the elements that are not dropped, divided by how many these are, and which; all unless in training."""
+def _drop_elements(op: Builder, node: Node, training: str) -> Result:
+    """Return the elements that are not dropped, scaled by the ratio, and the mask.
+
+    `training` names a bool that is computed at run time: if it is false, all elements are kept. "" stands for true.
+    """
     element = node.need_element(0)
-    wide = working(node.need_element(0))
+    wide = working_type(node.need_element(0))
     x = cast(op, node.input(0), element, wide)
     one = op.const(1.0, wide, [])
     ratio = op.const(0.5, wide, [])
@@ -247,28 +250,28 @@ def group_normalization_21_up(op: Builder, node: Node) -> Result:
     """Repeat each group's scale and bias for its channels; set `stash_type` to the type of the data."""
     element = node.need_element(0)
     groups = node.attr("num_groups")
-    given = node.shape(1)
-    if given is not None and len(given) == 1 and isinstance(given[0], int) and given[0] != groups:
-        raise Refusal("C103", f"'num_groups' is {groups}, and there are {given[0]} scales")
+    scales = node.shape(1)
+    if scales is not None and len(scales) == 1 and isinstance(scales[0], int) and scales[0] != groups:
+        raise Refusal("C103", f"'num_groups' is {groups}, and there are {scales[0]} scales")
     shape = node.shape(0)
     channels = shape[1] if shape is not None and len(shape) > 1 else None
     inputs = [node.input(0)]
     if isinstance(channels, int):
         if channels % groups:
             raise Refusal("C103", f"{channels} channels cannot be divided into {groups} groups")
-        each = op.const([1, channels // groups])
+        repeats = op.const([1, channels // groups])
     else:
         per_group = op.Div(op.Shape(node.input(0), start=1, end=2), op.const([groups]))
-        each = op.Concat(op.const([1]), per_group, axis=0)
+        repeats = op.Concat(op.const([1]), per_group, axis=0)
     for index in (1, 2):
         column = op.Unsqueeze(node.input(index), op.const([1]))
-        inputs.append(op.Reshape(op.Expand(column, each), op.const([-1])))
+        inputs.append(op.Reshape(op.Expand(column, repeats), op.const([-1])))
     return op.copy(node, inputs=inputs, stash_type=None if element == "float" else NUMBERS[element])
 
 
 @down("GroupNormalization", since=21)
 def group_normalization_21_down(op: Builder, node: Node) -> Result:
-    """Normalise each group as a channel of InstanceNormalization, in the stated precision; version 18 is withdrawn."""
+    """Normalize each group as a channel of InstanceNormalization, in the stated precision; version 18 is withdrawn."""
     element = node.need_element(0)
     stash = element_name(node.attr("stash_type"))
     rank = node.need_rank(0)
@@ -278,39 +281,39 @@ def group_normalization_21_down(op: Builder, node: Node) -> Result:
         raise Refusal("C103", f"the input has {rank} dimensions, too few for channels")
     if 0 in (node.shape(0) or ()):
         return op.Identity(node.input(0))
-    y = op.Reshape(_groups(op, node, element, stash), op.Shape(node.input(0)))
-    y = _rounded(op, y, stash, element)
+    y = op.Reshape(_normalized_groups(op, node, element, stash), op.Shape(node.input(0)))
+    y = _round_to_stash(op, y, stash, element)
     scale, bias = (
-        op.Unsqueeze(each, op.const(list(range(1, rank - 1)))) if rank > 2 else each for each in node.inputs[1:3]
+        op.Unsqueeze(name, op.const(list(range(1, rank - 1)))) if rank > 2 else name for name in node.inputs[1:3]
     )
     return _affine(op, y, scale, bias, element)
 
 
 @lower("GroupNormalization", since=18)
 def group_normalization_lowered(op: Builder, node: Node) -> Result:
-    """Normalise each group as a channel of InstanceNormalization, with its scale and bias."""
+    """Normalize each group as a channel of InstanceNormalization, with its scale and bias."""
     element = node.need_element(0)
     if 0 in (node.shape(0) or ()):
         return op.Identity(node.input(0))
-    y = _rounded(op, _groups(op, node, element, element), element, element)
-    scale, bias = (unsqueeze(op, each, [1]) for each in node.inputs[1:3])
+    y = _round_to_stash(op, _normalized_groups(op, node, element, element), element, element)
+    scale, bias = (unsqueeze(op, name, [1]) for name in node.inputs[1:3])
     return op.Reshape(_affine(op, y, scale, bias, element), op.Shape(node.input(0)))
 
 
-def _groups(op: Builder, node: Node, element: str, stash: str) -> str:
-    """Return the groups as rows that are normalised for the type `stash`, and not yet rounded to it."""
+def _normalized_groups(op: Builder, node: Node, element: str, stash: str) -> str:
+    """Return the groups as normalized rows, in the working type of `stash`, not yet rounded to `stash`."""
     groups = node.attr("num_groups")
-    wide = working(stash)
+    wide = working_type(stash)
     if groups > MAX_CONSTANT:
         raise Refusal("C204", f"'num_groups' {groups} cannot be expressed")
     x = cast(op, cast(op, node.input(0), element, stash), stash, wide)
     ones, zeros = (op.const([value] * groups, wide) for value in (1.0, 0.0))
-    rows = op.Reshape(x, _rows(op, node, groups))
+    rows = op.Reshape(x, _shape_of_groups(op, node, groups))
     return op.InstanceNormalization(rows, ones, zeros, epsilon=node.attr("epsilon"))
 
 
-def _rows(op: Builder, node: Node, groups: int) -> str:
-    """Return the shape that has the groups as channels; -1 would not do where there is no image in the batch."""
+def _shape_of_groups(op: Builder, node: Node, groups: int) -> str:
+    """Return the shape with the groups as channels, without -1, which would not do for a batch of no images."""
     sizes = (node.shape(0) or (None,))[1:]
     known = [size for size in sizes if isinstance(size, int)]
     if sizes and len(known) == len(sizes):
@@ -329,13 +332,13 @@ def instance_normalization_6_down(op: Builder, node: Node) -> Result:
 
 @lower("LayerNormalization", since=17)
 def layer_normalization_lowered(op: Builder, node: Node) -> Result:
-    """Write the formula, up to the scale in the type of `stash_type`, as the operator is defined."""
-    element, stash, x, axes = _to_normalise(op, node)
-    wide = working(stash)
+    """Write the formula, in the type of `stash_type` up to the scale, as the operator is defined."""
+    element, stash, x, axes = _normalization_input(op, node)
+    wide = working_type(stash)
     mean = _mean(op, x, axes)
     centred = op.Sub(x, mean)
     deviation = _deviation(op, node, centred, axes, wide)
-    y = _rounded(op, op.Div(centred, deviation), stash, element)
+    y = _round_to_stash(op, op.Div(centred, deviation), stash, element)
     y = _affine(op, y, node.input(1), node.input(2), element)
     inverse = op.Reciprocal(deviation) if node.output(2) else ""
     return y, *(cast(op, each, wide, stash) if node.output(i) else "" for i, each in enumerate((mean, inverse), 1))
@@ -343,10 +346,10 @@ def layer_normalization_lowered(op: Builder, node: Node) -> Result:
 
 @lower("RMSNormalization", since=23)
 def rms_normalization_lowered(op: Builder, node: Node) -> Result:
-    """Write the formula, up to the scale in the type of `stash_type`, as the operator is defined."""
-    element, stash, x, axes = _to_normalise(op, node)
-    deviation = _deviation(op, node, x, axes, working(stash))
-    y = _rounded(op, op.Div(x, deviation), stash, element)
+    """Write the formula, in the type of `stash_type` up to the scale, as the operator is defined."""
+    element, stash, x, axes = _normalization_input(op, node)
+    deviation = _deviation(op, node, x, axes, working_type(stash))
+    y = _round_to_stash(op, op.Div(x, deviation), stash, element)
     of_scale = node.need_element(1)
     if of_scale == element:
         return op.Mul(y, node.input(1))
@@ -354,8 +357,8 @@ def rms_normalization_lowered(op: Builder, node: Node) -> Result:
     return cast(op, op.Mul(cast(op, y, element, both), cast(op, node.input(1), of_scale, both)), both, of_scale)
 
 
-def _to_normalise(op: Builder, node: Node) -> tuple[str, str, str, list[int]]:
-    """Return the types of the input and of `stash_type`, the input rounded to that and widened, and the axes."""
+def _normalization_input(op: Builder, node: Node) -> tuple[str, str, str, list[int]]:
+    """Return the type of the input, the type of `stash_type`, the input rounded to that and widened, and the axes."""
     element = node.need_element(0)
     stash = element_name(node.attr("stash_type"))
     if stash not in STASHES:
@@ -363,34 +366,34 @@ def _to_normalise(op: Builder, node: Node) -> tuple[str, str, str, list[int]]:
     axis = node.attr("axis")
     if axis >= 0 or axis < -MOST_AXES:
         positive_axis(axis, node.need_rank(0))
-    # Axes from a negative one on are the same ones for every rank.
+    # Axes from a negative one on are the same for every rank.
     axes = list(range(axis, 0 if axis < 0 else node.need_rank(0)))
-    return element, stash, cast(op, cast(op, node.input(0), element, stash), stash, working(stash)), axes
+    return element, stash, cast(op, cast(op, node.input(0), element, stash), stash, working_type(stash)), axes
 
 
 def _mean(op: Builder, x: str, axes: list[int]) -> str:
-    """Return the mean over axes, which are kept; they are an input from version 18 on."""
+    """Return the mean over axes, which are kept as dimensions of 1; from version 18 on, the axes are an input."""
     return op.ReduceMean(x, op.const(axes)) if op.version >= 18 else op.ReduceMean(x, axes=axes)
 
 
 def _deviation(op: Builder, node: Node, centred: str, axes: list[int], element: str) -> str:
-    """Return the root of the mean of squares and `epsilon`.
+    """Return the root of the mean of squares plus `epsilon`.
 
-    With a power for the squares, onnxruntime knows the whole formula, and runs its kernel of the operator for it.
+    The squares are powers, because onnxruntime recognizes that form of the formula and runs its own kernel for it.
     """
     squares = op.Pow(centred, op.const(2.0, element, []))
     return op.Sqrt(op.Add(_mean(op, squares, axes), op.const(node.attr("epsilon"), element, [])))
 
 
 def _affine(op: Builder, y: str, scale: str, bias: str, element: str) -> str:
-    """Return y * scale + bias with one rounding: in a narrow type, that of a product would show in a small sum."""
+    """Return y * scale + bias with one rounding: in a narrow type, a rounded product would show in a small sum."""
     if not bias:
         return op.Mul(y, scale)
-    wide = working(element)
+    wide = working_type(element)
     y, scale, bias = (cast(op, value, element, wide) for value in (y, scale, bias))
     return cast(op, op.Add(op.Mul(y, scale), bias), wide, element)
 
 
-def _rounded(op: Builder, y: str, stash: str, element: str) -> str:
-    """Return a value that was computed for the type of `stash_type` in the type of the input."""
-    return cast(op, cast(op, y, working(stash), stash), stash, element)
+def _round_to_stash(op: Builder, y: str, stash: str, element: str) -> str:
+    """Return a value computed for the type of `stash_type`, rounded to that and cast to the type of the input."""
+    return cast(op, cast(op, y, working_type(stash), stash), stash, element)

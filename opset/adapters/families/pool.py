@@ -1,12 +1,21 @@
-"""Pooling: windows that begin in the padding, and types that were added."""
+"""Pooling: windows that begin in the end padding, windows with gaps, norms, and types that were added."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 
-from opset.adapters.building.positions import along, coordinates, counting, minus, plus, product, reshaped, sizes_of
-from opset.adapters.building.shared import cast, need_size, working
+from opset.adapters.building.positions import (
+    difference,
+    integers_below,
+    offsets_of,
+    product,
+    reshape_vector,
+    sizes_of,
+    sum_of,
+    vector_along,
+)
+from opset.adapters.building.shared import cast, need_size, working_type
 from opset.adapters.families.indexing import last_written
 from opset.errors import safe_text
 from opset.version_converter.registration import down, lower, up
@@ -14,9 +23,11 @@ from opset.version_converter.rewrite import FIX_SIZES, Builder, Node, Refusal, R
 
 
 def _window_counts(node: Node) -> list[tuple[int, int]] | None:
-    """Return for each axis the number of windows with `ceil_mode` 1, and of those that do not begin in the end padding.
+    """Return for each axis the number of windows with `ceil_mode` 1, and the number without a window in the end
+    padding.
 
-    None where the two are equal for every shape: no window is smaller than stride + end padding, or pads are automatic.
+    None means that both are equal for every shape: no window is smaller than stride plus end padding, or pads are
+    automatic. Raises Refusal C103 if attributes do not fit, C207 if the shape is needed and not known.
     """
     if not node.attr("ceil_mode") or node.attr("auto_pad") not in ("NOTSET", ""):
         return None
@@ -32,17 +43,17 @@ def _window_counts(node: Node) -> list[tuple[int, int]] | None:
     shape = node.need_shape(0)[2:]
     if len(shape) != axes:
         raise Refusal("C103", f"the kernel has {axes} axes, and the input {len(shape)} beside batch and channel")
-    found = []
+    counts = []
     for size, window, stride, begin, end in zip(shape, reach, strides, pads, pads[axes:], strict=False):
         count = -(-(size + begin + end - window) // stride) + 1
-        found.append((count, count - ((count - 1) * stride >= size + begin)))
-    return found
+        counts.append((count, count - ((count - 1) * stride >= size + begin)))
+    return counts
 
 
 @up("AveragePool", "LpPool", "MaxPool", since=22)
 def average_pool_22_up(op: Builder, node: Node) -> Result:
-    """Refuse a last window that begins in the end padding: `ceil_mode` 1 kept it before version 22, which leaves it
-    out.
+    """Refuse a last window that begins in the end padding: `ceil_mode` 1 keeps it before version 22, and drops it
+    since.
     """
     if any(before != after for before, after in _window_counts(node) or ()):
         raise Refusal("C204", "with 'ceil_mode' 1, a last window that holds only padding is dropped from version 22 on")
@@ -51,9 +62,7 @@ def average_pool_22_up(op: Builder, node: Node) -> Result:
 
 @down("AveragePool", "LpPool", "MaxPool", since=22)
 def average_pool_22_down(op: Builder, node: Node) -> Result:
-    """Set `ceil_mode` to 0 where a last window begins in the end padding: before version 22, 1 kept it, and 0 leaves it
-    out.
-    """
+    """Set `ceil_mode` to 0 if a last window begins in the end padding, which `ceil_mode` 1 kept before version 22."""
     counts = _window_counts(node) or ()
     if all(before == after for before, after in counts):
         return None
@@ -72,7 +81,7 @@ def average_pool_22_down(op: Builder, node: Node) -> Result:
 
 @down("AveragePool", since=19)
 def average_pool_19_down(op: Builder, node: Node) -> Result:
-    """Add the elements of windows with gaps by a Conv of ones, and divide the sums by how many these are."""
+    """Add the elements of windows with gaps by a Conv of ones, and divide each sum by its number of elements."""
     dilations = node.attr("dilations", [])
     if all(dilation == 1 for dilation in dilations):
         return op.copy(node, drop=["dilations"]) if node.has("dilations") else None
@@ -91,30 +100,34 @@ def average_pool_19_down(op: Builder, node: Node) -> Result:
     ends = []
     lengths = []
     counts = [1]
-    for size, extent, stride, dilation, *given in zip(
+    for size, extent, stride, dilation, *pads_of_axis in zip(
         spatial, kernel, strides, dilations, pads[:axes], pads[axes:], strict=True
     ):
         reach = (extent - 1) * dilation + 1
-        begin, end, count = _windows(node, size, reach, stride, *given)
+        begin, end, count = _padding_and_count(node, size, reach, stride, *pads_of_axis)
         node.charge(count * (extent + len(counts)))
         low, high = (-begin, size + end) if node.attr("count_include_pad") else (0, size)
         inside = [
             sum(low <= at * stride - begin + tap * dilation < high for tap in range(extent)) for at in range(count)
         ]
-        counts = [each * here for each in counts for here in inside]
+        counts = [count_before * count_here for count_before in counts for count_here in inside]
         begins.append(begin)
         ends.append(max((count - 1) * stride + reach - size - begin, 0))
         lengths.append(count)
     element = node.need_element(0)
-    wide = working(element)
+    wide = working_type(element)
     x = cast(op, node.input(0), element, wide)
     ones = op.const([1] * op.charge_elements(channels * math.prod(kernel)), wide, [channels, 1, *kernel])
     sums = op.Conv(x, ones, dilations=dilations, group=channels, pads=begins + ends, strides=strides)
     return cast(op, op.Div(sums, op.const(counts, wide, [1, 1, *lengths])), wide, element)
 
 
-def _windows(node: Node, size: int, reach: int, stride: int, begin: int, end: int) -> tuple[int, int, int]:
-    """Return the padding along an axis, and the number of windows."""
+def _padding_and_count(node: Node, size: int, reach: int, stride: int, begin: int, end: int) -> tuple[int, int, int]:
+    """Return the padding before and after an axis, and the number of windows along it.
+
+    `reach` is the length of a window with its gaps; `begin` and `end` are the stated padding. Raises Refusal C204 if
+    runtimes differ, or a window holds padding alone.
+    """
     if node.attr("auto_pad") in ("SAME_UPPER", "SAME_LOWER"):
         if any(dilation != 1 for dilation in node.attr("dilations", [])):
             raise Refusal("C204", "runtimes differ in how they pad windows with gaps for 'auto_pad'", "state 'pads'")
@@ -136,7 +149,7 @@ def _windows(node: Node, size: int, reach: int, stride: int, begin: int, end: in
 @down("AveragePool", "MaxPool", since=10)
 @down("LpPool", since=18)
 def average_pool_10_down(op: Builder, node: Node) -> Result:
-    """Enlarge the end padding in place of `ceil_mode`, for as many windows: by `stride - 1` where sizes are not known.
+    """Enlarge the end padding in place of `ceil_mode`, for as many windows: by `stride - 1` if sizes are not known.
 
     Padding does not change the result, unless an average counts it. Dilations are new as well.
     """
@@ -170,7 +183,10 @@ def average_pool_10_down(op: Builder, node: Node) -> Result:
 
 
 def _more_padding(node: Node, kernel: Sequence[int], strides: Sequence[int], pads: Sequence[int]) -> list[int]:
-    """Return the end padding of each axis with which there are as many windows as `ceil_mode` 1 makes."""
+    """Return for each axis the end padding to add, so that there are as many windows as with `ceil_mode` 1.
+
+    Raises Refusal C204 if a window holds only padding, C207 if it may.
+    """
     axes = len(kernel)
     shape = node.shape(0)
     sizes = shape[2:] if shape is not None and len(shape) == axes + 2 else (None,) * axes
@@ -190,9 +206,9 @@ def _more_padding(node: Node, kernel: Sequence[int], strides: Sequence[int], pad
 
 
 def _maxima_with_gaps(op: Builder, node: Node) -> Result:
-    """Return the maxima of windows with gaps: their elements are gathered side by side, along one axis after the other.
+    """Return the maxima of windows with gaps: their elements are gathered side by side, one axis after the other.
 
-    In place of padding, a window has the nearest of its own elements twice, which leaves the maximum as it is.
+    In place of padding, a window has the nearest one of its own elements twice, which does not change the maximum.
     """
     kernel = node.attr("kernel_shape")
     axes = len(node.attr("kernel_shape"))
@@ -205,7 +221,7 @@ def _maxima_with_gaps(op: Builder, node: Node) -> Result:
     for axis, (taps, stride, dilation) in enumerate(zip(kernel, strides, dilations, strict=True)):
         size = need_size(node, 0, axis + 2)
         reach = (taps - 1) * dilation + 1
-        begin, _, count = _windows(node, size, reach, stride, pads[axis], pads[axes + axis])
+        begin, _, count = _padding_and_count(node, size, reach, stride, pads[axis], pads[axes + axis])
         node.charge(count * taps)
         places = []
         for start in range(-begin, count * stride - begin, stride):
@@ -225,32 +241,37 @@ def _maxima_with_gaps(op: Builder, node: Node) -> Result:
     )
     if not node.output(1):
         return y
-    return [y, _places_of_maxima(op, node, x, sources) if node.values.is_read(node.output(1)) else ""]
+    return [y, _positions_of_maxima(op, node, x, sources) if node.values.is_read(node.output(1)) else ""]
 
 
-def _places_of_maxima(op: Builder, node: Node, x: str, sources: list[list[int]]) -> str:
-    """Return the positions of maxima in the input, of windows that lie side by side, as the numbers of their elements.
+def _positions_of_maxima(op: Builder, node: Node, x: str, sources: list[list[int]]) -> str:
+    """Return the positions of maxima in the input, as the numbers of elements.
 
-    `sources` are the coordinates along each axis that the elements of the windows come from. Of several that come from
-    one, or are equal, the first is found.
+    Args:
+        op: Makes the nodes.
+        node: The MaxPool.
+        x: The elements of all windows, side by side.
+        sources: For each axis, the coordinates in the input of the elements of the windows.
+
+    If several elements are equal, or are copies of one, the position is the first.
     """
     kernel = node.attr("kernel_shape")
     axes = len(kernel)
     element = node.need_element(0)
     counts = [len(places) // taps for places, taps in zip(sources, kernel, strict=True)]
     apart = [size for pair in zip(counts, kernel, strict=True) for size in pair]
-    windows = op.Reshape(cast(op, x, element, working(element)), op.const([0, 0, *apart]))
+    windows = op.Reshape(cast(op, x, element, working_type(element)), op.const([0, 0, *apart]))
     windows = op.Transpose(windows, perm=[0, 1, *range(2, 2 * axes + 2, 2), *range(3, 2 * axes + 2, 2)])
     windows = op.Reshape(windows, op.const([0, 0, *counts, math.prod(kernel)]))
     left = op.ArgMax(windows, axis=axes + 2, keepdims=0)
     spatial = [need_size(node, 0, axis + 2) for axis in range(axes)]
     outer = sizes_of(op, node, 0, [0, 1])
     area = math.prod(spatial)
-    total = coordinates(op, [*outer, *[1] * axes], [product(op, [outer[1], area]), area, *[0] * axes])
+    total = offsets_of(op, [*outer, *[1] * axes], [product(op, [outer[1], area]), area, *[0] * axes])
     for axis in reversed(range(axes)):
         above = op.Div(left, op.const(kernel[axis]))
         tap = op.Sub(left, op.Mul(above, op.const(kernel[axis])))
-        starts = along(op, op.const(list(range(0, len(sources[axis]), kernel[axis]))), axis + 2, axes + 2)
+        starts = vector_along(op, op.const(list(range(0, len(sources[axis]), kernel[axis]))), axis + 2, axes + 2)
         place = op.Gather(op.const(sources[axis]), op.Add(tap, starts), axis=0)
         stride = math.prod(spatial[:axis] if node.attr("storage_order") else spatial[axis + 1 :])
         place = place if stride == 1 else op.Mul(place, op.const(stride))
@@ -262,7 +283,7 @@ def _places_of_maxima(op: Builder, node: Node, x: str, sources: list[list[int]])
 
 @down("MaxPool", since=8)
 def max_pool_8_down(op: Builder, node: Node) -> Result:
-    """Find the positions of maxima by ArgMax in windows that are gathered side by side, as those with gaps are."""
+    """Find the positions of maxima by ArgMax in windows that are gathered side by side, as for windows with gaps."""
     if node.output(1) and node.values.is_read(node.output(1)):
         return _maxima_with_gaps(op, node)
     return op.copy(node, outputs=node.outputs[:1], drop=["storage_order"]) if node.has("storage_order") else None
@@ -276,7 +297,7 @@ def _norms_with_gaps(op: Builder, node: Node) -> Result:
     kernel = node.attr("kernel_shape")
     power = node.attr("p")
     element = node.need_element(0)
-    wide = working(element)
+    wide = working_type(element)
     x = op.Abs(cast(op, node.input(0), element, wide))
     if power != 1:
         x = op.Mul(x, x) if power == 2 else op.Pow(x, op.const(float(power), wide, []))
@@ -291,7 +312,7 @@ def _norms_with_gaps(op: Builder, node: Node) -> Result:
 @up("LpPool", since=2)
 @down("LpPool", since=2)
 def lp_pool_2(op: Builder, node: Node) -> Result:
-    """Refuse windows that do not have the spatial axes alone: version 1 does not say what they are."""
+    """Refuse windows over other axes than the spatial ones: version 1 does not define them."""
     kernel = node.attr("kernel_shape")
     if kernel is None or node.need_rank(0) != len(kernel) + 2:
         raise Refusal("C204", f"'kernel_shape' is {safe_text(kernel)}, and version 1 does not say what that means")
@@ -310,12 +331,12 @@ def max_unpool_lowered(op: Builder, node: Node) -> Result:
         raise Refusal("C103", f"kernel {kernel}, strides {strides} and pads {pads} do not fit")
     sizes = sizes_of(op, node, 0)
     for axis, (window, stride, begin, end) in enumerate(zip(kernel, strides, pads, pads[axes:], strict=False)):
-        steps = product(op, [minus(op, sizes[axis + 2], 1), stride])
-        sizes[axis + 2] = plus(op, steps, window - begin - end)
+        steps = product(op, [difference(op, sizes[axis + 2], 1), stride])
+        sizes[axis + 2] = sum_of(op, steps, window - begin - end)
     if node.input(2) and list(node.need_constant(2).values) != sizes:
         raise Refusal("C204", "runtimes differ in what positions mean where 'output_shape' is not the usual one")
-    numbers = counting(op, product(op, sizes))
+    numbers = integers_below(op, product(op, sizes))
     positions, values = (op.Reshape(name, op.const([-1])) for name in (node.input(1), node.input(0)))
     sources = last_written(op, numbers, op.Sub(numbers, numbers), op.const(1), positions)
-    found = op.Gather(op.Concat(op.const([0.0], element), values, axis=0), sources, axis=0)
-    return reshaped(op, found, sizes)
+    y = op.Gather(op.Concat(op.const([0.0], element), values, axis=0), sources, axis=0)
+    return reshape_vector(op, y, sizes)

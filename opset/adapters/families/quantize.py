@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from opset.adapters.building.positions import named, size_along
-from opset.adapters.building.shared import nearest, positive_axis
+from opset.adapters.building.positions import size_along, size_name
+from opset.adapters.building.shared import positive_axis, round_to_even
 from opset.model import proto as pb
 from opset.model.elements import FLOAT8, NUMBERS, element_name
 from opset.model.storage.tensor import make_tensor
@@ -336,7 +336,7 @@ def _saturated(op: Builder, quotient: str, zero: str, element: str) -> str:
 
     NaN becomes the least value, as in the kernel and in runtimes.
     """
-    values = op.Round(quotient) if op.version >= 11 else nearest(op, quotient, "float")
+    values = op.Round(quotient) if op.version >= 11 else round_to_even(op, quotient, "float")
     if zero:
         values = op.Add(values, op.Cast(zero, to=NUMBERS["float"]))
     low, high = RANGES[element]
@@ -378,4 +378,4 @@ def _blocks(op: Builder, node: Node, axis: int) -> str:
     size = node.attr("block_size")
     if isinstance(length, int) and length <= MAX_CONSTANTS:
         return op.const([index // size for index in range(length)])
-    return op.Div(op.Range(op.const(0), named(op, size_along(op, node, X, axis)), op.const(1)), op.const(size))
+    return op.Div(op.Range(op.const(0), size_name(op, size_along(op, node, X, axis)), op.const(1)), op.const(size))

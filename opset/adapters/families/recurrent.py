@@ -15,9 +15,7 @@ INITIAL_STATES = (5, 6)
 
 @down("GRU", since=3)
 def gru_3_down(op: Builder, node: Node) -> Result:
-    """Name the output Y_h, which version 1 requires, and state `direction`, whose default is misspelt there; refuse all
-    but a reset before the recurrence weights.
-    """
+    """Name Y_h and state `direction`, which version 1 requires; refuse a reset after the recurrence weights."""
     if node.attr("linear_before_reset") != 0:
         raise Refusal("C204", "linear_before_reset is not 0; version 1 always resets before the recurrence weights")
     last = node.output(1) or op.fresh("Y_h")
@@ -28,13 +26,13 @@ def gru_3_down(op: Builder, node: Node) -> Result:
 
 @down("RNN", "GRU", "LSTM", since=7)
 def rnn_7_down(op: Builder, node: Node) -> Result:
-    """Set `output_sequence` to 1 where Y is used: where it is 0, Y may be left out."""
+    """Set `output_sequence` to 1 if Y is used: with 0, Y may be left out."""
     return op.copy(node, output_sequence=1) if node.output(0) else None
 
 
 @down("RNN", "GRU", "LSTM", since=14)
 def rnn_14_down(op: Builder, node: Node) -> Result:
-    """Transpose inputs and outputs where the batch comes first: only the order of dimensions differs."""
+    """Transpose inputs and outputs if the batch comes first: only the order of dimensions differs."""
     if node.attr("layout") == 0:
         return None
     inputs = list(node.inputs)

@@ -5,9 +5,18 @@ from __future__ import annotations
 import math
 from itertools import product
 
-from opset.adapters.building.positions import Size, counting, minus, named, shaped, size_along, sizes_of, vector_of
-from opset.adapters.building.shared import INTEGERS, count_of, is_negative, positive_axis, unsqueeze
-from opset.adapters.building.subgraphs import Body, looped
+from opset.adapters.building.positions import (
+    Size,
+    difference,
+    integers_below,
+    reshape_exactly,
+    size_along,
+    size_name,
+    sizes_of,
+    vector_of,
+)
+from opset.adapters.building.shared import INTEGERS, negative_mask, positive_axis, unsqueeze, vector_length
+from opset.adapters.building.subgraphs import Body, add_loop
 from opset.model.elements import ELEMENTS, NUMBERS
 from opset.model.storage.tensor import make_tensor
 from opset.version_converter.registration import down, lower
@@ -28,14 +37,13 @@ LIMITS = {"int8": (-128.0, 127.0), "uint8": (0.0, 255.0)}
 @down("ReduceSum", since=13)
 @down(*OTHERS, since=18)
 def reduce_sum_13_down(op: Builder, node: Node) -> Result:
-    """Write constant axes as the attribute. Where `noop_with_empty_axes` leaves nothing to reduce, reduce an added axis
-    of size 1.
+    """Write constant axes as the attribute; if `noop_with_empty_axes` leaves none, reduce an added axis of size 1.
 
-    The only axis of a vector is known even where the axes are computed at run time.
+    The only axis of a vector is known even if the axes are computed at run time.
     """
     x = node.input(0)
     dropped = ["noop_with_empty_axes"]
-    count = count_of(node, 1)
+    count = vector_length(node, 1)
     if count == 0 and node.attr("noop_with_empty_axes"):
         node.need_element(0)
         if node.op_type in PLAIN:
@@ -51,15 +59,15 @@ def reduce_sum_13_down(op: Builder, node: Node) -> Result:
         node.need_element(0)
         return op.copy(node, inputs=[x], drop=dropped, axes=list(constant.values))
     if constant is None and count is not None and count > 0:  # a malformed model may state a negative size
-        return _along_computed_axes(op, node, count)
+        return _reduce_along_computed_axes(op, node, count)
     return None
 
 
-def _along_computed_axes(op: Builder, node: Node, count: int) -> Result:
-    """Return a reduction along axes that are known when the model runs, one after the other.
+def _reduce_along_computed_axes(op: Builder, node: Node, count: int) -> Result:
+    """Return a reduction along axes that are computed at run time, one after the other.
 
-    The input is reshaped to three dimensions: all those before the axis, the axis, and all those after it. Their sizes
-    are read from a table with a row for each choice of axes.
+    The input is reshaped to three dimensions: all before the axis, the axis, and all after it. Their sizes are read
+    from a table with a row for each choice of axes. Raises Refusal C205 if there is no such table.
     """
     shape = tuple([dim for dim in node.shape(0) or () if isinstance(dim, int)])
     rank = len(shape)
@@ -83,8 +91,8 @@ def _along_computed_axes(op: Builder, node: Node, count: int) -> Result:
         return op.ConstantOfShape(result, value=make_tensor("", NUMBERS[element], [1], [identity]))
     rounds = count > 1 and element in ("float16", "bfloat16")
     x = op.Cast(node.input(0), to=NUMBERS["float"]) if rounds else node.input(0)
-    for step, operator in enumerate(_steps(node.op_type, count)):
-        sizes = [size for axes in rows for size in _around(_reduced_shape(shape, axes[:step], True), axes[step])]
+    for step, operator in enumerate(_single_axis_steps(node.op_type, count)):
+        sizes = [size for axes in rows for size in _sizes_around(_reduced_shape(shape, axes[:step], True), axes[step])]
         x = op.Reshape(x, op.Gather(op.const(sizes, dims=[len(rows), 3]), row, axis=0))
         if operator == "ReduceSum" and op.version >= 13:
             x = op.ReduceSum(x, op.const([1]))
@@ -94,8 +102,8 @@ def _along_computed_axes(op: Builder, node: Node, count: int) -> Result:
     return op.Reshape(x, result)
 
 
-def _steps(operator: str, count: int) -> list[str]:
-    """Return reductions along one axis each that compute one along several axes."""
+def _single_axis_steps(operator: str, count: int) -> list[str]:
+    """Return the reductions along one axis each that together compute a reduction along several axes."""
     if operator == "ReduceSumSquare":
         return [operator] + ["ReduceSum"] * (count - 1)
     if operator == "ReduceLogSum":
@@ -104,7 +112,7 @@ def _steps(operator: str, count: int) -> list[str]:
 
 
 def _identity(operator: str, element: str) -> float | None:
-    """Return what no elements are reduced to, None where that is not defined."""
+    """Return the result of reducing no elements, None if it is not defined."""
     if operator in ("ReduceSum", "ReduceL1", "ReduceSumSquare", "ReduceProd"):
         return int(operator == "ReduceProd")
     lowest = -math.inf
@@ -119,7 +127,7 @@ def _identity(operator: str, element: str) -> float | None:
 
 
 def _reduced_shape(shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool) -> tuple[int, ...]:
-    """Return what a shape is reduced to; of axes with duplicates, which are not legal, only the number counts."""
+    """Return the shape after a reduction; of axes with duplicates, which are not legal, only the number counts."""
     gone = {axis % len(shape) for axis in axes}
     if len(gone) < len(axes):
         gone = set(range(len(axes)))
@@ -128,7 +136,7 @@ def _reduced_shape(shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool
     return tuple([dim for axis, dim in enumerate(shape) if axis not in gone])
 
 
-def _around(shape: tuple[int, ...], axis: int) -> tuple[int, int, int]:
+def _sizes_around(shape: tuple[int, ...], axis: int) -> tuple[int, int, int]:
     """Return the numbers of elements before an axis, along it and after it."""
     axis %= len(shape)
     return math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :])
@@ -136,14 +144,14 @@ def _around(shape: tuple[int, ...], axis: int) -> tuple[int, int, int]:
 
 @down("ArgMax", "ArgMin", since=12)
 def arg_max_12_down(op: Builder, node: Node) -> Result:
-    """Search the reversed input for the last of several equal elements, which is the first one there."""
+    """Search the reversed input for the last one of several equal elements, which is the first one there."""
     if not node.attr("select_last_index"):
         return None
     x = node.input(0)
     axis = node.attr("axis")
     reversed_x = op.Slice(x, op.const([-1]), op.const([-(2**63)]), op.const([axis]), op.const([-1]))
     y = op.copy(node, inputs=[reversed_x], outputs=[op.fresh("from_behind")], drop=["select_last_index"])
-    return op.Sub(named(op, minus(op, size_along(op, node, 0, axis), 1)), y)
+    return op.Sub(size_name(op, difference(op, size_along(op, node, 0, axis), 1)), y)
 
 
 @down("ReduceMax", "ReduceMin", since=12)
@@ -161,17 +169,17 @@ def reduce_max_12_down(op: Builder, node: Node) -> Result:
 def cum_sum_lowered(op: Builder, node: Node) -> Result:
     """Add one slice after the other in a loop."""
     # Adding -0.0 leaves every number as it is.
-    return _accumulated(op, node, "Add", 0 if node.attr("exclusive") else -0.0)
+    return _accumulate(op, node, "Add", 0 if node.attr("exclusive") else -0.0)
 
 
 @lower("CumProd", since=26)
 def cum_prod_lowered(op: Builder, node: Node) -> Result:
     """Multiply by one slice after the other in a loop."""
-    return _accumulated(op, node, "Mul", 1)
+    return _accumulate(op, node, "Mul", 1)
 
 
-def _accumulated(op: Builder, node: Node, combine: str, first: float) -> str:
-    """Return a tensor with its slices along the axis combined with all before, or with the first value.
+def _accumulate(op: Builder, node: Node, combine: str, first: float) -> str:
+    """Return a tensor with each slice along the axis combined with all slices before it and a first value.
 
     The axes before and after it become one each, which also serves an axis that is computed at run time.
     """
@@ -192,30 +200,34 @@ def _accumulated(op: Builder, node: Node, combine: str, first: float) -> str:
     else:
         one = op.const([1])
         axes = op.Reshape(op.Cast(node.input(1), to=NUMBERS["int64"]), one)
-        axes = op.Add(axes, op.Mul(is_negative(op, axes), op.const(rank)))
+        axes = op.Add(axes, op.Mul(negative_mask(op, axes), op.const(rank)))
         shape = vector_of(op, sizes)
         numbers = op.const(list(range(rank)))
-        before, after = is_negative(op, op.Sub(numbers, axes)), is_negative(op, op.Sub(axes, numbers))
+        before, after = negative_mask(op, op.Sub(numbers, axes)), negative_mask(op, op.Sub(axes, numbers))
         outer, inner = (
             op.ReduceProd(op.Add(op.Mul(shape, mask), op.Sub(one, mask)), keepdims=1) for mask in (before, after)
         )
         length = op.Gather(shape, axes, axis=0)
         inside = op.Concat(outer, inner, axis=0)
         along = 1
-        x = shaped(op, node.input(0), op.Concat(outer, length, inner, axis=0), 3)
+        x = reshape_exactly(op, node.input(0), op.Concat(outer, length, inner, axis=0), 3)
         length = op.Reshape(length, op.const([]))
     if wide != element:
         x = op.Cast(x, to=NUMBERS[wide])
-    y = _stacked(op, node, x, named(op, length), op.Expand(op.const(value, wide, []), inside), combine, along, wide)
+    y = _accumulation_loop(
+        op, node, x, size_name(op, length), op.Expand(op.const(value, wide, []), inside), combine, along, wide
+    )
     if wide != element:
         y = op.Cast(y, to=NUMBERS[element])
     if constant is not None and all(isinstance(size, int) and size > 0 for size in sizes):
         return y
-    return shaped(op, y, op.Shape(node.input(0)), rank)
+    return reshape_exactly(op, y, op.Shape(node.input(0)), rank)
 
 
-def _stacked(op: Builder, node: Node, x: str, length: str, first: str, combine: str, axis: int, element: str) -> str:
-    """Return the slices of a value along an axis, each combined with all before it and a first one, by a loop."""
+def _accumulation_loop(
+    op: Builder, node: Node, x: str, length: str, first: str, combine: str, axis: int, element: str
+) -> str:
+    """Return the slices of a value along an axis, each combined in a loop with all before it and the first one."""
     rank = 3 if node.constant(1) is None else node.need_rank(0)
     body = Body(op, "accumulate")
     turn = body.input("int64", [])
@@ -227,7 +239,7 @@ def _stacked(op: Builder, node: Node, x: str, length: str, first: str, combine: 
     body.output(going, "bool", [])
     body.output(new, element, [None] * (rank - 1))
     body.output(body.node("Identity", state if node.attr("exclusive") else new), element, [None] * (rank - 1))
-    y = looped(op, length, [first], body)[1]
+    y = add_loop(op, length, [first], body)[1]
     if node.attr("reverse"):
-        y = op.Gather(y, op.Sub(op.Sub(length, op.const(1)), counting(op, length)), axis=0)
+        y = op.Gather(y, op.Sub(op.Sub(length, op.const(1)), integers_below(op, length)), axis=0)
     return y if axis == 0 else op.Transpose(y, perm=[*range(1, axis + 1), 0, *range(axis + 1, rank)])

@@ -1,12 +1,12 @@
-"""Boxes of an image: their selection, step by step in a loop, and points that are sampled in them."""
+"""Regions of an image: the selection of boxes, step by step in a loop, and the sampling of points in regions."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from opset.adapters.building.positions import Size, counting, named, product, size_along, sizes_of, vector_of
-from opset.adapters.building.shared import cast, working
-from opset.adapters.building.subgraphs import Body, looped
+from opset.adapters.building.positions import Size, integers_below, product, size_along, size_name, sizes_of, vector_of
+from opset.adapters.building.shared import cast, working_type
+from opset.adapters.building.subgraphs import Body, add_loop
 from opset.model.elements import NUMBERS
 from opset.model.storage.tensor import make_tensor
 from opset.version_converter.registration import down, lower
@@ -19,7 +19,7 @@ BROADCAST = 8
 
 @lower("NonMaxSuppression", since=10)
 def non_max_suppression_lowered(op: Builder, node: Node) -> Result:
-    """Take the best box of each batch and class that is left, in each iteration, and drop those that overlap with it.
+    """Take in each iteration the best box left of each batch and class, and drop the boxes that overlap with it.
 
     Values have the axes batch, class and box; coordinates have a last axis of two.
     """
@@ -33,9 +33,9 @@ def non_max_suppression_lowered(op: Builder, node: Node) -> Result:
         left = op.ConstantOfShape(op.Shape(scores), value=make_tensor("", NUMBERS["float"], [1], [1.0]))
     going = op.Cast(op.Size(scores), to=NUMBERS["bool"])
     most = op.Reshape(node.input(MOST), scalar)
-    _, best, taken = looped(op, most, [left], _step(op, node), going)
+    _, best, taken = add_loop(op, most, [left], _suppression_body(op, node), going)
     # The iteration counts last: boxes of one batch and class are in the order in which they were taken.
-    best, taken = (op.Transpose(op.Squeeze(each, axes=[3]), perm=[1, 2, 0]) for each in (best, taken))
+    best, taken = (op.Transpose(op.Squeeze(stack, axes=[3]), perm=[1, 2, 0]) for stack in (best, taken))
     taken = op.Cast(taken, to=NUMBERS["bool"])
     row = op.const([-1])
     batch_and_class = op.Gather(op.NonZero(taken), op.const([0, 1]), axis=0)
@@ -43,18 +43,22 @@ def non_max_suppression_lowered(op: Builder, node: Node) -> Result:
     return op.Transpose(op.Concat(batch_and_class, boxes, axis=0), perm=[1, 0])
 
 
-def _step(op: Builder, node: Node) -> Body:
-    """Return the body of the loop: what is left, and of each batch and class the best box, and whether one was left."""
+def _suppression_body(op: Builder, node: Node) -> Body:
+    """Return the body of the loop.
+
+    Its input and first output are the boxes that are left; it also returns the best box of each batch and class, and
+    whether one was left.
+    """
     number = NUMBERS["float"]
     lowest, zero, half = (op.const(value, "float", []) for value in (float("-inf"), 0.0, 0.5))
     scores = op.Where(op.IsNaN(node.input(SCORES)), lowest, node.input(SCORES))
     low, high = _corners(op, node)
-    flat = [op.Reshape(each, op.const([-1, 2])) for each in (low, high)]
+    flat = [op.Reshape(corner, op.const([-1, 2])) for corner in (low, high)]
     areas = op.ReduceProd(op.Sub(high, low), axes=[3], keepdims=0)
     flat.append(op.Reshape(areas, op.const([-1])))
     batches, count = (size_along(op, node, BOXES, axis) for axis in (0, 1))
-    numbers = counting(op, count)
-    begins = op.Reshape(op.Mul(counting(op, batches), named(op, count)), op.const([-1, 1, 1]))
+    numbers = integers_below(op, count)
+    begins = op.Reshape(op.Mul(integers_below(op, batches), size_name(op, count)), op.const([-1, 1, 1]))
     zeros = ""
     if op.final < BROADCAST:
         zeros = op.ConstantOfShape(op.Concat(op.Shape(scores), op.const([2]), axis=0))
@@ -65,16 +69,16 @@ def _step(op: Builder, node: Node) -> Body:
     body.input("int64", [])
     body.input("bool", [])
     left = body.input("float", [None] * 3)
-    # 1 and 0 become plus and minus infinity: what is not left is not above any score.
+    # 1 and 0 become plus and minus infinity: a box that is not left is below every score.
     bounds = body.node("Div", body.node("Sub", left, half), zero)
     open_scores = body.node("Min", scores, bounds)
     greatest = body.node("ReduceMax", open_scores, axes=[2], keepdims=1)
     equal = body.node("Cast", body.node("Not", body.node("Less", open_scores, greatest)), to=number)
     best = body.node("ArgMax", body.node("Mul", left, equal), axis=2, keepdims=1)
     position = body.node("Add", best, begins)
-    best_low, best_high, best_area = (body.node("Gather", each, position, axis=0) for each in flat)
+    best_low, best_high, best_area = (body.node("Gather", rows, position, axis=0) for rows in flat)
     if zeros:
-        best_low, best_high = (body.node("Add", each, zeros) for each in (best_low, best_high))
+        best_low, best_high = (body.node("Add", corner, zeros) for corner in (best_low, best_high))
     sides = body.node("Sub", body.node("Min", high, best_high), body.node("Max", low, best_low))
     shared = body.node("ReduceProd", body.node("Relu", sides), axes=[3], keepdims=0)
     union = body.node("Sub", body.node("Add", areas, best_area), shared)
@@ -90,7 +94,7 @@ def _step(op: Builder, node: Node) -> Body:
 
 
 def _corners(op: Builder, node: Node) -> tuple[str, str]:
-    """Return the lower and the upper coordinates of boxes: an axis of classes, of size 1, is inserted."""
+    """Return the lower and the upper coordinates of boxes, with an inserted axis of size 1 for the classes."""
     boxes = op.Unsqueeze(node.input(BOXES), axes=[1])
     first, second = (op.Slice(boxes, axes=[3], starts=[start], ends=[start + 2]) for start in (0, 2))
     if node.attr("center_point_box"):
@@ -101,20 +105,20 @@ def _corners(op: Builder, node: Node) -> tuple[str, str]:
 
 @down("RoiAlign", since=16)
 def roi_align_16_down(op: Builder, node: Node) -> Result:
-    """Write out regions that are moved by half an element: before version 16, none were."""
+    """Write out regions that are moved by half an element, which none were before version 16."""
     if node.attr("coordinate_transformation_mode") == "half_pixel":
-        return _sampled(op, node)
+        return _sample_regions(op, node)
     return op.copy(node, drop=["coordinate_transformation_mode"])
 
 
 @lower("RoiAlign", since=10)
 def roi_align_lowered(op: Builder, node: Node) -> Result:
     """Gather the four elements around each point of each region, and add them up by their weights."""
-    return _sampled(op, node)
+    return _sample_regions(op, node)
 
 
 class _Points(NamedTuple):
-    """The points of regions along an axis: the elements before and after them, and the weights of these."""
+    """The points of regions along an axis: the elements before and after them, and the weights of both."""
 
     low: str
     high: str
@@ -122,10 +126,10 @@ class _Points(NamedTuple):
     high_weight: str
 
 
-def _sampled(op: Builder, node: Node) -> Result:
-    """Return the means, or maxima, of as many points in each cell of each region as the node states.
+def _sample_regions(op: Builder, node: Node) -> Result:
+    """Return the means or maxima of the points in each cell of each region, as many as the node states.
 
-    Elements are gathered with all of their channels.
+    Elements are gathered with all of their channels. Raises Refusal C204 if the number of points depends on the region.
     """
     count = node.attr("sampling_ratio")
     element = node.need_element(0)
@@ -134,12 +138,12 @@ def _sampled(op: Builder, node: Node) -> Result:
         raise Refusal("C204", why, "export the model with a fixed number of points")
     if node.need_rank(0) != 4:
         raise Refusal("C103", f"the feature map has {node.rank(0)} dimensions")
-    wide = working(element)
+    wide = working_type(element)
     mean = node.attr("mode") == "avg"
     cells = node.attr("output_height"), node.attr("output_width")
     _, channels, *image = sizes_of(op, node, 0)
     op.charge_elements(cells[0] + cells[1] + count)
-    rows, columns = (_points(op, node, axis, cells[axis], count, image[axis], wide) for axis in (0, 1))
+    rows, columns = (_points_along(op, node, axis, cells[axis], count, image[axis], wide) for axis in (0, 1))
     # Of one region, rows lie along the second axis, and columns along the third.
     down_ = op.const([0, cells[0] * count, 1])
     across = op.const([0, 1, cells[1] * count])
@@ -147,10 +151,10 @@ def _sampled(op: Builder, node: Node) -> Result:
     columns = _Points(*(op.Reshape(each, across) for each in columns))
     x = op.Transpose(cast(op, node.input(0), element, wide), perm=[0, 2, 3, 1])
     x = op.Reshape(x, vector_of(op, [-1, channels])) if channels != 0 else op.Reshape(x, op.const([0, -1]))
-    first = op.Mul(op.Reshape(node.input(2), op.const([-1, 1, 1])), named(op, product(op, image)))
+    first = op.Mul(op.Reshape(node.input(2), op.const([-1, 1, 1])), size_name(op, product(op, image)))
     total = ""
     for row, row_weight in ((rows.low, rows.low_weight), (rows.high, rows.high_weight)):
-        start = op.Add(first, op.Mul(row, named(op, image[1])))
+        start = op.Add(first, op.Mul(row, size_name(op, image[1])))
         for column, column_weight in ((columns.low, columns.low_weight), (columns.high, columns.high_weight)):
             weight = op.Unsqueeze(op.Mul(row_weight, column_weight), axes=[3])
             part = op.Mul(op.Gather(x, op.Add(start, column), axis=0), weight)
@@ -160,8 +164,8 @@ def _sampled(op: Builder, node: Node) -> Result:
     return cast(op, op.Transpose(y, perm=[0, 3, 1, 2]), wide, element)
 
 
-def _points(op: Builder, node: Node, axis: int, cells: int, count: int, size: Size, wide: str) -> _Points:
-    """Return the points along an axis of a feature map, as tensors of (regions, cells, points of a cell)."""
+def _points_along(op: Builder, node: Node, axis: int, cells: int, count: int, size: Size, wide: str) -> _Points:
+    """Return the points along an axis of a feature map, as tensors (regions, cells, points of a cell)."""
 
     def number(value: float) -> str:
         return op.const(float(value), wide, [])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from opset.adapters.building.positions import from_front, product, shaped, sizes_of, vector_of
-from opset.adapters.building.shared import FLOATS, constant_ints, count_of, distinct_axes
+from opset.adapters.building.positions import indices_from_front, product, reshape_exactly, sizes_of, vector_of
+from opset.adapters.building.shared import FLOATS, constant_ints, distinct_axes, vector_length
 from opset.model.elements import NUMBERS
 from opset.version_converter.registration import down
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
@@ -14,16 +14,17 @@ from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 @down("Squeeze", since=11)
 def squeeze_11_down(op: Builder, node: Node) -> Result:
     """Count negative axes from the front, since axes could not be negative, and sort them."""
-    return _front_axes(op, node, 0)
+    return _with_front_axes(op, node, 0)
 
 
 @down("Unsqueeze", since=11)
 def unsqueeze_11_down(op: Builder, node: Node) -> Result:
     """Count negative axes from the front of the result, whose rank is larger by the number of axes."""
-    return _front_axes(op, node, len(node.attr("axes")))
+    return _with_front_axes(op, node, len(node.attr("axes")))
 
 
-def _front_axes(op: Builder, node: Node, extra_rank: int) -> Result:
+def _with_front_axes(op: Builder, node: Node, extra_rank: int) -> Result:
+    """Return the node with sorted axes counted from the front, None if they already are."""
     axes = node.attr("axes", [])
     if any(axis < 0 for axis in axes):
         axes = distinct_axes(axes, node.need_rank(0) + extra_rank)
@@ -34,38 +35,40 @@ def _front_axes(op: Builder, node: Node, extra_rank: int) -> Result:
 
 @down("Squeeze", since=13)
 def squeeze_13_down(op: Builder, node: Node) -> Result:
-    """Reshape where the axes are known at run time alone: to the sizes of all other dimensions."""
+    """Reshape to the sizes of all other dimensions if the axes are computed at run time."""
     if not node.input(1) or node.constant(1) is not None:
         return None
-    count = count_of(node, 1)
+    count = vector_length(node, 1)
     rank = node.rank(0)
     if not count or rank is None or count > rank:
         return None
     stays, earlier = _other_axes(op, node, rank)
-    wanted = op.const(list(range(rank - count)), dims=[rank - count, 1])
-    chosen = op.Mul(op.Cast(op.Equal(earlier, wanted), to=NUMBERS["int64"]), op.Mul(stays, _sizes(op, node)))
-    return _to_sizes(op, node, op.ReduceSum(chosen, axes=[1], keepdims=0), rank - count)
+    numbers = op.const(list(range(rank - count)), dims=[rank - count, 1])
+    chosen = op.Mul(op.Cast(op.Equal(earlier, numbers), to=NUMBERS["int64"]), op.Mul(stays, _sizes(op, node)))
+    return _reshape_to(op, node, op.ReduceSum(chosen, axes=[1], keepdims=0), rank - count)
 
 
 @down("Unsqueeze", since=13)
 def unsqueeze_13_down(op: Builder, node: Node) -> Result:
-    """Reshape where the axes are known at run time alone: each is 1, and all others are sizes of the input in order."""
+    """Reshape if the axes are computed at run time: to 1 for each axis, and to the sizes of the input in order for the
+    others.
+    """
     if node.constant(1) is not None:
         return None
-    count = count_of(node, 1)
+    count = vector_length(node, 1)
     rank = node.rank(0)
     if not count or rank is None:
         return None
     stays, earlier = _other_axes(op, node, rank + count)
     one = op.const([1])
     sizes = op.Gather(op.Concat(_sizes(op, node), one, axis=0), earlier, axis=0)
-    return _to_sizes(op, node, op.Add(op.Mul(stays, sizes), op.Sub(one, stays)), rank + count)
+    return _reshape_to(op, node, op.Add(op.Mul(stays, sizes), op.Sub(one, stays)), rank + count)
 
 
 def _other_axes(op: Builder, node: Node, rank: int) -> tuple[str, str]:
-    """Return for each axis 1 where it is not among those in the second input, else 0; and how many of such precede."""
+    """Return for each axis 0 if it is among the axes in the second input, else 1; and the number of 1s before it."""
     node.charge(rank * rank)
-    axes = from_front(op, node, 1, [rank])
+    axes = indices_from_front(op, node, 1, [rank])
     numbers = op.const(list(range(rank)))
     same = op.Cast(op.Equal(op.Reshape(axes, op.const([-1, 1])), numbers), to=NUMBERS["int64"])
     stays = op.Sub(op.const([1]), op.ReduceSum(same, axes=[0], keepdims=0))
@@ -75,21 +78,20 @@ def _other_axes(op: Builder, node: Node, rank: int) -> tuple[str, str]:
 
 
 def _sizes(op: Builder, node: Node) -> str:
-    """Return the shape of the first input."""
+    """Return the name of the shape of the first input."""
     return vector_of(op, sizes_of(op, node, 0)) if node.rank(0) else op.const([])
 
 
-def _to_sizes(op: Builder, node: Node, sizes: str, rank: int) -> str:
-    """Return the first input in another shape of the same number of elements, in which a 0 is a size."""
+def _reshape_to(op: Builder, node: Node, sizes: str, rank: int) -> str:
+    """Return the first input in another shape of as many elements, in which a 0 is a size."""
     if all(isinstance(size, int) and size > 0 for size in node.shape(0) or ()):
         return str(op.Reshape(node.input(0), sizes))
-    return shaped(op, node.input(0), sizes, rank)
+    return reshape_exactly(op, node.input(0), sizes, rank)
 
 
 @down("Reshape", since=14)
 def reshape_14_down(op: Builder, node: Node) -> Result:
-    """Make a result with a dimension of 0 by broadcasting with Expand: before 14, a 0 always copied the input's
-    dimension.
+    """Make a result with a dimension of 0 by Expand: before 14, a 0 in the shape always copied the input's dimension.
 
     Such a result needs an empty input, for which `-1` becomes 0 in any position.
     """
@@ -109,28 +111,28 @@ def reshape_14_down(op: Builder, node: Node) -> Result:
 
 
 def _reshape_at_run_time(op: Builder, node: Node) -> Result:
-    """Do the same for a computed shape, which may or may not contain a 0; only an empty input allows one."""
-    x = node.shape(0)
-    if x is not None and all(isinstance(size, int) and size > 0 for size in x):
+    """Return the node with Expand after it for a computed shape, which may contain a 0 if the input is empty."""
+    sizes = node.shape(0)
+    if sizes is not None and all(isinstance(size, int) and size > 0 for size in sizes):
         return op.copy(node, drop=["allowzero"])
-    wanted = node.input(1)
+    shape = node.input(1)
     one = op.const(1)
     zeros = op.const([0])
-    zero = op.Cast(op.Equal(wanted, zeros), to=NUMBERS["int64"])
+    zero = op.Cast(op.Equal(shape, zeros), to=NUMBERS["int64"])
     first = op.Mul(zero, op.Cast(op.Equal(op.CumSum(zero, op.const(0)), one), to=NUMBERS["int64"]))
     # The shape of a scalar is empty and has no maximum; with an appended 0 it has one.
     empty = op.Cast(op.ReduceMax(op.Concat(zero, zeros, axis=0), axes=[0], keepdims=1), to=NUMBERS["bool"])
-    over_zero = op.Where(empty, op.Sub(one, op.Add(first, first)), wanted)
+    over_zero = op.Where(empty, op.Sub(one, op.Add(first, first)), shape)
     outputs = [op.fresh("reshaped")]
     y = op.copy(node, inputs=[node.input(0), over_zero], outputs=outputs, drop=["allowzero"])
-    return op.Expand(y, op.Where(empty, wanted, one))
+    return op.Expand(y, op.Where(empty, shape, one))
 
 
 @down("Flatten", since=9)
 def flatten_9_down(op: Builder, node: Node) -> Result:
-    """Reshape what is no float: before version 9, Flatten took floats alone.
+    """Reshape types other than floats: before version 9, Flatten took floats alone.
 
-    One of the two sizes is -1 where the other is a number above 0: beside a 0, the -1 would be of any size.
+    One of the two sizes is -1 if the other is a number above 0: beside a 0, -1 would be of any size.
     """
     if node.element(0) in FLOATS:
         return None
@@ -140,7 +142,7 @@ def flatten_9_down(op: Builder, node: Node) -> Result:
         return op.Reshape(x, op.const([1, -1]))
     shape = node.shape(0)
     if shape is None:
-        return _flat_at_run_time(op, x, axis)
+        return _flatten_at_run_time(op, x, axis)
     if not 0 < axis <= len(shape):
         raise Refusal("C103", f"axis {axis} is out of range for rank {len(shape)}")
     rows = shape[:axis]
@@ -150,14 +152,14 @@ def flatten_9_down(op: Builder, node: Node) -> Result:
         if count and all(isinstance(size, int) for size in sizes):
             return op.Reshape(x, op.const([each or count for each in wanted]))
     known = sizes_of(op, node, 0)
-    return shaped(op, x, vector_of(op, [product(op, known[:axis]), product(op, known[axis:])]), 2)
+    return reshape_exactly(op, x, vector_of(op, [product(op, known[:axis]), product(op, known[axis:])]), 2)
 
 
-def _flat_at_run_time(op: Builder, x: str, axis: int) -> str:
+def _flatten_at_run_time(op: Builder, x: str, axis: int) -> str:
     """Return a value of any rank as a matrix."""
     sizes = op.Shape(x)
     one = op.const([1])
     halves = [op.Slice(sizes, starts=[0], ends=[axis]), op.Slice(sizes, starts=[axis], ends=[2**31 - 1])]
     # No engine has to agree on the product of no sizes.
     counts = [op.ReduceProd(op.Concat(one, half, axis=0), axes=[0], keepdims=1) for half in halves]
-    return shaped(op, x, op.Concat(*counts, axis=0), 2)
+    return reshape_exactly(op, x, op.Concat(*counts, axis=0), 2)

@@ -7,8 +7,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from opset.adapters.building.interpolation import Axis, Method, interpolated, nearest_elements
-from opset.adapters.building.positions import Size, named, sizes_of, vector_of
+from opset.adapters.building.interpolation import Axis, Method, interpolate, nearest_elements
+from opset.adapters.building.positions import Size, size_name, sizes_of, vector_of
 from opset.adapters.building.shared import INTEGERS, constant_ints, distinct_axes, float32, need_size
 from opset.errors import safe_text
 from opset.model.elements import NUMBERS
@@ -255,7 +255,7 @@ def _at_one_scale(op: Builder, node: Node, sizes: list[Size]) -> list[tuple[Size
     ratio = op.Div(op.Cast(node.input(SIZES), to=NUMBERS["float"]), op.Cast(vector_of(op, sizes), to=NUMBERS["float"]))
     scale = (op.ReduceMin if smallest else op.ReduceMax)(ratio, keepdims=0)
     half = op.const(0.5, "float", [])
-    lengths = [op.Mul(op.Cast(named(op, size), to=NUMBERS["float"]), scale) for size in sizes]
+    lengths = [op.Mul(op.Cast(size_name(op, size), to=NUMBERS["float"]), scale) for size in sizes]
     return [(op.Cast(op.Floor(op.Add(length, half)), to=NUMBERS["int64"]), scale) for length in lengths]
 
 
@@ -297,7 +297,7 @@ def _written_out(op: Builder, node: Node, scales: int = SCALES) -> Result:
         bool(node.attr("antialias")),
         node.attr("extrapolation_value") if crops else None,
     )
-    return interpolated(op, node.input(X), rank, element, axes, method)
+    return interpolate(op, node.input(X), rank, element, axes, method)
 
 
 def _surely_changes(axis: Axis) -> bool:
@@ -333,7 +333,7 @@ def _resized(
         output = _target_size(op, node, number, position, count)
         if isinstance(output, int) and isinstance(size, int):
             return output, output / size if size else 1.0
-        return output, op.Div(*(op.Cast(named(op, each), to=NUMBERS["float"]) for each in (output, size)))
+        return output, op.Div(*(op.Cast(size_name(op, each), to=NUMBERS["float"]) for each in (output, size)))
     if scales is not None and len(scales.values) != count:
         raise Refusal("C103", f"there are {len(scales.values)} scales for {count} axes")
     if scales is not None:
@@ -343,7 +343,7 @@ def _resized(
         if scale == 1:
             return size, scale
     factor = "" if scales is not None else op.Gather(node.input(index), op.const(position), axis=0)
-    length = op.Mul(op.Cast(named(op, size), to=NUMBERS["float"]), factor or op.const(scale, "float", []))
+    length = op.Mul(op.Cast(size_name(op, size), to=NUMBERS["float"]), factor or op.const(scale, "float", []))
     return op.Cast(op.Floor(length), to=NUMBERS["int64"]), factor or scale
 
 

@@ -4,37 +4,39 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from opset.adapters.building.positions import Size, counting, named, sizes_of, summed, vector_of
-from opset.adapters.building.shared import cast, unsqueeze, zero
+from opset.adapters.building.positions import Size, integers_below, size_name, sizes_of, sum_along, vector_of
+from opset.adapters.building.shared import cast, fill_value, unsqueeze
 from opset.errors import safe_text
 from opset.model.elements import NUMBERS
 from opset.version_converter.registration import down, lower
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 TAPS = {"nearest": 1, "linear": 2, "bilinear": 2, "cubic": 4, "bicubic": 4}
-"""How many neighbours along an axis a mode of GridSample takes."""
+"""How many neighbors along an axis a mode of GridSample takes."""
 CUBIC = -0.75
 """The coefficient of the cubic kernel, for which GridSample has no attribute."""
 BEYOND = 8.0
-"""Elements beyond an image at which none of its own is a neighbour."""
+"""Elements beyond an image at which none of its own is a neighbor."""
 
 
 @down("GridSample", since=20)
 def grid_sample_20_down(op: Builder, node: Node) -> Result:
-    """Write out sampling in other than two spatial dimensions. Where version 16 is silent, halves are even."""
-    return None if node.need_rank(0) == 4 else _sampled(op, node)
+    """Write out sampling of other than two spatial dimensions, with halves rounded to even, which version 16 leaves
+    open.
+    """
+    return None if node.need_rank(0) == 4 else _sample(op, node)
 
 
 @lower("GridSample", since=16)
 def grid_sample_lowered(op: Builder, node: Node) -> Result:
-    """Gather the neighbours of each point, and add them weighted."""
-    return _sampled(op, node)
+    """Gather the neighbors of each point, and add them weighted."""
+    return _sample(op, node)
 
 
-class Neighbours(NamedTuple):
-    """Along one axis, for each point: numbers of its neighbours, their weights, and whether they are inside.
+class Neighbors(NamedTuple):
+    """The neighbors of points along one axis: their numbers, their weights, and whether they are inside.
 
-    Each is (neighbours, images, points); "" where there is nothing to weigh or none can be outside.
+    Each is a tensor (neighbors, images, points); a weight is "" if it is always 1, `inside` is "" if all are inside.
     """
 
     number: str
@@ -42,8 +44,11 @@ class Neighbours(NamedTuple):
     inside: str
 
 
-def _sampled(op: Builder, node: Node) -> Result:
-    """Return the values of the first input at the points of the second, interpolated."""
+def _sample(op: Builder, node: Node) -> Result:
+    """Return the values of the first input at the points of the second, interpolated as the node states.
+
+    Raises Refusal C103 if attributes do not fit, C204 if the mode has no plain expression for the rank or type.
+    """
     rank = node.need_rank(0) - 2
     mode = node.attr("mode")
     element = node.need_element(0)
@@ -62,7 +67,7 @@ def _sampled(op: Builder, node: Node) -> Result:
     points = cast(op, node.input(1), node.element(1), precise)
     flat = vector_of(op, [1, batch, -1])
     axes = [
-        _neighbours(
+        _neighbors_of(
             op,
             node,
             op.Reshape(op.Gather(points, op.const(rank - 1 - axis), axis=rank + 1), flat),
@@ -72,15 +77,15 @@ def _sampled(op: Builder, node: Node) -> Result:
         )
         for axis, length in enumerate(lengths)
     ]
-    # The images as rows of channels, one for each element; those of an image begin at its number times its elements.
+    # Each image is written as rows of channels, a row for each element; the rows of all images follow one another.
     x = op.Cast(node.input(0), to=NUMBERS[wide]) if wide and element != wide and taps > 1 else node.input(0)
     rows = op.Reshape(op.Transpose(x, perm=[0, *range(2, rank + 2), 1]), vector_of(op, [-1, channels]))
-    index = op.Reshape(counting(op, batch), op.const([-1, 1]))
+    index = op.Reshape(integers_below(op, batch), op.const([-1, 1]))
     inside = weight = ""
     for position, (axis, length) in enumerate(zip(axes, lengths, strict=True)):
-        # A dimension of neighbours for each axis, behind them those of images and points.
+        # A dimension of neighbors for each axis, behind them those of images and points.
         dims = vector_of(op, [*(taps if at == position else 1 for at in range(rank)), batch, -1])
-        index = op.Add(op.Mul(index, named(op, length)), op.Reshape(axis.number, dims))
+        index = op.Add(op.Mul(index, size_name(op, length)), op.Reshape(axis.number, dims))
         if axis.inside:
             here = op.Reshape(axis.inside, dims)
             inside = op.And(inside, here) if inside else here
@@ -89,19 +94,19 @@ def _sampled(op: Builder, node: Node) -> Result:
             weight = op.Mul(weight, factor) if weight else factor
     values = op.Gather(rows, index, axis=0)
     if inside:
-        nothing = zero(op, wide if taps > 1 else element)
+        nothing = fill_value(op, wide if taps > 1 else element)
         values = op.Where(unsqueeze(op, inside, [rank + 2]), values, nothing)
     if weight:
         weight = cast(op, weight, precise, wide)
         values = op.Mul(values, unsqueeze(op, weight, [rank + 2]))
-        values = summed(op, values, list(range(rank)))
+        values = sum_along(op, values, list(range(rank)))
     y = op.Transpose(op.Reshape(values, vector_of(op, [batch, -1, channels])), perm=[0, 2, 1])
     y = op.Reshape(y, vector_of(op, [batch, channels, *outputs[1:]]))
     return op.Cast(y, to=NUMBERS[element]) if wide != element and taps > 1 else y
 
 
-def _neighbours(op: Builder, node: Node, at: str, length: Size, taps: int, element: str) -> Neighbours:
-    """Return the neighbours along an axis of points with coordinates from -1 to 1."""
+def _neighbors_of(op: Builder, node: Node, at: str, length: Size, taps: int, element: str) -> Neighbors:
+    """Return the neighbors of points along an axis, `taps` for each point; coordinates are from -1 to 1."""
     padding = node.attr("padding_mode")
     align = node.attr("align_corners")
 
@@ -120,7 +125,7 @@ def _neighbours(op: Builder, node: Node, at: str, length: Size, taps: int, eleme
         outside = op.Sub(op.Mul(size, number(-2.0)), number(BEYOND))
     at = op.Where(op.Less(op.Abs(at), number(float("inf"))), at, outside)
     if padding == "reflection":
-        at = _reflected(op, node, at, size, last, element)
+        at = _reflect(op, node, at, size, last, element)
     elif padding == "border" and taps < 4:
         at = op.Min(op.Max(at, number(0.0)), last)
     else:
@@ -136,14 +141,14 @@ def _neighbours(op: Builder, node: Node, at: str, length: Size, taps: int, eleme
         first = 1 - taps // 2
         index = op.Add(below, op.const([float(first + tap) for tap in range(taps)], element, [taps, 1, 1]))
     if padding == "reflection":
-        index = op.Round(_reflected(op, node, index, size, last, element))
+        index = op.Round(_reflect(op, node, index, size, last, element))
     zero = number(0.0)
     inside = op.Not(op.Or(op.Less(index, zero), op.Greater(index, last))) if padding == "zeros" else ""
     index = op.Cast(op.Min(op.Max(index, zero), last), to=NUMBERS["int64"])
-    return Neighbours(index, weight, inside)
+    return Neighbors(index, weight, inside)
 
 
-def _reflected(op: Builder, node: Node, at: str, size: str, last: str, element: str) -> str:
+def _reflect(op: Builder, node: Node, at: str, size: str, last: str, element: str) -> str:
     """Return coordinates reflected at both ends: the distance from an end is a wave of twice the length.
 
     It is computed in DOUBLE, in which a quotient and its product are exact.
@@ -157,21 +162,21 @@ def _reflected(op: Builder, node: Node, at: str, size: str, last: str, element: 
         # An axis of one element has no length, and a remainder is 0.
         whole = op.Max(whole, op.const(1e-300, "double", []))
     rest = op.Sub(distance, op.Mul(op.Floor(op.Div(distance, whole)), whole))
-    found = op.Add(op.Sub(span, op.Abs(op.Sub(rest, span))), low)
-    return cast(op, found, "double", element)
+    y = op.Add(op.Sub(span, op.Abs(op.Sub(rest, span))), low)
+    return cast(op, y, "double", element)
 
 
 def _cubic_weights(op: Builder, part: str, element: str) -> list[str]:
-    """Return the weights of the four neighbours of points that are `part` after the second of them (Keys 1981)."""
+    """Return the weights of the four neighbors of points that are `part` after the second neighbor (Keys 1981)."""
 
     def number(value: float) -> str:
         return op.const(value, element, [])
 
     def polynomial(x: str, *factors: float) -> str:
-        found = number(factors[0])
+        total = number(factors[0])
         for factor in factors[1:]:
-            found = op.Add(op.Mul(found, x), number(factor))
-        return found
+            total = op.Add(op.Mul(total, x), number(factor))
+        return total
 
     far = (CUBIC, -5 * CUBIC, 8 * CUBIC, -4 * CUBIC)
     near = (CUBIC + 2, -(CUBIC + 3), 0.0, 1.0)
@@ -186,7 +191,7 @@ def _cubic_weights(op: Builder, part: str, element: str) -> list[str]:
 
 @lower("AffineGrid", since=20)
 def affine_grid_lowered(op: Builder, node: Node) -> Result:
-    """Add up what each coordinate contributes, and the translation; each has a dimension of its own."""
+    """Add the products of theta and each coordinate, and the translation; each coordinate has its own dimension."""
     element = node.need_element(0)
     shape = node.shape(1)
     constant = node.constant(1)
@@ -211,19 +216,19 @@ def affine_grid_lowered(op: Builder, node: Node) -> Result:
             else op.Gather(op.Cast(node.input(1), to=NUMBERS["int64"]), op.const(number), axis=0)
         )
         dims = [-1 if at == number - 2 else 1 for at in range(rank)] + [1]
-        at = op.Reshape(_uniform(op, size, node.attr("align_corners"), wide), op.const(dims))
+        at = op.Reshape(_even_coordinates(op, size, node.attr("align_corners"), wide), op.const(dims))
         term = op.Mul(at, column(axis))
         y = op.Add(y, term) if y else term
     y = op.Add(y, column(rank))
     return cast(op, y, wide, element)
 
 
-def _uniform(op: Builder, size: Size, align: int, element: str) -> str:
-    """Return the coordinates of `size` elements in [-1, 1]: from end to end, or the centres of equal parts."""
+def _even_coordinates(op: Builder, size: Size, align: int, element: str) -> str:
+    """Return the coordinates of `size` elements in [-1, 1]: from end to end, or the centers of equal parts."""
     if align and size == 1:
         raise Refusal("C204", "with 'align_corners' 1, where the only element of a dimension lies is not defined")
     one = op.const(1.0, element, [])
-    steps = op.Mul(op.Cast(counting(op, size), to=NUMBERS[element]), op.const(2.0, element, []))
+    steps = op.Mul(op.Cast(integers_below(op, size), to=NUMBERS[element]), op.const(2.0, element, []))
     if isinstance(size, int):
         count = op.const(float(max(size - 1 if align else size, 1)), element, [])
     else:

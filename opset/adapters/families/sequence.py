@@ -8,7 +8,7 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-from opset.adapters.building.positions import Size, from_front, named, product
+from opset.adapters.building.positions import Size, indices_from_front, product, size_name
 from opset.adapters.building.shared import positive_axis, unsqueeze
 from opset.errors import safe_text
 from opset.model.attributes import attribute_value
@@ -45,7 +45,7 @@ def sequence_at_lowered(op: Builder, node: Node) -> Result:
     slices = _slices(node, node.input(0))
     if slices is not None and (node.constant(1) is None or slices.number is None):
         x, axis, keep, _ = slices
-        index = from_front(op, node, 1, [_size(op, node, x, axis)])
+        index = indices_from_front(op, node, 1, [_size(op, node, x, axis)])
         return op.Gather(x, op.Reshape(index, op.const([1] if keep else [])), axis=axis)
     if node.values.producer(node.input(0)) is not None:
         node.need_constant(1)  # of a sequence that nothing makes the elements are not known, whatever the position is
@@ -61,7 +61,7 @@ def sequence_length_lowered(op: Builder, node: Node) -> Result:
     """Return the number of elements, which is known, or the size of the tensor that was split into slices."""
     slices = _slices(node, node.input(0))
     if slices is not None:
-        return named(op, _size(op, node, slices.x, slices.axis))
+        return size_name(op, _size(op, node, slices.x, slices.axis))
     return op.const(len(_elements(node, node.input(0))))
 
 

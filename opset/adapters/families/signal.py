@@ -7,13 +7,13 @@ import math
 from opset.adapters.building.positions import (
     Size,
     at_most,
-    counting,
-    minus,
-    named,
-    plus,
+    difference,
+    integers_below,
     product,
     quotient,
     size_along,
+    size_name,
+    sum_of,
     vector_of,
 )
 from opset.adapters.building.shared import constant_ints, positive_axis, unsqueeze
@@ -109,7 +109,7 @@ def _transformed(op: Builder, node: Node, signal: list[str], last: int, rows: Si
     if node.input(1):
         length = _length(op, node, 1)
     else:
-        length = product(op, [minus(op, rows, 1), 2]) if inverse and onesided else rows
+        length = product(op, [difference(op, rows, 1), 2]) if inverse and onesided else rows
     return _spectrum(op, signal, last, rows, length, inverse, onesided)
 
 
@@ -128,14 +128,14 @@ def _spectrum(
     op: Builder, signal: list[str], last: int, rows: Size, length: Size, inverse: int, onesided: int
 ) -> list[str]:
     """Return the parts of the transform of a signal, cut or continued by zeros to a length."""
-    half = plus(op, quotient(op, length, 2), 1)
+    half = sum_of(op, quotient(op, length, 2), 1)
     used = half if inverse and onesided else length
     if not (isinstance(rows, int) and isinstance(used, int) and rows <= used) and rows != used:
         signal = [op.Slice(part, op.const([0]), vector_of(op, [used]), op.const([last])) for part in signal]
         rows = at_most(op, rows, used)
     bins = half if onesided and not inverse else length
-    at = op.Mul(op.Reshape(counting(op, rows), op.const([-1, 1])), counting(op, bins))
-    at = op.Mod(at, named(op, length))
+    at = op.Mul(op.Reshape(integers_below(op, rows), op.const([-1, 1])), integers_below(op, bins))
+    at = op.Mod(at, size_name(op, length))
     cosines, sines = (op.Gather(table, at, axis=0) for table in _tables(op, length))
     if onesided and not inverse:
         signal = signal[:1]
@@ -155,7 +155,7 @@ def _spectrum(
         else:
             found.append(other if inverse else op.Neg(other))
     if inverse:
-        found = [op.Div(part, op.Cast(named(op, length), to=NUMBERS["double"])) for part in found]
+        found = [op.Div(part, op.Cast(size_name(op, length), to=NUMBERS["double"])) for part in found]
     return found
 
 
@@ -167,7 +167,7 @@ def _tables(op: Builder, length: Size) -> tuple[str, str]:
             op.const([math.cos(angle) for angle in angles], "double"),
             op.const([math.sin(angle) for angle in angles], "double"),
         )
-    steps, whole = (op.Cast(each, to=NUMBERS["double"]) for each in (counting(op, length), named(op, length)))
+    steps, whole = (op.Cast(each, to=NUMBERS["double"]) for each in (integers_below(op, length), size_name(op, length)))
     turns = op.Mul(op.Div(steps, whole), op.const(2 * math.pi, "double", []))
     # Runtimes that have no Cos of DOUBLE have a Sin.
     quarter = op.const(math.pi / 2, "double", [])
@@ -178,9 +178,9 @@ def _mirrored(op: Builder, rows: Size, length: Size) -> str:
     """Return how often each bin of a one-sided spectrum stands in the whole one: once at both ends, else twice."""
     if isinstance(rows, int) and isinstance(length, int):
         return op.const([1.0 if 2 * row in (0, length) else 2.0 for row in range(op.charge_elements(rows))], "double")
-    row = counting(op, rows)
+    row = integers_below(op, rows)
     double = op.Mul(row, op.const(2))
-    ends = op.Or(op.Equal(row, op.const(0)), op.Equal(double, named(op, length)))
+    ends = op.Or(op.Equal(row, op.const(0)), op.Equal(double, size_name(op, length)))
     return op.Sub(op.const(2.0, "double", []), op.Cast(ends, to=NUMBERS["double"]))
 
 
@@ -197,9 +197,9 @@ def stft_lowered(op: Builder, node: Node) -> Result:
         length = _length(op, node, 3)
     else:
         length = size_along(op, node, 2, 0) if node.input(2) else samples
-    frames = plus(op, quotient(op, minus(op, samples, length), step), 1)
-    first = op.Mul(counting(op, frames), named(op, step))
-    at = op.Add(op.Reshape(first, op.const([-1, 1])), counting(op, length))
+    frames = sum_of(op, quotient(op, difference(op, samples, length), step), 1)
+    first = op.Mul(integers_below(op, frames), size_name(op, step))
+    at = op.Add(op.Reshape(first, op.const([-1, 1])), integers_below(op, length))
     x = op.Cast(x, to=NUMBERS["double"])
     # Runtimes take a real signal without the last dimension, too.
     found = [op.Gather(x, op.const(part), axis=2) for part in range(_parts(node))] if len(shape) == 3 else [x]

@@ -11,15 +11,15 @@ from opset.adapters.building.positions import (
     Size,
     at_least,
     at_most,
-    counting,
-    elements_of,
-    minus,
-    named,
+    difference,
+    integers_below,
+    integers_of,
     numbers_of_axes,
-    plus,
     product,
+    size_name,
     sizes_of,
-    spread,
+    spread_over_axes,
+    sum_of,
     vector_of,
 )
 from opset.adapters.building.shared import (
@@ -30,8 +30,8 @@ from opset.adapters.building.shared import (
     distinct_axes,
     float16,
     float32,
-    is_negative,
     need_size,
+    negative_mask,
     positive_axis,
 )
 from opset.model.elements import NUMBERS
@@ -62,7 +62,7 @@ def pad_11_down(op: Builder, node: Node) -> Result:
     element = node.need_element(0)
     wide = element if element in FLOATS else {**SMALL_INTEGERS, **INTEGERS_OF_32_BITS}.get(element)
     if wide is None or node.constant(1) is None:
-        return _padded(op, node, elements_of(op, node, 1, 2 * node.need_rank(0)))
+        return _padded(op, node, integers_of(op, node, 1, 2 * node.need_rank(0)))
     attributes: dict[str, Any] = {"pads": constant_ints(node, 1)}
     if node.attr("mode") == "constant" and node.input(2):
         constant = node.constant(2)
@@ -100,17 +100,17 @@ def _padded(op: Builder, node: Node, pads: Sequence[Size]) -> Result:
             fill = op.Expand(value, vector_of(op, [*sizes[:axis], 1, *sizes[axis + 1 :]]))
             y = op.Concat(y, fill, axis=axis)
         more = [at_least(op, each, 0) for each in (before, after)]
-        first, last = (minus(op, kept, each) for kept, each in zip(more, (before, after), strict=True))
-        whole = minus(op, minus(op, size, first), last)
-        sizes[axis] = plus(op, plus(op, whole, more[0]), more[1])
-        positions = op.Sub(counting(op, sizes[axis]), named(op, more[0]))
-        source = _source(op, mode, positions, named(op, whole))
+        first, last = (difference(op, kept, each) for kept, each in zip(more, (before, after), strict=True))
+        whole = difference(op, difference(op, size, first), last)
+        sizes[axis] = sum_of(op, sum_of(op, whole, more[0]), more[1])
+        positions = op.Sub(integers_below(op, sizes[axis]), size_name(op, more[0]))
+        source = _source(op, mode, positions, size_name(op, whole))
         if first != 0:
-            source = op.Add(source, named(op, first))
+            source = op.Add(source, size_name(op, first))
         if mode == "constant":
             # What is outside is at the end of the axis.
-            outside = op.Or(op.Less(positions, op.const(0)), op.Not(op.Less(positions, named(op, whole))))
-            source = op.Where(outside, named(op, size), source)
+            outside = op.Or(op.Less(positions, op.const(0)), op.Not(op.Less(positions, size_name(op, whole))))
+            source = op.Where(outside, size_name(op, size), source)
         y = op.Gather(y, source, axis=axis)
     return y if y != node.input(0) else op.Identity(y)
 
@@ -127,7 +127,7 @@ def _source(op: Builder, mode: str, positions: str, size: str) -> str:
         return op.Mod(positions, size)
     # Forwards and backwards again, without repeating either end.
     turn = op.Mul(op.Sub(size, one), op.const(2))
-    forwards = op.Mod(positions, named(op, at_least(op, turn, 1)))
+    forwards = op.Mod(positions, size_name(op, at_least(op, turn, 1)))
     return str(at_most(op, forwards, op.Sub(turn, forwards)))
 
 
@@ -158,7 +158,9 @@ def _pads_of_all_axes(op: Builder, node: Node, rank: int) -> str:
     """Return the pads of all axes where those that they are for are computed."""
     numbers = numbers_of_axes(op, node, 3, rank)
     halves = op.Reshape(node.input(1), op.const([2, -1]))
-    return op.Concat(*[spread(op, op.Gather(halves, op.const(half), axis=0), numbers) for half in (0, 1)], axis=0)
+    return op.Concat(
+        *[spread_over_axes(op, op.Gather(halves, op.const(half), axis=0), numbers) for half in (0, 1)], axis=0
+    )
 
 
 @down("Pad", since=19)
@@ -254,7 +256,7 @@ def _sliced_at_run_time(op: Builder, node: Node) -> Result:
             for index, name in enumerate(node.inputs)
             if index in (1, 2, 4) and name
         ]
-        whole = [spread(op, vector, numbers) for vector in vectors]
+        whole = [spread_over_axes(op, vector, numbers) for vector in vectors]
         whole[1] = op.Add(whole[1], op.Mul(other, vector_of(op, sizes)))
         if len(whole) > 2:
             whole[2] = op.Add(whole[2], other)
@@ -265,7 +267,7 @@ def _sliced_at_run_time(op: Builder, node: Node) -> Result:
     else:
         if count > rank:
             raise Refusal("C103", f"{count} axes are sliced, and the rank is {rank}")
-        parts = [elements_of(op, node, index, count) for index in (1, 2, 4) if node.input(index)]
+        parts = [integers_of(op, node, index, count) for index in (1, 2, 4) if node.input(index)]
         axes = [int(axis) for axis in stated.values] if stated is not None else list(range(count))
     steps = parts[2] if len(parts) > 2 else [1] * len(axes)
     y = node.input(0)
@@ -287,32 +289,32 @@ def _computed_indices(op: Builder, node: Node, size: Size, start: Size, end: Siz
     """Return the indices of a slice of an axis whose size or bounds are computed."""
     if step == 0:
         raise Refusal("C103", "a step is 0")
-    backwards: Size = int(step < 0) if isinstance(step, int) else is_negative(op, step)
+    backwards: Size = int(step < 0) if isinstance(step, int) else negative_mask(op, step)
     # Backwards, the first element is at most the last one, and the end may be before the first one.
-    highest = minus(op, size, backwards)
-    lowest = minus(op, 0, backwards)
+    highest = difference(op, size, backwards)
+    lowest = difference(op, 0, backwards)
     first = at_most(op, at_least(op, _counted(op, start, size), 0), highest) if start != 0 or step != 1 else 0
     bound = at_most(op, at_least(op, _counted(op, end, size), lowest), highest)
     if step == 1:
-        count = minus(op, bound, first)
+        count = difference(op, bound, first)
     else:
-        span = minus(op, bound, first)
-        toward = plus(op, step, minus(op, product(op, [2, backwards]), 1)) if isinstance(step, int) else None
+        span = difference(op, bound, first)
+        toward = sum_of(op, step, difference(op, product(op, [2, backwards]), 1)) if isinstance(step, int) else None
         if toward is None:
-            sign = op.Sub(op.const(1), op.Mul(op.const(2), named(op, backwards)))
-            toward = op.Sub(named(op, step), sign)
-        count = op.Div(named(op, plus(op, span, toward)), named(op, step))
-    indices = counting(op, at_least(op, count, 0))
+            sign = op.Sub(op.const(1), op.Mul(op.const(2), size_name(op, backwards)))
+            toward = op.Sub(size_name(op, step), sign)
+        count = op.Div(size_name(op, sum_of(op, span, toward)), size_name(op, step))
+    indices = integers_below(op, at_least(op, count, 0))
     if step != 1:
-        indices = op.Mul(indices, named(op, step))
-    return indices if first == 0 else op.Add(indices, named(op, first))
+        indices = op.Mul(indices, size_name(op, step))
+    return indices if first == 0 else op.Add(indices, size_name(op, first))
 
 
 def _counted(op: Builder, index: Size, size: Size) -> Size:
     """Return an index counted from the front."""
     if isinstance(index, int):
-        return plus(op, index, size) if index < 0 else index
-    return op.Where(op.Less(index, op.const(0)), op.Add(index, named(op, size)), index)
+        return sum_of(op, index, size) if index < 0 else index
+    return op.Where(op.Less(index, op.const(0)), op.Add(index, size_name(op, size)), index)
 
 
 def _indices(start: int, end: int, step: int, size: int) -> list[int]:
@@ -338,7 +340,7 @@ def slice_11_down(op: Builder, node: Node) -> Result:
         axes = node.input(3)
         element = node.need_element(3)
         wide = cast(op, axes, element, "int64")
-        front = cast(op, op.Add(wide, op.Mul(is_negative(op, wide), op.const(node.need_rank(0)))), "int64", element)
+        front = cast(op, op.Add(wide, op.Mul(negative_mask(op, wide), op.const(node.need_rank(0)))), "int64", element)
         return op.copy(node, inputs=[*node.inputs[:3], front, *node.inputs[4:]])
     known = constant_ints(node, 3)
     if all(axis >= 0 for axis in known):
@@ -440,5 +442,5 @@ def _parts_at_run_time(op: Builder, x: str, axis: int, number: int) -> list[str]
     if op.final >= 10:
         ends = [op.Reshape(each, op.const([1])) for each in ends]
         return [op.Slice(x, *bounds, op.const([axis])) for bounds in pairwise(ends)]
-    numbers = [op.Add(counting(op, op.Sub(end, start)), start) for start, end in pairwise(ends)]
+    numbers = [op.Add(integers_below(op, op.Sub(end, start)), start) for start, end in pairwise(ends)]
     return [op.Gather(x, each, axis=axis) for each in numbers]

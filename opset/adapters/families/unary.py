@@ -14,8 +14,8 @@ from opset.adapters.building.shared import (
     cast,
     float16,
     float32,
-    nearest,
-    working,
+    round_to_even,
+    working_type,
 )
 from opset.model.elements import NUMBERS
 from opset.reference.numerics.error_function_fit import BORDER, FITTED
@@ -165,7 +165,7 @@ def sign_lowered(op: Builder, node: Node) -> Result:
 @lower("Round", since=11)
 def round_lowered(op: Builder, node: Node) -> Result:
     """Round halves to even numbers; numbers from -0.5 to 0 give -0.0."""
-    return nearest(op, node.input(0), node.need_element(0))
+    return round_to_even(op, node.input(0), node.need_element(0))
 
 
 @lower("Erf", since=9)
@@ -241,7 +241,7 @@ def _in_double(op: Builder, node: Node, formula: Formula, exact: bool) -> str:
         raise Refusal("C202", f"before version 9, nothing is exact enough for {element}", "cast the input to FLOAT")
     y = formula(_Double(op), cast(op, node.input(0), element, "double"))
     # FLOAT16 is rounded from FLOAT, as the kernel does.
-    rounded = working(element)
+    rounded = working_type(element)
     return cast(op, cast(op, y, "double", rounded), rounded, element)
 
 
