@@ -40,7 +40,8 @@ DECIDED = {
         adapters/control_flow.scan_9_down adapters/control_flow.scan_lowered adapters/control_flow.scan_11_down
         adapters/conv._starts adapters/indexing._positions adapters/interpolation._resize_axis adapters/linalg._joined
         adapters/linalg._lengths
-        adapters/norm.along_channels adapters/positions.merge_first_axes adapters/quantize._laid_out adapters/reduce._accumulation_loop
+        adapters/norm.along_channels adapters/positions.merge_first_axes adapters/quantize._laid_out
+        adapters/reduce._accumulation_loop
         adapters/reshape.squeeze_13_down adapters/indexing.gather_nd_12_down adapters/slicing.split_18_down
         adapters/slicing._parts_at_run_time schemas/shapes._indices reference/engine/checks.check_inputs
         reference/derivatives._keep_axes reference/derivatives.convolution reference/engine/gradients.gradients
