@@ -132,7 +132,7 @@ CODES: dict[str, str] = {
     "S236": "a function body refers to an attribute that does not fit",
     "S237": "function bodies are not ordered, or one hides another",
     "S238": "function bodies expand to each other without end",
-    "S239": "a version names no special cases",
+    "S239": "an operator names no special cases",
     "S240": "no example has one of the new types",
     "S241": "a released version is not in the lock",
     "S242": "a result that the standard leaves open is not marked as chosen",

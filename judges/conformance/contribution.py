@@ -33,11 +33,11 @@ GROUPS = (
 WIDENED, NEW = "Erf", "Cbrt"
 DOC = """\
   doc: Computes the cube root of each element, which has its sign.
-  special_cases:
-  - Infinities and zeros stay what they are, with their sign; NaN stays NaN.
-  - "Any shape is allowed: a scalar gives a scalar, and an empty input an empty output."
 """
 EXAMPLES = """\
+special_cases:
+- Infinities and zeros stay what they are, with their sign; NaN stays NaN.
+- "Any shape is allowed: a scalar gives a scalar, and an empty input an empty output."
 examples:
 - {{name: plain, since: {since}, inputs: [{{float: [1, 8, -27, 0.125]}}], outputs: [{{float: [1, 2, -3, 0.5]}}]}}
 - {{name: special, since: {since}, inputs: [{{float: [.inf, -.inf, 0, .nan]}}],

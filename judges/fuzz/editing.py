@@ -480,7 +480,7 @@ def deprecation_changed(draft: Draft) -> str | None:
     return f"{version['since']}: deprecated"
 
 
-_PROSE = ("doc", "formula", "special_cases", "counterparts", "constraints")
+_PROSE = ("doc", "formula", "counterparts", "constraints")
 
 
 def _drop(draft: Draft, version: Document) -> None:

@@ -263,7 +263,12 @@ class Example(NamedTuple):
 
 def example_versions(example: Example, versions: Iterable[int]) -> list[int]:
     """Return those of an operator's versions for which an example holds."""
-    return [each for each in versions if example.since <= each and (example.until is None or each <= example.until)]
+    return versions_between(versions, example.since, example.until)
+
+
+def versions_between(versions: Iterable[int], since: int | None, until: int | None) -> list[int]:
+    """Return those versions that are neither older than `since` nor newer than `until`, where these are given."""
+    return [each for each in versions if (since or 0) <= each and (until is None or each <= until)]
 
 
 def is_random(example: Example) -> bool:

@@ -56,10 +56,11 @@ def is_open(text: str) -> bool:
     return bool(_OPEN.search(text))
 
 
-def misnamed_clause(clause: str, versions: Sequence[OpSchema], since: int) -> str:
+def misnamed_clause(clause: str, versions: Sequence[OpSchema], newest: int, complete: bool) -> str:
     """Return what is wrong with a clause of an operator of these versions, "" where nothing is.
 
-    It states something from version `since` on, so that it is no text of a newer one.
+    It states something of version `newest`, so that it is no text of a newer one. Unless the versions are `complete`,
+    a clause of another one may be right.
     """
     if _OF_DOCUMENT.fullmatch(clause):
         return ""
@@ -68,9 +69,9 @@ def misnamed_clause(clause: str, versions: Sequence[OpSchema], since: int) -> st
         return "it is neither a version with a part of its text nor a document with a section"
     schema = next((each for each in versions if each.since_version == int(found[1])), None)
     if schema is None:
-        return f"the operator has no version {found[1]}"
-    if schema.since_version > since:
-        return f"it is a text of version {found[1]}, and states something from version {since} on"
+        return f"the operator has no version {found[1]}" if complete else ""
+    if schema.since_version > newest:
+        return f"it is a text of version {found[1]}, and states something of version {newest}"
     kind, name = found[3], found[4]
     names = {
         "attribute": [*schema.attributes],

@@ -74,7 +74,6 @@ def operator(name="Scale", text="scales", **also):
         "since": 2,
         "doc": text,
         "formula": text,
-        "special_cases": [text, "two"],
         "counterparts": {"numpy": text},
         "change": {
             "inputs": {"added": ["B"]},
@@ -111,7 +110,10 @@ def operator(name="Scale", text="scales", **also):
         "inputs": [{"float": [[1.5, ".nan"], [2, 3]]}],
         "outputs": [{"float": [[0.75, ".inf"], [1, 1.5]]}],
     }
-    return {"operator": name, "family": "acme", "versions": [version, older], "examples": [example], **also}
+    cases = [{"text": text, "since": 2}, {"text": "two", "since": 2}]
+    versions = [version, older]
+    document = {"operator": name, "family": "acme", "versions": versions, "special_cases": cases, "examples": [example]}
+    return document | also
 
 
 def write(folder, domain, *operators):

@@ -14,7 +14,6 @@ VERSION = {
     "since": 1,
     "doc": f"<script>alert(1)</script> {{{{ 7*7 }}}} [x](javascript:alert(2)) <img src=x onerror=alert(3)> {BIDI}",
     "formula": r"\\href{javascript:alert(4)}{x} </math><script>alert(5)</script>",
-    "special_cases": [f"</li><script>alert(6)</script> &lt; {{% raw %}} ``` ![y](http://evil.example/z.png) {ESCAPE}"],
     "counterparts": {"<b>numpy</b>": "`</code><script>alert(7)</script>`"},
     "inputs": [{"name": '"><script>alert(8)</script>', "type": "tensor(float)", "doc": f"{ESCAPE} red {BIDI}"}],
     "outputs": [{"name": "Y' onmouseover='alert(9)", "type": "T", "doc": "<svg onload=alert(10)>"}],
@@ -22,6 +21,7 @@ VERSION = {
     "types": {"T": ["tensor(float)"]},
     "constraints": {"C1": "</dl><script>alert(12)</script> | a | b |"},
 }
+CASE = f"</li><script>alert(6)</script> &lt; {{% raw %}} ``` ![y](http://evil.example/z.png) {ESCAPE}"
 EXAMPLE = {
     "name": "shown",
     "since": 1,
@@ -35,7 +35,8 @@ EXAMPLE = {
 def registry(tmp_path_factory):
     folder = tmp_path_factory.mktemp("schemas") / DOMAIN
     folder.mkdir()
-    evil = {"operator": "Evil", "family": "<i>family</i>", "versions": [VERSION], "examples": [EXAMPLE]}
+    evil = {"operator": "Evil", "family": "<i>family</i>", "versions": [VERSION]}
+    evil |= {"special_cases": [CASE], "examples": [EXAMPLE]}
     (folder / "Evil.yaml").write_text(yaml.safe_dump(evil), encoding="utf-8")
     return registry_with([folder.parent])
 

@@ -294,7 +294,6 @@ def test_text_of_a_hostile_domain_is_inert(tmp_path):
             {
                 "since": 1,
                 "doc": HOSTILE,
-                "special_cases": [HOSTILE],
                 "counterparts": {"torch": f"`torch.{HOSTILE}`"},
                 "inputs": [{"name": "__proto__", "type": "T", "doc": HOSTILE}],
                 "outputs": [{"name": "constructor", "type": "T", "doc": HOSTILE}],
@@ -302,6 +301,7 @@ def test_text_of_a_hostile_domain_is_inert(tmp_path):
                 "types": {"T": ["float"]},
             }
         ],
+        "special_cases": [HOSTILE],
     }
     (folder / "Wicked.yaml").write_text(yaml.safe_dump(operator), encoding="utf-8")
     registry = registry_with([tmp_path])

@@ -152,7 +152,6 @@ versions:
     meaning: more
     adapters: {up: written, down: derived}
   doc: it
-  special_cases: [one, {text: two, chosen: why}]
   inputs:
   - {name: X, type: T, variadic: true, min_arity: 0, doc: x}
   outputs:
@@ -172,6 +171,7 @@ versions:
   types:
     T: float
   constraints: {}
+special_cases: [one, {text: two, chosen: why}]
 examples:
 - {name: e, since: 2, attributes: {a: [1]}, inputs: [{float: [1]}], outputs: [{float: [1]}]}
 """

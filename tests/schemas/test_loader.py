@@ -206,14 +206,49 @@ def test_what_a_file_says(tmp_path):
 
 
 def test_a_version_shares_the_prose_that_it_does_not_write(tmp_path):
-    newer = "  formula: |-\n    \\frac{x}{y}\n  special_cases: [one, two]\n  counterparts: {numpy: x * y}\n"
-    text = SCALE.replace("  doc: Scales.\n", f"  doc: Scales.\n{newer}")
-    for own, cases in (("", ("one", "two")), ("  special_cases: []\n", ()), ("  special_cases: [none]\n", ("none",))):
-        operator = load(tmp_path, text.replace("  same_as: 2\n", f"  same_as: 2\n{own}"))
-        assert [[case.text for case in each.special_cases] for each in operator.docs] == [[*cases], ["one", "two"]]
-        formulas = [(each.formula, each.counterparts) for each in operator.docs]
-        assert formulas == [("\\frac{x}{y}", {"numpy": "x * y"})] * 2
-        assert load(tmp_path, dump_operator(operator)).docs == operator.docs
+    newer = "  formula: |-\n    \\frac{x}{y}\n  counterparts: {numpy: x * y}\n"
+    operator = load(tmp_path, SCALE.replace("  doc: Scales.\n", f"  doc: Scales.\n{newer}"))
+    assert [(each.formula, each.counterparts) for each in operator.docs] == [("\\frac{x}{y}", {"numpy": "x * y"})] * 2
+    assert load(tmp_path, dump_operator(operator)).docs == operator.docs
+
+
+def test_special_cases_hold_for_the_versions_that_they_name(tmp_path):
+    cases = """\
+special_cases:
+- text: of the newer
+  since: 2
+- of both
+- text: of the older
+  until: 1
+  chosen: ties
+- text: of the older, too
+  since: 1
+  until: 1
+"""
+    operator = load(tmp_path, SCALE + cases)
+    assert [[case.text for case in each.special_cases] for each in operator.docs] == [
+        ["of both", "of the older", "of the older, too"],
+        ["of the newer", "of both"],
+    ]
+    assert dump_operator(operator).endswith(f"\n{cases}")
+    for text, line in (("of both", "31:3"), ("of the older", "32:3"), ("gone", "29:1")):
+        assert operator.place(2, "special_cases", text).endswith(f"Scale.yaml:{line}"), text
+
+
+@pytest.mark.parametrize(
+    ("case", "message"),
+    [
+        ("{text: it, since: 3}", "the operator has no version 3"),
+        ("{text: it, since: 2, until: 1}", "a version that is not older than 'since' has to stand here"),
+        ("{text: it, since: newest}", "a whole number has to stand here"),
+        ("{text: one, since: 2}", "a version has this special case twice"),
+        ("{since: 2}", "the key 'text' is missing"),
+    ],
+)
+def test_special_cases_that_cannot_hold(case, message, tmp_path):
+    with pytest.raises(SchemaError) as caught:
+        load(tmp_path, f"{SCALE}special_cases: [one, {case}]\n")
+    assert [each.message for each in caught.value.findings] == [message]
 
 
 def test_a_version_that_says_constraints_has_those_alone(tmp_path):
@@ -529,8 +564,8 @@ MANY = ", ".join(f"{{name: X{n}, type: tensor(int8)}}" for n in range(MAX_ENTRIE
         (f"{ONE}  attributes: {{a: {{type: float, default: true}}}}\n", ["a number has to stand here"]),
         (f"{ONE}  attributes: {{a: {{type: string, default: []}}}}\n", ["text has to stand here"]),
         (f"{ONE}  function: [{{opset: 1, nodes: ''}}]\n", ["the text must not be empty"]),
-        (f"{ONE}  special_cases: [{{text: ''}}]\n", ["the text must not be empty"]),
-        (f"{ONE}  special_cases: [{{stated: 1 body}}]\n", ["the key 'text' is missing"]),
+        (f"{ONE}special_cases: [{{text: ''}}]\n", ["the text must not be empty"]),
+        (f"{ONE}special_cases: [{{stated: 1 body}}]\n", ["the key 'text' is missing"]),
         (f"{ONE}  inputs: [{{name: X, type: tensor(int8), variadic: true, min_arity: {2**31 - 1}}}]\n", []),
     ],
 )
@@ -696,13 +731,6 @@ VERSIONS = st.fixed_dictionaries(
     optional={
         "doc": TEXTS,
         "formula": TEXTS,
-        "special_cases": st.lists(
-            TEXTS
-            | st.tuples(TEXTS, st.sampled_from(["stated", "chosen"]), TEXTS).map(
-                lambda each: {"text": each[0], each[1]: each[2]}
-            ),
-            max_size=3,
-        ),
         "counterparts": st.dictionaries(KEYS, TEXTS, max_size=3),
         "change": st.dictionaries(st.sampled_from(["meaning", "types", "attributes"]), NESTED),
         "inputs": st.lists(PHRASED, max_size=3),
@@ -1010,7 +1038,7 @@ def test_many_examples_like_a_large_one_are_refused(tmp_path):
 
 def test_special_cases_and_examples_say_on_which_ground_they_stand(tmp_path):
     cases = "[plain, {text: open, chosen: ties}, {text: said, stated: 2 summary}]"
-    operator = load(tmp_path, SCALE.replace("  doc: Scales.\n", f"  doc: Scales.\n  special_cases: {cases}\n"))
+    operator = load(tmp_path, f"{SCALE}special_cases: {cases}\n")
     found = operator.docs[-1].special_cases
     assert [(each.text, status_of(each), ground_of(each)) for each in found] == [
         ("plain", "derived", ""),
@@ -1019,4 +1047,4 @@ def test_special_cases_and_examples_say_on_which_ground_they_stand(tmp_path):
     ]
     both = "[{text: both, chosen: ties, stated: 2 summary}]"
     with pytest.raises(SchemaError, match="what is stated is not chosen"):
-        load(tmp_path, SCALE.replace("  doc: Scales.\n", f"  doc: Scales.\n  special_cases: {both}\n"))
+        load(tmp_path, f"{SCALE}special_cases: {both}\n")

@@ -27,13 +27,13 @@ def document(text):
             {
                 "since": 1,
                 "doc": text,
-                "special_cases": [text, f"first {text}"],
                 "inputs": [{"name": "X", "type": "T", "doc": text}],
                 "attributes": {"way": {"type": "string", "default": text, "doc": text, "choices": [text, "other"]}},
                 "types": {"T": "floats"},
                 "constraints": {"C1": text},
             }
         ],
+        "special_cases": [text, f"first {text}", {"text": text, "since": 1, "chosen": text}],
         "examples": [{"name": "one", "doc": text, "attributes": {"way": text}, "inputs": [{"string": [text]}]}],
     }
 
@@ -92,13 +92,6 @@ versions:
     two
   formula: |-
     \\frac{{x}}{{y}}
-  special_cases:
-  - a
-  - >-
-    {WORDS} more
-    {WORDS}
-  - text: t
-    chosen: c
   counterparts:
     numpy: f(x)
     "a b": >-
@@ -137,6 +130,14 @@ versions:
       a
       b
   outputs: []
+special_cases:
+- a
+- >-
+  {WORDS} more
+  {WORDS}
+- text: t
+  since: 2
+  chosen: c
 examples:
 - {{name: e, since: 1,
    inputs: [{{float: [{WORDS},
@@ -160,4 +161,5 @@ def test_a_document_with_all_that_there_is_prints_as_it_is():
     (version,) = document["versions"]
     version["constraints"] = dict(reversed(version["constraints"].items()))
     document["examples"] = [dict(reversed(each.items())) for each in document["examples"]]
+    document["special_cases"][2] = dict(reversed(document["special_cases"][2].items()))
     assert dump_document(document) == WHOLE

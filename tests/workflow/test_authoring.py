@@ -265,6 +265,17 @@ def test_a_widening_from_the_copy_to_the_declared_change(folder):
         opset.convert(opset.parse_model(model), {"com.acme": 1}, schemas=["schemas"])
 
 
+def test_a_new_version_has_the_special_cases_that_do_not_end(folder):
+    path = filled(folder)
+    path.write_text(path.read_text() + "special_cases: [NaN stays NaN., {text: Ties are kept., until: 1}]\n")
+    assert bump("com.acme.Thin")[1] == "added"
+    docs = parse_operator(path.read_bytes(), path, SETS).docs
+    assert [[case.text for case in each.special_cases] for each in docs] == [
+        ["NaN stays NaN.", "Ties are kept."],
+        ["NaN stays NaN."],
+    ]
+
+
 def test_a_change_block_keeps_the_lines_that_do_not_differ(folder):
     path = filled(folder)
     bump("com.acme.Thin")
@@ -591,7 +602,7 @@ STEPS = {
     "lint schemas --fix": (
         ('doc: ""', "doc: it", 3),
         ("  types:", f"  attributes:\n{GAMMA}  types:", 1),
-        ("  shape:", "  special_cases: []\n  shape:", 1),
+        ("#: Examples", "special_cases: []\n#: Examples", 1),
         ("#: Examples", f"{EXAMPLE}#: Examples", 1),
         ("since: 1, inputs: [{float", "since: 1, attributes: {gamma: 1.0}, inputs: [{float", 1),
     ),

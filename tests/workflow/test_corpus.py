@@ -31,8 +31,8 @@ versions:
   inputs: [{name: X, type: T, doc: values}]
   outputs: [{name: Y, type: T, doc: results}]
   types: {T: [float]}
-  special_cases: []
   function: [{opset: 7, nodes: "Y = Add (X, X)"}]
+special_cases: []
 examples:
 - {name: right, since: 1, inputs: [{float: [1, 2]}], outputs: [{float: [2, 4]}]}
 - {name: wrong, since: 1, inputs: [{float: [1, 2]}], outputs: [{float: [2, 5]}]}

@@ -432,24 +432,10 @@ def everything_documented(operator: Operator, context: LintContext) -> Iterator[
 
 
 def special_cases_named(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """A version of a domain of the standard names its special cases, or says that there are none (S239)."""
-    if not of_the_standard(operator):
-        return
-    nodes = {node.value["since"].value: node.value for node in operator.root.value["versions"].value}
-    for schema, docs in zip(operator.schemas, operator.docs, strict=True):
-        since = schema.since_version
-        at, fields = since, nodes[since]
-        while "special_cases" not in fields and "same_as" in fields:
-            newer = fields["same_as"].value
-            if type(newer) is not int or newer <= at or newer not in nodes:
-                break  # which the loader reports
-            at, fields = newer, nodes[newer]
-        if "special_cases" not in fields and "same_as" in fields:
-            continue
-        if not docs.special_cases and "special_cases" not in fields:
-            message = f"{operator.name} {since} names no special cases"
-            help = "add 'special_cases', a list, which is empty where there are none"
-            yield Finding("S239", message, place=operator.place(since), help=help)
+    """An operator of a domain of the standard names its special cases, or says that there are none (S239)."""
+    if of_the_standard(operator) and "special_cases" not in operator.root.value:
+        help = "add 'special_cases', a list, which is empty where there are none"
+        yield Finding("S239", f"{operator.name} names no special cases", place=f"{operator.path}:1:1", help=help)
 
 
 def replacements(operator: Operator, context: LintContext) -> Iterator[Finding]:

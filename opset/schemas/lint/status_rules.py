@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from opset.errors import Finding
 from opset.schemas.lint.context import LintContext, Rule
 from opset.schemas.status import CLAUSE, is_open, misnamed_clause
-from opset.schemas.yaml.loader import Operator
+from opset.schemas.yaml.loader import MAX_VERSION, Operator
 from opset.schemas.yaml.reader import YamlNode
 
 
 class _Grounded(NamedTuple):
-    """A special case or an example as it is written, and the first version that it is written for."""
+    """A special case or an example as it is written, and the newest version whose text may state it."""
 
     node: YamlNode
     text: str
     stated: str
     chosen: str
-    since: int
+    newest: int
 
 
 def openness_chosen(operator: Operator, context: LintContext) -> Iterator[Finding]:
@@ -32,9 +32,13 @@ def openness_chosen(operator: Operator, context: LintContext) -> Iterator[Findin
 
 
 def clauses_named(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """A clause names a section of a document, or a part of a version that is not newer than what it states (S243)."""
+    """A clause names a section of a document, or a part of a version that is not newer than what it states (S243).
+
+    What an example states is proved from its first version on; a special case may say in the words of its last one
+    what holds for all of them.
+    """
     for each in _grounds(operator):
-        if each.stated and (why := misnamed_clause(each.stated, operator.schemas, each.since)):
+        if each.stated and (why := misnamed_clause(each.stated, operator.schemas, each.newest, operator.whole)):
             yield Finding("S243", f"'{each.stated}' is no clause", _place(operator, each), why, f"write {CLAUSE}")
 
 
@@ -43,18 +47,15 @@ def _place(operator: Operator, each: _Grounded) -> str:
 
 
 def _grounds(operator: Operator) -> Iterator[_Grounded]:
-    fields = operator.root.value
-    for version in fields["versions"].value:
-        for node in _items(version, "special_cases"):
-            text = _text(node, "text") if isinstance(node.value, dict) else str(node.value)
-            yield _Grounded(node, text, _text(node, "stated"), _text(node, "chosen"), _since(version))
+    for node in _items(operator.root, "special_cases"):
+        fields = node.value if isinstance(node.value, dict) else {"text": node}
+        until = fields["until"].value if "until" in fields else None
+        newest = until if isinstance(until, int) else MAX_VERSION
+        yield _Grounded(node, _text(fields, "text"), _text(fields, "stated"), _text(fields, "chosen"), newest)
     for node in _items(operator.root, "examples") if operator.examples_read else ():
-        yield _Grounded(node, _text(node, "doc"), _text(node, "stated"), _text(node, "chosen"), _since(node))
-
-
-def _since(node: YamlNode) -> int:
-    since: int = node.value["since"].value
-    return since
+        fields = node.value
+        since = fields["since"].value
+        yield _Grounded(node, _text(fields, "doc"), _text(fields, "stated"), _text(fields, "chosen"), since)
 
 
 def _items(node: YamlNode, key: str) -> list[YamlNode]:
@@ -62,8 +63,8 @@ def _items(node: YamlNode, key: str) -> list[YamlNode]:
     return found.value if found is not None and isinstance(found.value, list) else []
 
 
-def _text(node: YamlNode, key: str) -> str:
-    found = node.value.get(key) if isinstance(node.value, dict) else None
+def _text(fields: Mapping[str, YamlNode], key: str) -> str:
+    found = fields.get(key)
     return found.value if found is not None and isinstance(found.value, str) else ""
 
 

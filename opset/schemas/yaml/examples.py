@@ -83,9 +83,7 @@ class Examples(Fields):
         name = self.name(fields.get("name"))
         if name and not _NAME.fullmatch(name):
             self.wrong(fields["name"], "a name of at most 80 letters, digits and _")
-        since, until = (self.version(fields.get(key)) for key in ("since", "until"))
-        if since and until and until < since:
-            self.wrong(fields["until"], "a version that is not older than 'since'")
+        since, until = self.span(fields, self.schemas)
         if "outputs" in fields and "error" in fields:
             self.findings.add("S103", "an example has outputs or an error, not both", node.keys["error"])
         elif isinstance(node.value, dict) and not {"outputs", "error"} & fields.keys():
@@ -117,18 +115,6 @@ class Examples(Fields):
         else:
             self.signature(node, fields, example, versions)
         return example
-
-    def version(self, node: YamlNode | None) -> int | None:
-        """Return a version of the operator; None where nothing, or nothing right, is said."""
-        if node is None:
-            return None
-        since = self.number(node)
-        if since in self.schemas:
-            return since
-        if since == node.value:
-            versions = f"its versions are {', '.join(map(str, self.schemas))}"
-            self.findings.add("S107", f"the operator has no version {since}", node, versions)
-        return None
 
     def tolerance(self, node: YamlNode) -> float:
         """Return a number that is not negative."""

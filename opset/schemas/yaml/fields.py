@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -69,6 +69,24 @@ class Fields:
         if stated and chosen:
             self.findings.add("S103", "what is stated is not chosen", fields["chosen"], "leave one of them out")
         return stated, chosen
+
+    def span(self, fields: dict[str, YamlNode], known: Collection[int]) -> tuple[int | None, int | None]:
+        """Return the first and the last version that `since` and `until` name; None where nothing right is said."""
+        since, until = (self._version(fields.get(key), known) for key in ("since", "until"))
+        if since and until and until < since:
+            self.wrong(fields["until"], "a version that is not older than 'since'")
+        return since, until
+
+    def _version(self, node: YamlNode | None, known: Collection[int]) -> int | None:
+        if node is None:
+            return None
+        since = self.number(node)
+        if since in known:
+            return since
+        if since == node.value:
+            versions = f"its versions are {', '.join(map(str, known))}"
+            self.findings.add("S107", f"the operator has no version {since}", node, versions)
+        return None
 
     def name(self, node: YamlNode | None) -> str:
         """Return a short text that can be shown as it is; none where nothing is said, or something else."""

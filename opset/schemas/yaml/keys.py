@@ -11,16 +11,16 @@ _SINGLE_TYPES = ("float", "int", "string", "tensor", "graph", "sparse_tensor", "
 ATTRIBUTE_TYPES = (*_SINGLE_TYPES, *(f"{each}s" for each in _SINGLE_TYPES))
 DETERMINISM = ("deterministic", "nondeterministic", "unknown")
 
-OPERATOR_KEYS = ("operator", "family", "versions", "examples")
+OPERATOR_KEYS = ("operator", "family", "versions", "special_cases", "examples")
 VERSION_KEYS = (
     *("since", "deprecated", "replacement", "experimental", "determinism", "change", "same_as", "shares"),
-    *("doc", "formula", "special_cases", "counterparts"),
+    *("doc", "formula", "counterparts"),
     *("inputs", "outputs", "attributes", "types", "constraints", "shape", "function"),
 )
 SHARED_KEYS = ("inputs", "outputs", "attributes", "types", "function")
 NAMED_KEYS = ("attributes", "types")  # those of which a version may share a part
 PARAMETER_KEYS = ("name", "type", "optional", "variadic", "heterogeneous", "min_arity", "differentiable", "doc")
-CASE_KEYS = ("text", "stated", "chosen")
+CASE_KEYS = ("text", "since", "until", "stated", "chosen")
 BODY_KEYS = ("opset", "where", "types", "emulate", "nodes")
 ATTRIBUTE_KEYS = ("type", "default", "required", "kind", "choices", "range", "constraint", "doc")
 KIND_TYPES = {

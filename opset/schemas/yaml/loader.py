@@ -48,6 +48,9 @@ versions:                              newest first
     emulate: {float16: float}          types of which inputs are cast to another one first, and outputs back
     nodes: |                           ONNX text, `@name` stands for the value of an attribute
       Y = Mul (X, X)
+special_cases:                         what happens at limits: a text, which holds for all versions, or
+- text: ...                            from version `since` to version `until`, if these are there; with the clause of
+  since: 13                            the standard that says so (stated), or why it is chosen: see status.py
 examples: ...                          see examples.py
 """
 
@@ -55,7 +58,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -81,6 +84,7 @@ from opset.schemas.model import (
     OpSchema,
     Parameter,
     SpecialCase,
+    versions_between,
 )
 from opset.schemas.names import normalised
 from opset.schemas.type_sets import TypeSets, is_type
@@ -145,20 +149,26 @@ class Operator:
         return {version.value["since"].value: version for version in self.root.value["versions"].value}
 
     def place(self, since: int, *keys: str) -> str:
-        """Return path:line:column of a key of one version, or of a parameter's name; of the innermost that is there."""
-        at = self._nodes[since]
+        """Return path:line:column of a key of one version, of a parameter's name or of a special case's text.
+
+        It is that of the innermost that is there.
+        """
+        at = self.root if keys[:1] == ("special_cases",) else self._nodes[since]
         for key in keys:
             inner = at.value
             if isinstance(inner, list):
-                inner = {str(each.value["name"].value): each for each in inner if _is_named(each)}
+                inner = {_name_of(each): each for each in inner}
             if not isinstance(inner, dict) or key not in inner:
                 break
             at = inner[key]
         return f"{self.path}:{at.line}:{at.column}"
 
 
-def _is_named(node: YamlNode) -> bool:
-    return isinstance(node.value, dict) and "name" in node.value
+def _name_of(node: YamlNode) -> str:
+    """Return the name of a parameter, or the text of a special case."""
+    if isinstance(node.value, dict):
+        node = node.value.get("name") or node.value.get("text") or node
+    return str(node.value)
 
 
 @dataclass(frozen=True)
@@ -442,8 +452,10 @@ class _Reading(Changes):
                 help = "every version but the first has it"
                 self.findings.add("S104", "the key 'change' is missing", version.node, help)
         docs: dict[int, Docs] = {}
+        cases = self.special_cases(fields.get("special_cases"), [each.schema.since_version for each in versions])
         for version in reversed(versions):
-            docs[version.schema.since_version] = self.docs(version, docs)
+            since = version.schema.since_version
+            docs[since] = self.docs(version, docs, cases[since])
             same = self.number(version.fields["same_as"]) if "same_as" in version.fields else 0
             if same in self.broken or (same in self.unclear and "shares" in version.fields):
                 (self.broken if same in self.broken else self.unclear).add(version.schema.since_version)
@@ -604,10 +616,10 @@ class _Reading(Changes):
             return own or shared
         return YamlNode(shared.value | own.value, own.line, own.column, shared.keys | own.keys)
 
-    def docs(self, version: _Version, newer: dict[int, Docs]) -> Docs:
+    def docs(self, version: _Version, newer: dict[int, Docs], cases: Sequence[SpecialCase]) -> Docs:
         """Return a version's prose; what it does not say itself is that of the newer version that `same_as` names.
 
-        Constraints without text are described by what they or attributes declare.
+        Its special cases are `cases`. Constraints without text are described by what they or attributes declare.
         """
         own, shared = version.fields, Docs("")
         if "same_as" in own:
@@ -628,24 +640,35 @@ class _Reading(Changes):
             for part in names
         }
         complete = all_constraints(version.schema, version.texts)
-        cases, named = own.get("special_cases"), own.get("counterparts")
+        named = own.get("counterparts")
         return Docs(
             self.text(own.get("doc")) or shared.doc,
             **said,
             constraints=complete,
             formula=self.text(own["formula"]) if "formula" in own else shared.formula,
-            special_cases=shared.special_cases if cases is None else tuple(map(self.case, self.items(cases))),
+            special_cases=tuple(cases),
             counterparts=shared.counterparts
             if named is None
             else {name: self.phrase(each) for name, each in self.names(named, "counterparts").items()},
         )
 
-    def case(self, node: YamlNode) -> SpecialCase:
-        """Return a special case: its text, or a mapping that has the text and says how certain it is."""
-        if not isinstance(node.value, dict):
-            return SpecialCase(self.phrase(node))
-        fields = self.mapping(node, CASE_KEYS, ("text",))
-        return SpecialCase(self.phrase(fields.get("text")), *self.grounds(fields))
+    def special_cases(self, node: YamlNode | None, known: Collection[int]) -> dict[int, list[SpecialCase]]:
+        """Return the special cases of each of the known versions; one is a text, or a mapping that has a text."""
+        found: dict[int, list[SpecialCase]] = {since: [] for since in known}
+        texts: set[tuple[int, str]] = set()
+        for each in self.items(node) if node is not None else ():
+            fields = {"text": each}
+            if isinstance(each.value, dict):
+                fields = self.mapping(each, CASE_KEYS, ("text",))
+            case = SpecialCase(self.phrase(fields.get("text")), *self.grounds(fields))
+            held = versions_between(known, *self.span(fields, known))
+            self.findings.charge(len(held), each)
+            if texts.intersection((since, case.text) for since in held):
+                self.findings.add("S106", "a version has this special case twice", each)
+            texts.update((since, case.text) for since in held)
+            for since in held:
+                found[since].append(case)
+        return found
 
     def parameters(
         self, node: YamlNode | None, types: dict[str, tuple[str, ...]], docs: dict[str, str]

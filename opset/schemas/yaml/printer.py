@@ -36,6 +36,9 @@ def dump_document(document: dict[str, Any]) -> str:
             lines.append("examples:")
             lines += [line for each in content for line in example_lines(each)]
             continue
+        if top == "special_cases" and content:
+            lines += _cases(content)
+            continue
         if top != "versions":
             lines += _wrapped(f"{_key(top)}: {_flow(content)}", "  ")
             continue
@@ -184,21 +187,21 @@ def _formula(key: str, value: str) -> list[str]:
     return [f"  {key}: |-", *(f"    {line}" for line in lines)]
 
 
-def _cases(key: str, value: list[Any]) -> list[str]:
-    """Print prose as a list, one entry after the other, folded where it is long; or entries with keys."""
-    lines = [f"  {key}:"]
+def _cases(value: list[Any]) -> list[str]:
+    """Print special cases, one after the other: prose, folded where it is long, or entries with keys."""
+    lines = ["special_cases:"]
     for each in value:
         if not isinstance(each, str):
             first = len(lines)
             for name in sorted(each, key=CASE_KEYS.index):
-                lines += _prose(name, each[name], "    ")
-            lines[first] = f"  - {lines[first][4:]}"
+                lines += _nested(name, each[name], "  ")
+            lines[first] = f"- {lines[first][2:]}"
             continue
-        line = f"  - {each if _is_plain(each, _BLOCK_PLAIN) else _quoted(each)}"
+        line = f"- {each if _is_plain(each, _BLOCK_PLAIN) else _quoted(each)}"
         if len(line) <= WIDTH or "  " in each or each != each.strip() or not each.isprintable():
             lines.append(line)
         else:
-            lines += ["  - >-", *_fill(each, "    ", "    ")]
+            lines += ["- >-", *_fill(each, "  ", "  ")]
     return lines
 
 
@@ -211,7 +214,6 @@ _BLOCKS: dict[str, Callable[[str, Any], list[str]]] = {
     "change": _change,
     "doc": _prose,
     "formula": _formula,
-    "special_cases": _cases,
     "counterparts": _phrases,
     "inputs": _parameters,
     "outputs": _parameters,

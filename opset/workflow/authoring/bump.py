@@ -33,7 +33,7 @@ from opset.workflow.authoring.homes import check_since, home_of, named, next_ver
 from opset.workflow.authoring.new import Made, with_hooks
 from opset.workflow.authoring.stubs import Stub, adapter_stub, rendered
 
-_PROSE = ("doc", "formula", "special_cases", "counterparts", "constraints")
+_PROSE = ("doc", "formula", "counterparts", "constraints")
 _LEFT_OUT = ("since", "change", "same_as", "shares")
 
 
@@ -184,7 +184,7 @@ def with_version(operator: Operator, data: bytes, since: int, command: str, sets
     lines = lines_of(text)
     newest = _newest(operator, lines)
     pad, end = " " * newest.column, line_end(lines)
-    head = rendered("version.yaml.jinja", since=since, command=command).splitlines()
+    head = rendered("version.yaml.jinja", since=since, before=newest.since, command=command).splitlines()
     dash = lines[newest.start][: newest.column]
     made = [dash + head[0][2:] + end, *(pad + line[2:] + end for line in head[1:])]
     for key in newest.keys:
@@ -199,7 +199,8 @@ def with_version(operator: Operator, data: bytes, since: int, command: str, sets
         copy = result.schemas[-1]
         is_copy = replace(copy, since_version=old.since_version, change=old.change) == old
         others = result.schemas[:-1] == operator.schemas and repr(result.examples) == repr(operator.examples)
-        return is_copy and others and result.docs == (*operator.docs, operator.docs[-1])
+        prose = result.docs[-1]._replace(special_cases=operator.docs[-1].special_cases)  # some may end below it
+        return is_copy and others and (*result.docs[:-1], prose) == (*operator.docs, operator.docs[-1])
 
     _check(operator, added, sets, same)
     return added

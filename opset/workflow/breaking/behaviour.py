@@ -227,7 +227,7 @@ def special_cases(pair: Pair) -> Iterator[Found]:
     gone, came = [each for each in old if each not in new], [each for each in new if each not in old]
     parts = [f"gone: {each}" for each in gone] + [f"new: {each}" for each in came]
     message = f"special cases were edited: {'; '.join(parts) if parts else 'they are in another order'}"
-    yield Found(message, ("special_cases",), "" if parts else INFO, help=_CLARIFY)
+    yield Found(message, ("special_cases", *came[:1]), "" if parts else INFO, help=_CLARIFY)
 
 
 _CLARIFY = "where implementations do this already, it is a clarification; otherwise it needs a new version"

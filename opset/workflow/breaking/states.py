@@ -163,7 +163,8 @@ def _finder(path: str) -> Place | None:
 
     def place(since: int, *keys: str) -> str:
         lines = _lines(path)
-        at = next((number for number, line in enumerate(lines) if line == f"- since: {since}"), 0)
+        start = "special_cases:" if keys[:1] == ("special_cases",) else f"- since: {since}"
+        at = next((number for number, line in enumerate(lines) if line == start), 0)
         end = next((n for n in range(at + 1, len(lines)) if lines[n][:1] not in (" ", "")), len(lines))
         for depth, key in enumerate(keys):
             starts = (f"{'  ' * (depth + 1)}{key}:", f"{'  ' * depth}- {{name: {key},")

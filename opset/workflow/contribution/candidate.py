@@ -191,14 +191,6 @@ class Candidate:
     def _lookup(self, layer: Layer) -> Lookup:
         return Lookup(layer, self.registry)
 
-    def written(self, key: str) -> bool:
-        """Whether the version, or the one whose prose it shares, has a key."""
-        fields = {node.value["since"].value: node.value for node in self.operator.root.value["versions"].value}
-        at = fields[self.since]
-        while key not in at and "same_as" in at:
-            at = fields[at["same_as"].value]
-        return key in at
-
     def tested(self, part: str) -> Report:
         """Return what the examples show of a part of PARTS."""
         if part not in self._tested:

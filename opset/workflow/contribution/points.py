@@ -112,7 +112,7 @@ def doc(it: Candidate) -> Iterator[Item]:
         for name, phrase in getattr(it.docs, part).items():
             if not phrase.strip():
                 gaps.append(Item(MISSING, f"{name} has no doc", it.place(part, name), "write 'doc:'"))
-    if not it.docs.special_cases and not it.written("special_cases") and not it.schema.deprecated:
+    if "special_cases" not in it.operator.root.value and not it.schema.deprecated:
         help = "add 'special_cases', a list, which is empty where there are none"
         gaps.append(Item(MISSING, "it names no special cases", it.place("special_cases"), help))
     yield from gaps or [Item(PASSED, "it, its parameters and its special cases have prose", it.place("doc"))]
