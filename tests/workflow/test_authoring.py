@@ -566,7 +566,7 @@ def test_what_a_file_of_functions_has_already(source, registered, there):
 def test_the_last_line_of_a_file_gets_an_end_before_more_is_added(folder):
     path = filled(folder)
     text = path.read_text()
-    path.write_text(text.partition("#: Examples")[0].rstrip("\n"))
+    path.write_text(text.partition("#: What holds")[0].rstrip("\n"))
     bump("com.acme.Thin")
     first, second = path.read_text().split("- since: ")[1:]
     assert first.endswith("  shape: same(X)\n") and second.endswith("  shape: same(X)")
