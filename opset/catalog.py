@@ -59,9 +59,9 @@ def schema_data(registry: Registry, schema: OpSchema) -> dict[str, Any]:
         "inputs": [parameter(each, docs.inputs) for each in schema.inputs],
         "outputs": [parameter(each, docs.outputs) for each in schema.outputs],
         "min_input": schema.min_input,
-        "max_input": _bound(schema.max_input),
+        "max_input": _count_or_none(schema.max_input),
         "min_output": schema.min_output,
-        "max_output": _bound(schema.max_output),
+        "max_output": _count_or_none(schema.max_output),
         "attributes": [
             {
                 "name": each.name,
@@ -85,7 +85,7 @@ def schema_data(registry: Registry, schema: OpSchema) -> dict[str, Any]:
     }
 
 
-def _bound(count: int) -> int | None:
+def _count_or_none(count: int) -> int | None:
     return None if count == UNBOUNDED else count
 
 
@@ -101,25 +101,25 @@ def example_data(example: Example) -> dict[str, Any]:
         "doc": example.doc,
         **status_data(example),
         "error": example.error,
-        "attributes": {name: _plain(value) for name, value in example.attributes.items()},
-        "inputs": [_plain(each) for each in example.inputs],
-        "outputs": None if example.outputs is None else [_plain(each) for each in example.outputs],
+        "attributes": {name: _plain_value(value) for name, value in example.attributes.items()},
+        "inputs": [_plain_value(each) for each in example.inputs],
+        "outputs": None if example.outputs is None else [_plain_value(each) for each in example.outputs],
     }
 
 
-def _plain(value: Any) -> Any:
+def _plain_value(value: Any) -> Any:
     if isinstance(value, ExampleValue):
         content = value.content
         if value.shape is not None and isinstance(content, list):
-            content = _nested(content, value.shape)
+            content = _nest_elements(content, value.shape)
         shape = None if value.shape is None else list(value.shape)
-        return {"type": value.type, "shape": shape, "content": _plain(content)}
+        return {"type": value.type, "shape": shape, "content": _plain_value(content)}
     if isinstance(value, Mapping):
-        return {str(key): _plain(each) for key, each in value.items()}
-    return [_plain(each) for each in value] if isinstance(value, (list, tuple)) else value
+        return {str(key): _plain_value(each) for key, each in value.items()}
+    return [_plain_value(each) for each in value] if isinstance(value, (list, tuple)) else value
 
 
-def _nested(flat: list[Any], shape: tuple[int, ...]) -> Any:
+def _nest_elements(flat: list[Any], shape: tuple[int, ...]) -> Any:
     """Return elements in row-major order as nested lists."""
     if not shape:
         return flat[0] if flat else flat
@@ -186,16 +186,16 @@ def check_times(registry: Registry, schema: OpSchema, labels: Iterable[str]) -> 
         (at_run_time if by_value else static).add(condition.label)
     labels = [*labels]
     if not {*labels} <= static | at_run_time:
-        static |= _tested(_rules(registry).find(schema)) - at_run_time
+        static |= _strings_in_code(_rule_lookup(registry).find(schema)) - at_run_time
     return {label: "static" if label in static else "run time" for label in labels}
 
 
 @lru_cache(maxsize=4)
-def _rules(registry: Registry) -> RuleLookup:
+def _rule_lookup(registry: Registry) -> RuleLookup:
     return RuleLookup(registry)
 
 
-def _tested(hook: Hook | None) -> set[str]:
+def _strings_in_code(hook: Hook | None) -> set[str]:
     """Return the strings in the code of a function that infers outputs, and of the functions that it calls.
 
     A function that it calls to test something takes the label of the constraint, or has it as its default.
@@ -228,10 +228,10 @@ def _tested(hook: Hook | None) -> set[str]:
 
 def changes(versions: tuple[OpSchema, ...], sets: TypeSets) -> list[dict[str, Any]]:
     """What each version changed as plain data, oldest first: computed, declared, and what adapters have to do."""
-    return [_change(older, newer, sets) for older, newer in pairwise(versions)]
+    return [_transition_data(older, newer, sets) for older, newer in pairwise(versions)]
 
 
-def _change(older: OpSchema, newer: OpSchema, sets: TypeSets) -> dict[str, Any]:
+def _transition_data(older: OpSchema, newer: OpSchema, sets: TypeSets) -> dict[str, Any]:
     change = newer.change
     assert change is not None  # the loader refuses a later version without one
     return {
@@ -241,12 +241,12 @@ def _change(older: OpSchema, newer: OpSchema, sets: TypeSets) -> dict[str, Any]:
         "words": difference_words(difference, sets),
         "meaning": change.meaning,
         "clarified": change.clarified,
-        "up": _work(change.up, derive_adapter(older, newer, change).touches, newer.deprecated),
-        "down": _work(change.down, derive_adapter(newer, older, change).touches, older.deprecated),
+        "up": _adapter_work(change.up, derive_adapter(older, newer, change).touches, newer.deprecated),
+        "down": _adapter_work(change.down, derive_adapter(newer, older, change).touches, older.deprecated),
     }
 
 
-def _work(declared: str, touches: bool, withdrawn: bool) -> str:
+def _adapter_work(declared: str, touches: bool, withdrawn: bool) -> str:
     if declared == DERIVED and withdrawn:
         return f"{IMPOSSIBLE}: the operator is withdrawn there"
     return NOTHING if declared == DERIVED and not touches else declared
@@ -274,12 +274,12 @@ def difference_words(difference: dict[str, Any], sets: TypeSets) -> list[str]:
     for name, facets in difference.get("attributes", {}).items():
         words.append(f"attribute {name}{_attribute_words(facets)}")
     for name, types in difference.get("types", {}).items():
-        says = {"new": "is new", "gone": "is gone"}.get(types) if isinstance(types, str) else _signed(types, sets)
+        says = {"new": "is new", "gone": "is gone"}.get(types) if isinstance(types, str) else _signed_types(types, sets)
         words.append(f"type {name} {says}")
     return words
 
 
-def _signed(types: list[str], sets: TypeSets) -> str:
+def _signed_types(types: list[str], sets: TypeSets) -> str:
     """Return types with a sign each as such expressions: "+float8 +int4 -bool"."""
     parts = {sign: [each[1:] for each in types if each[0] == sign] for sign in "+-"}
     return " ".join(f"{sign}{each}" for sign, some in parts.items() for each in shortest(some, sets))

@@ -44,7 +44,7 @@ MANIFEST = ".opset-docs"
 DOCS = Author("opset docs", MANIFEST)
 _LONGEST = 1 << 24
 _LINE = re.compile(r"([a-z]+) (\S+)")
-Listed = dict[str, list[str]]
+Manifest = dict[str, list[str]]
 
 
 def write_documentation(folder: str | os.PathLike[str], form: str, files: Mapping[str, bytes], force: bool) -> None:
@@ -63,18 +63,18 @@ def write_folder(
     """
     folder = os.fspath(folder)
     _check_names(files, author)
-    before = _listed(folder, author)
+    before = _read_manifest(folder, author)
     ours = {path for paths in before.values() for path in paths}
     if not force:
         _check_unused(folder, author, ours, files, bool(before))
     stale = sorted({*before.get(form, ())} - {*files})
     after = {**before, form: sorted(files)}
-    changed = {path: data for path, data in files.items() if not _holds(folder, path, data)}
+    changed = {path: data for path, data in files.items() if not _holds_already(folder, path, data)}
     if not changed and after == before:
         return WriteCounts(0, 0)
     _write_manifest(folder, author, {**after, form: sorted({*files, *stale})})
     try:
-        _write(folder, changed, author)
+        _write_files(folder, changed, author)
     except BaseException:
         if author.parts:  # what is listed is ours, whether it was written or not
             raise
@@ -84,15 +84,15 @@ def write_folder(
             remove_below(folder, [author.manifest])
         raise
     kept = {path.lower() for paths in after.values() for path in paths}  # as some file systems compare names
-    remove_below(folder, (_native(path) for path in stale if path.lower() not in kept))
+    remove_below(folder, (_native_path(path) for path in stale if path.lower() not in kept))
     _write_manifest(folder, author, after)
     return WriteCounts(len(changed), len(stale))
 
 
-def _holds(folder: str, path: str, data: bytes) -> bool:
+def _holds_already(folder: str, path: str, data: bytes) -> bool:
     """Whether a file, and no link, holds this already."""
     with suppress(OSError, ValueError):
-        native = os.path.join(folder, _native(path))
+        native = os.path.join(folder, _native_path(path))
         status = os.lstat(native)
         if stat.S_ISREG(status.st_mode) and status.st_size == len(data):
             return file_bytes(native, len(data)) == data
@@ -123,14 +123,14 @@ def _check_unused(folder: str, author: Author, ours: set[str], files: Mapping[st
             if not author.parts:
                 help += ", or add to this one with --force, which replaces files of the same names"
             raise UsageError(Finding("U102", "the folder is in use", why=why, help=help, file=folder))
-    there = [path for path in files if path not in ours and os.path.lexists(os.path.join(folder, _native(path)))]
+    there = [path for path in files if path not in ours and os.path.lexists(os.path.join(folder, _native_path(path)))]
     if there:
         raise UsageError(
-            each for path in there for each in output_exists_error(os.path.join(folder, _native(path))).findings
+            each for path in there for each in output_exists_error(os.path.join(folder, _native_path(path))).findings
         )
 
 
-def _listed(folder: str, author: Author) -> Listed:
+def _read_manifest(folder: str, author: Author) -> Manifest:
     """Return the files of each form that the manifest lists; none without one. Raises UsageError U103."""
     path = os.path.join(folder, author.manifest)
     try:
@@ -138,35 +138,35 @@ def _listed(folder: str, author: Author) -> Listed:
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
-        raise _damaged(path, str(error)) from error
-    found: Listed = {}
+        raise _manifest_error(path, str(error)) from error
+    found: Manifest = {}
     for number, line in enumerate(text.splitlines(), 1):
         if line.startswith("#"):
             continue
         entry = _LINE.fullmatch(line)
         if entry is None or not is_harmless(entry[2]):
-            raise _damaged(path, f"line {number} names no file of a form")
+            raise _manifest_error(path, f"line {number} names no file of a form")
         found.setdefault(entry[1], []).append(entry[2])
     return found
 
 
-def _damaged(path: str, why: str) -> UsageError:
+def _manifest_error(path: str, why: str) -> UsageError:
     message = "the list of files that an earlier run wrote cannot be used"
     return UsageError(Finding("U103", message, why=why, help="name another folder, or remove this one", file=path))
 
 
-def _write_manifest(folder: str, author: Author, listed: Listed) -> None:
+def _write_manifest(folder: str, author: Author, listed: Manifest) -> None:
     head = f"# Files that {author.verb} wrote. The next run in this folder replaces or removes them."
     lines = [head, *(f"{form} {path}" for form, paths in sorted(listed.items()) for path in paths)]
     write_below(folder, {author.manifest: "".join(f"{line}\n" for line in lines).encode()}, durable=False)
 
 
-def _write(folder: str, files: Mapping[str, bytes], author: Author) -> None:
-    for part in _parts(files) if author.parts else filter(None, [files]):
-        write_below(folder, {_native(path): data for path, data in part.items()}, durable=False)
+def _write_files(folder: str, files: Mapping[str, bytes], author: Author) -> None:
+    for part in _batches(files) if author.parts else filter(None, [files]):
+        write_below(folder, {_native_path(path): data for path, data in part.items()}, durable=False)
 
 
-def _parts(files: Mapping[str, bytes]) -> Iterator[dict[str, bytes]]:
+def _batches(files: Mapping[str, bytes]) -> Iterator[dict[str, bytes]]:
     """Yield files in order, as many at once as have folders that can be open together."""
     part: dict[str, bytes] = {}
     folders: set[str] = set()
@@ -182,7 +182,7 @@ def _parts(files: Mapping[str, bytes]) -> Iterator[dict[str, bytes]]:
         yield part
 
 
-def _native(path: str) -> str:
+def _native_path(path: str) -> str:
     return path.replace("/", os.sep)
 
 

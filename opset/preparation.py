@@ -39,39 +39,39 @@ def read_model(model: Model, registry: Registry, freeze: Freeze = ()) -> tuple[M
     Raises ModelError where the model is malformed, UsageError U103 for names in `freeze` of no initializer.
     """
     notes: list[str] = []
-    model = _frozen(_merged_imports(model, notes), freeze, notes)
+    model = _freeze_initializers(_merge_imports(model, notes), freeze, notes)
     try:
         index = index_model(model.proto, registry.domains)
     except ModelError as error:
         if error.code not in _UNSORTED:
             raise
-        model, index = _sorted(model, registry, notes, error)
-    if leftovers := [*_leftovers(index, registry)]:
-        model, index = _without(model, index, registry, leftovers, notes)
+        model, index = _sort_nodes(model, registry, notes, error)
+    if leftovers := [*_attribute_fixes(index, registry)]:
+        model, index = _apply_fixes(model, index, registry, leftovers, notes)
     index.notes = notes
     return model, index
 
 
-def _copied(model: Model) -> Model:
+def _copy_model(model: Model) -> Model:
     message = pb.ModelProto()
     message.CopyFrom(model.proto)
     return model.with_proto(message, changed=True)
 
 
-def _merged_imports(model: Model, notes: list[str]) -> Model:
+def _merge_imports(model: Model, notes: list[str]) -> Model:
     holders = [model.proto, *model.proto.functions]
-    if not any(len(kept) < len(holder.opset_import) for holder in holders for kept in [_imports_once(holder)]):
+    if not any(len(kept) < len(holder.opset_import) for holder in holders for kept in [_distinct_imports(holder)]):
         return model
-    model = _copied(model)
+    model = _copy_model(model)
     for holder in (model.proto, *model.proto.functions):
-        kept = _imports_once(holder)
+        kept = _distinct_imports(holder)
         del holder.opset_import[:]
         holder.opset_import.extend(kept)
     notes.append("domains that were imported more than once, at the same version, are imported once")
     return model
 
 
-def _imports_once(holder: Any) -> list[Any]:
+def _distinct_imports(holder: Any) -> list[Any]:
     """Return the imports of a ModelProto or FunctionProto without those that repeat an earlier one."""
     first: dict[tuple[Any, int], Any] = {}
     for entry in holder.opset_import:
@@ -79,7 +79,7 @@ def _imports_once(holder: Any) -> list[Any]:
     return [*first.values()]
 
 
-def _frozen(model: Model, freeze: Freeze, notes: list[str]) -> Model:
+def _freeze_initializers(model: Model, freeze: Freeze, notes: list[str]) -> Model:
     """Return a model in which these initializers are no inputs. Raises UsageError U103 for names of no initializer."""
     names = {freeze} if isinstance(freeze, str) else {*freeze}
     if not names:
@@ -105,7 +105,7 @@ def _frozen(model: Model, freeze: Freeze, notes: list[str]) -> Model:
     if model.proto.ir_version < 4:
         notes.append("before IR version 4, initializers are constants, although inputs list them: nothing was frozen")
         return model
-    model = _copied(model)
+    model = _copy_model(model)
     graph = model.proto.graph
     kept = [value for value in graph.input if value.name not in wanted]
     del graph.input[:]
@@ -114,13 +114,13 @@ def _frozen(model: Model, freeze: Freeze, notes: list[str]) -> Model:
     return model
 
 
-def _sorted(model: Model, registry: Registry, notes: list[str], error: ModelError) -> tuple[Model, ModelIndex]:
+def _sort_nodes(model: Model, registry: Registry, notes: list[str], error: ModelError) -> tuple[Model, ModelIndex]:
     """Return a model with its nodes sorted, and its index. Raises the given error where that does not mend it."""
     index = ModelIndex(model.proto, registry.domains)
     moved = sorted_orders(index.bodies)
     if not moved:
         raise error
-    model = _copied(model)
+    model = _copy_model(model)
     messages = messages_of(index, model.proto)
     for body in reversed(index.bodies):
         if body in moved:
@@ -139,7 +139,7 @@ def _reorder(message: Any, body: Body, order: list[int], notes: list[str]) -> No
     notes.append(f"{body.label}: nodes sorted, since values were read before they were computed: {moved} moved")
 
 
-class _Leftover(NamedTuple):
+class _AttributeFix(NamedTuple):
     """An attribute that is mended: where it is, and the value that it gets, None where it is dropped."""
 
     body: Body
@@ -148,7 +148,7 @@ class _Leftover(NamedTuple):
     value: str | None = None
 
 
-def _leftovers(index: ModelIndex, registry: Registry) -> Iterator[_Leftover]:
+def _attribute_fixes(index: ModelIndex, registry: Registry) -> Iterator[_AttributeFix]:
     """Yield the attributes of the standard's operators that are to be mended."""
     for body in index.bodies:
         version = index.imports(body).get("", 0)
@@ -165,13 +165,13 @@ def _leftovers(index: ModelIndex, registry: Registry) -> Iterator[_Leftover]:
                 if attribute.name in names or body.function_key(position) in index.functions:
                     continue
                 assert schema is not None
-                if found := _mended(body, position, attribute, schema, version, registry):
+                if found := _attribute_fix(body, position, attribute, schema, version, registry):
                     yield found
 
 
-def _mended(
+def _attribute_fix(
     body: Body, position: int, attribute: Any, schema: OpSchema, version: int, registry: Registry
-) -> _Leftover | None:
+) -> _AttributeFix | None:
     """Return what becomes of an attribute that is not as its operator has it, None where that is not known."""
     name = attribute.name
     value = None if attribute.ref_attr_name else attribute_value(attribute)
@@ -179,11 +179,11 @@ def _mended(
     if name in schema.attributes:
         if quirk is None or quirk.action != quirks.MEND or not isinstance(value, str):
             return None
-        return _Leftover(body, position, name, value.lower())
+        return _AttributeFix(body, position, name, value.lower())
     if quirk is not None and quirk.action == quirks.MEND:
         training = schema.name == "Dropout" and any(body.reads[position][2:])
-        return None if training else _Leftover(body, position, name)
-    return _Leftover(body, position, name) if _changes_nothing(schema, name, value, registry) else None
+        return None if training else _AttributeFix(body, position, name)
+    return _AttributeFix(body, position, name) if _changes_nothing(schema, name, value, registry) else None
 
 
 def _changes_nothing(schema: OpSchema, name: str, value: Any, registry: Registry) -> bool:
@@ -205,11 +205,11 @@ def _changes_nothing(schema: OpSchema, name: str, value: Any, registry: Registry
     return ignored
 
 
-def _without(
-    model: Model, index: ModelIndex, registry: Registry, leftovers: list[_Leftover], notes: list[str]
+def _apply_fixes(
+    model: Model, index: ModelIndex, registry: Registry, leftovers: list[_AttributeFix], notes: list[str]
 ) -> tuple[Model, ModelIndex]:
     """Return a model with attributes dropped or mended, and its index."""
-    model = _copied(model)
+    model = _copy_model(model)
     messages = messages_of(index, model.proto)
     counts: Counter[tuple[str, str, bool]] = Counter()
     for body, position, name, value in leftovers:

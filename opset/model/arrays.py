@@ -66,7 +66,7 @@ def array_of(model: Model | None, tensor: Any, limit: int | None = None) -> Arra
         texts = tensor_values(model, tensor)  # first, as it compares the dims with the number of elements
         strings = np.empty(len(texts), dtype=object)
         strings[:] = texts
-        return _shaped(tensor, strings)
+        return _reshape(tensor, strings)
     if tensor.data_type not in DTYPES:
         element_bits(tensor.data_type)  # raises with the reason
     bits, dtype = ELEMENTS[tensor.data_type].bits, DTYPES[tensor.data_type]
@@ -77,12 +77,12 @@ def array_of(model: Model | None, tensor: Any, limit: int | None = None) -> Arra
         )
     if bits >= 8:
         if dtype.kind == "b":
-            return _shaped(tensor, np.frombuffer(data, np.uint8).astype(bool))
-        return _shaped(tensor, np.frombuffer(data, dtype.newbyteorder("<") if dtype.kind in "iufc" else dtype))
-    return _shaped(tensor, _unpacked(data, bits, element_count(tensor), dtype))
+            return _reshape(tensor, np.frombuffer(data, np.uint8).astype(bool))
+        return _reshape(tensor, np.frombuffer(data, dtype.newbyteorder("<") if dtype.kind in "iufc" else dtype))
+    return _reshape(tensor, _unpack_elements(data, bits, element_count(tensor), dtype))
 
 
-def _shaped(tensor: Any, flat: Array) -> Array:
+def _reshape(tensor: Any, flat: Array) -> Array:
     """Elements in the shape of dims, of which numpy may have no array: too many, or too great ones beside a 0."""
     try:
         return flat.reshape(tuple(tensor.dims))
@@ -100,7 +100,7 @@ def tensor_of(name: str, array: Array) -> Any:
     if number == STRING:
         tensor.string_data.extend(each if isinstance(each, bytes) else str(each).encode() for each in array.reshape(-1))
     elif ELEMENTS[number].bits < 8:
-        tensor.raw_data = _packed(array, ELEMENTS[number].bits)
+        tensor.raw_data = _pack_elements(array, ELEMENTS[number].bits)
     else:
         dtype = DTYPES[number]
         little = array.astype(dtype.newbyteorder("<") if dtype.kind in "iufc" else dtype, copy=False)
@@ -139,11 +139,11 @@ def value_of(message: Any, limit: int | None = None, kind: str | None = None) ->
     something else than `kind`, where a map's keys do not fit its values, and as `array_of` does.
     """
     if limit is not None and (needed := bytes_needed(message)) > limit:
-        raise _unfit(f"it takes {needed:,} bytes, and no more than {limit:,} were to be read")
-    return _value(message, kind or "")
+        raise _value_error(f"it takes {needed:,} bytes, and no more than {limit:,} were to be read")
+    return _value_in(message, kind or "")
 
 
-def _unfit(why: str) -> ModelError:
+def _value_error(why: str) -> ModelError:
     return ModelError(Finding("M206", "a message does not hold the value that is required", why=why))
 
 
@@ -166,62 +166,62 @@ def bytes_needed(message: Any) -> int:
     return needed
 
 
-def _split(kind: str) -> tuple[str, str]:
+def _split_type(kind: str) -> tuple[str, str]:
     """Return the outermost word of a type string and what it stands around, "" for what is not known."""
     wrapper, _, inner = kind.partition("(")
     return wrapper, "" if inner == "?)" else inner[:-1]
 
 
-def _value(message: Any, kind: str, part: bool = False) -> Any:
+def _value_in(message: Any, kind: str, part: bool = False) -> Any:
     """Return what a message holds; protobuf nests no more than 100 in one another, so that recursion is safe."""
-    wrapper, inner = _split(kind)
+    wrapper, inner = _split_type(kind)
     name = message.DESCRIPTOR.name
     if wrapper and MESSAGES.get(wrapper) != name:
-        raise _unfit(f"it holds a {name}, and {kind} is declared")
+        raise _value_error(f"it holds a {name}, and {kind} is declared")
     match name:
         case "TensorProto":
             array = array_of(None, message)
             if inner == "bfloat16" and array.dtype == np.uint16:
                 return array.view(ml_dtypes.bfloat16)
             if part and inner and data_type_of(array.dtype) != NUMBERS.get(inner):
-                raise _unfit(f"a tensor in it is of {array.dtype}, and {kind} is declared")
+                raise _value_error(f"a tensor in it is of {array.dtype}, and {kind} is declared")
             return array
         case "SparseTensorProto":
             return dense_of(None, message)
         case "SequenceProto":
-            held = _held(message, kind, inner)
-            return [_value(each, inner, True) for each in getattr(message, f"{held}s")] if held else []
+            held = _field_of_parts(message, kind, inner)
+            return [_value_in(each, inner, True) for each in getattr(message, f"{held}s")] if held else []
         case "OptionalProto":
-            held = _held(message, kind, inner)
-            return _value(getattr(message, held), inner, True) if held and message.HasField(held) else None
-    return _map(message, inner)
+            held = _field_of_parts(message, kind, inner)
+            return _value_in(getattr(message, held), inner, True) if held and message.HasField(held) else None
+    return _map_in(message, inner)
 
 
-def _held(message: Any, kind: str, inner: str) -> str:
+def _field_of_parts(message: Any, kind: str, inner: str) -> str:
     """Return the field that holds the parts of a sequence or optional, "" where it is empty and does not say."""
     if not 0 <= message.elem_type < len(_PARTS):
-        raise _unfit(f"{message.elem_type} is no kind of its parts")
+        raise _value_error(f"{message.elem_type} is no kind of its parts")
     present = [field.name.removesuffix("s") for field, _ in message.ListFields() if field.message_type is not None]
-    wanted = _PARTS[_kind(inner)] if inner else _PARTS[message.elem_type] or "".join(present[:1])
+    wanted = _PARTS[_elem_type(inner)] if inner else _PARTS[message.elem_type] or "".join(present[:1])
     wrong = [each for each in present if each != wanted]
     if wrong:
-        raise _unfit(f"it holds {wrong[0]}, and {kind or wanted} is {'declared' if kind else 'what it says'}")
+        raise _value_error(f"it holds {wrong[0]}, and {kind or wanted} is {'declared' if kind else 'what it says'}")
     return wanted
 
 
-def _map(message: Any, inner: str) -> dict[Any, Any]:
+def _map_in(message: Any, inner: str) -> dict[Any, Any]:
     """Return the map of a MapProto; `inner` is what its type string says of keys and values."""
     key, _, element = inner.partition(", ")
     text = NUMBERS.get(key, message.key_type) == STRING
     if message.keys if text else message.string_keys:
-        raise _unfit(f"it has keys that are {'no ' if text else ''}text, and map({inner or '?'}) is declared")
+        raise _value_error(f"it has keys that are {'no ' if text else ''}text, and map({inner or '?'}) is declared")
     keys = [text_of(each) for each in message.string_keys] if text else [*message.keys]
     scalar = bool(element) and "(" not in element
-    values = _value(message.values, f"seq({f'tensor({element})' if scalar else element or '?'})")
+    values = _value_in(message.values, f"seq({f'tensor({element})' if scalar else element or '?'})")
     if len(keys) != len(values) or len({*keys}) != len(keys):
-        raise _unfit(f"it has {len(values)} values, and {len({*keys})} different keys of {len(keys)}")
+        raise _value_error(f"it has {len(values)} values, and {len({*keys})} different keys of {len(keys)}")
     if scalar and any(each.size != 1 for each in values):
-        raise _unfit(f"it holds a tensor that is no single value, and map({inner}) is declared")
+        raise _value_error(f"it holds a tensor that is no single value, and map({inner}) is declared")
     scalars = [each.reshape(-1)[0] if scalar else each[()] if isinstance(each, np.ndarray) else each for each in values]
     return dict(zip(keys, scalars, strict=True))
 
@@ -236,14 +236,14 @@ def message_of(name: str, value: Any, kind: str) -> Any:
     if wrapper == "optional":
         optional = pb.OptionalProto(name=name)
         if value is not None:
-            part = _PARTS[_kind(inner)]
-            optional.elem_type = _kind(inner)
+            part = _PARTS[_elem_type(inner)]
+            optional.elem_type = _elem_type(inner)
             getattr(optional, part).CopyFrom(message_of("", value, inner))
         return optional
     if wrapper == "seq":
-        sequence = pb.SequenceProto(name=name, elem_type=_kind(inner))
+        sequence = pb.SequenceProto(name=name, elem_type=_elem_type(inner))
         if value:
-            getattr(sequence, f"{_PARTS[_kind(inner)]}s").extend(message_of("", each, inner) for each in value)
+            getattr(sequence, f"{_PARTS[_elem_type(inner)]}s").extend(message_of("", each, inner) for each in value)
         return sequence
     if wrapper == "map":
         key, _, element = inner.partition(", ")
@@ -264,7 +264,7 @@ def message_of(name: str, value: Any, kind: str) -> Any:
     return tensor_of(name, value if isinstance(value, np.ndarray) else np.asarray(value, dtype_of_element(inner)))
 
 
-def _kind(kind: str) -> int:
+def _elem_type(kind: str) -> int:
     wrapper = {"seq": "sequence"}.get(word := kind.partition("(")[0], word)
     return _PARTS.index(f"{wrapper}_value") if "(" in kind else 0
 
@@ -291,10 +291,10 @@ def dense_of(model: Model | None, sparse: Any, limit: int | None = None) -> Arra
         raise tensor_error(sparse.values, "its indices lie outside its dims")
     dense = np.full(count, "", object) if values.dtype == object else np.zeros(count, values.dtype)
     dense[indices] = values
-    return _shaped(whole, dense)
+    return _reshape(whole, dense)
 
 
-def _unpacked(data: bytes, bits: int, count: int, dtype: np.dtype[Any]) -> Array:
+def _unpack_elements(data: bytes, bits: int, count: int, dtype: np.dtype[Any]) -> Array:
     """Return elements of 2, 4 or 6 bits that form one stream, the first in the lowest bits of the first byte."""
     packed = np.frombuffer(data, np.uint8)
     codes: Array = np.empty(count, np.uint8)
@@ -308,7 +308,7 @@ def _unpacked(data: bytes, bits: int, count: int, dtype: np.dtype[Any]) -> Array
     return codes.astype(dtype) if dtype.name.startswith("uint") else codes.view(dtype)
 
 
-def _packed(array: Array, bits: int) -> bytes:
+def _pack_elements(array: Array, bits: int) -> bytes:
     flat = np.ascontiguousarray(array).reshape(-1)
     codes = flat.astype(np.int8).view(np.uint8) if "int" in flat.dtype.name else flat.view(np.uint8)
     parts = []

@@ -99,8 +99,8 @@ def operators_amended_after(name: str) -> frozenset[str]:
 
 def _amendments_after(operator: str, name: str) -> Iterator[Amendment]:
     """Yield an operator's amendments that came after a release, newest first."""
-    wanted = _position(name)
-    yield from (each for each in reversed(AMENDMENTS.get(operator, ())) if _position(each.release) > wanted)
+    wanted = _release_index(name)
+    yield from (each for each in reversed(AMENDMENTS.get(operator, ())) if _release_index(each.release) > wanted)
 
 
 def schema_of_release(schema: OpSchema, name: str) -> OpSchema | None:
@@ -112,9 +112,9 @@ def schema_of_release(schema: OpSchema, name: str) -> OpSchema | None:
             return None
         types = dict(schema.types)
         for parameter, gained in each.gained.items():
-            types[parameter] = tuple(one for one in types[parameter] if one not in _tensors(gained))
+            types[parameter] = tuple(one for one in types[parameter] if one not in _tensor_types(gained))
         for parameter, lost in each.lost.items():
-            types[parameter] += _tensors(lost)
+            types[parameter] += _tensor_types(lost)
         attributes = {
             key: attribute._replace(required=True) if key in each.optional else attribute
             for key, attribute in schema.attributes.items()
@@ -126,11 +126,11 @@ def schema_of_release(schema: OpSchema, name: str) -> OpSchema | None:
 
 
 @cache
-def _position(name: str) -> int:
+def _release_index(name: str) -> int:
     return RELEASES.index(release(name))
 
 
-def _tensors(elements: tuple[str, ...]) -> tuple[str, ...]:
+def _tensor_types(elements: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(f"tensor({each})" for each in elements)
 
 
@@ -145,5 +145,5 @@ def schema_as_read(schema: OpSchema) -> OpSchema:
     types = dict(schema.types)
     for each in amendments_of(schema):
         for name, lost in each.lost.items():
-            types[name] += tuple(one for one in _tensors(lost) if one not in types[name])
+            types[name] += tuple(one for one in _tensor_types(lost) if one not in types[name])
     return schema if types == schema.types else replace(schema, types=types)

@@ -44,7 +44,7 @@ class Hook:
     @property
     def is_ours(self) -> bool:
         """Whether it is of this package: what it raises is no fault of a user's code."""
-        return not self.origin or _is_ours(_plain(self.function))
+        return not self.origin or _is_ours(_unwrap(self.function))
 
 
 Key = tuple[str, str, str]
@@ -84,7 +84,7 @@ class Layer(NamedTuple):
         domain, since = normalised(domain), index(since)
 
         def register(function: Function) -> Function:
-            plain = _plain(function)
+            plain = _unwrap(function)
             hook = describe(function, origin_of(plain), inspect.isgeneratorfunction(plain))
             standard = [each for each in operators if default_registry().is_standard(each, domain)]
             if standard and not _is_ours(plain):
@@ -95,7 +95,7 @@ class Layer(NamedTuple):
             table = _TABLE if file is None else file.table
             for operator in operators:
                 versions = table.setdefault((kind, domain, operator), {})
-                if since in versions and _name(versions[since].function) != _name(function):
+                if since in versions and _qualified_name(versions[since].function) != _qualified_name(function):
                     raise self.error(self._two(domain, operator, since, versions[since], hook))
                 versions[since] = hook
             return function
@@ -123,7 +123,7 @@ class Layer(NamedTuple):
     def load(self, family: str) -> None:
         """Import a family's module of this layer, if it has one."""
         if family.isidentifier():  # a user's family may have any name
-            _import(f"{self.package}.{family}")
+            _import_if_present(f"{self.package}.{family}")
 
     def registered(self, kind: str, families: Iterable[str]) -> frozenset[tuple[str, str, int]]:
         """Return the (domain, operator, version) of every hook of a kind in modules of the families and in Python."""
@@ -157,7 +157,7 @@ class Layer(NamedTuple):
 
     def _of_file(self, file: Path) -> Table:
         name = str(file.resolve())  # no module that is imported can have this name
-        with _one_at_a_time:
+        with _load_lock:
             try:
                 source = file.read_bytes()
             except OSError as error:
@@ -287,7 +287,7 @@ _files: dict[str, _File] = {}
 """Users' files by the name that their module has in sys.modules."""
 _running: ContextVar[_File | None] = ContextVar("_running", default=None)
 """The user's file that is being run, whose table takes what is registered."""
-_one_at_a_time = RLock()
+_load_lock = RLock()
 
 
 def versions_of(kind: str, table: Table) -> frozenset[tuple[str, str, int]]:
@@ -300,7 +300,7 @@ def unregister(kind: str, domain: str, operator: str) -> None:
     _TABLE.pop((kind, normalised(domain), operator), None)
 
 
-def _plain(function: Function) -> Function:
+def _unwrap(function: Function) -> Function:
     """Return the function inside of decorators and partials."""
     while True:
         inner = inspect.unwrap(function)
@@ -324,11 +324,11 @@ def origin_of(function: Function) -> str:
     return f"{owner.__module__}.{owner.__qualname__}"
 
 
-def _name(function: Function) -> tuple[str | None, str | None]:
+def _qualified_name(function: Function) -> tuple[str | None, str | None]:
     return getattr(function, "__module__", None), getattr(function, "__qualname__", None)
 
 
 @lru_cache(maxsize=256)
-def _import(module: str) -> None:
+def _import_if_present(module: str) -> None:
     if find_spec(module) is not None:
         importlib.import_module(module)

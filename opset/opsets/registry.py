@@ -95,11 +95,11 @@ class Registry:
 
     def files(self, domain: str, name: str) -> tuple[Path, ...]:
         """Return the files of this name beside the YAML of a domain in trusted folders, each once."""
-        return _named(self._files, domain, name)
+        return _files_of_domain(self._files, domain, name)
 
     def files_left_out(self, domain: str, name: str) -> tuple[Path, ...]:
         """Return the files of this name beside the YAML of a domain that are not run, since nobody trusts them."""
-        return _named(self._left_out, domain, name)
+        return _files_of_domain(self._left_out, domain, name)
 
     def documentation(self, schema: OpSchema) -> Docs:
         """Return the prose of a schema of this registry."""
@@ -162,7 +162,7 @@ def files_named(folder: Path | str, pattern: str) -> list[Path]:
     return [file for file in sorted(Path(folder).glob(f"*/{pattern}")) if file.is_file()]
 
 
-def _named(files: Iterable[Path], domain: str, name: str) -> tuple[Path, ...]:
+def _files_of_domain(files: Iterable[Path], domain: str, name: str) -> tuple[Path, ...]:
     wanted = normalised(domain)
     return tuple(each for each in files if each.name == name and normalised(each.parent.name) == wanted)
 
@@ -212,7 +212,7 @@ def entry_point_folders() -> list[Path]:
     Such an entry point names a package, whose folder is the schema folder. No code of the package is run to find it.
     Raises UsageError U103 for one that is malformed.
     """
-    metadata = [path for folder in sys.path for path in _offering(folder or os.curdir)]
+    metadata = [path for folder in sys.path for path in _metadata_with_schemas(folder or os.curdir)]
     if not metadata:  # most often, and importlib.metadata is slow
         return []
     from importlib.metadata import Distribution
@@ -228,7 +228,7 @@ def entry_point_folders() -> list[Path]:
     return folders
 
 
-def _offering(folder: str) -> list[Path]:
+def _metadata_with_schemas(folder: str) -> list[Path]:
     """Return the metadata of packages in a folder that offer schemas: looks for the words, since parsing is slow."""
     try:
         with os.scandir(folder) as entries:

@@ -52,25 +52,25 @@ class Kernels(NamedTuple):
 
 
 @lru_cache(maxsize=1)
-def _facts() -> dict[str, Any]:
+def _kernel_facts() -> dict[str, Any]:
     found: dict[str, Any] = json.loads(Path(__file__).with_name("onnxruntime_kernels.json").read_bytes())
     return found
 
 
 def releases() -> tuple[str, ...]:
     """Return the releases of onnxruntime whose kernels are known, oldest first: "1.16" and on."""
-    return tuple(map(_short, _facts()["releases"]))
+    return tuple(map(_without_patch, _kernel_facts()["releases"]))
 
 
 def kernels_of(schema: OpSchema) -> Kernels:
     """Return the kernels for a version of an operator; none for one that is not of the standard."""
-    facts, domain, since = _facts(), shown(schema.domain), schema.since_version
+    facts, domain, since = _kernel_facts(), shown(schema.domain), schema.since_version
     known = facts["kernels"].get(domain, {}).get(schema.name, ())
     found = []
     for first, last, numbers, begins, ends in known:
         if since == first or (last is not None and first < since <= last):
-            types = {name: _taken(schema, name, facts["types"][number]) for name, number in numbers.items()}
-            accepting = _accepting(schema, begins, ends)
+            types = {name: _allowed_types(schema, name, facts["types"][number]) for name, number in numbers.items()}
+            accepting = _accepting_releases(schema, begins, ends)
             if accepting and all(types.values()):
                 found.append(Kernel(types, *accepting))
     return Kernels(tuple(found), since in facts["functions"].get(domain, {}).get(schema.name, ()))
@@ -89,8 +89,8 @@ def kernels_data(schema: OpSchema) -> dict[str, Any]:
     several parameters, not every combination need have a kernel. `function`: see the module.
     """
     found = kernels_of(schema)
-    ranges = _ranges((each.first, each.last) for each in found.kernels)
-    types = {name: _types(schema, name, found.kernels) for name in schema.types} if found.kernels else {}
+    ranges = _merge_ranges((each.first, each.last) for each in found.kernels)
+    types = {name: _types_by_releases(schema, name, found.kernels) for name in schema.types} if found.kernels else {}
     return {
         "runtime": RUNTIME,
         "provider": PROVIDER,
@@ -98,28 +98,30 @@ def kernels_data(schema: OpSchema) -> dict[str, Any]:
         "function": found.function,
         "releases": ranges,
         "types": types,
-        "text": _text(schema, found, ranges, types),
+        "text": _support_text(schema, found, ranges, types),
     }
 
 
-def _types(schema: OpSchema, name: str, kernels: Iterable[Kernel]) -> list[dict[str, Any]]:
+def _types_by_releases(schema: OpSchema, name: str, kernels: Iterable[Kernel]) -> list[dict[str, Any]]:
     """Return the types of a parameter, grouped by the releases that take them."""
     takers: dict[str, list[tuple[str, str]]] = {}
     for kernel in kernels:
         for type_ in kernel.types.get(name, schema.types[name]):
             takers.setdefault(type_, []).append((kernel.first, kernel.last))
     grouped: dict[tuple[tuple[str, str], ...], list[str]] = {}
-    for type_ in sorted(takers, key=_order):
-        grouped.setdefault(tuple((first, last) for first, last in _ranges(takers[type_])), []).append(type_)
+    for type_ in sorted(takers, key=_type_sort_key):
+        grouped.setdefault(tuple((first, last) for first, last in _merge_ranges(takers[type_])), []).append(type_)
     known, whole = releases(), len(takers) == len(schema.types[name])
-    order = sorted(grouped, key=lambda ranges: (-_count(ranges), [known.index(first) for first, _ in ranges]))
+    order = sorted(grouped, key=lambda ranges: (-_release_count(ranges), [known.index(first) for first, _ in ranges]))
     return [
         {"types": grouped[ranges], "releases": [[*each] for each in ranges], "any": whole and len(grouped) == 1}
         for ranges in order
     ]
 
 
-def _text(schema: OpSchema, found: Kernels, ranges: list[list[str]], types: Mapping[str, list[dict[str, Any]]]) -> str:
+def _support_text(
+    schema: OpSchema, found: Kernels, ranges: list[list[str]], types: Mapping[str, list[dict[str, Any]]]
+) -> str:
     """Return the releases, and types by parameter with what differs from those."""
     if not ranges:
         return "by its function, if at all" if found.function else "none"
@@ -127,38 +129,40 @@ def _text(schema: OpSchema, found: Kernels, ranges: list[list[str]], types: Mapp
     named = {name: groups for name, groups in types.items() if len(schema.types[name]) > 1}
     for name, groups in named.items():
         first, *others = groups
-        words = _names(first["types"], schema.types[name]) if not first["any"] else "any type"
-        when = [f"{words}{_when(first['releases'])}"] if first["releases"] != ranges else [words]
-        others_text = "; ".join(f"{_names(each['types'], ())}{_when(each['releases'])}" for each in others)
+        words = _types_text(first["types"], schema.types[name]) if not first["any"] else "any type"
+        when = [f"{words}{_releases_text(first['releases'])}"] if first["releases"] != ranges else [words]
+        others_text = "; ".join(
+            f"{_types_text(each['types'], ())}{_releases_text(each['releases'])}" for each in others
+        )
         parts.append((f"{name}: " if len(named) > 1 else "") + when[0] + (f" ({others_text})" if others_text else ""))
-    return ", ".join(_span(*each) for each in ranges) + (f": {'; '.join(parts)}" if parts else "")
+    return ", ".join(_range_text(*each) for each in ranges) + (f": {'; '.join(parts)}" if parts else "")
 
 
-def _names(types: Sequence[str], allowed: Sequence[str]) -> str:
+def _types_text(types: Sequence[str], allowed: Sequence[str]) -> str:
     """Return types by their elements, or all but which of those that are allowed, or how many, whichever is short."""
-    missing = [each for each in sorted(allowed, key=_order) if each not in types]
+    missing = [each for each in sorted(allowed, key=_type_sort_key) if each not in types]
     if len(types) <= FEW or (not missing and allowed):
-        return ", ".join(map(_element, types))
+        return ", ".join(map(_element_of, types))
     if missing and len(missing) <= FEW // 2:
-        return f"all but {', '.join(map(_element, missing))}"
+        return f"all but {', '.join(map(_element_of, missing))}"
     return f"{len(types)} of {len(allowed)} types" if allowed else f"{len(types)} types"
 
 
-def _element(type_: str) -> str:
+def _element_of(type_: str) -> str:
     return type_.removeprefix("tensor(").removesuffix(")") if type_.startswith("tensor(") else type_
 
 
-def _when(ranges: list[list[str]]) -> str:
+def _releases_text(ranges: list[list[str]]) -> str:
     if len(ranges) == 1 and ranges[0][1] == releases()[-1]:
         return f" from {ranges[0][0]}"
-    return " in " + " and ".join(_span(*each) for each in ranges)
+    return " in " + " and ".join(_range_text(*each) for each in ranges)
 
 
-def _span(first: str, last: str) -> str:
+def _range_text(first: str, last: str) -> str:
     return first if first == last else f"{first} to {last}"
 
 
-def _ranges(spans: Iterable[tuple[str, str]]) -> list[list[str]]:
+def _merge_ranges(spans: Iterable[tuple[str, str]]) -> list[list[str]]:
     """Return ranges of releases in order, those merged that overlap or adjoin."""
     known = releases()
     found: list[list[int]] = []
@@ -170,17 +174,17 @@ def _ranges(spans: Iterable[tuple[str, str]]) -> list[list[str]]:
     return [[known[first], known[last]] for first, last in found]
 
 
-def _count(ranges: Iterable[tuple[str, str]]) -> int:
+def _release_count(ranges: Iterable[tuple[str, str]]) -> int:
     known = releases()
     return sum(known.index(last) - known.index(first) + 1 for first, last in ranges)
 
 
-def _order(type_: str) -> tuple[int, str]:
+def _type_sort_key(type_: str) -> tuple[int, str]:
     """Order types as their elements are numbered, those that are no tensors last."""
-    return NUMBERS.get(_element(type_), len(NUMBERS) + 1), type_
+    return NUMBERS.get(_element_of(type_), len(NUMBERS) + 1), type_
 
 
-def _taken(schema: OpSchema, name: str, listed: Iterable[str]) -> tuple[str, ...]:
+def _allowed_types(schema: OpSchema, name: str, listed: Iterable[str]) -> tuple[str, ...]:
     """Return the listed types that a type parameter, or an input, of the version may have."""
     formal = next((each for each in schema.inputs if each.name == name), None)
     allowed = schema.types.get(name) or (schema.allowed(formal) if formal is not None else None)
@@ -188,33 +192,33 @@ def _taken(schema: OpSchema, name: str, listed: Iterable[str]) -> tuple[str, ...
     return tuple(each for each in types if allowed is None or each in allowed)
 
 
-def _accepting(schema: OpSchema, first: str, last: str) -> tuple[str, str] | None:
+def _accepting_releases(schema: OpSchema, first: str, last: str) -> tuple[str, str] | None:
     """Return the first and last release of a range that accept the version's opset, None if none does."""
-    known = _facts()["releases"]
+    known = _kernel_facts()["releases"]
     accepting = [
-        _short(each)
+        _without_patch(each)
         for each in known[known.index(first) : known.index(last) + 1]
-        if schema.since_version <= _newest(_short(each), schema.domain)
+        if schema.since_version <= _newest_version(_without_patch(each), schema.domain)
     ]
     return (accepting[0], accepting[-1]) if accepting else None
 
 
 @lru_cache(maxsize=64)
-def _newest(release: str, domain: str) -> int:
+def _newest_version(release: str, domain: str) -> int:
     """Return the newest version of a domain that a release accepts; of one that has no row, what its neighbours do."""
-    number = _number(release)
+    number = _release_number(release)
     limits = [
         row.max_opset if not domain else row.max_ml
         for row in RUNTIMES
-        if row.name == RUNTIME and _number(row.release) <= number
+        if row.name == RUNTIME and _release_number(row.release) <= number
     ]
     return (limits[-1] if limits else None) or 0
 
 
-def _number(release: str) -> tuple[int, ...]:
+def _release_number(release: str) -> tuple[int, ...]:
     return tuple(map(int, release.split(".")))
 
 
-def _short(release: str) -> str:
+def _without_patch(release: str) -> str:
     """Return the number of a release without that of its patch: "1.16" for "1.16.3"."""
     return ".".join(release.split(".")[:2])

@@ -94,19 +94,19 @@ def runtime(spec: str) -> Runtime:
     matching = [row for row in rows if parts[: len(row.release.split("."))] == row.release.split(".")]
     if matching:
         return max(matching, key=lambda row: len(row.release))
-    nearest = " and ".join(row.release for row in _nearest(rows, wanted))
+    nearest = " and ".join(row.release for row in _nearest_releases(rows, wanted))
     message = f"what {rows[0].name} {wanted} accepts is not known"
     raise UsageError(Finding("U101", message, help=f"nearest: {nearest}; known: {releases}"))
 
 
-def _nearest(rows: list[Runtime], wanted: str) -> list[Runtime]:
+def _nearest_releases(rows: list[Runtime], wanted: str) -> list[Runtime]:
     """Return the listed releases just below and just above one that is not listed."""
-    below = [row for row in rows if _order(row.release) < _order(wanted)]
-    above = [row for row in rows if _order(row.release) > _order(wanted)]
+    below = [row for row in rows if _release_sort_key(row.release) < _release_sort_key(wanted)]
+    above = [row for row in rows if _release_sort_key(row.release) > _release_sort_key(wanted)]
     return below[-1:] + above[:1]
 
 
-def _order(release: str) -> list[tuple[int, str]]:
+def _release_sort_key(release: str) -> list[tuple[int, str]]:
     """Return what releases are sorted by: numbers by value, before them other parts by name."""
     parts = [part.lstrip("0") if part.isdecimal() else part for part in release.split(".")]
     return [(len(part) if part.isdecimal() or not part else -1, part) for part in parts]

@@ -113,14 +113,14 @@ def failing(last):
     return write
 
 
-@pytest.mark.parametrize("point", ["_write", "remove_below"])
+@pytest.mark.parametrize("point", ["_write_files", "remove_below"])
 def test_a_run_that_is_killed_is_repaired_by_the_next(point, tmp_path, monkeypatch):
     write_documentation(tmp_path, "html", {"index.html": b"1", "old.html": b"2"}, False)
     manifest = folder_module._write_manifest
     with monkeypatch.context() as patched:
 
         def killed(*arguments):
-            if point == "_write":  # when half of the files are in place
+            if point == "_write_files":  # when half of the files are in place
                 (tmp_path / "new.html").write_bytes(b"4")
             patched.setattr(folder_module, "_write_manifest", lambda *_: None)  # nothing is done any more
             raise KeyboardInterrupt

@@ -92,7 +92,7 @@ def test_a_stream_holds_no_more_than_protobuf_does(monkeypatch):
             return wire.header(14, count - 6) + bytes(count - 6)
 
     with pytest.raises(opset.errors.ModelError) as caught:
-        reading.spool(Endless(), "")
+        reading.read_stream(Endless(), "")
     assert caught.value.code == "M111" and Endless.read < 6_000_000
 
 

@@ -199,8 +199,8 @@ def test_a_new_file_grants_what_its_sources_grant(mode, same_group, granted, tmp
     folder = files.OpenFolder(str(tmp_path))
     group = files._group_in(folder)
     source = SimpleNamespace(access=Access(mode, group if same_group else group + 1))
-    assert files._granted(folder, [SimpleNamespace(access=None), source]) == granted
-    assert files._granted(folder, [source, SimpleNamespace(access=Access(0o606, group))]) == granted & 0o606
+    assert files._mode_of_new_file(folder, [SimpleNamespace(access=None), source]) == granted
+    assert files._mode_of_new_file(folder, [source, SimpleNamespace(access=Access(0o606, group))]) == granted & 0o606
     folder.close()
 
 
@@ -366,7 +366,7 @@ def test_a_file_that_ends_while_it_is_copied(tmp_path):
         (tmp_path / "copy").open("wb") as target,
         pytest.raises(ModelError) as caught,
     ):
-        copying._copy(origin.fileno(), 0, 4, target.fileno(), "short", 0)
+        copying._copy_range(origin.fileno(), 0, 4, target.fileno(), "short", 0)
     assert (caught.value.code, caught.value.file) == ("M105", "short")
     assert (tmp_path / "copy").read_bytes() == b"abc"
 
@@ -383,6 +383,6 @@ def test_data_is_copied_in_parts(tmp_path, monkeypatch):
 
     monkeypatch.setattr(copying, "read_into", counted)
     with (tmp_path / "data").open("rb") as origin, (tmp_path / "copy").open("wb") as target:
-        copying._copy(origin.fileno(), 2, 22, target.fileno(), "data", 0)
+        copying._copy_range(origin.fileno(), 2, 22, target.fileno(), "data", 0)
     assert (tmp_path / "copy").read_bytes() == bytes(range(2, 24))
     assert sizes == [10, 10, 2]

@@ -5,7 +5,7 @@ import pytest
 
 from opset.errors import UsageError
 from opset.opsets.releases import ML, RELEASES, TRAINING, ir_version_of_opset, opset_beside, release, release_with
-from opset.opsets.runtimes import RUNTIMES, _order, runtime
+from opset.opsets.runtimes import RUNTIMES, _release_sort_key, runtime
 
 
 def test_the_table_is_that_of_onnx():
@@ -170,4 +170,4 @@ def test_rows_of_a_runtime_are_in_order():
 
 def test_releases_are_ordered_by_value_and_names_come_before_numbers():
     releases = ["1.rc", "1.0", "1.2", "1.09", "1.10", "2"]
-    assert sorted({*releases}, key=_order) == releases
+    assert sorted({*releases}, key=_release_sort_key) == releases

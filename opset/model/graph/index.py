@@ -320,9 +320,9 @@ def verify_names(found: Iterable[Body]) -> None:
     """
     findings = FindingList()
     for body in found:
-        findings += _misnamed(body)
+        findings += _name_faults(body)
         if len(body.subgraphs) < len(body.inside):
-            findings += _alike(body)
+            findings += _ambiguous_subgraphs(body)
     for body in found:
         here = body.definitions
         for index, names in enumerate(body.reads):
@@ -331,9 +331,9 @@ def verify_names(found: Iterable[Body]) -> None:
                 if position is not None and position < index:
                     continue
                 if name and not _is_visible(name, body):
-                    findings.append(_undefined(body, index, name, position))
+                    findings.append(_undefined_input(body, index, name, position))
                 elif name and position is not None:
-                    findings.append(_shadowed(body, index, name))
+                    findings.append(_shadowing(body, index, name))
         for name in body.output_names():
             if name and name not in here and not _is_visible(name, body):
                 findings.append(Finding("M112", f"the output {quote(name)} is never computed", body.label))
@@ -341,7 +341,7 @@ def verify_names(found: Iterable[Body]) -> None:
         raise ModelError(findings)
 
 
-def _misnamed(body: Body) -> Iterator[Finding]:
+def _name_faults(body: Body) -> Iterator[Finding]:
     """Yield the names of a body that are not valid UTF-8, and those that are defined twice."""
     here = body.definitions
     computed = sum(map(len, body.computes)) - sum(names.count("") for names in body.computes if "" in names)
@@ -357,24 +357,24 @@ def _misnamed(body: Body) -> Iterator[Finding]:
     ):
         return
     given_names = (name for name, index in here.items() if index < 0)
-    yield from (_not_utf8(body.label, name) for name in (*given_names, *attributes) if not _are_text([name]))
+    yield from (_encoding_fault(body.label, name) for name in (*given_names, *attributes) if not _are_text([name]))
     for name, count in Counter(inputs).items():
         if count > 1:
             yield Finding("M113", f"the input {quote(name)} is defined twice", body.label)
     for index, outputs in enumerate(body.computes):
         op_type, domain = body.operators[index]
         if not _are_text([op_type, domain, body.names[index]]):
-            yield _not_utf8(f"{body.label}, node number {index}", op_type)
+            yield _encoding_fault(f"{body.label}, node number {index}", op_type)
         seen: set[str] = set()
         for name in outputs:
             if name and (here[name] != index or name in seen):
                 yield Finding("M113", f"the value {quote(name)} is defined twice", body.location(index))
             elif not _are_text([name]):
-                yield _not_utf8(body.location(index), name)
+                yield _encoding_fault(body.location(index), name)
             seen.add(name)
 
 
-def _alike(body: Body) -> Iterator[Finding]:
+def _ambiguous_subgraphs(body: Body) -> Iterator[Finding]:
     """Yield the subgraphs whose node has another one in an attribute of the same name."""
     for each in body.inside:
         if body.subgraphs[each.index, each.name] is not each:
@@ -397,9 +397,9 @@ def _is_visible(name: str, body: Body) -> bool:
     return False
 
 
-def _undefined(body: Body, index: int, name: Any, position: int | None) -> Finding:
+def _undefined_input(body: Body, index: int, name: Any, position: int | None) -> Finding:
     if name.__class__ is bytes:
-        return _not_utf8(body.location(index), name)
+        return _encoding_fault(body.location(index), name)
     if position is None:
         return Finding(
             "M112",
@@ -416,7 +416,7 @@ def _undefined(body: Body, index: int, name: Any, position: int | None) -> Findi
     )
 
 
-def _shadowed(body: Body, index: int, name: str) -> Finding:
+def _shadowing(body: Body, index: int, name: str) -> Finding:
     return Finding(
         "M113",
         f"the value {quote(name)} of a graph around is defined again, after it was used",
@@ -426,7 +426,7 @@ def _shadowed(body: Body, index: int, name: str) -> Finding:
     )
 
 
-def _not_utf8(location: str, name: Any) -> Finding:
+def _encoding_fault(location: str, name: Any) -> Finding:
     message = f"the name {brief_name(name)} is not valid UTF-8"
     return Finding("M106", message, location, help="write names as UTF-8")
 
@@ -468,7 +468,7 @@ def _call_order(functions: Mapping[FunctionKey, Body]) -> list[Body]:
     """Return functions, callers before those that they call. Raises ModelError M114 (IR specification, Functions)."""
     if not functions:
         return []
-    callees = {key: _called(body, functions) for key, body in functions.items()}
+    callees = {key: _functions_called_in(body, functions) for key, body in functions.items()}
     waiting = dict.fromkeys(functions, 0)
     for targets in callees.values():
         for target in targets:
@@ -488,7 +488,7 @@ def _call_order(functions: Mapping[FunctionKey, Body]) -> list[Body]:
     return ordered
 
 
-def _called(function: Body, known: Mapping[FunctionKey, Body]) -> set[FunctionKey]:
+def _functions_called_in(function: Body, known: Mapping[FunctionKey, Body]) -> set[FunctionKey]:
     found: set[FunctionKey] = set()
     pending = [function]
     while pending:

@@ -21,10 +21,10 @@ def sorted_orders(found: Sequence[Body]) -> dict[Body, list[int]]:
     captured: dict[Body, dict[int, set[str]]] = {body: {} for body in found}
     for body in reversed(found):
         if body.owner is not None and body.parent is not None:
-            captured[body.parent].setdefault(body.index, set()).update(_captures(body, captured[body]))
+            captured[body.parent].setdefault(body.index, set()).update(_names_from_outside(body, captured[body]))
     made = {}
     for body in found:
-        order = _order(body, captured[body])
+        order = _sorted_order(body, captured[body])
         if order is not None:
             made[body] = order
     return made
@@ -39,18 +39,18 @@ def count_moved_nodes(order: Sequence[int]) -> int:
     return count
 
 
-def _captures(body: Body, inside: Mapping[int, set[str]]) -> set[str]:
+def _names_from_outside(body: Body, inside: Mapping[int, set[str]]) -> set[str]:
     """Return the names that a subgraph, with those inside it, takes from around."""
     read = {name for names in body.reads for name in names}.union(body.output_names(), *inside.values())
     return read - body.definitions.keys()
 
 
-def _order(body: Body, inside: Mapping[int, set[str]]) -> list[int] | None:
+def _sorted_order(body: Body, inside: Mapping[int, set[str]]) -> list[int] | None:
     """Return an order of a body's nodes, None where they are sorted or cannot be."""
     here = body.definitions
     names = [[*reads, *inside[index]] if index in inside else reads for index, reads in enumerate(body.reads)]
     late = {name for index, each in enumerate(names) for name in each if name and here.get(name, -1) >= index}
-    if not late or _around(body, late):
+    if not late or _is_defined_outside(body, late):
         return None
     needed = [[at for name in each if name and (at := here.get(name, -1)) >= 0] for each in names]
     order: list[int] = []
@@ -75,7 +75,7 @@ def _order(body: Body, inside: Mapping[int, set[str]]) -> list[int] | None:
     return order
 
 
-def _around(body: Body, names: set[str]) -> bool:
+def _is_defined_outside(body: Body, names: set[str]) -> bool:
     """Whether a body around defines one of these names."""
     parent = body.parent
     while parent is not None:

@@ -107,7 +107,7 @@ class _Splicer:
         made = self._nodes(scope)
         made += [self._identity(scope[name], actual) for name, actual in passed]
         stated = [value for value in function.value_info if value.name in inner and value.name not in function.output]
-        return Splice(made, [_restated(value, scope) for value in stated])
+        return Splice(made, [_renamed_value_info(value, scope) for value in stated])
 
     def _fresh(self, name: str) -> str:
         return self._names.fresh(f"{self._stem}__{name[:_WIDTH]}")
@@ -124,7 +124,7 @@ class _Splicer:
             nodes, scope, ours = pending.pop()
             for node in nodes:
                 given = self._bind(node) if ours else set()
-                _rename(node, scope)
+                _rename_values(node, scope)
                 self._mark(node)
                 for name, graph in subgraphs(node):
                     # Which names a graph sees that a call gives, the specification leaves open: none here.
@@ -180,7 +180,7 @@ class _Splicer:
             if value.name and not scope[value.name]:
                 raise Unfit(f"a graph in the function returns the input {quote(value.name)}, which the call omits")
         for values, kept in ((graph.input, graph.input), (graph.output, graph.output), (graph.value_info, stated)):
-            made = [_restated(value, scope) for value in kept]
+            made = [_renamed_value_info(value, scope) for value in kept]
             del values[:]
             values.extend(made)
         for annotation in graph.quantization_annotation:
@@ -217,7 +217,7 @@ class _Splicer:
         return node
 
 
-def _rename(node: Any, scope: _Scope) -> None:
+def _rename_values(node: Any, scope: _Scope) -> None:
     for names in (node.input, node.output):
         if names:
             names[:] = [scope[name] for name in names]
@@ -226,7 +226,7 @@ def _rename(node: Any, scope: _Scope) -> None:
             spec.tensor_name = scope.noted(spec.tensor_name)
 
 
-def _restated(value: Any, scope: _Scope) -> Any:
+def _renamed_value_info(value: Any, scope: _Scope) -> Any:
     """Return a ValueInfoProto under the new name; a name of a dimension may mean another size where the call is."""
     made = pb.ValueInfoProto()
     made.CopyFrom(value)

@@ -14,7 +14,7 @@ from google.protobuf.descriptor import FieldDescriptor, FileDescriptor
 from google.protobuf.internal.enum_type_wrapper import EnumTypeWrapper
 
 
-def _read() -> FileDescriptor:
+def _read_descriptor() -> FileDescriptor:
     """Return the descriptor of onnx.proto, from its compiled form beside this module."""
     # Not by importlib.resources: its import alone takes as long as all the rest of this module.
     with open(os.path.join(os.path.dirname(__file__), "onnx.binpb"), "rb") as file:
@@ -24,7 +24,7 @@ def _read() -> FileDescriptor:
     return pool.FindFileByName(compiled.file[0].name)
 
 
-FILE: Final = _read()
+FILE: Final = _read_descriptor()
 
 
 def is_repeated(field: FieldDescriptor) -> bool:

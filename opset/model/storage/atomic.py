@@ -212,11 +212,11 @@ class Files:
         self._waiting.append((temporary, place))
         old = place.status()
         replaces = old is not None and stat.S_ISREG(old.st_mode)
-        mode = 0o600 if replaces else _granted(place.folder, sources)
+        mode = 0o600 if replaces else _mode_of_new_file(place.folder, sources)
         descriptor = place.folder.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode)
         try:
             if old is not None and replaces:
-                _take_over(descriptor, place, old)
+                _copy_access(descriptor, place, old)
             write_pieces(descriptor, pieces)
             if self._durable:
                 os.fsync(descriptor)
@@ -293,7 +293,7 @@ def output_exists_error(path: str) -> UsageError:
     )
 
 
-def _granted(folder: OpenFolder, sources: Iterable[Source]) -> int:
+def _mode_of_new_file(folder: OpenFolder, sources: Iterable[Source]) -> int:
     """Return the mode that a new file is created with: others get no more of its content than they had before."""
     mode = 0o666
     for source in sources:
@@ -312,7 +312,7 @@ def _group_in(folder: OpenFolder) -> int:
     return status.st_gid if status.st_mode & stat.S_ISGID or sys.platform == "darwin" else os.getegid()
 
 
-def _take_over(descriptor: int, place: Place, old: os.stat_result) -> None:
+def _copy_access(descriptor: int, place: Place, old: os.stat_result) -> None:
     """Let a new file have owner, mode and extended attributes of the one that it replaces, where the system does that.
 
     Where it cannot have the group, the group gets no permissions.

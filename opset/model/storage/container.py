@@ -13,7 +13,7 @@ from opset.errors import Finding, ModelError, UsageError
 from opset.model.storage import tensor, wire, writing
 from opset.model.storage.external import Folder
 from opset.model.storage.parts import TEXT_SUFFIX, ModelParts, Piece, chunks, parse_message
-from opset.model.storage.reading import open_model_file, spool
+from opset.model.storage.reading import open_model_file, read_stream
 from opset.model.storage.source import BytesSource, Source
 
 ModelLike: TypeAlias = "str | os.PathLike[str] | bytes | bytearray | memoryview | IO[bytes] | Model | Any"
@@ -133,7 +133,7 @@ def load(source: ModelLike, *, allow_external_roots: Iterable[str | os.PathLike[
             raise wire.too_large_error(message.ByteSize(), "") from error
         return Model(BytesSource(data), "message", given=type(source))
     if hasattr(source, "read"):
-        return Model(spool(source, str(getattr(source, "name", ""))), "stream")
+        return Model(read_stream(source, str(getattr(source, "name", ""))), "stream")
     raise UsageError(
         Finding(
             "U103",
@@ -162,7 +162,7 @@ def load_file(path: str, allow_external_roots: Iterable[str | os.PathLike[str]] 
 
 def load_text(stream: IO[bytes]) -> Model:
     """Return the model whose text a binary stream holds. Raises ModelError M301, or the errors of `load`."""
-    return Model(_from_text(spool(stream, str(getattr(stream, "name", "")), text=True)), "stream")
+    return Model(_from_text(read_stream(stream, str(getattr(stream, "name", "")), text=True)), "stream")
 
 
 def _from_text(file: Source) -> Source:

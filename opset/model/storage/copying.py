@@ -55,7 +55,7 @@ def _write_piece(file: IO[bytes], piece: Piece, flushed: int) -> int:
                 base = os.lseek(file.fileno(), 0, os.SEEK_CUR) - piece.start
                 for start, end in data_ranges(origin, piece.start, piece.end):
                     os.lseek(file.fileno(), base + start, os.SEEK_SET)
-                    flushed = _copy(origin, start, end - start, file.fileno(), piece.source.name, flushed)
+                    flushed = _copy_range(origin, start, end - start, file.fileno(), piece.source.name, flushed)
                 file.seek(base + piece.end)
                 return flushed
     for chunk in chunks([piece]):
@@ -63,7 +63,7 @@ def _write_piece(file: IO[bytes], piece: Piece, flushed: int) -> int:
     return flushed
 
 
-def _copy(origin: int, offset: int, count: int, target: int, name: str, flushed: int) -> int:
+def _copy_range(origin: int, offset: int, count: int, target: int, name: str, flushed: int) -> int:
     """Copy bytes from one file to another: by the system where pages lie alike in both, else through one buffer.
 
     Only then can a file system share blocks or move whole pages; elsewhere it copies more slowly than this does. Takes

@@ -36,11 +36,11 @@ def element_bits(data_type: int) -> int:
     """Return the size of one element in bits; raise ModelError M206 for STRING and for what is no type."""
     element = ELEMENTS.get(data_type)
     if element is None or not element.bits:
-        raise ModelError(Finding("M206", "the element type has no size", why=_no_size(data_type)))
+        raise ModelError(Finding("M206", "the element type has no size", why=_why_no_size(data_type)))
     return element.bits
 
 
-def _no_size(data_type: int) -> str:
+def _why_no_size(data_type: int) -> str:
     return "strings differ in size" if data_type == STRING else f"{data_type} is no element type"
 
 
@@ -62,7 +62,7 @@ def data_size(tensor: Any) -> int:
     """Return how many bytes a tensor's data has by its dims and type; raise ModelError M206 if these say nothing."""
     element = ELEMENTS.get(tensor.data_type)
     if element is None or not element.bits:
-        raise tensor_error(tensor, _no_size(tensor.data_type))
+        raise tensor_error(tensor, _why_no_size(tensor.data_type))
     return -(-element_count(tensor) * element.bits // 8)
 
 
@@ -87,7 +87,7 @@ def decode(data_type: int, data: bytes, count: int) -> list[Any]:
         wide = bytearray(4 * count)
         wide[2::4], wide[3::4] = data[::2], data[1::2]
         return list(struct.unpack(f"<{count}f", wide))
-    table = _table(data_type)
+    table = _pattern_values(data_type)
     return [table[pattern] for pattern in _unpack(data, ELEMENTS[data_type].bits, count)]
 
 
@@ -132,7 +132,7 @@ def _unpack(data: bytes, bits: int, count: int) -> Iterator[int]:
 
 
 @cache
-def _table(data_type: int) -> tuple[Any, ...]:
+def _pattern_values(data_type: int) -> tuple[Any, ...]:
     """Return the value of every bit pattern of a type of at most 8 bits, in order."""
     element = ELEMENTS[data_type]
     if element.small_float is None:
@@ -158,9 +158,9 @@ def _table(data_type: int) -> tuple[Any, ...]:
 
 
 @cache
-def _numbers(data_type: int) -> tuple[list[float], list[int]]:
+def _nonnegative_numbers(data_type: int) -> tuple[list[float], list[int]]:
     """Return the numbers of a small float type that are not below zero, ascending, and their bit patterns."""
-    table = _table(data_type)
+    table = _pattern_values(data_type)
     patterns = range(len(table) if _is_power(data_type) else len(table) // 2)
     known = [pattern for pattern in patterns if not math.isnan(table[pattern])]
     return [table[pattern] for pattern in known], known
@@ -168,7 +168,7 @@ def _numbers(data_type: int) -> tuple[list[float], list[int]]:
 
 def _pattern(data_type: int, value: Any) -> int:
     """Return the bit pattern of the nearest number in a type of at most 8 bits; raise ValueError out of range."""
-    table = _table(data_type)
+    table = _pattern_values(data_type)
     if ELEMENTS[data_type].small_float is None:
         return table.index(value)
     value = float(value)
@@ -177,7 +177,7 @@ def _pattern(data_type: int, value: Any) -> int:
         if not nans:
             raise ValueError("the type has no NaN")
         return nans[0]
-    numbers, patterns = _numbers(data_type)
+    numbers, patterns = _nonnegative_numbers(data_type)
     size = abs(value)
     at = bisect_left(numbers, size)
     if at == len(numbers) or numbers[at] == math.inf != size or (_is_power(data_type) and value not in numbers):

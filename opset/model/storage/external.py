@@ -64,14 +64,14 @@ class Folder:
         Raises ModelError M201 if it is outside, M202 if missing, M203 if not regular, M209 if it has other names.
         """
         if "\0" in location:
-            raise _outside(location, where, "the location holds a NUL character")
+            raise _outside_error(location, where, "the location holds a NUL character")
         real = self.real_path(location)
         for roots, trusted in ((self._allowed, True), (self._own, False)):
             for root in roots:
                 if real.startswith(os.path.join(root, "")):
                     name = os.path.join(self.path, location)
                     return ExternalFile(root, os.path.relpath(real, root), name, where, trusted)
-        raise _outside(location, where, f"it leads to {real}")
+        raise _outside_error(location, where, f"it leads to {real}")
 
     def real_path(self, location: str) -> str:
         """Return the path that a location leads to with every link resolved, or "" where it cannot lead anywhere."""
@@ -104,7 +104,7 @@ class ExternalFile:
         descriptor = _open_below(self._root, self._relative, self.name, self._where)
         try:
             if not self._trusted and os.fstat(descriptor).st_nlink > 1:
-                raise _with_other_names(self.name, self._where)
+                raise _other_names_error(self.name, self._where)
             self._check(descriptor)
             yield descriptor
             self._check(descriptor)
@@ -135,11 +135,11 @@ def reference(tensor: Any) -> Reference:
 
     Raises ModelError M207 without a location, M204 where offset or length is not a plain number.
     """
-    entries = {_text(entry.key): _text(entry.value) for entry in tensor.external_data}
+    entries = {_path_text(entry.key): _path_text(entry.value) for entry in tensor.external_data}
     if not entries.get("location"):
         raise ModelError(Finding("M207", "external data has no location", tensor_label(tensor)))
-    length = _number("length", entries["length"], tensor) if "length" in entries else None
-    offset = _number("offset", entries.get("offset", "0"), tensor)
+    length = _parse_number("length", entries["length"], tensor) if "length" in entries else None
+    offset = _parse_number("offset", entries.get("offset", "0"), tensor)
     return Reference(entries["location"], offset, length, entries.get("checksum", ""))
 
 
@@ -187,7 +187,7 @@ def odd_keys(model: Any) -> FindingList:
     if not locations(model):
         return found
     for tensor in filter(is_external, tensors(model)):
-        keys = Counter(_text(entry.key) for entry in tensor.external_data)
+        keys = Counter(_path_text(entry.key) for entry in tensor.external_data)
         odd = [key for key, count in keys.items() if key not in KEYS or count > 1]
         if odd:
             why = "not known, or given twice: " + ", ".join(map(quote, odd[:8]))
@@ -195,7 +195,7 @@ def odd_keys(model: Any) -> FindingList:
     return found
 
 
-def refer(tensor: Any, location: str, offset: int, length: int) -> None:
+def set_reference(tensor: Any, location: str, offset: int, length: int) -> None:
     """Make a tensor, which must have no data, refer to data in another file."""
     tensor.data_location = EXTERNAL
     for key, value in (("location", location), ("offset", str(offset)), ("length", str(length))):
@@ -210,7 +210,7 @@ def locations(model: Any) -> dict[str, str]:
     for tensor in filter(is_external, tensors(model)):
         for entry in tensor.external_data:
             if entry.key == "location":
-                found.setdefault(_text(entry.value), tensor_label(tensor))
+                found.setdefault(_path_text(entry.value), tensor_label(tensor))
     return found
 
 
@@ -245,12 +245,12 @@ def constants(model: Any) -> Iterator[Any]:
             bodies += attribute.graphs
 
 
-def _text(value: str | bytes) -> str:
+def _path_text(value: str | bytes) -> str:
     """Return a protobuf string, which is bytes where it is not valid UTF-8, as the system takes file names."""
     return os.fsdecode(value)
 
 
-def _number(key: str, text: str, tensor: Any) -> int:
+def _parse_number(key: str, text: str, tensor: Any) -> int:
     """Return the value of plain ASCII digits; raise ModelError M204 for anything else, or beyond 63 bits."""
     if text.isascii() and text.isdigit() and len(text) <= 19 and int(text) <= _LARGEST:
         return int(text)
@@ -260,7 +260,7 @@ def _number(key: str, text: str, tensor: Any) -> int:
     )
 
 
-def _outside(location: str, where: str, why: str) -> ModelError:
+def _outside_error(location: str, where: str, why: str) -> ModelError:
     return ModelError(
         Finding(
             "M201",
@@ -272,7 +272,7 @@ def _outside(location: str, where: str, why: str) -> ModelError:
     )
 
 
-def _with_other_names(name: str, where: str) -> ModelError:
+def _other_names_error(name: str, where: str) -> ModelError:
     return ModelError(
         Finding(
             "M209",
@@ -302,9 +302,9 @@ def _open_below(root: str, relative: str, name: str, where: str) -> int:
     except (OSError, ValueError) as error:
         code = getattr(error, "errno", None)
         if code in (errno.ENXIO, errno.ENODEV):
-            raise _not_regular(name, where, "it is a socket or a device") from error
+            raise _not_regular_error(name, where, "it is a socket or a device") from error
         if code == errno.ELOOP:
-            raise _outside(
+            raise _outside_error(
                 name, where, "there is a link on the way: it leads in a circle, or was put there meanwhile"
             ) from error
         why = getattr(error, "strerror", None) or str(error)
@@ -316,9 +316,9 @@ def _open_below(root: str, relative: str, name: str, where: str) -> int:
     if not stat.S_ISREG(mode):
         os.close(descriptor)
         kind = "a folder" if stat.S_ISDIR(mode) else "a pipe" if stat.S_ISFIFO(mode) else "a device"
-        raise _not_regular(name, where, f"it is {kind}")
+        raise _not_regular_error(name, where, f"it is {kind}")
     return descriptor
 
 
-def _not_regular(name: str, where: str, why: str) -> ModelError:
+def _not_regular_error(name: str, where: str, why: str) -> ModelError:
     return ModelError(Finding("M203", "external data is not a regular file", where, why, file=name))

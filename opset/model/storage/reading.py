@@ -37,7 +37,7 @@ def open_model_file(path: str, *, pipes: bool = True, text: bool = False) -> tup
         mode = os.stat(path).st_mode
         if pipes and stat.S_ISFIFO(mode):
             with open(path, "rb") as pipe:
-                return spool(pipe, path, text=text), "stream"
+                return read_stream(pipe, path, text=text), "stream"
         _check_regular(mode, pipes)
         descriptor = os.open(path, os.O_RDONLY | NO_WAIT | OPEN)
         source = FileSource(descriptor, path)
@@ -58,7 +58,7 @@ def _check_regular(mode: int, pipes: bool) -> None:
         raise OSError(0, "it is neither a regular file nor a pipe" if pipes else "it is no regular file")
 
 
-def spool(stream: IO[Any], name: str, *, text: bool = False) -> Source:
+def read_stream(stream: IO[Any], name: str, *, text: bool = False) -> Source:
     """Read a binary stream to its end, into memory, or into an unnamed temporary file where it is large.
 
     Raises UsageError U103 if it is a stream of text, ModelError M101 if reading fails, and M102, M103 or M111 as soon
@@ -79,15 +79,15 @@ def spool(stream: IO[Any], name: str, *, text: bool = False) -> Source:
                 try:
                     least = size if text else check.feed(bytes(chunk))
                 except wire.WireError as error:
-                    raise malformed_model_error(_kept(kept, size, name, None), error.why) from error
+                    raise malformed_model_error(_source_of_spool(kept, size, name, None), error.why) from error
                 if least > wire.LARGEST_MESSAGE:
                     raise wire.too_large_error(least, name)
-            return _kept(kept, size, name, _access(stream))
+            return _source_of_spool(kept, size, name, _access_of_stream(stream))
     except (OSError, ValueError) as error:
         raise unreadable_file_error(name, error) from error
 
 
-def _kept(file: Any, size: int, name: str, access: Access | None) -> Source:
+def _source_of_spool(file: Any, size: int, name: str, access: Access | None) -> Source:
     if size <= SPOOLED:
         file.seek(0)
         return BytesSource(file.read(), name, access)
@@ -97,7 +97,7 @@ def _kept(file: Any, size: int, name: str, access: Access | None) -> Source:
     return source
 
 
-def _access(stream: IO[Any]) -> Access | None:
+def _access_of_stream(stream: IO[Any]) -> Access | None:
     """Return the permissions of the file behind a stream, if it is a regular one."""
     try:
         descriptor = stream.fileno()

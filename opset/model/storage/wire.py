@@ -112,7 +112,7 @@ def sub_messages() -> dict[str, dict[int, SubMessage]]:
 
 
 @cache
-def ways_to_tensors() -> dict[str, dict[int, str]]:
+def fields_toward_tensors() -> dict[str, dict[int, str]]:
     """Return, for each message type, its fields below which a TensorProto can be, and the type of their messages."""
     fields_of = sub_messages()
     leading = {"onnx.TensorProto"}
@@ -151,7 +151,7 @@ def fields(source: Source, start: int, end: int, depth: int = 0, least: int = 0)
             base, index = position, 0
             window = source.read(base, min(_WINDOW, end - base))
         if least and not groups:
-            after = _after_small(window, index, end - base, least)
+            after = _skip_small_fields(window, index, end - base, least)
             if after > index:
                 position = base + after
                 continue
@@ -206,7 +206,7 @@ def fields(source: Source, start: int, end: int, depth: int = 0, least: int = 0)
         raise WireError("M103", outermost, f"group {groups[0]} does not end")
 
 
-def _after_small(window: bytes, index: int, limit: int, least: int) -> int:
+def _skip_small_fields(window: bytes, index: int, limit: int, least: int) -> int:
     """Return the index behind the numbers and length-delimited fields of fewer than `least` bytes that follow.
 
     It stops before anything else, and before fields that do not end within `limit`.
@@ -231,7 +231,7 @@ def _after_small(window: bytes, index: int, limit: int, least: int) -> int:
     return index
 
 
-def _tags(wire: int) -> bytes:
+def _tag_pattern(wire: int) -> bytes:
     """Return a pattern for the tags of fields of a wire type, of the numbers up to 2047."""
     short = b"".join(b"\\x%02x" % (number << 3 | wire) for number in range(1, 16))
     long = b"".join(b"\\x%02x" % (number << 3 | wire | 0x80) for number in range(16))
@@ -240,7 +240,9 @@ def _tags(wire: int) -> bytes:
 
 # What a file holds is its author's choice: many small numbers are skipped by the regular expression's loop.
 _NUMBERS: Final = re.compile(
-    rb"(?:%b[\x80-\xff]{0,9}[\x00-\x7f]|%b.{4}|%b.{8})+" % (_tags(VARINT), _tags(FIXED32), _tags(FIXED64)), re.DOTALL
+    rb"(?:%b[\x80-\xff]{0,9}[\x00-\x7f]|%b.{4}|%b.{8})+"
+    % (_tag_pattern(VARINT), _tag_pattern(FIXED32), _tag_pattern(FIXED64)),
+    re.DOTALL,
 )
 
 
@@ -296,7 +298,7 @@ def _holds_no_data(kind: str, item: Field) -> bool:
     )
 
 
-def _walk(
+def _edit_tensors(
     source: Source,
     descend: Callable[[Field], bool],
     replace: Callable[[Field, bool], bytes | Segment | None],
@@ -313,7 +315,7 @@ def _walk(
     merged with it is replaced too, however small: it is `forced`. Elsewhere fields of fewer than `least` bytes are
     skipped.
     """
-    ways = ways_to_tensors()
+    ways = fields_toward_tensors()
     edits: list[Edit] = []
     root = _Message("onnx.ModelProto", fields(source, 0, source.size, least=least), Field(0, LENGTH, 0, 0, source.size))
     stack = [root]
@@ -373,7 +375,7 @@ def extract(source: Source, token: bytes) -> tuple[bytes, list[Segment]]:
         content = placeholder_content(token, len(segments) - 1)
         return header(_PAYLOAD_FIELD, len(content)) + content
 
-    edits, growth = _walk(source, _is_large, replace, _holds_no_data, THRESHOLD + 1)
+    edits, growth = _edit_tensors(source, _is_large, replace, _holds_no_data, THRESHOLD + 1)
     if source.size + growth > LARGEST_MESSAGE:
         raise too_large_error(source.size + growth, source.name)
     parts: list[bytes] = []
@@ -409,7 +411,7 @@ def splice(skeleton: bytes, token: bytes, segments: Sequence[Segment]) -> tuple[
         index = placeholder_index(content, token)
         return None if index is None or index >= len(segments) else segments[index]
 
-    edits, growth = _walk(source, descend, replace, lambda kind, item: False)
+    edits, growth = _edit_tensors(source, descend, replace, lambda kind, item: False)
     pieces: list[bytes | Segment] = []
     position = 0
     for start, end, piece in edits:
@@ -567,7 +569,7 @@ class TopLevel:
         while self._next < self._arrived and self._fields < MOST_CHECKED:
             index = self._next - base
             try:
-                after = _after_field(window, index, base)
+                after = _end_of_field(window, index, base)
             except WireError as error:
                 if error.why != _CUT or len(window) - index >= _HEADER:
                     raise
@@ -583,7 +585,7 @@ MOST_CHECKED: Final = 1 << 18
 """How many fields of a message are checked while it arrives."""
 
 
-def _after_field(window: bytes, index: int, base: int) -> int | None:
+def _end_of_field(window: bytes, index: int, base: int) -> int | None:
     """Return the index behind a field of a ModelProto, perhaps behind the window; None if it is a group."""
     start = base + index
     tag, index = _varint_at(window, index, base)

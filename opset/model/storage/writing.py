@@ -33,7 +33,7 @@ MODES: Final = ("auto", "keep", "copy", "link", "inline", "move")
 def save(model: ModelParts, path: str | os.PathLike[str], *, external: str = "auto", force: bool = False) -> None:
     """Write a model to a path, as `Model.save` says."""
     output = os.fsdecode(path)
-    with _reported(output):
+    with _report_os_errors(output):
         if (stream := _open_stream(output)) is not None:
             with stream:
                 write_stream(model, stream, external=external, text=output.endswith(TEXT_SUFFIX))
@@ -42,9 +42,9 @@ def save(model: ModelParts, path: str | os.PathLike[str], *, external: str = "au
             why = "the folder that it is to be in does not exist"
             raise UsageError(Finding("U104", "the output cannot be written", why=why, file=output))
         _check_output(model, output, force)
-        with Files(force, _spared(model)) as files:
+        with Files(force, _names_of_files(model)) as files:
             folder = files.folder(os.path.dirname(os.path.abspath(output)))
-            _write(model, Place(folder, os.path.basename(output)), external, files)
+            _write_model(model, Place(folder, os.path.basename(output)), external, files)
 
 
 def save_below(model: ModelParts, folder: str, relative: str, *, external: str = "auto", force: bool = False) -> None:
@@ -53,11 +53,11 @@ def save_below(model: ModelParts, folder: str, relative: str, *, external: str =
     Folders that do not exist are made. Raises UsageError U104 where a link is on the way.
     """
     output = os.path.join(folder, relative)
-    with _reported(output):
+    with _report_os_errors(output):
         _check_output(model, output, force)
-        with Files(force, _spared(model)) as files:
+        with Files(force, _names_of_files(model)) as files:
             *parents, name = relative.split(os.sep)
-            _write(model, Place(files.inside(files.folder(folder or os.curdir), parents), name), external, files)
+            _write_model(model, Place(files.inside(files.folder(folder or os.curdir), parents), name), external, files)
 
 
 def save_in_place(
@@ -100,22 +100,22 @@ def _target_of_link(path: str, roots: Iterable[str | os.PathLike[str]]) -> tuple
 
 
 @contextmanager
-def _reported(output: str) -> Iterator[None]:
+def _report_os_errors(output: str) -> Iterator[None]:
     """Raise UsageError U104 for what the system does not do."""
     if "\0" in output:
         raise UsageError(Finding("U104", "the output cannot be written", why="its name holds NUL", file=output))
     try:
         yield
     except OSError as error:
-        raise _cannot_write(output, error) from error
+        raise _write_error(output, error) from error
 
 
-def _spared(model: ModelParts) -> set[str]:
+def _names_of_files(model: ModelParts) -> set[str]:
     """Return the names of the model's files: they are not removed though they look like temporary files."""
     return {os.path.basename(name) for name in (model.path or "", *external_data.locations(model.proto))}
 
 
-def _write(model: ModelParts, place: Place, external: str, files: Files) -> None:
+def _write_model(model: ModelParts, place: Place, external: str, files: Files) -> None:
     """Write a model and its external data, all or nothing."""
     if external not in MODES:
         raise UsageError(Finding("U103", f"external={quote(external)} is not known", help=", ".join(MODES)))
@@ -123,12 +123,12 @@ def _write(model: ModelParts, place: Place, external: str, files: Files) -> None
         kept = model.folder is None or model.folder.holds(place.folder.path)
         external = "keep" if kept else "copy"
     if external in ("copy", "link"):
-        _bring(model, place, files, link=external == "link")
+        _bring_data_files(model, place, files, link=external == "link")
     elif external == "move":
-        model = _moved(model, place, files)
+        model = _move_data(model, place, files)
     elif external == "inline":
-        model = _inlined(model)
-    pieces = _pieces(model, place.name.endswith(TEXT_SUFFIX))
+        model = _inline_data(model)
+    pieces = _output_pieces(model, place.name.endswith(TEXT_SUFFIX))
     files.write(place, pieces, [model.source, *(piece.source for piece in pieces if isinstance(piece, wire.Segment))])
     files.commit()
 
@@ -147,9 +147,9 @@ def write_stream(model: ModelParts, file: IO[bytes], *, external: str = "keep", 
     if isinstance(file, io.TextIOBase):
         raise UsageError(Finding("U103", "a model is binary, and this stream takes text", help="write to its .buffer"))
     if external == "inline":
-        model = _inlined(model)
+        model = _inline_data(model)
     try:
-        for chunk in chunks(_pieces(model, text)):
+        for chunk in chunks(_output_pieces(model, text)):
             rest = memoryview(chunk)
             while rest:
                 written = file.write(rest)
@@ -158,10 +158,10 @@ def write_stream(model: ModelParts, file: IO[bytes], *, external: str = "keep", 
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise _cannot_write(str(getattr(file, "name", "")), error) from error
+        raise _write_error(str(getattr(file, "name", "")), error) from error
 
 
-def _pieces(model: ModelParts, text: bool) -> list[Piece]:
+def _output_pieces(model: ModelParts, text: bool) -> list[Piece]:
     """Return what a file consists of that holds the model, or its text."""
     if not text:
         return model.pieces()[0]
@@ -177,7 +177,7 @@ def write_files(files: Mapping[str, bytes], *, force: bool = False) -> None:
     """
     if existing := [path for path in files if os.path.lexists(path) and not force]:
         raise UsageError(finding for path in existing for finding in output_exists_error(path).findings)
-    with _reported(next(iter(files), "")), Files(force) as together:
+    with _report_os_errors(next(iter(files), "")), Files(force) as together:
         for path, data in files.items():
             folder, name = os.path.split(os.path.abspath(path))
             together.write(Place(together.folder(folder), name), [data])
@@ -190,7 +190,7 @@ def write_below(folder: str | os.PathLike[str], files: Mapping[str, bytes], *, d
     They are put in place in their order. Many files that can be made again need not be `durable`, which takes long.
     Raises UsageError U104 where there is a link, or writing fails.
     """
-    with _reported(os.fspath(folder)), Files(force=True, durable=durable) as together:
+    with _report_os_errors(os.fspath(folder)), Files(force=True, durable=durable) as together:
         root = together.folder(os.fspath(folder))
         for relative, data in files.items():
             *parents, name = relative.split(os.sep)
@@ -212,13 +212,13 @@ def remove_below(folder: str | os.PathLike[str], files: Iterable[str]) -> None:
     for relative in files:
         *parents, name = relative.split(os.sep)
         below.setdefault((*parents,), []).append(name)
-    with _reported(os.fspath(folder)):
+    with _report_os_errors(os.fspath(folder)):
         for way, names in below.items():
             with suppress(FileNotFoundError, NotADirectoryError), ExitStack() as stack:  # gone, or another one by now
-                _remove(os.fspath(folder), way, names, stack)
+                _remove_files(os.fspath(folder), way, names, stack)
 
 
-def _remove(folder: str, way: Sequence[str], names: Iterable[str], stack: ExitStack) -> None:
+def _remove_files(folder: str, way: Sequence[str], names: Iterable[str], stack: ExitStack) -> None:
     """Remove files in the folder at the end of a way, and the folders on it that are empty then."""
     opened = [OpenFolder(folder)]
     stack.callback(opened[0].close)
@@ -262,10 +262,10 @@ def _check_output(model: ModelParts, output: str, force: bool) -> None:
     if os.path.lexists(output):
         if not force:
             raise output_exists_error(output)
-        _spare_data(model, output)
+        _check_not_own_data(model, output)
 
 
-def _spare_data(model: ModelParts, target: str) -> None:
+def _check_not_own_data(model: ModelParts, target: str) -> None:
     """Raise UsageError U102 if a file that is about to be replaced holds data of the model."""
     if model.folder is None:
         return
@@ -281,12 +281,12 @@ def _spare_data(model: ModelParts, target: str) -> None:
         )
 
 
-def _cannot_write(path: str, error: OSError) -> UsageError:
+def _write_error(path: str, error: OSError) -> UsageError:
     why = error.strerror or str(error)
     return UsageError(Finding("U104", "the output cannot be written", why=why, file=path))
 
 
-def _folder(model: ModelParts) -> external_data.Folder | None:
+def _data_folder(model: ModelParts) -> external_data.Folder | None:
     if model.folder is None and external_data.locations(model.proto):
         raise UsageError(
             Finding(
@@ -299,9 +299,9 @@ def _folder(model: ModelParts) -> external_data.Folder | None:
     return model.folder
 
 
-def _bring(model: ModelParts, output: Place, files: Files, *, link: bool) -> None:
+def _bring_data_files(model: ModelParts, output: Place, files: Files, *, link: bool) -> None:
     """Copy or link every data file of the model beside the output, under its relative location."""
-    folder = _folder(model)
+    folder = _data_folder(model)
     if folder is None:
         return
     brought: dict[tuple[str, ...], str] = {}
@@ -309,7 +309,7 @@ def _bring(model: ModelParts, output: Place, files: Files, *, link: bool) -> Non
     for location, where in external_data.locations(model.proto).items():
         try:
             file = folder.file(location, where)
-            parts = _parts(location, output.name)
+            parts = _location_parts(location, output.name)
             if brought.setdefault(parts, location) != location:
                 continue  # two ways to write one path, such as ./data and data
             target = Place(files.inside(output.folder, parts[:-1]), parts[-1])
@@ -321,7 +321,7 @@ def _bring(model: ModelParts, output: Place, files: Files, *, link: bool) -> Non
             else:
                 files.write(target, [wire.Segment(file, 0, file.size)], [file])
         except NotADirectoryError as error:
-            problems += _misplaced(location, str(error.strerror)).findings
+            problems += _location_error(location, str(error.strerror)).findings
         except OpsetError as error:
             problems += error.findings
     if problems:
@@ -329,22 +329,22 @@ def _bring(model: ModelParts, output: Place, files: Files, *, link: bool) -> Non
         raise kind(problems)
 
 
-def _parts(location: str, output: str) -> tuple[str, ...]:
+def _location_parts(location: str, output: str) -> tuple[str, ...]:
     """Return the folders below the output's, and the name, at which a data file belongs."""
     parts = tuple(part for part in re.split(_SEPARATORS, location) if part not in ("", os.curdir))
     if os.path.isabs(location) or os.path.splitdrive(location)[0] or os.pardir in parts:
-        raise _misplaced(location, "its location is not one inside a folder")
+        raise _location_error(location, "its location is not one inside a folder")
     if parts == (output,):
-        raise _misplaced(location, "it has the name of the output")
+        raise _location_error(location, "it has the name of the output")
     if TEMPORARY.fullmatch(parts[-1]):
-        raise _misplaced(location, "it has the name of a temporary file")
+        raise _location_error(location, "it has the name of a temporary file")
     return parts
 
 
 _SEPARATORS: Final = r"[/\\]" if os.sep == "\\" else "/"
 
 
-def _misplaced(location: str, why: str) -> UsageError:
+def _location_error(location: str, why: str) -> UsageError:
     return UsageError(
         Finding(
             "U103",
@@ -359,14 +359,14 @@ def _needs_copy(file: external_data.ExternalFile, target: Place, force: bool) ->
     """Return whether a data file has to be put at its target; raise UsageError U102 if something else is there."""
     if target.status() is None:
         return True
-    if resolve_links(target.path) == file.real or _same_content(file, target):
+    if resolve_links(target.path) == file.real or _has_same_content(file, target):
         return False
     if not force:
         raise output_exists_error(target.path)
     return True
 
 
-def _same_content(file: external_data.ExternalFile, target: Place) -> bool:
+def _has_same_content(file: external_data.ExternalFile, target: Place) -> bool:
     status = target.status()
     if status is None or not stat.S_ISREG(status.st_mode) or status.st_size != file.size or status.st_nlink > 1:
         return False
@@ -381,9 +381,9 @@ def _same_content(file: external_data.ExternalFile, target: Place) -> bool:
         return True
 
 
-def _moved(model: ModelParts, output: Place, files: Files) -> ModelParts:
+def _move_data(model: ModelParts, output: Place, files: Files) -> ModelParts:
     """Put all large data into a new file beside the output; return the model that refers to it."""
-    folder = _folder(model)
+    folder = _data_folder(model)
     message = proto.ModelProto()
     message.CopyFrom(model.proto)
     dense = [tensor for tensor in external_data.constants(message) if tensor.DESCRIPTOR.name == "TensorProto"]
@@ -395,7 +395,7 @@ def _moved(model: ModelParts, output: Place, files: Files) -> ModelParts:
     if target.status() is not None:
         if not files.force:
             raise output_exists_error(target.path)
-        _spare_data(model, target.path)
+        _check_not_own_data(model, target.path)
     sources: list[Source] = [model.source]
     if folder is not None:
         named = {external_data.reference(tensor).location: tensor for tensor in beside}
@@ -409,7 +409,7 @@ def _moved(model: ModelParts, output: Place, files: Files) -> ModelParts:
             yield bytes(padding)
             yield tensors.data_range(model, tensor) or tensors.tensor_bytes(model, tensor)
             model.clear_data(tensor)
-            external_data.refer(tensor, target.name, offset + padding, size)
+            external_data.set_reference(tensor, target.name, offset + padding, size)
             offset += padding + size
 
     files.write(target, pieces(), sources)
@@ -420,9 +420,9 @@ def _is_large(tensor: Any) -> bool:
     return tensor.data_type in ELEMENTS and tensor.data_type != STRING and data_size(tensor) > wire.THRESHOLD
 
 
-def _inlined(model: ModelParts) -> ModelParts:
+def _inline_data(model: ModelParts) -> ModelParts:
     """Return the model with its external data as raw_data, still to be read."""
-    folder = _folder(model)
+    folder = _data_folder(model)
     message = proto.ModelProto()
     message.CopyFrom(model.proto)
     segments = []

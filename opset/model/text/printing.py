@@ -101,7 +101,7 @@ class _Printer:
         self._unknown = known.ByteSize() != message.ByteSize()
         self._elided, self._level = False, 0
         domains, names = Counter[bool](), Counter[bool]()
-        for node in _nodes(message):
+        for node in _all_nodes(message):
             if not node.domain:
                 domains[node.HasField("domain")] += 1
             for attribute in node.attribute:
@@ -131,7 +131,7 @@ class _Printer:
             if field.name not in written
         ]
         parts += [f"{name}: none" for name in missing if not message.HasField(name)]
-        if self._unknown and (encoded := _unknown(message)):
+        if self._unknown and (encoded := _unknown_fields(message)):
             parts.append(f'{UNKNOWN}: "{encoded.hex()}"')
         return parts
 
@@ -144,9 +144,9 @@ class _Printer:
         if field.message_type is not None:
             shown = [self._part(each) for each in values]
         elif field.cpp_type == field.CPPTYPE_FLOAT:
-            shown = _floats(message, field.name, values)
+            shown = _float_texts(message, field.name, values)
         elif field.cpp_type == field.CPPTYPE_DOUBLE:
-            shown = _doubles(message, field.name, values)
+            shown = _double_texts(message, field.name, values)
         elif field.cpp_type == field.CPPTYPE_STRING:
             shown = [*map(string_text, values)]
         else:
@@ -176,7 +176,7 @@ class _Printer:
 
     def _more(self, message: Any) -> bool:
         """Whether a message has fields that onnx.proto does not have."""
-        return self._unknown and bool(_unknown(message))
+        return self._unknown and bool(_unknown_fields(message))
 
     # Types and tensors
 
@@ -225,7 +225,7 @@ class _Printer:
 
     def tensor(self, message: Any, listed: bool = False) -> str:
         """Return a tensor; one that is `listed` among the values of a graph has its name in any case."""
-        elided = self._limit is not None and _count(message) > self._limit and not message.external_data
+        elided = self._limit is not None and _element_count(message) > self._limit and not message.external_data
         if not elided:
             message = self._complete(message)
         data = self._data(message, elided)
@@ -261,7 +261,7 @@ class _Printer:
 
     def _data(self, message: Any, elided: bool) -> str | None:
         """Return the data of a tensor, None where it is not what dims and type ask for."""
-        element, count = ELEMENTS.get(message.data_type), _count(message)
+        element, count = ELEMENTS.get(message.data_type), _element_count(message)
         if element is None or count < 0:
             return None
         if elided:
@@ -276,11 +276,11 @@ class _Printer:
             return f"[{', '.join(map(self._part, entries))}]"
         if "raw_data" in present:
             fits = present == {"raw_data"} and len(message.raw_data) == -(-count * element.bits // 8) and element.bits
-            return _raw(message.data_type, message.raw_data, count) if fits else None
+            return _raw_data_text(message.data_type, message.raw_data, count) if fits else None
         field = "string_data" if message.data_type == STRING else element.field
         if not present <= {field}:
             return None
-        return _typed(message, field, count)
+        return _entries_text(message, field, count)
 
     # Attributes, nodes, graphs, functions, models
 
@@ -309,7 +309,7 @@ class _Printer:
         values = found if end else [found]
         match kind:
             case "FLOAT":
-                shown = _floats(message, field, values)
+                shown = _float_texts(message, field, values)
             case "INT":
                 shown = [*map(str, values)]
             case "STRING":
@@ -322,16 +322,16 @@ class _Printer:
                 shown = [self.type(each) for each in values]
             case _:
                 shown = [f"&{self.fields(each)}" for each in values]
-        return _rows(shown, "[", "]") if end else shown[0]
+        return _bracket_rows(shown, "[", "]") if end else shown[0]
 
     def node(self, message: Any) -> str:
         """Return a node."""
         label = f"[{name_text(message.name) if message.name else ''}] " if message.HasField("name") else ""
         outputs = ", ".join(map(name_text, message.output))
-        domain = _utf8(message.domain)
+        domain = _require_utf8(message.domain)
         if domain and not all(map(_is_word, domain.split("."))):
             domain = string_text(domain)
-        operator = f"{domain}{domain and '.'}{_plain(message.op_type)}"
+        operator = f"{domain}{domain and '.'}{_word_or_string(message.op_type)}"
         if message.HasField("overload"):
             operator += f":{name_text(message.overload)}"
         attributes = ", ".join(map(self.attribute, message.attribute))
@@ -415,15 +415,15 @@ class _Printer:
 
 def name_text(text: str | bytes) -> str:
     """Return a name: as it is where it is a word, else in quotes. Raises ModelError M106 for one that is not UTF-8."""
-    return string_text(_utf8(text)) if text in _RESERVED else _plain(text)
+    return string_text(_require_utf8(text)) if text in _RESERVED else _word_or_string(text)
 
 
-def _plain(text: str | bytes) -> str:
-    found = _utf8(text)
+def _word_or_string(text: str | bytes) -> str:
+    found = _require_utf8(text)
     return found if _is_word(found) else string_text(found)
 
 
-def _utf8(text: str | bytes) -> str:
+def _require_utf8(text: str | bytes) -> str:
     if isinstance(text, bytes):
         why = "text has UTF-8 alone"
         raise ModelError(Finding("M106", f"the name {quote(text)} is not valid UTF-8", why=why, help="rename it"))
@@ -438,18 +438,18 @@ def string_text(value: str | bytes) -> str:
     """Return a text in quotes; with codes behind a $ where it has control characters, or bytes that are not UTF-8."""
     text = text_of(value) if isinstance(value, bytes) else value
     if isinstance(text, bytes):
-        codes = _CONTROL.sub(lambda found: _code(found[0].encode("latin-1")), text.decode("latin-1"))
+        codes = _CONTROL.sub(lambda found: _escape_codes(found[0].encode("latin-1")), text.decode("latin-1"))
         return f'$"{codes}"'
     if text.replace("\n", "").isprintable():
         return f'"{text}"' if '"' not in text and "\\" not in text else f'"{_QUOTE.sub(_QUOTED, text)}"'
-    return f'$"{_CONTROL.sub(_visible, text)}"'
+    return f'$"{_CONTROL.sub(_escape_match, text)}"'
 
 
-def _visible(found: re.Match[str]) -> str:
-    return found[0] if found[0].isprintable() and found[0] not in _NAMED else _code(found[0].encode())
+def _escape_match(found: re.Match[str]) -> str:
+    return found[0] if found[0].isprintable() and found[0] not in _NAMED else _escape_codes(found[0].encode())
 
 
-def _code(encoded: bytes) -> str:
+def _escape_codes(encoded: bytes) -> str:
     shown = _NAMED.get(encoded.decode("latin-1"))
     return shown or "".join(f"\\x{each:02x}" for each in encoded)
 
@@ -457,7 +457,7 @@ def _code(encoded: bytes) -> str:
 # Numbers
 
 
-def _patterns(message: Any, field: str, size: int) -> list[str]:
+def _bit_patterns(message: Any, field: str, size: int) -> list[str]:
     """Return the bits of the numbers in a field: as Python's floats, signalling NaNs would change."""
     encoded, number = message.SerializeToString(), message.DESCRIPTOR.fields_by_name[field].number
     items = fields(BytesSource(encoded), 0, len(encoded))
@@ -465,40 +465,40 @@ def _patterns(message: Any, field: str, size: int) -> list[str]:
     return [data[start : start + size][::-1].hex() for start in range(0, len(data), size)]
 
 
-def _floats(message: Any, field: str, values: Sequence[float]) -> list[str]:
-    return _exact(message, field, values, _shortest(values), 4, "7fc00000", "ffc00000")
+def _float_texts(message: Any, field: str, values: Sequence[float]) -> list[str]:
+    return _mark_nans(message, field, values, _shortest_texts(values), 4, "7fc00000", "ffc00000")
 
 
-def _doubles(message: Any, field: str, values: Sequence[float]) -> list[str]:
-    return _exact(message, field, values, [*map(repr, values)], 8, "7ff8" + "0" * 12, "fff8" + "0" * 12)
+def _double_texts(message: Any, field: str, values: Sequence[float]) -> list[str]:
+    return _mark_nans(message, field, values, [*map(repr, values)], 8, "7ff8" + "0" * 12, "fff8" + "0" * 12)
 
 
-def _exact(
+def _mark_nans(
     message: Any, field: str, values: Sequence[float], shown: list[str], size: int, nan: str, negative: str
 ) -> list[str]:
     """Return numbers as text, each NaN by its sign or its bits."""
     if any(value != value for value in values):
         known = {nan: "nan", negative: "-nan"}
-        for index, pattern in enumerate(_patterns(message, field, size)):
+        for index, pattern in enumerate(_bit_patterns(message, field, size)):
             if values[index] != values[index]:
                 shown[index] = known.get(pattern, f'$"{pattern}"')
     return shown
 
 
-def _shortest(values: Sequence[float]) -> list[str]:
+def _shortest_texts(values: Sequence[float]) -> list[str]:
     """Return floats of 32 bits with as few digits as read back the same."""
     shown = [f"{value:.7g}" for value in values]
     for digits in (8, 9):
-        read_back = struct.pack(f"<{len(shown)}f", *map(_near, shown))
+        read_back = struct.pack(f"<{len(shown)}f", *map(_to_float32, shown))
         if read_back == struct.pack(f"<{len(shown)}f", *values):
             break
         for index, value in enumerate(values):
-            if _near(shown[index]) != value:
+            if _to_float32(shown[index]) != value:
                 shown[index] = f"{value:.{digits}g}"
     return [each if "." in each or "e" in each or each[-1] in "fn" else f"{each}.0" for each in shown]
 
 
-def _near(text: str) -> float:
+def _to_float32(text: str) -> float:
     value = float(text)
     try:
         found: float = struct.unpack("<f", struct.pack("<f", value))[0]
@@ -507,11 +507,11 @@ def _near(text: str) -> float:
     return found
 
 
-def _signed(value: float) -> str:
+def _double_text(value: float) -> str:
     return repr(value) if value == value else "nan" if math.copysign(1, value) > 0 else "-nan"
 
 
-def _raw(data_type: int, data: bytes, count: int) -> str:
+def _raw_data_text(data_type: int, data: bytes, count: int) -> str:
     """Return raw_data: its elements where they stand for these bytes and no others, else the bytes."""
     element = ELEMENTS[data_type]
     if element.name.startswith("complex"):
@@ -531,31 +531,33 @@ def _raw(data_type: int, data: bytes, count: int) -> str:
         if not same:
             return f'!"{data.hex()}"'
         if element.code == "f":
-            pairs = zip(_shortest(values), values, strict=True)
-            shown += [each if value == value else _signed(value) for each, value in pairs]
+            pairs = zip(_shortest_texts(values), values, strict=True)
+            shown += [each if value == value else _double_text(value) for each, value in pairs]
         else:
-            shown += [_signed(each) if isinstance(each, float) else str(int(each)) for each in values]
-    return f"!{_rows(shown, '{', '}')}"
+            shown += [_double_text(each) if isinstance(each, float) else str(int(each)) for each in values]
+    return f"!{_bracket_rows(shown, '{', '}')}"
 
 
-def _typed(message: Any, field: str, count: int) -> str | None:
+def _entries_text(message: Any, field: str, count: int) -> str | None:
     """Return the entries of a tensor's field, None where they are not as many as they should be, or no elements."""
     values, number = getattr(message, field), message.data_type
     if number == STRING:
-        return _rows([*map(string_text, values)], "{", "}") if len(values) == count else None
+        return _bracket_rows([*map(string_text, values)], "{", "}") if len(values) == count else None
     element = ELEMENTS[number]
     if field in ("float_data", "double_data"):
         if len(values) != count * (2 if element.name.startswith("complex") else 1):
             return None
-        return _rows((_floats if field == "float_data" else _doubles)(message, field, values), "{", "}")
+        return _bracket_rows(
+            (_float_texts if field == "float_data" else _double_texts)(message, field, values), "{", "}"
+        )
     lowest, highest, _ = bounds(number)
     wanted = -(-count * element.bits // 8) if element.bits in (2, 4) else count
     if len(values) != wanted or (wanted and not lowest <= min(values) <= max(values) <= highest):
         return None
-    return _rows([*map(str, values)], "{", "}")
+    return _bracket_rows([*map(str, values)], "{", "}")
 
 
-def _count(tensor: Any) -> int:
+def _element_count(tensor: Any) -> int:
     """Return how many elements a tensor has by its dims, -1 where these say nothing."""
     try:
         return element_count(tensor)
@@ -563,7 +565,7 @@ def _count(tensor: Any) -> int:
         return -1
 
 
-def _rows(values: Sequence[str], opening: str, closing: str) -> str:
+def _bracket_rows(values: Sequence[str], opening: str, closing: str) -> str:
     """Return values between brackets, ROW in a line where there are more."""
     if len(values) <= ROW:
         return f"{opening}{', '.join(values)}{closing}"
@@ -574,7 +576,7 @@ def _rows(values: Sequence[str], opening: str, closing: str) -> str:
 # Messages
 
 
-def _unknown(message: Any) -> bytes:
+def _unknown_fields(message: Any) -> bytes:
     """Return the fields of a message that onnx.proto does not have, as bytes."""
     rest = type(message)()
     rest.CopyFrom(message)
@@ -584,7 +586,7 @@ def _unknown(message: Any) -> bytes:
     return encoded
 
 
-def _nodes(message: Any) -> Iterator[Any]:
+def _all_nodes(message: Any) -> Iterator[Any]:
     """Yield the nodes of a message, those in subgraphs and functions included."""
     match message.DESCRIPTOR.name:
         case "NodeProto":

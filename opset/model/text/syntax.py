@@ -85,7 +85,7 @@ def parse_node(text: str) -> Any:
     Raises ModelError M301 where the text is not ONNX text syntax, M104 where it is nested too deeply; the place is
     line:column.
     """
-    return _parse(text, pb.NodeProto(), Reader.node)
+    return _parse_message(text, pb.NodeProto(), Reader.node)
 
 
 def parse_graph(text: str) -> Any:
@@ -93,7 +93,7 @@ def parse_graph(text: str) -> Any:
 
     Raises ModelError as `parse_node` does.
     """
-    return _parse(text, pb.GraphProto(), Reader.graph)
+    return _parse_message(text, pb.GraphProto(), Reader.graph)
 
 
 def parse_function(text: str) -> Any:
@@ -101,7 +101,7 @@ def parse_function(text: str) -> Any:
 
     Raises ModelError as `parse_node` does.
     """
-    return _parse(text, pb.FunctionProto(), Reader.function)
+    return _parse_message(text, pb.FunctionProto(), Reader.function)
 
 
 def parse_model(text: str) -> Any:
@@ -109,10 +109,10 @@ def parse_model(text: str) -> Any:
 
     Raises ModelError as `parse_node` does.
     """
-    return _parse(text, pb.ModelProto(), Reader.model)
+    return _parse_message(text, pb.ModelProto(), Reader.model)
 
 
-def _parse(text: str, message: Any, begin: Callable[[Reader, Any], None]) -> Any:
+def _parse_message(text: str, message: Any, begin: Callable[[Reader, Any], None]) -> Any:
     read(Reader(text), message, begin)
     return message
 
