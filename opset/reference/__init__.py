@@ -1,1 +1,1 @@
-"""What an operator computes: kernels by family, the evaluator that runs models on them, comparison of values."""
+"""Kernels of operators by family, the evaluator that runs models on them, and the comparison of values."""

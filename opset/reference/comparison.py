@@ -1,4 +1,4 @@
-"""Whether two values of a model are the same, within tolerances that fit their element type."""
+"""Comparison of two values of a model, within tolerances that fit their element type."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ ABSOLUTE = 1e-3  # of the relative one
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How two values differ: `where` in a list or map, `why` in words ("" if they are the same within tolerance).
+    """A comparison of two values: their place in a list or map, and why they differ ("" within tolerance).
 
-    `absolute` and `relative` are the greatest differences of numbers, 0 where there are none.
+    `absolute` and `relative` are the greatest differences of numbers, 0 if there are none.
     """
 
     where: str
@@ -45,8 +45,15 @@ def differences(
 ) -> Iterator[Difference]:
     """Yield a Difference for each pair of tensors, or other leaves, of two values; for equal ones, too.
 
-    Without `rtol`, the tolerance is that of the element type; without `atol`, it is `absolute` of the relative one.
-    NaN equals NaN, whichever its sign.
+    NaN equals NaN of either sign.
+
+    Args:
+        expected: the value to compare with; lists and maps are compared entry by entry.
+        actual: the value that is judged.
+        rtol: relative tolerance, by default the element type's.
+        atol: absolute tolerance, by default `absolute` times the relative one.
+        where: path of the value, with which the paths of its entries begin.
+        absolute: share of the relative tolerance that is allowed around 0.
     """
     pending = [(where, expected, actual)]
     while pending:
@@ -70,14 +77,14 @@ def differences(
 
 
 def tolerance_of(dtype: np.dtype[Any]) -> float:
-    """Return the relative tolerance of an element type, 0 where results are exact."""
+    """Return the relative tolerance of an element type, 0 if results are exact."""
     return TOLERANCES.get(dtype.name, 0.0)
 
 
 def ulps(expected: Any, actual: Any) -> tuple[str, float]:
-    """Return why two values cannot be compared, and how many units of the last digit they are apart at most.
+    """Return why two values cannot be compared, else "", and their greatest distance in units of the last digit.
 
-    Values that are no floats are equal or not.
+    The distance of values that are no floats is 0 if they are equal, else infinite.
     """
     if not isinstance(expected, np.ndarray) or not isinstance(actual, np.ndarray):
         wrong = next((each for each in differences(expected, actual, 0.0, 0.0) if each.why), None)
@@ -102,7 +109,7 @@ def ulps(expected: Any, actual: Any) -> tuple[str, float]:
 
 
 def _compare_leaves(expected: Any, actual: Any) -> str:
-    """Return how two values differ of which one at least is no number, as the text in a map; "" where they do not."""
+    """Return how two leaves differ of which at least one is no number, such as texts of a map; "" if they are equal."""
     if type(expected) is not type(actual):
         return f"it is {type_of(actual)}, and {type_of(expected)} is expected"
     return "" if expected == actual else f"{brief_name(str(actual))} instead of {brief_name(str(expected))}"
@@ -111,6 +118,7 @@ def _compare_leaves(expected: Any, actual: Any) -> str:
 def _compare_arrays(
     where: str, expected: Any, actual: Any, rtol: float | None, atol: float | None, absolute: float
 ) -> Difference:
+    """Return the difference of two arrays, whose types and shapes must be the same."""
     if type_of(expected) != type_of(actual):
         return Difference(where, f"it is {type_of(actual)}, and {type_of(expected)} is expected")
     if expected.shape != actual.shape:
@@ -134,7 +142,7 @@ def _compare_arrays(
 
 
 def _compare_numbers(expected: Any, actual: Any, rtol: float, atol: float) -> tuple[Any, float, float]:
-    """Return which numbers differ, and the greatest absolute and relative difference."""
+    """Return a mask of the numbers that differ, and the greatest absolute and relative difference."""
     want, have = _widen(expected), _widen(actual)
     with np.errstate(all="ignore"):
         distance = np.abs(want - have)
@@ -147,13 +155,14 @@ def _compare_numbers(expected: Any, actual: Any, rtol: float, atol: float) -> tu
 
 
 def _widen(array: Any) -> Any:
-    """Return numbers in a type in which they can be subtracted: integers of 64 bits as long double."""
+    """Return numbers in a type that their difference does not leave: long double for integers of 64 bits."""
     if array.dtype.kind == "c":
         return array.astype(np.complex128)
     return array.astype(np.longdouble if array.dtype.kind in "iu" and array.dtype.itemsize == 8 else np.float64)
 
 
 def _describe_first(flat: int, count: int, expected: Any, actual: Any) -> str:
+    """Return the count of elements that differ and the first of them, at the flat index `flat`, in words."""
     index = tuple(int(each) for each in np.unravel_index(flat, expected.shape))
     at = f" at {list(index)}" if index else ""
     many = f"{count} of {expected.size} elements differ; the first{at}: " if expected.size > 1 else ""

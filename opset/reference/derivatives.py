@@ -1,12 +1,12 @@
-"""The derivatives of operators, for Gradient: by a node's inputs, from those by its outputs.
+"""Derivatives of operators for Gradient: rules from derivatives by a node's outputs to derivatives by its inputs.
 
 A rule is registered like a kernel, and holds for the versions from `since` on:
 
     @gradient("Tanh")
     def tanh(node): return (node.derivative * (1 - node.y * node.y),)
 
-Where a function has no derivative, at the corner of Relu for instance, a rule returns one of those on either side, or
-their mean where operands are interchangeable, as those of Max are.
+If a function has no derivative at a point, as at the corner of Relu, a rule returns the derivative of either side, or
+their mean if operands are interchangeable, as in Max.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Node:
         return np.zeros_like(self.y) if derivative is None else derivative
 
     def input(self, index: int, name: str = "") -> Any:
-        """Return an input, or the attribute that it was in other versions; None where there is neither."""
+        """Return an input, or the attribute of other versions in its place; None if the node has neither."""
         value = self.inputs[index] if index < len(self.inputs) else None
         return self.attributes.get(name) if value is None else value
 
@@ -135,6 +135,8 @@ FACTORS: dict[str, Factor] = {
 
 
 def _rule_of_factor(factor: Factor) -> Rule:
+    """Return the rule of an elementwise function, which multiplies by its derivative."""
+
     def times_factor(node: Node) -> Sequence[Any]:
         return (node.derivative * factor(node.x, node.y, node.attributes),)
 
@@ -153,7 +155,7 @@ def identity(node: Node) -> Sequence[Any]:
 
 @gradient("Ceil", "Floor", "Round", "Sign", "Hardmax")
 def steps(node: Node) -> Sequence[Any]:
-    """Return 0: the function is constant except where it jumps."""
+    """Return no derivative, which means 0: the function is constant between its jumps."""
     return ()
 
 
@@ -169,7 +171,7 @@ def clip(node: Node) -> Sequence[Any]:
 
 @gradient("Dropout", since=7)
 def dropout(node: Node) -> Sequence[Any]:
-    """Return the derivative where elements are kept; where some are dropped, this needs the mask."""
+    """Return the derivative for kept elements and 0 for dropped ones, which it knows by the mask."""
     training = node.version >= 12 and node.input(2) is not None and bool(node.input(2))
     ratio = 0.5 if node.input(1) is None else float(node.input(1))
     if not training or not ratio:
@@ -189,7 +191,7 @@ def _operands(node: Node) -> tuple[Array, Array]:
 
 
 def _sum_to_operands(node: Node, by_x: Any, by_y: Array) -> Sequence[Any]:
-    """Return derivatives by operands in the shapes of the inputs."""
+    """Return the derivatives by two operands summed to the shapes of the inputs."""
     return by_x, sum_to(np.asarray(by_y), _operands(node)[1].shape).reshape(node.inputs[1].shape)
 
 
@@ -221,7 +223,7 @@ def divide(node: Node) -> Sequence[Any]:
 
 @gradient("Pow")
 def power(node: Node) -> Sequence[Any]:
-    """Return the derivatives of a power; that by the exponent is 0 where the base is."""
+    """Return the derivatives of a power; the derivative by the exponent is 0 for a base of 0."""
     x, exponent = _operands(node)
     exponent = exponent.astype(x.dtype)
     slope = np.where(exponent == 0, 0, exponent * x ** (exponent - 1))
@@ -284,7 +286,7 @@ def move(node: Node) -> Sequence[Any]:
 
 
 def _keep_axes(node: Node, *values: Array) -> tuple[tuple[int, ...], list[Array]]:
-    """Return the axes of a reduction, and values of its output's size with these axes kept as 1."""
+    """Return the axes of a reduction, and values of its output's size reshaped so that these axes have size 1."""
     stated = node.input(1, "axes")
     if stated is None or not len(stated):
         stated = () if node.attributes.get("noop_with_empty_axes") else range(node.x.ndim)
@@ -307,6 +309,8 @@ SLOPES: dict[str, Slope] = {
 
 
 def _rule_of_slope(slope: Slope) -> Rule:
+    """Return the rule of a reduction, which multiplies by its derivative by each element."""
+
     def times_slope(node: Node) -> Sequence[Any]:
         _, (y, dy) = _keep_axes(node, node.y, node.derivative)
         return (dy * slope(node.x, y),)

@@ -50,7 +50,7 @@ def feeds_of(example: Example) -> dict[str, Any]:
 
 
 def _outputs(schema: OpSchema, example: Example) -> Sequence[ExampleValue | Parameter | None]:
-    """Return the outputs that the node names: those of the example, or the fewest where it breaks a constraint."""
+    """Return the outputs that the node names: the example's, or the fewest possible if it breaks a constraint."""
     return schema.outputs[: max(schema.min_output, 1)] if example.outputs is None else example.outputs
 
 
@@ -79,6 +79,7 @@ def value_of(value: ExampleValue) -> Any:
 
 
 def _array_of(element: str, content: Any, shape: tuple[int, ...] | None) -> Any:
+    """Return the array of an example's content, which is a list, or one value that fills the shape."""
     dtype = dtype_of_element(element)
     if dtype.kind == "O":
         array = np.empty(len(content) if isinstance(content, list) else (), object)
@@ -103,7 +104,7 @@ def _numeric_array(content: list[Any], dtype: np.dtype[Any]) -> Any:
 
 
 def type_proto(text: str, shape: tuple[int, ...] | None = None) -> Any:
-    """Return the TypeProto of a type string; `shape` is that of a tensor."""
+    """Return the TypeProto of a type string, with the shape of its tensor if it is given."""
     whole = proto = pb.TypeProto()
     while True:
         if text.startswith("seq("):
@@ -160,6 +161,7 @@ def attribute_of(name: str, kind: str, value: Any) -> Any:
 
 
 def _sparse_proto(value: ExampleValue) -> Any:
+    """Return the SparseTensorProto of an example's values and indices."""
     element = value.type.removeprefix("sparse_tensor(").removesuffix(")")
     sparse = pb.SparseTensorProto(dims=value.shape)
     sparse.values.CopyFrom(tensor_of("", _array_of(element, value.content["values"], None)))

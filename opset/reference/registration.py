@@ -7,20 +7,20 @@ decorator, and holds for every version from `since` on (without it, from the fir
     def softmax_13(x, *, axis): ...
 
 It takes the node's inputs in order, None for one that is left out, and the attributes of the version by keyword, with
-their defaults, None where there is none. It returns one value, or a tuple of several outputs; outputs that the node
+their defaults, None if there is none. It returns one value, or a tuple of several outputs; outputs that the node
 does not name may be omitted at the end or be None. If it has a keyword parameter `context`, that is the
 `KernelContext`: which outputs are needed, limits, random numbers. Inputs may be read-only and are never changed.
 
 - a tensor is a numpy array (types that numpy lacks: ml_dtypes; strings: objects), a sequence a list, an optional its
   value or None, a map a dict;
-- an attribute is an int, float, str, a tuple of these, an array (dense also where sparse), a TypeProto, or a `Graph`;
+- an attribute is an int, float, str, a tuple of these, an array (dense, even if sparse), a TypeProto, or a `Graph`;
 - a kernel that runs a graph is a generator: `outputs = yield graph, [inputs]`.
 
-A kernel raises `Violation("C1", "axis 2, rank 2")` where a node breaks a constraint of its operator's YAML; whatever
+A kernel raises `Violation("C1", "axis 2, rank 2")` if a node breaks a constraint of its operator's YAML; whatever
 numpy raises is reported with the node, its types and shapes.
 
 Operators of a domain of your own are registered in the same way, with their domain. A `kernels.py` beside the YAML of a
-domain is run when an evaluation first needs an operator of it; what it registers is used by evaluations with that
+domain is run when an evaluation first needs an operator of it; its kernels are used by evaluations with that
 folder alone.
 """
 
@@ -61,7 +61,7 @@ GraphCalls = Generator[tuple[Graph, list[Any]], list[Any], Any]
 
 
 class KernelContext(Protocol):
-    """What an evaluation offers to a kernel that it runs."""
+    """Limits, random numbers and facts of the node, which an evaluation offers to a kernel that it runs."""
 
     @property
     def outputs(self) -> int:
@@ -97,20 +97,20 @@ class KernelContext(Protocol):
 
 
 class GradientContext(KernelContext, Protocol):
-    """What an evaluation offers to the kernel of Gradient beside that."""
+    """A KernelContext that offers the kernel of Gradient the derivatives of a graph."""
 
     def gradients(self, graph: Graph, values: Sequence[Any], count: int) -> list[Any]:
         """Return the derivatives of a graph's first output by its first `count` inputs, None for 0.
 
-        `values` are all outputs of a run of the graph. Raises RunError R201 where a node has no derivative.
+        `values` are all outputs of a run of the graph. Raises RunError R201 if a node has no derivative.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class Kernel(Hook):
-    """A kernel, and what it takes beside the inputs: attributes, any if `any_attributes`, and whether the `context`.
+    """A kernel, the attributes that it takes (any, if `any_attributes`), and whether it takes the `context`.
 
-    With `any_type`, types of outputs are not checked.
+    If `any_type`, types of outputs are not checked.
     """
 
     attributes: frozenset[str]
@@ -126,13 +126,14 @@ def kernel(*operators: str, since: int = 0, domain: str = "", any_type: bool = F
     """Register the kernel of operators from version `since` on; without it, from the first on.
 
     With `any_type`, outputs may be of types that the version does not list. Registering a function again, as a notebook
-    does, replaces it. Raises RunError R201 where there are two, and for an operator of the standard, which has its
+    does, replaces it. Raises RunError R201 for a second kernel, and for an operator of the standard, which has its
     kernel.
     """
     return LAYER.register("kernel", operators, since, domain, partial(_describe_kernel, any_type=any_type))
 
 
 def _describe_kernel(function: Function, origin: str, is_generator: bool, *, any_type: bool) -> Kernel:
+    """Return a function as a Kernel, by its keyword parameters."""
     parameters = inspect.signature(function).parameters.values()
     keywords = {each.name for each in parameters if each.kind is inspect.Parameter.KEYWORD_ONLY}
     return Kernel(

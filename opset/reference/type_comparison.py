@@ -1,4 +1,4 @@
-"""Comparison of results that a kernel computes of the same values in two types, as far as both types hold them."""
+"""Comparison of results that a kernel computes from the same values in two types, if both types hold them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WHOLE = 2.0**53
 
 
 def compare_results(want: Any, have: Any, tolerance: float) -> tuple[str, bool]:
-    """Return how a result differs from that in another type, "" where it does not, and whether values were compared.
+    """Return how a result differs from the one in another type ("" if it does not), and whether values were compared.
 
     The text has `{}` for the number of the output.
     """
@@ -42,7 +42,7 @@ def _limits(dtype: np.dtype[Any]) -> tuple[int, int] | None:
 
 
 def _tolerance(dtype: np.dtype[Any]) -> float:
-    """Return how far apart two results may be of which one is rounded to a type: a unit of its last digit at least."""
+    """Return the tolerance for a result that is rounded to a type: a unit of its last digit at least."""
     usual = tolerance_of(dtype)
     if dtype.kind == "b" or _limits(dtype) is not None:
         return usual
@@ -51,7 +51,7 @@ def _tolerance(dtype: np.dtype[Any]) -> float:
 
 
 def _comparable_values(want: Any, have: Any) -> tuple[Any, Any, Any]:
-    """Return two results as doubles, and where both types hold what was computed, and did not stop at a limit."""
+    """Return two results as doubles, and a mask of the values that both types hold and no limit has changed."""
     with np.errstate(all="ignore"):
         wide, got = want.astype(np.float64), have.astype(np.float64)
         found = np.isfinite(wide) & (np.abs(wide) < _WHOLE)
@@ -69,7 +69,7 @@ def _comparable_values(want: Any, have: Any) -> tuple[Any, Any, Any]:
 
 
 def retype_tensor(value: ExampleValue, type_: str) -> ExampleValue | None:
-    """Return a tensor in another type with the same values, None where that type does not have them."""
+    """Return a tensor in another type with the same values, None if that type does not have them."""
     array = value_of(value).real
     with np.errstate(all="ignore"):
         exact = array.astype(np.float64)

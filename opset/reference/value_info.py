@@ -1,4 +1,4 @@
-"""What a model declares of its inputs and outputs, and a graph of its own: name, type and shape."""
+"""Declarations of inputs and outputs of models and graphs: name, type and shape."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from opset.model.types import Shape, shape_of, type_string
 
 @dataclass(frozen=True, slots=True)
 class ValueInfo:
-    """An input or output: its name, type string and shape, None where they are not declared; whether it has a default.
+    """An input or output: its name, type string and shape (None if not declared), and whether it has a default.
 
-    Inputs have a default where an initializer has their name.
+    An input has a default if an initializer has its name.
     """
 
     name: str
@@ -28,5 +28,5 @@ class ValueInfo:
 
 
 def value_info_of(proto: Any, has_default: bool = False) -> ValueInfo:
-    """Return what a ValueInfoProto declares."""
+    """Return the declaration in a ValueInfoProto."""
     return ValueInfo(proto.name, type_string(proto.type), shape_of(proto.type), has_default)

@@ -1,4 +1,4 @@
-"""Values as kernels take them: their types, and whether they fit what a model declares of its inputs.
+"""Values as kernels take them: their types, and whether they fit a model's declarations of its inputs.
 
 A tensor is a numpy array, a sequence a list, an optional its value or None, a map a dict.
 """
@@ -43,7 +43,7 @@ def outline(value: Any) -> str:
 
 
 def fit_value(value: Any, declared: ValueInfo) -> tuple[Any, str]:
-    """Return a value in the form that kernels take, and why it does not fit its declaration, "" where it does."""
+    """Return a value in the form that kernels take, and why it does not fit its declaration ("" if it does)."""
     kind = declared.type.removeprefix("sparse_") if declared.type is not None else None  # its values are dense
     if kind is None or not kind.startswith("tensor("):
         value = _to_native(value)
@@ -64,6 +64,7 @@ def fit_value(value: Any, declared: ValueInfo) -> tuple[Any, str]:
 
 
 def _fits_shape(actual: tuple[int, ...], declared: Shape) -> bool:
+    """Whether sizes fit a declared shape, of which dimensions that are no numbers fit all sizes."""
     return len(actual) == len(declared) and all(
         not isinstance(dim, int) or dim == size for size, dim in zip(actual, declared, strict=True)
     )
@@ -102,7 +103,7 @@ def _to_native(value: Any) -> Any:
 
 
 def copy_shared(value: Any, feeds: Collection[int], hold: Callable[[int], None]) -> Any:
-    """Return a result that the caller may change: views, constants and inputs (`feeds`, by id) are copied.
+    """Return a result that the caller may change: a copy of a view, a constant or an input (`feeds`, by id).
 
     `hold` is called with the bytes of each copy before it is made.
     """

@@ -1,4 +1,4 @@
-"""Whether a node's inputs and outputs fit its schema, and the errors of a kernel as findings about its node."""
+"""Checks of a node's inputs and outputs against its schema, and the errors of a kernel as findings about its node."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def check_inputs(step: Step, inputs: Sequence[Any], location: str) -> None:
 
 
 def _input_type(schema: OpSchema, index: int, value: Any) -> str | None:
-    """Return the type of an input, "" where it is left out, None where the value alone does not determine it."""
+    """Return the type of an input, "" if it is left out, None if the value alone does not determine it."""
     if value is None:
         formal = _parameter_at(schema.inputs, index)
         return None if formal is not None and _can_be_optional(schema, formal) else ""
@@ -47,15 +47,17 @@ def _input_type(schema: OpSchema, index: int, value: Any) -> str | None:
 
 
 def _parameter_at(formals: Sequence[Parameter], index: int) -> Parameter | None:
+    """Return the parameter of a position, the last one for those behind it; None if there are no parameters."""
     return formals[min(index, len(formals) - 1)] if formals else None
 
 
 def _can_be_optional(schema: OpSchema, formal: Parameter) -> bool:
+    """Whether a parameter of a schema takes optional values."""
     return any(each.startswith("optional(") for each in schema.allowed(formal))
 
 
 def check_declared_constraints(step: Step, inputs: Sequence[Any]) -> None:
-    """Raise Violation where a step breaks a constraint that its operator declares."""
+    """Raise Violation if a step breaks a constraint that its operator declares."""
     plan = step.plan
     if plan is None:
         return
@@ -80,7 +82,7 @@ def check_declared_constraints(step: Step, inputs: Sequence[Any]) -> None:
 
 
 def _content_key(inputs: Sequence[Any], index: int) -> Any:
-    """Return what an input holds, as part of a key; a new object, which is equal to no other, where that is much."""
+    """Return an input's type and bytes as part of a key; for large inputs a new object, which is equal to no other."""
     value = inputs[index] if index < len(inputs) else None
     if value.__class__ is not np.ndarray:
         return None
@@ -88,6 +90,7 @@ def _content_key(inputs: Sequence[Any], index: int) -> Any:
 
 
 def _elements(inputs: Sequence[Any], index: int) -> list[Any] | None:
+    """Return an input's elements in a flat list, None if it is left out or no tensor."""
     value = inputs[index] if index < len(inputs) else None
     return value.ravel().tolist() if isinstance(value, np.ndarray) else None
 
@@ -103,9 +106,9 @@ def _has_value(step: Step, inputs: Sequence[Any], name: str) -> bool:
 
 
 def check_outputs(step: Step, result: Any, location: str) -> None:
-    """Raise RunError where a kernel returned what its operator does not have at this version, or nothing.
+    """Raise RunError if a kernel returned no value, or a type that its operator does not have at this version.
 
-    R202 for a type that an attribute requests and only a newer version has, R204 for no value, or one that is no
+    Raises R202 for a type that an attribute requests and only a newer version has, R204 for no value, or one that is no
     tensor.
     """
     schema = step.schema
@@ -135,7 +138,7 @@ def check_outputs(step: Step, result: Any, location: str) -> None:
 def kernel_error(
     step: Step, inputs: Sequence[Any], error: Exception, location: str, registry: Registry
 ) -> BaseException:
-    """Return what a kernel raised as an error that names the node, its inputs and the constraint."""
+    """Return the exception of a kernel as an error that names the node, its inputs and the constraint."""
     if isinstance(error, OpsetError):
         return type(error)(
             each if each.place else Finding(each.code, each.message, location, each.why, each.help, each.file)

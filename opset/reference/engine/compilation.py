@@ -1,6 +1,6 @@
 """Compiles the bodies of a model into programs: kernels found, attributes bound, slots assigned.
 
-Each body is compiled when it is first run. What only a call determines of a function, its attributes, is bound when the
+Each body is compiled when it is first run. Attributes of a function, which only a call determines, are bound when the
 call first runs, so functions that call each other in many ways cost nothing until they do.
 """
 
@@ -23,7 +23,7 @@ from opset.reference.value_info import ValueInfo, value_info_of
 
 
 class Compiler:
-    """Compiles the bodies of one model, each once; with `everything`, steps too whose values nothing reads."""
+    """Compiles the bodies of one model, each once; if `everything`, also steps whose values no other step reads."""
 
     def __init__(self, index: ModelIndex, resolver: Resolver, constants: Constants, everything: bool = False) -> None:
         self._index, self.resolver, self.constants, self.everything = index, resolver, constants, everything
@@ -35,7 +35,7 @@ class Compiler:
         return self._compile(self._index.main, list(outputs), self._index.opsets, {})
 
     def function_program(self, function: Any, given: Mapping[str, Any]) -> Program:
-        """Return the program of a function with the attributes of a call, AttributeProtos by name, and its defaults."""
+        """Return the program of a function for the attributes of a call, AttributeProtos by name, and its defaults."""
         defaults = {each.name: each for each in function.attribute_proto}
         bound = {**defaults, **given}
         attributes = {name: bound[name] for name in (*function.attribute, *defaults) if name in bound}
@@ -46,7 +46,7 @@ class Compiler:
         return self._compiled[key]
 
     def _compile(self, root: Body, outputs: list[str], imports: Mapping[str, int], bound: Mapping[str, Any]) -> Program:
-        """Compile a body and those inside it, the innermost first: the values that they capture have to be known."""
+        """Compile a body after the bodies inside it, since the values that these capture have to be known."""
         compiled: dict[int, _BodyCompiler] = {}
         found = bodies_below(root)
         gradients = self._gradient_graphs(found, bound) if TRAINING in imports else {}
@@ -73,7 +73,7 @@ class Compiler:
 
 
 def bound_attributes(node: Any, bound: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a node's attributes by name, references to the function's own resolved; those without value are absent."""
+    """Return a node's attributes by name, references to attributes of the function resolved, or left out if unset."""
     found = {}
     for attribute in node.attribute:
         if attribute.ref_attr_name:
@@ -88,8 +88,9 @@ def bound_attributes(node: Any, bound: Mapping[str, Any]) -> dict[str, Any]:
 class _BodyCompiler:
     """Assigns the slots of one body's values, and makes its steps.
 
-    `inner` has the compilers of the graphs inside, by the id of the graph, and `gradients` what each Gradient node
-    differentiates, by the id of the node. `captures` are the values that the body takes from those around it.
+    `inner` has the compilers of the graphs inside, by the id of the graph, and `gradients` the graph that each
+    Gradient node differentiates, by the id of the node. `captures` are values of the bodies
+    around it that it reads.
     """
 
     def __init__(
@@ -110,7 +111,7 @@ class _BodyCompiler:
         self.program = Program(body, tuple(map(info, proto.input)), tuple(map(info, proto.output)))
 
     def compile(self, results: list[str]) -> None:
-        """Compile the steps that compute `results`. Raises RunError with all that is wrong."""
+        """Compile the steps that compute `results`. Raises RunError with the findings of all nodes."""
         program = self.program
         for each in program.inputs:
             self._add_slot(each.name)
@@ -136,6 +137,7 @@ class _BodyCompiler:
         self._free_early()
 
     def _add_constants(self) -> None:
+        """Add the initializers of the body to the constants of the program, with a slot for each."""
         proto, inputs = self._body.proto, len(self.program.inputs)
         for tensor in (*proto.initializer, *proto.sparse_initializer):
             name = tensor.values.name if tensor.DESCRIPTOR.name == "SparseTensorProto" else tensor.name
@@ -168,7 +170,7 @@ class _BodyCompiler:
         return [*found, id(self._gradients[id(node)].proto)] if id(node) in self._gradients else found
 
     def _make_step(self, index: int) -> Step:
-        """Return the step of one node, its slots not known yet. Raises RunError R201 or R202."""
+        """Return the step of a node, without its slots. Raises RunError R201 or R202."""
         body, compiler = self._body, self._compiler
         node = body.proto.node[index]
         if (functions := compiler.functions) and (called := functions.get(function_key(node))) is not None:
@@ -217,6 +219,7 @@ class _BodyCompiler:
         return value
 
     def _graph_program(self, attribute: Any, graph: Any, location: Callable[[], str]) -> Program:
+        """Return the program of a graph in an attribute. Raises RunError R202 for a graph in a function's call."""
         if id(graph) not in self._inner:
             message = f"the graph '{safe_text(attribute.name)}' is an attribute of a function's call"
             why = "the specification does not define which scope its names belong to"
@@ -224,6 +227,7 @@ class _BodyCompiler:
         return self._inner[id(graph)].program
 
     def _assign_slots(self, step: Step) -> None:
+        """Set the slots that a step reads and fills, and the slots that its graphs capture."""
         node = step.node
         for key in self._graph_ids(node):
             program, names = self._inner[key].program, self._inner[key].captures
@@ -237,7 +241,7 @@ class _BodyCompiler:
         step.outputs = tuple([self._add_slot(name) if name else ABSENT for name in node.output])
 
     def _slot_of(self, name: str) -> int:
-        """Return the slot of a value that is read; one that is not defined here is captured from the frame around."""
+        """Return the slot of a value that is read; a value that the body does not define is captured."""
         if not name:
             return ABSENT
         if name not in self._slots:
@@ -246,12 +250,13 @@ class _BodyCompiler:
         return self._slots[name]
 
     def _add_slot(self, name: str) -> int:
+        """Return a new slot for a value."""
         slot = self._slots[name] = len(self.program.names)
         self.program.names.append(name)
         return slot
 
     def _free_early(self) -> None:
-        """Note the slots that are free after each step: only those that a step fills, as others are held elsewhere."""
+        """Set the slots that are free after each step, if a step fills them: other values are held elsewhere."""
         last: dict[int, Step] = {}
         for step in self.program.steps:
             read = [*step.inputs, *step.outputs]

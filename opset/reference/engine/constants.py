@@ -11,7 +11,7 @@ from opset.reference.numerics.memory import nbytes
 
 
 class Constants:
-    """Reads tensors of a model as arrays that cannot be written to; `held` are the bytes that they take, of `most`."""
+    """Reads tensors of a model as read-only arrays, which take `held` bytes, at most `most`."""
 
     def __init__(self, model: Model, most: int) -> None:
         self._model, self._most = model, most

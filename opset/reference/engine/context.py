@@ -1,4 +1,4 @@
-"""What an evaluation offers to the kernel of one step: limits, random numbers, gradients of a graph."""
+"""The context of a step's kernel: limits, random numbers, gradients of a graph."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from opset.reference.numerics.memory import ENTRY, nbytes
 
 
 class RandomNumbers:
-    """The generators of random numbers of one evaluation: one for each step, kept from one run of it to the next."""
+    """The generators of random numbers of one evaluation: one for each step, which all runs of the step share."""
 
     def __init__(self, seed: int | None) -> None:
         self._seed = seed
         self._generators: dict[int, np.random.Generator] = {}
 
     def generator_of(self, program: Program, step: Step, seed: float | None) -> np.random.Generator:
-        """Return the generator of a step: of the node's own seed, else of the evaluation's, else of chance."""
+        """Return the generator of a step, seeded by the node's seed, else by the evaluation's, else at random."""
         key = id(step)
         if key not in self._generators:
             entropy: Any = None
@@ -39,7 +39,7 @@ class RandomNumbers:
 class StepContext:
     """The context of a step's kernel; see opset.reference.registration.KernelContext and GradientContext.
 
-    `program` is the one that the step is of: that of the frame, or a graph that Gradient differentiates.
+    `program` has the step: the frame's program, or a graph that Gradient differentiates.
     """
 
     budget: Budget
@@ -64,7 +64,7 @@ class StepContext:
         return output < len(self.step.outputs) and self.step.outputs[output] != ABSENT
 
     def reserve(self, count: int, dtype: Any = np.float32) -> None:
-        """Raise Exhausted where `count` elements more are beyond the limit."""
+        """Raise Exhausted if `count` elements more are beyond the limit."""
         budget, needed = self.budget, int(count) * np.dtype(dtype).itemsize
         if budget.live + needed > budget.max_bytes:
             why = f"it needs {needed:,} bytes, and {budget.max_bytes:,} are allowed in all"
@@ -80,12 +80,13 @@ class StepContext:
         self.carried = count
 
     def _hold(self, count: int) -> None:
+        """Count bytes as live until the node is done. Raises Exhausted beyond the limit."""
         self.frame.live += count
         self.frame.held += count
         self.budget.hold(count)
 
     def check_time(self) -> None:
-        """Raise Exhausted where time is up."""
+        """Raise Exhausted if time is up."""
         self.budget.check_time()
 
     def rng(self, seed: float | None = None) -> np.random.Generator:

@@ -1,4 +1,4 @@
-"""The evaluation of programs: a stack of frames, one for each program that is being run.
+"""Evaluation of programs: a stack of frames, one for each program that is being run.
 
 Frames are on a stack of their own, so that neither the number of nodes nor the depth of graphs and functions is limited
 by Python's. A kernel that runs a graph is a generator: it yields a graph and its inputs, and is sent the outputs.
@@ -33,9 +33,9 @@ _SLOTS = 256  # of a frame, that are filled in the time of a step
 
 
 class Evaluation:
-    """One evaluation: its budget, its random numbers, and whom it reports computed values to.
+    """One evaluation: its budget, its random numbers, and the function that it reports computed values to.
 
-    `constants` are the arrays of the model, which are live from the time that they are read.
+    `constants` are the arrays of the model, which count as live once they are read.
     """
 
     def __init__(
@@ -52,7 +52,9 @@ class Evaluation:
         self._trace, self._registry, self.notes = trace, registry, notes
 
     def execute(self, program: Program, inputs: Sequence[Any]) -> list[Any]:
-        """Run a program to its end, and return its outputs. An input that is ABSENT has its default."""
+        """Run a program to its end, and return its outputs. An input that is ABSENT takes its default.
+
+        Raises RunError with the calls in which an error occurred, R301 to R303 if a limit is reached."""
         stack: list[Frame] = []
         try:
             self.budget.hold(self._constants.held + sum(nbytes(each, of_base=False) for each in inputs))
@@ -71,6 +73,7 @@ class Evaluation:
             raise _add_calls(out_of_memory(stack[-1].location() if stack else ""), stack) from error
 
     def _run_frames(self, stack: list[Frame]) -> list[Any]:
+        """Run the frames of a stack until the first one ends; return its outputs."""
         while True:
             frame = stack[-1]
             called = self._advance(frame)
@@ -85,7 +88,7 @@ class Evaluation:
                 stack.append(called)
 
     def _advance(self, frame: Frame) -> Frame | None:
-        """Run steps of a frame; return the frame that has to be run before it can go on, None at its end."""
+        """Run the steps of a frame; return the frame that has to be run before it can go on, None at its end."""
         steps = frame.program.steps
         while frame.position < len(steps):
             called = self._run_step(frame, steps[frame.position])
@@ -95,7 +98,7 @@ class Evaluation:
         return None
 
     def _pass_outputs(self, frame: Frame, outputs: list[Any]) -> Frame | None:
-        """Pass the outputs of a call to the step that made it; return the frame of its next call, None at its end."""
+        """Pass the outputs of a call to the step that called; return the frame of its next call, None if it is done."""
         step = frame.current()
         if frame.waiting is None:  # a function has returned
             self._store(frame, step, tuple(outputs))
@@ -107,6 +110,7 @@ class Evaluation:
         return called
 
     def _make_frame(self, program: Program, inputs: Sequence[Any], outer: Frame | None) -> Frame:
+        """Return a frame of a program with its constants, its inputs and the values that it captures from `outer`."""
         if program.size >= _SLOTS:
             self.budget.charge(program.size // _SLOTS)
         slots: list[Any] = [None] * program.size
@@ -123,14 +127,14 @@ class Evaluation:
         return Frame(program, slots, [0] * program.size)
 
     def _load(self, load: Callable[[], _Loaded]) -> _Loaded:
-        """Return what a function returns that may read arrays of the model, and count these."""
+        """Return the result of a function that may read arrays of the model, and count their bytes as live."""
         before = self._constants.held
         found = load()
         self.budget.hold(self._constants.held - before)
         return found
 
     def _run_step(self, frame: Frame, step: Step) -> Frame | None:
-        """Run a step; return the frame that has to be run before it is done, None where it is."""
+        """Run a step; return the frame that has to be run before it is done, None if it is done."""
         self.budget.charge()
         inputs = frame.inputs(step)
         if step.call is not None:
@@ -167,7 +171,7 @@ class Evaluation:
         return None
 
     def _run_fallback(self, frame: Frame, step: Step, inputs: Sequence[Any], error: Violation) -> Any:
-        """Return what a node computes in a form that runtimes accept against the standard; note that it has it."""
+        """Return the result of a node that breaks a constraint in a form that runtimes accept, and note that form."""
         other, quirk, location = step.fallback, step.quirk, frame.program.location(step)
         assert other is not None and other.kernel is not None and quirk is not None
         other.inputs, other.outputs = step.inputs, step.outputs
@@ -196,7 +200,7 @@ class Evaluation:
         return self._make_frame(program, [*inputs, *[None] * (len(program.inputs) - len(inputs))], None)
 
     def _resume(self, frame: Frame, step: Step, outputs: list[Any] | None) -> Frame | None:
-        """Let the waiting kernel go on; return the frame of the graph that it yields, or store its results."""
+        """Let the waiting kernel go on; return the frame of the graph that it yields, None if it is done."""
         assert frame.waiting is not None
         try:
             program, inputs = frame.waiting.send(outputs)
@@ -218,7 +222,7 @@ class Evaluation:
             raise kernel_error(step, frame.inputs(step), error, location, self._registry) from error
 
     def _store(self, frame: Frame, step: Step, result: Any) -> None:
-        """Put results into their slots, free what no later step reads, and keep account of the bytes."""
+        """Put results into their slots, free slots that no later step reads, and count live bytes. Raises Exhausted."""
         slots, sizes, live = frame.slots, frame.sizes, 0
         if result.__class__ is not tuple:
             result = (result,)
@@ -247,7 +251,7 @@ class Evaluation:
 
 
 def _add_calls(error: RunError, stack: Sequence[Frame]) -> RunError:
-    """Return an error with the calls in which it occurred; of a deep chain of calls, the innermost are enough."""
+    """Return an error with the innermost calls in which it occurred."""
     calls = [frame.location() for frame in stack[:-1] if frame.current().call is not None]
     if not calls:
         return error

@@ -48,12 +48,12 @@ class ReferenceEvaluator:
         - `schemas`: folders of operator YAML beside the standard's;
         - `dims`: numbers for sizes that the inputs leave open, by dim_param, or "x.0" for the first size of input x;
           inputs of other sizes are refused;
-        - `freeze`: names of initializers that a caller may override and that are no inputs here, or "all";
+        - `freeze`: names of initializers that a caller may override, and that become constants, or "all";
         - `seed`: of the random numbers of nodes without a `seed` of their own; without it, they differ in each run;
-        - `strict`: what runtimes accept against the standard (`opset explain quirks`) is an error;
+        - `strict`: forms that runtimes accept against the standard (`opset explain quirks`) are errors;
         - `trace`: called with (path of the node, name, value) for each computed value, in order.
 
-        Raises ModelError where the model cannot be read or is malformed, UsageError U103 for a name in `dims` that no
+        Raises ModelError if the model cannot be read or is malformed, UsageError U103 for a name in `dims` that no
         input has, or in `freeze` that no initializer has.
         """
         self.model = load(model, allow_external_roots=tuple(allow_external_roots))
@@ -81,7 +81,7 @@ class ReferenceEvaluator:
 
     @property
     def steps(self) -> int:
-        """How many nodes the current run, or else the last one, has run."""
+        """Number of nodes that the current run, or else the last one, has run."""
         return self._evaluation.budget.steps if self._evaluation is not None else 0
 
     @property
@@ -116,6 +116,7 @@ class ReferenceEvaluator:
             raise out_of_memory() from error
 
     def _check_names(self, names: tuple[str, ...]) -> None:
+        """Raise RunError R104 for names that no value of the main graph has."""
         unknown = [name for name in names if name not in self._defined]
         if unknown:
             help = f"its outputs are {listing(self.output_names)}; outputs of nodes are possible, too"
@@ -123,6 +124,7 @@ class ReferenceEvaluator:
             raise RunError(Finding("R104", message, help=help) for message in messages)
 
     def _fit_feeds(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the inputs in the form that kernels take. Raises RunError R101 to R103 for inputs that do not fit."""
         findings = FindingList()
         declared = {each.name: each for each in self.inputs}
         known = f"its inputs are {listing([*declared]) or 'none'}"

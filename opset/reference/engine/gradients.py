@@ -1,4 +1,4 @@
-"""The derivatives of a graph's output by its inputs, backwards through its nodes; see opset.reference.derivatives.
+"""Derivatives of a graph's output by its inputs, computed backwards through its nodes: see opset.reference.derivatives.
 
 Small floats are differentiated in float32, and rounded at the end.
 """
@@ -30,7 +30,7 @@ def gradients(graph: Program, values: Sequence[Any], count: int, context_of: Con
     """Return the derivatives of a graph's first output by its first `count` inputs, None for 0.
 
     `values` are all outputs of a run of the graph: its program returns every value that one of its nodes reads or
-    computes. Raises RunError R201 where a node in between has no derivative, R204 where one cannot be computed.
+    computes. Raises RunError R201 if a node in between has no derivative, R204 if a derivative cannot be computed.
     """
     by_slot = dict(zip(graph.results, values, strict=True))
     active = set(range(count))
@@ -56,7 +56,7 @@ def gradients(graph: Program, values: Sequence[Any], count: int, context_of: Con
 
 
 def _node_of(step: Step, values: dict[int, Any], found: dict[int, Array], context: KernelContext) -> Node:
-    """Return a step with its values; the derivatives by its outputs are taken from those that were found."""
+    """Return a step with its values; the derivatives by its outputs are removed from `derivatives`."""
     assert step.schema is not None
     assert step.kernel is not None
     compute = partial(step.kernel.function, context=context) if step.kernel.takes_context else step.kernel.function
@@ -73,6 +73,7 @@ def _node_of(step: Step, values: dict[int, Any], found: dict[int, Array], contex
 
 
 def _apply_rule(graph: Program, rule: Rule, node: Node, step: Step) -> Sequence[Any]:
+    """Return the derivatives by a node's inputs. Raises RunError R204 if its rule raises an exception."""
     try:
         return rule(node)
     except BudgetExceeded as error:
@@ -83,7 +84,7 @@ def _apply_rule(graph: Program, rule: Rule, node: Node, step: Step) -> Sequence[
 
 
 def _slots_read(step: Step) -> list[int]:
-    """Return the slots that a step reads, those that its graphs capture included."""
+    """Return the slots that a step reads or its graphs capture."""
     graphs = [value for value in step.attributes.values() if isinstance(value, Program)]
     return [*step.inputs, *(slot for graph in graphs for slot, _ in graph.captured)]
 
@@ -109,6 +110,7 @@ def _differentiable_steps(graph: Program, active: set[int], target: int) -> list
 
 
 def _rule_of(step: Step) -> Rule | None:
+    """Return the rule for a step's derivatives, None if there is none."""
     if step.schema is None or normalised(step.node.domain):
         return None
     hook = LAYER.find("gradient", "", step.schema.name, step.schema.since_version)

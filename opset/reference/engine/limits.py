@@ -1,4 +1,4 @@
-"""What an evaluation may take where no limit is set, and the errors of one that needs more."""
+"""Default limits of an evaluation, and the errors of an evaluation that needs more."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _UNKNOWN = 1 << 34  # bytes of memory, where the system does not say
 
 
 def most_bytes(limits: Limits) -> int:
-    """Return the bytes that an evaluation may hold, by default what the machine and the groups of the process have.
+    """Return the bytes that an evaluation may hold, by default the memory of the machine and its control groups.
 
-    No limit is above what the system lets the process take.
+    No limit is above the bytes that the system leaves to the process.
     """
     statistics = _read_text("/proc/self/statm").split()
     taken, resident = (int(pages) * os.sysconf("SC_PAGE_SIZE") for pages in (*statistics, "0", "0")[:2])
@@ -50,7 +50,7 @@ def _process_limits(taken: int, resident: int) -> list[int]:
 def control_group_files(groups: str) -> Iterator[str]:
     """Yield the files with the memory limits of control groups, version 1 or 2, and of the groups around them.
 
-    `groups` is the text of /proc/self/cgroup. In a container, its paths may be those outside, and the files not exist.
+    `groups` is the text of /proc/self/cgroup. In a container, these may be paths of the host, and not exist.
     """
     for line in groups.splitlines():
         _, controllers, path = [*line.split(":", 2), "", ""][:3]
@@ -63,6 +63,7 @@ def control_group_files(groups: str) -> Iterator[str]:
 
 
 def _read_text(path: str) -> str:
+    """Return the text of a file, "" if it cannot be read."""
     with suppress(OSError, ValueError):
         return Path(path).read_text(encoding="utf-8").strip()
     return ""

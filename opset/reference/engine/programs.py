@@ -1,4 +1,4 @@
-"""Programs of evaluation: what a body of nodes does, step by step, with kernels resolved and values freed at last use.
+"""Programs of evaluation: the steps of a body, with kernels resolved and values freed at last use.
 
 A `Program` is one list of nodes that is run as a whole: the main graph, a subgraph, or a function with the attributes
 of a call. Values live in numbered slots of a frame. A graph's initializers are constants of its program, read when it
@@ -27,10 +27,10 @@ ABSENT = -1
 class Step:
     """One node: its kernel, the slots that it reads and fills, and the slots that are free after it.
 
-    `call` returns the program of a model-local function, kept in `called`. `attributes` are what the kernel takes by
+    `call` returns the program of a model-local function, kept in `called`. `attributes` are the kernel's arguments by
     keyword; a `Program` among them runs in the frame of the step. `legal_types` holds the input types that were found
-    legal, and `legal_inputs` the ranks or shapes with which the node keeps the constraints that are declared; `plan`
-    says what is to be checked of them, None where nothing is.
+    legal, and `legal_inputs` the ranks or shapes with which the node keeps its declared constraints; `plan` has the
+    checks of these constraints, None if there are none.
     """
 
     index: int
@@ -53,11 +53,11 @@ class Step:
 
 @dataclass(eq=False, slots=True)
 class Program:
-    """What a body does. A frame has `size` slots, the first of which are those of the inputs.
+    """The steps of a body, for frames of `size` slots, which begin with the inputs.
 
-    `inputs` and `outputs` are what the body declares, `results` the slots of the values that a run returns. `captured`
-    pairs slots of the frame around a subgraph with slots of its own; `constants` pairs a slot with a function that
-    reads its value, and `loaded` with that value, once the program has run.
+    The body declares `inputs` and `outputs`; `results` are the slots of the values that a run returns. `captured`
+    pairs slots of the frame around a subgraph with its own slots; `constants` pairs a slot with a function that
+    reads its value, and `loaded` with the value, once the program has run.
     """
 
     body: Body
@@ -72,16 +72,17 @@ class Program:
     loaded: list[tuple[int, Any]] | None = None
 
     def takes(self, count: int) -> bool:
-        """Whether it can be run with this number of inputs: all, or those that have no default."""
+        """Whether it can be run with this number of inputs: all of them, or all without a default."""
         return count in (len(self.inputs), len(self.inputs) - len(self._default_slots()))
 
     def _default_slots(self) -> set[int]:
+        """Return the slots of inputs that have a default."""
         return {slot for slot, _ in self.constants if slot < len(self.inputs)}
 
     def fill_defaults(self, inputs: Sequence[Any]) -> list[Any]:
-        """Return inputs with ABSENT for those that have a default, which IR version 3 listed with the others.
+        """Return inputs with ABSENT for inputs that have a default, which IR version 3 listed with the others.
 
-        Raises RunError R202 where that does not fit either.
+        Raises RunError R202 if their number still does not fit.
         """
         defaults = self._default_slots()
         if not self.takes(len(inputs)):
@@ -99,8 +100,8 @@ class Program:
 class Frame:
     """A program that is being run; `waiting` is the generator of the kernel whose graph runs, if there is one.
 
-    `live` are the bytes of values that its steps computed and that it holds, in `sizes` those of each slot; `held` are
-    those that `waiting` holds.
+    `live` are the bytes of values that its steps computed and that it holds, `sizes` the bytes of each slot; `held` are
+    the bytes that `waiting` holds.
     """
 
     program: Program
@@ -116,11 +117,11 @@ class Frame:
         return self.program.steps[self.position]
 
     def location(self) -> str:
-        """Return the path of the node that is being run, of the body after its last one."""
+        """Return the path of the node that is being run, or of the body after its last node."""
         steps = self.program.steps
         return self.program.location(steps[self.position]) if self.position < len(steps) else self.program.body.label
 
     def inputs(self, step: Step) -> list[Any]:
-        """Return the values of a step's inputs, None for those that are left out."""
+        """Return the values of a step's inputs, None for inputs that are left out."""
         slots = self.slots
         return [slots[slot] if slot >= 0 else None for slot in step.inputs]

@@ -1,4 +1,4 @@
-"""Which kernel computes an operator: found by its domain, name and the version that a body imports."""
+"""Resolution of the kernel of an operator, by its domain, name and the version that a body imports."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _UNUSED = frozenset(("consumed_inputs",))
 
 @dataclass(frozen=True, slots=True)
 class ResolvedKernel:
-    """What nodes of one operator share at one version: schema, kernel, defaults of attributes, legal input types.
+    """The schema, kernel, defaults of attributes and legal input types that nodes of an operator share at one version.
 
-    `legal_attributes` holds the names and types of attributes that were found to be those of the operator. `plan` says
+    `legal_attributes` holds the names and types of attributes that were found legal. `plan` says
     which of the declared constraints are to be checked.
     """
 
@@ -41,7 +41,7 @@ class ResolvedKernel:
     _legal_inputs: dict[Any, set[Any]] = field(default_factory=dict)
 
     def legal_inputs(self, attributes: Mapping[str, Any]) -> set[Any]:
-        """Return the inputs that were found legal beside these attributes, which nodes alike share."""
+        """Return the inputs that were found legal beside these attributes, a set that equal nodes share."""
         if self.plan is None:
             return set()
         key = tuple([attributes.get(name) for name in self.plan.attributes])
@@ -51,10 +51,10 @@ class ResolvedKernel:
             return set()
 
     def stated_attributes(self, types: Mapping[str, str], location: Callable[[], str]) -> list[str]:
-        """Return the attributes of a node that have a value, from the types of all.
+        """Return the names of a node's attributes that have a value, by the types of all.
 
         Raises RunError R202 with all attributes that the operator does not have or has with another type, and required
-        ones that are missing.
+        attributes that are missing.
         """
         stated = {name: type_ for name, type_ in types.items() if type_ != "undefined" and name not in _UNUSED}
         if not self.kernel.any_attributes:
@@ -67,10 +67,11 @@ class ResolvedKernel:
         return [*stated]
 
     def keyword_arguments(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what the kernel takes by keyword: the values that are stated, and defaults for the others."""
+        """Return the arguments that the kernel takes by keyword: the stated values, and defaults for the others."""
         return {**self.defaults, **values} if values else self.defaults
 
     def _misfits(self, types: Mapping[str, str], location: str) -> Iterable[Finding]:
+        """Yield a finding for each attribute that is unknown, missing, or of another type."""
         unknown = set(types) - self.kernel.attributes if not self.kernel.any_attributes else set()
         if self.schema is not None:
             for misfit in attribute_misfits(self.schema, types):
@@ -86,13 +87,13 @@ class Resolver:
     """Finds the kernels of one model's operators, each once."""
 
     def __init__(self, registry: Registry, strict: bool = False) -> None:
-        """Take the registry; if `strict`, what runtimes accept against the standard is an error."""
+        """Take the registry; if `strict`, forms that runtimes accept against the standard are errors."""
         self.registry, self._strict = registry, strict
         self._resolved: dict[tuple[str, str, int], ResolvedKernel] = {}
         self._kernels = Lookup(registration.LAYER, registry)
 
     def resolve(self, node: Any, imports: Mapping[str, int], location: Callable[[], str]) -> ResolvedKernel:
-        """Return what computes a node in a body of these imports; `location` is of the node. Raises RunError R201."""
+        """Return the kernel of a node in a body of these imports; `location` returns its path. Raises RunError R201."""
         domain = normalised(node.domain)
         key = (node.op_type, domain, imports.get(domain, 0))
         if key not in self._resolved:
@@ -108,6 +109,7 @@ class Resolver:
         imports: Mapping[str, int],
         location: Callable[[], str],
     ) -> ResolvedKernel:
+        """Return the kernel of an operator at one version, with the fallback of its quirk. Raises RunError R201."""
         schema = self.registry.schema(operator, version, domain)
         if schema is None and not domain and not self._strict:
             schema = self._alias_schema(operator, version)
@@ -139,6 +141,7 @@ class Resolver:
     def _unknown_operator(
         self, location: str, node: Any, domain: str, imports: Mapping[str, int], schema: OpSchema | None
     ) -> Finding:
+        """Return the finding that an operator has no kernel, with the reason."""
         name, shown_domain = safe_text(node.op_type), safe_text(shown(domain))
         if schema is not None and (left_out := self._kernels.left_out(domain)):
             why, help = left_out, TRUST

@@ -37,7 +37,7 @@ def attention_23(
     softmax_precision: int | None,
     context: KernelContext,
 ) -> tuple[Array | None, ...]:
-    """Return softmax(scale * Q @ K^T + mask) @ V, keys and values with those of the past, and the scores of a stage."""
+    """Return softmax(scale * Q @ K^T + mask) @ V, keys and values behind the past ones, and the scores of a stage."""
     if context.version >= 25:
         _check_outputs_of_25(nonpad_kv_seqlen, context)
     queries, keys, values = _split_heads(q, q_num_heads), _split_heads(k, kv_num_heads), _split_heads(v, kv_num_heads)
@@ -114,7 +114,7 @@ def flex_attention_1(
     softmax_precision: int | None,
     context: KernelContext,
 ) -> Generator[Any, Any, Array]:
-    """Return prob_mod(softmax(score_mod(scale * Q @ K^T))) @ V, where the graphs edit scores and weights."""
+    """Return prob_mod(softmax(score_mod(scale * Q @ K^T))) @ V; the two graphs edit scores and weights."""
     wide = np.dtype(np.float64 if q.dtype == np.float64 else np.float32)
     precision = wide if softmax_precision is None else DTYPES[softmax_precision]
     context.reserve(prod(q.shape[:3]) * (3 * k.shape[2] + v.shape[3]), precision)
@@ -133,7 +133,7 @@ def flex_attention_1(
 
 
 def _check_edit(before: Array, outputs: list[Any]) -> Array:
-    """Return the output of a graph that edits scores. Raises Violation C5 where it is not one tensor like its input."""
+    """Return the output of a graph that edits scores. Raises Violation C5 if it is not one tensor like its input."""
     after = outputs[0] if len(outputs) == 1 else None
     if not isinstance(after, np.ndarray) or after.shape != before.shape or after.dtype != before.dtype:
         found = f"{after.dtype}{list(after.shape)}" if isinstance(after, np.ndarray) else f"{len(outputs)} outputs"
@@ -181,7 +181,7 @@ def _extend_mask(mask: Array, shape: tuple[int, ...], may_be_short: bool) -> Arr
 def _visible_keys(
     queries: Array, total: int, past: int | None, nonpad: Array | None, is_causal: int, left: int, right: int
 ) -> Array | None:
-    """Return which keys each query may attend to by its position, as (batch or 1, 1, queries, keys); None for all."""
+    """Return a mask of the keys visible to each query by position: (batch or 1, 1, queries, keys); None for all."""
     length = queries.shape[2]
     offset = np.zeros((1, 1, 1, 1), np.int64)
     allowed: Array | None = None
@@ -241,7 +241,7 @@ def linear_attention_27(
     update_rule: str,
     context: KernelContext,
 ) -> tuple[Array, Array]:
-    """Return what the queries read from a state that each token updates, and the state after the last token."""
+    """Return the values that queries read from a state that each token updates, and the state after the last token."""
     batch, length, _ = query.shape
     q, k, v = (
         _split_tokens(each, heads) for each, heads in ((query, q_num_heads), (key, kv_num_heads), (value, kv_num_heads))

@@ -15,7 +15,7 @@ from opset.schemas.constraints.violation import Violation
 
 
 def divide(a: Array, b: Array) -> Array:
-    """Return a / b; integers are truncated toward zero. Raises Violation C2 where an integer is divided by 0."""
+    """Return a / b; integers are truncated toward zero. Raises Violation C2 if an integer is divided by 0."""
     if a.dtype.kind not in "iu":
         return np.divide(a, b)
     _check_divisor(b)
@@ -25,6 +25,7 @@ def divide(a: Array, b: Array) -> Array:
 
 
 def _check_divisor(b: Array) -> None:
+    """Raise Violation C2 if a divisor of integers is 0."""
     if b.dtype.kind in "iu" and not b.all():
         raise Violation("C2", "an integer is divided by 0")
 
@@ -33,7 +34,7 @@ def power(x: Array, y: Array) -> Array:
     """Return x ** y in the type of x; integers are truncated toward zero.
 
     Powers of integers with integer exponents are exact, and those that overflow, which is not defined, wrap around.
-    Raises Violation C2 where an integer 0 is raised to a negative power.
+    Raises Violation C2 if an integer 0 is raised to a negative power.
     """
     if y.size == 1 and y.ndim <= x.ndim and y.item() == 2:
         return np.square(x)
@@ -51,6 +52,7 @@ def power(x: Array, y: Array) -> Array:
 
 
 def _power_of_integers(x: Array, y: Array) -> Array:
+    """Return x ** y for integers, exactly or wrapped, by squaring."""
     # Unsigned, since numpy refuses negative exponents; wrap-around gives the same bits.
     powers = np.power(x.astype(np.uint64), np.abs(y).astype(np.uint64)).astype(x.dtype)
     return np.where((y < 0) & (np.abs(x) != 1), x.dtype.type(0), powers)
@@ -86,7 +88,7 @@ for _name, _function in _LATER_COMPARISON.items():
 
 @kernel("Mod", since=28)
 def mod_28(a: Array, b: Array, *, fmod: int, context: KernelContext) -> Array:
-    """Return the remainder of a / b, with the sign of b, or of a where `fmod` is 1."""
+    """Return the remainder of a / b, with the sign of b, or of a if `fmod` is 1."""
     _check_divisor(b)
     if a.shape != b.shape:
         reserve_broadcast(context, a, b)
@@ -111,7 +113,7 @@ def bit_shift_11(x: Array, y: Array, *, direction: str, context: KernelContext) 
 
 @kernel("Where")
 def where_9(condition: Array, x: Array, y: Array, *, context: KernelContext) -> Array:
-    """Return elements of x where the condition is true, of y elsewhere."""
+    """Return x for elements whose condition is true, else y."""
     if not condition.shape == x.shape == y.shape:
         reserve_broadcast(context, condition, x, y)
     return select(condition, x, y)

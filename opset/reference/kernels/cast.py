@@ -56,7 +56,7 @@ def bit_cast_26(x: Array, *, to: int) -> Array:
 
 
 def as_type(x: Array, dtype: np.dtype[Any], saturate: int, round_mode: str, context: KernelContext) -> Array:
-    """Return numbers or strings converted to another type, numbers to and from strings included; see `converted`."""
+    """Return numbers or strings converted to another type, strings included; see `convert_numbers`."""
     if x.dtype == dtype:
         return x
     # A string takes about 60 bytes; narrow floats are rounded as doubles.
@@ -84,6 +84,7 @@ def _format_numbers(x: Array, context: KernelContext) -> Array:
 
 
 def _format_number(number: Any) -> str:
+    """Return a float in plain digits, or as NaN, INF or -INF."""
     if math.isfinite(number):
         return np.format_float_positional(number, trim="-")
     return "NaN" if number != number else "INF" if number > 0 else "-INF"
@@ -101,12 +102,14 @@ def _parse_numbers(texts: Array, dtype: np.dtype[Any], saturate: int, round_mode
 
 
 def _parse_float(text: Any) -> float:
+    """Return the number in a string. Raises Violation C1 if it is no numeral."""
     if not isinstance(text, str) or not _NUMERAL.fullmatch(text):
         raise Violation("C1", f"{text[:40]!r}")
     return float(text)
 
 
 def _parse_integer(text: Any) -> int:
+    """Return the lowest 64 bits of the number in a string. Raises Violation C1 if it is no finite numeral."""
     if isinstance(text, str) and _INTEGER.fullmatch(text):
         return _low_bits(text)
     number = _parse_float(text)

@@ -60,10 +60,10 @@ def loop_1(
 
 
 def _count_carried(values: Sequence[Any], sizes: Mapping[int, int], context: KernelContext) -> dict[int, int]:
-    """Count what is carried to the next iteration; return the bytes of each value by its identity.
+    """Count the bytes of values that are carried to the next iteration; return the bytes of each value by its identity.
 
     No frame holds these values between two iterations, and each iteration may add a value to those that it passes on.
-    `sizes` are those of the previous values, which are still live, 0 for values from outside, which are counted there.
+    `sizes` has the bytes of the previous values, which are still live, 0 for values that are counted outside.
     """
     found = {id(each): sizes[id(each)] if id(each) in sizes else nbytes(each) for each in values}
     context.carry(sum(found.values()))
@@ -71,22 +71,24 @@ def _count_carried(values: Sequence[Any], sizes: Mapping[int, int], context: Ker
 
 
 def _shape_of_number(body: Graph) -> tuple[int, ...]:
-    """Return the shape of the iteration number: a scalar, or [1] where the body declares that."""
+    """Return the shape of the iteration number: a scalar, or [1] if the body declares that."""
     return (1,) if body.inputs[0].shape == (1,) else ()
 
 
 def _is_true(cond: Array, label: str) -> bool:
+    """Whether a condition is true. Raises Violation of `label` if it is not one truth value."""
     if not isinstance(cond, np.ndarray) or cond.size != 1 or cond.dtype != np.bool_:
         raise Violation(label, "the condition is not one truth value")
     return bool(cond.item())
 
 
 def _describe_arity(body: Graph) -> str:
+    """Return the number of inputs and outputs of a graph, in words."""
     return f"a body of {len(body.inputs)} inputs and {len(body.outputs)} outputs"
 
 
 def _check_types(before: Sequence[Any], after: list[Any], label: str) -> list[Any]:
-    """Return the next states, whose types are those of the previous ones. Raises Violation."""
+    """Return the next states. Raises Violation of `label` if their types are not the types of the previous ones."""
     for number, (old, new) in enumerate(zip(before, after, strict=True)):
         if isinstance(old, np.ndarray) and (not isinstance(new, np.ndarray) or new.dtype != old.dtype):
             raise Violation(label, f"value {number} was of type {old.dtype}, and is {getattr(new, 'dtype', 'none')}")
@@ -94,7 +96,7 @@ def _check_types(before: Sequence[Any], after: list[Any], label: str) -> list[An
 
 
 def _keep_output(stack: list[Array], value: Any, context: KernelContext) -> None:
-    """Keep a scan output of an iteration. Raises Violation C5 where it does not stack with the previous ones."""
+    """Append a scan output of an iteration to a stack. Raises Violation C5 if it does not stack with the others."""
     if not isinstance(value, np.ndarray):
         raise Violation("C5", "one of them is no tensor")
     if stack and (stack[0].shape != value.shape or stack[0].dtype != value.dtype):
@@ -115,7 +117,7 @@ def _stack_outputs(stack: list[Array], declared: Any, axis: int, context: Kernel
 
 
 def _declared_type(output: ValueInfo) -> tuple[list[int], np.dtype[Any]]:
-    """Return shape and type of a graph's output as it declares them; a dimension that is not known is 0."""
+    """Return the declared shape and type of a graph's output; a dimension that is not known is 0."""
     if output.type is None or not output.type.startswith("tensor("):
         raise ValueError(f"no iteration runs, and the graph does not declare the type of its output '{output.name}'")
     shape = [dim if isinstance(dim, int) else 0 for dim in output.shape or ()]
@@ -200,6 +202,7 @@ def scan_8(
 
 
 def _pad_sample(values: Array, count: int, context: KernelContext) -> Array:
+    """Return values followed by zeros up to a length of `count`."""
     if len(values) == count:
         return values
     context.reserve(count * int(np.prod(values.shape[1:])), values.dtype)
@@ -209,12 +212,13 @@ def _pad_sample(values: Array, count: int, context: KernelContext) -> Array:
 
 
 def _no_samples(declared: Any, longest: int) -> Array:
+    """Return the empty scan output of a batch of no samples."""
     shape, dtype = _declared_type(declared)
     return np.empty((0, longest, *shape), dtype)
 
 
 def _count_states(inputs: Sequence[Any], scans: int, body: Graph, context: KernelContext) -> int:
-    """Return the number of states. Raises Violation C1 where inputs, outputs and the body do not fit together."""
+    """Return the number of states. Raises Violation C1 if inputs, outputs and the body do not fit together."""
     states = len(inputs) - scans
     if scans < 1 or states < 0 or len(body.outputs) < max(states, context.outputs) or not body.takes(len(inputs)):
         scanned = f"{len(inputs)} inputs, {scans} of them scanned"
@@ -223,7 +227,7 @@ def _count_states(inputs: Sequence[Any], scans: int, body: Graph, context: Kerne
 
 
 def _fill_numbers(stated: Sequence[int] | None, count: int, label: str) -> Sequence[int]:
-    """Return one number for each of `count`, 0 by default. Raises Violation."""
+    """Return `count` stated numbers, zeros if none are stated. Raises Violation of `label` for another count."""
     if not stated:
         return [0] * count
     if len(stated) != count:
@@ -239,7 +243,7 @@ def _scan(
     length: int,
     context: KernelContext,
 ) -> Generator[tuple[Graph, list[Any]], list[Any], tuple[list[Any], list[list[Array]]]]:
-    """Return the last states, and the scan outputs of each iteration. Raises Violation C4 where lengths differ."""
+    """Return the last states, and the scan outputs of each iteration. Raises Violation C4 if lengths differ."""
     if any(len(x) != length for x in scanned):
         raise Violation("C4", f"lengths {[len(x) for x in scanned]}")
     states = len(values)

@@ -52,7 +52,7 @@ def conv_1(
 
 
 def convolve(x: Array, w: Array, bias: Array | None, group: int, windows: Windows, context: KernelContext) -> Array:
-    """Return the convolution of a padded tensor."""
+    """Return the convolution of a padded tensor, computed in blocks of windows."""
     batch, channels = x.shape[:2]
     filters, each, output = w.shape[0], channels // group, windows.output
     context.reserve(batch * filters * math.prod(output), x.dtype)
@@ -158,7 +158,7 @@ def _transpose_windows(
 ) -> tuple[Windows, tuple[int, ...]]:
     """Return the windows of the filters in the result before pads are cut off, and the spatial shape after it.
 
-    The former has at least as many elements as the pads and the latter together.
+    The result has at least as many elements as the pads and that shape together.
     """
     kernel, rank = w.shape[2:], x.ndim - 2
     strides, dilations, pads = window_attributes(kernel, strides, dilations, pads)

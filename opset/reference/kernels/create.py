@@ -20,7 +20,7 @@ _BLOCK = 1 << 20  # random numbers that are drawn at a time
 
 
 def _output_dtype(number: int | None, default: np.dtype[Any], kinds: str = "fiub") -> np.dtype[Any]:
-    """Return the dtype of a number, by default that of the input. Raises Violation C2 where that is of another kind."""
+    """Return the dtype of a number, by default the input's. Raises Violation C2 if the latter is of another kind."""
     if number is not None:
         return DTYPES[number]
     if default.kind not in kinds and not ("f" in kinds and default in SMALL_FLOATS):
@@ -44,7 +44,7 @@ def constant_1(
     value_string: str | None = None,
     value_strings: Sequence[str] | None = None,
 ) -> Array:
-    """Return the one value that is given."""
+    """Return the value of the only attribute that is set."""
     forms = (
         (value, None),
         (sparse_value, None),
@@ -124,6 +124,7 @@ def random_normal_like_1(
 def _draw_normal(
     shape: Sequence[int], dtype: np.dtype[Any], mean: float, scale: float, seed: float | None, context: KernelContext
 ) -> Array:
+    """Return numbers of a type and shape drawn from a normal distribution."""
     count = _reserve_shape(shape, dtype, context)
     return _draw_numbers(count, dtype, lambda some: context.rng(seed).normal(mean, scale, some), context).reshape(shape)
 
@@ -147,12 +148,14 @@ def random_uniform_like_1(
 def _draw_uniform(
     shape: Sequence[int], dtype: np.dtype[Any], low: float, high: float, seed: float | None, context: KernelContext
 ) -> Array:
+    """Return numbers of a type and shape drawn from the uniform distribution between low and high."""
     count = _reserve_shape(shape, dtype, context)
     drawn = _draw_numbers(count, dtype, lambda some: low + (high - low) * context.rng(seed).random(some), context)
     return drawn.reshape(shape)
 
 
 def _reserve_shape(shape: Sequence[int], dtype: np.dtype[Any], context: KernelContext) -> int:
+    """Return the sizes of a shape after reserving memory for it."""
     count = math.prod(dims_of(shape))
     context.reserve(count * dtype.itemsize + 4 * 8 * min(count, _BLOCK), np.uint8)
     return count

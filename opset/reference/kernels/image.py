@@ -22,7 +22,7 @@ MODES = {"RGB": "RGB", "BGR": "RGB", "Grayscale": "L"}
 
 @kernel("ImageDecoder", since=20)
 def image_decoder_20(stream: Array, *, pixel_format: str, context: KernelContext) -> Array:
-    """Return the decoded image as (height, width, channels), an empty one where it cannot be decoded.
+    """Return the decoded image as (height, width, channels), an empty one if it cannot be decoded.
 
     The memory that decoding takes is reserved by the size in the file's header, before anything is decoded.
     """
@@ -47,7 +47,7 @@ def image_decoder_20(stream: Array, *, pixel_format: str, context: KernelContext
 
 
 def _pillow() -> Any:
-    """Return Pillow's module for images. Raises RunError R205 where it is not installed."""
+    """Return Pillow's module for images. Raises RunError R205 if it is not installed."""
     try:
         return importlib.import_module("PIL.Image")
     except ImportError as error:

@@ -16,7 +16,7 @@ from opset.schemas.constraints.violation import Violation
 
 
 def _check_range(indices: Array, size: int, label: str, least: int | None = None) -> None:
-    """Raise Violation of `label` where an index is not from `least`, by default -size, to size - 1."""
+    """Raise Violation of `label` if an index is not from `least`, by default -size, to size - 1."""
     least = -size if least is None else least
     if indices.size and not least <= indices.min() <= indices.max() < size:
         raise Violation(label, f"indices from {indices.min()} to {indices.max()}, dimension {size}")
@@ -42,6 +42,7 @@ def gather_1(x: Array, indices: Array, *, axis: int, context: KernelContext) -> 
 
 
 def _take(x: Array, indices: Array, axis: int, context: KernelContext) -> Array:
+    """Return the slices of x along an axis at the indices."""
     shape = x.shape[:axis] + indices.shape + x.shape[axis + 1 :]
     context.reserve(math.prod(shape), x.dtype)
     if not math.prod(shape):  # numpy refuses to take from an empty dimension, and is slow with empty slices
@@ -57,7 +58,7 @@ def gather_elements_11(x: Array, indices: Array, *, axis: int) -> Array:
 
 
 def _check_elements(x: Array, indices: Array, axis: int) -> int:
-    """Return the axis counted from the front. Raises Violation C2 or C3 where indices do not fit x."""
+    """Return the axis counted from the front. Raises Violation C2 or C3 if indices do not fit x."""
     axis %= x.ndim
     check_indices_shape(x.shape, indices.shape, axis)
     _check_range(indices, x.shape[axis], "C3")
@@ -86,7 +87,7 @@ def gather_nd_11(x: Array, indices: Array, *, batch_dims: int = 0, context: Kern
 
 
 def _tuple_coordinates(shape: Sequence[int], indices: Array, label: str) -> tuple[Array, ...]:
-    """Return the coordinates of index tuples, an array for each axis. Raises Violation where one is out of range."""
+    """Return coordinates of index tuples, an array for each axis. Raises Violation of `label` for one out of range."""
     tuples = tuple(indices[..., axis] for axis in range(indices.shape[-1]))
     for each, size in zip(tuples, shape, strict=False):
         _check_range(each, size, label)
@@ -95,7 +96,7 @@ def _tuple_coordinates(shape: Sequence[int], indices: Array, label: str) -> tupl
 
 @kernel("Compress")
 def compress_9(x: Array, condition: Array, *, axis: int | None, context: KernelContext) -> Array:
-    """Return the slices along `axis`, or the elements, where the condition is true."""
+    """Return the slices along `axis`, or the elements, whose condition is true."""
     selected = np.flatnonzero(condition)
     return x.reshape(-1)[selected] if axis is None else _take(x, selected, axis % x.ndim, context)
 
@@ -168,6 +169,7 @@ def one_hot_9(indices: Array, depth: Array, values: Array, *, axis: int, context
 
 
 def _encode_one_hot(indices: Array, depth: int, values: Array, axis: int, context: KernelContext) -> Array:
+    """Return the on value at the indices along a new axis, else the off value."""
     context.reserve(depth, np.int64)
     context.reserve(indices.size * depth, bool)
     context.reserve(indices.size * depth, values.dtype)
@@ -193,6 +195,7 @@ def top_k_1(x: Array, *, k: int, axis: int, context: KernelContext) -> tuple[Arr
 
 
 def _top_elements(x: Array, k: int, axis: int, largest: bool, context: KernelContext) -> tuple[Array, Array]:
+    """Return the k largest or smallest elements along an axis, sorted, and their indices."""
     axis %= x.ndim
     size = x.shape[axis]
     if not x.size or not k:

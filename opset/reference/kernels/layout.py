@@ -95,11 +95,12 @@ def concat_4(*inputs: Array, axis: int, context: KernelContext) -> Array:
 
 @kernel("Concat")
 def concat_1(*inputs: Array, axis: int | None, context: KernelContext) -> Array:
-    """Return the inputs joined along `axis`, 1 where it is absent."""
+    """Return the inputs joined along `axis`, 1 if it is absent."""
     return _join(inputs, (1 if axis is None else axis) % inputs[0].ndim, context)
 
 
 def _join(inputs: Sequence[Array], axis: int, context: KernelContext) -> Array:
+    """Return the inputs joined along an axis counted from the front."""
     shape: Any = concat_shapes([x.shape for x in inputs], axis)
     context.reserve(math.prod(shape), inputs[0].dtype)
     return np.concatenate(inputs, axis)
@@ -121,6 +122,7 @@ def tile_1(x: Array, tiles: Array, axis: Array, *, context: KernelContext) -> Ar
 
 
 def _tile(x: Array, repeats: list[int], context: KernelContext) -> Array:
+    """Return x repeated along each dimension, in reserved memory."""
     context.reserve(x.size * math.prod(repeats), x.dtype)
     return np.tile(x, repeats)
 

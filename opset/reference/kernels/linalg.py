@@ -46,7 +46,7 @@ def gemm_1(
     broadcast: int = 0,
     context: KernelContext,
 ) -> Array:
-    """Return alpha * A' @ B' + beta * C, where C broadcasts to the product."""
+    """Return alpha * A' @ B' + beta * C; C broadcasts to the product."""
     a, b = a.T if transA else a, b.T if transB else b
     context.reserve(a.shape[0] * b.shape[1], a.dtype)
     y = matrix_product(a, b, context)
@@ -60,7 +60,7 @@ def gemm_1(
 
 
 def _scale_integers(y: Array, c: Array | None, alpha: float, beta: float) -> Array:
-    """Return alpha * y + beta * c for integers: wrapped where both factors are integral, else truncated."""
+    """Return alpha * y + beta * c for integers: wrapped if both factors are integral, else truncated."""
     c = np.zeros((), y.dtype) if c is None else c
     if alpha.is_integer() and beta.is_integer():
         whole_alpha, whole_beta = (np.uint64(int(factor) % 2**64).astype(y.dtype) for factor in (alpha, beta))
@@ -87,7 +87,7 @@ def det_11(x: Array, *, context: KernelContext) -> Array:
 @kernel("Einsum")
 @rounded_once
 def einsum_12(*inputs: Array, equation: str, context: KernelContext) -> Array:
-    """Return the products of operands summed over labelled dimensions, contracted pair by pair."""
+    """Return the products of operands summed over labeled dimensions, contracted pair by pair."""
     terms, output, sizes = parse_equation(equation, [x.shape for x in inputs])
     wanted = output or []
     operands = [_take_diagonals(x, labels) for x, labels in zip(inputs, terms, strict=True)]

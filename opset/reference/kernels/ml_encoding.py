@@ -31,7 +31,7 @@ def array_feature_extractor_1(x: Array, y: Array, *, context: KernelContext) -> 
 
 @kernel("Binarizer", domain=ML)
 def binarizer_1(x: Array, *, threshold: float) -> Array:
-    """Return 1 where an element exceeds the threshold, else 0."""
+    """Return 1 for elements that exceed the threshold, else 0."""
     return (x > threshold).astype(x.dtype)
 
 
@@ -52,6 +52,7 @@ def cast_map_1(x: Mapping[int, Any], *, cast_to: str, map_form: str, max_map: in
 
 
 def _to_scalar(value: Any) -> Any:
+    """Return an array of one element as a number of Python, other values unchanged."""
     return value.item() if isinstance(value, np.generic | np.ndarray) else value
 
 
@@ -180,7 +181,7 @@ def label_encoder_2(
 ) -> Array:
     """Return the value of the key with the same bits, zeros of both signs being one; the first of repeated ones counts.
 
-    The standard has NaN in mind where it compares bits; runtimes hash floats, for which zeros are equal.
+    The standard compares bits because of NaN; runtimes hash floats, for which zeros are equal.
     """
     keys = _only_form(keys_floats, keys_int64s, keys_strings)
     values = _only_form(values_floats, values_int64s, values_strings)
@@ -228,7 +229,7 @@ def label_encoder_4(
 
 
 def _only_form(*forms: Any) -> Array:
-    """Return the only list or tensor that is given, as a vector. Raises Violation C1 where there is not one."""
+    """Return the only list or tensor that is set, as a vector. Raises Violation C1 if there are none or several."""
     dtypes = (np.float32, np.int64, object, None)
     given = [
         (form, dtype)
@@ -246,7 +247,7 @@ def _only_form(*forms: Any) -> Array:
 
 
 def _check_encoder(x: Array, keys: Array, values: Array) -> None:
-    """Raise Violation C2 where keys and values differ in number, C3 where the keys are not of the type of x."""
+    """Raise Violation C2 if keys and values differ in number, C3 if the keys are not of the type of x."""
     if len(keys) != len(values):
         raise Violation("C2", f"{len(keys)} keys and {len(values)} values")
     if keys.dtype != x.dtype:

@@ -1,4 +1,4 @@
-"""Kernels of linear models, scaling and normalisation."""
+"""Kernels of linear models, scaling and normalization."""
 
 from __future__ import annotations
 

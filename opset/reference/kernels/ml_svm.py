@@ -89,7 +89,7 @@ def svm_regressor_1(
 
 
 def _support_vectors(flat: Floats, count: int, features: int) -> Array:
-    """Return the support vectors as rows. Raises Violation C2 where there are not as many numbers."""
+    """Return the support vectors as rows. Raises Violation C2 if the numbers are more or fewer."""
     vectors = np.array(flat or (), np.float64)
     if len(vectors) != count * features:
         raise Violation("C2", f"{len(vectors)} numbers for {count} support vectors of {features} features")
@@ -176,9 +176,9 @@ def _pair_probabilities(decisions: Array, prob_a: tuple[float, ...], prob_b: tup
 
 
 def _couple(first_wins: Array, classes: int, context: KernelContext) -> Array:
-    """Return probabilities of classes from those of pairs (Wu, Lin and Weng, 2004, second method).
+    """Return probabilities of classes from probabilities of pairs (Wu, Lin and Weng, 2004, second method).
 
-    They minimise the sum over i and j of (r_ji p_i - r_ij p_j)^2 with sum 1, the solution of a linear system.
+    They minimize the sum over i and j of (r_ji p_i - r_ij p_j)^2 with sum 1, the solution of a linear system.
     """
     context.reserve(len(first_wins) * (classes + 1) ** 2 * 2, np.float64)
     r = np.zeros((len(first_wins), classes, classes))

@@ -92,7 +92,7 @@ class Members:
     pairs: Array
 
     def contain(self, node: Array, value: Array) -> Array:
-        """Return whether each value is a member of its node's set."""
+        """Return a mask of the values that are members of their node's set."""
         index = np.minimum(np.searchsorted(self.values, value), len(self.values) - 1)
         pair = node * len(self.values) + index
         found = np.minimum(np.searchsorted(self.pairs, pair), len(self.pairs) - 1)
@@ -213,7 +213,7 @@ def _build_members(nodes: Array, values: Array | None) -> Members | None:
 
 
 def _check_ids(ids: Sequence[int], limit: int, name: str) -> Array:
-    """Return ids as an array. Raises Violation C2 where one is not in [0, limit)."""
+    """Return ids as an array. Raises Violation C2 if one is not in [0, limit)."""
     found: Array = np.array(ids, np.int64)
     if len(found) and not 0 <= found.min() <= found.max() < limit:
         raise Violation("C2", f"{name} holds {found.min()} to {found.max()}, and there are {limit}")
@@ -279,7 +279,7 @@ def _build_forest(
 
 
 def _find_roots(treeids: tuple[int, ...], modes: Array, sides: Sequence[Array]) -> Array:
-    """Return the index of the root of each tree. Raises Violation C2 where a tree has none."""
+    """Return the index of the root of each tree. Raises Violation C2 if a tree has none."""
     children = set(np.concatenate([side[modes != LEAF] for side in sides]).tolist())
     first: dict[int, int] = {}
     free: dict[int, list[int]] = {}
@@ -307,7 +307,7 @@ def _vote_scores(
 ) -> Array:
     """Return the aggregated votes for each row, in the type in which the model computes.
 
-    `given` are the attributes, `votes` is the prefix of the names of those of the votes.
+    `votes` is the prefix in the names of the attributes that describe votes. Raises Violation C2 or C5.
     """
     size = len(given["nodes_nodeids"] or ())
     listed = ("nodes_treeids", "nodes_nodeids", "nodes_modes", f"{votes}_treeids", f"{votes}_nodeids", f"{votes}_ids")
@@ -352,10 +352,10 @@ def tree_ensemble_classifier_1(x: Array, *, context: KernelContext, **given: Any
 
 
 def _binary_outputs(score: Array, labels: Array, transform: str, signed: bool) -> tuple[Array, Array]:
-    """Return labels and scores where all votes are for the first of two classes, as exporters write binary classifiers.
+    """Return labels and scores if all votes are for the first of two classes, as exporters write binary classifiers.
 
     The standard does not define the score of the other class. As in runtimes, the score is the probability of the
-    second class where no weight is negative, else a margin.
+    second class if no weight is negative, else a margin.
     """
     if transform == "LOGISTIC":
         pair = np.stack([logistic(-score), logistic(score)], axis=1)

@@ -1,4 +1,4 @@
-"""Kernels of normalisation and dropout."""
+"""Kernels of normalization and dropout."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Outputs = tuple[Array | None, ...]
 
 
 def _working_type(*dtypes: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the type to compute in: double where one of the types is double, else float."""
+    """Return the type to compute in: double if one of the types is double, else float."""
     return np.dtype(np.float64 if np.float64 in dtypes else np.float32)
 
 
@@ -41,8 +41,8 @@ def _moments(x: Array, axes: tuple[int, ...], context: KernelContext) -> tuple[A
     """Return mean and variance along `axes`, which are kept with size 1."""
     reserve_reduced(x, axes, context)
     mean = x.mean(axes, keepdims=True)
-    centred = x - mean
-    return mean, np.square(centred).mean(axes, keepdims=True)
+    centered = x - mean
+    return mean, np.square(centered).mean(axes, keepdims=True)
 
 
 def _update_statistic(old: Array, batch: Array, momentum: float) -> Array:
@@ -61,9 +61,9 @@ def _normalize_batch(
     context: KernelContext,
     shared: bool = True,
 ) -> Outputs:
-    """Return values normalised by the statistics of the batch, the running statistics, and those of the batch.
+    """Return values normalized by the batch's mean and variance, the running statistics, and the batch's statistics.
 
-    Statistics are those of a channel if they are `shared` among its positions, else of each position.
+    A channel has one mean and variance if they are `shared` among its positions, else one for each position.
     """
     wide = x.astype(_working_type(x.dtype, mean.dtype, variance.dtype), copy=False)
     axes = tuple(axis for axis in range(x.ndim) if axis != 1) if shared else (0,)
@@ -91,7 +91,7 @@ def batch_normalization_14(
     training_mode: int,
     context: KernelContext,
 ) -> Outputs:
-    """Return channels normalised by the given statistics, or with `training_mode` by those of the batch."""
+    """Return channels normalized by the given statistics, or with `training_mode` by the batch's."""
     wide = _with_channels(x)
     if not training_mode:
         return (_scale(wide, scale, bias, mean, variance, epsilon).reshape(x.shape),)
@@ -117,7 +117,7 @@ def batch_normalization_9(
     momentum: float,
     context: KernelContext,
 ) -> Outputs:
-    """Return channels normalised by the given statistics, or by those of the batch if it has further outputs."""
+    """Return channels normalized by the given statistics, or by the batch's if the node has further outputs."""
     wide = _with_channels(x)
     if not _is_training(context):
         return (_scale(wide, scale, bias, mean, variance, epsilon).reshape(x.shape),)
@@ -139,7 +139,7 @@ def batch_normalization_7(
     spatial: int,
     context: KernelContext,
 ) -> Outputs:
-    """Return what version 9 does; with `spatial` 0 each position of a channel has its own parameters."""
+    """Return the outputs of version 9; with `spatial` 0 each position of a channel has its own parameters."""
     if not _is_training(context):
         return (_scale(x, scale, bias, mean, variance, epsilon),)
     return _normalize_batch(x, scale, bias, mean, variance, epsilon, momentum, context, spatial != 0)
@@ -159,10 +159,10 @@ def batch_normalization_1(
     is_test: int,
     context: KernelContext,
 ) -> Outputs:
-    """Return channels normalised by the given statistics, or in training by those of the batch.
+    """Return channels normalized by the given statistics, or in training by the batch's.
 
     The text names two cases, five outputs in training and one in inference; so a node with one output is not in
-    training, even where `is_test` has its default, as exporters wrote it.
+    training, even if `is_test` has its default, as exporters wrote it.
     """
     if is_test or context.outputs == 1:
         return (_scale(x, scale, bias, mean, variance, epsilon),)
@@ -174,7 +174,7 @@ def batch_normalization_1(
 @kernel("InstanceNormalization")
 @rounded_once
 def instance_normalization_1(x: Array, scale: Array, bias: Array, *, epsilon: float, context: KernelContext) -> Array:
-    """Return each channel of each instance normalised over its positions."""
+    """Return each channel of each instance normalized over its positions."""
     ones = (1,) * (x.ndim - 2)
     y = _normalize(x, tuple(range(2, x.ndim)), epsilon, context)[0]
     y *= scale.reshape(-1, *ones)
@@ -196,7 +196,7 @@ def _normalize(x: Array, axes: tuple[int, ...], epsilon: float, context: KernelC
 def group_normalization_21(
     x: Array, scale: Array, bias: Array, *, epsilon: float, num_groups: int, stash_type: int, context: KernelContext
 ) -> Array:
-    """Return groups of channels normalised in the type of `stash_type`; scale and bias belong to channels."""
+    """Return groups of channels normalized in the type of `stash_type`; scale and bias belong to channels."""
     y = _normalize_groups(x, epsilon, num_groups, DTYPES[stash_type], context)
     return _apply_affine(y.reshape(x.shape), scale, bias, x.ndim - 2)
 
@@ -205,13 +205,13 @@ def group_normalization_21(
 def group_normalization_18(
     x: Array, scale: Array, bias: Array, *, epsilon: float, num_groups: int, context: KernelContext
 ) -> Array:
-    """Return groups of channels normalised; scale and bias belong to groups."""
+    """Return groups of channels normalized; scale and bias belong to groups."""
     y = _normalize_groups(x, epsilon, num_groups, x.dtype, context)
     return _apply_affine(y, scale, bias, 1).reshape(x.shape)
 
 
 def _normalize_groups(x: Array, epsilon: float, count: int, stash: np.dtype[Any], context: KernelContext) -> Array:
-    """Return the values of each group of each instance as a row, normalised in the type `stash`."""
+    """Return the values of each group of each instance as a row, normalized in the type `stash`."""
     rows = x.reshape(x.shape[0], count, prod(x.shape[1:]) // count)
     return _normalize_in_type(rows, stash, (2,), epsilon, context)[0]
 
@@ -219,7 +219,7 @@ def _normalize_groups(x: Array, epsilon: float, count: int, stash: np.dtype[Any]
 def _normalize_in_type(
     x: Array, stash: np.dtype[Any], axes: tuple[int, ...], epsilon: float, context: KernelContext
 ) -> tuple[Array, Array, Array]:
-    """Return the outputs of `_normal` computed in the type `stash`, the first one cast back."""
+    """Return the outputs of `_normalize` computed in the type `stash`, the first one cast back."""
     wide = x if stash == x.dtype else x.astype(stash)
     y, mean, inverse = _normalize(wide.astype(_working_type(stash), copy=False), axes, epsilon, context)
     y, mean, inverse = (each.astype(stash, copy=False) for each in (y, mean, inverse))
@@ -246,7 +246,7 @@ def layer_normalization_17(
     stash_type: int,
     context: KernelContext,
 ) -> tuple[Array, Array, Array]:
-    """Return values normalised over all dimensions from `axis` on, computed in the type of `stash_type`."""
+    """Return values normalized over all dimensions from `axis` on, computed in the type of `stash_type`."""
     axes = tuple(range(axis % x.ndim, x.ndim))
     y, mean, inverse = _normalize_in_type(x, DTYPES[stash_type], axes, epsilon, context)
     return _apply_affine(y, scale, bias), mean, inverse
@@ -272,7 +272,7 @@ def rms_normalization_23(
 @kernel("LRN")
 @rounded_once
 def lrn_1(x: Array, *, alpha: float, beta: float, bias: float, size: int, context: KernelContext) -> Array:
-    """Return x / (bias + alpha / size * sum of squares) ** beta, summed over neighbouring channels."""
+    """Return x / (bias + alpha / size * sum of squares) ** beta, summed over neighboring channels."""
     divisor = _sum_neighbors(np.square(x), (size - 1) // 2, size // 2, context) * (alpha / size) + bias
     if beta == 0.75:  # the default; roots are faster than powers
         root = np.sqrt(divisor)
@@ -283,7 +283,7 @@ def lrn_1(x: Array, *, alpha: float, beta: float, bias: float, size: int, contex
 def _sum_neighbors(x: Array, before: int, after: int, context: KernelContext) -> Array:
     """Return the sum of each element and `before` and `after` elements around it along the second dimension.
 
-    It is composed of sums of 1, 2, 4, ... neighbours, so that no large value is ever subtracted again.
+    It is composed of sums of 1, 2, 4, ... neighbors, so that no large value is ever subtracted again.
     """
     count = x.shape[1]
     before, after = min(before, count), min(after, count)
@@ -308,7 +308,7 @@ def _sum_neighbors(x: Array, before: int, after: int, context: KernelContext) ->
 @kernel("LpNormalization")
 @rounded_once
 def lp_normalization_1(x: Array, *, axis: int, p: int, context: KernelContext) -> Array:
-    """Return x divided by its L1 or L2 norm along an axis; zero where the norm is zero."""
+    """Return x divided by its L1 or L2 norm along an axis, zero for a norm of zero."""
     axis %= x.ndim
     reserve_reduced(x, (axis,), context)
     if p == 1:
@@ -336,14 +336,14 @@ def dropout_12(
     seed: int | None,
     context: KernelContext,
 ) -> tuple[Array, Array]:
-    """Return the elements, randomly dropped where `training_mode` is true, and which of them were kept."""
+    """Return the elements, randomly dropped if `training_mode` is true, and a mask of the kept ones."""
     if training_mode is None or not training_mode:
         return x, np.ones(x.shape, np.bool_)
     return _drop(x, 0.5 if ratio is None else float(ratio), context.rng(seed))
 
 
 def _drop(x: Array, probability: float, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Return the kept elements, scaled, zeros for the others, and which are kept."""
+    """Return the kept elements, scaled, zeros for the others, and a mask of the kept ones."""
     kept = rng.random(x.shape, np.float32) >= probability
     wide = x.astype(_working_type(x.dtype), copy=False)
     return np.where(kept, wide / wide.dtype.type(1 - probability), wide.dtype.type(0)).astype(x.dtype), kept

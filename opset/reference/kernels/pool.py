@@ -31,7 +31,7 @@ def max_pool_1(
     strides: Ints,
     context: KernelContext,
 ) -> Any:
-    """Return the maximum of each window, NaN where it holds one, and the flat index of the first maximum."""
+    """Return the maximum of each window, NaN if it holds one, and the flat index of the first maximum."""
     windows = windows_over(x.shape, kernel_shape, strides, dilations, pads, auto_pad, ceil_mode=ceil_mode)
     if context.wants(1):
         return _maxima_and_indices(x, windows, storage_order, context)
@@ -39,6 +39,7 @@ def max_pool_1(
 
 
 def _lowest_value(dtype: Any) -> Any:
+    """Return the lowest value of a type, minus infinity for floats."""
     return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
 
 
@@ -114,7 +115,7 @@ def lp_pool_1(
     strides: Ints,
     context: KernelContext,
 ) -> Array:
-    """Return the p-norm of each window. Version 1 does not say what an absent `kernel_shape` means."""
+    """Return the p-norm of each window. Version 1 leaves the meaning of an absent `kernel_shape` open."""
     windows = windows_over(x.shape, kernel_shape or (), strides, dilations, pads, auto_pad, ceil_mode=ceil_mode)
     return _root(reduce_windows(np.add, _powers(x, p), windows, 0, context), p)
 

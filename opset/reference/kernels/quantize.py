@@ -21,6 +21,7 @@ from opset.schemas.constraints.violation import Violation
 
 
 def _dtypes(*kinds: Any) -> frozenset[np.dtype[Any]]:
+    """Return the dtypes of scalar types."""
     return frozenset(map(np.dtype, kinds))
 
 
@@ -139,7 +140,7 @@ def dequantize_linear_10(x: Array, scale: Array, zero_point: Array | None = None
 
 @kernel("DynamicQuantizeLinear", since=11)
 def dynamic_quantize_linear_11(x: Array) -> tuple[Array, Array, Array]:
-    """Return x as uint8, with the scale and the zero point that map its range, extended to 0, to that of uint8."""
+    """Return x as uint8, with the scale and the zero point that map its range, extended to 0, to the range of uint8."""
     low, high = x.min(initial=0), x.max(initial=0)
     scale = np.asarray((high - low) / np.float32(255))
     zero_point = np.asarray(np.rint(np.clip(-low / scale, 0, 255)))
@@ -238,7 +239,7 @@ def q_linear_conv_10(
 def quantize(quotient: Array, zero_point: Array | None, dtype: np.dtype[Any], saturate: bool = True) -> Array:
     """Return quotients rounded to the nearest, ties to even, and shifted by the zero point, in a narrow type.
 
-    Values out of range become the nearest limit, and NaN, where the type has none, the least value, as in runtimes.
+    Values out of range become the nearest limit, and NaN, in a type without NaN, the least value, as in runtimes.
     The quotients may be overwritten.
     """
     if dtype not in _RANGES:

@@ -176,6 +176,7 @@ class _Layer:
 
     @property
     def hidden_size(self) -> int:
+        """Size of a hidden state."""
         return int(self.r.shape[2])
 
     def recurrence(self, direction: int) -> Array:
@@ -291,6 +292,7 @@ def _direction_activations(
 
 
 def _clip_inputs(function: Activation, clip: float | None) -> Activation:
+    """Return an activation whose inputs are limited to [-clip, clip]; without `clip`, the activation itself."""
     return function if clip is None else lambda x: function(np.clip(x, -clip, clip))
 
 

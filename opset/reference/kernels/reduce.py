@@ -18,6 +18,7 @@ Reduction = Callable[[Array, Axes, bool], Array]
 
 
 def _reduce(ufunc: Any, x: Array, axes: Axes, keep: bool, **options: Any) -> Array:
+    """Return a reduction of x by a ufunc along axes, all of them for None."""
     return ufunc.reduce(x, axes, keepdims=keep, **options)
 
 
@@ -44,16 +45,17 @@ def prod_of(x: Array, axes: Axes, keep: bool) -> Array:
 
 
 def max_of(x: Array, axes: Axes, keep: bool) -> Array:
-    """Return maxima, NaN where there is one; the lowest value of the type where there are no elements."""
+    """Return maxima, NaN of elements with NaN; the lowest value of the type for no elements."""
     return _reduce(np.maximum, x, axes, keep, initial=_limits(x.dtype)[0])
 
 
 def min_of(x: Array, axes: Axes, keep: bool) -> Array:
-    """Return minima, NaN where there is one; the highest value of the type where there are no elements."""
+    """Return minima, NaN of elements with NaN; the highest value of the type for no elements."""
     return _reduce(np.minimum, x, axes, keep, initial=_limits(x.dtype)[1])
 
 
 def _limits(dtype: np.dtype[Any]) -> tuple[object, object]:
+    """Return the lowest and the highest value of a type, infinities for floats."""
     if dtype.kind == "b":
         return False, True
     if dtype.kind in "iu":
@@ -95,7 +97,7 @@ def log_sum_exp_of(x: Array, axes: Axes, keep: bool) -> Array:
 
 
 def _compute_in_double(x: Array, compute: Callable[[Array], Array]) -> Array:
-    """Return what `compute` returns, for integers computed in double and truncated."""
+    """Return the result of `compute`, for integers computed in double and truncated."""
     return compute(x) if x.dtype.kind == "f" else compute(x.astype(np.float64)).astype(x.dtype)
 
 
@@ -173,6 +175,7 @@ def cum_prod_26(x: Array, axis: Array, *, exclusive: int, reverse: int) -> Array
 
 
 def _accumulate(ufunc: np.ufunc, identity: int, x: Array, axis: Array, exclusive: int, reverse: int) -> Array:
+    """Return running results of a ufunc along an axis, from `identity` if exclusive."""
     along = int(axis.item()) % x.ndim
     ordered = np.flip(x, along) if reverse else x
     if exclusive:

@@ -19,7 +19,7 @@ from opset.schemas.constraints.violation import Violation
 def max_roi_pool_1(
     x: Array, rois: Array, *, pooled_shape: Sequence[int], spatial_scale: float, context: KernelContext
 ) -> Array:
-    """Return the maximum of each cell of each region, 0 where a cell holds no element.
+    """Return the maximum of each cell of each region, 0 for a cell without elements.
 
     The corners of a region are rounded to integers, halves away from zero; the region includes both.
     """
@@ -55,14 +55,14 @@ def _cell_bounds(first: int, last: int, count: int, size: int, dtype: np.dtype[A
 
 
 def _image_indices(images: Array, batch: int) -> list[int]:
-    """Return the indices of images as integers. Raises Violation C3 where one is out of range."""
+    """Return the indices of images as integers. Raises Violation C3 if one is out of range."""
     if not np.all((images >= 0) & (images < batch)):
         raise Violation("C3", f"indices {images.tolist()[:8]}, {batch} images")
     return [int(image) for image in images]
 
 
 def _check_finite(corners: Array) -> Array:
-    """Return the corners. Raises Violation C4 where one is infinite or NaN."""
+    """Return the corners. Raises Violation C4 if one is infinite or NaN."""
     if not np.isfinite(corners).all():
         raise Violation("C4", f"corners {corners.ravel()[:8].tolist()}")
     return corners
@@ -86,7 +86,7 @@ def roi_align_10(
     """Return the mean or maximum of points sampled in each cell of each region.
 
     Points more than one element outside the image are 0, nearer ones are moved to its edge. Regions that are not
-    shifted by half an element are at least one element wide and high. The maximum is taken over the four neighbours of
+    shifted by half an element are at least one element wide and high. The maximum is taken over the four neighbors of
     each point, each times its weight, as in the standard's test cases and in runtimes, though its text differs.
     """
     images = _image_indices(batch_indices, x.shape[0])
@@ -117,7 +117,7 @@ def _sample_points(
     size: int,
     context: KernelContext,
 ) -> Points:
-    """Return the two neighbours of each cell's points along an axis, and their weights, each as (cells, points)."""
+    """Return the two neighbors of each cell's points along an axis, and their weights, each as (cells, points)."""
     kind = first.dtype.type
     length = last - first if half_pixel else max(last - first, kind(1))
     step = length / kind(cells)
@@ -143,15 +143,15 @@ def _align_region(image: Array, rows: Points, columns: Points, mode: str, contex
         )
         context.reserve(channels * down.shape[0] * image.shape[2], image.dtype)
         return down @ image @ across.T
-    # The neighbours, their weights, both multiplied, and what is combined so far.
+    # The neighbors, their weights, both multiplied, and what is combined so far.
     context.reserve(4 * channels * len(rows[0]) * len(columns[0]) * count, image.dtype)
     shape = (channels, len(rows[0]), len(columns[0]), count)
     combined = np.full(shape, 0 if mode == "avg" else -np.inf, image.dtype)
     combine = np.add if mode == "avg" else np.maximum
     for row, row_weight in ((rows[0], rows[2]), (rows[1], rows[3])):
         for column, column_weight in ((columns[0], columns[2]), (columns[1], columns[3])):
-            neighbours = image[:, row[:, None, :, None], column[None, :, None, :]]
-            weighted = neighbours * (row_weight[:, None, :, None] * column_weight[None, :, None, :])
+            neighbors = image[:, row[:, None, :, None], column[None, :, None, :]]
+            weighted = neighbors * (row_weight[:, None, :, None] * column_weight[None, :, None, :])
             combine(combined, weighted.reshape(shape), out=combined)
     return combined.mean(3) if mode == "avg" else combined.max(3)
 
@@ -211,7 +211,7 @@ def non_max_suppression_10(
 def _box_corners(boxes: Array, center_point_box: int) -> Array:
     """Return boxes as (low, low, high, high) of their two coordinates."""
     if center_point_box:
-        centre, half = boxes[..., :2], boxes[..., 2:] / 2
-        return np.concatenate((centre - half, centre + half), axis=-1)
+        center, half = boxes[..., :2], boxes[..., 2:] / 2
+        return np.concatenate((center - half, center + half), axis=-1)
     first, second = boxes[..., :2], boxes[..., 2:]
     return np.concatenate((np.minimum(first, second), np.maximum(first, second)), axis=-1)

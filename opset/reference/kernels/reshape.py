@@ -20,7 +20,7 @@ def identity_1(x: Any) -> Any:
 
 @kernel("Reshape", since=5)
 def reshape_5(x: Array, shape: Array, *, allowzero: int = 0) -> Array:
-    """Return x in another shape, where -1 is inferred and, without `allowzero`, 0 copies the dimension of x."""
+    """Return x in another shape: a size of -1 is inferred and, without `allowzero`, 0 copies the dimension of x."""
     dims: Any = resolve_reshape(x.shape, dims_of(shape), bool(allowzero))
     return x.reshape(dims)
 

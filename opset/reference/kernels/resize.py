@@ -22,7 +22,7 @@ F32 = np.float32
 
 
 class Method(NamedTuple):
-    """The attributes of Resize; those that a version lacks have the values that mean what it did."""
+    """The attributes of Resize; attributes that a version lacks have the values that correspond to it."""
 
     mode: str
     coordinates: str
@@ -76,7 +76,7 @@ def resize_10(x: Array, scales: Array, *, mode: str, context: KernelContext) -> 
 def _resize_by_division(x: Array, scales: Sequence[float], mode: str, context: KernelContext) -> Array:
     """Return x resized as before version 11: coordinates are divided by the scale.
 
-    The nearest element is the one below where an axis grows, and the one above where it shrinks, as in the standard's
+    The nearest element is the one below if an axis grows, and the one above if it shrinks, as in the standard's
     test cases.
     """
     axes = [
@@ -215,8 +215,8 @@ def _coordinates(axis: Axis, mode: str) -> Array:
         case "half_pixel" | "pytorch_half_pixel":
             return (positions + F32(0.5)) / scale - F32(0.5)
         case "half_pixel_symmetric":
-            centre = F32(size) / 2
-            shift = centre * (1 - F32(count) / (scale * F32(size)))
+            center = F32(size) / 2
+            shift = center * (1 - F32(count) / (scale * F32(size)))
             return shift + (positions + F32(0.5)) / scale - F32(0.5)
         case "align_corners":
             return positions * last / F32(max(count - 1, 1))
@@ -243,26 +243,26 @@ def _nearest_indices(at: Array, size: int, rounding: str) -> Array:
 
 def _interpolate(x: Array, axis: Axis, at: Array, method: Method, context: KernelContext) -> Array:
     """Return x interpolated along an axis at coordinates, by a linear or cubic kernel."""
-    neighbours, weights = _weigh_neighbors(at, axis, method, context)
-    outside = (neighbours < 0) | (neighbours >= axis.size)
+    neighbors, weights = _weigh_neighbors(at, axis, method, context)
+    outside = (neighbors < 0) | (neighbors >= axis.size)
     if method.exclude_outside:
         weights = np.where(outside, 0, weights)
         sums = weights.sum(0)
         weights = weights / np.where(sums == 0, 1, sums)
-    neighbours = np.clip(neighbours, 0, axis.size - 1)
+    neighbors = np.clip(neighbors, 0, axis.size - 1)
     weights = weights.astype(np.float64 if x.dtype.itemsize > 4 and x.dtype.kind != "c" else F32)
     shape = (*x.shape[: axis.number], axis.output, *x.shape[axis.number + 1 :])
     context.reserve(2 * math.prod(shape) + 2 * x.size, x.dtype)
     result = np.full(shape, -0.0, x.dtype)  # a sum of nothing: adding it changes no sign of a zero
-    if len(neighbours) > axis.output:
+    if len(neighbors) > axis.output:
         for position in range(axis.output):
             context.check_time()
-            part = x.take(neighbours[:, position], axis.number)
+            part = x.take(neighbors[:, position], axis.number)
             target = result.swapaxes(0, axis.number)[position]
             target += np.tensordot(part.swapaxes(0, axis.number), weights[:, position], (0, 0))
         return result
     trailing = [1] * (x.ndim - 1 - axis.number)
-    for indices, weight in zip(neighbours, weights, strict=True):
+    for indices, weight in zip(neighbors, weights, strict=True):
         context.check_time()
         part = x.take(indices, axis.number)
         part *= weight.reshape(-1, *trailing)
@@ -271,7 +271,7 @@ def _interpolate(x: Array, axis: Axis, at: Array, method: Method, context: Kerne
 
 
 def _weigh_neighbors(at: Array, axis: Axis, method: Method, context: KernelContext) -> tuple[Array, Array]:
-    """Return the neighbours of each coordinate and their weights, both as (neighbours, coordinates)."""
+    """Return the neighbors of each coordinate and their weights, both as (neighbors, coordinates)."""
     at = at.astype(np.float64)
     shrinks = bool(method.antialias) and axis.scale < 1
     stretch = axis.scale if shrinks else 1.0
@@ -281,12 +281,12 @@ def _weigh_neighbors(at: Array, axis: Axis, method: Method, context: KernelConte
     at = np.clip(at, -2.0 * reach, axis.size + 2.0 * reach)
     context.reserve(2 * reach * len(at) * 4, np.float64)
     low = np.floor(at)
-    neighbours = low.astype(np.int64) + np.arange(1 - reach, reach + 1)[:, None]
-    distance = np.abs(neighbours - at) * stretch
+    neighbors = low.astype(np.int64) + np.arange(1 - reach, reach + 1)[:, None]
+    distance = np.abs(neighbors - at) * stretch
     if method.mode == "cubic":
         weights = cubic(distance, method.cubic_coeff_a)
     else:
         weights = np.maximum(1 - distance, 0)
     if shrinks:
         weights /= weights.sum(0)
-    return neighbours, weights
+    return neighbors, weights

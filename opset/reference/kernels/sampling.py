@@ -32,7 +32,7 @@ def grid_sample_16(
     taps = {"nearest": 1, "linear": 2, "bilinear": 2}.get(mode, 4)
     context.reserve(batch * channels * count, x.dtype)
     context.reserve(count * (rank + 1) * taps + channels * count, np.float64)
-    context.reserve(count * taps**rank, np.int8)  # bounds the loop over neighbours, too
+    context.reserve(count * taps**rank, np.int8)  # bounds the loop over neighbors, too
     if batch * channels * count and not math.prod(sizes) and padding_mode != "zeros":
         raise Violation("C5", f"X of {x.shape}")
     dtype = np.result_type(x.dtype, np.float32 if x.dtype.itemsize <= 4 else np.float64)
@@ -52,12 +52,12 @@ def grid_sample_16(
 
 
 Neighbors = tuple[Array, Array, Array]
-"""Along one axis, for each point: the indices of its neighbours, their weights, and whether they are inside; each is
+"""Along one axis, for each point: the indices of its neighbors, their weights, and whether they are inside; each is
 (taps, points)."""
 
 
 def _interpolate(image: Array, axes: list[Neighbors], result: Array, context: KernelContext) -> None:
-    """Add the weighted neighbours of each point in an image (C, *sizes) to `result` (C, points); copy a single one."""
+    """Add the weighted neighbors of each point in an image (C, *sizes) to `result` (C, points); copy a single one."""
     channels, *sizes = image.shape
     values = image.reshape(channels, -1)
     taps, count = axes[0][0].shape
@@ -68,17 +68,17 @@ def _interpolate(image: Array, axes: list[Neighbors], result: Array, context: Ke
             index = index * size + indices[tap]
             inside &= valid[tap]
             weight = weights[tap] if weight is None else weight * weights[tap]
-        neighbours = values[:, index]
+        neighbors = values[:, index]
         if not inside.all():
-            neighbours[:, ~inside] = zero_of(image.dtype)
+            neighbors[:, ~inside] = zero_of(image.dtype)
         if taps == 1 or weight is None:
-            result[...] = neighbours
+            result[...] = neighbors
         else:
-            result += neighbours * weight.astype(np.result_type(weight, np.float32))
+            result += neighbors * weight.astype(np.result_type(weight, np.float32))
 
 
 def _neighbors(at: Array, size: int, taps: int, align_corners: int, padding_mode: str) -> Neighbors:
-    """Return the neighbours along an axis of points with coordinates from -1 to 1."""
+    """Return the neighbors along an axis of points with coordinates from -1 to 1."""
     half = at.dtype.type(0.5)
     at = (at + 1) * half * at.dtype.type(size - 1) if align_corners else ((at + 1) * at.dtype.type(size) - 1) * half
     low, high = (0, size - 1) if align_corners else (-0.5, size - 0.5)
@@ -118,13 +118,13 @@ def _reflect(at: Array, low: float, high: float) -> Array:
 
 
 def cubic_weights(part: Array, a: float) -> Array:
-    """Return the weights of the four neighbours of points that are `part` after the second of them (Keys 1981)."""
+    """Return the weights of the four neighbors of points that are `part` after the second of them (Keys 1981)."""
     steps = np.stack((part + 1, part, 1 - part, 2 - part))
     return cubic(steps, a).astype(part.dtype)
 
 
 def cubic(distance: Array, a: float) -> Array:
-    """Return the cubic convolution kernel with coefficient a at nonnegative distances from its centre."""
+    """Return the cubic convolution kernel with coefficient a at nonnegative distances from its center."""
     near = ((a + 2) * distance - (a + 3)) * distance * distance + 1
     far = ((a * distance - 5 * a) * distance + 8 * a) * distance - 4 * a
     result: Array = np.where(distance <= 1, near, np.where(distance < 2, far, 0))
@@ -149,7 +149,7 @@ def affine_grid_20(theta: Array, size: Array, *, align_corners: int, context: Ke
 
 
 def _uniform_grid(count: int, align_corners: bool, dtype: np.dtype) -> Array:
-    """Return the coordinates of `count` elements in [-1, 1]: from end to end, or the centres of equal parts."""
+    """Return the coordinates of `count` elements in [-1, 1]: from end to end, or the centers of equal parts."""
     steps = np.arange(count, dtype=dtype) * 2
     if align_corners:
         return steps / dtype.type(max(count - 1, 1)) - 1

@@ -65,7 +65,7 @@ def _entry_bytes(tensor: Array) -> int:
 
 
 def _position_from_front(given: Array, count: int, last: int) -> int:
-    """Return a position counted from the front. Raises Violation C1 where it is not in [-count, last]."""
+    """Return a position counted from the front. Raises Violation C1 if it is not in [-count, last]."""
     where = int(given.item())
     if not -count <= where <= last:
         raise Violation("C1", f"position {where}, {count} tensors")
@@ -120,13 +120,13 @@ def split_to_sequence_11(
 
 @kernel("Optional", since=15)
 def optional_15(value: Any = None, *, type: Any) -> Any:
-    """Return a value as an optional value, which is empty where there is none."""
+    """Return a value as an optional value, an empty one for None."""
     return value
 
 
 @kernel("OptionalHasElement", since=15)
 def optional_has_element_15(value: Any = None) -> Array:
-    """Return whether there is a value."""
+    """Return true if there is a value, else false."""
     return np.array(value is not None)
 
 

@@ -38,6 +38,7 @@ def dft_17(
 def _transform(
     x: Array, dft_length: Array | None, axis: int, inverse: int, onesided: int, context: KernelContext
 ) -> Array:
+    """Return the discrete Fourier transform along an axis counted from the front."""
     axis, size = axis % x.ndim, x.shape[axis]
     if dft_length is not None:
         length = dft_length.item()

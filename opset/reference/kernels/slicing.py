@@ -44,18 +44,21 @@ def split_1(
 
 
 def _split(x: Array, sizes: Array | Sequence[int] | None, axis: int, context: KernelContext) -> tuple[Array, ...]:
+    """Return x split along an axis into parts of these sizes, or into equal parts."""
     if sizes is not None:
         return _parts(x, [int(each) for each in np.reshape(sizes, -1)], axis, context)
     return _cut(x, equal_parts(x.shape[axis], context.outputs, last_smaller=False), axis)
 
 
 def _parts(x: Array, sizes: list[int], axis: int, context: KernelContext) -> tuple[Array, ...]:
+    """Return parts of these sizes, of which one may be inferred. Raises Violation C2 if they do not fit."""
     if len(sizes) != context.outputs:
         raise Violation("C2", f"{len(sizes)} parts, {context.outputs} outputs")
     return _cut(x, complete_parts(sizes, x.shape[axis], "C2"), axis)
 
 
 def _cut(x: Array, sizes: Sequence[Any], axis: int) -> tuple[Array, ...]:
+    """Return x cut along an axis into parts of these sizes."""
     return tuple(np.split(x, np.cumsum(sizes)[:-1], axis))
 
 
@@ -68,16 +71,18 @@ def slice_10(x: Array, starts: Array, ends: Array, axes: Array | None = None, st
 
 @kernel("Slice")
 def slice_1(x: Array, *, starts: Sequence[int], ends: Sequence[int], axes: Sequence[int] | None) -> Array:
-    """Return the elements from `starts` up to `ends`, along the first dimensions where `axes` is absent."""
+    """Return the elements from `starts` up to `ends`, along the first dimensions if `axes` is absent."""
     return _slice(x, starts, ends, range(len(starts)) if axes is None else axes, [1] * len(starts))
 
 
 def _as_list(values: Array) -> list[int]:
+    """Return integers of a tensor in a flat list."""
     found: list[int] = values.reshape(-1).tolist()
     return found
 
 
 def _slice(x: Array, starts: Sequence[int], ends: Sequence[int], axes: Sequence[int], steps: Sequence[int]) -> Array:
+    """Return the elements of x from starts up to ends by steps, along axes."""
     parts: list[Any] = [slice(None)] * x.ndim
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
         parts[axis] = _bound_slice(start, end, step, x.shape[axis])
@@ -98,7 +103,7 @@ def _bound_slice(start: int, end: int, step: int, size: int) -> slice:
 
 @kernel("CenterCropPad")
 def center_crop_pad_18(x: Array, shape: Array, *, axes: Sequence[int] | None, context: KernelContext) -> Array:
-    """Return x cropped or zero-padded about its centre."""
+    """Return x cropped or zero-padded about its center."""
     sizes = dims_of(shape)
     resized = range(x.ndim) if axes is None else [axis % x.ndim for axis in axes]
     source, target = [slice(None)] * x.ndim, [slice(None)] * x.ndim
@@ -140,6 +145,7 @@ def pad_1(x: Array, *, paddings: Sequence[int], mode: str, value: float, context
 
 
 def _pad(x: Array, pads: Sequence[int], axes: Sequence[int], mode: str, value: Array, context: KernelContext) -> Array:
+    """Return x with elements added (positive pads) or removed (negative ones) at both ends of axes."""
     shape: Any = pad_shape(x.shape, pads, axes, mode)
     kept: list[Any] = [slice(None)] * x.ndim
     added = [(0, 0)] * x.ndim

@@ -1,4 +1,4 @@
-"""Kernels of strings: joined, split, normalised, matched and counted as n-grams."""
+"""Kernels of strings: joined, split, normalized, matched and counted as n-grams."""
 
 from __future__ import annotations
 
@@ -34,6 +34,7 @@ def _texts(x: Array, context: KernelContext) -> Iterator[Text]:
 
 
 def _encode(text: Text) -> bytes:
+    """Return a text as UTF-8; bytes are returned unchanged."""
     return text.encode() if isinstance(text, str) else text
 
 
@@ -53,13 +54,14 @@ def string_concat_20(x: Array, y: Array, *, context: KernelContext) -> Array:
 
 
 def _join(x: Text, y: Text) -> Text:
+    """Return two texts joined."""
     if isinstance(x, str) and isinstance(y, str):
         return x + y
     return _decode(_encode(x) + _encode(y))
 
 
 def _decode(text: bytes) -> Text:
-    """Return a str where the bytes are valid UTF-8, as when two parts of a character are joined."""
+    """Return a str if the bytes are valid UTF-8, as when two parts of a character are joined, else the bytes."""
     try:
         return text.decode()
     except UnicodeDecodeError:
@@ -94,6 +96,7 @@ def _most_separators(text: Text, delimiter: Text | None) -> int:
 
 
 def _split(text: Text, delimiter: Text | None, most: int) -> Sequence[Text]:
+    """Return the parts of a text, at most `most` + 1."""
     if isinstance(text, bytes) or isinstance(delimiter, bytes):
         binary = _encode(text)
         parts = binary.split(_encode(delimiter), most) if delimiter else binary.strip().split(None, most)
@@ -104,7 +107,7 @@ def _split(text: Text, delimiter: Text | None, most: int) -> Sequence[Text]:
 
 @kernel("RegexFullMatch", since=20)
 def regex_full_match_20(x: Array, *, pattern: Text, context: KernelContext) -> Array:
-    """Return for each string whether a regular expression of RE2 matches all of it."""
+    """Return true for each string that a regular expression of RE2 matches as a whole."""
     try:
         import re2  # type: ignore[import-untyped]
     except ImportError as error:
@@ -132,7 +135,7 @@ def string_normalizer_10(
     stopwords: Sequence[Text] | None,
     context: KernelContext,
 ) -> Array:
-    """Return the strings without stop words, in the requested case; one empty string where none is left."""
+    """Return the strings without stop words, in the requested case; one empty string if none is left."""
     lower, upper = _case_functions(locale)
     comparable = (lambda text: text) if is_case_sensitive else lower
     dropped = {comparable(each) for each in stopwords or ()}
@@ -199,7 +202,7 @@ def tf_idf_vectorizer_9(
 
 
 def _number_words(x: Array, pool: Sequence[Any], context: KernelContext) -> tuple[Array, Array]:
-    """Return x and the pool as integers that are equal where the elements are; -1 is not in the pool."""
+    """Return x and the pool as integers, the same for equal elements; -1 is not in the pool."""
     if x.dtype.hasobject:
         known: dict[Any, int] = {}
         numbers = [known.setdefault(each, len(known)) for each in pool]

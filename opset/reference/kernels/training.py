@@ -1,4 +1,4 @@
-"""Kernels of training: gradients, and the optimisers that take them."""
+"""Kernels of training: gradients, and the optimizers that take them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def gradient_1(
 
 
 def _update_tensors(inputs: Sequence[Array], parts: int, update: Callable[..., tuple[Array, ...]]) -> tuple[Array, ...]:
-    """Return the updated tensors, then the updated second part of each tensor, and so on.
+    """Return the tensors after `update`, then the second part of each tensor after it, and so on.
 
     The inputs are all tensors, then the gradients of all, then each other part of all. Raises Violation C2 and C3.
     """

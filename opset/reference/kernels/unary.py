@@ -43,6 +43,8 @@ _UFUNCS: dict[str, Any] = {
 
 
 def _kernel_of(ufunc: Any) -> Function:
+    """Return the kernel that applies a ufunc."""
+
     def function(x: Array) -> Array:
         return ufunc(x)
 
@@ -71,7 +73,7 @@ def sign_9(x: Array) -> Array:
 
 @kernel("IsInf")
 def is_inf_10(x: Array, *, detect_negative: int, detect_positive: int) -> Array:
-    """Return where x is an infinity of a sign to detect."""
+    """Return a mask of the infinities of a sign to detect."""
     found = np.isinf(x)
     if not detect_negative:
         found = found & ~np.signbit(x)

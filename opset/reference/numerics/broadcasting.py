@@ -17,7 +17,7 @@ from opset.schemas.constraints.violation import Violation
 def reserve_broadcast(context: KernelContext, *operands: Array, dtype: Any = None) -> None:
     """Reserve a result of the shape that all operands broadcast to, of the last one's type or `dtype`.
 
-    Two short vectors may broadcast to a large matrix. Raises Violation C1 where there is no such shape.
+    Two short vectors may broadcast to a large matrix. Raises Violation C1 if there is no such shape.
     """
     try:
         count = np.broadcast(*operands).size
@@ -50,16 +50,16 @@ def broadcast_from_axis(function: Function) -> Function:
 
 
 def check_same_shape(a: Array, b: Array) -> Array:
-    """Return the second operand. Raises Violation C1 where it has not the shape of the first."""
+    """Return the second operand. Raises Violation C1 if it has not the shape of the first."""
     if a.shape != b.shape:
         raise Violation("C1", f"the shapes are {_show_shapes(a, b)}")
     return b
 
 
 def align_at_axis(a: Array, b: Array, axis: int | None) -> Array:
-    """Return `b` in a shape that broadcasts as in numpy to that of `a`: its dimensions are those of `a` from `axis` on.
+    """Return `b` in a shape that broadcasts as in numpy to `a`, whose dimensions it has from `axis` on.
 
-    Without an axis they are the last ones; a single element broadcasts to any shape. Raises Violation C1 where `b` does
+    Without an axis they are the last ones; a single element broadcasts to any shape. Raises Violation C1 if `b` does
     not fit. The standard then had neither dimensions of 1 that are stretched nor negative axes; models of that time use
     the first, and the one negative axis that means the last dimensions.
     """
@@ -73,9 +73,9 @@ def align_at_axis(a: Array, b: Array, axis: int | None) -> Array:
 
 
 def sum_to(x: Array, shape: tuple[int, ...]) -> Array:
-    """Return `x` in another shape: summed along what broadcasts to its own, repeated along what its own broadcasts to.
+    """Return `x` in another shape: summed along axes of size 1 there, repeated along its own axes of size 1.
 
-    So the derivative by a broadcast operand has the operand's shape.
+    The derivative by a broadcast operand gets the operand's shape in this way.
     """
     if x.shape == shape:
         return x
@@ -85,4 +85,5 @@ def sum_to(x: Array, shape: tuple[int, ...]) -> Array:
 
 
 def _show_shapes(*operands: Array) -> str:
+    """Return the shapes of operands in words."""
     return " and ".join(str(list(each.shape)) for each in operands)

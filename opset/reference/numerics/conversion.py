@@ -1,6 +1,6 @@
 """Conversion between numeric element types by the rules of Cast, for every kernel that converts.
 
-numpy and ml_dtypes convert between most types as the standard says. This module adds what they lack: saturation to
+numpy and ml_dtypes convert between most types as the standard says. They lack, and this module adds, saturation to
 float 8, one rounding from 64 bits to narrow floats, float8e8m0, and pairs of narrow types.
 """
 
@@ -59,6 +59,7 @@ def convert_numbers(x: Array, dtype: np.dtype[Any], saturate: bool = True, round
 
 
 def _float_format(dtype: np.dtype[Any]) -> Any:
+    """Return the limits of a float type."""
     return ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
 
 

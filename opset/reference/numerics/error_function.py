@@ -1,9 +1,9 @@
 """The Gauss error function of arrays, which numpy lacks.
 
-Up to 1.25 it is `x + x * P(x * x)`, which loses nothing near zero; beyond, `1 - exp(Q(x - 1.25))`, where Q follows the
-logarithm of the complement. P and Q were fitted to values of 40 digits by least squares, reweighted until the
+Up to 1.25 it is `x + x * P(x * x)`, which loses nothing near zero; beyond, `1 - exp(Q(x - 1.25))`, in which Q follows
+the logarithm of the complement. P and Q were fitted to values of 40 digits by least squares, reweighted until the
 greatest relative error of the result was as small as it gets: below 1e-9 for float32, below 4e-17 for double. Both are
-computed in double. Results in float32 are within 0.52 units of the last place, those in double within 4e-16 of the
+computed in double. Results in float32 are within 0.52 units of the last place, results in double within 4e-16 of the
 exact value, relative to it.
 """
 
@@ -28,6 +28,7 @@ def erf(x: Array) -> Array:
 
 
 def _erf_of_block(x: Array, near: tuple[float, ...], far: tuple[float, ...], end: float) -> Array:
+    """Return the error function of doubles, by the polynomials `near` and `far` the border, constant beyond `end`."""
     distance = np.abs(x)
     np.minimum(distance, end, out=distance)
     inner = _polynomial(near, distance * distance)

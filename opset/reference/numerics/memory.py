@@ -31,7 +31,7 @@ class TensorSequence(list[Array]):
 
 
 def nbytes(value: Any, of_base: bool = True) -> int:
-    """Return the bytes that a value keeps alive: elements, of a view those of its base, texts, and entries."""
+    """Return the bytes that a value keeps alive: elements (for a view, its base), texts, and entries."""
     if value.__class__ is np.ndarray:
         base = value.base
         owner = base if of_base and isinstance(base, np.ndarray) else value
@@ -56,6 +56,6 @@ def compact(value: Any) -> Any:
 
 
 def reserve_reduced(x: Array, axes: Collection[int] | None, context: KernelContext) -> None:
-    """Reserve the result of a reduction along axes: that of an empty tensor may have more elements than the tensor."""
+    """Reserve the result of a reduction along axes: of an empty tensor, it may have more elements than the tensor."""
     if not x.size and axes is not None:
         context.reserve(2 * math.prod(size for axis, size in enumerate(x.shape) if axis not in axes), np.float64)

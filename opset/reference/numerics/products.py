@@ -1,4 +1,4 @@
-"""Products of matrices: of integers by BLAS where that is exact, large ones in pieces between which time is checked."""
+"""Products of matrices: of integers by BLAS if that is exact, large ones in pieces between which time is checked."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ROWS = 256  # of the smallest piece: BLAS is slow with few
 
 
 def integer_product(a: Array, b: Array) -> Array:
-    """Return the product of integer matrices in their type, which wraps; by BLAS where sums are exact in double."""
+    """Return the product of integer matrices in their type, which wraps; by BLAS if sums are exact in double."""
     bound = max(abs(int(a.min())), abs(int(a.max()))) * max(abs(int(b.min())), abs(int(b.max())))
     if bound * a.shape[-1] < EXACT:
         return np.matmul(a.astype(np.float64), b.astype(np.float64)).astype(np.int64).astype(a.dtype)
@@ -67,7 +67,7 @@ def matrix_product(a: Array, b: Array, context: KernelContext) -> Array:
 
 
 def multiply(a: Array, b: Array, result: Array, context: KernelContext) -> None:
-    """Write the products of matrices to an array of their shape, a piece at a time where they take long.
+    """Write the products of matrices to an array of their shape, a piece at a time if they take long.
 
     Pieces are matrices, or their rows.
     """

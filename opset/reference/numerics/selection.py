@@ -11,9 +11,9 @@ _WHOLE = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
 
 
 def select(condition: Array, x: Array, y: Array) -> Array:
-    """Return elements of `x` where the condition is true, of `y` elsewhere; shapes broadcast, the types are the same.
+    """Return `x` for elements whose condition is true, else `y`; shapes broadcast, the types are the same.
 
-    The result is that of `np.where`, which branches at every element: a condition without pattern costs it several
+    It equals `np.where`, which branches at every element: a condition without pattern costs it several
     times as much as masking and combining the bits of both.
     """
     if condition.size < _SMALL or x.dtype.hasobject or x.dtype.itemsize not in _WHOLE:

@@ -13,7 +13,7 @@ MAX_RANK = 64
 
 
 def dims_of(shape: Array | Sequence[int]) -> list[int]:
-    """Return the dimensions of a shape. Raises ValueError where they are more than an array can have.
+    """Return the dimensions of a shape. Raises ValueError if they are more than an array can have.
 
     Their number is checked first: a product or an error message of a million dimensions would itself take long.
     """

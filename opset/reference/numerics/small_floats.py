@@ -44,8 +44,10 @@ def rounded_once(function: Function) -> Function:
 
 
 def _widen(value: Any) -> Any:
+    """Return small floats as float32, other values unchanged."""
     return value.astype(np.float32) if isinstance(value, np.ndarray) and value.dtype in SMALL_FLOATS else value
 
 
 def _round(value: Any, dtype: Any) -> Any:
+    """Return float32 values in a small float type, other values unchanged."""
     return value.astype(dtype) if isinstance(value, np.ndarray | np.generic) and value.dtype == np.float32 else value

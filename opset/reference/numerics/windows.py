@@ -3,7 +3,7 @@
 Constraints that these functions report, for every operator whose YAML declares them by these labels:
 
 - C2: the window has elements;
-- C4: the window, its gaps included, is not larger than the padded input; where the number of windows is rounded up, it
+- C4: the window, its gaps included, is not larger than the padded input; if the number of windows is rounded up, it
   may be larger by less than a stride.
 """
 
