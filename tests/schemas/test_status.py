@@ -68,5 +68,10 @@ def test_a_clause_is_one_that_there_is(clause, wrong):
 
 def test_a_clause_is_not_newer_than_what_it_states():
     assert misnamed_clause("7 body", [SCHEMA], 8) == ""
-    said = "it is a text of version 7, and states something from version 6 on"
+    said = "it is a text of version 7, and states something of version 6"
     assert misnamed_clause("7 body", [SCHEMA], 6) == said
+
+
+def test_a_clause_of_a_version_that_was_not_read_may_be_right():
+    assert misnamed_clause("8 body", [SCHEMA], 8, complete=False) == ""
+    assert misnamed_clause("7 attribute X", [SCHEMA], 8, complete=False) == "version 7 has no attribute 'X'"
