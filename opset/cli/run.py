@@ -44,14 +44,14 @@ from opset.tensor_io import json_values
 from opset.tensor_io.files import (
     bytes_to_write,
     check_form,
+    declared_value,
     form_of,
     read_values,
-    typed,
     values_in_stream,
     write_values,
 )
 from opset.tensor_io.random_inputs import random_inputs
-from opset.tensor_io.statistics import lines, summary
+from opset.tensor_io.statistics import summary, summary_lines
 
 _ABSOLUTE = 0.1  # of the relative tolerance: a result near 0 may be the difference of numbers around 1
 TRACED = 20_000
@@ -334,7 +334,7 @@ def _given(settings: Settings, inputs: Sequence[ValueInfo], limit: int) -> dict[
             findings.append(Finding("R102", f"--set {safe_text(setting[:60])} names no input", help=help))
             continue
         try:
-            found[name] = typed(json_values.parse(setting[len(name) + 1 :]), known[name], limit)
+            found[name] = declared_value(json_values.parse(setting[len(name) + 1 :]), known[name], limit)
         except ValueError as error:
             message = f"the value of --set {brief_name(name)} cannot be read"
             findings.append(Finding("R105", message, why=str(error)))
@@ -400,7 +400,7 @@ class _Trace:
 
     def __call__(self, location: str, name: str, value: Any) -> None:
         if self.stream is not None:
-            self.stream.write(f"{safe_text(location, MOST)}: {lines(name, summary(value))[0]}\n")
+            self.stream.write(f"{safe_text(location, MOST)}: {summary_lines(name, summary(value))[0]}\n")
             return
         self.data["traced"] += 1
         if self.data["traced"] <= TRACED:
@@ -417,7 +417,7 @@ def _text(report: Report) -> list[str]:
     found = [f"{head} inputs drawn with --seed {data['seed']}"] if "seed" in data else [head]
     found += [f"  note: {safe_text(note)}" for note in report.mended]
     for each, value in data["outputs"].items():
-        found += [f"  {line}" for line in lines(each, value)]
+        found += [f"  {line}" for line in summary_lines(each, value)]
     for each, verdict in data.get("comparison", {}).items():
         style = {"same": "green", "different": "red"}.get(verdict["verdict"], "dim")
         line = f"  {brief_name(each)}: {style_text(verdict['verdict'], style, sys.stdout)}"

@@ -6,7 +6,7 @@
     .json     see opset.tensor_io.json_values; names as in .npz
     a folder  input_0.pb, output_0.pb …: the form of the test data in the standard's repository, holds every type
 
-What is read is untrusted: nothing is unpickled, and sizes are known before memory is taken. Raises RunError R105.
+Files are untrusted: nothing is unpickled, and sizes are known before memory is taken. Raises RunError R105.
 """
 
 from __future__ import annotations
@@ -41,36 +41,42 @@ _FOLDER: Final = "write a folder, which holds every value: -o FOLDER/"
 
 
 def read_values(path: str, declared: Sequence[ValueInfo], limit: int, role: str, name: str = "") -> dict[str, Any]:
-    """Return the values in a file or folder by the names of inputs or outputs that they are for.
+    """Return the values in a file or folder by the names of the inputs or outputs that they are for.
 
-    `declared` are the inputs or outputs, in order, whose types decide how .pb and .json are read; `role` is "input" or
-    "output", and `limit` how many bytes the values may take together. A .npy or .pb file is for `name`, if one is
-    stated; else for the one that the number in a .pb file's name, or the name in its message, identifies, or for the
-    only one.
+    A .npy or .pb file is for `name`, if it is stated; else a .pb file is for the input with the number in the file's
+    name, or with the name in its message; else for the only input.
 
-    Raises RunError R105 with all that is wrong.
+    Args:
+        path: The file or folder.
+        declared: The inputs or outputs, in order; their types decide how .pb and .json are read.
+        limit: The number of bytes that the values may take together.
+        role: "input" or "output".
+        name: The input or output that a file of one value is for.
+
+    Raises:
+        RunError: R105 with all problems of the file.
     """
     if os.path.isdir(path):
-        return _folder(path, declared, limit, role)
+        return _read_folder(path, declared, limit, role)
     form = os.path.splitext(path)[1].lower()
     if form not in FORMS:
         help = f"files of values end in {', '.join(FORMS)}; a folder holds {role}_0.pb and so on"
         raise RunError(Finding("R105", "the form of the file is not known", help=help, file=path))
-    with _opened(path, limit) as (file, size):
+    with _open_file(path, limit) as (file, size):
         match form:
             case ".npz":
-                return npz.read_npz(file, limit, lambda names: _chosen(names, declared, role))
+                return npz.read_npz(file, limit, lambda names: _names_to_read(names, declared, role))
             case ".npy":
-                name = name or _only(declared, role, path)
+                name = name or _only_name(declared, role, path)
                 return {name: npz.read_array(file, size, limit)}
             case ".json":
                 return values_in_json(file.read(json_values.MOST + 1), declared, role, limit)
-        return dict([_message(file.read(size), os.path.basename(path), declared, limit, role, name)])
+        return dict([_read_message(file.read(size), os.path.basename(path), declared, limit, role, name)])
 
 
 @contextmanager
-def _opened(path: str, limit: int) -> Iterator[tuple[IO[bytes], int]]:
-    """Open a regular file of at most `limit` bytes, with its size; errors become findings that name the file."""
+def _open_file(path: str, limit: int) -> Iterator[tuple[IO[bytes], int]]:
+    """Open a regular file of at most `limit` bytes, and yield it with its size; errors become findings that name it."""
     try:
         descriptor = os.open(path, os.O_RDONLY | NO_WAIT | OPEN)
         with open(descriptor, "rb") as file:
@@ -81,39 +87,40 @@ def _opened(path: str, limit: int) -> Iterator[tuple[IO[bytes], int]]:
                 raise ValueError(f"it has {status.st_size:,} bytes, and the limit is {limit:,}")
             yield file, status.st_size
     except ModelError as error:
-        raise _unread(path, error.why or error.message) from error
+        raise _unreadable(path, error.why or error.message) from error
     except OSError as error:
-        raise _unread(path, error.strerror or str(error)) from error
+        raise _unreadable(path, error.strerror or str(error)) from error
     except (ValueError, MemoryError) as error:
-        raise _unread(path, str(error) or "there is not enough memory") from error
+        raise _unreadable(path, str(error) or "there is not enough memory") from error
 
 
-def _unread(path: str, why: str) -> RunError:
+def _unreadable(path: str, why: str) -> RunError:
+    """Return the error for a file that cannot be read."""
     return RunError(Finding("R105", "the file of values cannot be read", why=why[:1000], file=path))
 
 
-def _chosen(names: Iterable[str], declared: Sequence[ValueInfo], role: str) -> dict[str, str]:
-    """Return which of the names in a file to read, and what they are called in the model.
+def _names_to_read(names: Iterable[str], declared: Sequence[ValueInfo], role: str) -> dict[str, str]:
+    """Return the names in a file that are to be read, with their names in the model.
 
     A declared name stands for itself, whatever its prefix.
     """
-    known = {each.name for each in declared}
+    declared_names = {value.name for value in declared}
     return {
-        name: name if name in known else name.removeprefix(f"{role}/")
+        name: name if name in declared_names else name.removeprefix(f"{role}/")
         for name in names
-        if name in known or name.startswith(f"{role}/") or not name.startswith(("input/", "output/"))
+        if name in declared_names or name.startswith(f"{role}/") or not name.startswith(("input/", "output/"))
     }
 
 
 def values_in_stream(stream: IO[bytes], declared: Sequence[ValueInfo], role: str, limit: int) -> dict[str, Any]:
-    """Return the values of a JSON object that arrives in a stream, which may have no end. Raises RunError R105."""
+    """Return the values of a JSON object that arrives in a stream, which may have no end; raise RunError R105."""
     try:
         most = min(limit, json_values.MOST)
         text = bytearray()
         while len(text) <= most and (more := stream.read1(most + 1 - len(text))):  # type: ignore[attr-defined]
             text += more
             start = text[:64]
-            # Of a character whose bytes are not all there yet, nothing is decoded.
+            # A character whose bytes are not all there yet is not decoded.
             decoder = codecs.getincrementaldecoder(json.detect_encoding(start))("replace")
             head = decoder.decode(start).lstrip("\ufeff \t\r\n")
             if len(start) >= 4 and head and head[0] != "{":
@@ -122,37 +129,40 @@ def values_in_stream(stream: IO[bytes], declared: Sequence[ValueInfo], role: str
             raise ValueError(f"it has more than {most:,} bytes")
         return values_in_json(bytes(text), declared, role, limit)
     except OSError as error:
-        raise _unread("<stdin>", error.strerror or str(error)) from error
+        raise _unreadable("<stdin>", error.strerror or str(error)) from error
     except (ValueError, MemoryError) as error:
-        raise _unread("<stdin>", str(error) or "there is not enough memory") from error
+        raise _unreadable("<stdin>", str(error) or "there is not enough memory") from error
 
 
 def values_in_json(text: bytes | str, declared: Sequence[ValueInfo], role: str, limit: int) -> dict[str, Any]:
     """Return the values in a JSON object by name; undeclared names are kept, and the evaluator refuses them.
 
-    Raises ValueError with all that is wrong.
+    Raises ValueError with all problems.
     """
     data = json_values.parse(text)
     if not isinstance(data, dict):
         raise ValueError("it is no object of values by name")
     known = {each.name: each for each in declared}
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     wrong = []
-    for key, name in _chosen(data, declared, role).items():
+    for key, name in _names_to_read(data, declared, role).items():
         try:
-            if name in found:
+            if name in values:
                 raise ValueError("it occurs twice in it, with and without a prefix")
-            found[name] = typed(data[key], known[name], limit) if name in known else data[key]
-            limit -= nbytes(found[name])
+            values[name] = declared_value(data[key], known[name], limit) if name in known else data[key]
+            limit -= nbytes(values[name])
         except ValueError as error:
             wrong.append(f"'{safe_text(name)}': {error}")
     if wrong:
         raise ValueError("; ".join(wrong))
-    return found
+    return values
 
 
-def typed(data: Any, declared: ValueInfo, limit: int) -> Any:
-    """Return the value of parsed JSON by its declaration, of at most `limit` bytes. Raises ValueError."""
+def declared_value(data: Any, declared: ValueInfo, limit: int) -> Any:
+    """Return the value of parsed JSON by its declaration.
+
+    Raises ValueError if it does not fit, or takes more than `limit` bytes.
+    """
     if declared.type is None:
         raise ValueError("the model does not declare its type: pass it as .npz or .pb")
     value = json_values.value_of(data, declared.type)
@@ -161,30 +171,35 @@ def typed(data: Any, declared: ValueInfo, limit: int) -> Any:
     return value
 
 
-def _message(
+def _read_message(
     data: bytes, file: str, declared: Sequence[ValueInfo], limit: int, role: str, name: str
 ) -> tuple[str, Any]:
-    """Return name and value of a .pb file; its name is `name`, or that of its number, or the one in the message."""
+    """Return the name and the value of a .pb file; see `read_values` for the name."""
     known = {each.name: each for each in declared}
     numbered = _NUMBERED.fullmatch(file)
     if not name and numbered and numbered[1] == role:
         if int(numbered[2]) >= len(declared):
             raise ValueError(f"the model has only {len(declared)} {role}s")
         name = declared[int(numbered[2])].name
-    name = name or next((each for each in _names(data) if each in known), "") or _only(declared, role, file)
+    name = (
+        name
+        or next((each for each in _names_in_message(data) if each in known), "")
+        or _only_name(declared, role, file)
+    )
     kind = known[name].type if name in known else None
     if (word := (kind or "tensor(").partition("(")[0]) not in MESSAGES:
         raise ValueError(f"no message holds {kind}")
     return name, value_of(decode_message(MESSAGES[word], data), limit, kind)
 
 
-def _only(declared: Sequence[ValueInfo], role: str, file: str) -> str:
+def _only_name(declared: Sequence[ValueInfo], role: str, file: str) -> str:
+    """Return the name of the only input or output; raise ValueError if there are more or none."""
     if len(declared) != 1:
         raise ValueError(f"it names no {role}; write NAME={file}")
     return declared[0].name
 
 
-def _names(data: bytes) -> list[str]:
+def _names_in_message(data: bytes) -> list[str]:
     """Return the names in the bytes, parsed as each kind of message that they may be."""
     names = []
     for kind in MESSAGES.values():
@@ -193,20 +208,20 @@ def _names(data: bytes) -> list[str]:
     return names
 
 
-def _folder(path: str, declared: Sequence[ValueInfo], limit: int, role: str) -> dict[str, Any]:
+def _read_folder(path: str, declared: Sequence[ValueInfo], limit: int, role: str) -> dict[str, Any]:
     """Return the values in a folder of test data: `<role>_<n>.pb` is for the n-th of `declared`.
 
-    Where there are as many files as inputs without a default, they are for these: initializers may be listed among the
-    inputs, and test data has no files for them. A folder that holds values of the other role alone is that of a model
-    without inputs.
+    If there are as many files as inputs without a default, the files are for these: initializers may be listed among
+    the inputs, and test data has no files for them. A folder that holds only values of the other role belongs to a
+    model without inputs. Raises RunError R105 with the problems of all files.
     """
     try:
         numbered = sorted(filter(_NUMBERED.fullmatch, os.listdir(path)))
     except OSError as error:
-        raise _unread(path, error.strerror or str(error)) from error
+        raise _unreadable(path, error.strerror or str(error)) from error
     if not numbered:
-        raise _unread(path, f"there is no {role}_0.pb in it")
-    found: dict[str, Any] = {}
+        raise _unreadable(path, f"there is no {role}_0.pb in it")
+    values: dict[str, Any] = {}
     findings: list[Finding] = []
     files = [file for file in numbered if file.startswith(role)]
     free = [each for each in declared if not each.has_default]
@@ -214,18 +229,18 @@ def _folder(path: str, declared: Sequence[ValueInfo], limit: int, role: str) -> 
         declared = free
     for file in files:
         try:
-            read = read_values(os.path.join(path, file), declared, limit, role)
-            limit = max(limit - sum(map(nbytes, read.values())), 0)
-            found.update(read)
+            values_of_file = read_values(os.path.join(path, file), declared, limit, role)
+            limit = max(limit - sum(map(nbytes, values_of_file.values())), 0)
+            values.update(values_of_file)
         except RunError as error:
             findings += error.findings
     if findings:
         raise RunError(findings)
-    return found
+    return values
 
 
 def form_of(path: str) -> str:
-    """Return the form that values are written to a path in, "/" for a folder. Raises UsageError U103."""
+    """Return the form in which values are written to a path, "/" for a folder; raise UsageError U103 if none fits."""
     form = os.path.splitext(path)[1].lower()
     if path.endswith(("/", os.sep)) or os.path.isdir(path):
         return "/"
@@ -255,7 +270,7 @@ def check_form(path: str, declared: Iterable[ValueInfo]) -> None:
 
 
 def bytes_to_write(path: str, values: Mapping[str, Mapping[str, Any]]) -> int:
-    """Return the bytes that writing values takes, about: copies, or text of JSON and the objects that it is made of."""
+    """Return about how many bytes writing values takes: copies, or JSON's text and the objects that it is made of."""
     each = [value for given in values.values() for value in given.values()]
     elements = sum(int(getattr(value, "size", 0)) for value in each) if form_of(path) == ".json" else 0
     return (2 if form_of(path) == ".npz" else 3) * sum(map(nbytes, each)) + 80 * elements
@@ -266,9 +281,16 @@ def write_values(
 ) -> None:
     """Write values to a .npz or .json file or a folder, whole or not at all.
 
-    `values` are the "output"s, and perhaps "input"s, by name; `declared` has their order and types. Where
-    there are inputs, names in a file begin with "input/" and "output/". Raises UsageError U102 where something exists
-    already, U103 where the form cannot hold a value, U104.
+    If there are inputs, names in a file begin with "input/" and "output/".
+
+    Args:
+        path: The file or folder.
+        values: The "output" values, and perhaps "input" values, by name.
+        declared: The inputs and outputs, in order, with their types.
+        force: Whether existing files are replaced.
+
+    Raises:
+        UsageError: U102 if something exists already, U103 if the form cannot hold a value, U104 if writing fails.
     """
     form = form_of(path)
     named = {
@@ -300,11 +322,12 @@ def write_values(
 
 
 def _bytes_of(declared: ValueInfo, value: Any) -> bytes:
+    """Return the message of a value, encoded."""
     return encode_message(message_of(declared.name, value, declared.type or type_of(value)))
 
 
 def _check_folder(path: str, files: Iterable[str]) -> None:
-    """Raise UsageError U102 where a folder holds values of another run, which would seem to belong to this one."""
+    """Raise UsageError U102 if a folder holds values of another run, which would seem to belong to this one."""
     if os.path.isdir(path):
         written = {os.path.basename(file) for file in files}
         others = sorted(each for each in os.listdir(path) if _NUMBERED.fullmatch(each) and each not in written)

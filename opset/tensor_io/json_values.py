@@ -48,14 +48,14 @@ _NUMBERS: Final = {
 
 
 def parse(text: bytes | str) -> Any:
-    """Return the JSON of values. Raises ValueError as `parse_json` does, and for more than MOST bytes."""
+    """Return the JSON of values; raise ValueError as `parse_json` does, and for more than MOST bytes."""
     if len(text) > MOST:
         raise ValueError(f"it has {len(text):,} bytes, and of JSON no more than {MOST:,} are read: use .npz or .pb")
     return parse_json(text)
 
 
 def value_of(data: Any, kind: str) -> Any:
-    """Return the value of parsed JSON, by a type string."""
+    """Return the value of parsed JSON, by a type string; raise ValueError if it does not fit the type."""
     if kind.count("(") > _DEPTH:
         raise ValueError("its type is nested too deeply")
     _check_entries(data, kind)
@@ -63,7 +63,7 @@ def value_of(data: Any, kind: str) -> Any:
 
 
 def _check_entries(data: Any, kind: str) -> None:
-    """Raise ValueError where sequences and maps in one another have too many entries in all."""
+    """Raise ValueError if nested sequences and maps have too many entries in all."""
     level = [data]
     while kind.startswith(("seq(", "optional(", "map(")):
         word, _, kind = kind[:-1].partition("(")
@@ -77,20 +77,21 @@ def _check_entries(data: Any, kind: str) -> None:
 
 
 def _value(data: Any, kind: str) -> Any:
+    """Return the value of parsed JSON, by a type string, with limits already checked."""
     wrapper, _, inner = kind.partition("(")
     inner = inner[:-1]
     if wrapper == "optional":
         return None if data is None else _value(data, inner)
     if wrapper == "seq":
         if not isinstance(data, list):
-            raise ValueError(f"{_shown(data)} is no list, and the type is {kind}")
+            raise ValueError(f"{_text_of_part(data)} is no list, and the type is {kind}")
         return [_value(each, inner) for each in data]
     if wrapper == "map":
         key, _, element = inner.partition(", ")
         if not element:
             raise ValueError(f"JSON has no form for {kind}")
         if not isinstance(data, dict):
-            raise ValueError(f"{_shown(data)} is no object, and the type is {kind}")
+            raise ValueError(f"{_text_of_part(data)} is no object, and the type is {kind}")
         keys = _keys([*data], key)
         if "(" in element:
             return dict(zip(keys, [_value(each, element) for each in data.values()], strict=True))
@@ -118,7 +119,8 @@ def _keys(texts: list[str], key: str) -> list[Any]:
 
 
 def _tensor(data: Any, element: str) -> NDArray[Any]:
-    shape, flat = _flat(data)
+    """Return a tensor of an element type."""
+    shape, flat = _shape_and_elements(data)
     dtype = dtype_of_element(element)
     if not _are_elements(flat, dtype):
         flat = [_element(each, dtype) for each in flat]
@@ -132,7 +134,7 @@ def _tensor(data: Any, element: str) -> NDArray[Any]:
         raise ValueError(f"a number is out of the range of {element}") from error
 
 
-def _flat(data: Any) -> tuple[tuple[int, ...], list[Any]]:
+def _shape_and_elements(data: Any) -> tuple[tuple[int, ...], list[Any]]:
     """Return the shape of nested lists, and their elements in row-major order."""
     if isinstance(data, dict):
         if data.keys() != {"shape", "data"} or not all(isinstance(each, list) for each in data.values()):
@@ -154,7 +156,7 @@ def _flat(data: Any) -> tuple[tuple[int, ...], list[Any]]:
 
 
 def _are_elements(values: list[Any], dtype: np.dtype[Any]) -> bool:
-    """Whether all are elements as they are, which those of most tensors are."""
+    """Whether all values are elements of a type already, as in most tensors."""
     kinds = {*map(type, values)}
     match _family(dtype):
         case "b":
@@ -167,7 +169,7 @@ def _are_elements(values: list[Any], dtype: np.dtype[Any]) -> bool:
 
 
 def _element(value: Any, dtype: np.dtype[Any]) -> Any:
-    """Return an element as Python's value; one that would have to change to be of the type is refused."""
+    """Return an element as Python's value; raise ValueError if it would have to change to be of the type."""
     kind = "c" if dtype.kind == "c" else _family(dtype)
     if kind == "O" and isinstance(value, str):
         return text_of(value.encode("utf-8", "surrogateescape"))
@@ -183,18 +185,19 @@ def _element(value: Any, dtype: np.dtype[Any]) -> Any:
         return _NUMBERS[value]
     if kind == "c" and isinstance(value, str):
         return complex(value)
-    raise ValueError(f"{_shown(value)} is no element of {'text' if kind == 'O' else dtype.name}")
+    raise ValueError(f"{_text_of_part(value)} is no element of {'text' if kind == 'O' else dtype.name}")
 
 
 @lru_cache(maxsize=64)
 def _family(dtype: np.dtype[Any]) -> str:
-    """Return "O" for text, "b", "i" for all integers, "f" for all floats."""
+    """Return "O" for text, "b" for bool, "i" for all integers, "f" for all floats."""
     if dtype.kind in "Ob":
         return dtype.kind
     return "i" if dtype.name.startswith(("int", "uint")) else "f"
 
 
-def _shown(data: Any) -> str:
+def _text_of_part(data: Any) -> str:
+    """Return a short text for a part of JSON, for messages."""
     if isinstance(data, list | dict):
         return f"a{'n object' if isinstance(data, dict) else ' list'} of {len(data)}"
     return safe_text(json.dumps(data), 60)
@@ -205,20 +208,22 @@ def json_of(value: Any) -> Any:
     if isinstance(value, list):
         return [json_of(each) for each in value]
     if isinstance(value, dict):
-        return {_key(key): json_of(each) for key, each in value.items()}
+        return {_key_text(key): json_of(each) for key, each in value.items()}
     if isinstance(value, np.ndarray):
-        flat = [_plain(each) for each in value.ravel().tolist()]
+        flat = [_json_of_element(each) for each in value.ravel().tolist()]
         if value.size == 0 and value.ndim > 1:
             return {"shape": [*value.shape], "data": flat}
-        return _nested(flat, value.shape)
-    return _plain(value)
+        return _nest(flat, value.shape)
+    return _json_of_element(value)
 
 
-def _key(key: Any) -> str:
+def _key_text(key: Any) -> str:
+    """Return a key of a map as text."""
     return key.decode("utf-8", "surrogateescape") if isinstance(key, bytes) else str(key)
 
 
-def _nested(flat: list[Any], shape: Sequence[int]) -> Any:
+def _nest(flat: list[Any], shape: Sequence[int]) -> Any:
+    """Return elements as nested lists of a shape."""
     if not shape:
         return flat[0]
     for size in reversed(shape[1:]):
@@ -226,7 +231,7 @@ def _nested(flat: list[Any], shape: Sequence[int]) -> Any:
     return flat
 
 
-def _plain(value: Any) -> Any:
+def _json_of_element(value: Any) -> Any:
     """Return an element as a value of JSON."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "surrogateescape")

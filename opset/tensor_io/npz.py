@@ -2,7 +2,7 @@
 
 The sizes that a file states are compared with its own size before memory is taken, so neither a shape of 2^40 nor an
 archive that unpacks to much more than it is costs more than `limit` bytes. All functions raise ValueError with the
-reason where they do not fit; opset.tensor_io.files names the file.
+reason if a file or value does not fit; opset.tensor_io.files names the file.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ _TIME: Final = (1980, 1, 1, 0, 0, 0)  # of all members, so that the same values 
 
 
 def read_array(file: IO[bytes], size: int, limit: int) -> Array:
-    """Return the array in a .npy file of `size` bytes."""
+    """Return the array in a .npy file of `size` bytes; raise ValueError if it takes more than `limit` bytes."""
     start = io.BytesIO(file.read(_HEADER))
-    shape, dtype, fortran = _header(start)
+    shape, dtype, fortran = _read_header(start)
     available = size - start.tell()
     count = math.prod(shape)
     needed = count * dtype.itemsize
@@ -46,22 +46,22 @@ def read_array(file: IO[bytes], size: int, limit: int) -> Array:
         raise ValueError("its elements have no size")
     if needed != available:
         stated = f"{needed:,}" if needed < 1 << 64 else "more than 2^64"
-        raise ValueError(f"shape {_short(shape)} of {dtype} needs {stated} bytes, and {available:,} are there")
+        raise ValueError(f"shape {_shape_text(shape)} of {dtype} needs {stated} bytes, and {available:,} are there")
     if (taken := needed + (count * TEXT_SIZE if dtype.kind in "SU" else 0)) > limit:
         raise ValueError(f"it takes {taken:,} bytes, and the limit is {limit:,}")
-    data = _read(start.read(), file, needed)
+    data = _read_exactly(start.read(), file, needed)
     flat: Array = np.frombuffer(data, np.uint8 if dtype.kind == "b" else dtype) if needed else np.empty(0, dtype)
     if dtype.kind == "b":
         flat = flat.astype(bool)
     elif dtype.kind in "SU":
-        flat = _texts(flat)
+        flat = _decode_texts(flat)
     try:
         return flat.reshape(shape, order="F" if fortran else "C")
     except (ValueError, OverflowError) as error:
-        raise ValueError(f"no array has the shape {_short(shape)}") from error
+        raise ValueError(f"no array has the shape {_shape_text(shape)}") from error
 
 
-def _header(start: io.BytesIO) -> tuple[tuple[int, ...], np.dtype[Any], bool]:
+def _read_header(start: io.BytesIO) -> tuple[tuple[int, ...], np.dtype[Any], bool]:
     """Return shape, dtype, and whether columns come first, from the first bytes of a file; the array follows."""
     try:
         version = np.lib.format.read_magic(start)
@@ -84,7 +84,7 @@ def _header(start: io.BytesIO) -> tuple[tuple[int, ...], np.dtype[Any], bool]:
     return shape, dtype, fortran
 
 
-def _read(start: bytes, file: IO[bytes], count: int) -> bytearray:
+def _read_exactly(start: bytes, file: IO[bytes], count: int) -> bytearray:
     """Return exactly `count` bytes, `start` first; they are read in pieces, so that they are never in memory twice."""
     data = bytearray(count)
     data[: len(start)] = start
@@ -98,12 +98,13 @@ def _read(start: bytes, file: IO[bytes], count: int) -> bytearray:
     return data
 
 
-def _short(shape: tuple[int, ...]) -> str:
+def _shape_text(shape: tuple[int, ...]) -> str:
+    """Return a shape as text, cut off after eight sizes."""
     return str([*shape]) if len(shape) <= 8 else f"{str([*shape[:8]])[:-1]}, …]"
 
 
-def _texts(flat: Array) -> Array:
-    """Return text as objects: str, or bytes where they are not valid UTF-8."""
+def _decode_texts(flat: Array) -> Array:
+    """Return text as objects: str, or bytes if they are not valid UTF-8."""
     texts = np.empty(flat.size, object)
     if flat.dtype.kind == "S":
         texts[:] = [text_of(each) for each in flat.tolist()]
@@ -118,7 +119,7 @@ def _texts(flat: Array) -> Array:
 def read_npz(file: IO[bytes], limit: int, wanted: Callable[[list[str]], Mapping[str, str]]) -> dict[str, Array]:
     """Return arrays of a .npz file that take no more than `limit` bytes together.
 
-    `wanted` is called with the names in it, and returns those to read, with the names that the result has for them.
+    `wanted` is called with the names in the file, and returns the names to read, each with its name in the result.
     """
     try:
         with zipfile.ZipFile(_Pieces(file)) as archive:
@@ -131,13 +132,13 @@ def read_npz(file: IO[bytes], limit: int, wanted: Callable[[list[str]], Mapping[
             names = wanted([*members])
             if (size := sum(members[name].file_size for name in names)) > limit:
                 raise ValueError(f"it unpacks to {size:,} bytes, and the limit is {limit:,}")
-            found: dict[str, Array] = {}
-            for name, called in names.items():
-                if called in found:
-                    raise ValueError(f"'{called[:100]}' occurs twice in it, with and without a prefix")
-                found[called] = _member(archive, members[name], limit)
-                limit -= nbytes(found[called])
-            return found
+            arrays: dict[str, Array] = {}
+            for name, result_name in names.items():
+                if result_name in arrays:
+                    raise ValueError(f"'{result_name[:100]}' occurs twice in it, with and without a prefix")
+                arrays[result_name] = _read_member(archive, members[name], limit)
+                limit -= nbytes(arrays[result_name])
+            return arrays
     except _DAMAGED as error:
         raise ValueError(f"it is no archive as numpy writes them, or damaged: {error}") from error
 
@@ -152,13 +153,14 @@ class _Pieces:
         self.seekable = file.seekable
 
     def read(self, count: int = -1) -> bytes:
-        """Return bytes. Raises ValueError where they are too many."""
+        """Return bytes; raise ValueError if they are too many."""
         if count > _DIRECTORY:
             raise ValueError(f"its directory has {count:,} bytes, and at most {_DIRECTORY:,} are read")
         return self._file.read(_DIRECTORY if count < 0 else count)
 
 
-def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, limit: int) -> Array:
+def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, limit: int) -> Array:
+    """Return the array of a member of an archive."""
     name = info.filename[:100]
     if info.flag_bits & 1:
         raise ValueError(f"'{name}' in it is encrypted")
@@ -174,24 +176,24 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, limit: int) -> Arra
 
 
 def npz_bytes(arrays: Mapping[str, Array]) -> bytes:
-    """Return arrays as a .npz file. Raises ValueError for what it cannot hold."""
+    """Return arrays as a .npz file; raise ValueError for a name or value that it cannot hold."""
     whole = io.BytesIO()
     with zipfile.ZipFile(whole, "w") as archive:
         for name, array in arrays.items():
             if "\0" in name or len(name.encode()) > 60_000:
                 raise ValueError(f"the name {name[:100]!r} cannot be that of a file in an archive")
             with archive.open(zipfile.ZipInfo(f"{name}.npy", _TIME), "w", force_zip64=True) as member:
-                np.lib.format.write_array(member, _storable(name, array), allow_pickle=False)
+                np.lib.format.write_array(member, _storable_array(name, array), allow_pickle=False)
     return whole.getvalue()
 
 
 def has_type(dtype: np.dtype[Any]) -> bool:
-    """Whether these files keep a type: only those of numpy, and text."""
+    """Whether these files keep a type: only types of numpy, and text."""
     return dtype.kind in "biufcO" and dtype.type.__module__ == "numpy"
 
 
-def _storable(name: str, array: Array) -> Array:
-    """Return an array in a type of .npy files. Raises ValueError where it would be read as something else."""
+def _storable_array(name: str, array: Array) -> Array:
+    """Return an array in a type of .npy files; raise ValueError if it would be read as something else."""
     if not has_type(array.dtype):
         raise ValueError(f"'{name}' is {array.dtype}, and a .npz file loses that type")
     if array.dtype.kind != "O":

@@ -22,25 +22,34 @@ _WORDS = ("one", "two", "three", "four", "five", "six")
 
 
 def random_inputs(inputs: Iterable[Any], given: Mapping[str, Any], seed: int, limits: Limits) -> dict[str, Any]:
-    """Return values for the inputs, ValueInfoProtos, that are not among the given ones.
+    """Return values for the inputs, ValueInfoProtos, that have no given value.
 
     Floats are normally distributed around 0, integers 0 to 3 (as far as the type has them), text is short words; a
-    sequence or map of tensors has two entries, an optional has its value. A given value determines the dimension
-    variables in its shape.
+    sequence or map of tensors has two entries, an optional has its value.
 
-    Raises UsageError U103 with all sizes that are not known, RunError R302 where there are too many elements.
+    Args:
+        inputs: The inputs of the model.
+        given: Values by name; they determine the dimension variables in their shapes.
+        seed: The seed of the random numbers.
+        limits: The limits on memory.
+
+    Raises:
+        UsageError: U103 with all sizes that are not known.
+        RunError: R302 if there are too many elements.
     """
     inputs = [*inputs]
     findings: list[Finding] = []
-    drawn = _Drawn(_sizes_of(inputs, given), findings, most_bytes(limits))
+    random_values = _RandomValues(_sizes_of(inputs, given), findings, most_bytes(limits))
     values = {
-        each.name: drawn.value(each.name, each.type, np.random.default_rng((seed, zlib.crc32(each.name.encode()))))
+        each.name: random_values.value(
+            each.name, each.type, np.random.default_rng((seed, zlib.crc32(each.name.encode())))
+        )
         for each in inputs
         if each.name not in given
     }
-    if drawn.missing:
-        options = " ".join(f"--dim {safe_text(name)}=1" for name in drawn.missing)
-        message = f"the size of {', '.join(map(safe_text, drawn.missing))} is not known"
+    if random_values.missing:
+        options = " ".join(f"--dim {safe_text(name)}=1" for name in random_values.missing)
+        message = f"the size of {', '.join(map(safe_text, random_values.missing))} is not known"
         findings.append(Finding("U103", message, help=f"set it: {options}"))
     if findings:
         raise UsageError(dict.fromkeys(findings))  # the entries of a sequence have the same findings
@@ -59,12 +68,13 @@ def _sizes_of(inputs: Iterable[Any], given: Mapping[str, Any]) -> dict[str, int]
     return sizes
 
 
-def _entries(kind: Any) -> int:
+def _entry_count(kind: Any) -> int:
+    """Return the number of entries of a sequence or map, by the type of its entries."""
     return _ENTRIES if kind.WhichOneof("value") == "tensor_type" else 1
 
 
-class _Drawn:
-    """Draws values, and collects what prevents it: missing sizes, and findings."""
+class _RandomValues:
+    """Draws values, and collects missing sizes and other findings."""
 
     def __init__(self, sizes: Mapping[str, int], findings: list[Finding], limit: int) -> None:
         self.sizes = sizes
@@ -73,7 +83,7 @@ class _Drawn:
         self.missing: dict[str, None] = {}
 
     def value(self, name: str, kind: Any, rng: np.random.Generator) -> Any:
-        """Return a value of a TypeProto. Protobuf nests no more than 100 messages, so recursion is safe."""
+        """Return a value of a TypeProto; it recurses, which is safe, as Protobuf nests no more than 100 messages."""
         match kind.WhichOneof("value"):
             case "tensor_type" if element_name(kind.tensor_type.elem_type):
                 shape = self._shape(name, kind.tensor_type)
@@ -84,7 +94,7 @@ class _Drawn:
                     return None
             case "sequence_type":
                 inner = kind.sequence_type.elem_type
-                return [self.value(name, inner, rng) for _ in range(_entries(inner))]
+                return [self.value(name, inner, rng) for _ in range(_entry_count(inner))]
             case "optional_type":
                 return self.value(name, kind.optional_type.elem_type, rng)
             case "map_type":
@@ -93,17 +103,19 @@ class _Drawn:
                 if inner.WhichOneof("value") == "tensor_type" and not inner.tensor_type.HasField("shape"):
                     inner = copy.deepcopy(inner)
                     inner.tensor_type.shape.SetInParent()  # the standard's maps hold single elements
-                values = [self.value(name, inner, rng) for _ in range(_entries(inner))]
+                values = [self.value(name, inner, rng) for _ in range(_entry_count(inner))]
                 pairs = zip(keys[: len(values)], values, strict=True)
                 return {key: each[()] if isinstance(each, np.ndarray) else each for key, each in pairs}
         self._impossible(name, f"it is {type_string(kind) or 'of a type that the model does not declare'}")
         return None
 
     def _impossible(self, name: str, why: str) -> None:
+        """Add the finding that no value can be drawn."""
         message = f"no value can be drawn for '{safe_text(name)}'"
         self.findings.append(Finding("U103", message, why=why, help="pass one in a file or with --set"))
 
     def _shape(self, name: str, kind: Any) -> list[int]:
+        """Return the shape of a tensor, with 0 for a size that is missing, which is noted."""
         if not kind.HasField("shape"):
             self._impossible(name, "the model does not declare its rank")
             return []
@@ -120,6 +132,7 @@ class _Drawn:
 
     def _tensor(self, shape: list[int], dtype: np.dtype[Any], rng: np.random.Generator) -> Any:
         # Numbers are drawn in 64 bits and then rounded.
+        """Return a random tensor; raise RunError R302 if it takes more memory than is left."""
         if (needed := math.prod(shape) * max(dtype.itemsize, 8)) > self.left:
             why = f"one of them needs {needed:,} bytes, and {self.left:,} are left of what is allowed in all"
             message = "the inputs would take too much memory"

@@ -20,10 +20,10 @@ _SMALL_BYTES = 1 << 13  # of a tensor whose values are shown: texts may be long
 
 
 def summary(value: Any, kind: str | None = None) -> dict[str, Any]:
-    """Return type, shape or length, statistics of numbers, and the value itself where it is small.
+    """Return type, shape or length, statistics of numbers, and a small value itself.
 
-    - a tensor: `shape`; `min`, `max`, `mean` and `std` of its finite numbers, `nan` and `inf` for how many are not;
-    - a sequence or map: `length`, and of a sequence the `entries`, those at the start alone where it is long.
+    - a tensor: `shape`; `min`, `max`, `mean`, `std` of its finite numbers, `nan` and `inf` with the number of others;
+    - a sequence or map: `length`; a sequence has `entries`, only the first ones if it is long.
 
     `kind` is the declared type, which an empty value does not show by itself.
     """
@@ -42,6 +42,7 @@ def summary(value: Any, kind: str | None = None) -> dict[str, Any]:
 
 
 def _statistics(array: Any) -> dict[str, Any]:
+    """Return the statistics of an array; each is None if the array has no finite number."""
     integers = array.dtype.kind in "iu"
     count = 0
     total = 0.0
@@ -49,75 +50,82 @@ def _statistics(array: Any) -> dict[str, Any]:
     least: Any = None
     greatest: Any = None
     with np.errstate(all="ignore"):
-        for part in _finite(array):
+        for part in _finite_numbers(array):
             count += part.size
             total += float(part.sum(dtype=np.float64))
             low = part.min()
             high = part.max()
             least, greatest = (low, high) if least is None else (min(least, low), max(greatest, high))
         mean = total / count if count else 0.0
-        for part in _finite(array):
+        for part in _finite_numbers(array):
             distance = part - mean
             distance *= distance
             squares += float(distance.sum())
-    found: dict[str, Any] = {"min": None, "max": None, "mean": None, "std": None}
+    result: dict[str, Any] = {"min": None, "max": None, "mean": None, "std": None}
     if count:
         number = int if integers or array.dtype.name.startswith(("int", "uint")) else float
         std = math.sqrt(squares / count)
-        found = {"min": number(least), "max": number(greatest), "mean": _known(mean), "std": _known(std)}
+        result = {
+            "min": number(least),
+            "max": number(greatest),
+            "mean": _finite_or_none(mean),
+            "std": _finite_or_none(std),
+        }
     if not integers:
-        nan = sum(int(np.count_nonzero(np.isnan(_wide(part)))) for (part,) in pieces(array))
-        found |= {"nan": nan, "inf": array.size - count - nan}
-    return found
+        nan = sum(int(np.count_nonzero(np.isnan(_widen(part)))) for (part,) in pieces(array))
+        result |= {"nan": nan, "inf": array.size - count - nan}
+    return result
 
 
-def _finite(array: Any) -> Iterator[Any]:
+def _finite_numbers(array: Any) -> Iterator[Any]:
     """Yield the finite numbers of an array in pieces: integers as they are, others as double."""
     for (part,) in pieces(array):
-        wide = _wide(part)
+        wide = _widen(part)
         kept = wide if wide.dtype.kind in "iu" else wide[np.isfinite(wide)]
         if kept.size:
             yield kept
 
 
-def _wide(part: Any) -> Any:
+def _widen(part: Any) -> Any:
+    """Return integers as they are, other numbers as double."""
     return part if part.dtype.kind in "iu" else part.astype(np.float64)
 
 
-def _known(number: Any) -> float | None:
+def _finite_or_none(number: Any) -> float | None:
+    """Return a finite number, else None."""
     return float(number) if math.isfinite(number) else None
 
 
-def lines(name: str, data: dict[str, Any]) -> list[str]:
+def summary_lines(name: str, data: dict[str, Any]) -> list[str]:
     """Return a summary as lines of text: the first with name, type, shape and statistics, those below with values."""
     shape = str(data["shape"]) if "shape" in data else f" of {data['length']}" if "length" in data else ""
     parts = [brief_name(name), f"{data['type']}{shape}"]
-    parts += [f"{key} {_word(data[key])}" for key in ("min", "max", "mean", "std") if data.get(key) is not None]
+    parts += [f"{key} {_short_text(data[key])}" for key in ("min", "max", "mean", "std") if data.get(key) is not None]
     parts += [f"{data[key]} {key}" for key in ("nan", "inf") if data.get(key)]
-    found = ["  ".join(parts)]
+    text_lines = ["  ".join(parts)]
     for number, entry in enumerate(data.get("entries", ())):
-        found += [f"  {line}" for line in lines(f"[{number}]", entry)]
+        text_lines += [f"  {line}" for line in summary_lines(f"[{number}]", entry)]
     if "value" not in data:
-        return found
+        return text_lines
     quoted = "string" in data["type"]
     if data["value"] is None or math.prod(data.get("shape", [0])) == 1:
-        return [f"{'  '.join(parts[:2])}  {_word(data['value'], quoted)}"]
-    return [*found, *(f"  {line}" for line in _rows(data["value"], quoted))]
+        return [f"{'  '.join(parts[:2])}  {_short_text(data['value'], quoted)}"]
+    return [*text_lines, *(f"  {line}" for line in _rows(data["value"], quoted))]
 
 
 def _rows(value: Any, quoted: bool) -> list[str]:
     """Return nested lists with a line for each of the innermost; a map with a line for each key."""
     if isinstance(value, dict):
-        return [f"{_word(key)}: {_word(each, quoted)}" for key, each in value.items()]
+        return [f"{_short_text(key)}: {_short_text(each, quoted)}" for key, each in value.items()]
     if isinstance(value, list) and any(isinstance(each, list) for each in value):
         return [line for each in value for line in _rows(each, quoted)]
-    return [_word(value, quoted)]
+    return [_short_text(value, quoted)]
 
 
-def _word(value: Any, quoted: bool = False) -> str:
-    """Return a value of JSON in a few characters; text in quotes, except where it represents a number."""
+def _short_text(value: Any, quoted: bool = False) -> str:
+    """Return a value of JSON in a few characters; if `quoted`, text is in quotes, which tells it from a number."""
     if isinstance(value, list):
-        return f"[{', '.join(_word(each, quoted) for each in value)}]"
+        return f"[{', '.join(_short_text(each, quoted) for each in value)}]"
     if isinstance(value, float):
         return f"{value:.6g}"
     text = repr(value) if quoted and isinstance(value, str) else "nothing" if value is None else str(value)

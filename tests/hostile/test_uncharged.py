@@ -38,12 +38,12 @@ DECIDED = {
         version_converter/rewrite.arguments version_converter/validity.plain_nodes_fit
         adapters/attention.tensor_scatter_lowered adapters/binary.axis_to_broadcasting
         adapters/control_flow.scan_9_down adapters/control_flow.scan_lowered adapters/control_flow.scan_11_down
-        adapters/conv._starts adapters/indexing._positions adapters/interpolation._resize_axis adapters/linalg._joined
-        adapters/linalg._lengths
-        adapters/norm.along_channels adapters/positions.merge_first_axes adapters/quantize._laid_out
+        adapters/conv._kernel_positions adapters/indexing._positions adapters/interpolation._resize_axis
+        adapters/linalg._as_matrices adapters/linalg._sizes_of
+        adapters/norm.along_channels adapters/positions.merge_first_axes adapters/quantize._broadcast_parameter
         adapters/reduce._accumulation_loop
         adapters/reshape.squeeze_13_down adapters/indexing.gather_nd_12_down adapters/slicing.split_18_down
-        adapters/slicing._parts_at_run_time schemas/shapes._indices reference/engine/checks.check_inputs
+        adapters/slicing._split_at_run_time schemas/shapes._indices reference/engine/checks.check_inputs
         reference/derivatives._keep_axes reference/derivatives.convolution reference/engine/gradients.gradients
         reference/numerics/broadcasting.align_at_axis reference/numerics/broadcasting.sum_to""",
     "a few, by the operator or its lowering: halves, digits, spatial axes, parts of a complex number": """
@@ -60,15 +60,15 @@ DECIDED = {
     "the caller, or what is called before, has compared or charged it": """
         adapters/resize._nearest_indices
         inference/ml_trees._check_trees inference/shapes.equal_parts adapters/create._positions
-        adapters/indexing._compared adapters/interpolation._coordinates adapters/layout._regroup
-        adapters/indexing._tuples_as_one adapters/ml_trees._written
+        adapters/indexing._compare_rows adapters/interpolation._coordinates adapters/layout._regrouping_order
+        adapters/indexing._merge_index_tuples adapters/ml_trees._ensemble_attributes
         adapters/pool._positions_of_maxima adapters/regions._points_along""",
     "each makes a node, which is charged": "adapters/positions.integers_of",
-    "a range, of which no list is made": "adapters/create._range_of adapters/slicing._indices",
+    "a range, of which no list is made": "adapters/create._elements_of_range adapters/slicing._slice_indices",
     "a text or not": "schemas/lint._lost_functions",
     "arrays, whose bytes are held": """
         reference/derivatives.power reference/numerics/error_function.erf reference/numerics/windows.taps
-        reference/numerics/windows._taps_within tensor_io/json_values._nested tensor_io/random_inputs.value""",
+        reference/numerics/windows._taps_within tensor_io/json_values._nest tensor_io/random_inputs.value""",
 }
 """Functions by the reason for which what is in them is bounded."""
 

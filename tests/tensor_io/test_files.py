@@ -28,9 +28,9 @@ from opset.tensor_io import npz
 from opset.tensor_io.files import (
     bytes_to_write,
     check_form,
+    declared_value,
     form_of,
     read_values,
-    typed,
     values_in_json,
     values_in_stream,
     write_values,
@@ -599,7 +599,7 @@ def test_bytes_to_write_are_copies_and_what_json_is_made_of():
 
 def test_json_of_a_value_without_a_declared_type_is_refused():
     with pytest.raises(ValueError, match=r"does not declare its type: pass it as \.npz or \.pb"):
-        typed([1], ValueInfo("x"), 99)
+        declared_value([1], ValueInfo("x"), 99)
     assert values_in_json('{"input/other": [1], "x": [2]}', [FLOAT], "input", ENTRY + 4)["other"] == [1]
     with pytest.raises(ValueError, match="'x': it takes 8 bytes, and the limit is 7; 'y': the model does not declare"):
         values_in_json('{"x": [1, 2], "y": 1}', [FLOAT, ValueInfo("y")], "input", 7)

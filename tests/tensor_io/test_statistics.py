@@ -8,7 +8,7 @@ import pytest
 
 from opset.reference.numerics.arrays import PIECE
 from opset.reference.numerics.memory import nbytes
-from opset.tensor_io.statistics import SMALL, lines, summary
+from opset.tensor_io.statistics import SMALL, summary, summary_lines
 
 LONG = np.tile(np.array([1, -3, 5], np.float32), PIECE)  # three pieces
 
@@ -99,4 +99,4 @@ def test_a_summary_names_the_type_shape_and_value():
     ],
 )  # fmt: skip
 def test_a_summary_as_text(value, kind, expected):
-    assert lines("v", summary(value, kind)) == expected
+    assert summary_lines("v", summary(value, kind)) == expected

@@ -30,7 +30,7 @@ from opset.reference.value_info import ValueInfo
 from opset.tensor_io.files import read_values
 from opset.tensor_io.json_values import json_of
 from opset.tensor_io.npz import npz_bytes
-from opset.tensor_io.statistics import lines, summary
+from opset.tensor_io.statistics import summary, summary_lines
 
 LIMIT = 20_000_000
 ELEMENTS = ("float", "int64", "string", "bool", "double", "float16", "bfloat16", "uint8", "int4", "complex64")
@@ -296,7 +296,7 @@ def _verbs(name: str, declared: list[ValueInfo], limit: int, chance: float) -> d
         def verb(folder: Path) -> object:
             found = read_values(str(folder / name), declared, limit, role, "x" if role == "output" else "")
             for key, value in found.items():
-                lines(key, summary(value))
+                summary_lines(key, summary(value))
             for first, second in pairwise(found.values()):
                 for _ in differences(first, second):
                     pass

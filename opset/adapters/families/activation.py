@@ -1,4 +1,4 @@
-"""Adapters of activations: the axis of Softmax, LogSoftmax and Hardmax (versions 11 and 13), the slopes of PRelu."""
+"""Activations: the axis of Softmax, LogSoftmax and Hardmax (versions 11 and 13), the slopes of PRelu, newer types."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ def softmax_13_up(op: Builder, node: Node) -> Result:
         # There is nothing to normalise, and Reshape could not restore such a shape.
         return op.Identity(x)
     shape = op.Shape(x)
-    # Where Reshape takes a size of 0 from the matrix, it has to be the one that was there.
+    # If Reshape takes a size of 0 from the matrix, it has to be the original one.
     plain = sizes is not None and all(
         isinstance(size, int) or position == 0 < axis or position == 1 >= axis for position, size in enumerate(sizes)
     )
-    rows = op.Flatten(x, axis=axis) if plain else _merged(op, x, shape, axis)
+    rows = op.Flatten(x, axis=axis) if plain else _merge_from_axis(op, x, shape, axis)
     y = op.copy(node, inputs=[rows], outputs=[op.fresh("rows")], axis=-1 if plain else axis)
     return op.Reshape(y, shape)
 
 
-def _merged(op: Builder, x: str, shape: str, axis: int) -> str:
-    """Return x with its dimensions from `axis` on merged into that one, a 0 behind it for each 0, else a 1.
+def _merge_from_axis(op: Builder, x: str, shape: str, axis: int) -> str:
+    """Return x with its dimensions from `axis` on merged into one, followed by a 0 for each 0, else a 1.
 
     Reshape takes a size of 0 from its input, at the same position: there, in both directions, is one.
     """
@@ -102,7 +102,7 @@ def p_relu_7_up(op: Builder, node: Node) -> Result:
 
 @down("PRelu", since=7)
 def p_relu_7_down(op: Builder, node: Node) -> Result:
-    """Squeeze the slopes to one for each channel (dimension 1); refuse those that vary along another axis."""
+    """Squeeze the slopes to one for each channel (dimension 1); refuse slopes that vary along another axis."""
     slope = node.shape(1)
     if slope is None:
         node.need_rank(1)
@@ -138,7 +138,7 @@ def celu_28_down(op: Builder, node: Node) -> Result:
 
 @lower("Shrink", since=9)
 def shrink_lowered(op: Builder, node: Node) -> Result:
-    """Compare and add in a wide type; what is added to integers as a whole number is so in 64 bits, which wrap."""
+    """Compare and add in a wide type; a whole number is added to integers in 64 bits, which wrap."""
     x = node.input(0)
     element = node.need_element(0)
     bias = node.attr("bias")

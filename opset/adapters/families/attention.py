@@ -1,4 +1,4 @@
-"""Adapters of Attention: short masks, padding and windows are written as masks for older versions.
+"""Attention: short masks, padding and windows are written as masks for older versions.
 
 Below their first versions Attention, LinearAttention, RotaryEmbedding and TensorScatter are written out.
 """
@@ -26,11 +26,11 @@ MAX_VISIBLE = 1 << 12
 @up("Attention", since=24)
 def attention_24_up(op: Builder, node: Node) -> Result:
     """Repeat a mask of one column, which applied to all keys before 24 and to the first key alone from then on."""
-    last = _last_of_mask(node)
+    last = _mask_columns(node)
     if not node.input(MASK) or (last is not None and (last != 1 or _known_total(node) == 1)):
         return None
     inputs = list(node.inputs)
-    inputs[MASK] = op.Expand(inputs[MASK], vector_of(op, [_total(op, node)]))
+    inputs[MASK] = op.Expand(inputs[MASK], vector_of(op, [_total_keys(op, node)]))
     return op.copy(node, inputs=inputs)
 
 
@@ -39,12 +39,12 @@ def attention_24_down(op: Builder, node: Node) -> Result:
     """Write short masks and `nonpad_kv_seqlen` as whole masks with minus infinity for excluded keys."""
     inputs = list(node.inputs)
     if not node.input(NONPAD):
-        if not node.input(MASK) or _last_of_mask(node) == _known_total(node) is not None:
+        if not node.input(MASK) or _mask_columns(node) == _known_total(node) is not None:
             return None
         inputs[MASK] = _full_mask(op, node)
         return op.copy(node, inputs=inputs)
-    _no_cache_and_padding(node)
-    columns = _numbers(op, _total(op, node))
+    _check_no_cache_with_padding(node)
+    columns = _integers_below(op, _total_keys(op, node))
     visible = op.Less(columns, op.Unsqueeze(node.input(NONPAD), op.const([1, 2, 3])))
     if node.attr("is_causal"):
         visible = op.And(visible, op.LessOrEqual(columns, _positions(op, node)))
@@ -53,15 +53,15 @@ def attention_24_down(op: Builder, node: Node) -> Result:
 
 @up("Attention", since=25)
 def attention_25_up(op: Builder, node: Node) -> Result:
-    """Remove what version 25 excludes: numbers of heads beside four dimensions, a cache beside `nonpad_kv_seqlen`.
+    """Remove forms that version 25 excludes: numbers of heads with four dimensions, a cache with `nonpad_kv_seqlen`.
 
-    It requires both present outputs or neither; one that is unused may be named.
+    It requires both present outputs or neither; an unused one may be named.
     """
     drop = _heads_of_dimensions(node)
     outputs = [node.output(index) for index in range(4)]
     results = list(outputs)
     if node.input(NONPAD):
-        _no_cache_and_padding(node)
+        _check_no_cache_with_padding(node)
         if outputs[1] or outputs[2]:
             if node.need_rank(KEY) != 4:
                 why = "'nonpad_kv_seqlen' is used together with present outputs, which version 25 excludes"
@@ -84,7 +84,7 @@ def attention_25_down(op: Builder, node: Node) -> Result:
     left, right = node.attr("left_window_size"), node.attr("right_window_size")
     if left == right == -1:
         return None
-    columns = _numbers(op, _total(op, node))
+    columns = _integers_below(op, _total_keys(op, node))
     positions = _positions(op, node)
     bounds = []
     if left >= 0:
@@ -98,7 +98,10 @@ def attention_25_down(op: Builder, node: Node) -> Result:
 
 
 def _heads_of_dimensions(node: Node) -> list[str]:
-    """Return the attributes with a number of heads that four-dimensional inputs have as a dimension."""
+    """Return the attributes that repeat the number of heads of a four-dimensional input.
+
+    Raises Refusal C207 if the number is not known, C204 if the attribute differs from it.
+    """
     stated = [(name, index) for name, index in (("q_num_heads", QUERY), ("kv_num_heads", KEY)) if node.has(name)]
     if not stated or node.need_rank(QUERY) != 4:
         return []
@@ -114,62 +117,66 @@ def _heads_of_dimensions(node: Node) -> list[str]:
     return [name for name, _ in stated]
 
 
-def _no_cache_and_padding(node: Node) -> None:
+def _check_no_cache_with_padding(node: Node) -> None:
+    """Raise Refusal C204 if there are both a cache and `nonpad_kv_seqlen`."""
     if node.input(PAST_KEY) or node.input(PAST_VALUE):
         why = "'nonpad_kv_seqlen' is used together with a cache, which the standard does not define"
         raise Refusal("C204", why, "use one of the two")
 
 
 def _known_length(node: Node, index: int) -> int | None:
-    """Return the length of queries, keys or a cache (the last dimension but one), None where it is unknown."""
+    """Return the length of queries, keys or a cache (the last dimension but one), None if it is unknown."""
     shape = node.shape(index)
     length = shape[-2] if shape is not None and len(shape) >= 2 else None
     return length if isinstance(length, int) else None
 
 
-def _length(op: Builder, node: Node, index: int) -> Size:
+def _length_of(op: Builder, node: Node, index: int) -> Size:
+    """Return the length of queries, keys or a cache."""
     known = _known_length(node, index)
     return op.Squeeze(op.Shape(node.input(index), start=-2, end=-1)) if known is None else known
 
 
 def _known_total(node: Node) -> int | None:
+    """Return the number of keys, including the cache, None if it is unknown."""
     lengths = [_known_length(node, index) for index in (KEY, PAST_KEY) if node.input(index)]
     return None if None in lengths else sum(length for length in lengths if length is not None)
 
 
-def _total(op: Builder, node: Node) -> Size:
-    """Return the number of keys, those of the cache included."""
-    keys = _length(op, node, KEY)
-    return sum_of(op, _length(op, node, PAST_KEY), keys) if node.input(PAST_KEY) else keys
+def _total_keys(op: Builder, node: Node) -> Size:
+    """Return the number of keys, including the cache."""
+    keys = _length_of(op, node, KEY)
+    return sum_of(op, _length_of(op, node, PAST_KEY), keys) if node.input(PAST_KEY) else keys
 
 
-def _numbers(op: Builder, count: Size) -> str:
-    """Return the integers from 0 to a count, exclusive; as a node, since they may be many in each of many layers."""
+def _integers_below(op: Builder, count: Size) -> str:
+    """Return the integers from 0 to a count, exclusive, made by a node, since each of many layers may have many."""
     return op.Range(op.const(0), size_name(op, count), op.const(1))
 
 
 def _positions(op: Builder, node: Node) -> str:
     """Return the positions of the queries, `(length, 1)`, or `(batch, 1, length, 1)` with `nonpad_kv_seqlen`."""
-    length = _length(op, node, QUERY)
-    rows = op.Unsqueeze(_numbers(op, length), op.const([1]))
+    length = _length_of(op, node, QUERY)
+    rows = op.Unsqueeze(_integers_below(op, length), op.const([1]))
     if node.input(PAST_KEY):
-        return op.Add(rows, size_name(op, _length(op, node, PAST_KEY)))
+        return op.Add(rows, size_name(op, _length_of(op, node, PAST_KEY)))
     if node.input(NONPAD):
         offset = op.Sub(node.input(NONPAD), size_name(op, length))
         return op.Add(rows, op.Unsqueeze(offset, op.const([1, 2, 3])))
     return rows
 
 
-def _last_of_mask(node: Node) -> int | None:
+def _mask_columns(node: Node) -> int | None:
+    """Return the number of columns of the mask, None if it is unknown."""
     shape = node.shape(MASK)
     last = shape[-1] if shape else None
     return last if isinstance(last, int) else None
 
 
 def _full_mask(op: Builder, node: Node) -> str:
-    """Return the mask with a column for every key; missing columns exclude their keys. Integers become floats."""
+    """Return the mask with a column for every key; missing columns exclude their keys, integers become floats."""
     mask = node.input(MASK)
-    last = _last_of_mask(node)
+    last = _mask_columns(node)
     total = _known_total(node)
     if (element := node.need_element(MASK)) != "bool":
         mask = cast(op, mask, element, _mask_element(node))
@@ -180,9 +187,9 @@ def _full_mask(op: Builder, node: Node) -> str:
             raise Refusal("C103", f"the mask has {last} columns for {total} keys")
         pads = op.const([0, total - last])
     else:
-        missing = op.Sub(vector_of(op, [_total(op, node)]), op.Shape(mask, start=-1))
+        missing = op.Sub(vector_of(op, [_total_keys(op, node)]), op.Shape(mask, start=-1))
         pads = op.Concat(op.const([0]), missing, axis=0)
-    return op.Pad(mask, pads, _excluded(op, node), op.const([-1]))
+    return op.Pad(mask, pads, _excluding_value(op, node), op.const([-1]))
 
 
 def _restricted_mask(op: Builder, node: Node, visible: str) -> str:
@@ -193,16 +200,16 @@ def _restricted_mask(op: Builder, node: Node, visible: str) -> str:
     element = _mask_element(node)
     if element == "bool":
         return op.And(mask, visible)
-    return op.Where(visible, mask, _excluded(op, node))
+    return op.Where(visible, mask, _excluding_value(op, node))
 
 
 def _mask_element(node: Node) -> str:
-    """Return the type of a mask that can exclude keys: that of the scores for a mask of integers, else its own."""
+    """Return the type of a mask that can exclude keys: for a mask of integers the type of the scores, else its own."""
     element = node.need_element(MASK)
     return element if element == "bool" or element in FLOATS else working_type(node.need_element(QUERY))
 
 
-def _excluded(op: Builder, node: Node) -> str:
+def _excluding_value(op: Builder, node: Node) -> str:
     """Return the scalar of the mask's type that excludes a key."""
     element = _mask_element(node)
     return op.const(False, "bool", []) if element == "bool" else op.const(float("-inf"), element, [])
@@ -223,18 +230,18 @@ def attention_lowered(op: Builder, node: Node) -> Result:
 
     root = _root_of_scale(op, node, wide, flat)
     queries = op.Mul(cast(op, queries, element, wide), root)
-    turned = op.Mul(op.Transpose(cast(op, keys, element, wide), perm=[0, 1, 3, 2]), root)
+    transposed_keys = op.Mul(op.Transpose(cast(op, keys, element, wide), perm=[0, 1, 3, 2]), root)
     value_element = node.need_element(VALUE)
     value_wide = "double" if "double" in (wide, value_element) else "float"
     values = cast(op, values, value_element, value_wide)
-    if which := _repeated_heads(op, node, flat):
-        turned = op.Gather(turned, which, axis=1)
-        values = op.Gather(values, which, axis=1)
+    if repeated := _heads_to_repeat(op, node, flat):
+        transposed_keys = op.Gather(transposed_keys, repeated, axis=1)
+        values = op.Gather(values, repeated, axis=1)
 
-    stages = [op.MatMul(queries, turned)]
+    stages = [op.MatMul(queries, transposed_keys)]
     cap = node.attr("softcap")
     stages.append(op.Mul(op.Tanh(op.Div(stages[0], limit := op.const(cap, wide, []))), limit) if cap > 0 else stages[0])
-    stages.append(_masked(op, node, stages[1], wide))
+    stages.append(_mask_scores(op, node, stages[1], wide))
     # What inference finds of masks by older operators may be less: the rank that axes need.
     op.state(stages[2], wide, (None, None, None, None))
     weights = _softmax_in(op, node, stages[2], element, wide)
@@ -248,7 +255,7 @@ def attention_lowered(op: Builder, node: Node) -> Result:
 
     y = cast(op, op.MatMul(cast(op, weights, wide, value_wide), values), value_wide, element)
     if flat:
-        y = _together(op, node, op.Transpose(y, perm=TURNED), VALUE, ("q_num_heads", "kv_num_heads"))
+        y = _join_heads(op, node, op.Transpose(y, perm=TURNED), VALUE, ("q_num_heads", "kv_num_heads"))
     return y, *(value if node.output(index) else "" for index, value in enumerate(present, 1)), stage
 
 
@@ -256,8 +263,8 @@ LOWEST = {"float": -3.4028234663852886e38, "double": -1.7976931348623157e308}
 """The least finite number of a type: less is minus infinity alone."""
 
 
-def _heads(node: Node, name: str) -> int:
-    """Return a number of heads that an attribute states. Raises Refusal C103 where none is stated, or a wrong one."""
+def _head_count(node: Node, name: str) -> int:
+    """Return the number of heads in an attribute; raise Refusal C103 if it is absent or less than 1."""
     heads = node.attr(name)
     if heads is None or heads < 1:
         raise Refusal("C103", f"'{name}' is needed with three dimensions, and at least 1")
@@ -265,7 +272,10 @@ def _heads(node: Node, name: str) -> int:
 
 
 def _size_of_head(node: Node, index: int, heads: int) -> int | None:
-    """Return the features of a head of a value (batch, length, features), None where they are not known."""
+    """Return the number of features of a head of a value (batch, length, features), None if it is not known.
+
+    Raises Refusal C103 if the features cannot be divided into heads.
+    """
     shape = node.shape(index)
     features = shape[2] if shape is not None and len(shape) == 3 else None
     if not isinstance(features, int):
@@ -275,37 +285,42 @@ def _size_of_head(node: Node, index: int, heads: int) -> int | None:
     return features // heads
 
 
-def _apart(op: Builder, node: Node, index: int, heads: int) -> str:
+def _split_heads(op: Builder, node: Node, index: int, heads: int) -> str:
     """Return a value (batch, length, features) as (batch, length, heads, size)."""
     size = _size_of_head(node, index, heads)
     if size is not None:
         return op.Reshape(node.input(index), op.const([0, 0, heads, size]))
-    each = op.Div(vector_of(op, [size_along(op, node, index, 2)]), op.const([heads]))
-    return op.Reshape(node.input(index), op.Concat(op.const([0, 0, heads]), each, axis=0))
+    size_per_head = op.Div(vector_of(op, [size_along(op, node, index, 2)]), op.const([heads]))
+    return op.Reshape(node.input(index), op.Concat(op.const([0, 0, heads]), size_per_head, axis=0))
 
 
 def _with_heads(op: Builder, node: Node, index: int, attribute: str, flat: bool) -> str:
-    """Return an input as (batch, heads, length, size); with three dimensions the last one is split into heads."""
+    """Return an input as (batch, heads, length, size).
+
+    `flat` says that it has three dimensions; then the last one is split into heads.
+    """
     if not flat:
         return node.input(index)
-    return op.Transpose(_apart(op, node, index, _heads(node, attribute)), perm=TURNED)
+    return op.Transpose(_split_heads(op, node, index, _head_count(node, attribute)), perm=TURNED)
 
 
-def _together(op: Builder, node: Node, x: str, index: int, attributes: tuple[str, str]) -> str:
+def _join_heads(op: Builder, node: Node, x: str, index: int, attributes: tuple[str, str]) -> str:
     """Return (batch, length, heads, size) as (batch, length, features), with the size of the heads of an input.
 
     The attributes name the number of heads of the value and of the input.
     """
-    heads, own = (_heads(node, name) for name in attributes)
-    size = _size_of_head(node, index, own)
+    heads, heads_of_input = (_head_count(node, name) for name in attributes)
+    size = _size_of_head(node, index, heads_of_input)
     if size is not None:
         return op.Reshape(x, op.const([0, 0, heads * size]))
-    features = op.Mul(op.Div(vector_of(op, [size_along(op, node, index, 2)]), op.const([own])), op.const([heads]))
+    features = op.Mul(
+        op.Div(vector_of(op, [size_along(op, node, index, 2)]), op.const([heads_of_input])), op.const([heads])
+    )
     return op.Reshape(x, op.Concat(op.const([0, 0]), features, axis=0))
 
 
-def _repeated_heads(op: Builder, node: Node, flat: bool) -> str:
-    """Return the key/value head of each query head, "" where they need not be repeated."""
+def _heads_to_repeat(op: Builder, node: Node, flat: bool) -> str:
+    """Return the key/value head of each query head, "" if they need not be repeated."""
     heads: list[Any] = [node.attr(name) for name in ("q_num_heads", "kv_num_heads")]
     if not flat:
         shapes = node.shape(QUERY), node.shape(KEY)
@@ -314,7 +329,7 @@ def _repeated_heads(op: Builder, node: Node, flat: bool) -> str:
         return ""
     if not all(isinstance(count, int) for count in heads):
         queries, keys = (size_along(op, node, index, 1) for index in (QUERY, KEY))
-        return op.Div(_numbers(op, queries), size_name(op, quotient(op, queries, keys)))
+        return op.Div(_integers_below(op, queries), size_name(op, quotient(op, queries, keys)))
     if heads[1] < 1 or heads[0] % heads[1]:
         raise Refusal("C103", f"{heads[0]} query heads cannot share {heads[1]} key/value heads")
     node.charge(heads[0])
@@ -327,7 +342,7 @@ def _root_of_scale(op: Builder, node: Node, wide: str, flat: bool) -> str:
     if scale is None:
         shape = node.shape(QUERY)
         size = shape[-1] if shape else None
-        heads = _heads(node, "q_num_heads") if flat else 1
+        heads = _head_count(node, "q_num_heads") if flat else 1
         if not isinstance(size, int):
             counted = op.Cast(size_name(op, size_along(op, node, QUERY, 2 if flat else 3)), to=NUMBERS[wide])
             counted = op.Div(counted, op.const(float(heads), wide, [])) if flat else counted
@@ -336,8 +351,8 @@ def _root_of_scale(op: Builder, node: Node, wide: str, flat: bool) -> str:
     return op.const(sqrt(scale), wide, [])
 
 
-def _masked(op: Builder, node: Node, scores: str, wide: str) -> str:
-    """Return the scores with the mask added, and minus infinity where a key may not be attended to."""
+def _mask_scores(op: Builder, node: Node, scores: str, wide: str) -> str:
+    """Return the scores with the mask added, and minus infinity for each key that may not be attended to."""
     allowed = ""
     if node.input(MASK):
         element = node.need_element(MASK)
@@ -346,24 +361,24 @@ def _masked(op: Builder, node: Node, scores: str, wide: str) -> str:
         else:
             scores = op.Add(scores, cast(op, node.input(MASK), element, wide))
     if node.attr("is_causal"):
-        visible = _causal(op, node)
+        visible = _causal_mask(op, node)
         allowed = op.And(allowed, visible) if allowed else visible
     return op.Where(allowed, scores, op.const(float("-inf"), wide, [])) if allowed else scores
 
 
-def _causal(op: Builder, node: Node) -> str:
-    """Return which keys are not after the query, those of the cache being the first."""
+def _causal_mask(op: Builder, node: Node) -> str:
+    """Return a mask of the keys that are not after the query; the first keys are the cache."""
     length = _known_length(node, QUERY)
     total = _known_total(node)
     past = _known_length(node, PAST_KEY) if node.input(PAST_KEY) else 0
     if length is not None and total is not None and past is not None and length * total <= MAX_VISIBLE:
         flags = [key <= query + past for query in range(length) for key in range(total)]
         return op.const(flags, "bool", [length, total])
-    return op.Not(op.Greater(_numbers(op, _total(op, node)), _positions(op, node)))
+    return op.Not(op.Greater(_integers_below(op, _total_keys(op, node)), _positions(op, node)))
 
 
 def _softmax_in(op: Builder, node: Node, scores: str, element: str, wide: str) -> str:
-    """Return the softmax of rows in the type of `softmax_precision`, a narrow one rounding before and after it."""
+    """Return the softmax of rows in the type of `softmax_precision`; a narrow type rounds before and after it."""
     number = node.attr("softmax_precision")
     precision = element if number is None else ELEMENTS[number].name
     if working_type(precision) == wide and precision in (element, wide):
@@ -375,14 +390,14 @@ def _softmax_in(op: Builder, node: Node, scores: str, element: str, wide: str) -
 
 @lower("RotaryEmbedding", since=23)
 def rotary_embedding_lowered(op: Builder, node: Node) -> Result:
-    """Write the formula for the two halves of what is rotated; neighbours are brought to halves and back."""
+    """Write the formula for two halves of the rotated features; interleaved ones are brought to halves and back."""
     element = node.need_element(0)
     wide = working_type(node.need_element(0))
     flat = node.has("num_heads") and node.need_rank(0) == 3
     size, rotated = _rotated_sizes(node, flat)
     half = rotated // 2
     node.charge(rotated)
-    heads = x = _apart(op, node, 0, _heads(node, "num_heads")) if flat else node.input(0)
+    heads = x = _split_heads(op, node, 0, _head_count(node, "num_heads")) if flat else node.input(0)
     if rotated != size:
         x = op.Slice(x, op.const([0]), op.const([rotated]), op.const([3]))
     x = cast(op, x, element, wide)
@@ -394,21 +409,24 @@ def rotary_embedding_lowered(op: Builder, node: Node) -> Result:
         for cache in node.inputs[1:3]
     )
     a, b = op.Split(x, op.const([half, half]), axis=3, outputs=2)
-    turned = op.Sub(op.Mul(a, cos), op.Mul(b, sin)), op.Add(op.Mul(a, sin), op.Mul(b, cos))
-    y = op.Concat(*turned, axis=3)
+    halves = op.Sub(op.Mul(a, cos), op.Mul(b, sin)), op.Add(op.Mul(a, sin), op.Mul(b, cos))
+    y = op.Concat(*halves, axis=3)
     if node.attr("interleaved"):
         y = op.Gather(y, op.const([index // 2 + index % 2 * half for index in range(rotated)]), axis=3)
     y = cast(op, y, wide, element)
     if rotated != size:
         y = op.Concat(y, op.Slice(heads, op.const([rotated]), op.const([2**63 - 1]), op.const([3])), axis=3)
-    return _together(op, node, y, 0, ("num_heads", "num_heads")) if flat else y
+    return _join_heads(op, node, y, 0, ("num_heads", "num_heads")) if flat else y
 
 
 def _rotated_sizes(node: Node, flat: bool) -> tuple[int | None, int]:
-    """Return the size of a head, None where all of it is rotated or it is not known, and how much of it is rotated."""
+    """Return the size of a head and the number of its rotated features.
+
+    The size is None if it is not known; then all features are rotated. Raises Refusal C103 if they make no pairs.
+    """
     rotated = node.attr("rotary_embedding_dim")
     shape = node.shape(0)
-    size = _size_of_head(node, 0, _heads(node, "num_heads")) if flat else shape[-1] if shape else None
+    size = _size_of_head(node, 0, _head_count(node, "num_heads")) if flat else shape[-1] if shape else None
     if not rotated:
         if not isinstance(size, int):
             size = 2 * need_size(node, 1, -1)
@@ -427,7 +445,7 @@ def tensor_scatter_lowered(op: Builder, node: Node) -> Result:
     axis = positive_axis(node.attr("axis"), rank)
     if axis == 0:
         raise Refusal("C103", "'axis' is that of the batch")
-    index = _numbers(op, size_along(op, node, 1, axis))
+    index = _integers_below(op, size_along(op, node, 1, axis))
     if axis < rank - 1:
         index = op.Unsqueeze(index, op.const(list(range(1, rank - axis))))
     if node.input(2):
@@ -442,7 +460,7 @@ def linear_attention_lowered(op: Builder, node: Node) -> Result:
     """Update the state in a Loop over the tokens, in float."""
     element = node.need_element(0)
     rule = node.attr("update_rule")
-    queries, heads = _heads(node, "q_num_heads"), _heads(node, "kv_num_heads")
+    queries, heads = _head_count(node, "q_num_heads"), _head_count(node, "kv_num_heads")
     size = need_size(node, 1, 2) // heads
     value_size = need_size(node, 2, 2) // heads
 

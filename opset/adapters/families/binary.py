@@ -562,9 +562,9 @@ def bitwise_lowered(op: Builder, node: Node) -> Result:
         index = op.Add(index, op.const([*[0] * (count - 1), 256]))
     digits = op.Cast(op.Gather(op.const(table), index, axis=0), to=NUMBERS["double"])
 
-    def weighted_sum(column_of: list[int]) -> str:
+    def weighted_sum(digit_weights: list[int]) -> str:
         # DOUBLE holds 32 bits. A product of empty tensors has the right shape in all runtimes, a sum does not.
-        column = op.const([float(weight) for weight in column_of], "double", [count, 1])
+        column = op.const([float(weight) for weight in digit_weights], "double", [count, 1])
         return op.Squeeze(op.MatMul(digits, column), op.const([-1]))
 
     if count < 16:

@@ -17,11 +17,10 @@ from opset.version_converter.rewrite import Builder, Node, Refusal, Result, set_
 
 @down("If", since=11)
 def if_11_down(op: Builder, node: Node) -> Result:
-    """Write an If whose branches give different shapes, or may, as two loops that run once or not at all; where the
-    condition is a constant, put the branch taken in the place of both. Before 11, their shapes had to be the same.
+    """Write an If whose branches may give different shapes, which had to be the same before 11, as two loops.
 
-    What is inferred of the branches decides, for each run of the graph around; else numbers that both branches state.
-    Where shapes differ, or may, the branch that a constant condition takes is both; any other node becomes two loops.
+    Each loop runs once or not at all. If the condition is a constant, both branches become the branch that it takes.
+    The shapes inferred for each run of the graph around decide, or numbers that both branches state.
     """
     names = ("then_branch", "else_branch")
     branches = [node.attr(name).output for name in names]
@@ -30,22 +29,26 @@ def if_11_down(op: Builder, node: Node) -> Result:
     value = next(filter(None, node.outputs), "")
     runs = list(zip(*[node.values.graph_shapes(value, name) for name in names], strict=False))
     for number, values in enumerate(zip(*branches, strict=True)):
-        stated = [shape_of(each.type) for each in values]
-        equal = _equal(*stated) and all(isinstance(size, int) for size in stated[0] or ())
-        inferred = [_equal(*[shapes[number] for shapes in run]) for run in runs]
-        if _equal(*stated) is False or False in inferred or (not equal and (None in inferred or not inferred)):
+        stated = [shape_of(output.type) for output in values]
+        equal = _have_equal_shapes(*stated) and all(isinstance(size, int) for size in stated[0] or ())
+        inferred = [_have_equal_shapes(*[shapes[number] for shapes in run]) for run in runs]
+        if (
+            _have_equal_shapes(*stated) is False
+            or False in inferred
+            or (not equal and (None in inferred or not inferred))
+        ):
             condition = node.constant(0)
             if condition is None:
-                return _as_loops(op, node)
-            taken = node.attr(names[not condition.values[0]])
-            return op.copy(node, then_branch=taken, else_branch=taken)
+                return _write_as_loops(op, node)
+            branch = node.attr(names[not condition.values[0]])
+            return op.copy(node, then_branch=branch, else_branch=branch)
     return None
 
 
-def _as_loops(op: Builder, node: Node) -> Result:
-    """Return the outputs of If as those of two loops, of which one runs once: it replaces the values that it carries.
+def _write_as_loops(op: Builder, node: Node) -> Result:
+    """Return the outputs of If as the outputs of two loops, one of which runs once and replaces the carried values.
 
-    Values that a loop carries have always been free to change their shapes.
+    The shapes of carried values have always been free to change.
     """
     wanted = [index for index, name in enumerate(node.outputs) if name]
     elements = [node.values.element(node.outputs[index]) for index in wanted]
@@ -54,46 +57,46 @@ def _as_loops(op: Builder, node: Node) -> Result:
     condition = op.Reshape(node.input(0), op.const([]))
     carried = [op.const("" if element == "string" else 0, element, []) for element in elements if element]
     outputs = [node.outputs[index] for index in wanted]
-    for name, runs in (("then_branch", condition), ("else_branch", op.Not(condition))):
+    for name, condition_of_branch in (("then_branch", condition), ("else_branch", op.Not(condition))):
         results = outputs if name == "else_branch" else [op.fresh("taken") for _ in wanted]
-        given = node.attr(name)
-        body, _ = _loop_body(op, given)
-        body.node.extend(given.node)
-        made = _values(op, [element or "" for element in elements])
-        for index, value in zip(wanted, made, strict=True):
-            body.node.add(op_type="Identity", input=[given.output[index].name], output=[value.name])
-        body.input.extend(_values(op, [element or "" for element in elements]))
-        body.output.extend(made)
-        op.Loop(op.Cast(runs, to=NUMBERS["int64"]), "", *carried, body=body, outputs=results)
+        branch = node.attr(name)
+        body, _ = _loop_body(op, branch)
+        body.node.extend(branch.node)
+        branch_outputs = _new_values(op, [element or "" for element in elements])
+        for index, value in zip(wanted, branch_outputs, strict=True):
+            body.node.add(op_type="Identity", input=[branch.output[index].name], output=[value.name])
+        body.input.extend(_new_values(op, [element or "" for element in elements]))
+        body.output.extend(branch_outputs)
+        op.Loop(op.Cast(condition_of_branch, to=NUMBERS["int64"]), "", *carried, body=body, outputs=results)
         carried = results
     return node.outputs
 
 
-def _equal(here: Shape | None, there: Shape | None) -> bool | None:
-    """Whether two shapes are the same, None where that is not known; different names may be of one size."""
-    if here is None or there is None:
+def _have_equal_shapes(first_shape: Shape | None, second_shape: Shape | None) -> bool | None:
+    """Whether two shapes are the same, None if it is not known; different names may be of one size."""
+    if first_shape is None or second_shape is None:
         return None
-    if len(here) != len(there):
+    if len(first_shape) != len(second_shape):
         return False
-    numbers = [each for each in zip(here, there, strict=True) if all(isinstance(size, int) for size in each)]
-    if any(one != other for one, other in numbers):
-        return False
-    return True if here == there and None not in here else None
+    for first_size, second_size in zip(first_shape, second_shape, strict=True):
+        if isinstance(first_size, int) and isinstance(second_size, int) and first_size != second_size:
+            return False
+    return True if first_shape == second_shape and None not in first_shape else None
 
 
 @down("Loop", since=11)
 def loop_11_down(op: Builder, node: Node) -> Result:
-    """Add a loop-carried value that no iteration changes where there is none: before 11, a loop had at least one."""
+    """Add a loop-carried value that no iteration changes if there is none: before 11, a loop had at least one."""
     if len(node.inputs) > 2:
         return None
-    given = node.attr("body")
-    if len(given.input) != 2 or not given.output:
+    source = node.attr("body")
+    if len(source.input) != 2 or not source.output:
         raise Refusal("C103", "the body does not have the inputs and outputs of a loop without loop-carried values")
     body = pb.GraphProto()
-    body.CopyFrom(given)
+    body.CopyFrom(source)
     del body.output[1:]
     _carry_nothing(op, body)
-    body.output.extend(given.output[1:])
+    body.output.extend(source.output[1:])
     inputs = [*node.inputs, op.const(0.0, "float", [])]
     return op.copy(node, inputs=inputs, outputs=[op.fresh("unused"), *node.outputs], body=body)[1:]
 
@@ -106,10 +109,10 @@ def scan_9_up(op: Builder, node: Node) -> Result:
         raise Refusal("C204", why, "leave it out where all sequences have the full length")
     body = node.attr("body")
     inputs = list(node.inputs[1:])
-    (states, scans) = _counts(node, 1)
-    directions = _numbers(node, "directions", scans)
-    kinds = [[_element(value) for value in values] for values in (body.input, body.output)]
-    outer = _graph(op.fresh("batch"), _values(op, kinds[0]), _values(op, kinds[1]))
+    (states, scans) = _count_inputs(node, 1)
+    directions = _numbers_of_attribute(node, "directions", scans)
+    kinds = [[_element_of(value) for value in values] for values in (body.input, body.output)]
+    outer = _new_graph(op.fresh("batch"), _new_values(op, kinds[0]), _new_values(op, kinds[1]))
     inner = outer.node.add(op_type="Scan", domain=node.proto.domain)
     inner.name = op.fresh("sample") if node.proto.name else ""
     inner.input.extend(value.name for value in outer.input)
@@ -125,11 +128,11 @@ def scan_9_up(op: Builder, node: Node) -> Result:
 
 @down("Scan", since=9)
 def scan_9_down(op: Builder, node: Node) -> Result:
-    """Make the inputs a batch of one sample, as before 9, whose sequences are scanned along their first dimension."""
+    """Make the inputs a batch of one sample, as before 9, and bring scanned axes to the front."""
     body = node.attr("body")
-    (states, scans) = _counts(node, 0)
+    (states, scans) = _count_inputs(node, 0)
     collected = len(body.output) - states
-    axes = _numbers(node, "scan_input_axes", scans)
+    axes = _numbers_of_attribute(node, "scan_input_axes", scans)
     inputs = [""]
     for index, name in enumerate(node.inputs):
         axis = axes[index - states] if index >= states else 0
@@ -141,12 +144,14 @@ def scan_9_down(op: Builder, node: Node) -> Result:
     outputs = [op.fresh("batch") for _ in body.output]
     drop = ["scan_input_axes", "scan_input_directions", "scan_output_axes", "scan_output_directions"]
     op.copy(node, inputs=inputs, outputs=outputs, drop=drop, directions=node.ints("scan_input_directions"))
-    axes, directions = (_numbers(node, f"scan_output_{word}", collected) for word in ("axes", "directions"))
+    axes, directions = (
+        _numbers_of_attribute(node, f"scan_output_{word}", collected) for word in ("axes", "directions")
+    )
     results = []
     for index, name in enumerate(outputs[: len(node.outputs)]):
         scan_output = index - states
         if scan_output >= 0 and directions[scan_output]:
-            name = _backwards(op, name, _element(body.output[index]))
+            name = _reverse_sequences(op, name, _element_of(body.output[index]))
         name = op.Squeeze(name, axes=[0])
         if scan_output >= 0 and axes[scan_output]:
             rank = _rank_of_output(node, index)
@@ -159,36 +164,36 @@ def scan_9_down(op: Builder, node: Node) -> Result:
 
 @lower("Scan", since=8)
 def scan_lowered(op: Builder, node: Node) -> Result:
-    """Write a loop over the samples of the batch, and in it one over the positions of a sample."""
+    """Write a loop over the samples of the batch, and in it a loop over the positions of a sample."""
     if node.input(0):
         raise Refusal("C204", "'sequence_lens' ends the scan of a sample early, which a loop cannot do")
-    given = _own_inputs(op, node)
+    source = _body_with_new_names(op, node)
     inputs = node.inputs[1:]
-    (states, scans) = _counts(node, 1)
+    (states, scans) = _count_inputs(node, 1)
     sizes = op.Shape(inputs[states])
     batch, length = (op.Gather(sizes, op.const(axis), axis=0) for axis in (0, 1))
     last = op.Sub(length, op.const(1))
     unused = op.const(0.0, "float", [])
-    inner, position = _loop_body(op, given)
+    inner, position = _loop_body(op, source)
     outer, sample = _loop_body(op, pb.GraphProto(name=op.fresh("batch")))
-    taken = [op.fresh("sample") for _ in inputs]
-    for name, part in zip(inputs, taken, strict=True):
+    samples = [op.fresh("sample") for _ in inputs]
+    for name, part in zip(inputs, samples, strict=True):
         outer.node.add(op_type="Gather", input=[name, sample], output=[part])
     backwards = op.fresh("position")
     inner.node.add(op_type="Sub", input=[last, position], output=[backwards])
-    directions = _numbers(node, "directions", scans)
-    for part, formal, direction in zip(taken[states:], given.input[states:], directions, strict=True):
+    directions = _numbers_of_attribute(node, "directions", scans)
+    for part, formal, direction in zip(samples[states:], source.input[states:], directions, strict=True):
         index = backwards if direction else position
         inner.node.add(op_type="Gather", input=[part, index], output=[formal.name])
-    inner.node.extend(given.node)
-    inner.input.extend(given.input[:states])
-    results = _values(op, [_element(value) for value in given.output])
+    inner.node.extend(source.node)
+    inner.input.extend(source.input[:states])
+    results = _new_values(op, [_element_of(value) for value in source.output])
     _carry_nothing(op, outer)
-    carried = taken[:states]
+    carried = samples[:states]
     if not states:
         _carry_nothing(op, inner)
         carried = [unused]
-    inner.output.extend(given.output)
+    inner.output.extend(source.output)
     loop = outer.node.add(op_type="Loop", input=[length, "", *carried])
     loop.output.extend([*(op.fresh("unused") for _ in range(not states)), *(value.name for value in results)])
     set_attribute(loop, "body", "graph", inner)
@@ -198,10 +203,11 @@ def scan_lowered(op: Builder, node: Node) -> Result:
     return outputs[: len(node.outputs)]
 
 
-def _own_inputs(op: Builder, node: Node) -> Any:
-    """Return the body, with other names for inputs that are named as values around it.
+def _body_with_new_names(op: Builder, node: Node) -> Any:
+    """Return a copy of the body whose inputs have names that no value around it has.
 
-    The standard has no such inputs, but checkers and runtimes take them; of the results of nodes nothing takes them.
+    The standard has no such inputs, but checkers and runtimes accept them, though not for results of nodes, which the
+    inputs become.
     """
     new = {value.name: op.fresh("value") for value in node.attr("body").input if node.values.defines(value.name)}
     body = pb.GraphProto()
@@ -211,23 +217,23 @@ def _own_inputs(op: Builder, node: Node) -> Any:
 
 
 def _carry_nothing(op: Builder, body: Any) -> None:
-    """Add a loop-carried value that no iteration changes: before version 11, a loop had at least one."""
-    before, after = _values(op, ["float", "float"])
+    """Add a loop-carried value that no iteration changes to a body: before version 11, a loop had at least one."""
+    before, after = _new_values(op, ["float", "float"])
     body.node.add(op_type="Identity", input=[before.name], output=[after.name])
     body.input.append(before)
     body.output.append(after)
 
 
-def _loop_body(op: Builder, given: Any) -> tuple[Any, str]:
-    """Return the body of a loop that no condition ends, and the number of its iteration; what is carried is missing.
+def _loop_body(op: Builder, source: Any) -> tuple[Any, str]:
+    """Return the body of a loop that no condition ends, without carried values, and the name of its iteration number.
 
-    It has the initializers and annotations of a given graph, not yet its nodes.
+    It has the initializers and annotations of a source graph, not yet its nodes.
     """
     body = pb.GraphProto()
-    body.CopyFrom(given)
+    body.CopyFrom(source)
     for field in ("node", "input", "output"):
         body.ClearField(field)
-    number, going, after = _values(op, ["int64", "bool", "bool"])
+    number, going, after = _new_values(op, ["int64", "bool", "bool"])
     for value in (number, going, after):
         value.type.tensor_type.shape.SetInParent()
     body.node.add(op_type="Identity", input=[going.name], output=[after.name])
@@ -239,10 +245,10 @@ def _loop_body(op: Builder, given: Any) -> tuple[Any, str]:
 @down("Scan", since=11)
 def scan_11_down(op: Builder, node: Node) -> Result:
     """Count negative axes from the front: before 11, axes could not be negative."""
-    states, scans = _counts(node, 0)
+    states, scans = _count_inputs(node, 0)
     changed: dict[str, Any] = {}
     for name, count in (("scan_input_axes", scans), ("scan_output_axes", len(node.attr("body").output) - states)):
-        axes = _numbers(node, name, count)
+        axes = _numbers_of_attribute(node, name, count)
         if any(axis < 0 for axis in axes):
             rank_of = _rank_of_input if name == "scan_input_axes" else _rank_of_output
             ranks = [rank_of(node, states + index) for index in range(count)]
@@ -250,19 +256,22 @@ def scan_11_down(op: Builder, node: Node) -> Result:
     return op.copy(node, **changed) if changed else None
 
 
-def _counts(node: Node, first: int) -> tuple[int, int]:
-    """Return the numbers of states and of scan inputs; raise Refusal C103 where the body does not fit them."""
-    given = len(node.inputs) - first
+def _count_inputs(node: Node, first: int) -> tuple[int, int]:
+    """Return the numbers of states and of scan inputs, which begin with the input `first`.
+
+    Raises Refusal C103 if the body does not fit them.
+    """
+    input_count = len(node.inputs) - first
     scans = node.attr("num_scan_inputs")
     body = node.attr("body")
-    states = given - scans
-    if scans < 1 or states < 0 or len(body.input) != given or len(body.output) < max(states, len(node.outputs)):
+    states = input_count - scans
+    if scans < 1 or states < 0 or len(body.input) != input_count or len(body.output) < max(states, len(node.outputs)):
         raise Refusal("C103", "'num_scan_inputs', the body and the inputs and outputs do not fit together")
     return states, scans
 
 
-def _numbers(node: Node, name: str, count: int) -> list[int]:
-    """Return `count` numbers from an attribute, by default all 0. Raises Refusal C103 for a list of another length."""
+def _numbers_of_attribute(node: Node, name: str, count: int) -> list[int]:
+    """Return `count` numbers from an attribute, by default all 0; raise Refusal C103 for a list of another length."""
     node.charge(max(count, 0))
     numbers = node.ints(name) or [0] * count
     if len(numbers) != count:
@@ -271,15 +280,20 @@ def _numbers(node: Node, name: str, count: int) -> list[int]:
 
 
 def _rank_of_input(node: Node, index: int) -> int:
+    """Return the rank of a scanned input."""
     return _rank(node, node.input(index), node.attr("body").input[index])
 
 
 def _rank_of_output(node: Node, index: int) -> int:
+    """Return the rank of a stacked output."""
     return _rank(node, node.output(index), node.attr("body").output[index])
 
 
 def _rank(node: Node, name: str, part: Any) -> int:
-    """Return the rank of a scanned or stacked value; its slices in the body have one dimension less."""
+    """Return the rank of a scanned or stacked value, whose slices in the body have one dimension less.
+
+    Raises Refusal C207 if it is not known.
+    """
     if name and (shape := node.values.shape(name)) is not None:
         return len(shape)
     if (shape := shape_of(part.type)) is not None:
@@ -288,13 +302,13 @@ def _rank(node: Node, name: str, part: Any) -> int:
     raise Refusal("C207", why, "declare the shapes of the inputs and outputs of the body")
 
 
-def _element(value: Any) -> str:
-    """Return the element type that a ValueInfoProto states, "" where it states none."""
+def _element_of(value: Any) -> str:
+    """Return the element type that a ValueInfoProto states, "" if it states none."""
     number = value.type.tensor_type.elem_type
     return next((name for name, known in NUMBERS.items() if known == number and number), "")
 
 
-def _values(op: Builder, elements: Sequence[str]) -> list[Any]:
+def _new_values(op: Builder, elements: Sequence[str]) -> list[Any]:
     """Return new inputs or outputs of a graph with these element types, "" for unknown ones, and unknown shapes."""
     values = [pb.ValueInfoProto(name=op.fresh("value")) for _ in elements]
     for value, element in zip(values, elements, strict=True):
@@ -303,16 +317,17 @@ def _values(op: Builder, elements: Sequence[str]) -> list[Any]:
     return values
 
 
-def _graph(name: str, inputs: Sequence[Any], outputs: Sequence[Any]) -> Any:
+def _new_graph(name: str, inputs: Sequence[Any], outputs: Sequence[Any]) -> Any:
+    """Return a graph without nodes."""
     graph = pb.GraphProto(name=name)
     graph.input.extend(inputs)
     graph.output.extend(outputs)
     return graph
 
 
-def _backwards(op: Builder, value: str, element: str) -> str:
-    """Return a batch with its sequences in reverse order."""
-    body = _graph(op.fresh("backwards"), _values(op, [element]), _values(op, [element]))
+def _reverse_sequences(op: Builder, value: str, element: str) -> str:
+    """Return a batch with its sequences in reverse order, by a Scan."""
+    body = _new_graph(op.fresh("backwards"), _new_values(op, [element]), _new_values(op, [element]))
     body.node.add(op_type="Identity", input=[body.input[0].name], output=[body.output[0].name])
     return op.Scan("", value, body=body, num_scan_inputs=1, directions=[1])
 
@@ -320,24 +335,24 @@ def _backwards(op: Builder, value: str, element: str) -> str:
 @lower("SequenceMap", since=17)
 def sequence_map_lowered(op: Builder, node: Node) -> Result:
     """Run the body in a loop that takes elements from the sequences and puts the results into new ones."""
-    given = _own_inputs(op, node)
+    source = _body_with_new_names(op, node)
     sequence = node.input(0)
     outputs = list(node.outputs)
-    if len(given.input) != len(node.inputs) or len(given.output) < len(outputs) or not all(outputs):
+    if len(source.input) != len(node.inputs) or len(source.output) < len(outputs) or not all(outputs):
         raise Refusal("C103", "the body does not have the inputs and outputs of the node")
     kinds = [node.values.type(name) for name in (*node.inputs, *outputs)]
     unknown = next((name for name, kind in zip((*node.inputs, *outputs), kinds, strict=True) if kind is None), "")
     if unknown:
         raise unknown_type(unknown)
-    body, number = _loop_body(op, given)
-    for name, kind, formal in zip(node.inputs, kinds, given.input, strict=False):
+    body, number = _loop_body(op, source)
+    for name, kind, formal in zip(node.inputs, kinds, source.input, strict=False):
         if str(kind).startswith("seq("):
             body.node.add(op_type="SequenceAt", input=[name, number], output=[formal.name])
         else:
             body.node.add(op_type="Identity", input=[name], output=[formal.name])
-    body.node.extend(given.node)
+    body.node.extend(source.node)
     empty = []
-    for kind, result in zip(kinds[len(node.inputs) :], given.output, strict=False):
+    for kind, result in zip(kinds[len(node.inputs) :], source.output, strict=False):
         element = NUMBERS.get(str(kind).removeprefix("seq(tensor(").removesuffix("))"))
         if element is None:
             raise Refusal("C103", f"an output is {kind}, and those of {node.op_type} are sequences of tensors")

@@ -32,7 +32,7 @@ SUMMED = {
     **dict.fromkeys(("int8", "int16", "uint8", "uint16"), "int32"),
     "uint32": "int64",
 }
-"""Types in which elements are added, by type, where it is another one: casting back keeps the low bits."""
+"""Types with the wider types in which their elements are added: casting back keeps the low bits."""
 LARGEST = 1 << 24
 """The largest size, stride, dilation or padding: products of a few are int64, and FLOAT holds each."""
 DIMENSIONS = 4
@@ -70,7 +70,7 @@ def causal_conv_with_state_lowered(op: Builder, node: Node) -> Result:
 
 
 class Windows(NamedTuple):
-    """Attributes of a sliding window, for each spatial axis."""
+    """Attributes of a sliding window, with a number for each spatial axis."""
 
     strides: list[int]
     dilations: list[int]
@@ -78,8 +78,11 @@ class Windows(NamedTuple):
     ends: list[int]
 
 
-def _windows(node: Node, rank: int) -> Windows:
-    """Return the window attributes with their defaults. Raises Refusal C103 where a list has another length."""
+def _windows_of(node: Node, rank: int) -> Windows:
+    """Return the window attributes with their defaults.
+
+    Raises Refusal C103 if a list has another length, C204 if a number is too large.
+    """
     strides, dilations = (node.ints(name) or [1] * rank for name in ("strides", "dilations"))
     pads = node.ints("pads") or [0] * 2 * rank
     if (len(strides), len(dilations), len(pads)) != (rank, rank, 2 * rank):
@@ -100,14 +103,14 @@ def col2im_lowered(op: Builder, node: Node) -> Result:
         raise Refusal("C207", "it is not known how many dimensions the image has", "give 'image_shape' a fixed length")
     if rank > DIMENSIONS:
         raise Refusal("C204", f"{rank} spatial dimensions have no plain expression")
-    windows = _windows(node, rank)
+    windows = _windows_of(node, rank)
     image, block = integers_of(op, node, 1, rank), integers_of(op, node, 2, rank)
     if any(isinstance(size, int) and size < 1 for size in (*image, *block)) or 0 in (node.shape(0) or ()):
         raise Refusal("C204", "there are no elements", "drop the node")
     area = product(op, block)
     if max(size for size in (0, area, *image, *block) if isinstance(size, int)) > LARGEST:
         raise Refusal("C204", f"the image or the block has a size above {LARGEST}")
-    counts = [_count(op, windows, axis, image[axis], block[axis]) for axis in range(rank)]
+    counts = [_count_windows(op, windows, axis, image[axis], block[axis]) for axis in range(rank)]
     batch, columns = sizes_of(op, node, 0, [0, 1])
     channels = quotient(op, columns, area)
     wide = SUMMED.get(element, element)
@@ -118,19 +121,21 @@ def col2im_lowered(op: Builder, node: Node) -> Result:
     x = op.Reshape(x, vector_of(op, [0, 0, *(product(op, pair) for pair in zip(block, counts, strict=True))]))
     nothing = fill_value(op, wide)
     for axis in range(rank):
-        index, found, several = _taps(op, node, windows, axis, (image[axis], block[axis], counts[axis]))
+        index, is_valid, several = _taps(op, node, windows, axis, (image[axis], block[axis], counts[axis]))
         x = op.Gather(x, index, axis=axis + 2)
-        if found:
+        if is_valid:
             first = 1 + several
             behind = rank - 1 - axis
-            x = op.Where(unsqueeze(op, found, list(range(first, first + behind))) if behind else found, x, nothing)
+            if behind:
+                is_valid = unsqueeze(op, is_valid, list(range(first, first + behind)))
+            x = op.Where(is_valid, x, nothing)
         if several:
             x = sum_along(op, x, [axis + 2])
     return cast(op, x, wide, element)
 
 
-def _count(op: Builder, windows: Windows, axis: int, image: Size, block: Size) -> Size:
-    """Return how many windows there are along an axis."""
+def _count_windows(op: Builder, windows: Windows, axis: int, image: Size, block: Size) -> Size:
+    """Return the number of windows along an axis; raise Refusal C103 if there is none."""
     stride = windows.strides[axis]
     dilation = windows.dilations[axis]
     reach = product(op, [difference(op, block, 1), dilation])
@@ -145,10 +150,11 @@ def _count(op: Builder, windows: Windows, axis: int, image: Size, block: Size) -
 def _taps(
     op: Builder, node: Node, windows: Windows, axis: int, sizes: tuple[Size, Size, Size]
 ) -> tuple[str, str, bool]:
-    """Return which of block times windows fall on each element along an axis, and which of them are there.
+    """Return which windows' elements fall on each element along an axis, a bool for each, and whether several may.
 
-    Both are (taps, elements), with "" for the second where all are. Whether there are several taps comes last:
-    there is no dimension for one alone, as where windows do not overlap.
+    The first two are tensors (taps, elements), or vectors if there is only one tap, because windows do not overlap. The
+    bools say which of the indices are valid; they are "" if all are. `sizes` are the image's size, the block's size and
+    the number of windows.
     """
     size, block, count = sizes
     stride = windows.strides[axis]
@@ -156,21 +162,21 @@ def _taps(
     begin = windows.begins[axis]
     if isinstance(size, int) and isinstance(block, int) and isinstance(count, int) and block * size <= MAX_CONSTANT:
         node.charge(block * size)
-        found: list[list[int]] = []
+        taps_of_elements: list[list[int]] = []
         for at in range(size):
             starts = ((tap, at + begin - tap * dilation) for tap in range(block))
-            found.append(
+            taps_of_elements.append(
                 [
                     tap * count + start // stride
                     for tap, start in starts
                     if start >= 0 and start % stride == 0 and start // stride < count
                 ]
             )
-        depth = max(1, *(len(each) for each in found))
-        flat = [each[row] if row < len(each) else -1 for row in range(depth) for each in found]
+        depth = max(1, *map(len, taps_of_elements))
+        flat = [indices[row] if row < len(indices) else -1 for row in range(depth) for indices in taps_of_elements]
         dims = [depth, size] if depth > 1 else [size]
-        there = "" if min(flat) >= 0 else op.const([index >= 0 for index in flat], "bool", dims)
-        return op.const([max(index, 0) for index in flat], dims=dims), there, depth > 1
+        is_valid = "" if min(flat) >= 0 else op.const([index >= 0 for index in flat], "bool", dims)
+        return op.const([max(index, 0) for index in flat], dims=dims), is_valid, depth > 1
     taps = op.Reshape(integers_below(op, block), op.const([-1, 1]))
     elements = op.Add(integers_below(op, size), op.const(begin))
     start = op.Sub(elements, op.Mul(taps, op.const(dilation)))
@@ -195,7 +201,7 @@ def deform_conv_lowered(op: Builder, node: Node) -> Result:
         raise Refusal("C204", f"{rank} spatial dimensions have no plain expression")
     if rank < 1 or node.need_rank(WEIGHT) != rank + 2 or node.need_rank(OFFSET) != rank + 2:
         raise Refusal("C103", "X, W and offset have different ranks, or no spatial dimensions")
-    windows = _windows(node, rank)
+    windows = _windows_of(node, rank)
     kernel = [need_size(node, WEIGHT, axis) for axis in range(2, rank + 2)]
     if group < 1 or moves < 1 or channels % group or filters % group or channels % moves:
         raise Refusal("C103", f"{channels} channels or {filters} filters cannot be divided into the groups")
@@ -209,18 +215,18 @@ def deform_conv_lowered(op: Builder, node: Node) -> Result:
         raise Refusal("C204", "a kernel, or a number of channels, of this size has no plain expression")
     x, w, offset, bias, mask = (cast(op, node.input(i), element, wide) if node.input(i) else "" for i in range(5))
     offset = op.Reshape(offset, vector_of(op, [batch, moves, area, rank, *outputs]))
-    # The image as rows of an offset group's channels; those of an image's group begin at its number times its elements.
-    per = channels // moves
-    x = op.Reshape(x, vector_of(op, [batch, moves, per, -1]))
-    rows = op.Reshape(op.Transpose(x, perm=[0, 1, 3, 2]), op.const([-1, per]))
+    # Each image is written as rows of an offset group's channels; the rows of all groups and images follow one another.
+    channels_per_group = channels // moves
+    x = op.Reshape(x, vector_of(op, [batch, moves, channels_per_group, -1]))
+    rows = op.Reshape(op.Transpose(x, perm=[0, 1, 3, 2]), op.const([-1, channels_per_group]))
     index = op.Mul(op.Reshape(integers_below(op, batch), op.const([-1, 1, 1])), op.const(moves))
     index = op.Add(index, op.const(list(range(moves)), dims=[moves, 1]))
     inside = weight = ""
     for axis in range(rank):
-        start = _starts(op, windows, axis, kernel, outputs, wide)
+        start = _kernel_positions(op, windows, axis, kernel, outputs, wide)
         moved = op.Add(op.Gather(offset, op.const(axis), axis=3), start)
         moved = op.Reshape(moved, vector_of(op, [1, batch, moves, -1]))
-        number, part, here = _both_sides(op, moved, lengths[axis], wide)
+        number, part, here = _neighbors_of(op, moved, lengths[axis], wide)
         # A dimension of neighbors for each axis, behind them those of images, offset groups and points.
         dims = vector_of(op, [*(2 if at == axis else 1 for at in range(rank)), batch, moves, -1])
         number, part, here = (op.Reshape(each, dims) for each in (number, part, here))
@@ -234,7 +240,7 @@ def deform_conv_lowered(op: Builder, node: Node) -> Result:
         columns = sum_along(op, columns, [0])
     if mask:
         columns = op.Mul(columns, op.Reshape(mask, vector_of(op, [batch, moves, -1, 1])))
-    columns = op.Reshape(columns, vector_of(op, [batch, moves, area, -1, per]))
+    columns = op.Reshape(columns, vector_of(op, [batch, moves, area, -1, channels_per_group]))
     columns = op.Transpose(columns, perm=[0, 1, 4, 2, 3])
     columns = op.Reshape(columns, vector_of(op, [batch, group, channels // group * area, -1]))
     y = op.MatMul(op.Reshape(w, op.const([group, filters // group, channels // group * area])), columns)
@@ -244,8 +250,13 @@ def deform_conv_lowered(op: Builder, node: Node) -> Result:
     return cast(op, y, wide, element)
 
 
-def _starts(op: Builder, windows: Windows, axis: int, kernel: list[int], outputs: list[Size], element: str) -> str:
-    """Return where each element of the kernel is along an axis for each window: (elements, 1, ..., windows, ..., 1)."""
+def _kernel_positions(
+    op: Builder, windows: Windows, axis: int, kernel: list[int], outputs: list[Size], element: str
+) -> str:
+    """Return the position along an axis of each element of the kernel in each window.
+
+    The shape is (elements, 1, ..., windows, ..., 1).
+    """
     rank = len(kernel)
     count = outputs[axis]
     below = math.prod(kernel[axis + 1 :])
@@ -261,10 +272,10 @@ def _starts(op: Builder, windows: Windows, axis: int, kernel: list[int], outputs
     return op.Add(taps, op.Reshape(starts, op.const([-1, *behind])))
 
 
-def _both_sides(op: Builder, at: str, length: Size, element: str) -> tuple[str, str, str]:
+def _neighbors_of(op: Builder, at: str, length: Size, element: str) -> tuple[str, str, str]:
     """Return the numbers of the neighbors below and above each point, their weights, and which are inside.
 
-    Points far outside read zero, and so do those that are NaN.
+    Points far outside read zero, and so do points that are NaN.
     """
     one, first, below, outside = (op.const(value, element, []) for value in (1.0, 0.0, -1.0, -2.0))
     size = op.const(float(length), element, []) if isinstance(length, int) else op.Cast(length, to=NUMBERS[element])

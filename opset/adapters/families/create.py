@@ -1,4 +1,4 @@
-"""Adapters of constants in newer forms or types, and of operators that create tensors of newer types."""
+"""Constants in newer forms or types, and operators that create tensors of newer types."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ STASH_TYPES = (NUMBERS["float"], NUMBERS["double"])
 
 @down("Constant", since=12)
 def constant_12_down(op: Builder, node: Node) -> Result:
-    """Write a number or string as a scalar tensor, and a list of them as a vector."""
-    name = _form(node)
+    """Write a number or string as a scalar tensor, and a list as a vector."""
+    name = _attribute_of_value(node)
     if name not in PLAIN_FORMS:
         return None
     value = node.attr(name)
@@ -38,8 +38,8 @@ def constant_12_down(op: Builder, node: Node) -> Result:
 
 @down("Constant", since=11)
 def constant_11_down(op: Builder, node: Node) -> Result:
-    """Write a sparse tensor as a dense one, with zeros or empty strings where it has no entry."""
-    if _form(node) != "sparse_value":
+    """Write a sparse tensor as a dense one, with zeros or empty strings for elements without an entry."""
+    if _attribute_of_value(node) != "sparse_value":
         return None
     sparse = node.attr("sparse_value")
     dims = list(sparse.dims)
@@ -60,7 +60,10 @@ def constant_11_down(op: Builder, node: Node) -> Result:
 
 
 def _positions(indices: Constant, dims: list[int], size: int) -> list[int]:
-    """Return the row-major positions of the entries of a sparse tensor, from its indices or rows of coordinates."""
+    """Return the row-major positions of the entries of a sparse tensor, from its indices or rows of coordinates.
+
+    Raises Refusal C103 if they do not fit.
+    """
     numbers = list(indices.values)
     if len(indices.dims) == 2 and indices.dims[1] == len(dims):
         positions = [0] * indices.dims[0]
@@ -75,8 +78,8 @@ def _positions(indices: Constant, dims: list[int], size: int) -> list[int]:
     return numbers
 
 
-def _form(node: Node) -> str:
-    """Return the name of the one attribute that holds the constant."""
+def _attribute_of_value(node: Node) -> str:
+    """Return the name of the one attribute that holds the constant; raise Refusal C103 if there are more or none."""
     if len(node.proto.attribute) != 1:
         raise Refusal("C103", f"a constant has one attribute, and this has {len(node.proto.attribute)}")
     return node.proto.attribute[0].name
@@ -84,7 +87,7 @@ def _form(node: Node) -> str:
 
 @down("Constant", since=9)
 def constant_9_down(op: Builder, node: Node) -> Result:
-    """Replace constants that are no floating-point numbers by an initializer, which may have any type."""
+    """Replace a constant of a type other than float by an initializer, which may have any type."""
     value = node.attr("value")
     if element_name(value.data_type) in ("float16", "float", "double"):
         return None
@@ -108,15 +111,15 @@ def constant_of_shape_20_down(op: Builder, node: Node) -> Result:
 
 @lower("ConstantOfShape", since=9)
 def constant_of_shape_lowered(op: Builder, node: Node) -> Result:
-    """Expand a scalar to the shape, or write out the constant where the shape is one and small."""
+    """Expand a scalar to the shape, or write out the constant if the shape is a constant and small."""
     element = "float"
     fill = 0.0
     if node.has("value"):
-        found = node.values.elements(node.attr("value"))
-        if found is None or len(found.values) != 1:
+        constant = node.values.elements(node.attr("value"))
+        if constant is None or len(constant.values) != 1:
             raise Refusal("C103", "'value' is no tensor with one element")
-        element = found.element
-        (fill,) = found.values
+        element = constant.element
+        (fill,) = constant.values
     shape = node.constant(0)
     if shape is not None and all(dim >= 0 for dim in shape.values) and math.prod(shape.values) <= FEW:
         return op.const([fill] * math.prod(shape.values), element, shape.values)
@@ -142,13 +145,15 @@ def range_27_down(op: Builder, node: Node) -> Result:
 def range_lowered(op: Builder, node: Node) -> Result:
     """Count the elements, and multiply their positions by the step; a range of known numbers is a constant.
 
-    Where the limit less the start does not fit into 64 bits, it wraps around, as it does in runtimes.
+    If the limit less the start does not fit into 64 bits, it wraps around, as it does in runtimes.
     """
     element = node.need_element(0)
     bounds = [node.constant(index) for index in range(3)]
-    start, limit, delta = (each.values[0] if each is not None and len(each.values) == 1 else None for each in bounds)
+    start, limit, delta = (
+        bound.values[0] if bound is not None and len(bound.values) == 1 else None for bound in bounds
+    )
     if start is not None and limit is not None and delta is not None:
-        folded = _range_of(start, limit, delta, element)
+        folded = _elements_of_range(start, limit, delta, element)
         if folded is not None:
             return op.tensor(make_tensor("", NUMBERS[element], [len(folded)], folded), node.output(0))
     if element in ("float", "double"):
@@ -167,7 +172,7 @@ def range_lowered(op: Builder, node: Node) -> Result:
         sign = op.Sign(span)
         one = sign if delta is not None and delta > 0 else op.Mul(sign, op.Sign(step))
         count = op.Add(op.Div(op.Sub(span, sign), step), one)
-    values = integers_below(op, _or_none(op, count))
+    values = integers_below(op, _at_least_zero(op, count))
     if delta != 1:
         values = op.Mul(values, step)
     if start != 0:
@@ -175,21 +180,21 @@ def range_lowered(op: Builder, node: Node) -> Result:
     return cast(op, values, "int64", element)
 
 
-def _or_none(op: Builder, count: str) -> str:
+def _at_least_zero(op: Builder, count: str) -> str:
     """Return a number, or 0 for a negative one."""
     return op.Sub(count, op.Mul(count, negative_mask(op, count)))
 
 
 def _range_of_floats(op: Builder, node: Node, element: str) -> str:
-    """Return the range, whose length is computed as DOUBLE, its elements in their own type."""
+    """Return the range of floats; its length is computed in DOUBLE, its elements in their own type."""
     start, limit, delta = (cast(op, x, element, "double") for x in node.inputs)
     count = op.Cast(op.Ceil(op.Div(op.Sub(limit, start), delta)), to=NUMBERS["int64"])
-    positions = op.Cast(integers_below(op, _or_none(op, count)), to=NUMBERS[element])
+    positions = op.Cast(integers_below(op, _at_least_zero(op, count)), to=NUMBERS[element])
     return op.Add(op.Mul(positions, node.input(2)), node.input(0))
 
 
-def _range_of(start: float, limit: float, delta: float, element: str) -> list[float] | None:
-    """Return the elements of a range, None where there are too many or none is defined."""
+def _elements_of_range(start: float, limit: float, delta: float, element: str) -> list[float] | None:
+    """Return the elements of a range, None if there are too many or the range is not defined."""
     if delta == 0 or not all(map(math.isfinite, (start, limit, delta))):
         return None
     if element not in ("float", "double"):
@@ -198,8 +203,8 @@ def _range_of(start: float, limit: float, delta: float, element: str) -> list[fl
     exact = (limit - start) / delta
     if not exact <= MAX_CONSTANT:
         return None
-    rounded = float32 if element == "float" else float
-    return [rounded(rounded(number * delta) + start) for number in range(math.ceil(exact))]
+    round_to_type = float32 if element == "float" else float
+    return [round_to_type(round_to_type(number * delta) + start) for number in range(math.ceil(exact))]
 
 
 @lower("EyeLike", since=9)

@@ -1,4 +1,4 @@
-"""Adapters of operators with indices: before version 11, negative indices are undefined or refused."""
+"""Operators with indices: before version 11, negative indices are undefined or refused, and few of them exist."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def scatter_11_down(op: Builder, node: Node) -> Result:
 
 
 def _with_indices_from_front(op: Builder, node: Node) -> Result:
-    """Return the node with indices into an axis that are not negative, None where they are not already."""
+    """Return the node with indices along its axis that are not negative, None if they cannot be negative."""
     if not _may_be_negative(node, 1):
         return None
     front = indices_from_front(op, node, 1, [size_along(op, node, 0, node.attr("axis"))])
@@ -90,7 +90,7 @@ def _with_indices_from_front(op: Builder, node: Node) -> Result:
 
 @up("OneHot", since=11)
 def one_hot_11_up(op: Builder, node: Node) -> Result:
-    """Move negative indices out of range: they gave a row of off values, and count from the end from 11 on."""
+    """Move negative indices out of range: before 11 they gave a row of off values, now they count from the end."""
     if not _may_be_negative(node, 0):
         return None
     # OneHot casts indices to int64.
@@ -126,7 +126,7 @@ def _may_be_negative(node: Node, index: int) -> bool:
 MOST_AXES = 64
 """Most dimensions of a tensor in numpy and in runtimes."""
 COMPARED = 1 << 24
-"""Most comparisons of Unique where each element is compared with each."""
+"""Most comparisons of Unique if each element is compared with each."""
 
 
 @up("TopK", since=10)
@@ -137,7 +137,7 @@ def top_k_10_up(op: Builder, node: Node) -> Result:
 
 @down("TopK", since=10)
 def top_k_10_down(op: Builder, node: Node) -> Result:
-    """Write a known count from 1 on as the attribute; for others, sort all elements and gather the first ones."""
+    """Write a known count from 1 on as the attribute; for any other, sort all elements and gather the first ones."""
     constant = node.constant(1)
     if constant is not None and all(number >= 1 for number in constant_ints(node, 1)):
         return None
@@ -153,7 +153,7 @@ def top_k_10_down(op: Builder, node: Node) -> Result:
 
 @down("TopK", since=11)
 def top_k_11_down(op: Builder, node: Node) -> Result:
-    """Take the smallest elements as the largest of the negated ones; sorted results serve if no order is required.
+    """Take the smallest elements as the largest negated ones; sorted results serve if no order is required.
 
     Integers are compared in a float type that holds them. Before 11, the only negative axis is -1.
     """
@@ -185,7 +185,7 @@ MOST_PAIRED = 1024
 
 
 def _top_of_64_bits(op: Builder, node: Node, element: str) -> Result:
-    """Sort each element by how many are ahead of it, and gather the elements; equal ones stay in their order."""
+    """Sort elements by the number of elements ahead of each, and gather them; equal elements stay in their order."""
     axis = positive_axis(node.attr("axis"), node.need_rank(0))
     x = node.input(0)
     length = need_size(node, 0, axis)
@@ -195,8 +195,8 @@ def _top_of_64_bits(op: Builder, node: Node, element: str) -> Result:
     # Half of the range less, unsigned numbers have the order of signed ones.
     number = x if element == "int64" else op.Add(op.Cast(x, to=NUMBERS["int64"]), op.const(-(2**63), dims=[]))
     others = unsqueeze(op, number, [axis])
-    own = unsqueeze(op, number, [axis + 1])
-    ahead = (op.Greater if node.attr("largest") else op.Less)(others, own)
+    reference = unsqueeze(op, number, [axis + 1])
+    ahead = (op.Greater if node.attr("largest") else op.Less)(others, reference)
     score = op.Neg(sum_along(op, op.Cast(ahead, to=NUMBERS["float"]), [axis + 1]))
     _, indices = op.copy(
         node,
@@ -223,9 +223,9 @@ def gather_elements_lowered(op: Builder, node: Node) -> Result:
 
 
 def _positions(op: Builder, node: Node) -> tuple[str, str, list[Size] | None]:
-    """Return the first input in one row, the position in it that each index along the axis means, and its sizes.
+    """Return the first input in one row, the position in it of each index along the axis, and the input's sizes.
 
-    These are None where no input shows how many there are.
+    The sizes are None if no input shows how many there are.
     """
     ranks = [rank for rank in (node.rank(0), node.rank(1)) if rank is not None]
     if not ranks:
@@ -245,9 +245,9 @@ def _positions(op: Builder, node: Node) -> tuple[str, str, list[Size] | None]:
 
 
 def _positions_of_any_rank(op: Builder, node: Node) -> tuple[str, str]:
-    """Return the first input in one row, and positions in it: the coordinates are found in a loop over the axes.
+    """Return the first input in one row, and positions in it, whose coordinates are found in a loop over the axes.
 
-    Where there are no indices, those of one element are, for a tensor of ones to broadcast to no elements.
+    If there are no indices, positions of one element are computed: a tensor of ones broadcasts to no elements.
     """
     x = node.input(0)
     axis = node.attr("axis")
@@ -287,13 +287,13 @@ def _positions_of_any_rank(op: Builder, node: Node) -> tuple[str, str]:
 
 @lower("GatherND", since=11)
 def gather_nd_lowered(op: Builder, node: Node) -> Result:
-    """Gather slices by one index instead of a tuple, from the data with the axes of the tuple as one."""
+    """Gather slices by one index instead of a tuple, from the data with the axes of the tuple merged."""
     depth = _need_depth(node)
-    return op.Gather(merge_first_axes(op, node, 0, depth), _tuples_as_one(op, node, depth), axis=0)
+    return op.Gather(merge_first_axes(op, node, 0, depth), _merge_index_tuples(op, node, depth), axis=0)
 
 
 def _need_depth(node: Node) -> int:
-    """Return how many axes an index tuple has. Raises Refusal if they are none, or more than there are."""
+    """Return the length of index tuples; raise Refusal if it is 0, unknown, or more than the rank."""
     depth = index_depth(node, 1)
     rank = node.rank(0)
     if not depth:
@@ -305,8 +305,8 @@ def _need_depth(node: Node) -> int:
     return depth
 
 
-def _tuples_as_one(op: Builder, node: Node, depth: int) -> str:
-    """Return index tuples as indices into their axes as one."""
+def _merge_index_tuples(op: Builder, node: Node, depth: int) -> str:
+    """Return index tuples as indices into their axes, merged into one."""
     sizes = sizes_of(op, node, 0, range(depth))
     indices = indices_from_front(op, node, 1, sizes)
     if depth > 1:
@@ -334,7 +334,7 @@ def scatter_elements_lowered(op: Builder, node: Node) -> Result:
 
 
 def _scatter_nd(op: Builder, node: Node) -> Result:
-    """Return the data with single elements of it in one row written by ScatterND."""
+    """Return the data with single elements written by ScatterND, in one row."""
     flat, position, sizes = _positions(op, node)
     indices = op.Reshape(position, op.const([-1, 1]))
     y = op.ScatterND(flat, indices, op.Reshape(node.input(2), op.const([-1])))
@@ -344,7 +344,7 @@ def _scatter_nd(op: Builder, node: Node) -> Result:
 @lower("ScatterND", since=11)
 def scatter_nd_lowered(op: Builder, node: Node) -> Result:
     """Write single elements of the data in one row."""
-    x, positions, updates, sizes = _slices_as_elements(op, node)
+    x, positions, updates, sizes = _elements_of_slices(op, node)
     return reshape_vector(op, op.Scatter(x, positions, updates, axis=0), sizes, op.Shape(node.input(0)))
 
 
@@ -362,7 +362,15 @@ def scatter_lowered(op: Builder, node: Node) -> Result:
 
 
 def last_written(op: Builder, numbers: str, initial: str, first: str, positions: str) -> str:
-    """Return for each number `first` and the index of its last position, and the initial value where it has none."""
+    """Return for each number `first` plus the index of its last position, or the initial value if it has none.
+
+    Args:
+        op: Makes the nodes.
+        numbers: The numbers to look up, a vector.
+        initial: The values of numbers that have no position, a vector.
+        first: The number to add to indices.
+        positions: The numbers that are written, one after the other.
+    """
     body = Body(op, "write")
     turn = body.input("int64", [])
     going = body.input("bool", [])
@@ -375,11 +383,11 @@ def last_written(op: Builder, numbers: str, initial: str, first: str, positions:
     return add_loop(op, op.Size(positions), [initial], body)[0]
 
 
-def _slices_as_elements(op: Builder, node: Node) -> tuple[str, str, str, list[Size] | None]:
-    """Return data, positions and updates of ScatterND in one row each; the sizes of the data if its rank is known."""
+def _elements_of_slices(op: Builder, node: Node) -> tuple[str, str, str, list[Size] | None]:
+    """Return data, positions and updates of ScatterND in one row each, and the data's sizes if its rank is known."""
     depth = _need_depth(node)
     sizes = sizes_of(op, node, 0) if node.rank(0) is not None else None
-    rows = _tuples_as_one(op, node, depth)
+    rows = _merge_index_tuples(op, node, depth)
     x, rows, updates = (op.Reshape(name, op.const([-1])) for name in (node.input(0), rows, node.input(2)))
     if sizes is not None and depth == len(sizes):
         return x, rows, updates, sizes
@@ -390,14 +398,14 @@ def _slices_as_elements(op: Builder, node: Node) -> tuple[str, str, str, list[Si
 
 @down("ScatterElements", "ScatterND", since=16)
 def scatter_16_down(op: Builder, node: Node) -> Result:
-    """Combine updates with the data by the operator of the reduction, which was `none` alone."""
-    return _reduced(op, node, ("add", "mul"))
+    """Combine updates with the data by the operator of the reduction; before 16, `none` was the only one."""
+    return _combine_updates(op, node, ("add", "mul"))
 
 
 @down("ScatterElements", "ScatterND", since=18)
 def scatter_18_down(op: Builder, node: Node) -> Result:
-    """Combine updates with the data by Max or Min, which were no reductions."""
-    return _reduced(op, node, ("max", "min"))
+    """Combine updates with the data by Max or Min, which were no reductions before 18."""
+    return _combine_updates(op, node, ("max", "min"))
 
 
 _WIDE = {
@@ -407,10 +415,11 @@ _WIDE = {
 """Types by those in which updates are combined: floats round once, and integers wrap when they are cast back."""
 
 
-def _reduced(op: Builder, node: Node, reductions: tuple[str, str]) -> Result:
-    """Return data with updates combined in their order, None for another reduction.
+def _combine_updates(op: Builder, node: Node, reductions: tuple[str, str]) -> Result:
+    """Return data with updates combined in their order, None for a reduction that is not listed.
 
-    From version 11 on, updates of distinct elements are combined at once, before all a loop goes from one to the next.
+    If TopK can sort positions, updates of distinct elements are combined at once, else one after the other, in a loop.
+    Raises Refusal C202 for a type that no operator combines.
     """
     reduction = node.attr("reduction")
     if reduction == "none" and node.has("reduction") and op.final < 16:
@@ -422,21 +431,21 @@ def _reduced(op: Builder, node: Node, reductions: tuple[str, str]) -> Result:
     if wide not in ("float", "double", "int32", "int64", "uint32", "uint64"):
         raise Refusal("C202", f"elements of {element} cannot be combined by '{reduction}'")
     if node.op_type == "ScatterND":
-        x, positions, updates, sizes = _slices_as_elements(op, node)
+        x, positions, updates, sizes = _elements_of_slices(op, node)
     else:
         x, positions, sizes = _positions(op, node)
         positions, updates = (op.Reshape(name, op.const([-1])) for name in (positions, node.input(2)))
     if wide != element:
         x, updates = (op.Cast(name, to=NUMBERS[wide]) for name in (x, updates))
-    together = _together if op.offers("ScatterElements") or op.offers("ScatterND") else _one_by_one
+    together = _combine_at_once if op.offers("ScatterElements") or op.offers("ScatterND") else _combine_one_by_one
     y = together(op, node, x, positions, updates, wide)
     if wide != element:
         y = op.Cast(y, to=NUMBERS[element])
     return reshape_vector(op, y, sizes, op.Shape(node.input(0)))
 
 
-def _together(op: Builder, node: Node, x: str, positions: str, updates: str, element: str) -> str:
-    """Combine the first update of each element, then the second: sorting puts those of one element side by side."""
+def _combine_at_once(op: Builder, node: Node, x: str, positions: str, updates: str, element: str) -> str:
+    """Combine the first update of each element, then the second: sorting puts an element's updates side by side."""
     count = op.Size(positions)
     ordered, order = op.TopK(positions, op.Reshape(count, op.const([1])), largest=0, outputs=2)
     before = op.Slice(op.Concat(op.const([-1]), ordered, axis=0), op.const([0]), op.const([-1]))
@@ -453,7 +462,7 @@ def _together(op: Builder, node: Node, x: str, positions: str, updates: str, ele
     data = body.input(element, [None])
     now = body.node("Reshape", body.node("NonZero", body.node("Equal", turns, turn)), minus_one)
     here, more = (body.node("Gather", each, now, axis=0) for each in (ordered, updates))
-    new = _combined(op, body, node, body.node("Gather", data, here, axis=0), more, element)
+    new = _combine(op, body, node, body.node("Gather", data, here, axis=0), more, element)
     body.output(going, "bool", [])
     if op.offers("ScatterElements"):
         data = body.node("ScatterElements", data, here, new, axis=0)
@@ -463,7 +472,7 @@ def _together(op: Builder, node: Node, x: str, positions: str, updates: str, ele
     return add_loop(op, op.Add(last, op.const(1)), [x], body)[0]
 
 
-def _one_by_one(op: Builder, node: Node, x: str, positions: str, updates: str, element: str) -> str:
+def _combine_one_by_one(op: Builder, node: Node, x: str, positions: str, updates: str, element: str) -> str:
     """Combine one update after the other."""
     one = op.const([1])
     scatters = op.offers("Scatter")
@@ -474,7 +483,7 @@ def _one_by_one(op: Builder, node: Node, x: str, positions: str, updates: str, e
     data = body.input(element, [None])
     now = body.node("Reshape", turn, one)
     here, more = (body.node("Gather", each, now, axis=0) for each in (positions, updates))
-    new = _combined(op, body, node, body.node("Gather", data, here, axis=0), more, element)
+    new = _combine(op, body, node, body.node("Gather", data, here, axis=0), more, element)
     if scatters:
         data = body.node("Scatter", data, here, new, axis=0)
     else:
@@ -486,8 +495,8 @@ def _one_by_one(op: Builder, node: Node, x: str, positions: str, updates: str, e
     return add_loop(op, op.Size(positions), [x], body)[0]
 
 
-def _combined(op: Builder, body: Body, node: Node, old: str, new: str, element: str) -> str:
-    """Return two vectors combined by the reduction of a node."""
+def _combine(op: Builder, body: Body, node: Node, old: str, new: str, element: str) -> str:
+    """Return two vectors combined by the reduction of a node; raise Refusal C202 if they cannot be compared."""
     reduction = node.attr("reduction")
     if reduction in ("add", "mul"):
         return body.node(reduction.capitalize(), old, new)
@@ -507,20 +516,20 @@ def non_zero_lowered(op: Builder, node: Node) -> Result:
     if not sizes or element == "string":
         raise Refusal("C204", "the elements of a scalar or of strings have no coordinates before version 9")
     x = cast(op, node.input(0), element, "bool")
-    found = true_positions(op, op.Reshape(x, op.const([-1])))
+    positions = true_positions(op, op.Reshape(x, op.const([-1])))
     rows = []
     for axis, stride in enumerate(strides_of(op, sizes)):
-        row = found if stride == 1 else op.Div(found, _divisor(op, stride))
+        row = positions if stride == 1 else op.Div(positions, _positive_divisor(op, stride))
         if axis:
-            # The coordinates before it do not count.
-            size = _divisor(op, sizes[axis])
+            # The coordinates of axes before it do not count.
+            size = _positive_divisor(op, sizes[axis])
             row = op.Sub(row, op.Mul(op.Div(row, size), size))
         rows.append(unsqueeze(op, row, [0]))
     return op.Concat(*rows, axis=0) if len(rows) > 1 else rows[0]
 
 
-def _divisor(op: Builder, size: Size) -> str:
-    """Return a size, or 1 for 0: where there are no positions to divide, runtimes divide by it all the same."""
+def _positive_divisor(op: Builder, size: Size) -> str:
+    """Return a size, or 1 for 0: even if there are no positions to divide, runtimes divide by it."""
     if isinstance(size, int):
         return op.const(max(size, 1))
     return op.Add(size, op.Cast(op.Not(op.Cast(size, to=NUMBERS["bool"])), to=NUMBERS["int64"]))
@@ -550,9 +559,9 @@ def one_hot_lowered(op: Builder, node: Node) -> Result:
 
 @lower("Unique", since=11)
 def unique_lowered(op: Builder, node: Node) -> Result:
-    """Compare each element or slice with all others; as many as are less, and the first of their kind, come before it.
+    """Compare each element or slice with all others; its place is the number of first occurrences that are less.
 
-    In the order of first occurrence, those before it are the first of their kind at a lower index.
+    In the order of first occurrence, its place is the number of first occurrences at a lower index.
     """
     x = node.input(0)
     axis = node.attr("axis")
@@ -573,7 +582,7 @@ def unique_lowered(op: Builder, node: Node) -> Result:
         raise Refusal("C204", "there are no elements to compare", "drop the node")
     if (count := rows * rows * width) > COMPARED:
         raise Refusal("C204", f"before version 11 it takes {count} comparisons, and {COMPARED} are allowed")
-    less, equal = _compared(op, op.Reshape(flat, op.const([rows, width])), node.need_element(0), rows, width)
+    less, equal = _compare_rows(op, op.Reshape(flat, op.const([rows, width])), node.need_element(0), rows, width)
     number = NUMBERS["float"]
     row = op.const([1, rows])
     column = op.const([rows, 1])
@@ -586,30 +595,30 @@ def unique_lowered(op: Builder, node: Node) -> Result:
         less = op.Less(numbers, op.Reshape(op.Cast(first_of, to=number), column))
     ahead = op.Mul(op.Cast(less, to=number), op.Reshape(op.Cast(is_first, to=number), row))
     inverse = op.Cast(sum_along(op, ahead, [1]), to=NUMBERS["int64"])
-    found = op.And(op.Equal(op.Reshape(inverse, row), op.Reshape(places, column)), op.Reshape(is_first, row))
-    first = op.Gather(op.NonZero(found), op.const(1), axis=0)
+    matches = op.And(op.Equal(op.Reshape(inverse, row), op.Reshape(places, column)), op.Reshape(is_first, row))
+    first = op.Gather(op.NonZero(matches), op.const(1), axis=0)
     results = [op.Gather(x, first, axis=axis), first, inverse]
     if node.output(3):
         results.append(op.Gather(op.Cast(sum_along(op, same, [1]), to=NUMBERS["int64"]), first, axis=0))
     return results[: len(node.outputs)]
 
 
-def _compared(op: Builder, table: str, element: str, rows: int, width: int) -> tuple[str, str]:
-    """Return for each row, along the columns of the results, which other rows are less, and which are equal."""
+def _compare_rows(op: Builder, table: str, element: str, rows: int, width: int) -> tuple[str, str]:
+    """Return for each row whether each other row is less, and whether it is equal; rows are in the last dimension."""
     less = equal = ""
-    keys = _keys(op, table, element)
+    keys = _sort_keys(op, table, element)
     for place in reversed(range(width)):
         for key in keys:
-            here = op.Gather(key, op.const([place]), axis=1)
-            there = op.Reshape(here, op.const([1, rows]))
-            below = op.Less(there, here)
-            alike = op.Not(op.Or(below, op.Greater(there, here)))
+            own = op.Gather(key, op.const([place]), axis=1)
+            other = op.Reshape(own, op.const([1, rows]))
+            below = op.Less(other, own)
+            alike = op.Not(op.Or(below, op.Greater(other, own)))
             less = op.Or(below, op.And(alike, less)) if less else below
             equal = op.And(alike, equal) if equal else alike
     return less, equal
 
 
-def _keys(op: Builder, x: str, element: str) -> list[str]:
+def _sort_keys(op: Builder, x: str, element: str) -> list[str]:
     """Return floats that compare as elements do, the last ones first; all NaN are equal, and greater than numbers."""
     if element == "int64":
         half = op.const(2**32)
@@ -619,8 +628,8 @@ def _keys(op: Builder, x: str, element: str) -> list[str]:
         # NaN is neither less nor greater than any other key, which leaves the decision to the key that shows it.
         wide = working_type(element)
         value = cast(op, x, element, wide)
-        known = op.Or(op.Less(value, op.const(1.0, wide, [])), op.Greater(value, op.const(0.0, wide, [])))
-        return [value, op.Cast(op.Not(known), to=NUMBERS["float"])]
+        is_number = op.Or(op.Less(value, op.const(1.0, wide, [])), op.Greater(value, op.const(0.0, wide, [])))
+        return [value, op.Cast(op.Not(is_number), to=NUMBERS["float"])]
     wide = {"bool": "float", **SMALL_INTEGERS, **INTEGERS_OF_32_BITS}.get(element, "")
     if not wide:
         raise Refusal("C202", f"before version 11 elements of {element} cannot be put in order")

@@ -1,4 +1,4 @@
-"""Adapters of Tile, Shape, DepthToSpace and SpaceToDepth."""
+"""Tile, Expand, Shape, DepthToSpace, SpaceToDepth, Trilu and ReverseSequence: orders of channels, counts by axis."""
 
 from __future__ import annotations
 
@@ -17,13 +17,17 @@ from opset.version_converter.registration import down, lower, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 
-def _regroup(groups: int, size: int) -> list[int]:
+def _regrouping_order(groups: int, size: int) -> list[int]:
     """Return the order that rearranges channels from (size, groups) to (groups, size)."""
     return [inner * groups + group for group in range(groups) for inner in range(size)]
 
 
 def _block_channels(node: Node, divided: bool) -> tuple[int, int]:
-    """Return the number of elements of a block, and the channels for each (before dividing, unless `divided`)."""
+    """Return the number of elements of a block, and the number of channels for each element.
+
+    `divided` says whether the channels are those after the division into blocks. Raises Refusal C103 if they do not
+    fit.
+    """
     area = node.attr("blocksize") ** 2
     channels = need_size(node, 0, 1)
     if divided and channels % area:
@@ -40,7 +44,7 @@ def depth_to_space_11_down(op: Builder, node: Node) -> Result:
     if node.attr("mode") != "CRD":
         return None
     area, depth = _block_channels(node, divided=True)
-    order = op.const(_regroup(area, depth))
+    order = op.const(_regrouping_order(area, depth))
     return op.copy(node, inputs=[op.Gather(node.input(0), order, axis=1)], drop=["mode"])
 
 
@@ -51,12 +55,12 @@ def space_to_depth_28_down(op: Builder, node: Node) -> Result:
         return None
     area, depth = _block_channels(node, divided=False)
     y = op.copy(node, outputs=[op.fresh("DCR")], drop=["mode"])
-    return op.Gather(y, op.const(_regroup(depth, area)), axis=1)
+    return op.Gather(y, op.const(_regrouping_order(depth, area)), axis=1)
 
 
 @down("Shape", since=15)
 def shape_15_down(op: Builder, node: Node) -> Result:
-    """Select from the whole shape: sizes that are known are constant, since runtimes infer less through a Slice."""
+    """Select from the whole shape: known sizes become constants, since runtimes infer less through a Slice."""
     start, end = node.attr("start"), node.attr("end")
     if start == 0 and end is None:
         return op.copy(node, drop=["start"]) if node.has("start") else None
@@ -76,13 +80,13 @@ def shape_15_down(op: Builder, node: Node) -> Result:
 @up("Tile", since=6)
 def tile_6_up(op: Builder, node: Node) -> Result:
     """Replace count and axis, of the type of the data, by a count for each axis."""
-    given = []
+    counts = []
     for index in (1, 2):
         values = node.need_constant(index).values
         if len(values) != 1 or not 0 <= values[0] < 2**63 or values[0] != int(values[0]):
             raise Refusal("C103", f"the input '{node.schema.inputs[index].name}' is no single whole number")
-        given.append(int(values[0]))
-    tiles, axis = given
+        counts.append(int(values[0]))
+    tiles, axis = counts
     rank = node.need_rank(0)
     positive_axis(axis, rank)
     return op.copy(node, inputs=[node.input(0), op.const([tiles if each == axis else 1 for each in range(rank)])])
@@ -126,7 +130,7 @@ def expand_lowered(op: Builder, node: Node) -> Result:
     if rank == 0 and not isinstance(length, int):
         return _fill_shape(op, x, node.input(1))
     if rank is None or not isinstance(length, int):
-        return _expanded_to_any_rank(op, x, node.input(1))
+        return _expand_to_any_rank(op, x, node.input(1))
     whole = max(rank, length)
     if whole == 0:
         return op.Identity(x)
@@ -136,34 +140,34 @@ def expand_lowered(op: Builder, node: Node) -> Result:
     if whole > length:
         shape = op.Concat(op.const([1] * op.charge_elements(whole - length)), shape, axis=0)
     one = op.const([1])
-    own = sizes_of(op, node, 0)
-    if all(isinstance(size, int) for size in own):
-        stretched = op.const([1] * op.charge_elements(whole - rank) + [int(size == 1) for size in own])
+    sizes = sizes_of(op, node, 0)
+    if all(isinstance(size, int) for size in sizes):
+        stretched = op.const([1] * op.charge_elements(whole - rank) + [int(size == 1) for size in sizes])
     else:
         stretched = op.Cast(op.Equal(op.Shape(x), one), to=NUMBERS["int64"])
     return op.Tile(x, op.Add(one, op.Mul(stretched, op.Sub(shape, one))))
 
 
-def _expanded_to_any_rank(op: Builder, x: str, shape: str) -> str:
-    """Return an expanded value where ranks are not known: the shorter shape gets dimensions of 1 ahead of it.
+def _expand_to_any_rank(op: Builder, x: str, shape: str) -> str:
+    """Return an expanded value if ranks are not known: the shorter shape gets dimensions of 1 before it.
 
     One more dimension of 1 comes last, so that there is one to repeat, and every 0 in the shape copies a 0.
     """
     one = op.const([1])
-    own = op.Shape(x)
-    more = op.Sub(op.Shape(shape), op.Shape(own))
+    sizes = op.Shape(x)
+    more = op.Sub(op.Shape(shape), op.Shape(sizes))
     negative = negative_mask(op, more)
     ahead = op.Mul(more, op.Sub(one, negative))
     of_shape = op.Mul(more, op.Sub(op.const([0]), negative))
-    own = op.Concat(op.Tile(one, ahead), own, one, axis=0)
-    wanted = op.Concat(op.Tile(one, of_shape), shape, one, axis=0)
-    stretched = op.Cast(op.Equal(own, one), to=NUMBERS["int64"])
-    y = op.Tile(reshape_exactly(op, x, own, None), op.Add(one, op.Mul(stretched, op.Sub(wanted, one))))
+    sizes = op.Concat(op.Tile(one, ahead), sizes, one, axis=0)
+    target = op.Concat(op.Tile(one, of_shape), shape, one, axis=0)
+    stretched = op.Cast(op.Equal(sizes, one), to=NUMBERS["int64"])
+    y = op.Tile(reshape_exactly(op, x, sizes, None), op.Add(one, op.Mul(stretched, op.Sub(target, one))))
     return str(op.Reshape(y, op.Slice(op.Shape(y), starts=[0], ends=[-1])))
 
 
 def _fill_shape(op: Builder, x: str, shape: str) -> str:
-    """Return a tensor of a shape of any length that is filled with a scalar.
+    """Return a tensor filled with a scalar, in a shape of any length.
 
     One more dimension of 1 comes last, so that there is one to repeat, and every 0 in the shape copies a 0.
     """

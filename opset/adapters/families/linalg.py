@@ -45,18 +45,18 @@ def mat_mul_9_down(op: Builder, node: Node) -> Result:
 
 @down("Gemm", since=9)
 def gemm_9_down(op: Builder, node: Node) -> Result:
-    """Multiply integers as MatMul does. Whole factors wrap; with another, sums are computed in double and cut off."""
+    """Multiply integers as MatMul does. Whole factors wrap; with any other, sums are computed in double and cut off."""
     element = node.need_element(0)
     if element not in _BITS:
         return None
     alpha = node.attr("alpha")
     beta = node.attr("beta")
-    turned = bool(node.attr("transA")), bool(node.attr("transB"))
+    transposed = bool(node.attr("transA")), bool(node.attr("transB"))
     left, right = node.shape(0), node.shape(1)
     if any(shape is not None and len(shape) != 2 for shape in (left, right)):
         raise Refusal("C103", "the inputs are no matrices")
-    _need_short_sums(left and left[0 if turned[0] else 1], right and right[1 if turned[1] else 0])
-    a, b = (op.Transpose(x, perm=[1, 0]) if turn else x for x, turn in zip(node.inputs, turned, strict=False))
+    _need_short_sums(left and left[0 if transposed[0] else 1], right and right[1 if transposed[1] else 0])
+    a, b = (op.Transpose(x, perm=[1, 0]) if turn else x for x, turn in zip(node.inputs, transposed, strict=False))
     y = _product_of_integers(op, a, b, element)
     c = node.input(2)
     if not (alpha.is_integer() and beta.is_integer()):
@@ -65,19 +65,19 @@ def gemm_9_down(op: Builder, node: Node) -> Result:
         y = op.Mul(y, op.const(alpha, "double", []))
         c = op.Mul(c, op.const(beta, "double", []))
         return cast(op, op.Add(y, c), "double", element)
-    y = _times(op, y, alpha)
-    c = _times(op, cast(op, c, element, "int64"), beta)
+    y = _multiply_modulo(op, y, alpha)
+    c = _multiply_modulo(op, cast(op, c, element, "int64"), beta)
     return cast(op, op.Add(y, c), "int64", element)
 
 
-def _times(op: Builder, x: str, factor: float) -> str:
+def _multiply_modulo(op: Builder, x: str, factor: float) -> str:
     """Return integers times a whole number, modulo 2**64."""
     wrapped = (int(factor) + 2**63) % 2**64 - 2**63
     return x if wrapped == 1 else op.Mul(x, op.const(wrapped))
 
 
 def _need_short_sums(*sizes: object) -> None:
-    """Raise a Refusal where none of these sizes, which are equal, shows that double holds sums of as many products."""
+    """Raise Refusal C207 or C204 unless one of these sizes, which are equal, shows that double holds the sums."""
     known = [size for size in sizes if isinstance(size, int)]
     if not known:
         raise Refusal("C207", "it is not known how many products of integers are added", FIX_SIZES)
@@ -94,8 +94,8 @@ def _product_of_integers(op: Builder, a: str, b: str, element: str) -> str:
         products = [op.MatMul(left[at], right[place - at]) for at in range(place + 1)]
         while len(products) > 1:
             products.append(op.Add(products.pop(), products.pop()))
-        here = op.Cast(products[0], to=NUMBERS["int64"])
-        total = op.Add(op.Mul(total, op.const(_PART)), here) if total else here
+        part = op.Cast(products[0], to=NUMBERS["int64"])
+        total = op.Add(op.Mul(total, op.const(_PART)), part) if total else part
     return total
 
 
@@ -112,7 +112,7 @@ def _parts(op: Builder, x: str, count: int) -> list[str]:
 
 @down("Gemm", since=7)
 def gemm_7_down(op: Builder, node: Node) -> Result:
-    """Bring C to a shape that version 6 broadcasts: that of the product, of its last dimension, or of one element."""
+    """Bring C to a shape that version 6 broadcasts: the product's shape, its last dimension, or one element."""
     a, b, c = node.inputs
     rank = node.need_rank(2)
     shape = node.shape(2) or ()
@@ -127,24 +127,25 @@ def gemm_7_down(op: Builder, node: Node) -> Result:
     height = left[1 if node.attr("transA") else 0] if left is not None and len(left) == 2 else None
     width = right[0 if node.attr("transB") else 1] if right is not None and len(right) == 2 else None
     if not (isinstance(rows, int) or (rows and rows == height)):
-        raise _unknown()
+        raise _unknown_broadcast()
     if isinstance(columns, int) and columns == 1:
         if width == 1:
             return None
         if not isinstance(width, int):
-            raise _unknown()
+            raise _unknown_broadcast()
         return op.copy(node, inputs=[a, b, op.Tile(c, op.const([1, width]))])
     if not (isinstance(columns, int) or (columns and columns == width)):
-        raise _unknown()
+        raise _unknown_broadcast()
     return None
 
 
-def _unknown() -> Refusal:
+def _unknown_broadcast() -> Refusal:
+    """Return the refusal for a C whose shape does not show how it is broadcast."""
     return Refusal("C207", "it is not known how 'C' is broadcast", f"{GIVE_SHAPES}; {SHOWN}")
 
 
 class _Operand(NamedTuple):
-    """A value with the labels of its dimensions, and their sizes where these are known."""
+    """A value with the labels of its dimensions, and their sizes, None if not known."""
 
     name: str
     labels: list[Label]
@@ -153,14 +154,14 @@ class _Operand(NamedTuple):
 
 @lower("Einsum", since=12)
 def einsum_lowered(op: Builder, node: Node) -> Result:
-    """Contract the operands one after the other by MatMul, or by Mul where no dimension of both is summed.
+    """Contract the operands one after the other by MatMul, or by Mul if no dimension of both is summed.
 
-    Dimensions are joined by Reshape where a product is over several; where one of these turns out to be empty, that is
-    an error when the model runs.
+    Dimensions are joined by Reshape if a product is over several; if one of these turns out to be empty, that is an
+    error when the model runs.
     """
     element = node.need_element(0)
     wide = element if element in INTEGERS else working_type(element)
-    terms, output = _equation(node)
+    terms, output = _labels_of_equation(node)
     operands = []
     for index, labels in enumerate(terms):
         shape = node.shape(index)
@@ -170,31 +171,31 @@ def einsum_lowered(op: Builder, node: Node) -> Result:
             raise Refusal("C103", f"a term of {len(labels)} dimensions is for an operand that has {len(shape)}")
         sizes = [size if isinstance(size, int) else None for size in shape]
         name = cast(op, node.input(index), element, wide)
-        operands.append(_without_repeats(op, _Operand(name, labels, sizes)))
+        operands.append(_take_diagonals(op, _Operand(name, labels, sizes)))
     result = operands[0]
     for index, other in enumerate(operands[1:], 1):
         kept = {label for operand in operands[index + 1 :] for label in operand.labels} | {*output}
-        result = _contracted(op, result, other, kept)
-    result = _ordered(op, _summed(op, result, {*output}), output)
+        result = _contract(op, result, other, kept)
+    result = _order_by_labels(op, _sum_others(op, result, {*output}), output)
     return cast(op, result.name, wide, element)
 
 
-def _equation(node: Node) -> tuple[list[list[Label]], list[Label]]:
-    """Return the labels of the operands and of the output. Raises Refusal C103 where the equation does not fit."""
+def _labels_of_equation(node: Node) -> tuple[list[list[Label]], list[Label]]:
+    """Return the labels of the operands and of the output; raise Refusal C103 if the equation does not fit."""
     equation = node.attr("equation")
     dotted = ["..." in word for word in equation.partition("->")[0].split(",")]
     counted = len(dotted) == len(node.inputs)
     # Sizes are not compared here.
     shapes = [(1,) * node.need_rank(index) if counted and dotted[index] else None for index in range(len(node.inputs))]
     try:
-        found = parse_equation(equation, shapes)
+        parsed = parse_equation(equation, shapes)
     except Violation as violation:
         raise Refusal("C103", f"{violation.label}: {violation.detail}") from None
-    assert found.output is not None
-    return found.terms, found.output
+    assert parsed.output is not None
+    return parsed.terms, parsed.output
 
 
-def _without_repeats(op: Builder, operand: _Operand) -> _Operand:
+def _take_diagonals(op: Builder, operand: _Operand) -> _Operand:
     """Return the diagonals of dimensions of one label, taken from the dimension that both are joined to."""
     for label in dict.fromkeys(operand.labels):
         while operand.labels.count(label) > 1:
@@ -208,51 +209,55 @@ def _without_repeats(op: Builder, operand: _Operand) -> _Operand:
                 raise Refusal("C207", why, FIX_SIZES)
             if size > _MOST_DIAGONAL:
                 raise Refusal("C204", f"a diagonal of {size} elements is not taken by indices")
-            turned = _turned(op, operand, [*rest, first, last])
-            joined = op.Reshape(turned.name, op.const([0] * len(rest) + [size * size]))
+            transposed = _transpose(op, operand, [*rest, first, last])
+            joined = op.Reshape(transposed.name, op.const([0] * len(rest) + [size * size]))
             indices = op.const(list(range(0, size * size, size + 1)))
             name = op.Gather(joined, indices, axis=len(rest))
             operand = _Operand(name, [labels[axis] for axis in rest] + [label], [sizes[axis] for axis in rest] + [size])
     return operand
 
 
-def _contracted(op: Builder, left: _Operand, right: _Operand, kept: set[Label]) -> _Operand:
-    """Return the product of two operands, summed over the labels that nothing else needs."""
-    left = _summed(op, left, kept | {*right.labels})
-    right = _summed(op, right, kept | {*left.labels})
+def _contract(op: Builder, left: _Operand, right: _Operand, kept: set[Label]) -> _Operand:
+    """Return the product of two operands, summed over the labels that are not kept."""
+    left = _sum_others(op, left, kept | {*right.labels})
+    right = _sum_others(op, right, kept | {*left.labels})
     shared = [label for label in left.labels if label in right.labels]
     summed = [label for label in shared if label not in kept]
     batch = [label for label in shared if label in kept]
     rows = [label for label in left.labels if label not in shared]
     columns = [label for label in right.labels if label not in shared]
-    left, right = _ordered(op, left, [*batch, *rows, *summed]), _ordered(op, right, [*batch, *summed, *columns])
+    left, right = (
+        _order_by_labels(op, left, [*batch, *rows, *summed]),
+        _order_by_labels(op, right, [*batch, *summed, *columns]),
+    )
     count = len(batch)
-    sizes = [_either(*pair) for pair in zip(left.sizes[:count], right.sizes[:count], strict=True)]
+    sizes = [_broadcast_size(*pair) for pair in zip(left.sizes[:count], right.sizes[:count], strict=True)]
     sizes += left.sizes[count : count + len(rows)] + right.sizes[count + len(summed) :]
     labels = [*batch, *rows, *columns]
     if not summed:
         ahead = count + len(rows)
-        a = unsqueeze(op, left.name, list(range(ahead, ahead + len(columns)))) if columns else left.name
-        b = unsqueeze(op, right.name, list(range(count, ahead))) if rows else right.name
-        return _Operand(op.Mul(a, b), labels, sizes)
-    a = _joined(op, left, count, len(rows))
-    b = _joined(op, right, count, len(summed))
-    product = op.MatMul(a, b)
+        left_matrix = unsqueeze(op, left.name, list(range(ahead, ahead + len(columns)))) if columns else left.name
+        right_matrix = unsqueeze(op, right.name, list(range(count, ahead))) if rows else right.name
+        return _Operand(op.Mul(left_matrix, right_matrix), labels, sizes)
+    left_matrix = _as_matrices(op, left, count, len(rows))
+    right_matrix = _as_matrices(op, right, count, len(summed))
+    product = op.MatMul(left_matrix, right_matrix)
     if len(rows) == len(columns) == 1:
         return _Operand(product, labels, sizes)
-    tail = _lengths(op, left, range(count, count + len(rows))) if len(rows) != 1 else [_COPIED]
-    tail += _lengths(op, right, range(count + len(summed), len(right.labels)))
-    return _Operand(op.Reshape(product, _shape(op, [_COPIED] * count + tail)), labels, sizes)
+    tail = _sizes_of(op, left, range(count, count + len(rows))) if len(rows) != 1 else [_COPIED]
+    tail += _sizes_of(op, right, range(count + len(summed), len(right.labels)))
+    return _Operand(op.Reshape(product, _shape_of_parts(op, [_COPIED] * count + tail)), labels, sizes)
 
 
-def _either(left: int | None, right: int | None) -> int | None:
-    """Return the size of a dimension of two operands, of which one may be 1 beside another size."""
+def _broadcast_size(left: int | None, right: int | None) -> int | None:
+    """Return the size of a dimension of two operands, one of which may have size 1 beside another size."""
     if left is None or right is None:
         return None
     return right if left == 1 else left
 
 
-def _summed(op: Builder, operand: _Operand, kept: set[Label]) -> _Operand:
+def _sum_others(op: Builder, operand: _Operand, kept: set[Label]) -> _Operand:
+    """Return an operand summed over the labels that are not kept."""
     axes = [axis for axis, label in enumerate(operand.labels) if label not in kept]
     if not axes:
         return operand
@@ -261,33 +266,39 @@ def _summed(op: Builder, operand: _Operand, kept: set[Label]) -> _Operand:
     return _Operand(name, [operand.labels[axis] for axis in rest], [operand.sizes[axis] for axis in rest])
 
 
-def _ordered(op: Builder, operand: _Operand, labels: Sequence[Label]) -> _Operand:
-    return _turned(op, operand, [operand.labels.index(label) for label in labels])
+def _order_by_labels(op: Builder, operand: _Operand, labels: Sequence[Label]) -> _Operand:
+    """Return an operand with its dimensions in the order of labels."""
+    return _transpose(op, operand, [operand.labels.index(label) for label in labels])
 
 
-def _turned(op: Builder, operand: _Operand, order: list[int]) -> _Operand:
+def _transpose(op: Builder, operand: _Operand, order: list[int]) -> _Operand:
+    """Return an operand with its dimensions in an order."""
     if order == sorted(order):
         return operand
     name = op.Transpose(operand.name, perm=order)
     return _Operand(name, [operand.labels[axis] for axis in order], [operand.sizes[axis] for axis in order])
 
 
-def _joined(op: Builder, operand: _Operand, batch: int, first: int) -> str:
-    """Return an operand as matrices: of the dimensions behind `batch`, the first ones are joined, and the rest."""
+def _as_matrices(op: Builder, operand: _Operand, batch: int, first: int) -> str:
+    """Return an operand as matrices: the `first` dimensions behind `batch` are joined, and so are the rest."""
     count = len(operand.labels)
     if first == 1 and count - batch == 2:
         return operand.name
-    ahead = _COPIED if first == 1 else _product(op, operand, range(batch, batch + first))
-    rest = _product(op, operand, range(batch + first, count))
-    return op.Reshape(operand.name, _shape(op, [_COPIED] * batch + [ahead, rest]))
+    ahead = _COPIED if first == 1 else _joined_size(op, operand, range(batch, batch + first))
+    rest = _joined_size(op, operand, range(batch + first, count))
+    return op.Reshape(operand.name, _shape_of_parts(op, [_COPIED] * batch + [ahead, rest]))
 
 
-def _lengths(op: Builder, operand: _Operand, axes: range) -> list[int | str]:
-    return [_product(op, operand, range(axis, axis + 1)) for axis in axes]
+def _sizes_of(op: Builder, operand: _Operand, axes: range) -> list[int | str]:
+    """Return the size of each of some dimensions: a number, or the name of a vector of one."""
+    return [_joined_size(op, operand, range(axis, axis + 1)) for axis in axes]
 
 
-def _product(op: Builder, operand: _Operand, axes: range) -> int | str:
-    """Return how many elements some dimensions have together: a number, or the name of a vector of one."""
+def _joined_size(op: Builder, operand: _Operand, axes: range) -> int | str:
+    """Return the number of elements along some dimensions together: a number, or the name of a vector of one.
+
+    Raises Refusal C204 for a size of 0.
+    """
     known = [size for size in operand.sizes[axes.start : axes.stop] if size is not None]
     if 0 in known:
         raise Refusal("C204", "a dimension that is joined to others has the size 0, which Reshape takes otherwise")
@@ -297,8 +308,8 @@ def _product(op: Builder, operand: _Operand, axes: range) -> int | str:
     return sizes if len(axes) == 1 else op.ReduceProd(sizes, axes=[0], keepdims=1)
 
 
-def _shape(op: Builder, parts: Sequence[int | str]) -> str:
-    """Return a shape of numbers and of vectors of one; one of these alone follows from the numbers."""
+def _shape_of_parts(op: Builder, parts: Sequence[int | str]) -> str:
+    """Return the name of a shape of numbers and of vectors of one; a single vector is left to Reshape as -1."""
     computed = [part for part in parts if isinstance(part, str)]
     if len(computed) == 1 and _COPIED not in parts:
         parts = [-1 if part in computed else part for part in parts]
@@ -308,7 +319,7 @@ def _shape(op: Builder, parts: Sequence[int | str]) -> str:
 
 
 _COPIED = 0
-"""What Reshape takes for the size of the dimension at the same position."""
+"""In the shape of a Reshape, this stands for the input's size at the same position."""
 _MOST_DIAGONAL = 1 << 12
 
 
@@ -331,6 +342,7 @@ def det_lowered(op: Builder, node: Node) -> Result:
 
 
 def _determinant(op: Builder, entries: list[list[str]]) -> str:
+    """Return the determinant of a matrix of names, expanded by the first row."""
     total = entries[0][0]
     if len(entries) > 1:
         for column, entry in enumerate(entries[0]):

@@ -15,24 +15,24 @@ def negative_log_likelihood_loss_lowered(op: Builder, node: Node) -> Result:
     """Gather the score of each target's class; ignored targets count as 0."""
     element = node.need_element(SCORES)
     wide = working_type(node.need_element(SCORES))
-    loss = _likelihood(op, node, cast(op, node.input(SCORES), element, wide), wide)
+    loss = _likelihood_loss(op, node, cast(op, node.input(SCORES), element, wide), wide)
     return cast(op, loss, wide, element)
 
 
 @lower("SoftmaxCrossEntropyLoss", since=12)
 def softmax_cross_entropy_loss_lowered(op: Builder, node: Node) -> Result:
-    """Write the logarithm of the softmax over the classes, and the loss of that."""
+    """Write the logarithm of the softmax over the classes, and its negative log-likelihood loss."""
     element = node.need_element(SCORES)
     wide = working_type(node.need_element(SCORES))
     scores = cast(op, node.input(SCORES), element, wide)
     shifted = op.Sub(scores, op.ReduceMax(scores, axes=[1]))
     logarithm = op.Sub(shifted, op.Log(op.ReduceSum(op.Exp(shifted), axes=[1])))
-    loss = cast(op, _likelihood(op, node, logarithm, wide), wide, element)
+    loss = cast(op, _likelihood_loss(op, node, logarithm, wide), wide, element)
     return loss, cast(op, logarithm, wide, element) if node.output(1) else ""
 
 
-def _likelihood(op: Builder, node: Node, scores: str, wide: str) -> str:
-    """Return the loss of scores by class, which are of the type `wide`."""
+def _likelihood_loss(op: Builder, node: Node, scores: str, wide: str) -> str:
+    """Return the negative log-likelihood loss of scores by class, which are of the type `wide`."""
     target = node.input(TARGET)
     kind = node.need_element(TARGET)
     reduction = node.attr("reduction")

@@ -1,4 +1,4 @@
-"""LabelEncoder, which writes its table in another way in every version."""
+"""LabelEncoder, whose table has another form in every version."""
 
 from __future__ import annotations
 
@@ -35,9 +35,7 @@ def label_encoder_2_up(op: Builder, node: Node) -> Result:
 
 @down("LabelEncoder", since=2, domain=ML)
 def label_encoder_2_down(op: Builder, node: Node) -> Result:
-    """Write the strings as a list, which numbers them 0, 1, 2 and so on; with other integers, the node becomes a
-    CategoryMapper.
-    """
+    """Write the strings as a list, which numbers them 0, 1, 2 and so on, or as a CategoryMapper for other integers."""
     key, value, pairs = _table(node)
     if {key, value} != {"string", "int64"}:
         raise Refusal("C204", f"it maps {key} to {value}; version 1 maps strings to int64 or the other way round")
@@ -58,7 +56,7 @@ def label_encoder_4_up(op: Builder, node: Node) -> Result:
     key, value, pairs = _table(node)
     if any(number != number for number, _ in pairs):
         raise Refusal("C204", "a key is NaN; before version 4 it matches only NaN with the same bits", "remove the key")
-    return None if _has_keys(node, key, pairs) else op.copy(node, **_lists(key, value, pairs))
+    return None if _has_keys(node, key, pairs) else op.copy(node, **_list_attributes(key, value, pairs))
 
 
 @down("LabelEncoder", since=4, domain=ML)
@@ -68,7 +66,7 @@ def label_encoder_4_down(op: Builder, node: Node) -> Result:
     default = _default(node, value)
     if key == "double":
         raise Refusal("C202", "keys are of type double; before version 4 no keys are", "cast the input to float")
-    missing = [found for number, found in pairs if number != number]
+    missing = [value_of_key for number, value_of_key in pairs if number != number]
     if not missing and value in LISTS and not node.has("values_tensor") and _has_keys(node, key, pairs):
         return None
     x = node.input(0)
@@ -79,17 +77,17 @@ def label_encoder_4_down(op: Builder, node: Node) -> Result:
         key = "int64"
     if value not in LISTS or missing:
         # Where selects indices instead of values, since Where of some runtimes drops the sign of zero.
-        distinct = {repr(found): found for _, found in pairs}
-        indices = {found: index for index, found in enumerate(distinct)}
+        distinct = {repr(value_of_key): value_of_key for _, value_of_key in pairs}
+        indices = {value_of_key: index for index, value_of_key in enumerate(distinct)}
         constants = op.const([*distinct.values(), default], value)
-        pairs = [(number, indices[repr(found)]) for number, found in pairs]
-        missing = [indices[repr(found)] for found in missing]
+        pairs = [(number, indices[repr(value_of_key)]) for number, value_of_key in pairs]
+        missing = [indices[repr(value_of_key)] for value_of_key in missing]
         value = "int64"
         default = len(distinct)
-    pairs = [(number, found) for number, found in pairs if number == number]
+    pairs = [(number, value_of_key) for number, value_of_key in pairs if number == number]
     if pairs:
         drop = [attribute.name for attribute in node.proto.attribute]
-        changes = {**_lists(key, value, pairs), f"default_{value}": default}
+        changes = {**_list_attributes(key, value, pairs), f"default_{value}": default}
         y = op.copy(node, inputs=[x], outputs=[op.fresh("found")], drop=drop, **changes)
     else:
         y = op.const(default, value, [])
@@ -101,41 +99,44 @@ def label_encoder_4_down(op: Builder, node: Node) -> Result:
 def _table(node: Node) -> tuple[str, str, Pairs]:
     """Return the types of keys and values, and the pairs: every key once, a float zero with both signs.
 
-    Raises Refusal C103 where it is no table, C204 where a key has two values: there the standard and runtimes differ.
+    Raises Refusal C103 if there is no table, C204 if a key has two values: the standard and runtimes then differ.
     """
-    (key, keys) = _side(node, "keys")
-    (value, values) = _side(node, "values")
+    (key, keys) = _elements_of_side(node, "keys")
+    (value, values) = _elements_of_side(node, "values")
     if len(keys) != len(values):
         raise Refusal("C103", f"there are {len(keys)} keys and {len(values)} values")
     table: dict[Any, tuple[Any, Any]] = {}
-    for number, found in zip(keys, values, strict=True):
-        first = table.setdefault(None if number != number else number, (number, found))
-        if repr(first[1]) != repr(found):
+    for number, value_of_key in zip(keys, values, strict=True):
+        first = table.setdefault(None if number != number else number, (number, value_of_key))
+        if repr(first[1]) != repr(value_of_key):
             raise ambiguity("a key has two values", "give each key once")
     pairs: Pairs = []
-    for number, found in table.values():
+    for number, value_of_key in table.values():
         zero = isinstance(number, float) and number == 0
-        pairs += [(0.0, found), (-0.0, found)] if zero else [(number, found)]
+        pairs += [(0.0, value_of_key), (-0.0, value_of_key)] if zero else [(number, value_of_key)]
     return key, value, pairs
 
 
-def _side(node: Node, name: str) -> tuple[str, list[Any]]:
-    """Return the type and the elements of "keys" or "values", whichever attribute holds them."""
-    found = [(element, node.attr(f"{name}_{ending}")) for element, ending in LISTS.items()]
+def _elements_of_side(node: Node, name: str) -> tuple[str, list[Any]]:
+    """Return the type and the elements of "keys" or "values", whichever attribute holds them.
+
+    Raises Refusal C103 unless exactly one attribute does.
+    """
+    candidates = [(element, node.attr(f"{name}_{ending}")) for element, ending in LISTS.items()]
     tensor = node.attr(f"{name}_tensor")
     if tensor is not None:
         constant = node.values.elements(tensor, ENTRIES)
         if constant is None or len(constant.dims) != 1 or constant.element not in DEFAULTS:
             raise Refusal("C103", f"'{name}_tensor' is no vector of a type that the operator allows")
-        found.append((constant.element, list(constant.values)))
-    given = [(element, elements) for element, elements in found if elements]
-    if len(given) != 1:
-        raise Refusal("C103", f"{len(given)} of the attributes {name}_* are given, and exactly one must be")
-    return given[0]
+        candidates.append((constant.element, list(constant.values)))
+    stated = [(element, elements) for element, elements in candidates if elements]
+    if len(stated) != 1:
+        raise Refusal("C103", f"{len(stated)} of the attributes {name}_* are given, and exactly one must be")
+    return stated[0]
 
 
 def _default(node: Node, value: str) -> Any:
-    """Return the default for elements without a key at version 4."""
+    """Return the default for elements without a key at version 4; raise Refusal C103 or C204 if it is not defined."""
     tensor = node.attr("default_tensor")
     if node.attr("values_tensor") is None:
         if tensor is not None:
@@ -152,12 +153,12 @@ def _default(node: Node, value: str) -> Any:
 
 
 def _has_keys(node: Node, key: str, pairs: Pairs) -> bool:
-    """Whether the node's list of keys is that of the pairs already."""
+    """Whether the keys that the node lists are the keys of the pairs."""
     keys = node.attr(f"keys_{LISTS[key]}") if key in LISTS else None
     return sorted(map(repr, keys or ())) == sorted(repr(number) for number, _ in pairs)
 
 
-def _lists(key: str, value: str, pairs: Pairs) -> dict[str, Any]:
+def _list_attributes(key: str, value: str, pairs: Pairs) -> dict[str, Any]:
     """Return the attributes that hold pairs as lists."""
     keys, values = [number for number, _ in pairs], [found for _, found in pairs]
     return {f"keys_{LISTS[key]}": keys, f"values_{LISTS[value]}": values}

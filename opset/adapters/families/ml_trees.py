@@ -1,6 +1,6 @@
 """Conversion of TreeEnsembleClassifier and TreeEnsembleRegressor to TreeEnsemble.
 
-The older operators list all nodes of all trees, including leaves, by ids of tree and node, and the votes of the leaves
+The older operators list all nodes of all trees, including leaves, by the ids of tree and node, and the votes of leaves
 separately. TreeEnsemble has separate lists of inner nodes and leaves, refers to them by index, and each of its leaves
 has one vote.
 """
@@ -35,7 +35,7 @@ GREATEST = 3e38
 """Sums of votes stay within FLOAT as long as the sum of all absolute votes is not greater than this."""
 FEW_NODES = 1 << 18
 GROWTH = 32
-"""Trees grow where leaves have many votes or nodes are shared: at most to FEW_NODES plus GROWTH times their size."""
+"""Trees grow if leaves have many votes or nodes are shared: at most to FEW_NODES plus GROWTH times their size."""
 
 STEPS = 8
 """Steps that a node of a written tree is charged: it has as many attributes."""
@@ -47,8 +47,8 @@ Votes = list[tuple[int, float]]
 class Trees:
     """Trees, whose nodes are identified by their index in the lists.
 
-    `branches` are the nodes that follow each node where its comparison holds and where not; a leaf follows itself.
-    `votes` are the (target, weight) of each leaf that has any.
+    `branches` are the nodes that follow each node if its comparison holds, and if not; a leaf follows itself. `votes`
+    are the (target, weight) of each leaf that has any.
     """
 
     element: str
@@ -62,7 +62,7 @@ class Trees:
 
     @property
     def targets(self) -> set[int]:
-        """Targets that are voted for."""
+        """The targets that have a vote."""
         return {target for votes in self.votes.values() for target, _ in votes}
 
     @property
@@ -73,10 +73,11 @@ class Trees:
 
 @dataclass(frozen=True, slots=True)
 class Ensemble:
-    """Trees as TreeEnsemble writes them.
+    """The attributes of a TreeEnsemble, and facts about it.
 
-    `copied`: a tree is written more than once, since its leaves have several votes. `covered`: the targets that have a
-    vote in every row. `some`: every row has a vote.
+    - `copied`: whether a tree is written more than once, since its leaves have several votes;
+    - `covered`: the targets that have a vote in every row;
+    - `some`: whether every row has a vote.
     """
 
     attributes: dict[str, Any]
@@ -86,14 +87,21 @@ class Ensemble:
 
 
 def ambiguity(why: str, help: str = "") -> Refusal:
-    """Return the refusal for what the standard does not define and runtimes, or their versions, do differently."""
+    """Return the refusal of a case that the standard does not define and that runtimes treat differently."""
     return Refusal("C204", f"{why}; the standard does not say what that means, and runtimes differ", help)
 
 
 def read_trees(node: Node, prefix: str, targets: int, element: str) -> Trees:
-    """Return the trees of a node; votes are in the attributes `<prefix>_*`, for this number of targets.
+    """Return the trees of a node.
 
-    Raises Refusal: C103 where the lists do not make trees, C204 where runtimes read the lists in different ways.
+    Args:
+        node: A TreeEnsembleClassifier or TreeEnsembleRegressor.
+        prefix: The prefix of the attributes that hold votes: `<prefix>_ids` and so on.
+        targets: The number of targets that may have votes.
+        element: The type in which the node computes.
+
+    Raises:
+        Refusal: C103 if the lists do not make trees, C204 if runtimes read the lists in different ways.
     """
     names = ("treeids", "nodeids", "modes", "featureids", "truenodeids", "falsenodeids")
     trees, ids, modes, features, *children = (node.attr(f"nodes_{name}", []) for name in names)
@@ -129,6 +137,10 @@ def read_trees(node: Node, prefix: str, targets: int, element: str) -> Trees:
 def _read_votes(
     node: Node, prefix: str, targets: int, element: str, leaves: dict[tuple[int, int], int]
 ) -> dict[int, Votes]:
+    """Return the votes by leaf, which is an index in the lists; `leaves` are the indices by the ids of tree and node.
+
+    Raises Refusal as `read_trees` does.
+    """
     trees, ids, voted = (node.attr(f"{prefix}_{name}", []) for name in ("treeids", "nodeids", "ids"))
     weights = read_numbers(node, f"{prefix}_weights", element, len(ids))
     if not ids or any(len(column) != len(ids) for column in (trees, voted, weights)):
@@ -149,7 +161,10 @@ def _read_votes(
 
 
 def read_numbers(node: Node, name: str, element: str, most: int) -> list[float]:
-    """Return the numbers in an attribute: a list of floats, or a tensor of the type in which the node computes."""
+    """Return the numbers in an attribute: a list of floats, or a tensor of the type in which the node computes.
+
+    Raises Refusal C103 if the tensor is no list of at most `most` numbers, C204 if both are stated or its type differs.
+    """
     numbers = node.attr(name, [])
     tensor = node.attr(f"{name}_as_tensor")
     if tensor is None:
@@ -165,14 +180,19 @@ def read_numbers(node: Node, name: str, element: str, most: int) -> list[float]:
 
 
 def as_ensemble(trees: Trees, additive: bool, charge: Callable[[int], None]) -> Ensemble:
-    """Return trees as TreeEnsemble writes them; `additive`: votes are summed, else the least or greatest counts.
+    """Return trees in the form of TreeEnsemble.
 
     A tree with a leaf of k votes is written k times in succession, so that votes for a target are added in the same
-    order as before. Where a leaf has no vote left in a copy, it has one without effect: -0.0 in a sum, which changes no
-    number, or its last vote again among the least or greatest.
+    order as before. If a leaf has no vote left in a copy, it gets a vote without effect: -0.0 in a sum, which changes
+    no number, or its last vote again among the least or greatest. A node with several parents is written once for each.
 
-    A node with several parents is written once for each; what is written is charged. Raises Refusal C103 for trees with
-    cycles, C204 for trees that become too large and for leaves without votes where the least or greatest counts.
+    Args:
+        trees: The trees.
+        additive: Whether votes are summed, else the least or greatest one counts.
+        charge: Is called with the steps that the written trees take.
+
+    Raises:
+        Refusal: C103 if a tree has a cycle, C204 if trees are too large, or a leaf has no vote for MIN and MAX.
     """
     covered: set[int] = set()
     some = False
@@ -192,11 +212,11 @@ def as_ensemble(trees: Trees, additive: bool, charge: Callable[[int], None]) -> 
     if size > limit:
         raise Refusal("C204", f"with one vote per leaf and one parent per node, the trees have more than {limit} nodes")
     charge(STEPS * size)
-    return Ensemble(_written(trees, counts, additive), max(counts) > 1, covered, some)
+    return Ensemble(_ensemble_attributes(trees, counts, additive), max(counts) > 1, covered, some)
 
 
 def _branches_first(trees: Trees, root: int) -> list[int]:
-    """Return the nodes of one tree, each once and after its branches."""
+    """Return the nodes of one tree, each once and after its branches; raise Refusal C103 if it has a cycle."""
     order: list[int] = []
     left: dict[int, bool] = {}  # False while the nodes below are being visited
     pending = [root]
@@ -209,7 +229,9 @@ def _branches_first(trees: Trees, root: int) -> list[int]:
                 order.append(at)
             continue
         left[at] = False
-        for side in trees.branches if trees.modes[at] != LEAF else ():
+        if trees.modes[at] == LEAF:
+            continue
+        for side in trees.branches:
             if not left.get(side[at], True):
                 raise Refusal("C103", "a node of a tree is below itself")
             pending.append(side[at])
@@ -217,7 +239,7 @@ def _branches_first(trees: Trees, root: int) -> list[int]:
 
 
 def _unshared_size(trees: Trees, order: list[int]) -> int:
-    """Return the number of inner nodes of a tree without shared branches, capped far beyond the limit."""
+    """Return the number of inner nodes of a tree whose shared branches are copied, capped far beyond the limit."""
     sizes: dict[int, int] = {}
     for at in order:
         leaf = trees.modes[at] == LEAF
@@ -226,18 +248,18 @@ def _unshared_size(trees: Trees, order: list[int]) -> int:
 
 
 @dataclass(slots=True)
-class _Lists:
-    """The lists of TreeEnsemble as they are written."""
+class _EnsembleLists:
+    """The lists of TreeEnsemble."""
 
     roots: list[int] = field(default_factory=list)
     nodes: list[int] = field(default_factory=list)
-    """The node of `Trees` that each entry of nodes_* is."""
+    """For each entry of nodes_*, the index of its node in `Trees`."""
     branches: tuple[list[int], list[int]] = field(default_factory=lambda: ([], []))
     to_leaves: tuple[list[int], list[int]] = field(default_factory=lambda: ([], []))
     leaves: Votes = field(default_factory=list)
 
     def add(self, trees: Trees, root: int, copy: int, additive: bool) -> None:
-        """Add a copy of a tree, whose leaves have the vote of the copy's number."""
+        """Add a copy of a tree, each of whose leaves has the vote with the number of the copy."""
         self.roots.append(len(self.nodes))
         pending = [(root, -1, 0)]
         while pending:
@@ -256,9 +278,9 @@ class _Lists:
             self.nodes.append(node)
 
 
-def _written(trees: Trees, counts: list[int], additive: bool) -> dict[str, Any]:
-    """Return the attributes of TreeEnsemble for the trees, each of which is written as often as `counts` says."""
-    lists = _Lists()
+def _ensemble_attributes(trees: Trees, counts: list[int], additive: bool) -> dict[str, Any]:
+    """Return the attributes of TreeEnsemble for the trees; `counts` are the numbers of copies of each tree."""
+    lists = _EnsembleLists()
     for root, count in zip(trees.roots, counts, strict=True):
         for copy in range(count):
             lists.add(trees, root, copy, additive)
@@ -285,7 +307,7 @@ def _written(trees: Trees, counts: list[int], additive: bool) -> dict[str, Any]:
 
 
 def _vote(votes: Votes, copy: int, additive: bool) -> tuple[int, float]:
-    """Return the vote of a leaf in a copy of its tree, one without effect where it has none left."""
+    """Return the vote of a leaf in a copy of its tree, one without effect if it has none left."""
     if copy < len(votes):
         return votes[copy]
     if not votes:
@@ -297,7 +319,7 @@ def _vote(votes: Votes, copy: int, additive: bool) -> tuple[int, float]:
 @up("TreeEnsembleRegressor", since=5, domain=ML)
 def tree_ensemble_regressor_5_up(op: Builder, node: Node) -> Result:
     """Aggregate the votes by TreeEnsemble; base values, the transform and the cast to float become nodes after it."""
-    x, element = _features(op, node)
+    x, element = _convert_features(op, node)
     aggregate = node.attr("aggregate_function")
     targets = node.attr("n_targets", 0)
     transform = _transform(node)
@@ -315,24 +337,24 @@ def tree_ensemble_regressor_5_up(op: Builder, node: Node) -> Result:
         raise ambiguity("a target may have no vote, and there are base values or aggregate_function is MIN or MAX")
     # The mean is over the trees as they were, not over their copies.
     divided = aggregate == "AVERAGE" and ensemble.copied
-    y = _aggregated(op, x, ensemble, targets, "SUM" if divided else aggregate)
+    y = _aggregate_votes(op, x, ensemble, targets, "SUM" if divided else aggregate)
     if divided:
         y = op.Div(y, op.const(float(len(trees.roots)), element, []), domain="")
     if base:
         y = op.Add(y, op.const(base, element), domain="")
-    return _transformed(op, y, transform, element)
+    return _apply_transform(op, y, transform, element)
 
 
 @up("TreeEnsembleClassifier", since=5, domain=ML)
 def tree_ensemble_classifier_5_up(op: Builder, node: Node) -> Result:
     """Sum votes by TreeEnsemble, find the top class by ArgMax before any transform, and its label by LabelEncoder."""
-    x, element = _features(op, node)
+    x, element = _convert_features(op, node)
     transform = _transform(node)
     lists = {"int64": node.attr("classlabels_int64s"), "string": node.attr("classlabels_strings")}
-    given = [(kind, labels) for kind, labels in lists.items() if labels]
-    if len(given) != 1:
-        raise Refusal("C103", f"{len(given)} of the attributes classlabels_* are given, and exactly one must be")
-    kind, labels = given[0]
+    stated = [(kind, labels) for kind, labels in lists.items() if labels]
+    if len(stated) != 1:
+        raise Refusal("C103", f"{len(stated)} of the attributes classlabels_* are given, and exactly one must be")
+    kind, labels = stated[0]
     if len(labels) == 1:
         raise ambiguity("there is one class", "use TreeEnsembleRegressor")
     trees = read_trees(node, "class", len(labels), element)
@@ -347,14 +369,15 @@ def tree_ensemble_classifier_5_up(op: Builder, node: Node) -> Result:
     classes = list(range(len(labels)))
     if labels != classes:
         label = op.LabelEncoder(label, keys_int64s=classes, **{f"values_{LISTS[kind]}": labels})
-    return label, _transformed(op, scores, transform, element)
+    return label, _apply_transform(op, scores, transform, element)
 
 
 def _opposite_scores(op: Builder, node: Node, x: str, trees: Trees, base: list[float], transform: str) -> str:
-    """Return the scores of two classes where all votes are for one; their sum p is the score of the second class.
+    """Return the scores of two classes if all votes are for one of them; their sum p is the score of the second class.
 
     Runtimes agree on the score of the first class in two cases, which exporters write: 1 - p for probabilities without
-    transform, and -p for weights of both signs with LOGISTIC. In both, the first class wins a tie.
+    transform, and -p for weights of both signs with LOGISTIC. In both, the first class wins a tie. Raises Refusal C204
+    for any other case.
     """
     ensemble = as_ensemble(trees, True, node.charge)
     usual = transform == ("LOGISTIC" if trees.lightest < 0 else "NONE")
@@ -363,7 +386,7 @@ def _opposite_scores(op: Builder, node: Node, x: str, trees: Trees, base: list[f
         raise ambiguity(
             why, "vote for class 0 at every leaf: probabilities with NONE, or weights of both signs with LOGISTIC"
         )
-    p = _aggregated(op, x, ensemble, 1, "SUM")
+    p = _aggregate_votes(op, x, ensemble, 1, "SUM")
     if base:
         p = op.Add(p, op.const(base, trees.element), domain="")
     first = op.Neg(p, domain="") if transform == "LOGISTIC" else op.Sub(op.const(1.0, trees.element, []), p, domain="")
@@ -371,7 +394,7 @@ def _opposite_scores(op: Builder, node: Node, x: str, trees: Trees, base: list[f
 
 
 def _scores(op: Builder, node: Node, x: str, trees: Trees, base: list[float], classes: int) -> str:
-    """Return the scores of all classes, each the sum of the votes for it."""
+    """Return the scores of all classes, the sums of their votes; raise Refusal C204 if one is not defined."""
     if classes == 2:
         raise ambiguity("there are votes for both of two classes", "vote only for class 0")
     if len(base) not in (0, classes):
@@ -379,12 +402,12 @@ def _scores(op: Builder, node: Node, x: str, trees: Trees, base: list[float], cl
     ensemble = as_ensemble(trees, True, node.charge)
     if not (len(ensemble.covered) == classes or base or (ensemble.some and trees.lightest > 0)):
         raise ambiguity("the class with the greatest score may have no vote")
-    scores = _aggregated(op, x, ensemble, classes, "SUM")
+    scores = _aggregate_votes(op, x, ensemble, classes, "SUM")
     return op.Add(scores, op.const(base, trees.element), domain="") if base else scores
 
 
-def _features(op: Builder, node: Node) -> tuple[str, str]:
-    """Return the input in a type that TreeEnsemble takes, and that type; runtimes compare integers as floats, too."""
+def _convert_features(op: Builder, node: Node) -> tuple[str, str]:
+    """Return the input in a type that TreeEnsemble takes, and the type; runtimes compare integers as floats, too."""
     need_uniform_operators(node)
     element = node.need_element(0)
     if element in ("int32", "int64"):
@@ -393,7 +416,7 @@ def _features(op: Builder, node: Node) -> tuple[str, str]:
 
 
 def _transform(node: Node) -> str:
-    """Return the transform. Raises Refusal where no node after TreeEnsemble can compute it."""
+    """Return the transform; raise Refusal C204 if no node after TreeEnsemble can compute it."""
     transform = node.attr("post_transform")
     if transform in ("SOFTMAX_ZERO", "PROBIT"):
         why = f"post_transform is {transform}: no operator computes it, and runtimes differ in that of TreeEnsemble"
@@ -401,13 +424,13 @@ def _transform(node: Node) -> str:
     return str(transform)
 
 
-def _aggregated(op: Builder, x: str, ensemble: Ensemble, targets: int, aggregate: str) -> str:
+def _aggregate_votes(op: Builder, x: str, ensemble: Ensemble, targets: int, aggregate: str) -> str:
     """Return the aggregated votes of all trees for each target."""
     number = AGGREGATES[aggregate]
     return str(op.TreeEnsemble(x, n_targets=targets, aggregate_function=number, **ensemble.attributes))
 
 
-def _transformed(op: Builder, scores: str, transform: str, element: str) -> str:
+def _apply_transform(op: Builder, scores: str, transform: str, element: str) -> str:
     """Return scores after the transform, as float, the only type that the older operators return.
 
     TreeEnsemble has transforms too, but runtimes confuse its numbers for softmax and logistic.

@@ -16,8 +16,8 @@ from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 X, SCALE, ZERO = range(3)
 RANGES = {"uint8": (0, 255), "int8": (-128, 127), "uint16": (0, 65535), "int16": (-32768, 32767)}
 WIDER = {("float16", "float"), ("bfloat16", "float")}
-# For each type of the product, the types of x for which it holds every difference `x - zero`. The operator itself
-# rounds an int32 to float as well.
+# Types of the product, with the types of x whose every difference `x - zero` they hold. The operator itself rounds an
+# int32 to float as well.
 PRODUCTS = {"float": {*RANGES, "int32"}, "float16": {"uint8", "int8"}, "bfloat16": {"uint8", "int8"}}
 SMALL = {"int2": "int8", "uint2": "uint8", "int4": "int8", "uint4": "uint8"}
 """Types of less than a byte with those that hold them."""
@@ -31,20 +31,20 @@ CONVOLUTION = ("auto_pad", "dilations", "group", "kernel_shape", "pads", "stride
 
 @down("QuantizeLinear", "DequantizeLinear", since=13)
 def quantize_linear_13_down(op: Builder, node: Node) -> Result:
-    """Write out scales along their axis, and make a single one a scalar, which it was before 13."""
+    """Write out scales along their axis, and make a single scale a scalar, the only form before 13."""
     shape = node.shape(SCALE)
     if node.need_rank(SCALE) == 0:
         return op.copy(node, drop=["axis"])
     if shape == (1,):
         scalars = [_scalar(op, name) if name else "" for name in node.inputs[SCALE:]]
         return op.copy(node, inputs=[node.input(X), *scalars], drop=["axis"])
-    return _in_parts(op, node)
+    return _write_out(op, node)
 
 
 @down("DequantizeLinear", since=19)
 def dequantize_linear_19_down(op: Builder, node: Node) -> Result:
-    """Write out a product in a type other than float, which was that of the scale before 19."""
-    return _in_parts(op, node) if node.element(SCALE) in ("float16", "bfloat16") else _with_axis(op, node)
+    """Write out a product in a type other than float: before 19, the scale determined the type."""
+    return _write_out(op, node) if node.element(SCALE) in ("float16", "bfloat16") else _with_axis(op, node)
 
 
 @up("DequantizeLinear", since=21)
@@ -57,8 +57,8 @@ def dequantize_linear_21_up(op: Builder, node: Node) -> Result:
 def quantize_linear_21_down(op: Builder, node: Node) -> Result:
     """Write out blocks and 16-bit integers; before 21 the zero point determined the output type."""
     element = _output_element(node)
-    if element in ("uint16", "int16") or _blocked(node):
-        return _in_parts(op, node)
+    if element in ("uint16", "int16") or _is_blocked(node):
+        return _write_out(op, node)
     stated = [name for name in ("block_size", "output_dtype") if node.has(name)]
     if not stated or (element not in RANGES and element not in FLOAT8):
         return _with_axis(op, node)
@@ -76,8 +76,8 @@ def dequantize_linear_21_down(op: Builder, node: Node) -> Result:
     Constants of four bits become bytes, which hold them.
     """
     node = _in_bytes(op, node)
-    if _blocked(node) or node.element(X) in ("uint16", "int16"):
-        return _in_parts(op, node)
+    if _is_blocked(node) or node.element(X) in ("uint16", "int16"):
+        return _write_out(op, node)
     if node.need_element(X) in SMALL:
         return None
     return op.copy(node, inputs=node.inputs, drop=["block_size"])
@@ -91,15 +91,15 @@ def dequantize_linear_25_down(op: Builder, node: Node) -> Result:
 
 
 def _in_bytes(op: Builder, node: Node) -> Node:
-    """Return the node with constants of two or four bits as bytes, any other node as it is."""
+    """Return the node with constants of two or four bits as bytes; any other node is returned unchanged."""
     wide = SMALL.get(node.element(X) or "")
-    given = [(index, node.input(index)) for index in (X, ZERO) if node.input(index)]
-    held = {index: node.values.stored_constant(name, MAX_ELEMENTS) for index, name in given}
-    if wide is None or None in held.values():
+    present = [(index, node.input(index)) for index in (X, ZERO) if node.input(index)]
+    constants = {index: node.values.stored_constant(name, MAX_ELEMENTS) for index, name in present}
+    if wide is None or None in constants.values():
         return node
     proto = pb.NodeProto()
     proto.CopyFrom(node.proto)
-    for index, constant in held.items():
+    for index, constant in constants.items():
         if constant is not None:
             proto.input[index] = op.const(list(constant.values), wide, constant.dims)
     return Node(proto, node.schema, node.values)
@@ -107,7 +107,7 @@ def _in_bytes(op: Builder, node: Node) -> Node:
 
 @down("QuantizeLinear", since=23)
 def quantize_linear_23_down(op: Builder, node: Node) -> Result:
-    """Cast x and the scale to the type of the division, which both had before 23, where that is exact."""
+    """Cast x and the scale to the type of the division, which both had before 23; refuse a cast that loses values."""
     x = node.need_element(X)
     scale = node.need_element(SCALE)
     precision = _stated_element(node, "precision") or scale
@@ -119,7 +119,7 @@ def quantize_linear_23_down(op: Builder, node: Node) -> Result:
 
 @down("DequantizeLinear", since=23)
 def dequantize_linear_23_down(op: Builder, node: Node) -> Result:
-    """Cast the scale to the output type, which it had before 23, where that is exact."""
+    """Cast the scale to the output type, which it had before 23; refuse a cast that loses values."""
     wanted = _stated_element(node, "output_dtype")
     if wanted is None or node.need_element(X) == "float4e2m1":
         return None
@@ -130,14 +130,14 @@ def dequantize_linear_23_down(op: Builder, node: Node) -> Result:
 @lower("QuantizeLinear", "DequantizeLinear", since=10)
 def quantize_linear_lowered(op: Builder, node: Node) -> Result:
     """Write the formula, with one scale and one zero point."""
-    return _in_parts(op, node)
+    return _write_out(op, node)
 
 
 @lower("DynamicQuantizeLinear", since=11)
 def dynamic_quantize_linear_lowered(op: Builder, node: Node) -> Result:
     """Find the range of the input, extended to 0.
 
-    Its scale may be 0. Then quotients are infinite, or no numbers, and those become 0.
+    Its scale may be 0. Then quotients are infinite, or NaN, which becomes 0.
     """
     x = node.input(X)
     values = op.Concat(op.Reshape(x, op.const([-1])), op.const([0.0], "float"), axis=0)
@@ -159,8 +159,8 @@ def q_linear_mat_mul_lowered(op: Builder, node: Node) -> Result:
     """Multiply, scale the product, and quantize it."""
     product = op.Cast(_product(op, node, (0, 2), (3, 5)), to=NUMBERS["float"])
     of_matrices = node.need_rank(0) > 1 and node.need_rank(3) > 1
-    a, b, y, zero = (_for_rows(op, node, index, of_matrices and index != 4) for index in (1, 4, 6, 7))
-    return _saturated(op, op.Mul(product, op.Div(op.Mul(a, b), y)), zero, node.need_element(7))
+    a, b, y, zero = (_parameter_of_rows(op, node, index, of_matrices and index != 4) for index in (1, 4, 6, 7))
+    return _saturate(op, op.Mul(product, op.Div(op.Mul(a, b), y)), zero, node.need_element(7))
 
 
 @lower("ConvInteger", since=10)
@@ -179,7 +179,7 @@ def q_linear_conv_lowered(op: Builder, node: Node) -> Result:
     scale = op.Reshape(node.input(4), op.const([-1, *ones]))
     factor = op.Div(op.Mul(_scalar(op, node.input(1)), scale), _scalar(op, node.input(6)))
     quotient = op.Mul(op.Cast(sums, to=NUMBERS["float"]), factor)
-    return _saturated(op, quotient, _scalar(op, node.input(7)), node.need_element(7))
+    return _saturate(op, quotient, _scalar(op, node.input(7)), node.need_element(7))
 
 
 def _scalar(op: Builder, value: str) -> str:
@@ -187,14 +187,14 @@ def _scalar(op: Builder, value: str) -> str:
     return str(op.Reshape(value, op.const([], "int64", [0])))
 
 
-def _shifted(op: Builder, value: str, zero: str, element: str) -> str:
-    """Return a value in another type, minus its zero point if there is one."""
+def _subtract_zero(op: Builder, value: str, zero: str, element: str) -> str:
+    """Return a value in another type, minus its zero point if there is one ("" for none)."""
     wide = op.Cast(value, to=NUMBERS[element])
     return str(op.Sub(wide, op.Cast(zero, to=NUMBERS[element])) if zero else wide)
 
 
-def _for_rows(op: Builder, node: Node, index: int, rows: bool) -> str:
-    """Return scales or zero points so that they broadcast against matrices: one, or one for each row or column."""
+def _parameter_of_rows(op: Builder, node: Node, index: int, rows: bool) -> str:
+    """Return scales or zero points in a shape that broadcasts against matrices: one, or one for each row or column."""
     rank = node.need_rank(index)
     shape = node.shape(index)
     if rank == 0:
@@ -205,19 +205,20 @@ def _for_rows(op: Builder, node: Node, index: int, rows: bool) -> str:
 
 
 def _product(op: Builder, node: Node, left: tuple[int, int], right: tuple[int, int]) -> str:
-    """Return the product, modulo 2**32, of two inputs, each minus its zero point."""
+    """Return the product, modulo 2**32, of two inputs, each minus its zero point; each pair is (input, zero point)."""
     operands = []
     for (index, zero), rows in ((left, True), (right, False)):
         vector = node.need_rank(index) == 1
-        shift = _for_rows(op, node, zero, rows and not vector) if node.input(zero) else ""
-        operands.append(_shifted(op, node.input(index), shift, "double"))
+        shift = _parameter_of_rows(op, node, zero, rows and not vector) if node.input(zero) else ""
+        operands.append(_subtract_zero(op, node.input(index), shift, "double"))
     return str(op.Cast(op.Cast(op.MatMul(*operands), to=NUMBERS["int64"]), to=NUMBERS["int32"]))
 
 
 def _convolution(op: Builder, node: Node, values: tuple[int, int], filters: tuple[int, int]) -> str:
-    """Return the convolution, modulo 2**32, of two inputs, each minus its zero point.
+    """Return the convolution, modulo 2**32, of two inputs, each minus its zero point; each pair is (input, zero point).
 
-    FLOAT holds the sums of few products. Of more, it holds those of the filters' upper and lower halves.
+    FLOAT holds the sums of few products. If there are more, it holds the sums with the upper and lower halves of the
+    filters.
     """
     x_zero, w_zero = (node.input(index) for _, index in (values, filters))
     shape = node.shape(filters[0]) or (None,)
@@ -227,8 +228,8 @@ def _convolution(op: Builder, node: Node, values: tuple[int, int], filters: tupl
     element = "float" if terms <= MAX_TERMS * 17 else "double"
     if w_zero:
         w_zero = op.Reshape(w_zero, op.const([-1] + [1] * (rank - 1)))
-    x = _shifted(op, node.input(values[0]), _scalar(op, x_zero) if x_zero else "", element)
-    w = _shifted(op, node.input(filters[0]), w_zero, element)
+    x = _subtract_zero(op, node.input(values[0]), _scalar(op, x_zero) if x_zero else "", element)
+    w = _subtract_zero(op, node.input(filters[0]), w_zero, element)
     attributes = {name: node.attr(name) for name in CONVOLUTION if node.has(name)}
     if not MAX_TERMS < terms <= MAX_TERMS * 17:
         return str(op.Cast(op.Cast(op.Conv(x, w, **attributes), to=NUMBERS["int64"]), to=NUMBERS["int32"]))
@@ -240,7 +241,7 @@ def _convolution(op: Builder, node: Node, values: tuple[int, int], filters: tupl
 
 
 def _with_axis(op: Builder, node: Node) -> Result:
-    """Return a node with the axis that its vector has; None where the one that it states is legal."""
+    """Return a node with axis 0 if it is a vector whose stated axis is out of range, else None."""
     return op.copy(node, axis=0) if _is_astray(node) else None
 
 
@@ -251,12 +252,12 @@ def _is_astray(node: Node) -> bool:
 
 
 def _stated_element(node: Node, attribute: str) -> str | None:
-    """Return the type that an attribute names, None where it is 0 or absent."""
+    """Return the type that an attribute names, None if it is 0 or absent."""
     return element_name(node.attr(attribute, 0))
 
 
 def _cast(op: Builder, node: Node, index: int, wanted: str) -> str:
-    """Return an input cast to a type. Raises Refusal C204 where that type cannot represent all its values."""
+    """Return an input cast to a type; raise Refusal C204 if that type cannot represent all its values."""
     element = node.need_element(index)
     if element == wanted:
         return node.input(index)
@@ -267,7 +268,7 @@ def _cast(op: Builder, node: Node, index: int, wanted: str) -> str:
 
 
 def _output_element(node: Node) -> str:
-    """Return the type that a QuantizeLinear quantizes to."""
+    """Return the output type of a QuantizeLinear; raise Refusal C103 if the node states two types."""
     stated = _stated_element(node, "output_dtype")
     if not node.input(ZERO):
         return stated or "uint8"
@@ -286,7 +287,7 @@ def _zeros(op: Builder, node: Node, element: str) -> str:
     return op.ConstantOfShape(op.Shape(node.input(SCALE)), value=make_tensor("", NUMBERS[element], [1], [0]))
 
 
-def _blocked(node: Node) -> bool:
+def _is_blocked(node: Node) -> bool:
     """Whether there is one scale for each block; it then has the rank of x, and `block_size` is not 0."""
     size = node.attr("block_size", 0)
     if not size or (rank := node.need_rank(SCALE)) == 0:
@@ -294,11 +295,14 @@ def _blocked(node: Node) -> bool:
     return rank > 1 or node.need_rank(X) == 1
 
 
-def _in_parts(op: Builder, node: Node) -> Result:
-    """Return the operator written out, with its scale and zero point broadcast against x."""
-    scale = _laid_out(op, node, SCALE)
+def _write_out(op: Builder, node: Node) -> Result:
+    """Return the operator written out, with its scale and zero point broadcast against x.
+
+    Raises Refusal C202 if the product of these types is not exact.
+    """
+    scale = _broadcast_parameter(op, node, SCALE)
     if node.op_type == "QuantizeLinear":
-        return _quantized(op, node, scale)
+        return _quantize(op, node, scale)
     x = node.need_element(X)
     product = node.need_element(SCALE)
     if x not in PRODUCTS.get(product, ()):
@@ -308,12 +312,15 @@ def _in_parts(op: Builder, node: Node) -> Result:
     if node.input(ZERO):
         # The difference of two int32 may be none.
         wide = NUMBERS["double" if x == "int32" else "int32"]
-        value = op.Sub(op.Cast(value, to=wide), op.Cast(_laid_out(op, node, ZERO), to=wide))
+        value = op.Sub(op.Cast(value, to=wide), op.Cast(_broadcast_parameter(op, node, ZERO), to=wide))
     return op.Mul(op.Cast(value, to=NUMBERS[product]), scale)
 
 
-def _quantized(op: Builder, node: Node, scale: str) -> Result:
-    """Return `saturate(round(x / scale) + zero)`: by a QuantizeLinear of scale 1, or rounded, clipped and cast."""
+def _quantize(op: Builder, node: Node, scale: str) -> Result:
+    """Return `saturate(round(x / scale) + zero)`: by a QuantizeLinear of scale 1, or rounded, clipped and cast.
+
+    Raises Refusal C202 for types in which that is not certain, or not possible at the version.
+    """
     for index in (X, SCALE):
         if (kind := node.need_element(index)) != "float":
             name = node.schema.inputs[index].name
@@ -321,17 +328,19 @@ def _quantized(op: Builder, node: Node, scale: str) -> Result:
     element = _output_element(node)
     constant = node.constant(ZERO)
     quotient = op.Div(node.input(X), scale)
-    zeros = set(constant.values) if constant is not None else set() if node.input(ZERO) else {0}
+    zeros = set() if node.input(ZERO) else {0}
+    if constant is not None:
+        zeros = set(constant.values)
     known = op.version >= 10 and (element in ("uint8", "int8") or element in FLOAT8)
     if len(zeros) == 1 and known:
         inputs = [quotient, op.const(1.0, "float", []), op.const(zeros.pop(), element, [])]
         return op.copy(node, inputs=inputs, drop=["axis", "block_size", "output_dtype"])
     if element not in RANGES:
         raise Refusal("C202", f"the result is {element}, which version {op.version} cannot compute in parts")
-    return _saturated(op, quotient, _laid_out(op, node, ZERO) if node.input(ZERO) else "", element)
+    return _saturate(op, quotient, _broadcast_parameter(op, node, ZERO) if node.input(ZERO) else "", element)
 
 
-def _saturated(op: Builder, quotient: str, zero: str, element: str) -> str:
+def _saturate(op: Builder, quotient: str, zero: str, element: str) -> str:
     """Return quotients rounded, with the zero point added if there is one, and limited to the range of a type.
 
     NaN becomes the least value, as in the kernel and in runtimes.
@@ -345,14 +354,14 @@ def _saturated(op: Builder, quotient: str, zero: str, element: str) -> str:
         limited = op.Clip(values, min=float(low), max=float(high))
     else:
         limited = op.Clip(values, lowest, op.const(float(high), "float", []))
-    # NaN is not above the least value, which it becomes. What Cast makes of it is not defined.
+    # NaN is not above the least value, and becomes that. The result of a Cast of NaN is not defined.
     whole = op.Cast(limited, to=NUMBERS["int32"])
     whole = op.Where(op.Less(lowest, values), whole, op.const(low, "int32", []))
     return str(op.Cast(whole, to=NUMBERS[element]))
 
 
-def _laid_out(op: Builder, node: Node, index: int) -> str:
-    """Return the scale, or the zero point, which has its shape, so that it broadcasts against x."""
+def _broadcast_parameter(op: Builder, node: Node, index: int) -> str:
+    """Return the scale, or the zero point, in a shape that broadcasts against x."""
     value = node.input(index)
     rank = node.need_rank(SCALE)
     if rank == 0:
@@ -360,9 +369,9 @@ def _laid_out(op: Builder, node: Node, index: int) -> str:
     shape = node.shape(SCALE)
     if op.version < 10 and not (shape is not None and len(shape) == 1 and isinstance(shape[0], int) and shape[0] > 1):
         return _scalar(op, value)
-    if _blocked(node):
+    if _is_blocked(node):
         axis = positive_axis(node.attr("axis"), node.need_rank(X))
-        return op.Gather(value, _blocks(op, node, axis), axis=axis)
+        return op.Gather(value, _block_numbers(op, node, axis), axis=axis)
     if rank > 1:
         raise Refusal("C103", f"the scale has {rank} dimensions and no 'block_size'")
     dimensions = node.need_rank(X)
@@ -372,7 +381,7 @@ def _laid_out(op: Builder, node: Node, index: int) -> str:
     return op.Reshape(value, op.const([-1] + [1] * trailing)) if trailing else value
 
 
-def _blocks(op: Builder, node: Node, axis: int) -> str:
+def _block_numbers(op: Builder, node: Node, axis: int) -> str:
     """Return for each index of an axis the number of its block."""
     length = (node.shape(X) or ())[axis]
     size = node.attr("block_size")

@@ -25,7 +25,7 @@ LONGEST = 1 << 13
 
 @up("Upsample", since=7)
 def upsample_7_up(op: Builder, node: Node) -> Result:
-    """Write the scales of height and width as scales of all axes; `bilinear` is `linear` where two axes are scaled."""
+    """Write the scales of height and width as scales of all axes; `bilinear` is `linear` if two axes are scaled."""
     scales = [1.0, 1.0, node.attr("height_scale"), node.attr("width_scale")]
     mode = {"mode": "linear"} if node.attr("mode") == "bilinear" else {}
     return op.copy(node, drop=["height_scale", "width_scale"], scales=scales, **mode)
@@ -33,7 +33,7 @@ def upsample_7_up(op: Builder, node: Node) -> Result:
 
 @down("Upsample", since=7)
 def upsample_7_down(op: Builder, node: Node) -> Result:
-    """Write the scales of height and width, which alone could be scaled."""
+    """Write the scales of height and width, the only axes that could be scaled."""
     node.need_element(X)
     scales = node.attr("scales")
     if len(scales) != 4 or scales[:2] != [1.0, 1.0]:
@@ -44,22 +44,22 @@ def upsample_7_down(op: Builder, node: Node) -> Result:
 
 @lower("Resize", since=10)
 def resize_lowered(op: Builder, node: Node) -> Result:
-    """Write Upsample where no axis shrinks, else interpolate."""
+    """Write Upsample if no axis shrinks, else interpolate."""
     scales = node.constant(1)
     if scales is not None and all(scale >= 1 for scale in _scales(scales)):
         return op.Upsample(*node.inputs, mode=node.attr("mode"))
     if node.attr("mode") != "linear":
         node.need_constant(1)
         raise Refusal("C204", "before version 10 no axis can shrink by copying elements")
-    return _written_out(op, node, 1)
+    return _interpolate(op, node, 1)
 
 
 @up("Resize", since=11)
 def resize_11_up(op: Builder, node: Node) -> Result:
     """State the coordinates of version 10, in which an output coordinate was divided by the scale.
 
-    The nearest element was the one below where a dimension grows, and the one above where it shrinks, as in the
-    standard's test cases. A node that may do both becomes two nodes.
+    The nearest element was the one below if a dimension grows, and the one above if it shrinks, as in the standard's
+    test cases. A node that may do both becomes two nodes.
     """
     mode = node.attr("mode")
     x = node.input(X)
@@ -71,51 +71,53 @@ def resize_11_up(op: Builder, node: Node) -> Result:
     given = [1.0] if constant is None else _scales(constant)
     for rounding, bound in (("floor", min), ("ceil", max)):
         if constant is not None and all(bound(scale, 1.0) == 1.0 for scale in given):
-            return _asymmetric(op, node, [x, roi, scales], rounding)
+            return _with_asymmetric_coordinates(op, node, [x, roi, scales], rounding)
     sizes = node.shape(X) or (None,) * len(given)
-    if constant is not None and not any(map(_surely_grows, given, sizes)):
+    if constant is not None and not any(map(_certainly_grows, given, sizes)):
         raise Refusal("C204", f"'scales' is {list(given)}; runtimes copy where growing axes keep their sizes")
     one = op.const(1.0, "float", []) if constant is None else ""
     shrinking = op.Min(scales, one) if one else op.const([min(scale, 1.0) for scale in given], "float")
     growing = op.Max(scales, one) if one else op.const([max(scale, 1.0) for scale in given], "float")
-    smaller = _asymmetric(op, node, [x, roi, shrinking], "ceil", [op.fresh("smaller")])
-    return _asymmetric(op, node, [smaller, roi, growing], "floor")
+    smaller = _with_asymmetric_coordinates(op, node, [x, roi, shrinking], "ceil", [op.fresh("smaller")])
+    return _with_asymmetric_coordinates(op, node, [smaller, roi, growing], "floor")
 
 
 def _scales(constant: Constant) -> list[float]:
-    """Return the elements of a constant; refuse those that no axis can be scaled by."""
+    """Return the elements of a constant as scales; raise Refusal C103 if one is not positive and finite."""
     scales = [float(each) for each in constant.values if isinstance(each, int | float)]
     if len(scales) < len(constant.values) or not all(math.isfinite(each) and each > 0 for each in scales):
         raise Refusal("C103", f"'scales' is {list(constant.values)}: each is a positive number")
     return scales
 
 
-def _surely_grows(scale: float, size: int | str | None) -> bool:
+def _certainly_grows(scale: float, size: int | str | None) -> bool:
     """Whether an axis certainly becomes longer."""
     return scale >= 2 or (isinstance(size, int) and _output_size(size, Fraction(scale)) > size)
 
 
 def _output_size(size: int, scale: Fraction) -> int:
-    """Return the size of an axis that is resized: the product in FLOAT, the type of scales, rounded down.
+    """Return the size of an axis after resizing: the product in FLOAT, the type of scales, rounded down.
 
-    The standard writes floor(size * scale); runtimes multiply in FLOAT, where 20 times 1.05 is 21 and not below it.
+    The standard writes floor(size * scale); runtimes multiply in FLOAT, in which 20 times 1.05 is 21 and not below it.
     """
     return math.floor(float32(float(size * scale)))
 
 
-def _asymmetric(op: Builder, node: Node, inputs: list[str], rounding: str, outputs: list[str] | None = None) -> str:
+def _with_asymmetric_coordinates(
+    op: Builder, node: Node, inputs: list[str], rounding: str, outputs: list[str] | None = None
+) -> str:
+    """Return the node with asymmetric coordinates and a mode for the nearest elements."""
     mode = "asymmetric"
-    made: str = op.copy(
-        node, inputs=inputs, outputs=outputs, coordinate_transformation_mode=mode, nearest_mode=rounding
+    return str(
+        op.copy(node, inputs=inputs, outputs=outputs, coordinate_transformation_mode=mode, nearest_mode=rounding)
     )
-    return made
 
 
 @down("Resize", since=11)
 def resize_11_down(op: Builder, node: Node) -> Result:
-    """Keep a node that means the same at version 10, with scales in place of sizes; write out others.
+    """Keep a node that means the same at version 10, with scales in place of sizes; write out any other node.
 
-    Otherwise the nearest elements are gathered by their indices, which the model computes where they are not known.
+    Otherwise the nearest elements are gathered by their indices, which the model computes if they are not known.
     """
     mode = node.attr("mode")
     coordinates = node.attr("coordinate_transformation_mode")
@@ -125,20 +127,20 @@ def resize_11_down(op: Builder, node: Node) -> Result:
         return op.copy(node, inputs=[node.input(X), node.input(SCALES)], drop=SINCE_11)
     known = _is_known(node, bool(sized))
     if mode == "cubic" or (mode == "linear" and (coordinates == "tf_crop_and_resize" or not known)):
-        return _written_out(op, node)
+        return _interpolate(op, node)
     if mode not in ("nearest", "linear") or coordinates == "tf_crop_and_resize":
         raise Refusal("C204", f"mode {safe_text(mode)} with coordinates {safe_text(coordinates)} has no equivalent")
     if mode == "nearest" and not known and (sized or given is None):
-        return _gathered(op, node)
+        return _gather_nearest(op, node)
     scales = _exact_scales(node, bool(sized))
-    same = coordinates == "asymmetric" if mode == "linear" else all(_same_nearest(node, scale) for scale in scales)
+    same = coordinates == "asymmetric" if mode == "linear" else all(_is_same_nearest(node, scale) for scale in scales)
     if (same or set(scales) <= {1}) and all(scale and float32(float(scale)) == scale for scale in scales):
         constants = op.const([float(scale) for scale in scales], "float") if sized else node.input(SCALES)
         return op.copy(node, inputs=[node.input(X), constants], drop=SINCE_11)
     if mode == "linear":
-        return _written_out(op, node)
+        return _interpolate(op, node)
     if not known:
-        return _gathered(op, node)
+        return _gather_nearest(op, node)
     if coordinates == "tf_half_pixel_for_nn":
         raise Refusal("C204", "runtimes leave axes of scale 1 as they are, where these coordinates may be rounded up")
     if len(scales) != node.need_rank(X):
@@ -153,8 +155,8 @@ def resize_11_down(op: Builder, node: Node) -> Result:
 
 
 def _halves_are_exact(node: Node) -> bool:
-    """Whether scales alone show that a coordinate is half between two elements, or far from it."""
-    return not node.input(SIZES) and all(_exact(Fraction(scale)) for scale in _scales(node.need_constant(SCALES)))
+    """Whether scales alone show that each coordinate is exactly half between two elements, or far from it."""
+    return not node.input(SIZES) and all(_is_exact(Fraction(scale)) for scale in _scales(node.need_constant(SCALES)))
 
 
 def _is_known(node: Node, sized: bool) -> bool:
@@ -165,8 +167,11 @@ def _is_known(node: Node, sized: bool) -> bool:
     return shaped or (not sized and node.attr("mode") != "nearest")
 
 
-def _gathered(op: Builder, node: Node) -> Result:
-    """Return the nearest elements, by coordinates that the model computes in FLOAT, as the kernel and runtimes do."""
+def _gather_nearest(op: Builder, node: Node) -> Result:
+    """Return the nearest elements, by coordinates that the model computes in FLOAT, as the kernel and runtimes do.
+
+    Raises Refusal C204 or C207 if runtimes take different elements, or may.
+    """
     coordinates = node.attr("coordinate_transformation_mode")
     rounding = node.attr("nearest_mode")
     if coordinates == "tf_half_pixel_for_nn":
@@ -178,10 +183,10 @@ def _gathered(op: Builder, node: Node) -> Result:
         if not node.input(SIZES):
             node.need_constant(SCALES)
         y = node.input(X)
-        for axis in _axes(op, node, SCALES):
+        for axis in _axes_to_resize(op, node, SCALES):
             if isinstance(axis.size, str) or isinstance(axis.output, str) or isinstance(axis.scale, str):
                 break
-            indices = _selected(node, Fraction(axis.scale), axis.size, axis.output)
+            indices = _select_nearest(node, Fraction(axis.scale), axis.size, axis.output)
             y = op.Gather(y, op.const(indices), axis=axis.number)
         else:
             return y
@@ -194,13 +199,13 @@ def _gathered(op: Builder, node: Node) -> Result:
     if not node.input(SIZES) and rounding != "ceil":
         # Rounding up copies such an axis too: no coordinate is lower by 1 than the position.
         scales = _scales(node.need_constant(SCALES))
-        if any(scale > 1 and not _surely_grows(scale, None) for scale in scales):
+        if any(scale > 1 and not _certainly_grows(scale, None) for scale in scales):
             raise Refusal(
                 "C207",
                 f"'scales' is {scales}; runtimes copy where growing axes keep their sizes, and the sizes are not known",
                 FIX_SIZES,
             )
-    axes = [axis for axis in _axes(op, node, SCALES) if axis.scale != 1 or axis.output != axis.size]
+    axes = [axis for axis in _axes_to_resize(op, node, SCALES) if axis.scale != 1 or axis.output != axis.size]
     if any(0 in (axis.size, axis.output) for axis in axes):
         raise Refusal("C204", "there are no elements to copy", "drop the node")
     if any(isinstance(axis.output, int) and axis.output > LONGEST for axis in axes):
@@ -209,8 +214,15 @@ def _gathered(op: Builder, node: Node) -> Result:
     return nearest_elements(op, node.input(X), axes, coordinates, rounding)
 
 
-def _axes(op: Builder, node: Node, scales: int, region: list[float] | None = None) -> list[Axis]:
-    """Return the axes to resize, without those whose sizes stay; `scales` is the index of an input."""
+def _axes_to_resize(op: Builder, node: Node, scales: int, region: list[float] | None = None) -> list[Axis]:
+    """Return the axes to resize, without those whose sizes certainly stay.
+
+    Args:
+        op: Makes nodes for sizes and scales that are not known.
+        node: The Resize.
+        scales: The index of the input `scales`.
+        region: The starts and ends of the cropped region, None for the whole axes.
+    """
     rank = node.need_rank(X)
     numbers = node.ints("axes")
     indices = list(range(rank)) if numbers is None else distinct_axes(numbers, rank)
@@ -223,23 +235,24 @@ def _axes(op: Builder, node: Node, scales: int, region: list[float] | None = Non
     positions = [at for at, number in enumerate(indices) if number not in kept or spans[at] != (0.0, 1.0)]
     sizes = sizes_of(op, node, X, [indices[at] for at in positions])
     if node.input(SIZES) and node.attr("keep_aspect_ratio_policy", "stretch") != "stretch":
-        resized = _at_one_scale(op, node, sizes)
+        resized = _sizes_at_one_scale(op, node, sizes)
     else:
         resized = [
-            _resized(op, node, scales, indices[at], at, size, count) for at, size in zip(positions, sizes, strict=True)
+            _size_and_scale(op, node, scales, indices[at], at, size, count)
+            for at, size in zip(positions, sizes, strict=True)
         ]
     return [Axis(indices[at], size, *pair, spans[at]) for at, size, pair in zip(positions, sizes, resized, strict=True)]
 
 
 def _kept_by_sizes(node: Node) -> set[int]:
-    """Return the axes for which `sizes` certainly has the size that they have, whatever that is."""
+    """Return the axes whose size, known or not, is certainly the one that `sizes` has for them."""
     policy = node.attr("keep_aspect_ratio_policy", "stretch")
     if not node.input(SIZES) or node.constant(SIZES) is not None or policy != "stretch":
         return set()
     return node.values.kept_axes(node.input(X), node.output(0))
 
 
-def _at_one_scale(op: Builder, node: Node, sizes: list[Size]) -> list[tuple[Size, float | str]]:
+def _sizes_at_one_scale(op: Builder, node: Node, sizes: list[Size]) -> list[tuple[Size, float | str]]:
     """Return the sizes of axes after resizing, rounded to the nearest integer, and the scale that they share."""
     shape = node.shape(SIZES)
     count = shape[0] if shape is not None and len(shape) == 1 else None
@@ -259,8 +272,11 @@ def _at_one_scale(op: Builder, node: Node, sizes: list[Size]) -> list[tuple[Size
     return [(op.Cast(op.Floor(op.Add(length, half)), to=NUMBERS["int64"]), scale) for length in lengths]
 
 
-def _written_out(op: Builder, node: Node, scales: int = SCALES) -> Result:
-    """Return the tensor resized by linear or cubic interpolation; `scales` is the index of an input."""
+def _interpolate(op: Builder, node: Node, scales: int = SCALES) -> Result:
+    """Return the tensor resized by linear or cubic interpolation; `scales` is the index of that input.
+
+    Raises Refusal C204 if a result is not certain.
+    """
     element = node.need_element(X)
     rank = node.need_rank(X)
     if element in INTEGERS or element == "bool":
@@ -272,12 +288,13 @@ def _written_out(op: Builder, node: Node, scales: int = SCALES) -> Result:
         if not node.input(SIZES):
             raise Refusal("C204", "a region is cropped, and runtimes differ in the size by its scale", "give 'sizes'")
         region = [float(each) for each in node.need_constant(ROI).values if isinstance(each, int | float)]
-    axes = _axes(op, node, scales, region)
+    axes = _axes_to_resize(op, node, scales, region)
     if node.attr("antialias") and any(
-        not isinstance(axis.scale, str) and axis.scale > 1 and not _surely_grows(axis.scale, axis.size) for axis in axes
+        not isinstance(axis.scale, str) and axis.scale > 1 and not _certainly_grows(axis.scale, axis.size)
+        for axis in axes
     ):
         raise Refusal("C204", "antialias is 1, and runtimes copy an axis that a scale above 1 leaves at its size")
-    if not node.input(SIZES) and not any(map(_surely_changes, axes)) and any(axis.scale != 1 for axis in axes):
+    if not node.input(SIZES) and not any(map(_certainly_changes, axes)) and any(axis.scale != 1 for axis in axes):
         node.need_constant(scales)
         why = "no axis may change its size, and then some runtimes copy the tensor and others interpolate by the scales"
         raise Refusal("C204", why, "give 'sizes' in place of 'scales'")
@@ -300,15 +317,15 @@ def _written_out(op: Builder, node: Node, scales: int = SCALES) -> Result:
     return interpolate(op, node.input(X), rank, element, axes, method)
 
 
-def _surely_changes(axis: Axis) -> bool:
-    """Whether an axis that has elements gets another size, whatever it is."""
+def _certainly_changes(axis: Axis) -> bool:
+    """Whether an axis that has elements certainly gets another size."""
     if isinstance(axis.size, int) and isinstance(axis.output, int):
         return axis.size != axis.output
-    return not isinstance(axis.scale, str) and (axis.scale < 1 or _surely_grows(axis.scale, axis.size))
+    return not isinstance(axis.scale, str) and (axis.scale < 1 or _certainly_grows(axis.scale, axis.size))
 
 
 def _target_size(op: Builder, node: Node, number: int, position: int, count: int) -> Size:
-    """Return the size that `sizes` gives an axis: a number where it is constant or follows from what is."""
+    """Return the size that `sizes` gives an axis: a number if it is constant or inferred."""
     sizes = node.constant(SIZES)
     if sizes is not None:
         if len(sizes.values) != count:
@@ -321,12 +338,19 @@ def _target_size(op: Builder, node: Node, number: int, position: int, count: int
     return str(op.Gather(op.Cast(node.input(SIZES), to=NUMBERS["int64"]), op.const(position), axis=0))
 
 
-def _resized(
+def _size_and_scale(
     op: Builder, node: Node, index: int, number: int, position: int, size: Size, count: int
 ) -> tuple[Size, float | str]:
-    """Return the size of an axis after resizing, and its scale; the scales are the input of this index.
+    """Return the size of an axis after resizing, and its scale.
 
-    The axis has this `number`, and this `position` among the `count` that are resized.
+    Args:
+        op: Makes the nodes.
+        node: The Resize.
+        index: The index of the input `scales`.
+        number: The axis.
+        position: Its position among the axes that are resized.
+        size: Its size.
+        count: The number of axes that are resized.
     """
     scales = node.constant(index)
     if node.input(SIZES) and (scales is None or not scales.values):
@@ -348,18 +372,18 @@ def _resized(
 
 
 def _exact_scales(node: Node, sized: bool) -> list[Fraction]:
-    """Return the scale of each axis. Raises Refusal where it is not known."""
+    """Return the scale of each axis; raise Refusal C205 or C207 if one is not known."""
     if sized:
-        return [Fraction(wanted, present) for wanted, present in _sizes(node, None)]
+        return [Fraction(wanted, present) for wanted, present in _target_and_present_sizes(node, None)]
     return [Fraction(scale) for scale in _scales(node.need_constant(SCALES))]
 
 
-def _same_nearest(node: Node, scale: Fraction) -> bool:
+def _is_same_nearest(node: Node, scale: Fraction) -> bool:
     """Whether version 10 takes the same nearest elements as the node along an axis with this scale."""
     rounding = node.attr("nearest_mode")
     coordinates = node.attr("coordinate_transformation_mode")
     if coordinates == "asymmetric":
-        # Where each coordinate is an integer, nothing is rounded.
+        # If each coordinate is an integer, nothing is rounded.
         whole = scale.numerator == 1 and scale.denominator.bit_count() == 1
         halved = scale == 2 and rounding == "round_prefer_floor"
         return whole or halved or (rounding == "floor" and scale >= 1) or (rounding == "ceil" and scale <= 1)
@@ -373,29 +397,29 @@ def _same_nearest(node: Node, scale: Fraction) -> bool:
 def _nearest_indices(node: Node, size: int, scale: Fraction) -> tuple[int, ...]:
     """Return for each output element along an axis the index of the input element that it copies.
 
-    Coordinates follow from the given scale, also where the output size is rounded. Raises Refusal C204 where the last
-    bit of a coordinate decides, or where it matters whether an axis that keeps its size is copied.
+    Coordinates follow from the given scale, even if the output size is rounded. Raises Refusal C204 if the last bit of
+    a coordinate decides, or if it matters whether an axis that keeps its size is copied.
     """
     out = _output_size(size, scale)
-    found = _selected(node, scale, size, out) if out or not size else ()
-    if out == size and found != tuple(range(size)):
+    indices = _select_nearest(node, scale, size, out) if out or not size else ()
+    if out == size and indices != tuple(range(size)):
         why = f"the size {float(size * scale)} is rounded to that before, and then some runtimes copy the axis"
         raise Refusal("C204", why, "give 'sizes' in place of 'scales'")
-    return found
+    return indices
 
 
-def _selected(node: Node, ratio: Fraction, size: int, out: int) -> tuple[int, ...]:
-    """Return the nearest input elements by a scale. Raises Refusal C204 where the last bit of a coordinate decides."""
+def _select_nearest(node: Node, ratio: Fraction, size: int, out: int) -> tuple[int, ...]:
+    """Return the nearest input elements by a scale; raise Refusal C204 if the last bit of a coordinate decides."""
     rounding = node.attr("nearest_mode")
     if not size or out > LONGEST:
         raise Refusal("C204", f"{size} elements cannot be resized to {out} by {safe_text(rounding)}")
     node.charge(out)
-    return _nearest(node.attr("coordinate_transformation_mode"), rounding, ratio, size, out)
+    return _nearest_elements(node.attr("coordinate_transformation_mode"), rounding, ratio, size, out)
 
 
 @lru_cache(maxsize=64)
-def _nearest(mode: str, rounding: str, ratio: Fraction, size: int, out: int) -> tuple[int, ...]:
-    """Return the nearest input elements by a scale. Raises Refusal C204 where the last bit of a coordinate decides."""
+def _nearest_elements(mode: str, rounding: str, ratio: Fraction, size: int, out: int) -> tuple[int, ...]:
+    """Return the nearest input elements by a scale; raise Refusal C204 if the last bit of a coordinate decides."""
     # Coordinates are a line. As whole numbers, in units of 1 / (2 * over), they are exact, and quicker than fractions.
     first, second = (_coordinate(mode, position, ratio, size, out) for position in (0, 1))
     over = math.lcm(first.denominator, second.denominator)
@@ -404,17 +428,17 @@ def _nearest(mode: str, rounding: str, ratio: Fraction, size: int, out: int) -> 
     exact = float32(float(ratio)) == ratio
     unit = 2 * over
     to_edge = over if rounding in ROUNDING else 0
-    # Measured from the edge below: floor, or ceil for what goes down at an edge.
+    # Measured from the edge below: floor, or ceil for modes that go down at an edge.
     down = unit - 1 if rounding in ("round_prefer_floor", "ceil") else 0
     shift = {"round_prefer_floor": -over, "round_prefer_ceil": over}.get(rounding, 0) + down
-    found = []
+    indices = []
     for at in range(start, start + step * out, step) if step else [start] * out:
         rest = (at + to_edge) % unit
         distance = min(rest, unit - rest)
         if distance << 20 < abs(at) + unit and (distance or (at and not exact)):
             raise Refusal("C204", f"a coordinate is {at / unit}, at the edge between two elements")
-        found.append(min(max((at + shift) // unit, 0), size - 1))
-    return tuple(found)
+        indices.append(min(max((at + shift) // unit, 0), size - 1))
+    return tuple(indices)
 
 
 def _coordinate(mode: str, position: int, scale: Fraction, size: int, out: int) -> Fraction:
@@ -437,8 +461,8 @@ def _coordinate(mode: str, position: int, scale: Fraction, size: int, out: int) 
 def resize_13_up(op: Builder, node: Node) -> Result:
     """Leave out the empty `scales` that was required beside `sizes`, and replace a coordinate mode that was removed.
 
-    The coordinates of `tf_half_pixel_for_nn`, `(x + 0.5) / scale`, are greater by half than those of half_pixel:
-    `floor(c)` is `c - 0.5` with halves rounded up, and `c` with halves rounded down is `ceil(c - 0.5)`.
+    The coordinates of `tf_half_pixel_for_nn`, `(x + 0.5) / scale`, are greater by half than half_pixel's: `floor(c)` is
+    `c - 0.5` with halves rounded up, and `c` with halves rounded down is `ceil(c - 0.5)`.
     """
     inputs = [node.input(index) for index in range(4)]
     for index in (ROI, SIZES):
@@ -462,10 +486,10 @@ def resize_13_up(op: Builder, node: Node) -> Result:
                 "with nearest_mode floor or round_prefer_floor",
             )
         for axis, scale in enumerate(_exact_scales(node, bool(inputs[SIZES]))):
-            if not _exact(scale):
+            if not _is_exact(scale):
                 # At an edge between two elements, runtimes differ in the last bit of the two forms.
                 size = need_size(node, X, axis)
-                _selected(node, scale, size, _output_size(size, scale))
+                _select_nearest(node, scale, size, _output_size(size, scale))
         changes = {"coordinate_transformation_mode": "half_pixel", "nearest_mode": rounding}
     return op.copy(node, inputs=inputs, **changes)
 
@@ -496,21 +520,21 @@ def resize_18_down(op: Builder, node: Node) -> Result:
         # No other mode reads it, so it may be empty.
         inputs[ROI] = ""
     if inputs[SIZES] and node.attr("keep_aspect_ratio_policy") != "stretch":
-        kept = _kept_aspect(node, axes)
+        kept = _sizes_at_common_scale(node, axes)
         if kept is None:
-            return _gathered(op, node) if node.attr("mode") == "nearest" else _written_out(op, node)
+            return _gather_nearest(op, node) if node.attr("mode") == "nearest" else _interpolate(op, node)
         inputs[SIZES] = op.const(kept)
     if node.attr("antialias") and node.attr("mode") != "nearest" and not _never_shrinks(node, axes):
-        return _written_out(op, node)
+        return _interpolate(op, node)
     if node.attr("antialias") and node.attr("mode") != "nearest" and node.need_element(X) in INTEGERS:
         raise Refusal("C204", "antialias is 1, and then runtimes round integers in another way", "set antialias to 0")
     if axes is not None:
-        _spread(op, node, inputs, distinct_axes(axes, node.need_rank(X)))
+        _extend_to_all_axes(op, node, inputs, distinct_axes(axes, node.need_rank(X)))
     return op.copy(node, inputs=inputs, drop=["axes", "antialias", "keep_aspect_ratio_policy"])
 
 
-def _sizes(node: Node, axes: list[int] | None) -> list[tuple[int, int]]:
-    """Return the wanted and the present size of each axis that is resized."""
+def _target_and_present_sizes(node: Node, axes: list[int] | None) -> list[tuple[int, int]]:
+    """Return the target size and the present size of each axis that is resized."""
     rank = node.need_rank(X)
     wanted = constant_ints(node, SIZES)
     present = [need_size(node, X, axis) for axis in (range(rank) if axes is None else distinct_axes(axes, rank))]
@@ -519,12 +543,12 @@ def _sizes(node: Node, axes: list[int] | None) -> list[tuple[int, int]]:
     return list(zip(wanted, present, strict=True))
 
 
-def _kept_aspect(node: Node, axes: list[int] | None) -> list[int] | None:
-    """Return the sizes by a common scale, None where they are not known, or not integers, and then rounded."""
+def _sizes_at_common_scale(node: Node, axes: list[int] | None) -> list[int] | None:
+    """Return the sizes by a common scale, None if they are not known, or not integers and therefore rounded."""
     if node.constant(SIZES) is None or not all(isinstance(size, int) for size in node.shape(X) or (None,)):
         return None
     policy = node.attr("keep_aspect_ratio_policy")
-    sizes = _sizes(node, axes)
+    sizes = _target_and_present_sizes(node, axes)
     if not sizes:
         raise Refusal("C103", f"'keep_aspect_ratio_policy' is {policy}, for no axes")
     ratios = [Fraction(wanted, present) for wanted, present in sizes]
@@ -534,39 +558,46 @@ def _kept_aspect(node: Node, axes: list[int] | None) -> list[int] | None:
 
 
 def _never_shrinks(node: Node, axes: list[int] | None) -> bool:
-    """Whether no axis certainly becomes shorter, or is resized to its own size."""
+    """Whether every axis certainly grows or is not resized at all."""
     if node.input(SIZES):
-        return node.constant(SIZES) is not None and all(wanted >= present for wanted, present in _sizes(node, axes))
+        return node.constant(SIZES) is not None and all(
+            wanted >= present for wanted, present in _target_and_present_sizes(node, axes)
+        )
     scales = node.constant(SCALES)
     if scales is None or not all(scale >= 1 for scale in scales.values):
         return False
     # Runtimes that filter copy an axis that a scale above 1 leaves at its size.
     shape = node.shape(X) or ()
-    sizes = list(shape) if axes is None else [shape[axis] for axis in distinct_axes(axes, len(shape))] if shape else []
+    sizes = list(shape)
+    if axes is not None and shape:
+        sizes = [shape[axis] for axis in distinct_axes(axes, len(shape))]
     sizes += [None] * (len(scales.values) - len(sizes))
-    return all(scale == 1 or _surely_grows(scale, size) for scale, size in zip(scales.values, sizes, strict=False))
+    return all(scale == 1 or _certainly_grows(scale, size) for scale, size in zip(scales.values, sizes, strict=False))
 
 
-def _spread(op: Builder, node: Node, inputs: list[str], axes: list[int]) -> None:
+def _extend_to_all_axes(op: Builder, node: Node, inputs: list[str], axes: list[int]) -> None:
     """Extend the inputs to all axes: the others have scale 1, their own size, and the whole axis as region."""
     rank = node.need_rank(X)
     count = len(axes)
     indices = {axis: index for index, axis in enumerate(axes)}
     firsts = [indices.get(axis, count) for axis in range(rank)]
     if inputs[SCALES]:
-        inputs[SCALES] = _reordered(op, node, inputs[SCALES], "float", [1.0], firsts)
+        inputs[SCALES] = _reorder(op, node, inputs[SCALES], "float", [1.0], firsts)
     if inputs[SIZES]:
         order = [indices.get(axis, count + axis) for axis in range(rank)]
-        inputs[SIZES] = _reordered(op, node, inputs[SIZES], "int64", list(node.shape(X) or ()), order)
+        inputs[SIZES] = _reorder(op, node, inputs[SIZES], "int64", list(node.shape(X) or ()), order)
     if inputs[ROI]:
         order = [indices.get(axis, 2 * count) for axis in range(rank)]
         order += [indices[axis] + count if axis in indices else 2 * count + 1 for axis in range(rank)]
-        inputs[ROI] = _reordered(op, node, inputs[ROI], node.need_element(ROI), [0.0, 1.0], order)
+        inputs[ROI] = _reorder(op, node, inputs[ROI], node.need_element(ROI), [0.0, 1.0], order)
 
 
-def _reordered(op: Builder, node: Node, given: str, element: str, rest: list[Any], order: list[int]) -> str:
-    """Return the elements of an input and of `rest`, or of the shape where that is not known, reordered."""
-    constant = node.values.constant(given)
+def _reorder(op: Builder, node: Node, name: str, element: str, rest: list[Any], order: list[int]) -> str:
+    """Return the elements of an input, followed by `rest`, in another order.
+
+    If `rest` is not known, the shape of the first input stands for it.
+    """
+    constant = node.values.constant(name)
     if constant is not None:
         known = [*constant.values, *rest]
         if len(known) <= max(order, default=-1):
@@ -576,12 +607,12 @@ def _reordered(op: Builder, node: Node, given: str, element: str, rest: list[Any
             return op.const(picked, element)
     stated = all(isinstance(value, (int, float)) for value in rest)
     others = op.const(rest, element) if stated else op.Shape(node.input(X))
-    return op.Gather(op.Concat(given, others, axis=0), op.const(order), axis=0)
+    return op.Gather(op.Concat(name, others, axis=0), op.const(order), axis=0)
 
 
 @down("Resize", since=19)
 def resize_19_down(op: Builder, node: Node) -> Result:
-    """Write half_pixel_symmetric as half_pixel where no output size is rounded: by `sizes`, or by integer scales."""
+    """Write half_pixel_symmetric as half_pixel if no output size is rounded: by `sizes`, or by integer scales."""
     if node.attr("coordinate_transformation_mode") != "half_pixel_symmetric":
         return None
     # Elements are selected, or integers truncated: at an edge, the last bit of a coordinate decides.
@@ -589,7 +620,11 @@ def resize_19_down(op: Builder, node: Node) -> Result:
     axes = node.ints("axes")
     if node.input(SIZES):
         rounded = node.attr("keep_aspect_ratio_policy") != "stretch"
-        exact = not abrupt or rounded or all(map(_exact, (Fraction(*pair) for pair in _sizes(node, axes))))
+        exact = (
+            not abrupt
+            or rounded
+            or all(map(_is_exact, (Fraction(*pair) for pair in _target_and_present_sizes(node, axes))))
+        )
     else:
         scales = node.need_constant(SCALES).values
         axes = list(range(len(scales))) if axes is None else axes
@@ -599,9 +634,9 @@ def resize_19_down(op: Builder, node: Node) -> Result:
             scale != math.floor(scale) and (need_size(node, X, axis) * Fraction(scale)).denominator != 1
             for axis, scale in zip(axes, scales, strict=True)
         )
-        exact = not abrupt or all(_exact(Fraction(scale)) for scale in scales)
+        exact = not abrupt or all(_is_exact(Fraction(scale)) for scale in scales)
     if rounded and not abrupt and not node.input(SIZES):
-        return _written_out(op, node)
+        return _interpolate(op, node)
     if rounded:
         raise Refusal("C204", "a size is rounded, and before version 19 no coordinate mode compensates for that")
     if not exact:
@@ -609,6 +644,6 @@ def resize_19_down(op: Builder, node: Node) -> Result:
     return op.copy(node, coordinate_transformation_mode="half_pixel")
 
 
-def _exact(scale: Fraction) -> bool:
+def _is_exact(scale: Fraction) -> bool:
     """Whether coordinates at the edges between elements are exact: for an integer scale, a half, a quarter, …"""
     return scale.denominator == 1 or (scale.numerator == 1 and scale.denominator.bit_count() == 1)

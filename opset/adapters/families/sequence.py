@@ -1,6 +1,6 @@
 """Optional values, which first took no tensors and sequences, and sequences whose elements are known before a run.
 
-Before version 11 there are no sequences: what reads them reads the tensors that they were made of.
+Before version 11 there are no sequences: their readers then read the tensors from which the sequences were made.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ def optional_get_element_18_down(op: Builder, node: Node) -> Result:
 
 
 def _is_optional(node: Node) -> bool:
+    """Whether the first input is an optional; raise Refusal if its type is unknown."""
     kind = node.values.type(node.input(0))
     if kind is None:
         raise unknown_type(node.input(0))
@@ -41,52 +42,55 @@ def _is_optional(node: Node) -> bool:
 
 @lower("SequenceAt", since=11)
 def sequence_at_lowered(op: Builder, node: Node) -> Result:
-    """Return the tensor at a known position, or a slice at any one of the tensor that was split into slices."""
-    slices = _slices(node, node.input(0))
+    """Return the tensor at a known position; at any position, a slice of the tensor that was split into slices."""
+    slices = _slices_of(node, node.input(0))
     if slices is not None and (node.constant(1) is None or slices.number is None):
         x, axis, keep, _ = slices
-        index = indices_from_front(op, node, 1, [_size(op, node, x, axis)])
+        index = indices_from_front(op, node, 1, [_size_along(op, node, x, axis)])
         return op.Gather(x, op.Reshape(index, op.const([1] if keep else [])), axis=axis)
     if node.values.producer(node.input(0)) is not None:
         node.need_constant(1)  # of a sequence that nothing makes the elements are not known, whatever the position is
-    elements = _elements(node, node.input(0))
+    elements = _elements_of(node, node.input(0))
     position = int(node.need_constant(1).values[0])
     if not -len(elements) <= position < len(elements):
         raise Refusal("C103", f"the position is {position}, and there are {len(elements)} elements")
-    return _tensor(op, elements[position])
+    return _take_element(op, elements[position])
 
 
 @lower("SequenceLength", since=11)
 def sequence_length_lowered(op: Builder, node: Node) -> Result:
     """Return the number of elements, which is known, or the size of the tensor that was split into slices."""
-    slices = _slices(node, node.input(0))
+    slices = _slices_of(node, node.input(0))
     if slices is not None:
-        return size_name(op, _size(op, node, slices.x, slices.axis))
-    return op.const(len(_elements(node, node.input(0))))
+        return size_name(op, _size_along(op, node, slices.x, slices.axis))
+    return op.const(len(_elements_of(node, node.input(0))))
 
 
 @lower("ConcatFromSequence", since=11)
 def concat_from_sequence_lowered(op: Builder, node: Node) -> Result:
-    """Concatenate the tensors that the sequence was made of, or move the axis along which a tensor was split."""
-    slices = _slices(node, node.input(0))
+    """Concatenate the tensors in the sequence, or move the axis along which a tensor was split."""
+    slices = _slices_of(node, node.input(0))
     if slices is not None and slices.number is None:
-        return _joined_slices(op, node, slices)
-    elements = _elements(node, node.input(0))
+        return _concatenate_slices(op, node, slices)
+    elements = _elements_of(node, node.input(0))
     axis = node.attr("axis")
     stacked = node.attr("new_axis")
     if not elements:
         raise Refusal("C103", "the sequence is empty")
     if axis < 0:
-        rank = _rank(node, elements[0]) + (1 if stacked else 0)
+        rank = _rank_of_element(node, elements[0]) + (1 if stacked else 0)
         axis = positive_axis(axis, rank)
-    tensors = [_tensor(op, each) for each in elements]
+    tensors = [_take_element(op, each) for each in elements]
     if stacked:
         tensors = [unsqueeze(op, each, [axis]) for each in tensors]
     return op.Concat(*tensors, axis=axis) if len(tensors) > 1 else op.Identity(tensors[0])
 
 
 class _Slices(NamedTuple):
-    """A tensor, split along an axis into slices of one element that keep the axis or not, and how many these are."""
+    """A tensor that is split along an axis into slices of one element.
+
+    `keep` says whether slices keep the axis; `number` is the number of slices, None if it is not known.
+    """
 
     x: str
     axis: int
@@ -94,12 +98,12 @@ class _Slices(NamedTuple):
     number: int | None
 
 
-def _slices(node: Node, name: str) -> _Slices | None:
-    """Return what was split into slices of one element, None for any other sequence."""
+def _slices_of(node: Node, name: str) -> _Slices | None:
+    """Return the tensor that was split into the slices of a sequence, None for any other sequence."""
     split = node.values.producer(name)
     if split is None or split.op_type != "SplitToSequence" or split.domain not in ("", "ai.onnx"):
         return None
-    x, axis, keep = _how_split(node, split)
+    x, axis, keep = _split_arguments(node, split)
     if len(split.input) > 1 and split.input[1]:
         length = node.values.constant(split.input[1])
         # With a length, the axis is kept; onnxruntime drops it all the same where 'keepdims' is 0.
@@ -110,10 +114,10 @@ def _slices(node: Node, name: str) -> _Slices | None:
     return _Slices(x, axis, keep, count if isinstance(count, int) else None)
 
 
-def _joined_slices(op: Builder, node: Node, slices: _Slices) -> str:
+def _concatenate_slices(op: Builder, node: Node, slices: _Slices) -> str:
     """Return the concatenation of all slices of a tensor, of which there is one at least.
 
-    Raises Refusal C207 where the rank is not known, or the size of the slices along the axis of the concatenation.
+    Raises Refusal C207 if the rank is not known, or the size of the slices along the axis of the concatenation.
     """
     x, axis, keep, _ = slices
     to = node.attr("axis")
@@ -137,7 +141,7 @@ def _joined_slices(op: Builder, node: Node, slices: _Slices) -> str:
         raise Refusal("C207", why if size != 0 else "the elements are empty", FIX_SIZES if size != 0 else "")
     # The two axes that become one are the last ones: 0 then means the same axis before and after, whatever its size.
     last = others.pop(to)
-    whole = op.Reshape(product(op, [size, _size(op, node, slices.x, axis)]), op.const([1]))
+    whole = op.Reshape(product(op, [size, _size_along(op, node, slices.x, axis)]), op.const([1]))
     sizes = op.Concat(op.const([0] * len(others)), whole, axis=0) if others else whole
     x = op.Reshape(_transpose(op, x, [*others, axis, last]), sizes)
     order = list(range(len(others)))
@@ -145,16 +149,16 @@ def _joined_slices(op: Builder, node: Node, slices: _Slices) -> str:
 
 
 def _transpose(op: Builder, x: str, order: list[int]) -> str:
-    """Return a value with its axes in another order, itself where that is the one that they have."""
+    """Return a value with its axes in an order; it is returned unchanged if its axes have that order."""
     return x if order == sorted(order) else str(op.Transpose(x, perm=order))
 
 
 Element = tuple[str, int, int, int, bool]
-"""A value; or its part along an axis, from an index up to another, perhaps without that axis; axis -1: the whole."""
+"""A value and its part: an axis, start, end, and whether the axis is kept. Axis -1 stands for the whole value."""
 
 
-def _elements(node: Node, name: str) -> list[Element]:
-    """Return the elements of a sequence. Raises Refusal C201 or C205 where they are not known."""
+def _elements_of(node: Node, name: str) -> list[Element]:
+    """Return the elements of a sequence; raise Refusal C201 or C205 if they are not known."""
     changes: list[Any] = []
     while True:
         node.charge(1)
@@ -165,43 +169,43 @@ def _elements(node: Node, name: str) -> list[Element]:
             changes.append(maker)
         elif maker.op_type != "Identity":
             break
-        name = _first(maker)
+        name = _first_input(maker)
     if maker.op_type == "SequenceConstruct":
         elements: list[Element] = [(each, -1, 0, 0, False) for each in maker.input]
     elif maker.op_type == "SequenceEmpty":
         elements = []
     elif maker.op_type == "SplitToSequence":
-        elements = _parts(node, maker)
+        elements = _parts_of_split(node, maker)
     else:
         raise Refusal("C201", f"{NO_SEQUENCES}, and what {safe_text(maker.op_type)} puts into one is not known")
     node.charge(len(elements))
     for change in reversed(changes):
         inserted = change.op_type == "SequenceInsert"
-        given = change.input[2 if inserted else 1] if len(change.input) > (2 if inserted else 1) else ""
-        at = len(elements) - (not inserted)
-        if given:
-            at = _known(node, given)[0]
-            at += len(elements) if at < 0 else 0
-        if not 0 <= at < len(elements) + inserted:
-            raise Refusal("C103", f"the position is {at}, and there are {len(elements)} elements")
-        elements[at : at + (not inserted)] = [(change.input[1], -1, 0, 0, False)] if inserted else []
+        position_name = change.input[2 if inserted else 1] if len(change.input) > (2 if inserted else 1) else ""
+        position = len(elements) - (not inserted)
+        if position_name:
+            position = _constant_numbers(node, position_name)[0]
+            position += len(elements) if position < 0 else 0
+        if not 0 <= position < len(elements) + inserted:
+            raise Refusal("C103", f"the position is {position}, and there are {len(elements)} elements")
+        elements[position : position + (not inserted)] = [(change.input[1], -1, 0, 0, False)] if inserted else []
     return elements
 
 
-def _first(maker: Any) -> str:
-    """Return the first input of the node that makes a sequence. Raises Refusal C103 where it is absent."""
+def _first_input(maker: Any) -> str:
+    """Return the first input of the node that makes a sequence; raise Refusal C103 if it is absent."""
     name: str = next(iter(maker.input), "")
     if not name:
         raise Refusal("C103", f"{safe_text(maker.op_type)} has no first input")
     return name
 
 
-def _parts(node: Node, split: Any) -> list[Element]:
-    """Return the parts of a tensor that is split."""
-    x, axis, keep = _how_split(node, split)
+def _parts_of_split(node: Node, split: Any) -> list[Element]:
+    """Return the parts of a tensor that SplitToSequence splits; raise Refusal C207 if their number is not known."""
+    x, axis, keep = _split_arguments(node, split)
     shape = node.values.shape(x)
     size = shape[positive_axis(axis, len(shape))] if shape is not None else None
-    sizes = _known(node, split.input[1]) if len(split.input) > 1 and split.input[1] else None
+    sizes = _constant_numbers(node, split.input[1]) if len(split.input) > 1 and split.input[1] else None
     if sizes is None or node.values.constant(split.input[1]).dims == ():  # type: ignore[union-attr]
         if not isinstance(size, int):
             why = f"it is not known into how many parts '{safe_text(x)}' is split"
@@ -212,48 +216,48 @@ def _parts(node: Node, split: Any) -> list[Element]:
         node.charge(size)
         return [(x, axis, at, min(at + part, size), keep or sizes is not None) for at in range(0, size, part)]
     ends = accumulate(sizes)
-    return [(x, axis, end - own, end, True) for own, end in zip(sizes, ends, strict=True)]
+    return [(x, axis, end - length, end, True) for length, end in zip(sizes, ends, strict=True)]
 
 
-def _how_split(node: Node, split: Any) -> tuple[str, int, bool]:
-    """Return what SplitToSequence splits, along which axis from the front, and whether that is kept."""
+def _split_arguments(node: Node, split: Any) -> tuple[str, int, bool]:
+    """Return the tensor that SplitToSequence splits, the axis counted from the front, and whether the axis is kept."""
     stated = {each.name: None if each.ref_attr_name else attribute_value(each) for each in split.attribute}
     axis = stated.get("axis", 0)
     keep = stated.get("keepdims", 1)
     if not isinstance(axis, int) or not isinstance(keep, int):
         raise Refusal("C206", "'axis' or 'keepdims' takes the value of a function's attribute", "inline the function")
-    x = _first(split)
+    x = _first_input(split)
     shape = node.values.shape(x)
     if axis < 0 and shape is None:
         raise Refusal("C207", f"the rank of '{safe_text(x)}' is not known")
     return x, positive_axis(axis, len(shape)) if shape is not None else axis, bool(keep)
 
 
-def _known(node: Node, name: str) -> list[int]:
-    """Return constant integers. Raises Refusal C205 where they are computed at run time."""
+def _constant_numbers(node: Node, name: str) -> list[int]:
+    """Return constant integers; raise Refusal C205 if they are computed at run time."""
     constant = node.values.constant(name)
     if constant is None or not all(isinstance(value, int) for value in constant.values):
         raise Refusal("C205", f"{NO_SEQUENCES}, and '{safe_text(name)}' is computed at run time")
     return [int(value) for value in constant.values]
 
 
-def _size(op: Builder, node: Node, x: str, axis: int) -> Size:
+def _size_along(op: Builder, node: Node, x: str, axis: int) -> Size:
     """Return the size of a value along an axis."""
     shape = node.values.shape(x)
     size = shape[axis] if shape is not None else None
     return size if isinstance(size, int) else op.Gather(op.Shape(x), op.const(axis), axis=0)
 
 
-def _rank(node: Node, element: Element) -> int:
-    """Return the rank of an element. Raises Refusal C207 where it is not known."""
+def _rank_of_element(node: Node, element: Element) -> int:
+    """Return the rank of an element; raise Refusal C207 if it is not known."""
     shape = node.values.shape(element[0])
     if shape is None:
         raise Refusal("C207", f"the rank of '{safe_text(element[0])}' is not known")
     return len(shape) - (element[1] >= 0 and not element[4])
 
 
-def _tensor(op: Builder, element: Element) -> str:
-    """Return the tensor that an element is."""
+def _take_element(op: Builder, element: Element) -> str:
+    """Return the name of an element's tensor."""
     x, axis, start, end, keep = element
     if axis < 0:
         return op.Identity(x)

@@ -25,9 +25,9 @@ from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 @down("DFT", since=20)
 def dft_20_down(op: Builder, node: Node) -> Result:
-    """Write the axis as an attribute; where the input is absent, it is the last but one.
+    """Write the axis as an attribute; if the input is absent, the axis is the last but one.
 
-    An axis that is known when the model runs is brought to the middle of three, by a table of shapes.
+    An axis that is computed at run time is brought to the middle of three, by a table of shapes.
     """
     if not node.input(2) or node.constant(2) is not None:
         axis = constant_ints(node, 2) if node.input(2) else [-2]
@@ -39,12 +39,12 @@ def dft_20_down(op: Builder, node: Node) -> Result:
     if len(sizes) < max(len(shape), 2) or not all(sizes):
         node.need_constant(2)
     rank = len(sizes)
-    parts = _parts(node)
+    count = _count_parts(node)
     rows = [[math.prod(sizes[:axis]), sizes[axis], math.prod(sizes[axis + 1 : -1])] for axis in range(rank - 1)]
     backs = [[-1 if at == axis else size for at, size in enumerate(sizes[:-1])] for axis in range(rank - 1)]
     # One row for each axis from -rank on; the last dimension is no axis.
     row = op.Add(op.Cast(node.input(2), to=NUMBERS["int64"]), op.const(rank))
-    unused = [[1] * 3], [[1] * (rank - 1)]
+    unused = ([[1] * 3], [[1] * (rank - 1)])
     around, back = (
         op.Reshape(
             op.Gather(
@@ -59,10 +59,10 @@ def dft_20_down(op: Builder, node: Node) -> Result:
     x = op.Cast(node.input(0), to=NUMBERS["double"])
     signal = [
         op.Transpose(op.Reshape(op.Gather(x, op.const(part), axis=rank - 1), around), perm=[0, 2, 1])
-        for part in range(parts)
+        for part in range(count)
     ]
-    found = _transformed(op, node, signal, 2, op.Gather(around, op.const(1), axis=0))
-    return _joined(op, [op.Reshape(op.Transpose(part, perm=[0, 2, 1]), back) for part in found], node)
+    spectrum = _transform(op, node, signal, 2, op.Gather(around, op.const(1), axis=0))
+    return _join_parts(op, [op.Reshape(op.Transpose(part, perm=[0, 2, 1]), back) for part in spectrum], node)
 
 
 @lower("DFT", since=17)
@@ -81,29 +81,29 @@ def dft_lowered(op: Builder, node: Node) -> Result:
         return op.Transpose(part, perm=order) if moved else part
 
     x = op.Cast(node.input(0), to=NUMBERS["double"])
-    signal = [along(op.Gather(x, op.const(part), axis=rank - 1)) for part in range(_parts(node))]
-    found = _transformed(op, node, signal, rank - 2, size_along(op, node, 0, axis))
-    return _joined(op, [op.Transpose(part, perm=back) if moved else part for part in found], node)
+    signal = [along(op.Gather(x, op.const(part), axis=rank - 1)) for part in range(_count_parts(node))]
+    spectrum = _transform(op, node, signal, rank - 2, size_along(op, node, 0, axis))
+    return _join_parts(op, [op.Transpose(part, perm=back) if moved else part for part in spectrum], node)
 
 
-def _parts(node: Node) -> int:
-    """Return how many parts the numbers of the first input have, 1 or 2. Raises Refusal C207 where it is not known."""
+def _count_parts(node: Node) -> int:
+    """Return the number of parts of a number in the first input, 1 or 2; raise Refusal C207 if it is not known."""
     parts = (node.shape(0) or (None,))[-1]
     if parts not in (1, 2):
         raise Refusal("C207", "it is not known whether the last dimension holds an imaginary part", "give it a size")
     return int(parts)
 
 
-def _joined(op: Builder, parts: list[str], node: Node) -> str:
-    """Return real and imaginary part in a last dimension, in the type of the first input."""
+def _join_parts(op: Builder, parts: list[str], node: Node) -> str:
+    """Return the real and the imaginary part in a last dimension, in the type of the first input."""
     last = 3 if node.op_type == "STFT" else node.need_rank(0) - 1
     joined = [unsqueeze(op, part, [last]) for part in parts]
     y = op.Concat(*joined, axis=last) if len(joined) > 1 else joined[0]
     return op.Cast(y, to=NUMBERS[node.need_element(0)])
 
 
-def _transformed(op: Builder, node: Node, signal: list[str], last: int, rows: Size) -> list[str]:
-    """Return the parts of the transform along the `last` dimension, of size `rows`, of the parts of a signal."""
+def _transform(op: Builder, node: Node, signal: list[str], last: int, rows: Size) -> list[str]:
+    """Return the parts of the transform of a signal along the dimension `last`, whose size is `rows`."""
     inverse = node.attr("inverse")
     onesided = node.attr("onesided")
     if node.input(1):
@@ -114,11 +114,11 @@ def _transformed(op: Builder, node: Node, signal: list[str], last: int, rows: Si
 
 
 def _length(op: Builder, node: Node, index: int) -> Size:
-    """Return an input that is one positive number."""
+    """Return the value of an input that is one positive number; raise Refusal C103 for any other constant."""
     constant = node.constant(index)
     if constant is None:
-        given = op.Cast(node.input(index), to=NUMBERS["int64"])
-        return given if node.shape(index) == () else op.Reshape(given, op.const([], dims=[0]))
+        number = op.Cast(node.input(index), to=NUMBERS["int64"])
+        return number if node.shape(index) == () else op.Reshape(number, op.const([], dims=[0]))
     if len(constant.values) != 1 or not constant.values[0] > 0:
         raise Refusal("C103", f"a length is {list(constant.values)}, which is not one positive number")
     return int(constant.values[0])
@@ -127,40 +127,54 @@ def _length(op: Builder, node: Node, index: int) -> Size:
 def _spectrum(
     op: Builder, signal: list[str], last: int, rows: Size, length: Size, inverse: int, onesided: int
 ) -> list[str]:
-    """Return the parts of the transform of a signal, cut or continued by zeros to a length."""
+    """Return the parts of the transform of a signal that is cut, or continued by zeros, to a length.
+
+    Args:
+        op: Makes the nodes.
+        signal: The real part, and the imaginary part if there is one.
+        last: The dimension to transform.
+        rows: Its size.
+        length: The size of the transform.
+        inverse: Whether the transform is the inverse.
+        onesided: Whether the spectrum, or the signal of an inverse, ends in the middle.
+    """
     half = sum_of(op, quotient(op, length, 2), 1)
     used = half if inverse and onesided else length
     if not (isinstance(rows, int) and isinstance(used, int) and rows <= used) and rows != used:
         signal = [op.Slice(part, op.const([0]), vector_of(op, [used]), op.const([last])) for part in signal]
         rows = at_most(op, rows, used)
     bins = half if onesided and not inverse else length
-    at = op.Mul(op.Reshape(integers_below(op, rows), op.const([-1, 1])), integers_below(op, bins))
-    at = op.Mod(at, size_name(op, length))
-    cosines, sines = (op.Gather(table, at, axis=0) for table in _tables(op, length))
+    angle_steps = op.Mul(op.Reshape(integers_below(op, rows), op.const([-1, 1])), integers_below(op, bins))
+    angle_steps = op.Mod(angle_steps, size_name(op, length))
+    cosines, sines = (op.Gather(table, angle_steps, axis=0) for table in _tables(op, length))
     if onesided and not inverse:
         signal = signal[:1]
     if inverse and onesided:
-        signal = [op.Mul(part, _mirrored(op, rows, length)) for part in signal]
+        signal = [op.Mul(part, _bin_counts(op, rows, length)) for part in signal]
     real = signal[0]
     imaginary = signal[1] if len(signal) > 1 else ""
-    found = [op.MatMul(real, cosines)]
+    parts_of_spectrum = [op.MatMul(real, cosines)]
     if imaginary:
         crossed = op.MatMul(imaginary, sines)
-        found = [op.Sub(found[0], crossed) if inverse else op.Add(found[0], crossed)]
+        parts_of_spectrum = [
+            op.Sub(parts_of_spectrum[0], crossed) if inverse else op.Add(parts_of_spectrum[0], crossed)
+        ]
     if not (inverse and onesided):
         other = op.MatMul(real, sines)
         if imaginary:
             straight = op.MatMul(imaginary, cosines)
-            found.append(op.Add(straight, other) if inverse else op.Sub(straight, other))
+            parts_of_spectrum.append(op.Add(straight, other) if inverse else op.Sub(straight, other))
         else:
-            found.append(other if inverse else op.Neg(other))
+            parts_of_spectrum.append(other if inverse else op.Neg(other))
     if inverse:
-        found = [op.Div(part, op.Cast(size_name(op, length), to=NUMBERS["double"])) for part in found]
-    return found
+        parts_of_spectrum = [
+            op.Div(part, op.Cast(size_name(op, length), to=NUMBERS["double"])) for part in parts_of_spectrum
+        ]
+    return parts_of_spectrum
 
 
 def _tables(op: Builder, length: Size) -> tuple[str, str]:
-    """Return cosines and sines of a whole turn in `length` steps."""
+    """Return the cosines and the sines of a whole turn in `length` steps."""
     if isinstance(length, int) and length <= MAX_CONSTANT:
         angles = [2 * math.pi * step / length for step in range(length)]
         return (
@@ -174,8 +188,8 @@ def _tables(op: Builder, length: Size) -> tuple[str, str]:
     return op.Sin(op.Add(turns, quarter)), op.Sin(turns)
 
 
-def _mirrored(op: Builder, rows: Size, length: Size) -> str:
-    """Return how often each bin of a one-sided spectrum stands in the whole one: once at both ends, else twice."""
+def _bin_counts(op: Builder, rows: Size, length: Size) -> str:
+    """Return the count of each bin of a one-sided spectrum in the whole one: 1 at both ends, else 2."""
     if isinstance(rows, int) and isinstance(length, int):
         return op.const([1.0 if 2 * row in (0, length) else 2.0 for row in range(op.charge_elements(rows))], "double")
     row = integers_below(op, rows)
@@ -202,17 +216,17 @@ def stft_lowered(op: Builder, node: Node) -> Result:
     at = op.Add(op.Reshape(first, op.const([-1, 1])), integers_below(op, length))
     x = op.Cast(x, to=NUMBERS["double"])
     # Runtimes take a real signal without the last dimension, too.
-    found = [op.Gather(x, op.const(part), axis=2) for part in range(_parts(node))] if len(shape) == 3 else [x]
-    signal = [op.Gather(part, at, axis=1) for part in found]
+    parts = [op.Gather(x, op.const(part), axis=2) for part in range(_count_parts(node))] if len(shape) == 3 else [x]
+    signal = [op.Gather(part, at, axis=1) for part in parts]
     if node.input(2):
         window = op.Cast(node.input(2), to=NUMBERS["double"])
         signal = [op.Mul(part, window) for part in signal]
-    return _joined(op, _spectrum(op, signal, 2, length, length, 0, node.attr("onesided")), node)
+    return _join_parts(op, _spectrum(op, signal, 2, length, length, 0, node.attr("onesided")), node)
 
 
 @lower("MelWeightMatrix", since=17)
 def mel_weight_matrix_lowered(op: Builder, node: Node) -> Result:
-    """Compute the matrix now: an edge that is rounded when the model runs may be that of another bin."""
+    """Compute the matrix at conversion: an edge that is rounded at run time may fall into another bin."""
     bands, length, rate, lower_edge, upper_edge = (node.need_constant(index).values[0] for index in range(5))
     bands = int(bands)
     length = int(length)

@@ -57,12 +57,12 @@ def pad_11_up(op: Builder, node: Node) -> Result:
 def pad_11_down(op: Builder, node: Node) -> Result:
     """Write known pads, and a value that float holds, as attributes; pad small integers as floats.
 
-    All else is padded by gathering.
+    Anything else is padded by gathering.
     """
     element = node.need_element(0)
     wide = element if element in FLOATS else {**SMALL_INTEGERS, **INTEGERS_OF_32_BITS}.get(element)
     if wide is None or node.constant(1) is None:
-        return _padded(op, node, integers_of(op, node, 1, 2 * node.need_rank(0)))
+        return _pad_by_gathering(op, node, integers_of(op, node, 1, 2 * node.need_rank(0)))
     attributes: dict[str, Any] = {"pads": constant_ints(node, 1)}
     if node.attr("mode") == "constant" and node.input(2):
         constant = node.constant(2)
@@ -70,7 +70,7 @@ def pad_11_down(op: Builder, node: Node) -> Result:
             raise Refusal("C103", f"the input 'constant_value' has {len(constant.values)} values")
         value = constant.values[0] if constant is not None else None
         if value is None or (float32(value) != value and not math.isnan(value)):
-            return _padded(op, node, attributes["pads"])
+            return _pad_by_gathering(op, node, attributes["pads"])
         attributes["value"] = value
     if wide == element:
         return op.copy(node, inputs=[node.input(0)], **attributes)
@@ -79,8 +79,8 @@ def pad_11_down(op: Builder, node: Node) -> Result:
     return op.Cast(y, to=NUMBERS[element])
 
 
-def _padded(op: Builder, node: Node, pads: Sequence[Size]) -> Result:
-    """Return the data padded by gathering along one axis after the other; a constant is appended for it first."""
+def _pad_by_gathering(op: Builder, node: Node, pads: Sequence[Size]) -> Result:
+    """Return the data padded by gathering along one axis after the other, from an axis with the constant appended."""
     mode = node.attr("mode")
     sizes = sizes_of(op, node, 0)
     y = node.input(0)
@@ -99,23 +99,23 @@ def _padded(op: Builder, node: Node, pads: Sequence[Size]) -> Result:
         if mode == "constant":
             fill = op.Expand(value, vector_of(op, [*sizes[:axis], 1, *sizes[axis + 1 :]]))
             y = op.Concat(y, fill, axis=axis)
-        more = [at_least(op, each, 0) for each in (before, after)]
-        first, last = (difference(op, kept, each) for kept, each in zip(more, (before, after), strict=True))
+        added = [at_least(op, each, 0) for each in (before, after)]
+        first, last = (difference(op, kept, each) for kept, each in zip(added, (before, after), strict=True))
         whole = difference(op, difference(op, size, first), last)
-        sizes[axis] = sum_of(op, sum_of(op, whole, more[0]), more[1])
-        positions = op.Sub(integers_below(op, sizes[axis]), size_name(op, more[0]))
-        source = _source(op, mode, positions, size_name(op, whole))
+        sizes[axis] = sum_of(op, sum_of(op, whole, added[0]), added[1])
+        positions = op.Sub(integers_below(op, sizes[axis]), size_name(op, added[0]))
+        source = _source_indices(op, mode, positions, size_name(op, whole))
         if first != 0:
             source = op.Add(source, size_name(op, first))
         if mode == "constant":
-            # What is outside is at the end of the axis.
+            # The constant is at the end of the axis.
             outside = op.Or(op.Less(positions, op.const(0)), op.Not(op.Less(positions, size_name(op, whole))))
             source = op.Where(outside, size_name(op, size), source)
         y = op.Gather(y, source, axis=axis)
     return y if y != node.input(0) else op.Identity(y)
 
 
-def _source(op: Builder, mode: str, positions: str, size: str) -> str:
+def _source_indices(op: Builder, mode: str, positions: str, size: str) -> str:
     """Return the indices of the elements to copy to positions, which are counted from the first element of the data."""
     if mode == "constant":
         return positions
@@ -133,7 +133,7 @@ def _source(op: Builder, mode: str, positions: str, size: str) -> str:
 
 @down("Pad", since=18)
 def pad_18_down(op: Builder, node: Node) -> Result:
-    """Write pads for all axes: those of the other axes are 0."""
+    """Write pads for all axes: 0 for each axis that is not listed."""
     if not node.input(3):
         return None
     rank = node.need_rank(0)
@@ -147,15 +147,15 @@ def pad_18_down(op: Builder, node: Node) -> Result:
     if node.constant(1) is None:
         pads = op.Gather(op.Concat(node.input(1), op.const([0]), axis=0), op.const(order), axis=0)
     else:
-        given = constant_ints(node, 1)
-        if len(given) != zero:
-            raise Refusal("C103", f"there are {len(given)} pads for {len(axes)} axes")
-        pads = op.const([[*given, 0][index] for index in order])
+        pads_of_axes = constant_ints(node, 1)
+        if len(pads_of_axes) != zero:
+            raise Refusal("C103", f"there are {len(pads_of_axes)} pads for {len(axes)} axes")
+        pads = op.const([[*pads_of_axes, 0][index] for index in order])
     return op.copy(node, inputs=[node.input(0), pads, node.input(2)])
 
 
 def _pads_of_all_axes(op: Builder, node: Node, rank: int) -> str:
-    """Return the pads of all axes where those that they are for are computed."""
+    """Return the pads of all axes, if the axes of the stated pads are computed at run time."""
     numbers = numbers_of_axes(op, node, 3, rank)
     halves = op.Reshape(node.input(1), op.const([2, -1]))
     return op.Concat(
@@ -171,23 +171,25 @@ def pad_19_down(op: Builder, node: Node) -> Result:
     rank = node.need_rank(0)
     if node.constant(1) is None or (node.input(3) and node.constant(3) is None):
         computed = _pads_of_all_axes(op, node, rank) if node.input(3) else node.input(1)
-        return _padded(op, node, [op.Gather(computed, op.const(index), axis=0) for index in range(2 * rank)])
+        return _pad_by_gathering(op, node, [op.Gather(computed, op.const(index), axis=0) for index in range(2 * rank)])
     axes = distinct_axes(constant_ints(node, 3), rank) if node.input(3) else list(range(rank))
     pads = constant_ints(node, 1)
     if len(pads) != 2 * len(axes):
         raise Refusal("C103", f"there are {len(pads)} pads for {len(axes)} axes")
     if any(count < 0 for count in pads):
         raise Refusal("C204", "negative pads are not defined for the mode wrap")
-    given = {axis: (before, after) for axis, before, after in zip(axes, pads, pads[len(axes) :], strict=False)}
+    pads_by_axis = {axis: (before, after) for axis, before, after in zip(axes, pads, pads[len(axes) :], strict=False)}
     shape = node.shape(0) or ()
     y = node.input(0)
-    for axis, (before, after) in given.items():
+    for axis, (before, after) in pads_by_axis.items():
         size = shape[axis]
         if not isinstance(size, int) or before + size + after > MAX_CONSTANT:
-            return _padded(op, node, [given.get(each, (0, 0))[end] for end in (0, 1) for each in range(rank)])
+            return _pad_by_gathering(
+                op, node, [pads_by_axis.get(each, (0, 0))[end] for end in (0, 1) for each in range(rank)]
+            )
         if not size and (before or after):
             raise Refusal("C204", f"axis {axis} cannot be wrapped: its size is 0")
-    for axis, (before, after) in given.items():
+    for axis, (before, after) in pads_by_axis.items():
         if before or after:
             size = need_size(node, 0, axis)
             y = op.Gather(y, op.const([position % size for position in range(-before, size + after)]), axis=axis)
@@ -196,9 +198,7 @@ def pad_19_down(op: Builder, node: Node) -> Result:
 
 @up("Slice", since=10)
 def slice_10_up(op: Builder, node: Node) -> Result:
-    """Write the bounds as inputs, and the axes: absent ones meant the first, as many as there are bounds, and now mean
-    all.
-    """
+    """Write bounds and axes as inputs; before 10, absent axes are the first ones, as many as there are bounds."""
     starts, ends = node.attr("starts"), node.attr("ends")
     axes = node.attr("axes", list(range(len(starts))))
     inputs = [node.input(0), op.const(starts), op.const(ends), op.const(axes)]
@@ -209,7 +209,7 @@ def slice_10_up(op: Builder, node: Node) -> Result:
 def slice_10_down(op: Builder, node: Node) -> Result:
     """Write known bounds as attributes; gather elements with steps other than 1, and between computed bounds."""
     if any(node.input(index) and node.constant(index) is None for index in range(1, 5)):
-        return _sliced_at_run_time(op, node)
+        return _slice_at_run_time(op, node)
     starts, ends = constant_ints(node, 1), constant_ints(node, 2)
     axes = constant_ints(node, 3) if node.input(3) else list(range(len(starts)))
     steps = constant_ints(node, 4) if node.input(4) else [1] * len(starts)
@@ -230,7 +230,7 @@ def slice_10_down(op: Builder, node: Node) -> Result:
         if step != 1:
             size = sizes_of(op, node, 0)[positive_axis(axis, node.need_rank(0))]
             if isinstance(size, int):
-                y = op.Gather(y, op.const(_indices(start, end, step, size)), axis=axis)
+                y = op.Gather(y, op.const(_slice_indices(start, end, step, size)), axis=axis)
             elif step == 0 or (step < 0 and (start < -1 or end in (2**31 - 1, 2**63 - 1))):
                 need_size(node, 0, axis)
             else:
@@ -238,15 +238,16 @@ def slice_10_down(op: Builder, node: Node) -> Result:
     return y
 
 
-def _sliced_at_run_time(op: Builder, node: Node) -> Result:
-    """Return what is between bounds that are computed, gathered along one axis after the other."""
+def _slice_at_run_time(op: Builder, node: Node) -> Result:
+    """Return the elements between bounds that are computed, gathered along one axis after the other."""
     rank = node.need_rank(0)
     sizes = sizes_of(op, node, 0)
     stated = node.constant(3)
     count = len(stated.values) if stated is not None else None
-    for index in (1, 2) if not node.input(3) else ():
-        size = (node.shape(index) or (None,))[0]
-        count = size if count is None and isinstance(size, int) else count
+    if not node.input(3):
+        for index in (1, 2):
+            size = (node.shape(index) or (None,))[0]
+            count = size if count is None and isinstance(size, int) else count
     if count is None:
         numbers = numbers_of_axes(op, node, 3, rank) if node.input(3) else _numbers_of_first_axes(op, node, rank)
         stated_too = op.Cast(op.Cast(numbers, to=NUMBERS["bool"]), to=NUMBERS["int64"])
@@ -277,24 +278,24 @@ def _sliced_at_run_time(op: Builder, node: Node) -> Result:
 
 
 def _numbers_of_first_axes(op: Builder, node: Node, rank: int) -> str:
-    """Return for each axis its number among those that are sliced, from 1 on, 0 where it is not among them.
+    """Return for each axis its number among the sliced axes, from 1 on, or 0.
 
-    They are the first ones, as many as there are starts.
+    The sliced axes are the first ones, as many as there are starts.
     """
     is_sliced = op.Less(op.const(list(range(rank))), op.Size(node.input(1)))
     return str(op.Mul(op.const(list(range(1, rank + 1))), op.Cast(is_sliced, to=NUMBERS["int64"])))
 
 
 def _computed_indices(op: Builder, node: Node, size: Size, start: Size, end: Size, step: Size) -> str:
-    """Return the indices of a slice of an axis whose size or bounds are computed."""
+    """Return the indices of a slice whose axis has a computed size or bound; raise Refusal C103 for a step of 0."""
     if step == 0:
         raise Refusal("C103", "a step is 0")
     backwards: Size = int(step < 0) if isinstance(step, int) else negative_mask(op, step)
     # Backwards, the first element is at most the last one, and the end may be before the first one.
     highest = difference(op, size, backwards)
     lowest = difference(op, 0, backwards)
-    first = at_most(op, at_least(op, _counted(op, start, size), 0), highest) if start != 0 or step != 1 else 0
-    bound = at_most(op, at_least(op, _counted(op, end, size), lowest), highest)
+    first = at_most(op, at_least(op, _from_front(op, start, size), 0), highest) if start != 0 or step != 1 else 0
+    bound = at_most(op, at_least(op, _from_front(op, end, size), lowest), highest)
     if step == 1:
         count = difference(op, bound, first)
     else:
@@ -310,15 +311,15 @@ def _computed_indices(op: Builder, node: Node, size: Size, start: Size, end: Siz
     return indices if first == 0 else op.Add(indices, size_name(op, first))
 
 
-def _counted(op: Builder, index: Size, size: Size) -> Size:
+def _from_front(op: Builder, index: Size, size: Size) -> Size:
     """Return an index counted from the front."""
     if isinstance(index, int):
         return sum_of(op, index, size) if index < 0 else index
     return op.Where(op.Less(index, op.const(0)), op.Add(index, size_name(op, size)), index)
 
 
-def _indices(start: int, end: int, step: int, size: int) -> list[int]:
-    """Return the indices of a slice with a step other than 1."""
+def _slice_indices(start: int, end: int, step: int, size: int) -> list[int]:
+    """Return the indices of a slice with a step other than 1; raise Refusal C103 or C204 if they are not defined."""
     if step == 0:
         raise Refusal("C103", "a step is 0")
     if step < 0 and start < -size:
@@ -342,10 +343,10 @@ def slice_11_down(op: Builder, node: Node) -> Result:
         wide = cast(op, axes, element, "int64")
         front = cast(op, op.Add(wide, op.Mul(negative_mask(op, wide), op.const(node.need_rank(0)))), "int64", element)
         return op.copy(node, inputs=[*node.inputs[:3], front, *node.inputs[4:]])
-    known = constant_ints(node, 3)
-    if all(axis >= 0 for axis in known):
+    axis_numbers = constant_ints(node, 3)
+    if all(axis >= 0 for axis in axis_numbers):
         return None
-    front = op.const(distinct_axes(known, node.need_rank(0)), node.need_constant(3).element)
+    front = op.const(distinct_axes(axis_numbers, node.need_rank(0)), node.need_constant(3).element)
     inputs = list(node.inputs)
     inputs[3] = front
     return op.copy(node, inputs=inputs)
@@ -353,9 +354,7 @@ def slice_11_down(op: Builder, node: Node) -> Result:
 
 @up("Split", since=2)
 def split_2_up(op: Builder, node: Node) -> Result:
-    """Write sizes that are an input of the type of the data as the attribute; refuse an absent axis, which version 1
-    leaves open.
-    """
+    """Write sizes that are an input as the attribute; refuse an absent axis, which version 1 leaves open."""
     attributes: dict[str, Any] = {}
     if not node.has("axis"):
         if node.rank(0) != 1:
@@ -373,14 +372,14 @@ def split_2_up(op: Builder, node: Node) -> Result:
 
 @down("Split", since=2)
 def split_2_down(op: Builder, node: Node) -> Result:
-    """State the axis: version 1 leaves open what an absent one means."""
+    """State the axis, whose default version 1 leaves open."""
     node.need_element(0)
     return op.copy(node, axis=node.attr("axis"))
 
 
 @down("Split", since=13)
 def split_13_down(op: Builder, node: Node) -> Result:
-    """Slice parts whose sizes are computed at run time; the attribute holds known ones."""
+    """Slice parts whose sizes are computed at run time; known sizes become the attribute."""
     if not node.input(1) or node.constant(1) is not None:
         return None
     axis = op.const([node.attr("axis")])
@@ -395,13 +394,13 @@ def split_13_down(op: Builder, node: Node) -> Result:
 
 @up("Split", since=18)
 def split_18_up(op: Builder, node: Node) -> Result:
-    """State the number of outputs where no sizes are given: there are as many equal parts."""
+    """State the number of outputs if no sizes are given: there are as many equal parts."""
     return None if node.input(1) else op.copy(node, inputs=[node.input(0)], num_outputs=len(node.outputs))
 
 
 @down("Split", since=18)
 def split_18_down(op: Builder, node: Node) -> Result:
-    """State all sizes where the last part is smaller, or may be: before 18, parts had to be equal."""
+    """State all sizes if the last part is smaller, or may be: before 18, parts had to be equal."""
     number = node.attr("num_outputs")
     count = len(node.outputs)
     if node.input(1):
@@ -427,15 +426,15 @@ def split_18_down(op: Builder, node: Node) -> Result:
             return op.copy(node, inputs=[x, op.const([part] * (number - 1) + [last])], drop=["num_outputs"])
     # Sizes that do not fit, as in a branch that never runs, may fail only when the node runs, as before.
     if op.final < 13:
-        return _parts_at_run_time(op, x, axis, number)
+        return _split_at_run_time(op, x, axis, number)
     whole = op.Gather(op.Shape(x), op.const([axis]), axis=0)
     part = op.Div(op.Add(whole, op.const([number - 1])), op.const([number]))
     last_part = op.Sub(whole, op.Mul(part, op.const([number - 1])))
     return op.copy(node, inputs=[x, op.Concat(*[part] * (number - 1), last_part, axis=0)], drop=["num_outputs"])
 
 
-def _parts_at_run_time(op: Builder, x: str, axis: int, number: int) -> list[str]:
-    """Return parts of a size that is computed, the last one smaller; the rank need not be known."""
+def _split_at_run_time(op: Builder, x: str, axis: int, number: int) -> list[str]:
+    """Return parts of a computed size, the last one smaller; the rank need not be known."""
     whole = op.Gather(op.Shape(x), op.const(axis), axis=0)
     part = op.Div(op.Add(whole, op.const(number - 1)), op.const(number))
     ends = [op.const(0), part, *(op.Mul(part, op.const(at)) for at in range(2, number)), whole]

@@ -29,7 +29,7 @@ SIDES = (("min", 1, -1.0), ("max", 2, 1.0))
 
 @up("Clip", since=6)
 def clip_6_up(op: Builder, node: Node) -> Result:
-    """State absent bounds for float16: they were the limits of the type, and are those of float now."""
+    """State absent bounds for float16: they were the limits of the type, and since 6 are the limits of float."""
     if node.has("min") and node.has("max"):
         return None
     element = node.need_element(0)
@@ -43,7 +43,7 @@ def clip_6_up(op: Builder, node: Node) -> Result:
 
 @up("Clip", since=11)
 def clip_11_up(op: Builder, node: Node) -> Result:
-    """Write the bounds as scalars of the element type; for float, leave out those that equal its limits.
+    """Write the bounds as scalars of the element type; for float, leave out bounds that equal its limits.
 
     Rounding a bound to float16 changes no result: limiting first and rounding afterwards is the same.
     """
@@ -65,7 +65,7 @@ def clip_11_down(op: Builder, node: Node) -> Result:
     They also do so for a `min` above `max`, which was not defined.
     """
     element = node.need_element(0)
-    bounds = [_bound(node, index, sign * LARGEST[element]) for _, index, sign in SIDES]
+    bounds = [_bound_of(node, index, sign * LARGEST[element]) for _, index, sign in SIDES]
     stated: dict[str, Any] = {
         name: value
         for (name, index, _), value in zip(SIDES, bounds, strict=True)
@@ -77,8 +77,8 @@ def clip_11_down(op: Builder, node: Node) -> Result:
     return op.Min(op.Max(node.input(0), lowest), highest)
 
 
-def _bound(node: Node, index: int, absent: float) -> float:
-    """Return a bound, NaN where it is not constant."""
+def _bound_of(node: Node, index: int, absent: float) -> float:
+    """Return a bound, NaN if it is not constant; `absent` is its value if there is no input."""
     if not node.input(index):
         return absent
     constant = node.constant(index)
@@ -87,7 +87,7 @@ def _bound(node: Node, index: int, absent: float) -> float:
 
 @down("Clip", since=12)
 def clip_12_down(op: Builder, node: Node) -> Result:
-    """Limit integers as floats that hold them, those of 64 bits by comparisons; an absent bound limits nothing."""
+    """Limit integers as floats that hold them, integers of 64 bits by comparisons; an absent bound limits nothing."""
     element = node.element(0)
     if element is None or element not in INTEGERS:
         return None
@@ -115,7 +115,7 @@ def clip_12_down(op: Builder, node: Node) -> Result:
 
 @lower("BitwiseNot", since=18)
 def bitwise_not_lowered(op: Builder, node: Node) -> Result:
-    """Subtract from the number of which all bits are set."""
+    """Subtract from the number whose bits are all set."""
     element = node.need_element(0)
     ones = 2 ** int(element.removeprefix("uint")) - 1 if element.startswith("u") else -1
     return op.Sub(op.const(ones, element, []), node.input(0))
@@ -123,7 +123,7 @@ def bitwise_not_lowered(op: Builder, node: Node) -> Result:
 
 @lower("IsNaN", since=9)
 def is_nan_lowered(op: Builder, node: Node) -> Result:
-    """Negate that a number is below 1 or above 0: every one is, and NaN is neither."""
+    """Negate that a number is below 1 or above 0: every number is, and NaN is neither."""
     x = node.input(0)
     element = node.need_element(0)
     return op.Not(op.Or(op.Less(x, op.const(1.0, element, [])), op.Greater(x, op.const(0.0, element, []))))
@@ -170,11 +170,11 @@ def round_lowered(op: Builder, node: Node) -> Result:
 
 @lower("Erf", since=9)
 def erf_lowered(op: Builder, node: Node) -> Result:
-    """Compute what the kernel does: `x + x * P(x * x)` near 0, `1 - exp(Q(abs(x) - 1.25))` beyond, 1 from some x on."""
+    """Compute as the kernel does: `x + x * P(x * x)` near 0, `1 - exp(Q(abs(x) - 1.25))` beyond, 1 from some x on."""
     element = node.need_element(0)
     near, far, end = FITTED["float64" if element == "double" else "float32"]
 
-    def formula(m: _Double, x: str) -> str:
+    def formula(m: _DoubleFunctions, x: str) -> str:
         distance = op.Abs(x)
         # The lesser of the distance and the end: Min takes FLOAT alone at version 7.
         bounded = op.Sub(m.const(end), op.Relu(op.Sub(m.const(end), distance)))
@@ -183,31 +183,32 @@ def erf_lowered(op: Builder, node: Node) -> Result:
         inner = op.Add(x, op.Mul(x, m.polynomial(near, op.Mul(x, x))))
         return m.either(op.Greater(distance, m.const(BORDER)), outer, inner)
 
-    return _in_double(op, node, formula, element == "double")
+    return _compute_in_double(op, node, formula, element == "double")
 
 
 @lower("Sinh", "Cosh", "Asinh", "Acosh", "Atanh", since=9)
 def hyperbolic_lowered(op: Builder, node: Node) -> Result:
-    """Compute the definition by exponents and logarithms, and near 0, where these cancel out, a series."""
-    return _in_double(op, node, HYPERBOLIC[node.op_type], False)
+    """Compute the definition by exponents and logarithms, and a series near 0, because these cancel out there."""
+    return _compute_in_double(op, node, HYPERBOLIC[node.op_type], False)
 
 
-class _Double:
-    """Functions of DOUBLE."""
+class _DoubleFunctions:
+    """Functions of DOUBLE, in operators of version 7."""
 
     def __init__(self, op: Builder) -> None:
         self.op = op
 
     def const(self, value: float) -> str:
+        """Return the name of a scalar."""
         return self.op.const(float(value), "double", [])
 
     def polynomial(self, coefficients: Sequence[float], x: str) -> str:
-        """Return the values of a polynomial, given from the constant term on."""
+        """Return the values of a polynomial, whose coefficients begin with the constant term."""
         *rest, last = map(self.const, coefficients)
-        return reduce(lambda value, each: self.op.Add(self.op.Mul(value, x), each), reversed(rest), last)
+        return reduce(lambda value, coefficient: self.op.Add(self.op.Mul(value, x), coefficient), reversed(rest), last)
 
     def sign(self, x: str) -> str:
-        """Return 1, -1 or 0; 0 for NaN as well."""
+        """Return 1, -1 or 0; NaN gives 0 as well."""
         above, below = (
             self.op.Cast(each, to=DOUBLE)
             for each in (self.op.Greater(x, self.const(0)), self.op.Less(x, self.const(0)))
@@ -215,7 +216,7 @@ class _Double:
         return str(self.op.Sub(above, below))
 
     def either(self, mask: str, x: str, y: str) -> str:
-        """Return the elements of x where the mask is true, else those of y.
+        """Return the elements of x if the mask is true, else the elements of y.
 
         A value to the power of 0 is 1, infinities and NaN included; so the product of both is the one that counts.
         """
@@ -224,45 +225,48 @@ class _Double:
         return str(self.op.Mul(*parts))
 
     def odd(self, x: str, border: float, series: Sequence[float], outer: str) -> str:
-        """Return an odd function that near 0 is `x` times a series of squares."""
+        """Return an odd function that is `x` times a series of squares near 0, and `outer` beyond."""
         inner = self.op.Mul(x, self.polynomial(series, self.op.Mul(x, x)))
         return self.either(self.op.Less(self.op.Abs(x), self.const(border)), inner, outer)
 
 
 DOUBLE = NUMBERS["double"]
-Formula = Callable[[_Double, str], str]
+Formula = Callable[[_DoubleFunctions, str], str]
 """A function of DOUBLE."""
 
 
-def _in_double(op: Builder, node: Node, formula: Formula, exact: bool) -> str:
-    """Return a function of floats, computed in DOUBLE; that of DOUBLE itself only where it is `exact` enough."""
+def _compute_in_double(op: Builder, node: Node, formula: Formula, exact: bool) -> str:
+    """Return a function of floats, computed in DOUBLE.
+
+    `exact` says whether it serves for DOUBLE itself; if not, and for integers, Refusal C202 is raised.
+    """
     element = node.need_element(0)
     if element in INTEGERS or (element == "double" and not exact):
         raise Refusal("C202", f"before version 9, nothing is exact enough for {element}", "cast the input to FLOAT")
-    y = formula(_Double(op), cast(op, node.input(0), element, "double"))
+    y = formula(_DoubleFunctions(op), cast(op, node.input(0), element, "double"))
     # FLOAT16 is rounded from FLOAT, as the kernel does.
     rounded = working_type(element)
     return cast(op, cast(op, y, "double", rounded), rounded, element)
 
 
-def _sinh(m: _Double, x: str) -> str:
+def _sinh(m: _DoubleFunctions, x: str) -> str:
     op = m.op
     outer = op.Mul(op.Sub(op.Exp(x), op.Exp(op.Neg(x))), m.const(0.5))
     return m.odd(x, 0.25, [1, 1 / 6, 1 / 120, 1 / 5040, 1 / 362880], outer)
 
 
-def _cosh(m: _Double, x: str) -> str:
+def _cosh(m: _DoubleFunctions, x: str) -> str:
     op = m.op
     return str(op.Mul(op.Add(op.Exp(x), op.Exp(op.Neg(x))), m.const(0.5)))
 
 
-def _asinh(m: _Double, x: str) -> str:
+def _asinh(m: _DoubleFunctions, x: str) -> str:
     op = m.op
     root = op.Sqrt(op.Add(op.Mul(x, x), m.const(1)))
     return m.odd(x, 2**-8, [1, -1 / 6, 3 / 40], op.Mul(m.sign(x), op.Log(op.Add(op.Abs(x), root))))
 
 
-def _acosh(m: _Double, x: str) -> str:
+def _acosh(m: _DoubleFunctions, x: str) -> str:
     op = m.op
     one = m.const(1)
     # Two roots, so that everything below 1 is NaN.
@@ -270,7 +274,7 @@ def _acosh(m: _Double, x: str) -> str:
     return str(op.Log(op.Add(x, root)))
 
 
-def _atanh(m: _Double, x: str) -> str:
+def _atanh(m: _DoubleFunctions, x: str) -> str:
     op = m.op
     one = m.const(1)
     outer = op.Mul(op.Log(op.Div(op.Add(one, x), op.Sub(one, x))), m.const(0.5))
