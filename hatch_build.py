@@ -30,7 +30,7 @@ class CustomBuildHook(BuildHookInterface):
         index = ours(self.root, "opset.schemas.index")
         index.build(index.FOLDER)
         if self.target_name == "wheel" and version == "standard":  # an editable installation reads docs/
-            build_data["force_include"].update(ours(self.root, "opset.docgen.guides").carried(Path(self.root)))
+            build_data["force_include"].update(ours(self.root, "opset.docgen.guides").files_in_wheel(Path(self.root)))
 
 
 class CustomMetadataHook(MetadataHookInterface):
@@ -38,5 +38,5 @@ class CustomMetadataHook(MetadataHookInterface):
 
     def update(self, metadata: dict[str, Any]) -> None:
         text = Path(self.root, "README.md").read_text(encoding="utf-8")
-        text = ours(self.root, "opset.docgen.guides").plain(text)
+        text = ours(self.root, "opset.docgen.guides").plain_text(text)
         metadata["readme"] = {"content-type": "text/markdown", "text": text}

@@ -101,7 +101,7 @@ def targets(schema: OpSchema) -> Iterator[int]:
 @cache
 def table(operator: str, domain: str) -> dict[str, Any]:
     """Return the table of an operator."""
-    return TABLES.of(operator, domain)
+    return TABLES.table_of(operator, domain)
 
 
 def row(operator: str, domain: str, opset: int, target: int) -> dict[str, Any]:

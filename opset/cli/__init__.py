@@ -67,7 +67,7 @@ class Verbs(click.Group):
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
         """Return the context of a call."""
-        with _escaping():
+        with _escape_usage_errors():
             return super().make_context(info_name, args, parent, **extra)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -80,11 +80,11 @@ class Verbs(click.Group):
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):
                 stream.reconfigure(errors="backslashreplace")
-        with _escaping():
-            status = self._status(ctx)
+        with _escape_usage_errors():
+            status = self._run_verb(ctx)
         ctx.exit(status)
 
-    def _status(self, ctx: click.Context) -> int:
+    def _run_verb(self, ctx: click.Context) -> int:
         try:
             status: int = super().invoke(ctx) or 0
             sys.stdout.flush()
@@ -97,9 +97,9 @@ class Verbs(click.Group):
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except OSError as error:
-            return _unwritten(error)
+            return _report_unwritable(error)
         except Exception as error:
-            signals.check()
+            signals.raise_if_stopped()
             if (short := shortage(error)) is not None:
                 write_errors(FindingList([short]))
                 return USAGE
@@ -119,7 +119,7 @@ def _debug_option() -> click.Option:
 
 
 @contextlib.contextmanager
-def _escaping() -> Iterator[None]:
+def _escape_usage_errors() -> Iterator[None]:
     """Escape the messages of click, which repeat arguments."""
     try:
         yield
@@ -142,22 +142,22 @@ def main() -> None:
     """Run the command line and leave the process with its exit status."""
     # A command makes many small objects and few cycles: looking for these took a tenth of its time.
     gc.set_threshold(200_000, 20, 20)
-    signals.heed()
+    signals.install_handlers()
     try:
         _open_closed_streams()
-        status = _run()
+        status = _run_command_line()
     except signals.Stopped as stopped:
         status = stopped.code
         if status == INTERRUPTED:
             with contextlib.suppress(OSError):
                 sys.stderr.write("interrupted\n")
     finally:
-        signals.ignore()
+        signals.ignore_signals()
         gc.freeze()  # the system takes the memory back at once; Python would look through all objects first
     sys.exit(status)
 
 
-def _run() -> Any:
+def _run_command_line() -> Any:
     """Run the command line; return its exit status, also where not even help or an error can be written."""
     stdout, stderr = sys.stdout, sys.stderr
     try:
@@ -175,10 +175,10 @@ def _run() -> Any:
         sys.stderr.flush()
         return status
     except OSError as error:
-        return _unwritten(error)
+        return _report_unwritable(error)
 
 
-def _unwritten(error: OSError) -> int:
+def _report_unwritable(error: OSError) -> int:
     """Report that stdout or stderr cannot be written to; return the exit status."""
     if error.filename is not None:
         sys.stderr.write(internal_error(error) + "\n")

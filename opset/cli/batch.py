@@ -16,7 +16,7 @@ import click
 from opset.budget import ALLOW_MORE, Limits
 from opset.cli import BROKEN_PIPE, INTERNAL, USAGE, output, signals, supervision
 from opset.cli.configuration import Folders, folders_for, hooks_option, schemas_option
-from opset.cli.inputs import STREAM, Input, Output, expand, output_for
+from opset.cli.inputs import STREAM, Input, Output, expand_inputs, output_for
 from opset.cli.limits import limits_options
 from opset.errors import Finding, FindingList, OpsetError, UsageError
 from opset.model import Model, load, write_stream
@@ -47,12 +47,12 @@ class Call(NamedTuple):
     alone: bool = False
     output: Output | None = None
 
-    def save(self, made: Model, model: Input, suffix: str, notes: list[str]) -> str:
+    def write_result(self, made: Model, model: Input, suffix: str, notes: list[str]) -> str:
         """Write the result for a model; return the path, "-" for stdout."""
         assert self.output is not None
-        return save(made, model, suffix, self.output, self.roots, self.external, self.force, notes)
+        return write_result(made, model, suffix, self.output, self.roots, self.external, self.force, notes)
 
-    def keeps(self, changed: bool) -> bool:
+    def can_skip_writing(self, changed: bool) -> bool:
         """Whether a result that is as it was would be written over itself."""
         in_place = self.output is not None and self.output.in_place
         return in_place and not changed and self.external in ("auto", "keep")
@@ -71,7 +71,7 @@ class Verb(NamedTuple):
     late: str = "C401"
 
 
-def writing(where: str) -> Callable[[Command], Command]:
+def writing_options(where: str) -> Callable[[Command], Command]:
     """Return the options of a verb that writes models, which takes them as `call`; `where` is the help of -o.
 
     What is wrong with folders of operator YAML is raised there once, before any model.
@@ -126,7 +126,7 @@ def writing(where: str) -> Callable[[Command], Command]:
     return decorate
 
 
-def run(
+def process_files(
     inputs: tuple[str, ...],
     call: Call,
     verb: Verb,
@@ -142,7 +142,7 @@ def run(
     stream, and whether quietly. Without `writes`, the report goes to stdout, as no model does.
     """
     given = call.in_place or call.given is not None
-    models = expand(inputs, products=given)
+    models = expand_inputs(inputs, products=given)
     where = output_for(call.given, call.in_place, models) if writes or given else None
     if where is not None and writes:
         refuse_terminal(where)
@@ -157,31 +157,31 @@ def run(
             output.write_errors(output.findings_of(data))
 
     notes = call.known.note_left_out(call.quiet, *verb.files)
-    reports = _reports(models, partial(_start, work, settings, call, verb), call.jobs, verb.undone, show)
-    return _conclude(reports, verb.words, call.form, call.quiet, stream, notes)
+    reports = _collect_reports(models, partial(_worker, work, settings, call, verb), call.jobs, verb.undone, show)
+    return _write_summary(reports, verb.words, call.form, call.quiet, stream, notes)
 
 
-def _start(work: Callable[..., dict[str, Any]], settings: Any, call: Call, verb: Verb) -> Work:
-    working = _guarding(partial(work, settings=settings, call=call, registry=call.known.registry()))
+def _worker(work: Callable[..., dict[str, Any]], settings: Any, call: Call, verb: Verb) -> Work:
+    working = partial(_process_file, partial(work, settings=settings, call=call, registry=call.known.registry()))
     seconds = call.limits.timeout
-    return working if seconds is None or not supervision.POSSIBLE else partial(_supervise, working, verb, seconds)
+    return working if seconds is None or not supervision.POSSIBLE else partial(_supervise_file, working, verb, seconds)
 
 
-def _supervise(work: Work, verb: Verb, seconds: float, model: Input) -> dict[str, Any]:
+def _supervise_file(work: Work, verb: Verb, seconds: float, model: Input) -> dict[str, Any]:
     """Return the report of the work on one model in a process that is ended when its time is up."""
     try:
-        report: dict[str, Any] = supervision.supervised(partial(work, model), seconds)
+        report: dict[str, Any] = supervision.run_supervised(partial(work, model), seconds)
         return report
-    except supervision.Ended as ended:
+    except supervision.NoResult as ended:
         if ended.status == BROKEN_PIPE:
             raise BrokenPipeError from None
         if not ended.late:
-            return _lost(verb.undone, model, False)
+            return _crash_report(verb.undone, model, False)
     finding = Finding(verb.late, verb.undone, why=f"it may take {seconds:g} seconds", help=ALLOW_MORE, file=model.path)
-    return _failed(model.path, FindingList([finding]), 1)
+    return _failure_report(model.path, FindingList([finding]), 1)
 
 
-def _reports(
+def _collect_reports(
     models: Sequence[Input], start: Callable[[], Work], jobs: int, undone: str, show: Callable[[dict[str, Any]], None]
 ) -> list[dict[str, Any]]:
     """Return the report of every model, and show each as soon as it is complete.
@@ -190,7 +190,7 @@ def _reports(
     """
     found: list[dict[str, Any]] = []
     jobs = min(jobs, len(models)) if all(each.path != STREAM for each in models) else 1  # other processes have no stdin
-    results = _results(models, start, jobs, undone)
+    results = _yield_reports(models, start, jobs, undone)
     with closing(results):
         for data in results:
             found.append(data)
@@ -201,48 +201,44 @@ def _reports(
     return found
 
 
-def _results(
+def _yield_reports(
     models: Sequence[Input], start: Callable[[], Work], jobs: int, undone: str
 ) -> Generator[dict[str, Any], None, None]:
     if jobs > 1:
-        from opset.cli.processes import spread
+        from opset.cli.processes import run_in_processes
 
-        yield from spread(start, models, jobs, partial(_lost, undone))
+        yield from run_in_processes(start, models, jobs, partial(_crash_report, undone))
     else:
         yield from map(start(), models)
 
 
-def _guarding(work: Work) -> Work:
-    return partial(_guarded, work)
-
-
-def _guarded(work: Work, model: Input) -> dict[str, Any]:
+def _process_file(work: Work, model: Input) -> dict[str, Any]:
     """Return the report of the work on one model, errors included."""
     try:
         return work(model)
     except OpsetError as error:
-        return _failed(model.path, error.finding_list.in_file(model.path), error.exit_status)
+        return _failure_report(model.path, error.finding_list.in_file(model.path), error.exit_status)
     except BrokenPipeError:
         raise
     except Exception as error:
-        signals.check()
+        signals.raise_if_stopped()
         if (short := output.shortage(error)) is not None:
-            return _failed(model.path, FindingList([short]).in_file(model.path), USAGE)
-        return {**_failed(model.path, FindingList(), INTERNAL), "internal_error": output.internal_error(error)}
+            return _failure_report(model.path, FindingList([short]).in_file(model.path), USAGE)
+        return {**_failure_report(model.path, FindingList(), INTERNAL), "internal_error": output.internal_error(error)}
 
 
-def _lost(undone: str, model: Input, late: bool) -> dict[str, Any]:
+def _crash_report(undone: str, model: Input, late: bool) -> dict[str, Any]:
     why = "the process that worked on it was killed, perhaps for want of memory"
     finding = Finding("M101", undone, why=why, help="use fewer processes: -j 1", file=model.path)
-    return _failed(model.path, FindingList([finding]), INTERNAL)
+    return _failure_report(model.path, FindingList([finding]), INTERNAL)
 
 
-def _failed(path: str, findings: FindingList, exit_status: int) -> dict[str, Any]:
+def _failure_report(path: str, findings: FindingList, exit_status: int) -> dict[str, Any]:
     found = output.findings_data(findings)
     return {"input": path, "output": None, **found, "status": "failed", "exit_status": exit_status}
 
 
-def _summary(reports: Sequence[Mapping[str, Any]], statuses: Iterable[str]) -> dict[str, int]:
+def _summarize(reports: Sequence[Mapping[str, Any]], statuses: Iterable[str]) -> dict[str, int]:
     """Return how many models ended with each status, and the worst exit status."""
     counts = Counter(data["status"] for data in reports)
     return {
@@ -252,7 +248,7 @@ def _summary(reports: Sequence[Mapping[str, Any]], statuses: Iterable[str]) -> d
     }
 
 
-def _conclude(
+def _write_summary(
     reports: Sequence[dict[str, Any]],
     words: Mapping[str, str],
     form: str,
@@ -264,7 +260,7 @@ def _conclude(
 
     `notes` are about the whole call; as text they have been written.
     """
-    summary = _summary(reports, words)
+    summary = _summarize(reports, words)
     if form == "json" and not quiet:
         data = {"models": reports, "summary": summary, **({"notes": notes} if notes else {})}
         output.write_product(data, list, form, stream)
@@ -281,14 +277,14 @@ def refuse_terminal(where: Output) -> None:
         raise UsageError(Finding("U104", "a model is not written to a terminal", help=help))
 
 
-def opened(given: Input, roots: Iterable[Path]) -> Model:
+def load_input(given: Input, roots: Iterable[Path]) -> Model:
     """Return an input's model; where a folder or a pattern was named, a pipe in it is refused, and not waited for."""
     if given.path == STREAM:
         return load_text(sys.stdin.buffer) if given.text else load(sys.stdin.buffer)
     return load_file(given.path, roots, pipes=not given.found)
 
 
-def save(
+def write_result(
     model: Model,
     given: Input,
     suffix: str,
@@ -312,7 +308,7 @@ def save(
     if where.file:
         model.save(where.file, external=external, force=force)
         return where.file
-    folder, relative = where.place(given, suffix)
+    folder, relative = where.result_path(given, suffix)
     if where.in_place:
         save_in_place(model, folder, relative, roots, external=external, force=force)
     else:

@@ -48,17 +48,17 @@ SECONDS = 300.0
 """What the examples of what changed may take together, where --timeout does not say it."""
 
 
-def against_command(against: str, choices: Choices, form: str, limits: Limits) -> int:
+def compare_against(against: str, choices: Choices, form: str, limits: Limits) -> int:
     """Compare the schemas of folders with an older state of them, write the report, and return the exit status."""
     return supervision.run_in_bounds(lambda budget: _compare_states(against, choices, form, budget), limits, SECONDS)
 
 
 def _compare_states(against: str, choices: Choices, form: str, budget: Budget) -> int:
-    day, approved = _day(choices.today), choices.approved
+    day, approved = _parse_day(choices.today), choices.approved
     known = folders_of(choices.folders, choices.hooks) if choices.folders else folders_for((), choices.hooks)
     named = [*known.trusted, *known.data] or [FOLDER]
     new = merged([folder_state(folder, "now") for folder in named])
-    old, partial = _older(against, named, new)
+    old, partial = _older_state(against, named, new)
     if partial:
         new = new.within(old.operators)
     if approved is not None and not os.path.isfile(approved):
@@ -66,7 +66,7 @@ def _compare_states(against: str, choices: Choices, form: str, budget: Budget) -
     files = [approved] if approved is not None else [folder / APPROVED_FILE for folder in named]
     read = [read_approvals(file) for file in files]
     wanted = choices.examples and not old.released
-    registry = _registry(known, named) if wanted else None
+    registry = _registry_for_examples(known, named) if wanted else None
     notes = known.note_left_out(True, *HOOKS) if wanted else []
     if wanted and registry is None:
         notes.append("no examples were run, since the folders declare operators of the standard once more")
@@ -76,11 +76,11 @@ def _compare_states(against: str, choices: Choices, form: str, budget: Budget) -
     if form == "markdown":
         sys.stdout.writelines(f"{line}\n" for line in markdown_lines(report, choices.strict))
     else:
-        output.write_product(report.data(choices.strict), lambda: text_lines(report, _style), form)
+        output.write_product(report.data(choices.strict), lambda: text_lines(report, _style_text), form)
     return report.status(choices.strict)
 
 
-def _registry(known: Folders, named: Sequence[Path]) -> Registry | None:
+def _registry_for_examples(known: Folders, named: Sequence[Path]) -> Registry | None:
     """Return the operators by which examples are run; None for a copy of the standard's, which declares them again."""
     if any(os.path.realpath(folder) == os.path.realpath(FOLDER) for folder in named):
         return default_registry()
@@ -90,20 +90,20 @@ def _registry(known: Folders, named: Sequence[Path]) -> Registry | None:
         return None
 
 
-def _style(text: str, kind: str) -> str:
+def _style_text(text: str, kind: str) -> str:
     return style_text(text, COLOURS[kind], sys.stdout)
 
 
-def _day(text: str | None) -> datetime.date:
+def _parse_day(text: str | None) -> datetime.date:
     try:
         return datetime.date.today() if text is None else parse_date(text)
     except ValueError:
         raise UsageError(Finding("U103", "--today is no day", help="write 2027-03-31")) from None
 
 
-def _older(against: str, folders: Sequence[Path], new: State) -> tuple[State, bool]:
+def _older_state(against: str, folders: Sequence[Path], new: State) -> tuple[State, bool]:
     """Return the state to compare with, and whether it is of one operator alone."""
-    kind, text = _kind(against, new)
+    kind, text = _split_kind(against, new)
     if kind == "release":
         # A copy of the standard's schemas is compared with this package's, since it may have been edited.
         standard = standard_state()
@@ -119,7 +119,7 @@ def _older(against: str, folders: Sequence[Path], new: State) -> tuple[State, bo
     return file_state(Path(text), new)
 
 
-def _kind(against: str, new: State) -> tuple[str, str]:
+def _split_kind(against: str, new: State) -> tuple[str, str]:
     """Return what `--against` is: what its prefix says, else the first that there is of KINDS."""
     prefix, colon, rest = against.partition(":")
     if colon and prefix in KINDS:

@@ -8,7 +8,15 @@ from typing import Any
 import click
 
 from opset.cli import output
-from opset.cli.new import called, domain_option, folder_option, made_data, made_lines, quoted, since_option
+from opset.cli.new import (
+    domain_option,
+    files_data,
+    files_lines,
+    folder_option,
+    operator_arguments,
+    quote_path,
+    since_option,
+)
 from opset.errors import safe_text
 from opset.schemas.names import shown
 from opset.schemas.yaml.printer import flow
@@ -36,16 +44,17 @@ def command(
         output.write_product(_state_data(state), lambda: _state_lines(state), form)
         return 1 if state.edited else 0
     made, done = bump(operator, domain, folder, since)
-    folders = f" {quoted(made.root)}" if made.own else ""
-    again = f"opset bump {called(made)}"
+    folders = f" {quote_path(made.root)}" if made.own else ""
+    again = f"opset bump {operator_arguments(made)}"
     edited = done in ("completed", "unchanged")
     steps = {} if edited else {again: "after you edited it: writes what differs"}
     steps |= {f"opset lint{folders}": "says what is wrong or missing"}
     if edited:
         steps |= {f"opset lint --fix{folders}": "writes the layout of operator files"}
-        steps |= {f"opset test {called(made)}": "runs its examples at every version, and to other versions and back"}
-        whole = _whole(made.domain, made.operator)
-        steps |= {f"opset diff {whole} {made.before} {made.since}{_schemas(made)}": "shows what changed"}
+        tested = "runs its examples at every version, and to other versions and back"
+        steps |= {f"opset test {operator_arguments(made)}": tested}
+        whole = _qualified_name(made.domain, made.operator)
+        steps |= {f"opset diff {whole} {made.before} {made.since}{_schemas_argument(made)}": "shows what changed"}
     what = {
         "added": f"version {made.since} of {made.operator}, a copy of version {made.before} to be edited",
         "completed": f"version {made.since} of {made.operator} declares what it changes",
@@ -54,16 +63,16 @@ def command(
         "unchanged": f"nothing to write: version {made.since} of {made.operator} is not released, and declares what "
         "differs",
     }[done]
-    output.write_product(made_data(made, done, steps), lambda: [safe_text(what), *made_lines(made, steps)], form)
+    output.write_product(files_data(made, done, steps), lambda: [safe_text(what), *files_lines(made, steps)], form)
     return 0
 
 
-def _whole(domain: str, name: str) -> str:
+def _qualified_name(domain: str, name: str) -> str:
     return f"{domain}.{name}" if domain else name
 
 
-def _schemas(made: Any) -> str:
-    return f" --schemas {quoted(made.root)}" if made.own else ""
+def _schemas_argument(made: Any) -> str:
+    return f" --schemas {quote_path(made.root)}" if made.own else ""
 
 
 def _state_data(state: State) -> dict[str, Any]:
@@ -95,5 +104,7 @@ def _state_lines(state: State) -> list[str]:
         what = f": {flow(state.difference)}" if state.difference else ""
         lines.append(f"  in development: {versions}{what}")
     if state.edited:
-        lines.append(f"  restore what was released; opset bump {_whole(state.operator.domain, name)} adds a version")
+        lines.append(
+            f"  restore what was released; opset bump {_qualified_name(state.operator.domain, name)} adds a version"
+        )
     return [safe_text(line) for line in lines]

@@ -68,33 +68,33 @@ def command(
     """
     known = folders_for(folders, allow_hooks)
     registry = known.registry()
-    statements = dict(_statement(each) for each in stated)
+    statements = dict(_parse_statement(each) for each in stated)
     named = [operator_at(registry, each, domain) for each in operators]
     schemas = [versions[-1] if schema is None else schema for versions, schema in named]
     notes = known.note_left_out(form != "text", *HOOKS)
 
     def work(budget: Budget) -> int:
         candidates = [Candidate(registry, schema, budget) for schema in schemas]
-        return _write([(each, checklist(each, statements)) for each in candidates], notes, form)
+        return _write_checklists([(each, checklist(each, statements)) for each in candidates], notes, form)
 
     return supervision.run_in_bounds(work, limits, SECONDS)
 
 
-def _write(found: Sequence[tuple[Candidate, Sequence[Point]]], notes: Sequence[str], form: str) -> int:
+def _write_checklists(found: Sequence[tuple[Candidate, Sequence[Point]]], notes: Sequence[str], form: str) -> int:
     """Write checklists, and return the exit status."""
     data: dict[str, Any] = {"operators": [point_data(*each) for each in found]}
     if notes:
         data["notes"] = notes
 
     def lines() -> Sequence[str]:
-        listed = [markdown(*each) if form == "markdown" else _lines(*each) for each in found]
+        listed = [markdown(*each) if form == "markdown" else _checklist_lines(*each) for each in found]
         return [line for index, each in enumerate(listed) for line in (*[""] * (index > 0), *each)]
 
     output.write_product(json_data(data), lines, "json" if form == "json" else "text")
     return 1 if any(point.state == MISSING for _, points in found for point in points) else 0
 
 
-def _statement(text: str) -> tuple[str, str]:
+def _parse_statement(text: str) -> tuple[str, str]:
     """Return the point and the text of `--state POINT=TEXT`. Raises UsageError U103."""
     name, equals, said = text.partition("=")
     if not equals or not said.strip():
@@ -103,7 +103,7 @@ def _statement(text: str) -> tuple[str, str]:
     return name, said.strip()
 
 
-def _lines(candidate: Candidate, points: Sequence[Point]) -> Iterator[str]:
+def _checklist_lines(candidate: Candidate, points: Sequence[Point]) -> Iterator[str]:
     """Yield a checklist as text: each point with what was found and where, and in the end how many there are."""
     yield style_text(escape_text(f"{candidate.title} {candidate.since}"), "bold", sys.stdout)
     section = ""

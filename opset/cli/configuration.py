@@ -63,13 +63,13 @@ class Folders(NamedTuple):
     def note_left_out(self, quiet: bool, *names: str) -> list[str]:
         """Return a note for each folder with files of these names that are not run, and write it to stderr."""
         found = {folder: [each for name in names for each in files_named(folder, name)] for folder in self.noted}
-        notes = [_left_out(folder, files) for folder, files in found.items() if files]
+        notes = [_left_out_note(folder, files) for folder, files in found.items() if files]
         if not quiet:
             sys.stderr.write("".join(f"note: {note}\n" for note in notes))
         return notes
 
 
-def _left_out(folder: Path, files: list[Path]) -> str:
+def _left_out_note(folder: Path, files: list[Path]) -> str:
     names = ", ".join(str(each.relative_to(folder)) for each in files[:LISTED])
     more = f" and {len(files) - LISTED:,} more" if len(files) > LISTED else ""
     return (
@@ -98,7 +98,7 @@ def folders_for(named: tuple[Path, ...], hooks: bool | None = None) -> Folders:
     allowed = [*project.values()] if hooks else []
     if project and hooks is None:
         # A folder is taken as it was when it was compared: a link could be exchanged afterwards.
-        ours = _trusted()
+        ours = _trusted_folders()
         allowed = [Path(real) for real in project if real in ours]
     trusted = {os.path.realpath(each): each for each in reversed([*named, *allowed, *entry_point_folders()])}
     data = tuple(folder for real, folder in project.items() if real not in trusted)
@@ -111,7 +111,7 @@ def folders_of(named: tuple[Path, ...], hooks: bool | None, data: tuple[Path, ..
     return Folders((), (*named, *data)) if hooks is False else Folders(named, data, noted=data)
 
 
-def _trusted() -> frozenset[str]:
+def _trusted_folders() -> frozenset[str]:
     """Return the folders of OPSET_ALLOW_HOOKS, with links resolved. Raises UsageError U103 for a relative one."""
     given = [each for each in os.environ.get(TRUSTED, "").split(os.pathsep) if each]
     if relative := [each for each in given if not os.path.isabs(each)]:
@@ -126,18 +126,20 @@ def _project_folders() -> list[Path]:
     text = _project_text()
     if b"opset" not in text:
         return []
-    tools = _parsed(text).get("tool", {})
+    tools = _parse_toml(text).get("tool", {})
     table = tools.get("opset", {}) if isinstance(tools, dict) else {}
     folders = table.get("schemas", []) if isinstance(table, dict) else None
     if not isinstance(folders, list) or not all(isinstance(folder, str) for folder in folders):
-        raise _misconfigured("[tool.opset] schemas is no list of folders")
+        raise _configuration_error("[tool.opset] schemas is no list of folders")
     if leftover := sorted(table.keys() - {"schemas"}):
-        raise _misconfigured(f"[tool.opset] has the unknown key {leftover[0][:SHOWN]!r}")
+        raise _configuration_error(f"[tool.opset] has the unknown key {leftover[0][:SHOWN]!r}")
     if len(folders) > MAX_FOLDERS:
-        raise _misconfigured(f"[tool.opset] schemas lists {len(folders):,} folders; at most {MAX_FOLDERS} are accepted")
+        raise _configuration_error(
+            f"[tool.opset] schemas lists {len(folders):,} folders; at most {MAX_FOLDERS} are accepted"
+        )
     for folder in folders:
         if len(folder) > MAX_PATH or not os.path.isdir(folder):
-            raise _misconfigured(f"[tool.opset] schemas: {folder[:SHOWN]!r} is no folder")
+            raise _configuration_error(f"[tool.opset] schemas: {folder[:SHOWN]!r} is no folder")
     return [PROJECT.parent / folder for folder in folders]
 
 
@@ -149,7 +151,7 @@ def _project_text() -> bytes:
         return b""
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else None
-        raise _misconfigured(why or str(error), "put a file in its place that can be read") from error
+        raise _configuration_error(why or str(error), "put a file in its place that can be read") from error
 
 
 _TOML = re.compile(
@@ -163,7 +165,7 @@ _TOML = re.compile(
 """What decides how deep a TOML document is: text and comments, to be passed over, and punctuation."""
 
 
-def _parsed(text: bytes) -> dict[str, Any]:
+def _parse_toml(text: bytes) -> dict[str, Any]:
     """Return a TOML document. Raises UsageError U103 where it is malformed or deeper than MAX_DEPTH.
 
     The depth is checked first: a parser recurses with brackets, and takes quadratic time for keys of many parts.
@@ -179,11 +181,11 @@ def _parsed(text: bytes) -> dict[str, Any]:
         depth += (each in b"[{") - (each in b"]}")
         dots = dots + 1 if each == b"." else dots if each[:1] in b"\"'" else 0
         if depth > MAX_DEPTH or dots > MAX_DEPTH:
-            raise _misconfigured(f"it is nested more than {MAX_DEPTH} levels deep")
+            raise _configuration_error(f"it is nested more than {MAX_DEPTH} levels deep")
     try:
         return tomllib.loads(text.decode())
     except ValueError as error:
-        raise _misconfigured(str(error)[:300]) from error
+        raise _configuration_error(str(error)[:300]) from error
 
 
 def _check_contained(folders: Sequence[Path]) -> None:
@@ -199,8 +201,10 @@ def _check_contained(folders: Sequence[Path]) -> None:
         for path in (folder, *files):
             if not os.path.join(os.path.realpath(path), "").startswith(project):
                 why = f"[tool.opset] names a folder that leads out of the project: {str(path)[:SHOWN]}"
-                raise _misconfigured(why, "if you trust what is there, name the folder in the call: --schemas DIR")
+                raise _configuration_error(
+                    why, "if you trust what is there, name the folder in the call: --schemas DIR"
+                )
 
 
-def _misconfigured(why: str, help: str = 'write [tool.opset] and below it schemas = ["folder"]') -> UsageError:
+def _configuration_error(why: str, help: str = 'write [tool.opset] and below it schemas = ["folder"]') -> UsageError:
     return UsageError(Finding("U103", "the configuration cannot be used", why=why, help=help, file=str(PROJECT)))

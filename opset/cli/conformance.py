@@ -12,8 +12,8 @@ from typing import Any
 import click
 
 from opset.cli import output
-from opset.cli.limits import size
-from opset.cli.progress import progress
+from opset.cli.limits import parse_size
+from opset.cli.progress import show_progress
 from opset.errors import Finding, FindingList, UsageError, safe_text
 from opset.model.storage.atomic import output_exists_error
 from opset.model.storage.writing import write_files
@@ -65,7 +65,7 @@ STEP = 20
 @click.option(
     "--max-bytes",
     "memory",
-    callback=size,
+    callback=parse_size,
     metavar="SIZE",
     help="Greatest address space of a process that runs cases; 8G for built-in runtimes without --provider.",
 )
@@ -105,39 +105,39 @@ def command(
     OUTPUTS/output_0.pb and so on, and exits with 0, 77 where it does not support the case, or another status.
     """
     runtime = runtime_named(
-        name, _words(name), name=label, python=python, providers=providers, seconds=timeout, memory=memory
+        name, _split_command(name), name=label, python=python, providers=providers, seconds=timeout, memory=memory
     )
     if folder is not None and not force:
-        _check_unused(folder)
+        _check_no_report(folder)
     named = read_expectations(expect, runtime.name) if expect is not None else ()
     before = matrix.read_report(baseline) if baseline is not None else None
     versions: list[str] = []
-    with _opened(corpus, quiet) as read, progress(quiet, STEP) as show:
+    with _open_corpus(corpus, quiet) as read, show_progress(quiet, STEP) as show:
         results = conform(read, runtime, jobs, show, versions.append)
     known = expected(named, results, expect or "")
     changed = matrix.changes(results, before) if before is not None else None
     about = {"name": runtime.name, "version": versions[0] if versions else "", "providers": [*providers]}
     data = matrix.report(about, results, known.reasons, changed)
-    findings, status = _findings(results, known, strict, min_cases, changed)
+    findings, status = _findings_of_run(results, known, strict, min_cases, changed)
     data |= {"unused": known.unused, **output.findings_data(findings), "exit_status": status}
     if folder is not None:
         files = matrix.files_of(data, folder)
         write_files(files, force=force)
     if not quiet:
-        output.write_product(data, lambda: _lines(data, [*files] if folder is not None else []), form)
+        output.write_product(data, lambda: _report_lines(data, [*files] if folder is not None else []), form)
     if findings and (form == "text" or quiet):
         output.write_errors(findings)
     return status
 
 
-def _check_unused(folder: str) -> None:
+def _check_no_report(folder: str) -> None:
     """Raise UsageError U102 where a report is there already: before a run that takes long."""
     there = [path for path in matrix.paths(folder).values() if os.path.lexists(path)]
     if there:
         raise UsageError(finding for path in there for finding in output_exists_error(path).findings)
 
 
-def _words(name: str) -> list[str]:
+def _split_command(name: str) -> list[str]:
     try:
         return shlex.split(name)
     except ValueError as error:
@@ -146,7 +146,7 @@ def _words(name: str) -> list[str]:
 
 
 @contextmanager
-def _opened(folder: str | None, quiet: bool) -> Iterator[Corpus]:
+def _open_corpus(folder: str | None, quiet: bool) -> Iterator[Corpus]:
     """Read a corpus, or make that of the standard's operators in a folder that is removed at the end."""
     if folder is not None:
         yield read_corpus(folder)
@@ -157,12 +157,12 @@ def _opened(folder: str | None, quiet: bool) -> Iterator[Corpus]:
     registry = registry_with(())
     operators = [registry.versions(name, domain) for domain in registry.domains for name in registry.operators(domain)]
     with tempfile.TemporaryDirectory(prefix="opset-corpus-") as made:
-        with progress(quiet, STEP) as show:
+        with show_progress(quiet, STEP) as show:
             write_corpus(made, corpus(registry, picked(registry, operators, every_version=False), show))
         yield read_corpus(made)
 
 
-def _findings(
+def _findings_of_run(
     results: list[Result], known: Expected, strict: bool, min_cases: int, changed: matrix.Changes | None
 ) -> tuple[FindingList, int]:
     """Return what is wrong with a run, and the exit status."""
@@ -202,7 +202,7 @@ def _disagreement(found: Result) -> Finding:
     return Finding("T225", f"{case.name}: {found.result}", place=place, why=found.why, help=help)
 
 
-def _lines(data: dict[str, Any], written: list[str]) -> list[str]:
+def _report_lines(data: dict[str, Any], written: list[str]) -> list[str]:
     """Return the totals, and the operators that do not do well, as text."""
     about, totals = data["runtime"], data["totals"]
     cases = sum(sum(counts.values()) for counts in totals.values())
@@ -215,11 +215,11 @@ def _lines(data: dict[str, Any], written: list[str]) -> list[str]:
         lines.append(f"  {expected:,} of them {'is' if expected == 1 else 'are'} named disagreements")
     if chosen := sum("chosen" in each and each["result"] in BAD for each in data["cases"]):
         lines.append(f"  {chosen:,} of them {'is' if chosen == 1 else 'are'} where the standard leaves it open")
-    lines += _changes(data)
+    lines += _change_lines(data)
     return lines + [f"  wrote {safe_text(path)}" for path in written]
 
 
-def _changes(data: dict[str, Any]) -> list[str]:
+def _change_lines(data: dict[str, Any]) -> list[str]:
     if "changes" not in data:
         return []
     worse, better = (len(data["changes"][key]) for key in ("worse", "better"))

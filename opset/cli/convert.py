@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import click
 
 from opset.cli import output
-from opset.cli.batch import Call, Verb, opened, run, writing
-from opset.cli.inputs import STREAM, Input, dims_option, freeze_option, suffix
+from opset.cli.batch import Call, Verb, load_input, process_files, writing_options
+from opset.cli.inputs import STREAM, Input, dims_option, freeze_option, suffix_of
 from opset.errors import safe_text
 from opset.model.storage.external import odd_keys
 from opset.opsets.registry import Registry
@@ -46,7 +46,7 @@ class Settings(NamedTuple):
 @click.option("--plan", "plan_only", is_flag=True, help="Only show what would happen.")
 @dims_option
 @freeze_option
-@writing("Output file or folder; by default beside the input.")
+@writing_options("Output file or folder; by default beside the input.")
 def command(
     inputs: tuple[str, ...],
     to: tuple[str, ...],
@@ -71,21 +71,22 @@ def command(
         ir_version=ir_version,
         registry=call.known.registry(),
     )
-    return convert_all(inputs, call, Settings(target, dims, freeze, plan_only))
+    return convert_files(inputs, call, Settings(target, dims, freeze, plan_only))
 
 
-def convert_all(inputs: tuple[str, ...], call: Call, settings: Settings) -> int:
+def convert_files(inputs: tuple[str, ...], call: Call, settings: Settings) -> int:
     """Convert the models that a verb is given, report, and return the exit status."""
     plan_only = settings.plan_only
 
     def write(data: dict[str, Any], stream: Any, quiet: bool) -> None:
-        _write(data, stream, quiet, plan_only)
+        _write_report(data, stream, quiet, plan_only)
 
-    return run(inputs, call, VERB, _convert, settings, write, writes=not plan_only)
+    return process_files(inputs, call, VERB, convert_file, settings, write, writes=not plan_only)
 
 
-def _convert(model: Input, settings: Settings, call: Call, registry: Registry) -> dict[str, Any]:
-    loaded = opened(model, call.roots)
+def convert_file(model: Input, settings: Settings, call: Call, registry: Registry) -> dict[str, Any]:
+    """Convert one model, write the result if it was not refused, and return the report."""
+    loaded = load_input(model, call.roots)
     made = convert_model(loaded, settings.target, registry, settings.dims, call.limits, settings.freeze)
     made.refusals = made.refusals.in_file(model.path)
     odd = odd_keys(loaded.proto)
@@ -97,15 +98,15 @@ def _convert(model: Input, settings: Settings, call: Call, registry: Registry) -
     if settings.plan_only:
         return {**data, "status": "planned" if made.changes else "unchanged", "exit_status": 0}
     status = "converted" if made.changes else "unchanged"
-    if call.keeps(bool(made.changes)):
+    if call.can_skip_writing(bool(made.changes)):
         return {**data, "status": status, "exit_status": 0}
     reached = {domain: made.target.get(domain, version) for domain, version in settings.target.opsets.items()}
-    name = suffix(reached) if reached else LOWERED
-    path = call.save(made.model, model, name, data["notes"])
+    name = suffix_of(reached) if reached else LOWERED
+    path = call.write_result(made.model, model, name, data["notes"])
     return {**data, "output": path, "status": status, "exit_status": 0}
 
 
-def _write(data: dict[str, Any], stream: Any, quiet: bool, plan_only: bool) -> None:
+def _write_report(data: dict[str, Any], stream: Any, quiet: bool, plan_only: bool) -> None:
     """Write the report of one model as text: actions to `stream`, errors to stderr."""
     name = "stdin" if data["input"] == STREAM else safe_text(data["input"])
     errors = stream if plan_only and data["status"] == "refused" else sys.stderr

@@ -13,7 +13,7 @@ from opset.catalog import changes, difference_words, json_data, opsets_differenc
 from opset.cli import output
 from opset.cli.configuration import hooks_option, registry_for, schemas_option
 from opset.cli.limits import limits_options
-from opset.cli.operator_sets import known_versions, opsets_difference_lines
+from opset.cli.operator_sets import domain_with_versions, opsets_difference_lines
 from opset.cli.operators import change_lines, version_at, versions_of
 from opset.errors import Finding, UsageError, escape_text, safe_text
 from opset.plain_text import prose_lines, style_text
@@ -81,14 +81,16 @@ def command(
     what changed may take five minutes together, or --timeout.
     """
     if against is not None:
-        from opset.cli.breaking import Choices, against_command
+        from opset.cli.breaking import Choices, compare_against
 
-        _refuse(context, "takes no", "it compares all operators of --schemas", "what", "before", "after", "domain")
+        _refuse_parameters(
+            context, "takes no", "it compares all operators of --schemas", "what", "before", "after", "domain"
+        )
         choices = Choices(folders, allow_hooks, approved, today, locked, not no_examples, strict)
-        return against_command(against, choices, form, limits)
+        return compare_against(against, choices, form, limits)
     markdown = "form" if form == "markdown" else ""
     alone = ("strict", "approved", "today", "locked", "no_examples", "allow_hooks", *limits.given(), markdown)
-    _refuse(context, "is missing beside", "opset diff --against REV", *alone)
+    _refuse_parameters(context, "is missing beside", "opset diff --against REV", *alone)
     if what is None or before is None:
         raise click.UsageError("name an operator and two versions, two versions of an operator set, or --against")
     registry = registry_for(folders)
@@ -96,7 +98,7 @@ def command(
         if not (what.isascii() and what.isdigit() and len(what) < 10):
             help = f"opset diff {what} A B, or opset diff A B for two versions of an operator set"
             raise UsageError(Finding("U103", "a version is missing", help=safe_text(help)))
-        name = known_versions(registry, domain or "", int(what), before)
+        name = domain_with_versions(registry, domain or "", int(what), before)
         versions_data = opsets_difference(registry, name, int(what), before)
         output.write_product(json_data(versions_data), lambda: opsets_difference_lines(versions_data), form)
         return 0
@@ -118,11 +120,11 @@ def command(
         "up": worst_work([each["up"] for each in crossed]),
         "down": worst_work([each["down"] for each in crossed]),
     }
-    output.write_product(json_data(data), lambda: _lines(data), form)
+    output.write_product(json_data(data), lambda: _difference_lines(data), form)
     return 0
 
 
-def _refuse(context: click.Context, why: str, help: str, *names: str) -> None:
+def _refuse_parameters(context: click.Context, why: str, help: str, *names: str) -> None:
     """Raise UsageError U103 where one of these parameters is given."""
     given = [name for name in names if context.params.get(name) not in (None, False)]
     if given:
@@ -131,7 +133,7 @@ def _refuse(context: click.Context, why: str, help: str, *names: str) -> None:
         raise UsageError(Finding("U103", f"--against {why} {shown_as}", help=help))
 
 
-def _lines(data: dict[str, Any]) -> list[str]:
+def _difference_lines(data: dict[str, Any]) -> list[str]:
     title = style_text(safe_text(f"{data['operator']} {data['before']} -> {data['after']}"), "bold", sys.stdout)
     if not data["transitions"]:
         return [f"{title}: the same, version {data['since_before']}"]

@@ -8,7 +8,7 @@ import click
 
 from opset.cli.configuration import folders_for, hooks_option, schemas_option
 from opset.cli.domains import known_domain
-from opset.cli.progress import progress
+from opset.cli.progress import show_progress
 from opset.docgen import FORMS, documentation
 from opset.errors import Finding, UsageError, safe_text
 from opset.output_folder import size_text, write_documentation
@@ -63,7 +63,7 @@ def command(
     wanted = {known_domain(registry, each) for each in domains}
     chosen = [each for each in registry.domains if each in wanted] or None
     known.note_left_out(quiet, *HOOKS)
-    with progress(quiet, STEP) as show:
+    with show_progress(quiet, STEP) as show:
         files = dict(documentation(registry, form, chosen, show))
     write_documentation(folder, form, files, force)
     if not quiet:

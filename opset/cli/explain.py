@@ -8,7 +8,7 @@ import click
 
 import opset
 from opset.cli import output
-from opset.docgen.guides import guides, plain
+from opset.docgen.guides import guides, plain_text
 from opset.errors import CODES, Finding, UsageError
 from opset.schemas.names import near_miss
 
@@ -27,34 +27,34 @@ def command(names: tuple[str, ...], form: str) -> int:
     listed = [{"code": code, "title": title} for code, title in CODES.items()]
     listed += [{"guide": guide.name, "title": guide.title, "summary": guide.summary} for guide in guides()]
     if not names:
-        output.write_product(listed, lambda: _lines(listed), form)
+        output.write_product(listed, lambda: _list_lines(listed), form)
         return 0
     known = {each.get("code", each.get("guide", "")).upper(): each for each in listed}
     unknown = [name for name in names if name.upper() not in known]
     if unknown:
         raise UsageError(
-            [Finding("U105", f"there is no error code or guide '{name}'", help=_near(name)) for name in unknown]
+            [Finding("U105", f"there is no error code or guide '{name}'", help=_suggestion(name)) for name in unknown]
         )
-    pages = [{**known[name], "page": _page(known[name])} for name in dict.fromkeys(map(str.upper, names))]
+    pages = [{**known[name], "page": _page_text(known[name])} for name in dict.fromkeys(map(str.upper, names))]
     output.write_product(pages, lambda: "\n\n".join(page["page"] for page in pages).split("\n"), form)
     return 0
 
 
-def _lines(listed: list[dict[str, str]]) -> list[str]:
+def _list_lines(listed: list[dict[str, str]]) -> list[str]:
     width = max((len(guide.name) for guide in guides()), default=0)
     lines = [f"{each['code']}  {each['title']}" for each in listed if "code" in each]
     return [*lines, "", *(f"{guide.name:{width}}  {guide.summary}" for guide in guides())]
 
 
-def _near(name: str) -> str:
+def _suggestion(name: str) -> str:
     alike = [known for known in CODES if known[:2] == name[:2].upper()]
     guess = f"there are {', '.join(alike)}" if alike else "`opset explain` lists all"
     return near_miss(name.upper(), CODES) or near_miss(name.lower(), [guide.name for guide in guides()]) or guess
 
 
-def _page(listed: dict[str, str]) -> str:
+def _page_text(listed: dict[str, str]) -> str:
     if code := listed.get("code"):
         text = (PAGES / f"{code}.md").read_text(encoding="utf-8")
     else:
-        text = plain(next(guide.text for guide in guides() if guide.name == listed["guide"]))
+        text = plain_text(next(guide.text for guide in guides() if guide.name == listed["guide"]))
     return text.rstrip("\n")

@@ -13,7 +13,7 @@ import click
 
 from opset.budget import ALLOW_MORE
 from opset.cli import output
-from opset.cli.batch import Call, Verb, opened, run, writing
+from opset.cli.batch import Call, Verb, load_input, process_files, writing_options
 from opset.cli.inputs import STREAM, Input, dims_option, freeze_option
 from opset.errors import LONGEST, FindingList, brief_name, listing, quote, safe_text
 from opset.inference.building.types import Type
@@ -49,7 +49,7 @@ class Settings:
 @click.option("--check-types", is_flag=True, help="Check inputs of nodes against the types that operators accept.")
 @click.option("--overwrite", is_flag=True, help="Ignore the existing value_info and replace it.")
 @click.option("--strict", is_flag=True, help="Write nothing if anything contradicts.")
-@writing("Write the model with value_info to this path.")
+@writing_options("Write the model with value_info to this path.")
 def command(inputs: tuple[str, ...], call: Call, **asked: Any) -> int:
     """Infer the types and shapes of a model's values.
 
@@ -60,14 +60,15 @@ def command(inputs: tuple[str, ...], call: Call, **asked: Any) -> int:
     settings = Settings(**asked)
 
     def write(data: dict[str, Any], stream: Any, quiet: bool) -> None:
-        _write(data, stream, quiet, settings.report)
+        _write_report(data, stream, quiet, settings.report)
 
     writes = call.in_place or call.given is not None
-    return run(inputs, call, VERB, _infer, settings, write, writes=writes)
+    return process_files(inputs, call, VERB, infer_file, settings, write, writes=writes)
 
 
-def _infer(model: Input, settings: Settings, call: Call, registry: Registry) -> dict[str, Any]:
-    loaded = opened(model, call.roots)
+def infer_file(model: Input, settings: Settings, call: Call, registry: Registry) -> dict[str, Any]:
+    """Infer the types of one model, write it with them if an output is named, and return the report."""
+    loaded = load_input(model, call.roots)
     found = infer(
         loaded,
         dims=settings.dims,
@@ -76,10 +77,10 @@ def _infer(model: Input, settings: Settings, call: Call, registry: Registry) -> 
         schemas=registry,
         limits=call.limits,
         freeze=settings.freeze,
-        progress=_progress() if call.alone and not call.quiet and sys.stderr.isatty() else None,
+        progress=_progress_writer() if call.alone and not call.quiet and sys.stderr.isatty() else None,
     )
     findings = FindingList(found.findings, found.omitted).in_file(model.path)
-    data = {"input": model.path, "output": None, **report_data(found, settings.report), "notes": [*found.notes]}
+    data = {"input": model.path, "output": None, **inference_data(found, settings.report), "notes": [*found.notes]}
     if found.stopped:
         data["notes"].append(f"inference stopped at {found.stopped}; {ALLOW_MORE}")
     data |= output.findings_data(findings)
@@ -87,11 +88,11 @@ def _infer(model: Input, settings: Settings, call: Call, registry: Registry) -> 
         made = found.written(settings.overwrite)
         if found.left_out:
             data["notes"].append(f"{found.left_out:,} types are not written: together they are too large")
-        data["output"] = call.save(made, model, SUFFIX, data["notes"])
+        data["output"] = call.write_result(made, model, SUFFIX, data["notes"])
     return {**data, "status": "contradicted" if findings else "inferred", "exit_status": int(bool(findings))}
 
 
-def _progress() -> Callable[[int, int], None]:
+def _progress_writer() -> Callable[[int, int], None]:
     def show(done: int, total: int) -> None:
         sys.stderr.write(f"[{done:,}/{total:,} nodes]\r")
         sys.stderr.flush()
@@ -99,7 +100,7 @@ def _progress() -> Callable[[int, int], None]:
     return show
 
 
-def report_data(found: Inference, everything: bool) -> dict[str, Any]:
+def inference_data(found: Inference, everything: bool) -> dict[str, Any]:
     """Return an inference as plain data: coverage, gaps, and with `everything` the type of every value.
 
     Nodes and gaps refer to `graphs` by number, values to `types`: both may be long, and those of many values.
@@ -147,11 +148,11 @@ def _type_data(type_: Type) -> dict[str, Any]:
     return {"type": type_.text, "shape": sizes if stated else None, "shown": str(type_)}
 
 
-def _write(data: dict[str, Any], stream: Any, quiet: bool, everything: bool) -> None:
+def _write_report(data: dict[str, Any], stream: Any, quiet: bool, everything: bool) -> None:
     name = "stdin" if data["input"] == STREAM else safe_text(data["input"])
     if not quiet and data["status"] != "failed":
-        stream.write(f"{style_text(name, 'bold', stream)}: {_head(data['coverage'])}\n")
-        stream.write("".join(f"{line}\n" for line in _body(data, everything)))
+        stream.write(f"{style_text(name, 'bold', stream)}: {_coverage_line(data['coverage'])}\n")
+        stream.write("".join(f"{line}\n" for line in _report_lines(data, everything)))
     if "internal_error" in data:
         sys.stderr.write(f"{name}: {data['internal_error']}\n")
     elif data["errors"]:
@@ -167,15 +168,15 @@ _COVERAGE = {
 }
 
 
-def _head(coverage: Mapping[str, int]) -> str:
+def _coverage_line(coverage: Mapping[str, int]) -> str:
     counts = [f"{coverage[each]:,} {words}" for each, words in _COVERAGE.items() if coverage[each]]
     total = sum(coverage.values())
     return f"{total:,} value{'s' * (total != 1)}: {', '.join(counts) or 'none'}"
 
 
-def _body(data: Mapping[str, Any], everything: bool) -> Iterator[str]:
+def _report_lines(data: Mapping[str, Any], everything: bool) -> Iterator[str]:
     if everything and data["nodes"]:
-        yield from table_lines([["value", "type", "where"], *_rows(data)])
+        yield from table_lines([["value", "type", "where"], *_value_rows(data)])
     gaps = data["gaps"] if everything else data["gaps"][:FEW]
     if gaps:
         yield "  not known:"
@@ -190,7 +191,7 @@ def _body(data: Mapping[str, Any], everything: bool) -> Iterator[str]:
         yield f"  wrote {safe_text(data['output'])}"
 
 
-def _rows(data: Mapping[str, Any]) -> Iterator[list[str]]:
+def _value_rows(data: Mapping[str, Any]) -> Iterator[list[str]]:
     for node in data["nodes"]:
         where = f"{data['graphs'][node['graph']]}, {node_label(node['name'], node['operator'], node['node'])}"
         for value in node["outputs"]:

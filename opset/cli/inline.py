@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import click
 
 from opset.cli import output
-from opset.cli.batch import Call, Verb, opened, run, writing
+from opset.cli.batch import Call, Verb, load_input, process_files, writing_options
 from opset.cli.inputs import STREAM, Input
 from opset.errors import SHOWN, brief_name, safe_text
 from opset.model.graph.index import FunctionKey
@@ -33,7 +33,7 @@ class Settings(NamedTuple):
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @click.option("--only", multiple=True, metavar="NAME", help="Inline this function alone. Repeatable.")
 @click.option("--except", "exclude", multiple=True, metavar="NAME", help="Leave this function as it is. Repeatable.")
-@writing("Output file or folder; by default beside the input.")
+@writing_options("Output file or folder; by default beside the input.")
 def command(inputs: tuple[str, ...], only: tuple[str, ...], exclude: tuple[str, ...], call: Call) -> int:
     """Put the nodes of a model's functions in place of the nodes that call them.
 
@@ -42,54 +42,55 @@ def command(inputs: tuple[str, ...], only: tuple[str, ...], exclude: tuple[str, 
     without its domain: Scale, com.example.Scale, or com.example.Scale:half for one overload. --only takes operators,
     too: Gelu. A function that nothing calls any more is removed.
     """
-    return run(inputs, call, VERB, _inline, Settings(only, exclude), _write)
+    return process_files(inputs, call, VERB, inline_file, Settings(only, exclude), _write_report)
 
 
-def _inline(model: Input, settings: Settings, call: Call, registry: Registry) -> dict[str, Any]:
-    loaded = opened(model, call.roots)
+def inline_file(model: Input, settings: Settings, call: Call, registry: Registry) -> dict[str, Any]:
+    """Inline the functions of one model, write the result if it was not refused, and return the report."""
+    loaded = load_input(model, call.roots)
     made = inline_model(loaded, settings.only or None, settings.exclude, registry, call.limits)
     findings = made.refusals.in_file(model.path)
     data = {
         "input": model.path,
         "output": None,
-        "functions": [{**_named(key), "calls": calls} for key, calls in made.calls.items()],
-        "removed": [_named(key) for key in made.removed],
+        "functions": [{**_function_data(key), "calls": calls} for key, calls in made.calls.items()],
+        "removed": [_function_data(key) for key in made.removed],
         "notes": made.notes,
         **output.findings_data(findings),
     }
     if made.model is None:
         return {**data, "status": "refused", "exit_status": 1}
     status = "inlined" if made.changes else "unchanged"
-    if not call.keeps(bool(made.changes)):
-        data["output"] = call.save(made.model, model, SUFFIX, made.notes)
+    if not call.can_skip_writing(bool(made.changes)):
+        data["output"] = call.write_result(made.model, model, SUFFIX, made.notes)
     return {**data, "status": status, "exit_status": 0}
 
 
-def _named(key: FunctionKey) -> dict[str, str]:
+def _function_data(key: FunctionKey) -> dict[str, str]:
     domain, name, overload = key
     return {"domain": shown(domain), "name": name, "overload": overload}
 
 
-def _label(named: dict[str, Any]) -> str:
+def _function_label(named: dict[str, Any]) -> str:
     return brief_name(f"{named['domain']}.{named['name']}{named['overload'] and ':' + named['overload']}")
 
 
-def _counted(count: int, what: str) -> str:
+def _count_text(count: int, what: str) -> str:
     return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
-def _write(data: dict[str, Any], stream: Any, quiet: bool) -> None:
+def _write_report(data: dict[str, Any], stream: Any, quiet: bool) -> None:
     """Write the report of one model as text: what was inlined to `stream`, errors to stderr."""
     name = "stdin" if data["input"] == STREAM else safe_text(data["input"])
     if not quiet and data["status"] in ("inlined", "unchanged"):
         calls = sum(each["calls"] for each in data["functions"])
         functions = len(data["functions"])
-        inlined_calls = f"{_counted(calls, 'call')} of {_counted(functions, 'function')} inlined"
+        inlined_calls = f"{_count_text(calls, 'call')} of {_count_text(functions, 'function')} inlined"
         what = inlined_calls if calls else "nothing to inline"
         stream.write(f"{style_text(name, 'bold', stream)}: {what}\n")
-        lines = [f"{_label(each)}: {_counted(each['calls'], 'call')}" for each in data["functions"]]
+        lines = [f"{_function_label(each)}: {_count_text(each['calls'], 'call')}" for each in data["functions"]]
         removed = len(data["removed"])
-        lines += [f"removed, as nothing calls it: {_counted(removed, 'function')}"] if removed else []
+        lines += [f"removed, as nothing calls it: {_count_text(removed, 'function')}"] if removed else []
         lines = lines if len(lines) <= SHOWN else [*lines[:SHOWN], f"… and {len(lines) - SHOWN:,} more"]
         lines += [f"note: {safe_text(note)}" for note in data["notes"]]
         lines += [f"wrote {safe_text(data['output'])}"] if data["output"] not in (None, STREAM) else []

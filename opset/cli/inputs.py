@@ -37,12 +37,12 @@ class Input(NamedTuple):
     text: bool = False
 
 
-def named_model(argument: str) -> Input:
+def parse_input(argument: str) -> Input:
     """Return the one model that an argument names."""
     return Input(STREAM, text=argument == TEXT_STREAM) if argument in (STREAM, TEXT_STREAM) else Input(argument)
 
 
-def expand(arguments: Iterable[str], *, products: bool) -> list[Input]:
+def expand_inputs(arguments: Iterable[str], *, products: bool) -> list[Input]:
     """Return the models that files, folders (recursively), patterns and "-" stand for, each once.
 
     Without `products`, files that an earlier run wrote beside their originals in a folder or pattern are left out.
@@ -53,15 +53,15 @@ def expand(arguments: Iterable[str], *, products: bool) -> list[Input]:
     listing = _Listing()
     for argument in arguments:
         if os.path.isdir(argument):
-            named = _chosen(_below(argument, listing), products)
+            named = _without_products(_models_in_folder(argument, listing), products)
         elif glob.has_magic(argument) and not os.path.lexists(argument):
-            paths = sorted(path for path in _matching(argument, listing) if not os.path.isdir(path))
-            named = _chosen([Input(path, found=True) for path in paths], products)
+            paths = sorted(path for path in _matching_paths(argument, listing) if not os.path.isdir(path))
+            named = _without_products([Input(path, found=True) for path in paths], products)
         elif glob.has_magic(argument):
             # Whoever makes a file of that name decides what is read, as for any other file that a pattern finds.
             named = [Input(argument, found=True)]
         else:
-            named = [named_model(argument)]
+            named = [parse_input(argument)]
         if not named:
             why = "no file *.onnx or *.onnxtxt was found"
             findings.append(Finding("M101", "there is no model here", why=why, file=argument))
@@ -78,7 +78,7 @@ class _Listing:
     def __init__(self) -> None:
         self._count = 0
 
-    def entries(self, folder: str) -> list[os.DirEntry[str]]:
+    def list_entries(self, folder: str) -> list[os.DirEntry[str]]:
         """Return a folder's entries by name. Raises OSError, and UsageError U103 where they are too many."""
         found = []
         with os.scandir(folder or os.curdir) as entries:
@@ -86,17 +86,17 @@ class _Listing:
                 found.append(entry)
                 if self._count + len(found) > MOST_ENTRIES:
                     why = f"there are more than {MOST_ENTRIES:,} files and folders in what is named"
-                    raise _unfit("the folder is too large", "name a folder below it, or the files", why)
+                    raise _usage_error("the folder is too large", "name a folder below it, or the files", why)
         self._count += len(found)
         return sorted(found, key=lambda entry: entry.name)
 
-    def below(self, folder: str) -> Iterator[tuple[str, list[os.DirEntry[str]] | None]]:
+    def walk_below(self, folder: str) -> Iterator[tuple[str, list[os.DirEntry[str]] | None]]:
         """Yield a folder and all folders below it, as paths relative to it: with their entries, None if unreadable."""
         pending = [""]
         while pending:
             below = pending.pop()
             try:
-                entries = self.entries(os.path.join(folder, below) if below else folder)
+                entries = self.list_entries(os.path.join(folder, below) if below else folder)
             except OSError:
                 yield below, None
                 continue
@@ -112,10 +112,10 @@ def _is_folder(entry: os.DirEntry[str], follow: bool) -> bool:
         return False
 
 
-def _below(folder: str, listing: _Listing) -> list[Input]:
+def _models_in_folder(folder: str, listing: _Listing) -> list[Input]:
     """Return the models in a folder; a folder that cannot be read is among them, to be reported like a model."""
     found = []
-    for below, entries in listing.below(folder):
+    for below, entries in listing.walk_below(folder):
         place = os.path.join(folder, below) if below else folder
         if entries is None:
             found.append(Input(place, True, folder, below))
@@ -126,39 +126,43 @@ def _below(folder: str, listing: _Listing) -> list[Input]:
     return found
 
 
-def _matching(pattern: str, listing: _Listing) -> list[str]:
+def _matching_paths(pattern: str, listing: _Listing) -> list[str]:
     """Return the paths that a pattern matches; ** is any number of folders, and no wildcard matches hidden names."""
     drive, rest = os.path.splitdrive(pattern)
     parts = [part for part in _SEPARATOR.split(rest) if part]
     found = [f"{drive}{os.sep if _SEPARATOR.match(rest) else ''}"]
     for part in [*parts, "*"] if parts[-1] == "**" else parts:
         if part == "**":
-            found = [os.path.join(each, below) if below else each for each in found for below in _open(each, listing)]
+            found = [
+                os.path.join(each, below) if below else each
+                for each in found
+                for below in _visible_folders(each, listing)
+            ]
         elif glob.has_magic(part):
-            found = [os.path.join(each, name) for each in found for name in _names(each, part, listing)]
+            found = [os.path.join(each, name) for each in found for name in _matching_names(each, part, listing)]
         else:
             found = [path for each in found if os.path.lexists(path := os.path.join(each, part))]
         found = [*dict.fromkeys(found)]
     return found
 
 
-def _open(folder: str, listing: _Listing) -> Iterator[str]:
+def _visible_folders(folder: str, listing: _Listing) -> Iterator[str]:
     """Yield a folder, as "", and the folders below it that are not hidden."""
-    for below, entries in listing.below(folder):
+    for below, entries in listing.walk_below(folder):
         if entries is not None and not any(part.startswith(".") for part in below.split(os.sep)):
             yield below
 
 
-def _names(folder: str, pattern: str, listing: _Listing) -> list[str]:
+def _matching_names(folder: str, pattern: str, listing: _Listing) -> list[str]:
     try:
-        names = [entry.name for entry in listing.entries(folder)]
+        names = [entry.name for entry in listing.list_entries(folder)]
     except OSError:
         return []
     hidden = pattern.startswith(".")
     return [name for name in fnmatch.filter(names, pattern) if hidden or not name.startswith(".")]
 
 
-def _chosen(inputs: list[Input], products: bool) -> list[Input]:
+def _without_products(inputs: list[Input], products: bool) -> list[Input]:
     paths = {each.path for each in inputs}
     if products:
         return inputs
@@ -176,7 +180,7 @@ class Output(NamedTuple):
     folder: str = ""
     in_place: bool = False
 
-    def place(self, model: Input, suffix: str) -> tuple[str, str]:
+    def result_path(self, model: Input, suffix: str) -> tuple[str, str]:
         """Return the folder that a result is written to, and its path below it: <name>-<suffix>.onnx (.onnxtxt for one
         that is text), or the input's.
 
@@ -188,11 +192,11 @@ class Output(NamedTuple):
             folder, below = model.root, model.below
         else:
             folder, below = os.path.dirname(model.path), ""
-        name = os.path.basename(model.path) if self.in_place else f"{_stem(model)}-{suffix}{_ending(model)}"
+        name = os.path.basename(model.path) if self.in_place else f"{_stem_of(model)}-{suffix}{_extension_of(model)}"
         return folder, os.path.join(below, name)
 
 
-def suffix(opsets: Mapping[str, int]) -> str:
+def suffix_of(opsets: Mapping[str, int]) -> str:
     """Return the suffix of a converted file's name: "opset21", or "ai.onnx.ml3"."""
     if "" in opsets:
         return f"opset{opsets['']}"
@@ -204,52 +208,54 @@ def output_for(given: str | None, in_place: bool, inputs: list[Input]) -> Output
     streams = any(each.path == STREAM for each in inputs)
     if in_place:
         if given is not None:
-            raise _unfit("--in-place and -o exclude each other", "give one of them")
+            raise _usage_error("--in-place and -o exclude each other", "give one of them")
         if streams:
-            raise _unfit("a stream cannot be converted in place", "give -o FILE, or -o - for stdout")
+            raise _usage_error("a stream cannot be converted in place", "give -o FILE, or -o - for stdout")
         return Output(in_place=True)
     if given is None:
         if not streams:
-            _check_names(inputs, "")
+            _check_distinct_names(inputs, "")
             return Output()
         given = TEXT_STREAM if inputs[0].text else STREAM
     if given in (STREAM, TEXT_STREAM):
         if len(inputs) > 1:
-            raise _unfit("several models do not fit into one stream", "give -o FOLDER")
+            raise _usage_error("several models do not fit into one stream", "give -o FOLDER")
         return Output(stream=True, text=given == TEXT_STREAM)
     several = len(inputs) > 1 or inputs[0].below is not None
     if not (several or given.endswith(os.sep) or os.path.isdir(given)):
         return Output(file=given)
     if os.path.lexists(given) and not os.path.isdir(given):
-        raise _unfit(f"'{given}' is no folder, and several models are to be written there", "name a folder with -o")
-    _check_names(inputs, given)
+        raise _usage_error(
+            f"'{given}' is no folder, and several models are to be written there", "name a folder with -o"
+        )
+    _check_distinct_names(inputs, given)
     return Output(folder=given)
 
 
-def _check_names(inputs: list[Input], folder: str) -> None:
+def _check_distinct_names(inputs: list[Input], folder: str) -> None:
     seen: dict[tuple[str, str], str] = {}
     for each in inputs:
-        key = _folder(each, folder), _stem(each) + _ending(each)
+        key = _result_folder(each, folder), _stem_of(each) + _extension_of(each)
         if key in seen:
             why = f"'{seen[key]}' and '{each.path}' would be written to the same file"
-            raise _unfit("two models have one name", "convert them one by one", why)
+            raise _usage_error("two models have one name", "convert them one by one", why)
         seen[key] = each.path
 
 
-def _folder(model: Input, folder: str) -> str:
+def _result_folder(model: Input, folder: str) -> str:
     return os.path.join(folder, model.below or "") if folder else os.path.dirname(model.path)
 
 
-def _ending(model: Input) -> str:
+def _extension_of(model: Input) -> str:
     return TEXT_SUFFIX if model.text or model.path.endswith(TEXT_SUFFIX) else ".onnx"
 
 
-def _stem(model: Input) -> str:
+def _stem_of(model: Input) -> str:
     name = os.path.basename(model.path)
     return "stdin" if name == STREAM else os.path.splitext(name)[0]
 
 
-def _sizes(ctx: click.Context, param: click.Parameter, options: Iterable[str]) -> dict[str, int]:
+def _parse_sizes(ctx: click.Context, param: click.Parameter, options: Iterable[str]) -> dict[str, int]:
     """Return the numbers of `--dim NAME=N`. Raises BadParameter."""
     found: dict[str, int] = {}
     for each in options:
@@ -265,7 +271,7 @@ dims_option = click.option(
     "--dim",
     "dims",
     multiple=True,
-    callback=_sizes,
+    callback=_parse_sizes,
     metavar="NAME=N",
     help="Number for a dim_param, or for x.0, the first size of input x. Repeatable.",
 )
@@ -277,5 +283,5 @@ freeze_option = click.option(
 )
 
 
-def _unfit(message: str, help: str, why: str = "") -> UsageError:
+def _usage_error(message: str, help: str, why: str = "") -> UsageError:
     return UsageError(Finding("U103", message, why=why, help=help))

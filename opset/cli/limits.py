@@ -14,7 +14,7 @@ from opset.budget import Limits
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
-def size(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
+def parse_size(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
     """Return the number of bytes that 1000000, 512M or 2G stands for."""
     if value is None:
         return None
@@ -33,7 +33,7 @@ def limits_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
     options = (
         click.option("--max-steps", type=click.IntRange(min=1), metavar="N", help="Greatest number of steps of work."),
-        click.option("--max-bytes", callback=size, metavar="SIZE", help="Greatest memory for values: 512M, 2G."),
+        click.option("--max-bytes", callback=parse_size, metavar="SIZE", help="Greatest memory for values: 512M, 2G."),
         click.option(
             "--timeout",
             type=click.FloatRange(min=0, min_open=True),

@@ -68,12 +68,12 @@ def command(
         return 0
     known = folders_of((*paths, *folders), allow_hooks) if paths or folders else folders_for((), allow_hooks)
     selection = select(paths, folders if paths or folders else ((*known.trusted, *known.data) or (FOLDER,)))
-    notes = [*known.note_left_out(False, ADAPTERS), *_noted(selection, known, allow_hooks)]
-    fixed, commented = _fix(selection.targets) if fix else ([], [])
+    notes = [*known.note_left_out(False, ADAPTERS), *_write_notes(selection, known, allow_hooks)]
+    fixed, commented = _fix_targets(selection.targets) if fix else ([], [])
     findings = FindingList(selection.findings)
     checked: list[Checked] = []
     for target in selection.targets:
-        table, unknown, faults = _adapters(target, known, allow_hooks)
+        table, unknown, faults = _load_adapters(target, known, allow_hooks)
         findings += faults
 
         def hooks(families: Collection[str], table: Table = table, unknown: frozenset[str] | None = unknown) -> Hooks:
@@ -92,14 +92,14 @@ def command(
             for name in lock_released(target.folder, each.operators)
         ]
         findings = FindingList(hold)
-    unlocked = [] if locked else [_named(*each) for one in checked for each in one.unlocked]
+    unlocked = [] if locked else [_version_label(*each) for one in checked for each in one.unlocked]
     found = output.findings_data(findings)
     data: dict[str, Any] = {
         "findings": found["errors"],
         "omitted": found["omitted"],
         "locked": locked,
         "unlocked": unlocked,
-        "checked": _counts(checked),
+        "checked": _counts_of(checked),
     }
     if notes:
         data["notes"] = notes
@@ -109,15 +109,15 @@ def command(
     done += [f"left alone, for its comments: {safe_text(path)}" for path in commented]
     if form == "text" and findings:
         output.write_errors(findings, sys.stdout)
-    output.write_product(data, lambda: done + _lines(data, len(findings) + findings.omitted), form)
+    output.write_product(data, lambda: done + _report_lines(data, len(findings) + findings.omitted), form)
     return 1 if findings else 0
 
 
-def _named(operator: Any, since: int) -> str:
+def _version_label(operator: Any, since: int) -> str:
     return f"{shown(operator.domain)}.{operator.name}:{since}"
 
 
-def _counts(checked: Sequence[Checked]) -> dict[str, int]:
+def _counts_of(checked: Sequence[Checked]) -> dict[str, int]:
     """Return how much was checked: operators of which something could be read, their domains, and all files."""
     return {
         "operators": sum(len(each.operators) for each in checked),
@@ -127,22 +127,22 @@ def _counts(checked: Sequence[Checked]) -> dict[str, int]:
     }
 
 
-def _lines(data: dict[str, Any], findings: int) -> list[str]:
+def _report_lines(data: dict[str, Any], findings: int) -> list[str]:
     lines = [f"locked {safe_text(name)}" for name in data["locked"]]
     if unlocked := data["unlocked"]:
         more = f" and {len(unlocked) - SHOWN:,} more" if len(unlocked) > SHOWN else ""
         lines.append(f"not released, since the lock does not have them: {safe_text(', '.join(unlocked[:SHOWN]))}{more}")
     counts = data["checked"]
-    operators = f"{_count(counts['operators'], 'operator')} of {_count(counts['domains'], 'domain')}"
-    unread = f"; {_count(counts['unread'], 'file')} could not be read" if counts["unread"] else ""
-    return [*lines, f"{_count(findings, 'finding')} in {operators}{unread}"]
+    operators = f"{_count_text(counts['operators'], 'operator')} of {_count_text(counts['domains'], 'domain')}"
+    unread = f"; {_count_text(counts['unread'], 'file')} could not be read" if counts["unread"] else ""
+    return [*lines, f"{_count_text(findings, 'finding')} in {operators}{unread}"]
 
 
-def _count(number: int, what: str) -> str:
+def _count_text(number: int, what: str) -> str:
     return f"{f'{number:,}' if number else 'no'} {what}{'' if number == 1 else 's'}"
 
 
-def _adapters(
+def _load_adapters(
     target: Target, known: Folders, allow_hooks: bool | None
 ) -> tuple[Table, frozenset[str] | None, FindingList]:
     """Return what the adapter files of a target register, and the domains whose files cannot be run.
@@ -153,7 +153,7 @@ def _adapters(
     unknown: set[str] = set()
     faults = FindingList()
     files = _adapter_files(target)
-    if files and not _trusts(target, known, allow_hooks):
+    if files and not _is_trusted(target, known, allow_hooks):
         return table, None, faults
     for file in files:
         try:
@@ -173,12 +173,12 @@ def _adapter_files(target: Target) -> list[Path]:
     ]
 
 
-def _trusts(target: Target, known: Folders, allow_hooks: bool | None) -> bool:
+def _is_trusted(target: Target, known: Folders, allow_hooks: bool | None) -> bool:
     """Whether the call names the folder of a target, or allows its code."""
     return target.folder not in known.data and (not target.found or bool(allow_hooks)) and allow_hooks is not False
 
 
-def _noted(selection: Selection, known: Folders, allow_hooks: bool | None) -> list[str]:
+def _write_notes(selection: Selection, known: Folders, allow_hooks: bool | None) -> list[str]:
     """Return what was left out of the check, and write it to stderr."""
     notes = list(islice(selection.notes, SHOWN))
     if len(selection.notes) > SHOWN:
@@ -194,7 +194,7 @@ def _noted(selection: Selection, known: Folders, allow_hooks: bool | None) -> li
     return notes
 
 
-def _fix(targets: Sequence[Target]) -> tuple[list[str], list[str]]:
+def _fix_targets(targets: Sequence[Target]) -> tuple[list[str], list[str]]:
     """Write what can be computed into the files of targets; return the files written, and those with comments."""
     fixed: list[str] = []
     commented: list[str] = []

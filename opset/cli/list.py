@@ -39,7 +39,7 @@ def command(
         raise UsageError(Finding("U103", f"{given[0]} chooses among operators, not among {things}"))
     if things == "operators":
         registry = registry_for(folders)
-        data = _operators(registry, domain, version, family)
+        data = _operators_data(registry, domain, version, family)
     elif things == "domains":
         registry = registry_for(folders)
         data = [
@@ -71,11 +71,13 @@ def command(
             }
             for each in RUNTIMES
         ]
-    output.write_product(data, lambda: _table(data), form)
+    output.write_product(data, lambda: _table_lines(data), form)
     return 0
 
 
-def _operators(registry: Registry, domain: str | None, version: int | None, family: str | None) -> list[dict[str, Any]]:
+def _operators_data(
+    registry: Registry, domain: str | None, version: int | None, family: str | None
+) -> list[dict[str, Any]]:
     domains = list(registry.domains) if domain is None else [known_domain(registry, domain)]
     if version is not None:
         domains = domains if domain is not None else [""]
@@ -105,16 +107,16 @@ def _operators(registry: Registry, domain: str | None, version: int | None, fami
     return data
 
 
-def _table(data: list[dict[str, Any]]) -> list[str]:
+def _table_lines(data: list[dict[str, Any]]) -> list[str]:
     """Return rows of equal keys as a table with the keys above."""
     if not data:
         return []
     rows = [[key.replace("_", " ") for key in data[0]]]
-    rows += [[_cell(value) for value in row.values()] for row in data]
+    rows += [[_cell_text(value) for value in row.values()] for row in data]
     return table_lines(rows, indent="")
 
 
-def _cell(value: Any) -> str:
+def _cell_text(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else ""
     if value is None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from opset.cli.batch import Call, writing
-from opset.cli.convert import Settings, convert_all
+from opset.cli.batch import Call, writing_options
+from opset.cli.convert import Settings, convert_files
 from opset.cli.inputs import dims_option, freeze_option
 from opset.version_converter import target_without
 
@@ -22,7 +22,7 @@ from opset.version_converter import target_without
 @click.option("--plan", "plan_only", is_flag=True, help="Only show what would happen.")
 @dims_option
 @freeze_option
-@writing("Output file or folder; by default beside the input.")
+@writing_options("Output file or folder; by default beside the input.")
 def command(
     inputs: tuple[str, ...],
     ops: tuple[str, ...],
@@ -37,4 +37,4 @@ def command(
     beside the input as <name>-lowered.onnx unless -o or --in-place says otherwise.
     """
     names = [name.strip() for each in ops for name in each.split(",") if name.strip()]
-    return convert_all(inputs, call, Settings(target_without(names, call.known.registry()), dims, freeze, plan_only))
+    return convert_files(inputs, call, Settings(target_without(names, call.known.registry()), dims, freeze, plan_only))

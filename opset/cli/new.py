@@ -53,28 +53,28 @@ def command(
     com.acme.Thin; one without a domain is of the standard.
     """
     made = new_operator(operator, domain, like=like, folder=folder, family=family, shape=shape, since=since)
-    folders = f" {quoted(made.root)}" if made.own else ""
+    folders = f" {quote_path(made.root)}" if made.own else ""
     steps = {
         f"opset lint{folders}": "names what is left to fill in",
-        f"opset test {called(made)}": "runs its examples",
-        f"opset show {called(made)}": "shows it as users see it",
+        f"opset test {operator_arguments(made)}": "runs its examples",
+        f"opset show {operator_arguments(made)}": "shows it as users see it",
     }
-    output.write_product(made_data(made, "new", steps), lambda: made_lines(made, steps), form)
+    output.write_product(files_data(made, "new", steps), lambda: files_lines(made, steps), form)
     return 0
 
 
-def quoted(path: Path | str) -> str:
+def quote_path(path: Path | str) -> str:
     """Return a path as a shell reads it."""
     return shlex.quote(str(path))
 
 
-def called(made: Made) -> str:
+def operator_arguments(made: Made) -> str:
     """Return an operator and its folder as verbs take them."""
     name = f"{made.domain}.{made.operator}" if made.domain else made.operator
-    return f"{name} --schemas {quoted(made.root)}" if made.own else name
+    return f"{name} --schemas {quote_path(made.root)}" if made.own else name
 
 
-def made_data(made: Made, done: str, steps: dict[str, str]) -> dict[str, Any]:
+def files_data(made: Made, done: str, steps: dict[str, str]) -> dict[str, Any]:
     """Return what was written, and the commands to go on with, as plain data."""
     return {
         "done": done,
@@ -87,7 +87,7 @@ def made_data(made: Made, done: str, steps: dict[str, str]) -> dict[str, Any]:
     }
 
 
-def made_lines(made: Made, steps: dict[str, str]) -> list[str]:
+def files_lines(made: Made, steps: dict[str, str]) -> list[str]:
     """Return what was written, and the commands to go on with, as text."""
     lines = []
     for path, functions in made.files.items():

@@ -11,7 +11,7 @@ from opset.opsets.registry import Registry
 from opset.plain_text import prose_lines, style_text, table_lines
 
 
-def known_versions(registry: Registry, domain: str, *versions: int) -> str:
+def domain_with_versions(registry: Registry, domain: str, *versions: int) -> str:
     """Return a domain as schemas name it. Raises UsageError U105 where it is not known, or lacks a version."""
     name = known_domain(registry, domain)
     for version in versions:

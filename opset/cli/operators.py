@@ -77,9 +77,9 @@ def schema_lines(data: dict[str, Any]) -> list[str]:
     lines += ["", *prose_lines(data["doc"], "  ")]
     lines += ["", *prose_lines(data["formula"], "  ")] if data["formula"] else []
     for side in ("inputs", "outputs"):
-        lines += _section(side, [[each["name"], _kind(each)] for each in data[side]], data[side])
-    kinds = [[each["name"], _attribute(each)] for each in data["attributes"]]
-    lines += _section("attributes", kinds, data["attributes"])
+        lines += _section_lines(side, [[each["name"], _parameter_text(each)] for each in data[side]], data[side])
+    kinds = [[each["name"], _attribute_text(each)] for each in data["attributes"]]
+    lines += _section_lines("attributes", kinds, data["attributes"])
     if data["types"]:
         lines += ["", "types"]
         for name, types in data["types"].items():
@@ -94,7 +94,7 @@ def schema_lines(data: dict[str, Any]) -> list[str]:
         lines += ["", "special cases"]
         for each in data["special_cases"]:
             first, *rest = prose_lines(each["text"], "    ")
-            lines += [f"  - {first.strip()}", *rest, *_ground(each, "    ")]
+            lines += [f"  - {first.strip()}", *rest, *_ground_lines(each, "    ")]
     lines += ["", "shapes of outputs", f"  {escape_text(data['shape'])}"] if data["shape"] else []
     if data["counterparts"]:
         lines += ["", "elsewhere"]
@@ -106,7 +106,7 @@ def schema_lines(data: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _ground(data: dict[str, Any], indent: str) -> list[str]:
+def _ground_lines(data: dict[str, Any], indent: str) -> list[str]:
     """Return on which ground a special case or an example stands, if it is not derived."""
     words = status_words(data["status"], data["because"])
     return prose_lines(escape_text(f"({words})"), indent) if words else []
@@ -122,11 +122,13 @@ def example_lines(examples: list[dict[str, Any]]) -> list[str]:
     lines = ["", "examples"] if examples else []
     for each in ordered[:EXAMPLES]:
         lines += prose_lines(escape_text(f"{each['name']}{': ' if each['doc'] else ''}{each['doc']}"), "  ")
-        lines += _ground(each, "      ")
-        attributes = ", ".join(f"{name} = {_content(value)}" for name, value in each["attributes"].items())
-        rows = [["", shortened(attributes)]] if attributes else []
-        rows += [["in" if number == 0 else "", _content(value)] for number, value in enumerate(each["inputs"])]
-        rows += [["out" if number == 0 else "", _content(value)] for number, value in enumerate(each["outputs"] or ())]
+        lines += _ground_lines(each, "      ")
+        attributes = ", ".join(f"{name} = {_content_text(value)}" for name, value in each["attributes"].items())
+        rows = [["", shorten(attributes)]] if attributes else []
+        rows += [["in" if number == 0 else "", _content_text(value)] for number, value in enumerate(each["inputs"])]
+        rows += [
+            ["out" if number == 0 else "", _content_text(value)] for number, value in enumerate(each["outputs"] or ())
+        ]
         rows += [["error", each["error"]]] if each["error"] else []
         lines += table_lines(rows, indent="      ")
     if len(examples) > EXAMPLES:
@@ -134,45 +136,49 @@ def example_lines(examples: list[dict[str, Any]]) -> list[str]:
     return lines
 
 
-def _content(value: Any) -> str:
+def _content_text(value: Any) -> str:
     """Return a value of an example on a line that fits."""
     if value is None:
         return "none"
     if not isinstance(value, dict) or "content" not in value:
-        return shortened(value_text(value))
+        return shorten(value_text(value))
     type_ = value["type"].removeprefix("tensor(").removesuffix(")") if value["shape"] is not None else value["type"]
     shape = value["shape"]
-    return shortened(f"{type_}{'' if shape is None else shape} {value_text(value['content'])}")
+    return shorten(f"{type_}{'' if shape is None else shape} {value_text(value['content'])}")
 
 
-def shortened(text: str) -> str:
+def shorten(text: str) -> str:
     """Return text as it fits on a line beside its label."""
     text, room = " ".join(text.split()), prose_width() - 14
     return text if len(text) <= room else f"{text[: room - 1]}…"
 
 
-def _section(title: str, cells: list[list[str]], entries: list[dict[str, Any]]) -> list[str]:
+def _section_lines(title: str, cells: list[list[str]], entries: list[dict[str, Any]]) -> list[str]:
     """Return a title and the entries below it: aligned cells, each followed by its description."""
     if not entries:
         return []
     lines = ["", title]
     for line, entry in zip(table_lines(cells), entries, strict=True):
-        lines += [line, *prose_lines(escape_text(_declared(entry)), "      "), *prose_lines(entry["doc"], "      ")]
+        lines += [
+            line,
+            *prose_lines(escape_text(_declaration_text(entry)), "      "),
+            *prose_lines(entry["doc"], "      "),
+        ]
     return lines
 
 
-def _kind(parameter: dict[str, Any]) -> str:
+def _parameter_text(parameter: dict[str, Any]) -> str:
     return ", ".join([brief_type(parameter["type"]), *arity_words(parameter)])
 
 
-def _attribute(attribute: dict[str, Any]) -> str:
+def _attribute_text(attribute: dict[str, Any]) -> str:
     default = attribute["default"]
     words = [attribute["type"] if default is None else f"{attribute['type']} = {default_text(default)}"]
     words += ["required"] if attribute["required"] else []
     return ", ".join(words)
 
 
-def _declared(entry: dict[str, Any]) -> str:
+def _declaration_text(entry: dict[str, Any]) -> str:
     """Return what an attribute declares about its values, and the constraint that others break."""
     words = [entry["kind"]] if entry.get("kind") else []
     words += [f"one of {', '.join(map(value_text, entry['choices']))}"] if entry.get("choices") else []

@@ -24,7 +24,7 @@ PATIENCE = 10.0
 """Seconds that a process has to remove its temporary files before it is killed."""
 
 
-def spread(
+def run_in_processes(
     start: Start[Item, Result],
     items: Sequence[Item],
     jobs: int,
@@ -46,13 +46,13 @@ def spread(
                 while len(busy) < jobs and begun < len(items):
                     idle = next((each for each in workers if each not in busy), None)
                     allowed = seconds if idle is not None else seconds + STARTING
-                    idle = idle or _begin(start, workers)
+                    idle = idle or _start_worker(start, workers)
                     busy[idle] = begun, time.monotonic() + allowed
-                    _send(idle, items[begun])
+                    _send_item(idle, items[begun])
                     begun += 1
-                for done, late in _done(busy):
+                for done, late in _wait_for_workers(busy):
                     index, _ = busy.pop(done)
-                    results[index] = _received(done, workers, partial(lost, items[index]), late)
+                    results[index] = _receive_result(done, workers, partial(lost, items[index]), late)
             yield results.pop(number)
     finally:
         for process in workers.values():
@@ -62,7 +62,7 @@ def spread(
             process.kill()
 
 
-def _done(busy: dict[Connection, tuple[int, float]]) -> Iterator[tuple[Connection, bool]]:
+def _wait_for_workers(busy: dict[Connection, tuple[int, float]]) -> Iterator[tuple[Connection, bool]]:
     """Wait, and yield the processes that have sent something or died, and with True those that are late."""
     first = min(late for _, late in busy.values())
     left = None if first == math.inf else max(first - time.monotonic(), 0)
@@ -72,7 +72,7 @@ def _done(busy: dict[Connection, tuple[int, float]]) -> Iterator[tuple[Connectio
             yield each, each not in ready
 
 
-def _received(
+def _receive_result(
     ready: Connection, workers: dict[Connection, multiprocessing.Process], lost: Callable[[bool], Result], late: bool
 ) -> Result:
     """Return what a process sends; if it died or is late, `lost()`, and it is no longer among the workers."""
@@ -86,9 +86,9 @@ def _received(
     return lost(late)
 
 
-def _begin(start: Start[Item, Result], workers: dict[Connection, multiprocessing.Process]) -> Connection:
+def _start_worker(start: Start[Item, Result], workers: dict[Connection, multiprocessing.Process]) -> Connection:
     ours, theirs = multiprocessing.Pipe()
-    process = multiprocessing.Process(target=_work, args=(start, theirs), daemon=True)
+    process = multiprocessing.Process(target=_run_worker, args=(start, theirs), daemon=True)
     # Until the process is known, nothing may interrupt: it would be left alone. An interrupt from the keyboard reaches
     # all processes at once; this one ends the others, which keep SIGINT blocked.
     signal.pthread_sigmask(signal.SIG_BLOCK, signals.STOPPING)
@@ -101,18 +101,18 @@ def _begin(start: Start[Item, Result], workers: dict[Connection, multiprocessing
     return ours
 
 
-def _send(worker: Connection, item: object) -> None:
+def _send_item(worker: Connection, item: object) -> None:
     try:
         worker.send(item)
     except OSError:
         return  # it died, which shows when its result is received
 
 
-def _work(start: Start[Item, Result], connection: Connection) -> None:
-    signals.heed()
+def _run_worker(start: Start[Item, Result], connection: Connection) -> None:
+    signals.install_handlers()
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     function = start()
     with suppress(EOFError, BrokenPipeError):  # then nobody waits for more
         while True:
             connection.send(function(connection.recv()))
-    signals.ignore()
+    signals.ignore_signals()

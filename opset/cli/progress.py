@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def progress(quiet: bool, step: int) -> Iterator[Callable[[int, int], None] | None]:
+def show_progress(quiet: bool, step: int) -> Iterator[Callable[[int, int], None] | None]:
     """Show how much is done after every `step`, on a line of the terminal that is cleared at the end."""
     if quiet or not sys.stderr.isatty():
         yield None

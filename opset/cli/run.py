@@ -16,9 +16,9 @@ import click
 
 from opset.budget import Budget, BudgetExceeded, Limits
 from opset.cli import BROKEN_PIPE, INTERNAL, output, supervision
-from opset.cli.batch import opened
+from opset.cli.batch import load_input
 from opset.cli.configuration import folders_for, hooks_option, schemas_option
-from opset.cli.inputs import STREAM, TEXT_STREAM, dims_option, freeze_option, named_model
+from opset.cli.inputs import STREAM, TEXT_STREAM, dims_option, freeze_option, parse_input
 from opset.cli.limits import limits_options
 from opset.errors import (
     MOST,
@@ -142,7 +142,7 @@ def command(
     stdin. NAME=FILE says which input a .npy or .pb file is for. --set takes precedence over files.
     """
     settings = Settings(**options)
-    _check(settings, model)
+    _check_settings(settings, model)
     known = folders_for(folders, allow_hooks)
     registry = known.registry()
     notes = known.note_left_out(quiet, "kernels.py")
@@ -151,18 +151,21 @@ def command(
     def work() -> Product:
         try:
             trace = sys.stderr if form == "text" and not quiet else None
-            _evaluate(report, settings, registry, dims, freeze, limits, roots, trace)
-            return _product(report, form, quiet)
+            _evaluate_model(report, settings, registry, dims, freeze, limits, roots, trace)
+            return _product_of(report, form, quiet)
         except MemoryError:
             return failed(out_of_memory())
 
     def failed(error: RunError) -> Product:
-        return _product(Report(model, report.notes, findings=error.finding_list.in_file(model), status=1), form, quiet)
+        findings = error.finding_list.in_file(model)
+        return _product_of(
+            Report(model, report.notes, findings=error.finding_list.in_file(model), status=1), form, quiet
+        )
 
     try:
         limited = limits.timeout is not None and supervision.POSSIBLE
-        status, text, findings, omitted = supervision.supervised(work, limits.timeout or 0) if limited else work()
-    except supervision.Ended as ended:
+        status, text, findings, omitted = supervision.run_supervised(work, limits.timeout or 0) if limited else work()
+    except supervision.NoResult as ended:
         if ended.status in (BROKEN_PIPE, INTERNAL):
             return ended.status
         status, text, findings, omitted = failed(supervision.failure(ended, limits))
@@ -172,7 +175,7 @@ def command(
     return status
 
 
-def _evaluate(
+def _evaluate_model(
     report: Report,
     settings: Settings,
     registry: Registry,
@@ -187,13 +190,13 @@ def _evaluate(
     trace = _Trace(report, stream) if settings.trace else None
     try:
         try:
-            loaded = opened(named_model(model), roots)
+            loaded = load_input(parse_input(model), roots)
             evaluator = ReferenceEvaluator(
                 loaded, schemas=registry, dims=dims, limits=limits, freeze=freeze, seed=settings.seed, trace=trace
             )
             report.mended = evaluator.notes
             budget.max_bytes = evaluator.max_bytes
-            _run(evaluator, settings, report, budget)
+            _run_evaluator(evaluator, settings, report, budget)
             budget.check_time()
         except BudgetExceeded as error:
             report.data.clear()  # nothing is shown beyond a limit
@@ -204,7 +207,7 @@ def _evaluate(
         report.status = error.exit_status
 
 
-def _product(report: Report, form: str, quiet: bool) -> Product:
+def _product_of(report: Report, form: str, quiet: bool) -> Product:
     """Return the exit status, what goes to stdout, and the findings that go to stderr."""
     if form == "json" and not quiet:
         errors = output.findings_data(report.findings)
@@ -214,11 +217,11 @@ def _product(report: Report, form: str, quiet: bool) -> Product:
         text = io.StringIO()
         output.write_product({**data, **errors, "exit_status": report.status}, list, form, text)
         return report.status, text.getvalue(), (), 0
-    lines = "" if quiet else "".join(f"{line}\n" for line in _text(report))
+    lines = "" if quiet else "".join(f"{line}\n" for line in _report_lines(report))
     return report.status, lines, tuple(map(tuple, report.findings)), report.findings.omitted
 
 
-def _check(settings: Settings, model: str) -> None:
+def _check_settings(settings: Settings, model: str) -> None:
     """Raise UsageError U103 with all options that do not fit each other."""
     findings = []
     if [STREAM if model == TEXT_STREAM else model, *settings.inputs].count(STREAM) > 1:
@@ -236,9 +239,9 @@ def _check(settings: Settings, model: str) -> None:
         raise UsageError(findings)
 
 
-def _run(evaluator: ReferenceEvaluator, settings: Settings, report: Report, budget: Budget) -> None:
+def _run_evaluator(evaluator: ReferenceEvaluator, settings: Settings, report: Report, budget: Budget) -> None:
     inputs = evaluator.inputs
-    feeds = _given(settings, inputs, budget.max_bytes)
+    feeds = _read_inputs(settings, inputs, budget.max_bytes)
     if settings.random:
         needed = {each.name for each in inputs if not each.has_default}
         protos = [each for each in evaluator.model.proto.graph.input if each.name in needed or each.name in feeds]
@@ -249,7 +252,7 @@ def _run(evaluator: ReferenceEvaluator, settings: Settings, report: Report, budg
     names = [*dict.fromkeys(settings.names or declared)]
     inside = [name for name in names if name not in declared]
     outputs = [*evaluator.outputs, *(ValueInfo(name, None, None) for name in inside)]
-    path, of = _named(settings.expected, outputs) if settings.expected is not None else ("", "")
+    path, of = _split_argument(settings.expected, outputs) if settings.expected is not None else ("", "")
     if not of and path.lower().endswith(".npy") and len(names) == 1:
         of = names[0]
     if path and not os.path.exists(path):  # reported before an evaluation that may be long
@@ -259,7 +262,7 @@ def _run(evaluator: ReferenceEvaluator, settings: Settings, report: Report, budg
         computed = {*names}
         written = [each for each in outputs if each.name in computed]
         check_form(settings.target, [*inputs, *written] if settings.save_inputs else written)
-    with _progress(evaluator):
+    with _show_progress(evaluator):
         values = dict(zip(names, evaluator.run(names, feeds), strict=True))
     kinds = {each.name: each.type for each in outputs}
     budget.hold(sum(map(nbytes, (*feeds.values(), *values.values()))))
@@ -277,11 +280,11 @@ def _run(evaluator: ReferenceEvaluator, settings: Settings, report: Report, budg
         wanted = read_values(path, outputs, budget.max_bytes - budget.live, "output", of)
         for name in kinds.keys() - values.keys():
             wanted.pop(name, None)  # an output that was not requested
-        report.data["comparison"] = _compared(wanted, values, settings, report.findings)
+        report.data["comparison"] = _compare_outputs(wanted, values, settings, report.findings)
 
 
 @contextmanager
-def _progress(evaluator: ReferenceEvaluator) -> Iterator[None]:
+def _show_progress(evaluator: ReferenceEvaluator) -> Iterator[None]:
     """Show on a terminal, once a second, how many nodes have been run."""
     if not sys.stderr.isatty():
         yield
@@ -302,14 +305,14 @@ def _progress(evaluator: ReferenceEvaluator) -> Iterator[None]:
         thread.join()
 
 
-def _given(settings: Settings, inputs: Sequence[ValueInfo], limit: int) -> dict[str, Any]:
+def _read_inputs(settings: Settings, inputs: Sequence[ValueInfo], limit: int) -> dict[str, Any]:
     """Return the inputs that files, stdin and `--set` hold. Raises RunError with all that is wrong with them."""
     found: dict[str, Any] = {}
     origin: dict[str, str] = {}
     findings = FindingList()
     arrays = iter(inputs)
     for argument in settings.inputs:
-        path, name = _named(argument, inputs)
+        path, name = _split_argument(argument, inputs)
         if not name and path.lower().endswith(".npy"):
             name = next((each.name for each in arrays if each.name not in found), "")
         try:
@@ -329,7 +332,7 @@ def _given(settings: Settings, inputs: Sequence[ValueInfo], limit: int) -> dict[
     known = {each.name: each for each in inputs}
     help = f"its inputs are {listing([*known]) or 'none'}"
     for setting in settings.values:
-        name = _prefix(setting, known)
+        name = _name_in(setting, known)
         if "=" not in setting or name not in known:
             findings.append(Finding("R102", f"--set {safe_text(setting[:60])} names no input", help=help))
             continue
@@ -343,7 +346,7 @@ def _given(settings: Settings, inputs: Sequence[ValueInfo], limit: int) -> dict[
     return found
 
 
-def _prefix(argument: str, names: Collection[str]) -> str:
+def _name_in(argument: str, names: Collection[str]) -> str:
     """Return the name that "NAME=…" begins with, the longest one of these, else what precedes the first "="."""
     longest = max(map(len, names), default=0)
     for at in range(min(longest, len(argument) - 1), 0, -1):
@@ -352,15 +355,15 @@ def _prefix(argument: str, names: Collection[str]) -> str:
     return argument.partition("=")[0]
 
 
-def _named(argument: str, declared: Sequence[ValueInfo]) -> tuple[str, str]:
+def _split_argument(argument: str, declared: Sequence[ValueInfo]) -> tuple[str, str]:
     """Return the path and the value's name, "" without one, of FILE or NAME=FILE."""
     if os.path.lexists(argument) or "=" not in argument:
         return argument, ""
-    name = _prefix(argument, {each.name for each in declared})
+    name = _name_in(argument, {each.name for each in declared})
     return argument[len(name) + 1 :], name
 
 
-def _compared(
+def _compare_outputs(
     expected: dict[str, Any], values: dict[str, Any], settings: Settings, findings: FindingList
 ) -> dict[str, dict[str, Any]]:
     """Return the verdict for each output, and add a finding for each that differs."""
@@ -407,7 +410,7 @@ class _Trace:
             self.data["trace"].append({"place": location, "name": safe_text(name), **summary(value)})
 
 
-def _text(report: Report) -> list[str]:
+def _report_lines(report: Report) -> list[str]:
     """Return the report as lines."""
     data = report.data
     if "outputs" not in data:

@@ -12,10 +12,10 @@ import click
 
 from opset.catalog import changes, example_data, json_data, opset_data, schema_data
 from opset.cli import output
-from opset.cli.batch import opened
+from opset.cli.batch import load_input
 from opset.cli.configuration import registry_for, schemas_option
-from opset.cli.inputs import STREAM, TEXT_STREAM, named_model
-from opset.cli.operator_sets import known_versions, opset_lines
+from opset.cli.inputs import STREAM, TEXT_STREAM, parse_input
+from opset.cli.operator_sets import domain_with_versions, opset_lines
 from opset.cli.operators import change_lines, example_lines, schema_lines, version_at, versions_of
 from opset.errors import SHOWN, Finding, UsageError, brief_name, escape_text, listing, safe_text
 from opset.model.graph.index import ModelIndex
@@ -44,14 +44,14 @@ def command(
     text.
     """
     registry = registry_for(folders)
-    what, version = _with_version(what, version, at)
+    what, version = _split_version(what, version, at)
     if what is None or (normalised(what) in registry.domains and (version is not None or not os.path.exists(what))):
         if what is not None and domain is not None:
             raise UsageError(Finding("U103", "a domain was given twice", help="leave out --domain"))
         name = what if what is not None else domain or ""
         last = registry.domains.get(normalised(name), 1)
         at = last if version is None else version
-        data = opset_data(registry, known_versions(registry, name, at), at)
+        data = opset_data(registry, domain_with_versions(registry, name, at), at)
         output.write_product(data, lambda: opset_lines(data), form)
         return 0
     if what in (STREAM, TEXT_STREAM) or what.endswith((".onnx", ".pb", TEXT_SUFFIX)) or os.path.exists(what):
@@ -74,7 +74,7 @@ def command(
     return 0
 
 
-def _with_version(what: str | None, version: int | None, at: int | None) -> tuple[str | None, int | None]:
+def _split_version(what: str | None, version: int | None, at: int | None) -> tuple[str | None, int | None]:
     """Return what to show and its version, given after an @, as an argument, or by --opset; at most once."""
     given = [each for each in (version, at) if each is not None]
     if what is not None and "@" in what and not os.path.exists(what):
@@ -102,7 +102,7 @@ def _operator_lines(data: dict[str, Any]) -> list[str]:
 
 def _model_data(path: str, registry: Registry) -> dict[str, Any]:
     """Return what a model contains; raises ModelError where it is malformed."""
-    model = opened(named_model(path), ())
+    model = load_input(parse_input(path), ())
     proto = model.proto
     index = ModelIndex(proto, registry.domains)
     counts: Counter[tuple[str, str, int]] = Counter()

@@ -29,7 +29,7 @@ _INTERRUPTS = {signal.SIGINT, signal.SIGTERM}
 _LONGEST = 1e8  # seconds that a timer of the system takes
 
 
-class Ended(Exception):
+class NoResult(Exception):
     """The work gave no result: its time was up (`late`), or its process died, by a `signal` or with a `status`."""
 
     def __init__(self, late: bool, status: int) -> None:
@@ -37,7 +37,7 @@ class Ended(Exception):
         self.late, self.signal, self.status = late, max(-status, 0), status
 
 
-def supervised(work: Callable[[], Any], seconds: float) -> Any:
+def run_supervised(work: Callable[[], Any], seconds: float) -> Any:
     """Return what `work` returns in a child process: numbers, text, and tuples of these.
 
     The child has the streams of this process, and may read stdin. Raises Ended, and what interrupts this process, once
@@ -53,7 +53,7 @@ def supervised(work: Callable[[], Any], seconds: float) -> Any:
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, _INTERRUPTS)
     try:
         try:
-            child = _forked()
+            child = _fork()
         except OSError:
             os.close(reader)
             os.close(writer)
@@ -61,23 +61,23 @@ def supervised(work: Callable[[], Any], seconds: float) -> Any:
             return work()
         if not child:
             os.close(reader)
-            _work(work, writer, seconds, mask)
+            _run_child(work, writer, seconds, mask)
         os.close(writer)
         try:
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-            result = _received(reader, deadline)
+            result = _read_result(reader, deadline)
         finally:
             signal.pthread_sigmask(signal.SIG_BLOCK, _INTERRUPTS)
-            status = _ended(child)
+            status = _end_child(child)
             os.close(reader)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
     if result is None or time.monotonic() > deadline:
-        raise Ended(True, status)
+        raise NoResult(True, status)
     try:
         return marshal.loads(result)
     except (EOFError, ValueError, TypeError) as error:
-        raise Ended(status == -signal.SIGALRM, status) from error
+        raise NoResult(status == -signal.SIGALRM, status) from error
 
 
 def run_in_bounds(work: Callable[[Budget], int], limits: Limits, seconds: float) -> int:
@@ -108,14 +108,14 @@ def run_in_bounds(work: Callable[[Budget], int], limits: Limits, seconds: float)
     if limits.timeout is None or not POSSIBLE:
         return within()
     try:
-        return int(supervised(alone, limits.timeout))
-    except Ended as ended:
+        return int(run_supervised(alone, limits.timeout))
+    except NoResult as ended:
         if ended.status in (BROKEN_PIPE, INTERNAL):
             return ended.status
         raise failure(ended, limits) from None
 
 
-def failure(ended: Ended, limits: Limits) -> RunError:
+def failure(ended: NoResult, limits: Limits) -> RunError:
     """Return the error of an evaluation whose process gave no result."""
     from opset.reference.engine.limits import limit_error, out_of_memory  # which imports numpy
 
@@ -131,13 +131,13 @@ def failure(ended: Ended, limits: Limits) -> RunError:
     return out_of_memory("", f"its process ended with status {ended.status} and no result")
 
 
-def _forked() -> int:
+def _fork() -> int:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of threads: those of BLAS are prepared for it
         return os.fork()
 
 
-def _received(reader: int, deadline: float) -> bytes | None:
+def _read_result(reader: int, deadline: float) -> bytes | None:
     """Return all that the child writes, None where it has not come to an end in time."""
     parts: list[bytes] = []
     poll = select.poll()
@@ -151,7 +151,7 @@ def _received(reader: int, deadline: float) -> bytes | None:
     return None
 
 
-def _ended(child: int) -> int:
+def _end_child(child: int) -> int:
     """End the child if it still runs, and return its exit status, minus the number of the signal that ended it."""
     for number, patience in ((0, 0.05), (signal.SIGTERM, PATIENCE), (signal.SIGKILL, None)):
         if number:
@@ -166,7 +166,7 @@ def _ended(child: int) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
-def _work(work: Callable[[], Any], writer: int, seconds: float, mask: Iterable[int]) -> NoReturn:
+def _run_child(work: Callable[[], Any], writer: int, seconds: float, mask: Iterable[int]) -> NoReturn:
     """Do the work in the child, write its result to a pipe, and leave."""
     status = 1
     try:

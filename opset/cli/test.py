@@ -17,7 +17,7 @@ from opset.cli import INTERNAL, output, signals
 from opset.cli.configuration import Folders, folders_for, hooks_option, schemas_option
 from opset.cli.limits import limits_options
 from opset.cli.operators import operator_at
-from opset.cli.progress import progress
+from opset.cli.progress import show_progress
 from opset.errors import Finding, FindingList, SchemaError, UsageError, listing, safe_text
 from opset.opsets.registry import Registry
 from opset.plain_text import table_lines
@@ -35,7 +35,7 @@ NOTES, REASONS = 20, 8
 HOOKS = ("kernels.py", "inference.py", "adapters.py")
 
 
-def _parts(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:
+def _parse_parts(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:
     chosen = [each.strip() for each in value.split(",")] if value is not None else [*PARTS]
     for each in chosen:
         if each not in PARTS:
@@ -45,7 +45,7 @@ def _parts(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
 
 @click.command()
 @click.argument("targets", nargs=-1, metavar="[PATH|OP[@V]]...")
-@click.option("--only", "parts", callback=_parts, metavar="PART,...", help=f"Parts to run: {', '.join(PARTS)}.")
+@click.option("--only", "parts", callback=_parse_parts, metavar="PART,...", help=f"Parts to run: {', '.join(PARTS)}.")
 @click.option("-k", "pattern", default="", metavar="TEXT", help="Run only examples with this in their names.")
 @schemas_option
 @hooks_option
@@ -74,10 +74,10 @@ def command(
     try:
         if selection.findings:
             raise SchemaError(selection.findings)
-        known = _folders(selection.targets, folders, allow_hooks)
+        known = _folders_of_call(selection.targets, folders, allow_hooks)
         registry = known.registry()
         names = [each for each in targets if not _is_path(each)]
-        schemas = _chosen(names, selection.targets, registry, known)
+        schemas = _chosen_versions(names, selection.targets, registry, known)
     except SchemaError as error:
         if not paths:
             raise  # then the YAML is configuration, as everywhere
@@ -92,8 +92,8 @@ def command(
         if not any(True for _ in registry.examples(schema.name, schema.domain)):
             report.skip("kernel", f"{shown(schema.domain)}.{schema.name} has no examples")
     seconds = limits.timeout or SECONDS
-    work = partial(_start, known, Limits(limits.max_steps, limits.max_bytes, seconds), parts)
-    with closing(_results(work, chosen, jobs, seconds, registry)) as results, progress(False, 10) as show:
+    work = partial(_worker, known, Limits(limits.max_steps, limits.max_bytes, seconds), parts)
+    with closing(_yield_reports(work, chosen, jobs, seconds, registry)) as results, show_progress(False, 10) as show:
         for number, found in enumerate(results, 1):
             if isinstance(found, str):
                 failure = failure or found
@@ -101,35 +101,37 @@ def command(
                 report += found
             if show is not None:
                 show(number, len(chosen))
-    _write(report, parts, form)
+    _write_report(report, parts, form)
     if failure:
         sys.stderr.write(f"{failure}\n")
         return INTERNAL
     return 1 if report.findings or not report.tested else 0
 
 
-def _results(
+def _yield_reports(
     start: Callable[[], Any], chosen: Sequence[Subject], jobs: int, seconds: float, registry: Registry
 ) -> Generator[Report | str, None, None]:
     """Return the report of each subject. A process that does not end is killed, and its subject reported."""
-    from opset.cli.processes import spread
+    from opset.cli.processes import run_in_processes
 
-    yield from spread(start, chosen, min(jobs, max(len(chosen), 1)), partial(_lost, registry, seconds), seconds + 1)
-
-
-def _start(known: Folders, limits: Limits, parts: tuple[str, ...]) -> Callable[[Subject], Report | str]:
-    return partial(_examined, Bench(known.registry(), limits), parts)
+    yield from run_in_processes(
+        start, chosen, min(jobs, max(len(chosen), 1)), partial(_lost_report, registry, seconds), seconds + 1
+    )
 
 
-def _examined(bench: Bench, parts: tuple[str, ...], subject: Subject) -> Report | str:
+def _worker(known: Folders, limits: Limits, parts: tuple[str, ...]) -> Callable[[Subject], Report | str]:
+    return partial(_examine_subject, Bench(known.registry(), limits), parts)
+
+
+def _examine_subject(bench: Bench, parts: tuple[str, ...], subject: Subject) -> Report | str:
     try:
         return examined(bench, subject, parts)
     except Exception as error:
-        signals.check()
+        signals.raise_if_stopped()
         return output.internal_error(error)
 
 
-def _lost(registry: Registry, seconds: float, subject: Subject, late: bool) -> Report:
+def _lost_report(registry: Registry, seconds: float, subject: Subject, late: bool) -> Report:
     """Return the report of a subject whose process was ended, or died."""
     bench = Bench(registry)
     why = f"it did not end within {seconds:g} seconds" if late else "its process died"
@@ -154,7 +156,7 @@ def _is_path(target: str) -> bool:
     return target.endswith((".yaml", ".yml")) or os.sep in target or os.path.exists(target)
 
 
-def _folders(targets: Sequence[Target], folders: tuple[Path, ...], allow_hooks: bool | None) -> Folders:
+def _folders_of_call(targets: Sequence[Target], folders: tuple[Path, ...], allow_hooks: bool | None) -> Folders:
     """Return the folders of a call with those of its paths: a folder to which a search led is data, nobody named it."""
     own = [each for each in targets if not _is_standard(each)]
     known = folders_for((*folders, *(each.folder for each in own if allow_hooks or not each.found)), allow_hooks)
@@ -166,23 +168,25 @@ def _is_standard(target: Target) -> bool:
     return os.path.realpath(target.folder) == os.path.realpath(FOLDER)
 
 
-def _chosen(names: Sequence[str], targets: Sequence[Target], registry: Registry, known: Folders) -> list[OpSchema]:
+def _chosen_versions(
+    names: Sequence[str], targets: Sequence[Target], registry: Registry, known: Folders
+) -> list[OpSchema]:
     """Return the versions of operators that a call names by paths and names, by default all of its folders."""
     if not names and not targets:
         own = (*known.trusted, *known.data) or (FOLDER,)
         targets = [folder_of_domains(each) for each in own]
     files = [file for target in targets for file in target.files]
     found = [schema for file in files for schema in registry.versions(file.stem, domain_of(file))]
-    found += [schema for name in names for schema in _of_name(name, registry)]
+    found += [schema for name in names for schema in _versions_named(name, registry)]
     return [*{(each.domain, each.name, each.since_version): each for each in found}.values()]
 
 
-def _of_name(target: str, registry: Registry) -> tuple[OpSchema, ...]:
+def _versions_named(target: str, registry: Registry) -> tuple[OpSchema, ...]:
     versions, schema = operator_at(registry, target)
     return versions if schema is None else (schema,)
 
 
-def _write(report: Report, parts: Sequence[str], form: str) -> None:
+def _write_report(report: Report, parts: Sequence[str], form: str) -> None:
     findings = FindingList(report.findings)
     if form == "text" and findings:
         output.write_errors(findings, sys.stdout)
@@ -197,10 +201,10 @@ def _write(report: Report, parts: Sequence[str], form: str) -> None:
         "omitted": found["omitted"],
         "notes": report.notes,
     }
-    output.write_product(data, lambda: [*_lines(report, parts, skipped)], form)
+    output.write_product(data, lambda: [*_report_lines(report, parts, skipped)], form)
 
 
-def _lines(report: Report, parts: Sequence[str], skipped: dict[str, dict[str, int]]) -> Iterator[str]:
+def _report_lines(report: Report, parts: Sequence[str], skipped: dict[str, dict[str, int]]) -> Iterator[str]:
     for note in report.notes[:NOTES]:
         yield f"note: {safe_text(note)}"
     if len(report.notes) > NOTES:

@@ -15,7 +15,7 @@ from opset.cli.configuration import folders_for, hooks_option, schemas_option
 from opset.cli.domains import known_domain
 from opset.cli.limits import limits_options
 from opset.cli.operators import operator_at
-from opset.cli.progress import progress
+from opset.cli.progress import show_progress
 from opset.errors import Finding, UsageError, safe_text
 from opset.opsets.registry import Registry
 from opset.output_folder import size_text
@@ -64,21 +64,21 @@ def command(
         raise UsageError(Finding("U103", "it takes either operators or --all", help="opset testgen Softmax -o DIR"))
     known = folders_for(folders, allow_hooks)
     registry = known.registry()
-    picks = _picks(registry, operators, domain, every_version)
+    picks = _pick_examples(registry, operators, domain, every_version)
     if listed:
-        return _list(picks, form)
+        return _list_cases(picks, form)
     assert folder is not None
     notes = known.note_left_out(form == "json", "adapters.py", "inference.py", "kernels.py")
 
     def work(budget: Budget) -> int:
-        with progress(form == "json", STEP) as show:
+        with show_progress(form == "json", STEP) as show:
             made = corpus(registry, picks, show, budget)
-        return _write(folder, made, notes, form)
+        return _write_cases(folder, made, notes, form)
 
     return supervision.run_in_bounds(work, limits, SECONDS)
 
 
-def _write(folder: str, made: Corpus, notes: Sequence[str], form: str) -> int:
+def _write_cases(folder: str, made: Corpus, notes: Sequence[str], form: str) -> int:
     """Write cases into a folder, say how many there are, and return the exit status."""
     written = write_corpus(folder, made)
     kinds = Counter(case["kind"] for case in made.cases)
@@ -107,7 +107,9 @@ def _write(folder: str, made: Corpus, notes: Sequence[str], form: str) -> int:
     return 1 if made.findings else 0
 
 
-def _picks(registry: Registry, operators: tuple[str, ...], domain: str | None, every_version: bool) -> list[Pick]:
+def _pick_examples(
+    registry: Registry, operators: tuple[str, ...], domain: str | None, every_version: bool
+) -> list[Pick]:
     """Return the examples of the operators that the command names. Raises UsageError U105."""
     if not operators:
         domains = registry.domains if domain is None else [known_domain(registry, domain)]
@@ -124,7 +126,7 @@ def _picks(registry: Registry, operators: tuple[str, ...], domain: str | None, e
     return picked(registry, found.values(), every_version, only)
 
 
-def _list(picks: list[Pick], form: str) -> int:
+def _list_cases(picks: list[Pick], form: str) -> int:
     data = [
         {
             "name": pick.name,

@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from opset.cli import output
-from opset.cli.batch import opened, refuse_terminal, save
-from opset.cli.inputs import TEXT_STREAM, named_model, output_for
+from opset.cli.batch import load_input, refuse_terminal, write_result
+from opset.cli.inputs import TEXT_STREAM, output_for, parse_input
 from opset.errors import Finding, UsageError
 from opset.model.storage.parts import TEXT_SUFFIX
 from opset.model.storage.writing import write_files
@@ -37,16 +37,16 @@ def command(model: str, given: str | None, limit: int | None, force: bool, roots
     stdout. It holds all of the model but external data and reads back to the same model; with --limit it is for reading
     alone.
     """
-    source = named_model(model)
+    source = parse_input(model)
     if limit is not None and given is not None and given != TEXT_STREAM and not given.endswith(TEXT_SUFFIX):
         raise UsageError(Finding("U103", "--limit leaves values out, which a model needs", help="give -o FILE.onnxtxt"))
-    loaded = opened(source, roots)
+    loaded = load_input(source, roots)
     if limit is None and given is not None:
         where = output_for(given, False, [source])
         if where.folder:
             raise UsageError(Finding("U104", "the output cannot be written", why="it is a folder", file=given))
         refuse_terminal(where)
-        save(loaded, source, "", where, roots, "auto", force, [])
+        write_result(loaded, source, "", where, roots, "auto", force, [])
         return 0
     text = to_text(loaded, limit=limit)
     if given is not None and given != TEXT_STREAM:

@@ -47,42 +47,44 @@ def body_graph(schema: OpSchema, body: FunctionBody, links: Mapping[str, str]) -
     """
     outputs = [parameter.name for parameter in schema.outputs]
     constants: dict[str, str] = {}
-    nodes = [node for node in body_nodes(body.nodes) if not _is_constant(node, constants, outputs)]
+    nodes = [node for node in body_nodes(body.nodes) if not _fold_constant(node, constants, outputs)]
     if not 0 < len(nodes) <= MOST:
         return None
-    used = {name for node in nodes for name in _names(node)} - constants.keys()
-    boxes = [Box(_cut(each.name), kind="input") for each in schema.inputs if each.name in used]
+    used = {name for node in nodes for name in _names_used(node)} - constants.keys()
+    boxes = [Box(_shorten(each.name), kind="input") for each in schema.inputs if each.name in used]
     made = {each.name: index for index, each in enumerate(each for each in schema.inputs if each.name in used)}
     edges = []
     for node in nodes:
-        edges += [Edge(made[name], len(boxes), _cut(name)) for name in dict.fromkeys(_names(node)) if name in made]
+        edges += [
+            Edge(made[name], len(boxes), _shorten(name)) for name in dict.fromkeys(_names_used(node)) if name in made
+        ]
         made |= dict.fromkeys(filter(None, node.output), len(boxes))
         operator = f"{shown(node.domain)}.{node.op_type}" if node.domain else node.op_type
-        detail = [*_detail(node, constants)]
+        detail = [*_detail_lines(node, constants)]
         detail = detail if len(detail) <= MOST_LINES else [*detail[:MOST_LINES], "…"]
-        boxes.append(Box(_cut(operator), detail, links.get(operator, "")))
+        boxes.append(Box(_shorten(operator), detail, links.get(operator, "")))
     for name in outputs:
         if name in made:
-            edges.append(Edge(made[name], len(boxes), _cut(name)))
-            boxes.append(Box(_cut(name), kind="output"))
+            edges.append(Edge(made[name], len(boxes), _shorten(name)))
+            boxes.append(Box(_shorten(name), kind="output"))
     if len(edges) > MOST_EDGES:
         return None
-    title = f"{schema.name} {schema.since_version} as a graph: {listed(nodes)}"
+    title = f"{schema.name} {schema.since_version} as a graph: {operator_names(nodes)}"
     return Graph(title, boxes, edges)
 
 
-def listed(nodes: Sequence[Any]) -> str:
+def operator_names(nodes: Sequence[Any]) -> str:
     """Return the operators of nodes, each once."""
     return ", ".join(dict.fromkeys(node.op_type for node in nodes))
 
 
-def _is_constant(node: Any, constants: dict[str, str], outputs: Sequence[str]) -> bool:
+def _fold_constant(node: Any, constants: dict[str, str], outputs: Sequence[str]) -> bool:
     """Whether a node is a constant that is written where it is used; if so, it is added to `constants`."""
     if node.domain or len(node.output) != 1 or node.output[0] in outputs:
         return False
     text = ""
     if node.op_type == "Constant" and len(node.attribute) == 1:
-        text = _text_of(node.attribute[0])
+        text = _value_text(node.attribute[0])
     elif node.input and (value := constants.get(node.input[0], "")):
         second = constants.get(node.input[1], "") if len(node.input) == 2 else ""
         if node.op_type == "CastLike":
@@ -95,7 +97,7 @@ def _is_constant(node: Any, constants: dict[str, str], outputs: Sequence[str]) -
     return True
 
 
-def _names(node: Any) -> Iterator[str]:
+def _names_used(node: Any) -> Iterator[str]:
     """Yield the values that a node uses; its subgraphs, too."""
     pending = [(node, frozenset[str]())]
     while pending:
@@ -108,21 +110,21 @@ def _names(node: Any) -> Iterator[str]:
                 pending += [(nested, inner | own) for nested in reversed(graph.node)]
 
 
-def _detail(node: Any, constants: Mapping[str, str]) -> Iterator[str]:
+def _detail_lines(node: Any, constants: Mapping[str, str]) -> Iterator[str]:
     """Yield the arguments and the attributes of a node as short lines."""
-    arguments = [constants.get(name, _cut(name)) if name else "\u2013" for name in node.input]
+    arguments = [constants.get(name, _shorten(name)) if name else "\u2013" for name in node.input]
     if arguments:
-        yield from _wrapped([f"{'(' if number == 0 else ''}{each}" for number, each in enumerate(arguments)], ")")
-    yield from _wrapped([_cut(f"{each.name}={_meaning(node, each) or '…'}") for each in node.attribute])
+        yield from _wrap([f"{'(' if number == 0 else ''}{each}" for number, each in enumerate(arguments)], ")")
+    yield from _wrap([_shorten(f"{each.name}={_attribute_text(node, each) or '…'}") for each in node.attribute])
 
 
-def _meaning(node: Any, attribute: Any) -> str:
+def _attribute_text(node: Any, attribute: Any) -> str:
     """Return the value of an attribute, the number of an element type as its name."""
     is_type = not node.domain and attribute.name in ("to", "dtype", "output_dtype") and not attribute.ref_attr_name
-    return (element_name(attribute.i) if is_type else None) or _text_of(attribute)
+    return (element_name(attribute.i) if is_type else None) or _value_text(attribute)
 
 
-def _wrapped(parts: Sequence[str], end: str = "") -> Iterator[str]:
+def _wrap(parts: Sequence[str], end: str = "") -> Iterator[str]:
     line = ""
     for number, part in enumerate(parts, 1):
         part += end if number == len(parts) else ","
@@ -135,33 +137,33 @@ def _wrapped(parts: Sequence[str], end: str = "") -> Iterator[str]:
         yield line
 
 
-def _cut(text: str) -> str:
+def _shorten(text: str) -> str:
     text = escape_text(text)
     return text if len(text) <= LONGEST - 4 else f"{text[: LONGEST - 5]}…"
 
 
-def _text_of(attribute: Any) -> str:
+def _value_text(attribute: Any) -> str:
     """Return the value of an attribute as short text; "" for one that has none."""
     if attribute.ref_attr_name:
-        return f"@{_cut(attribute.ref_attr_name)}"
+        return f"@{_shorten(attribute.ref_attr_name)}"
     kind, value = attribute_type(attribute), attribute_value(attribute)
     if kind == "tensor":
         field = _FIELDS.get(value.data_type, "")
         values = [*getattr(value, field)] if field else []
         if not values or len(values) > _SHORT:
             return ""
-        texts = [_number(each, value.data_type == 1) for each in values]
+        texts = [_number_text(each, value.data_type == 1) for each in values]
         return texts[0] if not value.dims and len(texts) == 1 else f"[{', '.join(texts)}]"
     if kind == "graph":
         return f"{{{len(value.node)} node{'s'[: len(value.node) != 1]}}}"
     if kind in ("floats", "ints"):
-        return f"[{', '.join(_number(each, kind == 'floats') for each in value[:_SHORT])}]"
+        return f"[{', '.join(_number_text(each, kind == 'floats') for each in value[:_SHORT])}]"
     if kind in ("float", "int"):
-        return _number(value, kind == "float")
-    return f'"{_cut(value)}"' if isinstance(value, str) else ""
+        return _number_text(value, kind == "float")
+    return f'"{_shorten(value)}"' if isinstance(value, str) else ""
 
 
-def _number(value: float, single: bool) -> str:
+def _number_text(value: float, single: bool) -> str:
     """Return a number in at most six digits, with a mark where that is not all of it."""
     if isinstance(value, int):
         return str(value)

@@ -26,7 +26,7 @@ from pygments.token import (
 from opset.errors import escape_text
 from opset.model.elements import NUMBERS
 
-__all__ = ["OnnxLexer", "highlight", "stylesheet", "visible"]
+__all__ = ["OnnxLexer", "escape_invisible", "highlight", "stylesheet"]
 
 LONGEST = 20_000
 """Characters of a text that is coloured; a longer one is shown plain."""
@@ -91,7 +91,7 @@ class OnnxLexer(RegexLexer):
     }
 
 
-def visible(text: str) -> str:
+def escape_invisible(text: str) -> str:
     """Return text with control and bidirectional characters escaped; its lines stay, and tabs become spaces."""
     if text.isascii() and text.isprintable():
         return text
@@ -99,7 +99,7 @@ def visible(text: str) -> str:
 
 
 @lru_cache(maxsize=64)
-def _lexer(language: str) -> Any:
+def _lexer_of(language: str) -> Any:
     if language == "onnx":
         return OnnxLexer(stripnl=False)
     from pygments.lexers import get_lexer_by_name
@@ -115,17 +115,17 @@ def highlight(text: str, language: str = "", links: Mapping[str, str] | None = N
 
     `links` maps operators, as ONNX text names them, to addresses of their pages.
     """
-    text = visible(text).rstrip() + "\n"
-    tokens = [*_lexer(language).get_tokens(text)] if language in _LANGUAGES and len(text) <= LONGEST else []
+    text = escape_invisible(text).rstrip() + "\n"
+    tokens = [*_lexer_of(language).get_tokens(text)] if language in _LANGUAGES and len(text) <= LONGEST else []
     if "".join(value for _, value in tokens) == text:
-        content = "".join(_spans(tokens, links or {}))
+        content = "".join(_token_spans(tokens, links or {}))
     else:
         content, language = str(escape(text)), "text"
     # What is wider than the page is scrolled: with the keyboard, too.
     return Markup(f'<pre class="code {language}" tabindex="0"><code>{content.rstrip()}</code></pre>')
 
 
-def _spans(tokens: Iterable[tuple[_TokenType, str]], links: Mapping[str, str]) -> Iterator[str]:
+def _token_spans(tokens: Iterable[tuple[_TokenType, str]], links: Mapping[str, str]) -> Iterator[str]:
     for kind, text in tokens:
         shown, name = str(escape(text.rstrip("\n"))), _class_of(kind)
         if name == "f" and text in links:

@@ -1,6 +1,6 @@
 """What happens to a node that is converted, for each version of its operator and each target opset, as plain data.
 
-`Convertibility(registry).of(operator, domain)` returns
+`Convertibility(registry).table_of(operator, domain)` returns
 
     {"domain": "ai.onnx", "operator": "Softmax", "newest": 28, "omitted": 0,
      "transitions": [
@@ -52,7 +52,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from opset.docgen.reflection import UNKNOWN, Reflection, reflect, summary
+from opset.docgen.reflection import UNKNOWN, Reflection, reflect, summary_of
 from opset.errors import OpsetError
 from opset.model.elements import ELEMENTS, NUMBERS
 from opset.opsets.registry import Registry
@@ -94,7 +94,7 @@ MOST_VERSIONS, MOST_TARGETS = 64, 256
 """Versions of an operator that a table has, and ranges of targets in which all operators of a domain are followed."""
 
 
-class Move(NamedTuple):
+class Transition(NamedTuple):
     """One transition: its data, and what follows from it for the operators that it makes."""
 
     data: Data
@@ -121,7 +121,7 @@ class Outcome(NamedTuple):
     """Why every node is refused; "" where some may not be."""
 
 
-Asked = tuple[Key, int, int]
+Query = tuple[Key, int, int]
 """An operator, its version, and a target."""
 _KEPT = Outcome(KEEP)
 
@@ -132,19 +132,19 @@ class Convertibility:
     def __init__(self, registry: Registry) -> None:
         self._registry, self._routes = registry, routes_of(registry)
         self._names = frozenset(name for domain in registry.domains for name in registry.operators(domain))
-        self._moves: dict[tuple[Key, int, bool], Move | None] = {}
-        self._outcomes: dict[Asked, Outcome] = {}
+        self._moves: dict[tuple[Key, int, bool], Transition | None] = {}
+        self._outcomes: dict[Query, Outcome] = {}
         self._further: dict[tuple[Key, int, int], dict[Reason, list[Span]]] = {}
         self._sinces: dict[Key, list[int]] = {}
         self._spans: dict[str, list[Span]] = {}
         self._ends: dict[tuple[Key, int], int] = {}
 
-    def of(self, operator: str, domain: str = "") -> Data:
+    def table_of(self, operator: str, domain: str = "") -> Data:
         """Return the convertibility of an operator that the registry has: see the module."""
         key = (normalised(domain), operator)
-        sinces = self._versions(key)
+        sinces = self._versions_of(key)
         listed = sinces[-MOST_VERSIONS:]
-        moves = [self._move(key, since, up) for since in listed for up in (False, True)]
+        moves = [self._transition_of(key, since, up) for since in listed for up in (False, True)]
         spans = self._spans_of(key, listed[0] if len(listed) < len(sinces) else 1)
         return {
             "domain": shown(key[0]),
@@ -153,46 +153,46 @@ class Convertibility:
             "omitted": len(sinces) - len(listed),
             "transitions": [move.data for move in moves if move is not None],
             "versions": [
-                {"since": since, "until": self._end(key, since), "ranges": self._ranges(key, since, spans)}
+                {"since": since, "until": self._last_opset(key, since), "ranges": self._ranges_of(key, since, spans)}
                 for since in reversed(listed)
             ],
         }
 
-    def _ranges(self, key: Key, since: int, spans: list[Span]) -> list[Data]:
+    def _ranges_of(self, key: Key, since: int, spans: list[Span]) -> list[Data]:
         """Return what happens to nodes of one version, by ranges of targets, the highest ones first."""
-        above, below = self._way(key, since, True), self._way(key, since, False)
-        rows: list[tuple[tuple[Any, ...], list[Span], list[Move]]] = []
+        above, below = self._transitions_from(key, since, True), self._transitions_from(key, since, False)
+        rows: list[tuple[tuple[Any, ...], list[Span], list[Transition]]] = []
         for span in reversed(spans):
             if span[0] > since:
-                crossed = [move for at, move in above if span[0] > self._end(key, at)]
+                crossed = [move for at, move in above if span[0] > self._last_opset(key, at)]
             else:
                 crossed = [move for at, move in below if span[0] < at]
             moves = [move for move in crossed if move.data["kind"] != KEEP]
-            outcome = self._outcome((key, since, span[0]))
+            outcome = self._outcome_of((key, since, span[0]))
             head = (outcome.kind, outcome.reason, [move.data["id"] for move in moves])
             if not rows or rows[-1][0] != head:
                 rows.append((head, [], moves))
             rows[-1][1].append(span)
-        return [self._range(key, since, reached, moves) for _, reached, moves in rows]
+        return [self._range_data(key, since, reached, moves) for _, reached, moves in rows]
 
-    def _way(self, key: Key, since: int, up: bool) -> list[tuple[int, Move]]:
+    def _transitions_from(self, key: Key, since: int, up: bool) -> list[tuple[int, Transition]]:
         """Return the transitions that nodes of a version cross, with the version that each leads from."""
         found = []
         at: int | None = since
-        while at is not None and (move := self._move(key, at, up)) is not None:
+        while at is not None and (move := self._transition_of(key, at, up)) is not None:
             found.append((at, move))
             at = move.then
         return found
 
-    def _range(self, key: Key, since: int, spans: list[Span], moves: list[Move]) -> Data:
+    def _range_data(self, key: Key, since: int, spans: list[Span], moves: list[Transition]) -> Data:
         """Return what happens to nodes of one version at neighbouring targets, the highest ones first."""
         first, last = spans[-1][0], spans[0][1]
-        outcomes = [self._outcome((key, since, start)) for start, _ in spans]
+        outcomes = [self._outcome_of((key, since, start)) for start, _ in spans]
         made = {(*each, move.data["opset"]) for move in moves for each in move.inner if not outcomes[0].reason}
         limits: dict[tuple[str, str, Key], int] = {}
         down = last < since
         for name, version, opset in made:
-            for (code, why), found in self._of_made(name, version, opset).items():
+            for (code, why), found in self._spans_by_reason(name, version, opset).items():
                 reached = [span for span in found if first <= span[0] <= last]
                 if not reached:
                     continue
@@ -205,15 +205,15 @@ class Convertibility:
         return {
             "targets": [first, last],
             "kind": outcomes[0].kind,
-            "text": _text(outcomes[0], moves),
+            "text": _range_text(outcomes[0], moves),
             "steps": [move.data["id"] for move in moves],
             "codes": sorted(frozenset[str]().union(*(each.codes for each in outcomes))),
-            "operators": _listed({name for move in moves for name in move.made}),
-            "lowered": [_named(name) | {word: lowered[name]} for name in sorted(lowered, key=_order)],
-            "through": _through(through, word),
+            "operators": _operators_data({name for move in moves for name in move.made}),
+            "lowered": [_operator_data(name) | {word: lowered[name]} for name in sorted(lowered, key=_sort_key)],
+            "through": _through_data(through, word),
         }
 
-    def _of_made(self, key: Key, since: int, opset: int) -> dict[Reason, list[Span]]:
+    def _spans_by_reason(self, key: Key, since: int, opset: int) -> dict[Reason, list[Span]]:
         """Return the targets of a version that is made at an opset: by the codes and reasons with which it may be
         refused there, and by "" those that lack the operator.
         """
@@ -221,41 +221,43 @@ class Convertibility:
         if known not in self._further:
             found: dict[Reason, list[Span]] = {}
             for span in self._spans_of(key, 1):
-                inner = self._outcome((key, since, span[0])) if since else self._lacking(key, opset)
+                inner = self._outcome_of((key, since, span[0])) if since else self._outcome_without(key, opset)
                 for code in (*inner.codes, *([""] if inner.kind == LOWER else [])):
                     found.setdefault((code, inner.reason if code else ""), []).append(span)
             self._further[known] = found
         return self._further[known]
 
-    def _outcome(self, asked: Asked) -> Outcome:
+    def _outcome_of(self, asked: Query) -> Outcome:
         """Return what happens to the nodes of an operator's version on the way to a target."""
         pending = [] if asked in self._outcomes else [asked]
         while pending:
-            if missing := [each for each in self._needed(pending[-1]) if each not in self._outcomes]:
+            if missing := [each for each in self._prerequisites(pending[-1]) if each not in self._outcomes]:
                 pending += missing
             else:
                 each = pending.pop()
                 self._outcomes[each] = self._find_outcome(each)
         return self._outcomes[asked]
 
-    def _needed(self, asked: Asked) -> list[Asked]:
+    def _prerequisites(self, asked: Query) -> list[Query]:
         """Return what has to be known of other versions and operators."""
         key, _, target = asked
-        move = self._next(asked)
+        move = self._first_transition(asked)
         if move is None:
             return []
         made = [(name, since, target) for name, since in move.inner if since]
         return made if move.then is None else [*made, (key, move.then, target)]
 
-    def _next(self, asked: Asked) -> Move | None:
+    def _first_transition(self, asked: Query) -> Transition | None:
         """Return the transition that nodes cross first, None where there is none on the way."""
         key, since, target = asked
-        return None if since <= target <= self._end(key, since) else self._move(key, since, target > since)
+        return (
+            None if since <= target <= self._last_opset(key, since) else self._transition_of(key, since, target > since)
+        )
 
-    def _find_outcome(self, asked: Asked) -> Outcome:
+    def _find_outcome(self, asked: Query) -> Outcome:
         """Return what happens to nodes; the first transition and all that it needs are known."""
         key, _, target = asked
-        move = self._next(asked)
+        move = self._first_transition(asked)
         if move is None:
             return _KEPT
         kind: str = move.data["kind"]
@@ -266,11 +268,11 @@ class Convertibility:
             return rest
         found, reason = [move.codes, rest.codes], rest.reason if move.stays else ""
         for made, since in move.inner:
-            inner = self._outcomes[made, since, target] if since else self._lacking(made, move.data["opset"])
+            inner = self._outcomes[made, since, target] if since else self._outcome_without(made, move.data["opset"])
             if inner is not _KEPT:
                 found.append(inner.codes)
                 if inner.reason and made in move.certain:
-                    reason = reason or f"it is expressed by `{_name(made)}`, and {inner.reason}"
+                    reason = reason or f"it is expressed by `{_full_name(made)}`, and {inner.reason}"
         codes = frozenset[str]().union(*found)
         if codes and target < move.types:
             codes |= {"C202"}
@@ -278,29 +280,29 @@ class Convertibility:
             return Outcome(REFUSE, codes, reason)
         return Outcome(max(kind, CHECK if rest.reason else rest.kind, key=KINDS.index), codes)
 
-    def _lacking(self, key: Key, opset: int) -> Outcome:
+    def _outcome_without(self, key: Key, opset: int) -> Outcome:
         """Return what happens to nodes that need an operator which an opset does not have."""
-        sinces = self._versions(key)
+        sinces = self._versions_of(key)
         why = f"`{key[1]}` is withdrawn" if sinces and sinces[0] <= opset else f"there is no `{key[1]}`"
         if sinces and opset < sinces[0]:
             why = f"`{key[1]}` came with version {sinces[0]}"
         return Outcome(REFUSE, frozenset(["C201"]), why)
 
-    def _at(self, key: Key, opset: int) -> int:
+    def _version_at(self, key: Key, opset: int) -> int:
         """Return the version of an operator at an opset, 0 where nodes of it cannot be made."""
         schema = self._registry.schema(key[1], opset, key[0])
         return 0 if schema is None or schema.deprecated else schema.since_version
 
-    def _versions(self, key: Key) -> list[int]:
+    def _versions_of(self, key: Key) -> list[int]:
         """Return the versions of an operator, oldest first."""
         if key not in self._sinces:
             self._sinces[key] = [each.since_version for each in self._registry.versions(key[1], key[0])]
         return self._sinces[key]
 
-    def _end(self, key: Key, since: int) -> int:
+    def _last_opset(self, key: Key, since: int) -> int:
         """Return the last opset of an operator's version."""
         if (key, since) not in self._ends:
-            sinces = self._versions(key)
+            sinces = self._versions_of(key)
             index = bisect_right(sinces, since)
             self._ends[key, since] = sinces[index] - 1 if index < len(sinces) else self._registry.domains[key[0]]
         return self._ends[key, since]
@@ -312,21 +314,21 @@ class Convertibility:
         """
         domain = key[0]
         if domain not in self._spans:
-            changes = {1}.union(*(self._versions((domain, name)) for name in self._registry.operators(domain)))
-            self._spans[domain] = _between(changes, self._registry.domains[domain])
+            changes = {1}.union(*(self._versions_of((domain, name)) for name in self._registry.operators(domain)))
+            self._spans[domain] = _spans_between(changes, self._registry.domains[domain])
         found = self._spans[domain]
         if len(found) > MOST_TARGETS:
-            found = _between({1, *self._versions(key)}, self._registry.domains[domain])
+            found = _spans_between({1, *self._versions_of(key)}, self._registry.domains[domain])
         return [span for span in found if span[0] >= first]
 
-    def _move(self, key: Key, since: int, up: bool) -> Move | None:
+    def _transition_of(self, key: Key, since: int, up: bool) -> Transition | None:
         """Return the transition of a version up or down, None where there is none."""
         known = (key, since, up)
         if known not in self._moves:
-            self._moves[known] = self._find_move(key, since, up)
+            self._moves[known] = self._find_transition(key, since, up)
         return self._moves[known]
 
-    def _find_move(self, key: Key, since: int, up: bool) -> Move | None:
+    def _find_transition(self, key: Key, since: int, up: bool) -> Transition | None:
         final = self._registry.domains[key[0]] if up else since - 1
         if not final:
             return None
@@ -336,97 +338,109 @@ class Convertibility:
             step = Refusal(error.findings[0].code, error.findings[0].message)
         if step is None:
             return None
-        versions = self._versions(key)
+        versions = self._versions_of(key)
         index = bisect_left(versions, since) + (1 if up else -1)
         to = versions[index] if 0 <= index < len(versions) else 0
         if isinstance(step, Step):
             to, opset = 0 if step.lowers else step.target.since_version, step.version
             if not step.impossible:
-                return self._moved(key, step, _head(since, to, opset, up))
+                return self._describe_transition(key, step, _transition_head(since, to, opset, up))
             step = Refusal("C208", step.impossible)
         else:
             opset = to if up else since - 1
         why = step.why
         if step.code == "C201":
             why = f"`{key[1]}` came with version {since}, and nothing older expresses it"
-        data = _head(since, to, opset, up) | {"kind": REFUSE, "how": "", "text": why, "also": [], "operators": []}
+        data = _transition_head(since, to, opset, up) | {
+            "kind": REFUSE,
+            "how": "",
+            "text": why,
+            "also": [],
+            "operators": [],
+        }
         none: frozenset[Key] = frozenset()
-        return Move(data | {"refusals": [_refusal(step.code, why)]}, none, none, frozenset([step.code]), False, None, 0)
+        return Transition(
+            data | {"refusals": [_refusal_data(step.code, why)]}, none, none, frozenset([step.code]), False, None, 0
+        )
 
-    def _moved(self, key: Key, step: Step, head: Data) -> Move:
+    def _describe_transition(self, key: Key, step: Step, head: Data) -> Transition:
         """Return a transition that nodes can cross."""
-        derived = _Derivation(step)
+        derived = _DerivedChanges(step)
         text, also, how = " ".join(derived.does), [], "derived"
         made, certain, stays = derived.operators, frozenset[Key](), True
         refusals, rewrites = derived.refusals, bool(derived.does)
         if step.adapter is lower_by_body:
             text, how, stays = "Replaced by its function body.", "body", False
-            made, certain, refusals = _body(step.source)
+            made, certain, refusals = _facts_of_bodies(step.source)
         elif step.adapter is not None:
             reflection = reflect(step.adapter, key[1], self._names)
-            text = summary(step.adapter) or f"By a function without documentation, of {key[1]}."
+            text = summary_of(step.adapter) or f"By a function without documentation, of {key[1]}."
             how, stays = "written", reflection.stays
             also = [*derived.does] if reflection.leaves and not step.lowers else []
-            found = {name: self._key(name, domain, key[0]) for name, domain in reflection.operators}
+            found = {name: self._key_of(name, domain, key[0]) for name, domain in reflection.operators}
             rewrites = not reflection.checks
             certain = frozenset(found[name] for name in reflection.certain if name in found)
             made = frozenset(found.values()) | (made if also else frozenset())
             # What an adapter makes of the operator itself has to be of types that the other side takes, too.
             kept = [each for each in refusals if reflection.leaves or each["code"] == "C202"] if not step.lowers else []
-            refusals = _written(reflection, step) + kept
+            refusals = _refusals_of_adapter(reflection, step) + kept
         going = step.target.since_version if not step.lowers and not step.derived.renamed else None
         if step.derived.renamed:
             renamed = frozenset([(step.target.domain, step.target.name)])
             made, certain = made | renamed, certain | renamed if stays else certain
-        refusals = _distinct(refusals)
+        refusals = _distinct_refusals(refusals)
         kind = LOWER if step.lowers else ADAPT if rewrites or also else CHECK if refusals or step.adapter else KEEP
         data = head | {
             "kind": kind,
             "how": how,
             "text": text or (_CHECKED if refusals else _STAYS),
             "also": also,
-            "operators": _listed(made - IMPLIED),
+            "operators": _operators_data(made - IMPLIED),
             "refusals": refusals,
         }
         # What stands for the operator itself goes on as that.
         made = made - IMPLIED - ({key} if going else set())
         codes = frozenset(each["code"] for each in refusals)
-        inner = tuple((name, self._at(name, step.version)) for name in made if name[0] == key[0])
-        return Move(data, made, certain - IMPLIED, codes, stays, going, _first(step), inner)
+        inner = tuple((name, self._version_at(name, step.version)) for name in made if name[0] == key[0])
+        return Transition(data, made, certain - IMPLIED, codes, stays, going, _first_opset_of_types(step), inner)
 
-    def _key(self, name: str, stated: str | None, domain: str) -> Key:
+    def _key_of(self, name: str, stated: str | None, domain: str) -> Key:
         """Return the operator that an adapter of a domain means by a name, and perhaps a domain."""
         if stated is not None:
             return normalised(stated), name
         return (domain if self._registry.versions(name, domain) else ""), name
 
 
-def _first(step: Step) -> int:
+def _first_opset_of_types(step: Step) -> int:
     """Return the first opset of ai.onnx that has all element types of a version."""
-    taken = {_element(each) for types in step.source.types.values() for each in types} if not step.source.domain else ()
+    taken = (
+        {_element_name(each) for types in step.source.types.values() for each in types}
+        if not step.source.domain
+        else ()
+    )
     return max((ELEMENTS[NUMBERS[name]].opset for name in taken if name in NUMBERS), default=0)
 
 
-def _head(since: int, to: int, opset: int, up: bool) -> Data:
+def _transition_head(since: int, to: int, opset: int, up: bool) -> Data:
     name = f"{since}-{to}" if to else f"{since}-lowered"
     return {"id": name, "direction": "up" if up else "down", "from": since, "to": to, "opset": opset}
 
 
-def _written(reflection: Reflection, step: Step) -> list[Data]:
+def _refusals_of_adapter(reflection: Reflection, step: Step) -> list[Data]:
     """Return the refusals that an adapter's code names, and those of outputs that it does not return."""
     schema = step.source
     general = {each["code"] for each in GENERAL}
-    found = [_refusal(code, _quoted(why)) for code, why in reflection.refusals if code not in general]
+    found = [_refusal_data(code, _quote_names(why)) for code, why in reflection.refusals if code not in general]
     for method, position in reflection.needs:
         name = schema.inputs[position].name if position is not None and position < len(schema.inputs) else ""
         code, why = _NEEDS[method]
-        found.append(_refusal(code, why.format(f"`{name}`" if name else "an input")))
+        found.append(_refusal_data(code, why.format(f"`{name}`" if name else "an input")))
     if schema.max_output > 1 and not reflection.stays:
-        found.append(_refusal("C204", f"an output is used that has no equal at version {step.version}"))
+        found.append(_refusal_data("C204", f"an output is used that has no equal at version {step.version}"))
     return found
 
 
-def _body(schema: OpSchema) -> tuple[frozenset[Key], frozenset[Key], list[Data]]:
+def _facts_of_bodies(schema: OpSchema) -> tuple[frozenset[Key], frozenset[Key], list[Data]]:
     """Return the operators that a function body is made of, those of all bodies, and why none may serve a node."""
     bodies = schema.function_bodies(schema.since_version - 1) if not schema.domain else schema.function
     used = []
@@ -436,16 +450,16 @@ def _body(schema: OpSchema) -> tuple[frozenset[Key], frozenset[Key], list[Data]]
         used.append(names - {("", "CastLike")} | casts)
     refusals = []
     if all(body.where for body in bodies):
-        refusals.append(_refusal("C201", "no function body serves the node's attributes and inputs"))
+        refusals.append(_refusal_data("C201", "no function body serves the node's attributes and inputs"))
     if all(body.types for body in bodies):
-        refusals.append(_refusal("C202", "no function body is exact for the node's types"))
+        refusals.append(_refusal_data("C202", "no function body is exact for the node's types"))
     if any(body.types or body.emulate or "CastLike" in body.nodes for body in bodies):
-        refusals.append(_refusal("C203", "the type of an input is not known"))
+        refusals.append(_refusal_data("C203", "the type of an input is not known"))
     certain = frozenset.intersection(*map(frozenset, used)) - {("", "Cast")} if used else frozenset()
     return frozenset().union(*used), certain, refusals
 
 
-class _Derivation:
+class _DerivedChanges:
     """What a transition does to nodes by the signatures alone, and what it refuses."""
 
     def __init__(self, step: Step) -> None:
@@ -457,80 +471,84 @@ class _Derivation:
         derived = self._derived
         if derived.renamed:
             self.does.append(f"Replace by `{derived.target.name}`.")
-        self._attributes()
-        self._values()
-        self._inputs()
-        self._types()
+        self._describe_attributes()
+        self._describe_rewrites()
+        self._describe_inputs()
+        self._describe_types()
 
-    def _refuse(self, code: str, why: str, **more: Any) -> None:
-        self.refusals.append(_refusal(code, why) | more)
+    def _add_refusal(self, code: str, why: str, **more: Any) -> None:
+        self.refusals.append(_refusal_data(code, why) | more)
 
-    def _attributes(self) -> None:
+    def _describe_attributes(self) -> None:
         """Describe the attributes that only one side has."""
         derived, since = self._derived, self._since
         for name in derived.drop:
             self.does.append(f"Drop `{name}`, which never had an effect.")
         for name in derived.unsupported:
-            self._refuse("C204", f"`{name}` is given, and version {since} has no equal")
+            self._add_refusal("C204", f"`{name}` is given, and version {since} has no equal")
         for name, old in derived.must_equal.items():
             default = self._source.attributes[name].default
             types = _enumeration(sorted(derived.only_for.get(name, ())))
             self.does.append(f"Drop `{name}`.")
             if default is not None and default != old:
                 absent = f"`{name}` is absent{f', with {types}' if types else ''}"
-                why = f"{absent}, which means {_value(default)}, and version {since} means {_value(old)}"
-                self._refuse("C204", why if old is not None else f"`{name}` has no equal at version {since}")
-            why = f"`{name}` is given" if old is None else f"`{name}` is not {_value(old)}"
-            self._refuse("C204", f"{why}{f', with {types}' if types else ''}: version {since} has no such attribute")
+                why = f"{absent}, which means {_value_text(default)}, and version {since} means {_value_text(old)}"
+                self._add_refusal("C204", why if old is not None else f"`{name}` has no equal at version {since}")
+            why = f"`{name}` is given" if old is None else f"`{name}` is not {_value_text(old)}"
+            self._add_refusal(
+                "C204", f"{why}{f', with {types}' if types else ''}: version {since} has no such attribute"
+            )
         for name, undefined in derived.undefined.items():
-            self._refuse("C204", f"`{name}` is {_value(undefined)}, which has no meaning before version {since}")
+            self._add_refusal(
+                "C204", f"`{name}` is {_value_text(undefined)}, which has no meaning before version {since}"
+            )
         for here, there, value in derived.set_defaults:
             absent = "it" if here == there else f"`{here}`"
             where = f" where {absent} is absent" if here in self._source.attributes else ""
-            self.does.append(f"State `{there}` as {_value(value)}{where}.")
+            self.does.append(f"State `{there}` as {_value_text(value)}{where}.")
 
-    def _values(self) -> None:
+    def _describe_rewrites(self) -> None:
         """Describe the attributes that are written in another way."""
         derived, since = self._derived, self._since
         for pair in derived.rewrite:
-            self.does += _rewritten(pair)
+            self.does += _rewrites_of(pair)
             if pair.is_restricted or pair.source.type != pair.target.type:
-                legal = _legal(pair)
-                self._refuse("C204", f"`{pair.source.name}` has a value that version {since} does not have{legal}")
+                legal = _legal_values(pair)
+                self._add_refusal("C204", f"`{pair.source.name}` has a value that version {since} does not have{legal}")
         for name in derived.from_front:
             self.does.append(f"Count negative values of `{name}` from the front.")
-            self._refuse("C207", f"`{name}` is negative, and the rank is not known")
+            self._add_refusal("C207", f"`{name}` is negative, and the rank is not known")
 
-    def _inputs(self) -> None:
+    def _describe_inputs(self) -> None:
         """Describe attributes that become inputs and back, and inputs and outputs that the other side lacks."""
         derived, since, target = self._derived, self._since, self._derived.target
         for name, position in derived.to_input.items():
             formal = target.inputs[position]
             self.does.append(f"Write `{name}` as a constant for the input `{formal.name}`.")
             if formal.option == SINGLE and self._source.attributes[name].default is None:
-                self._refuse("C204", f"`{name}` is absent, and its input is required at version {since}")
+                self._add_refusal("C204", f"`{name}` is absent, and its input is required at version {since}")
             kind = "float" if self._source.attributes[name].type in ("float", "floats") else "int64"
             if f"tensor({kind})" not in target.allowed(formal):
-                self._refuse("C202", f"`{name}` is given, and the input `{formal.name}` does not take {kind}")
+                self._add_refusal("C202", f"`{name}` is given, and the input `{formal.name}` does not take {kind}")
         for position, name in derived.to_attribute.items():
             declared, formal = target.attributes[name], self._source.inputs[position]
             self.does.append(f"Write the constant input `{formal.name}` as the attribute `{name}`.")
-            self._refuse("C205", f"the input `{formal.name}` is computed at run time")
+            self._add_refusal("C205", f"the input `{formal.name}` is computed at run time")
             if declared.required and formal.option == OPTIONAL:
-                self._refuse("C204", f"the input `{formal.name}` is absent")
+                self._add_refusal("C204", f"the input `{formal.name}` is absent")
             held = ATTRIBUTE_ELEMENTS.get(declared.type.removesuffix("s"), ())
-            others = {_element(each) for each in self._source.allowed(formal)}.difference(held)
+            others = {_element_name(each) for each in self._source.allowed(formal)}.difference(held)
             if others:
                 names = sorted(others)
-                self._refuse("C202", f"the attribute cannot hold {_enumeration(names)}", types=names)
+                self._add_refusal("C202", f"the attribute cannot hold {_enumeration(names)}", types=names)
             if not declared.type.endswith("s"):
-                self._refuse("C204", f"the input `{formal.name}` is no single number")
+                self._add_refusal("C204", f"the input `{formal.name}` is no single number")
             if declared.choices or declared.range:
-                self._refuse("C204", f"`{name}` has a value that version {since} does not have")
+                self._add_refusal("C204", f"`{name}` has a value that version {since} does not have")
         if derived.narrower:
-            self._narrower()
+            self._describe_missing()
 
-    def _narrower(self) -> None:
+    def _describe_missing(self) -> None:
         source, target, since = self._source, self._derived.target, self._since
         for word, here, there in (("input", source.inputs, target.inputs), ("output", source.outputs, target.outputs)):
             moved = self._derived.to_attribute if word == "input" else {}
@@ -538,15 +556,17 @@ class _Derivation:
                 if position in moved:
                     continue
                 if position >= len(there):
-                    self._refuse("C204", f"the {word} `{formal.name}` is used, which version {since} does not have")
+                    self._add_refusal(
+                        "C204", f"the {word} `{formal.name}` is used, which version {since} does not have"
+                    )
                 elif formal.option != SINGLE and there[position].option == SINGLE:
-                    self._refuse("C204", f"the {word} `{formal.name}` is left out, which version {since} requires")
+                    self._add_refusal("C204", f"the {word} `{formal.name}` is left out, which version {since} requires")
         if target.max_input < source.max_input and len(source.inputs) <= len(target.inputs):
-            self._refuse("C204", f"the node has more inputs than version {since} takes")
+            self._add_refusal("C204", f"the node has more inputs than version {since} takes")
         if target.max_output < source.max_output and len(source.outputs) <= len(target.outputs):
-            self._refuse("C204", f"the node has more outputs than version {since} has")
+            self._add_refusal("C204", f"the node has more outputs than version {since} has")
 
-    def _types(self) -> None:
+    def _describe_types(self) -> None:
         """Describe the element types that the other side does not take."""
         derived, source, target, since = self._derived, self._source, self._derived.target, self._since
         lost: dict[tuple[str, tuple[str, ...]], None] = {}
@@ -565,23 +585,25 @@ class _Derivation:
         emulated = {f"tensor({name})" for name in derived.emulate}
         for (name, types), _ in lost.items():
             types = tuple(each for each in types if each not in emulated)
-            names = [_element(each) for each in types]
+            names = [_element_name(each) for each in types]
             if names:
-                self._refuse("C202", f"version {since} does not take {_enumeration(names)} as `{name}`", types=names)
+                self._add_refusal(
+                    "C202", f"version {since} does not take {_enumeration(names)} as `{name}`", types=names
+                )
         for names in (tied[type_] for type_ in tied if type_ in bound):
             both = _enumeration([f"`{name}`" for name in names])
-            self._refuse("C202", f"{both} are of different types, which version {since} does not allow")
+            self._add_refusal("C202", f"{both} are of different types, which version {since} does not allow")
         if derived.type_restrictions or derived.emulate:
-            self._refuse("C203", "the type of an input or output is not known")
+            self._add_refusal("C203", "the type of an input or output is not known")
         for narrow, wide in derived.emulate.items():
             self.does.append(f"Compute {narrow} in {wide}: cast the inputs to it, and the outputs back.")
             self.operators |= {("", "Cast")}
 
 
-def _rewritten(pair: Counterpart) -> list[str]:
+def _rewrites_of(pair: Counterpart) -> list[str]:
     """Return what is done to an attribute that both sides have."""
     here, there = pair.source, pair.target
-    does = [f"Write {_value(old)} as {_value(new)} in `{here.name}`." for old, new in pair.values.items()]
+    does = [f"Write {_value_text(old)} as {_value_text(new)} in `{here.name}`." for old, new in pair.values.items()]
     if here.name != there.name:
         does.append(f"Write `{here.name}` as `{there.name}`.")
     if here.type != there.type:
@@ -591,40 +613,42 @@ def _rewritten(pair: Counterpart) -> list[str]:
     return does
 
 
-def _legal(pair: Counterpart) -> str:
+def _legal_values(pair: Counterpart) -> str:
     """Return in brackets what an attribute may be on the other side."""
-    legal = [_value(each) for each in pair.target.choices] or ([f"`{pair.target.range}`"] if pair.target.range else [])
+    legal = [_value_text(each) for each in pair.target.choices] or (
+        [f"`{pair.target.range}`"] if pair.target.range else []
+    )
     return f" ({_enumeration(legal, 'or')})" if legal else ""
 
 
-def _refusal(code: str, why: str) -> Data:
+def _refusal_data(code: str, why: str) -> Data:
     return {"code": code, "why": why}
 
 
-def _distinct(refusals: Iterable[Data]) -> list[Data]:
+def _distinct_refusals(refusals: Iterable[Data]) -> list[Data]:
     """Return refusals by code, each once."""
     found = {(each["code"], each["why"]): each for each in refusals}
     return [found[key] for key in sorted(found, key=lambda key: key[0])]
 
 
-def _quoted(why: str) -> str:
+def _quote_names(why: str) -> str:
     """Return a reason with the names in it in backticks."""
     why = why.replace(f"'{UNKNOWN}'", UNKNOWN)
     return why.replace("'", "`") if why.count("'") % 2 == 0 else why
 
 
-def _value(value: Any) -> str:
+def _value_text(value: Any) -> str:
     """Return a value of an attribute as the documentation writes it."""
     if isinstance(value, dict):
-        return f"a list of {_value(value['all'])}"
+        return f"a list of {_value_text(value['all'])}"
     if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_value, value))}]"
+        return f"[{', '.join(map(_value_text, value))}]"
     if isinstance(value, float):
         return f"{value:.7g}"
     return f"`{value}`" if isinstance(value, str) else str(value)
 
 
-def _element(type_: str) -> str:
+def _element_name(type_: str) -> str:
     return type_.removeprefix("tensor(").removesuffix(")") if type_.startswith("tensor(") else type_
 
 
@@ -632,47 +656,49 @@ def _enumeration(names: Sequence[str], word: str = "and") -> str:
     return f"{', '.join(names[:-1])} {word} {names[-1]}" if len(names) > 1 else "".join(names)
 
 
-def _between(changes: Iterable[int], newest: int) -> list[Span]:
+def _spans_between(changes: Iterable[int], newest: int) -> list[Span]:
     """Return the ranges of opsets that begin with these."""
     starts = sorted(each for each in changes if each <= newest)
     return [*zip(starts, [*(each - 1 for each in starts[1:]), newest], strict=True)]
 
 
-def _text(outcome: Outcome, moves: Sequence[Move]) -> str:
+def _range_text(outcome: Outcome, moves: Sequence[Transition]) -> str:
     """Return what happens to nodes in a range of targets as a sentence."""
     if outcome.kind == REFUSE:
         return f"Refused: {outcome.reason}."
     if outcome.kind in (KEEP, CHECK):
         return _STAYS if outcome.kind == KEEP else _CHECKED
-    names = _enumeration([f"`{_name(key)}`" for key in sorted({n for move in moves for n in move.made}, key=_order)])
+    names = _enumeration(
+        [f"`{_full_name(key)}`" for key in sorted({n for move in moves for n in move.made}, key=_sort_key)]
+    )
     if outcome.kind == LOWER:
         return f"Expressed by {names}." if names else "Expressed by constants."
     return f"Rewritten where needed, with {names}." if names else "Rewritten where needed."
 
 
-def _through(found: dict[tuple[str, str, Key], int], word: str) -> list[Data]:
+def _through_data(found: dict[tuple[str, str, Key], int], word: str) -> list[Data]:
     """Return codes and reasons with which operators that were made may be refused, `word` a target."""
     grouped: dict[tuple[str, str, int], list[Key]] = {}
     for (code, why, key), limit in sorted(found.items()):
         grouped.setdefault((code, why, limit), []).append(key)
     return [
-        {"code": code, "why": why, word: limit, "operators": _listed(keys)}
+        {"code": code, "why": why, word: limit, "operators": _operators_data(keys)}
         for (code, why, limit), keys in grouped.items()
     ]
 
 
 @lru_cache(maxsize=4096)
-def _named(key: Key) -> Data:
+def _operator_data(key: Key) -> Data:
     return {"domain": shown(key[0]), "operator": key[1]}
 
 
-def _order(key: Key) -> tuple[str, str]:
+def _sort_key(key: Key) -> tuple[str, str]:
     return key[1], key[0]
 
 
-def _name(key: Key) -> str:
+def _full_name(key: Key) -> str:
     return f"{key[0]}.{key[1]}" if key[0] else key[1]
 
 
-def _listed(keys: Iterable[Key]) -> list[Data]:
-    return [_named(key) for key in sorted(keys, key=_order)]
+def _operators_data(keys: Iterable[Key]) -> list[Data]:
+    return [_operator_data(key) for key in sorted(keys, key=_sort_key)]

@@ -59,14 +59,14 @@ def coverage(registry: Registry, domain: str) -> Iterator[Coverage]:
                 schema.deprecated,
                 WRITTEN if has_kernel else "" if schema.deprecated else no_kernel,
                 schema.shape or (FUNCTION if has_rule else "" if schema.deprecated else no_rule),
-                _work(routes.step(domain, operator, before, since)) if before else "",
-                _work(routes.step(domain, operator, since, since - 1)) if before else "",
-                _lowering(routes, schema) if not before and since > 1 else "",
+                _work_of_step(routes.step(domain, operator, before, since)) if before else "",
+                _work_of_step(routes.step(domain, operator, since, since - 1)) if before else "",
+                _lowering_of(routes, schema) if not before and since > 1 else "",
                 len(schema.function),
             )
 
 
-def _work(step: Step | Refusal | None) -> str:
+def _work_of_step(step: Step | Refusal | None) -> str:
     """Return what a transition takes."""
     if isinstance(step, Refusal):
         return UNKNOWN
@@ -77,7 +77,7 @@ def _work(step: Step | Refusal | None) -> str:
     return WRITTEN if step.adapter is not None else DERIVED if step.touches else NOTHING
 
 
-def _lowering(routes: Routes, first: OpSchema) -> str:
+def _lowering_of(routes: Routes, first: OpSchema) -> str:
     since = first.since_version
     step = routes.step(first.domain, first.name, since, since - 1)
     if isinstance(step, Step):
@@ -85,7 +85,7 @@ def _lowering(routes: Routes, first: OpSchema) -> str:
     return UNKNOWN if step is not None and step.code == "C105" else NONE
 
 
-def counts(rows: Iterable[Coverage], column: str) -> tuple[int, int]:
+def count_column(rows: Iterable[Coverage], column: str) -> tuple[int, int]:
     """Return of how many rows a column has something, and of how many it could."""
     values = [value for row in rows if (value := getattr(row, column))]
     return sum(value not in (NONE, UNKNOWN) and not value.startswith(IMPOSSIBLE) for value in values), len(values)

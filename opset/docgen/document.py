@@ -24,11 +24,11 @@ DOCUMENT, SCHEMA = "operators.json", "operators.schema.json"
 
 def pages(registry: Registry, domains: Sequence[str], progress: Progress | None = None) -> Iterator[tuple[str, bytes]]:
     """Yield the document, and the JSON Schema that it follows."""
-    yield DOCUMENT, "".join(_document(registry, domains, progress)).encode()
+    yield DOCUMENT, "".join(_document_text(registry, domains, progress)).encode()
     yield SCHEMA, (Path(__file__).parent / SCHEMA).read_bytes()
 
 
-def _document(registry: Registry, domains: Sequence[str], progress: Progress | None) -> Iterator[str]:
+def _document_text(registry: Registry, domains: Sequence[str], progress: Progress | None) -> Iterator[str]:
     """Yield the text of the document: an operator has one line, so that two documents can be compared by lines."""
     names = [(domain, name) for domain in domains for name in registry.operators(domain)]
     families: dict[str, list[dict[str, str]]] = {}
@@ -63,15 +63,15 @@ def _document(registry: Registry, domains: Sequence[str], progress: Progress | N
     }
     yield "{\n"
     for key, value in head.items():
-        yield f"{_json(key)}: {_json(value)},\n"
+        yield f"{_json_line(key)}: {_json_line(value)},\n"
     yield '"domains": ['
     convertibility = Convertibility(registry)
     done = 0
     for number, domain in enumerate(domains):
         facts = {"domain": shown(domain), "newest": registry.domains[domain]}
-        yield f'{"," if number else ""}\n{_json(facts)[:-1]}, "operators": ['
+        yield f'{"," if number else ""}\n{_json_line(facts)[:-1]}, "operators": ['
         for place, name in enumerate(registry.operators(domain)):
-            yield f"{',' if place else ''}\n{_json(operator_data(registry, domain, name, convertibility))}"
+            yield f"{',' if place else ''}\n{_json_line(operator_data(registry, domain, name, convertibility))}"
             done += 1
             if progress is not None:
                 progress(done, len(names))
@@ -79,7 +79,7 @@ def _document(registry: Registry, domains: Sequence[str], progress: Progress | N
     yield "\n]\n}\n"
 
 
-def _json(data: Any) -> str:
+def _json_line(data: Any) -> str:
     """Return data as JSON on one line, which is ASCII without control characters."""
     text = json.dumps(json_data(data), allow_nan=False, separators=(",", ":"))
     return text.replace("\x7f", "\\u007f")
@@ -89,7 +89,7 @@ def operator_data(registry: Registry, domain: str, name: str, convertibility: Co
     """Return all that is known of an operator as plain data, as operators.schema.json says."""
     versions = registry.versions(name, domain)
     changed = {each["since"]: each for each in changes(versions, registry.type_sets)}
-    moves = convertibility.of(name, domain)
+    moves = convertibility.table_of(name, domain)
     return {
         "operator": name,
         "domain": shown(domain),

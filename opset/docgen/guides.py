@@ -29,37 +29,37 @@ class Guide(NamedTuple):
 @cache
 def guides() -> tuple[Guide, ...]:
     """Return all guides in reading order; the first is the index of the others. A copy of the code alone has none."""
-    entries = [*_entries(CARRIED if CARRIED.is_dir() else PACKAGE.parent / "docs")]
+    entries = [*_index_entries(CARRIED if CARRIED.is_dir() else PACKAGE.parent / "docs")]
     known = {name for name, *_ in entries}
 
     def link(match: re.Match[str]) -> str:
-        name = _name(match["file"])
+        name = _guide_name(match["file"])
         return f"[{match['text']}]({name}.md{match['anchor'] or ''})" if name in known else match["text"]
 
     found = []
     for name, path, group, summary in entries:
-        text = _COMMENT.sub("", _links(path.read_text(encoding="utf-8"), link))
+        text = _COMMENT.sub("", _replace_links(path.read_text(encoding="utf-8"), link))
         found.append(Guide(name, text.partition("\n")[0].removeprefix("# "), text, group, summary))
     return tuple(found)
 
 
-def carried(checkout: Path) -> dict[str, str]:
+def files_in_wheel(checkout: Path) -> dict[str, str]:
     """Return the files of a checkout that its wheel carries, with their paths there."""
-    return {str(path): f"opset/guides/{name}.md" for name, path, *_ in _entries(checkout / "docs")}
+    return {str(path): f"opset/guides/{name}.md" for name, path, *_ in _index_entries(checkout / "docs")}
 
 
-def plain(text: str) -> str:
+def plain_text(text: str) -> str:
     """Return Markdown whose links to files are words: a guide is the command that shows it."""
     known = {guide.name for guide in guides()}
 
     def words(match: re.Match[str]) -> str:
-        name = _name(match["file"])
+        name = _guide_name(match["file"])
         return f"{match['text']} (`opset explain {name}`)" if name in known else match["text"]
 
-    return _links(text, words)
+    return _replace_links(text, words)
 
 
-def _entries(folder: Path) -> Iterator[tuple[str, Path, str, str]]:
+def _index_entries(folder: Path) -> Iterator[tuple[str, Path, str, str]]:
     """Yield name, file, group and summary of each guide that the index lists, after the index itself."""
     index = folder / "index.md"
     if not index.is_file():
@@ -70,15 +70,15 @@ def _entries(folder: Path) -> Iterator[tuple[str, Path, str, str]]:
         if match["group"]:
             group = match["group"]
         else:
-            name = _name(match["file"])
+            name = _guide_name(match["file"])
             path = folder / f"{name}.md" if folder == CARRIED else (folder / match["file"]).resolve()
             yield name, path, group, re.sub(r"\s+", " ", match["summary"])
 
 
-def _name(file: str) -> str:
+def _guide_name(file: str) -> str:
     return Path(file).stem.lower()
 
 
-def _links(text: str, replaced: Callable[[re.Match[str]], str]) -> str:
+def _replace_links(text: str, replaced: Callable[[re.Match[str]], str]) -> str:
     """Return a text with each link to a file replaced, except in code."""
     return "".join(part if n % 2 else _LINK.sub(replaced, part) for n, part in enumerate(_CODE.split(text)))

@@ -39,7 +39,7 @@ class IndexPage(NamedTuple):
     text: str
 
 
-def made(
+def index_page(
     path: str,
     kind: str,
     title: str,
@@ -100,7 +100,7 @@ def operators_of(site: Site) -> list[Operator]:
     return found
 
 
-def _row(site: Site, entry: Operator, root: str) -> dict[str, Any]:
+def _operator_row(site: Site, entry: Operator, root: str) -> dict[str, Any]:
     """Return a row of a table of operators."""
     return {
         **site.link(entry.name, entry.domain, root),
@@ -112,23 +112,23 @@ def _row(site: Site, entry: Operator, root: str) -> dict[str, Any]:
 
 def index_pages(site: Site, operators: list[Operator]) -> Iterator[IndexPage]:
     """Yield all pages but those of operators, guides and the home page."""
-    yield from _domains(site, operators)
-    yield from _opsets(site)
-    yield from _releases(site)
-    yield from _families(site, operators)
-    yield from _types(site, operators)
-    yield _sets(site)
-    yield from _codes()
+    yield from _domain_pages(site, operators)
+    yield from _opset_pages(site)
+    yield from _release_pages(site)
+    yield from _family_pages(site, operators)
+    yield from _type_pages(site, operators)
+    yield _sets_page(site)
+    yield from _code_pages()
 
 
-def _domains(site: Site, operators: list[Operator]) -> Iterator[IndexPage]:
+def _domain_pages(site: Site, operators: list[Operator]) -> Iterator[IndexPage]:
     for domain in site.paths.domains:
         own = [each for each in operators if each.domain == domain]
         newest = site.registry.domains[domain]
         lead = f"{len(own)} operators; the newest version of the operator set is {newest}."
         versions = [link(each, f"../{site.paths.opset(domain, each)}") for each in range(newest, 0, -1)]
-        rows = [_row(site, each, "../") for each in own]
-        yield made(
+        rows = [_operator_row(site, each, "../") for each in own]
+        yield index_page(
             site.paths.domain(domain),
             "domain",
             shown(domain),
@@ -138,7 +138,7 @@ def _domains(site: Site, operators: list[Operator]) -> Iterator[IndexPage]:
         )
 
 
-def _opsets(site: Site) -> Iterator[IndexPage]:
+def _opset_pages(site: Site) -> Iterator[IndexPage]:
     """Yield a page for each version of each operator set, and the index of them."""
     parts = []
     for domain in site.paths.domains:
@@ -159,14 +159,14 @@ def _opsets(site: Site) -> Iterator[IndexPage]:
                     ],
                 }
             )
-            yield _opset(site, domain, version, data)
+            yield _opset_page(site, domain, version, data)
         head = ["Version", "onnx releases", "Operators", "New", "Changed", "Withdrawn"]
         parts.append(part(shown(domain), table={"head": head, "rows": rows}))
     lead = "What each version of each operator set has, and what it brought."
-    yield made("opsets/index.html", "index", "Operator sets", lead=lead, text=lead, parts=parts)
+    yield index_page("opsets/index.html", "index", "Operator sets", lead=lead, text=lead, parts=parts)
 
 
-def _opset(site: Site, domain: str, version: int, data: dict[str, Any]) -> IndexPage:
+def _opset_page(site: Site, domain: str, version: int, data: dict[str, Any]) -> IndexPage:
     def linked(each: dict[str, Any]) -> dict[str, str]:
         found = site.link(each["operator"], domain, "../")
         return {**found, "href": f"{found['href']}#v{each['since']}"}
@@ -218,7 +218,7 @@ def _opset(site: Site, domain: str, version: int, data: dict[str, Any]) -> Index
         if 0 < each <= site.registry.domains[domain]
     ]
     words = " ".join(each["operator"] for part_ in ("new", "changed", "withdrawn") for each in data[part_])
-    return made(
+    return index_page(
         site.paths.opset(domain, version),
         "opset",
         f"{shown(domain)} {version}",
@@ -229,7 +229,7 @@ def _opset(site: Site, domain: str, version: int, data: dict[str, Any]) -> Index
     )
 
 
-def _releases(site: Site) -> Iterator[IndexPage]:
+def _release_pages(site: Site) -> Iterator[IndexPage]:
     domains = [each for each in site.paths.domains if RELEASES[-1].opset_of(each)]
     rows = []
     for each in reversed(RELEASES):
@@ -241,12 +241,12 @@ def _releases(site: Site) -> Iterator[IndexPage]:
         rows.append({"id": slug(each.name), "cells": [cell(f"onnx {each.name}"), cell(each.ir), *cells]})
     head = ["Release", "IR version", *map(shown, domains)]
     lead = "The IR version and the newest operator sets of each release of onnx."
-    yield made(
+    yield index_page(
         "releases.html", "index", "Releases", lead=lead, text=lead, parts=[part(table={"head": head, "rows": rows})]
     )
 
 
-def _families(site: Site, operators: list[Operator]) -> Iterator[IndexPage]:
+def _family_pages(site: Site, operators: list[Operator]) -> Iterator[IndexPage]:
     families: dict[str, list[Operator]] = {}
     for each in operators:
         families.setdefault(each.newest.family, []).append(each)
@@ -254,9 +254,9 @@ def _families(site: Site, operators: list[Operator]) -> Iterator[IndexPage]:
     for family, members in sorted(families.items()):
         path = site.paths.family(family)
         names.append({**link(family, f"../{path}"), "note": str(len(members))})
-        rows = [_row(site, each, "../") for each in members]
+        rows = [_operator_row(site, each, "../") for each in members]
         text = f"{family.replace('_', ' ')} {' '.join(each.name for each in members)}"
-        yield made(
+        yield index_page(
             path,
             "family",
             family,
@@ -266,10 +266,10 @@ def _families(site: Site, operators: list[Operator]) -> Iterator[IndexPage]:
             trail=[link("Families", "index.html")],
         )
     lead = "Operators that are alike share a family."
-    yield made("families/index.html", "index", "Families", lead=lead, text=lead, parts=[part(names=names)])
+    yield index_page("families/index.html", "index", "Families", lead=lead, text=lead, parts=[part(names=names)])
 
 
-def _types(site: Site, operators: list[Operator]) -> Iterator[IndexPage]:
+def _type_pages(site: Site, operators: list[Operator]) -> Iterator[IndexPage]:
     names = []
     for element in ELEMENTS.values():
         wanted = f"tensor({element.name})"
@@ -278,7 +278,7 @@ def _types(site: Site, operators: list[Operator]) -> Iterator[IndexPage]:
         for domain in site.paths.domains:
             rows = []
             for each in operators:
-                if each.domain == domain and (cells := _accepting(site, each, wanted)):
+                if each.domain == domain and (cells := _type_cells(site, each, wanted)):
                     rows.append({"id": "", "cells": cells})
             if rows:
                 head = ["Operator", "Version", "Inputs and outputs"]
@@ -290,7 +290,7 @@ def _types(site: Site, operators: list[Operator]) -> Iterator[IndexPage]:
         size = f"{element.bits} bits" if element.bits else "text of any length"
         came = f"came with opset {element.opset}" if element.opset > 1 else "there since opset 1"
         lead = f"{size}; number {element.number} of TensorProto.DataType; {came}; IR version {element.ir_version}. "
-        yield made(
+        yield index_page(
             site.paths.element(element.name),
             "type",
             element.name,
@@ -301,10 +301,10 @@ def _types(site: Site, operators: list[Operator]) -> Iterator[IndexPage]:
         )
     lead = "Element types, with the number of operators that take or make each."
     sets = part("Named sets", text="Type lists are written as named sets.", names=[link("Named sets", "../sets.html")])
-    yield made("types/index.html", "index", "Types", lead=lead, text=lead, parts=[part(names=names), sets])
+    yield index_page("types/index.html", "index", "Types", lead=lead, text=lead, parts=[part(names=names), sets])
 
 
-def _accepting(site: Site, entry: Operator, wanted: str) -> list[dict[str, Any]]:
+def _type_cells(site: Site, entry: Operator, wanted: str) -> list[dict[str, Any]]:
     """Return the cells of an operator in the index of a type: since when it takes the type, and where."""
     for schema in entry.versions:
         constraints = {name for name, types in schema.types.items() if wanted in types}
@@ -321,17 +321,17 @@ def _accepting(site: Site, entry: Operator, wanted: str) -> list[dict[str, Any]]
     return []
 
 
-def _sets(site: Site) -> IndexPage:
+def _sets_page(site: Site) -> IndexPage:
     rows = [
         {"id": slug(name), "cells": [cell(name), cell(", ".join(map(brief_type, types)))]}
         for name, types in site.registry.type_sets.items()
     ]
     lead = "The names by which lists of types are written, in pages, messages and YAML."
     table = {"head": ["Name", "Types"], "rows": rows}
-    return made("sets.html", "index", "Named sets of types", lead=lead, text=lead, parts=[part(table=table)])
+    return index_page("sets.html", "index", "Named sets of types", lead=lead, text=lead, parts=[part(table=table)])
 
 
-def _codes() -> Iterator[IndexPage]:
+def _code_pages() -> Iterator[IndexPage]:
     parts = []
     for letter, title in KINDS.items():
         codes = [code for code in CODES if code[0] == letter]
@@ -340,7 +340,7 @@ def _codes() -> Iterator[IndexPage]:
             parts.append(part(title, table={"head": ["Code", "Meaning"], "rows": rows}))
     for code in CODES:
         heading, _, text = (EXPLAINED / f"{code}.md").read_text(encoding="utf-8").partition("\n")
-        yield made(
+        yield index_page(
             f"errors/{code}.html",
             "error",
             heading.removeprefix("# "),
@@ -349,4 +349,4 @@ def _codes() -> Iterator[IndexPage]:
             trail=[link("Errors", "index.html")],
         )
     lead = "Every message has a code, and every code a page: what it means, an example, and what to do."
-    yield made("errors/index.html", "index", "Errors", lead=lead, text=lead, parts=parts)
+    yield index_page("errors/index.html", "index", "Errors", lead=lead, text=lead, parts=parts)

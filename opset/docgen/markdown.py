@@ -24,8 +24,8 @@ from opset.catalog import (
     value_text,
 )
 from opset.docgen import Progress
-from opset.docgen.coverage import FUNCTION, NONE, UNKNOWN, counts, coverage
-from opset.docgen.prose import code, escape, fence, phrase, prose
+from opset.docgen.coverage import FUNCTION, NONE, UNKNOWN, count_column, coverage
+from opset.docgen.prose import code_span, escape, fence, phrase, prose
 from opset.errors import safe_text
 from opset.file_names import unique_slugs
 from opset.opsets.registry import Registry
@@ -59,24 +59,24 @@ class _Domain(NamedTuple):
 def pages(registry: Registry, domains: Sequence[str], progress: Progress | None = None) -> Iterator[tuple[str, bytes]]:
     """Yield the files, the index first."""
     found = []
-    for domain, file in _files(domains).items():
+    for domain, file in _file_names(domains).items():
         anchors = _anchors((shown(domain), "Contents", *registry.operators(domain)))
         found.append(_Domain(domain, f"{file}.md", f"{CHANGELOG}{file}.md", anchors))
-    yield INDEX, _text(_index(registry, found))
+    yield INDEX, _encode_lines(_index_lines(registry, found))
     total, done = sum(len(registry.operators(domain)) for domain in domains), 0
     for each in found:
-        lines = _head(registry, each)
+        lines = _head_lines(registry, each)
         for operator in registry.operators(each.name):
             lines += operator_section(registry, each.name, operator)
             done += 1
             if progress is not None:
                 progress(done, total)
-        yield each.file, _text(lines)
-        yield each.changelog, _text(_changelog(registry, each))
-    yield COVERAGE, _text(_coverage(registry, found))
+        yield each.file, _encode_lines(lines)
+        yield each.changelog, _encode_lines(_changelog_lines(registry, each))
+    yield COVERAGE, _encode_lines(_coverage_lines(registry, found))
 
 
-def _files(domains: Sequence[str]) -> dict[str, str]:
+def _file_names(domains: Sequence[str]) -> dict[str, str]:
     """Return the name of the file of each domain, which is not that of another file."""
     taken = [each.removesuffix(".md") for each in (INDEX, COVERAGE)]
     odd = [each for each in domains if each.lower().startswith(CHANGELOG)]
@@ -85,7 +85,7 @@ def _files(domains: Sequence[str]) -> dict[str, str]:
     return {each: other[f"_{each}"] if each in odd else plain[shown(each)] for each in domains}
 
 
-def _text(lines: Iterable[str]) -> bytes:
+def _encode_lines(lines: Iterable[str]) -> bytes:
     return "".join(f"{line}\n" for line in lines).encode()
 
 
@@ -103,7 +103,7 @@ def _anchors(headings: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def _index(registry: Registry, domains: Sequence[_Domain]) -> list[str]:
+def _index_lines(registry: Registry, domains: Sequence[_Domain]) -> list[str]:
     lines = [
         "# Operators",
         "",
@@ -117,25 +117,25 @@ def _index(registry: Registry, domains: Sequence[_Domain]) -> list[str]:
         lines.append(_row(name, str(newest), str(count), f"[changelog]({each.changelog})"))
     lines += ["", f"What there is to evaluate, infer and convert each version: [coverage]({COVERAGE})."]
     lines += ["", "## Type sets", "", "Types are written as named sets where one fits:", ""]
-    lines += [f"- {code(name)}: {_types(types)}" for name, types in registry.type_sets.items()]
+    lines += [f"- {code_span(name)}: {_types_text(types)}" for name, types in registry.type_sets.items()]
     return lines
 
 
-def _types(types: Iterable[str]) -> str:
+def _types_text(types: Iterable[str]) -> str:
     """Return a list of types: the elements of tensors, and of sequences and optionals of them, under their kind."""
     kinds: dict[str, list[str]] = {}
     for each in types:
         found = _TENSOR.fullmatch(each)
         kinds.setdefault(f"{found[1]}…{found[3]}" if found else "", []).append(found[2] if found else each)
-    plain = [code(each) for kind in ("tensor(…)", "") for each in kinds.pop(kind, ())]
-    others = [f"{code(kind)} of {', '.join(map(code, some))}" for kind, some in kinds.items()]
+    plain = [code_span(each) for kind in ("tensor(…)", "") for each in kinds.pop(kind, ())]
+    others = [f"{code_span(kind)} of {', '.join(map(code_span, some))}" for kind, some in kinds.items()]
     return "; ".join([", ".join(plain), *others] if plain else others)
 
 
 _TENSOR = re.compile(r"((?:\w+\()*tensor\()(\w+)(\)+)")
 
 
-def _head(registry: Registry, domain: _Domain) -> list[str]:
+def _head_lines(registry: Registry, domain: _Domain) -> list[str]:
     """Return the beginning of the file of a domain: what it is, and its operators by family."""
     newest = registry.domains[domain.name]
     operators = registry.operators(domain.name)
@@ -167,35 +167,41 @@ def operator_section(registry: Registry, domain: str, name: str) -> list[str]:
     lines += [line for text in data["amended"] for line in (f"{escape(text)}.", "")]
     lines += [*prose(data["doc"]), ""]
     lines += [*fence(data["formula"], "math"), ""] if data["formula"] else []
-    lines += _signature(data)
-    lines += _section(
+    lines += _signature_lines(data)
+    lines += _section_lines(
         "Constraints",
         (f"{escape(label)} ({data['checked'][label]}): {phrase(text)}" for label, text in data["constraints"].items()),
     )
-    lines += _section("Special cases", (f"{phrase(each['text'])}{_ground(each)}" for each in data["special_cases"]))
-    lines += ["**Shapes of outputs**", "", code(data["shape"]), ""] if data["shape"] else []
+    lines += _section_lines(
+        "Special cases", (f"{phrase(each['text'])}{_ground_text(each)}" for each in data["special_cases"])
+    )
+    lines += ["**Shapes of outputs**", "", code_span(data["shape"]), ""] if data["shape"] else []
     for body in data["function"]:
         lines += [f"**Function body**, {escape(body_conditions(body))}", "", *fence(body["nodes"]), ""]
-    lines += _section("Elsewhere", (f"{escape(each)}: {phrase(text)}" for each, text in data["counterparts"].items()))
-    lines += _examples(newest, registry.examples(name, domain))
+    lines += _section_lines(
+        "Elsewhere", (f"{escape(each)}: {phrase(text)}" for each, text in data["counterparts"].items())
+    )
+    lines += _example_lines(newest, registry.examples(name, domain))
     changed = reversed(changes(versions, registry.type_sets))
-    lines += _section("Earlier versions", (f"{each['before']} → {each['since']}: {_said(each)}" for each in changed))
+    lines += _section_lines(
+        "Earlier versions", (f"{each['before']} → {each['since']}: {_change_text(each)}" for each in changed)
+    )
     return lines[:-1]
 
 
-def _ground(data: dict[str, Any]) -> str:
+def _ground_text(data: dict[str, Any]) -> str:
     """Return on which ground a special case or an example stands, if it is not derived."""
     words = status_words(data["status"], data["because"])
     return f" ({phrase(words)})" if words else ""
 
 
-def _section(title: str, entries: Iterable[str]) -> list[str]:
+def _section_lines(title: str, entries: Iterable[str]) -> list[str]:
     """Return a title with a list below it; nothing for an empty one."""
     lines = [f"- {each}" for each in entries]
     return [f"**{title}**", "", *lines, ""] if lines else []
 
 
-def _signature(data: dict[str, Any]) -> list[str]:
+def _signature_lines(data: dict[str, Any]) -> list[str]:
     lines: list[str] = []
     for title, side, least, most in (
         ("Inputs", "inputs", "min_input", "max_input"),
@@ -203,43 +209,50 @@ def _signature(data: dict[str, Any]) -> list[str]:
     ):
         low, high = data[least], data[most]
         count = f"{low}" if low == high else f"{low} or more" if high is None else f"{low} to {high}"
-        lines += _section(
+        lines += _section_lines(
             f"{title} ({count})",
-            (f"{code(each['name'])} ({_kind(each)}){_described(each['doc'])}" for each in data[side]),
+            (f"{code_span(each['name'])} ({_parameter_text(each)}){_doc_text(each['doc'])}" for each in data[side]),
         )
-    lines += _section(
+    lines += _section_lines(
         "Attributes",
-        (f"{code(each['name'])} ({_declared(each)}){_described(each['doc'])}" for each in data["attributes"]),
+        (
+            f"{code_span(each['name'])} ({_declaration_text(each)}){_doc_text(each['doc'])}"
+            for each in data["attributes"]
+        ),
     )
-    return lines + _section(
-        "Types", (f"{code(name)}: {_allowed(data['type_sets'][name], types)}" for name, types in data["types"].items())
+    return lines + _section_lines(
+        "Types",
+        (
+            f"{code_span(name)}: {_allowed_text(data['type_sets'][name], types)}"
+            for name, types in data["types"].items()
+        ),
     )
 
 
-def _allowed(sets: str, types: Sequence[str]) -> str:
+def _allowed_text(sets: str, types: Sequence[str]) -> str:
     """Return the named sets that types are, and the types; the types alone where no set fits any."""
-    listed = _types(types)
-    return listed if sorted(sets.split(", ")) == sorted(map(brief_type, types)) else f"{code(sets)}: {listed}"
+    listed = _types_text(types)
+    return listed if sorted(sets.split(", ")) == sorted(map(brief_type, types)) else f"{code_span(sets)}: {listed}"
 
 
-def _described(doc: str) -> str:
+def _doc_text(doc: str) -> str:
     return f": {phrase(doc)}" if doc.strip() else ""
 
 
-def _kind(parameter: dict[str, Any]) -> str:
-    return ", ".join([code(brief_type(parameter["type"])), *arity_words(parameter)])
+def _parameter_text(parameter: dict[str, Any]) -> str:
+    return ", ".join([code_span(brief_type(parameter["type"])), *arity_words(parameter)])
 
 
-def _declared(attribute: dict[str, Any]) -> str:
+def _declaration_text(attribute: dict[str, Any]) -> str:
     """Return the type of an attribute, its default, and what it declares about its values."""
     words = [escape(attribute["type"])]
-    words += [f"default {code(default_text(attribute['default']))}"] if attribute["default"] is not None else []
+    words += [f"default {code_span(default_text(attribute['default']))}"] if attribute["default"] is not None else []
     words += ["required"] if attribute["required"] else []
     words += [_KINDS[attribute["kind"]]] if attribute["kind"] else []
     if choices := attribute["choices"]:
         text = str if attribute["kind"] == "data_type" else default_text
-        words.append(f"one of {', '.join(code(text(each)) for each in choices)}")
-    words += [code(attribute["range"])] if attribute["range"] else []
+        words.append(f"one of {', '.join(code_span(text(each)) for each in choices)}")
+    words += [code_span(attribute["range"])] if attribute["range"] else []
     words += [escape(attribute["constraint"])] if attribute["constraint"] else []
     return "; ".join(words)
 
@@ -253,22 +266,22 @@ _KINDS = {
 }
 
 
-def _examples(schema: OpSchema, examples: Sequence[Example]) -> list[str]:
+def _example_lines(schema: OpSchema, examples: Sequence[Example]) -> list[str]:
     """Return the first few examples with results that hold for a version."""
     holding = [each for each in examples if each.outputs and example_versions(each, [schema.since_version])]
     lines: list[str] = []
     for each in holding[:EXAMPLES]:
         data = example_data(each)
         inputs, outputs = example_rows(schema, data)
-        rows = [_attribute(schema, name, value) for name, value in data["attributes"].items()]
-        rows += [_named(*each) for each in inputs]
-        rows += [f"-> {_named(*each)}" for each in outputs]
-        said = f"{f': {phrase(each.doc)}' if each.doc else ''}{_ground(data)}"
-        lines += [f"{code(each.name)}{said}", "", *fence("\n".join(rows)), ""]
+        rows = [_attribute_text(schema, name, value) for name, value in data["attributes"].items()]
+        rows += [_value_line(*each) for each in inputs]
+        rows += [f"-> {_value_line(*each)}" for each in outputs]
+        said = f"{f': {phrase(each.doc)}' if each.doc else ''}{_ground_text(data)}"
+        lines += [f"{code_span(each.name)}{said}", "", *fence("\n".join(rows)), ""]
     return ["**Examples**", "", *lines] if lines else []
 
 
-def _attribute(schema: OpSchema, name: str, value: Any) -> str:
+def _attribute_text(schema: OpSchema, name: str, value: Any) -> str:
     """Return an attribute of an example; a graph is as many lines as its text."""
     if isinstance(value, dict):
         text = f"{brief_type(value['type'])}{value['shape'] or ''} {value_text(value['content'])}"
@@ -276,19 +289,19 @@ def _attribute(schema: OpSchema, name: str, value: Any) -> str:
         return f"{name} = {value.strip()}"
     else:
         text = default_text(value)
-    return f"{name} = {_short(text)}"
+    return f"{name} = {_shorten(text)}"
 
 
-def _named(name: str, kind: str, value: str) -> str:
-    return f"{name}: {kind}{' ' if kind else ''}{_short(value)}"
+def _value_line(name: str, kind: str, value: str) -> str:
+    return f"{name}: {kind}{' ' if kind else ''}{_shorten(value)}"
 
 
-def _short(text: str) -> str:
+def _shorten(text: str) -> str:
     text = " ".join(text.split("\n"))
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
-def _said(change: dict[str, Any]) -> str:
+def _change_text(change: dict[str, Any]) -> str:
     """Return what changed, and what the version converter has to do about it."""
     words = "; ".join(map(escape, change["words"]))
     parts = [f"{words}."] if words else []
@@ -298,7 +311,7 @@ def _said(change: dict[str, Any]) -> str:
     return " ".join(parts)
 
 
-def _changelog(registry: Registry, domain: _Domain) -> list[str]:
+def _changelog_lines(registry: Registry, domain: _Domain) -> list[str]:
     """Return what each version of an operator set brought, the newest first."""
     lines = [f"# Changes of {escape(shown(domain.name))}", ""]
     brought: dict[int, dict[str, list[str]]] = {}
@@ -308,7 +321,7 @@ def _changelog(registry: Registry, domain: _Domain) -> list[str]:
         for schema in versions:
             since = schema.since_version
             kind = "Withdrawn" if schema.deprecated else "Changed" if since in changed else "New"
-            said = f": {_said(changed[since])}" if since in changed else ""
+            said = f": {_change_text(changed[since])}" if since in changed else ""
             parts = brought.setdefault(since, {"New": [], "Changed": [], "Withdrawn": []})
             parts[kind].append(domain.link(name) + said)
     for version, kinds in sorted(brought.items(), reverse=True):
@@ -318,7 +331,7 @@ def _changelog(registry: Registry, domain: _Domain) -> list[str]:
         if kinds["New"]:
             lines += [f"**New**: {', '.join(kinds['New'])}", ""]
         for kind in ("Changed", "Withdrawn"):
-            lines += _section(kind, kinds[kind])
+            lines += _section_lines(kind, kinds[kind])
     return lines[:-1]
 
 
@@ -331,7 +344,7 @@ _COLUMNS = {
 }
 
 
-def _coverage(registry: Registry, domains: Sequence[_Domain]) -> list[str]:
+def _coverage_lines(registry: Registry, domains: Sequence[_Domain]) -> list[str]:
     """Return what there is to evaluate, infer and convert each version of the operators."""
     found = [(each, [*coverage(registry, each.name)]) for each in domains]
     lines = ["# Coverage", "", "For each version of an operator, what there is that", ""]
@@ -339,19 +352,19 @@ def _coverage(registry: Registry, domains: Sequence[_Domain]) -> list[str]:
     lines += ["", "It is empty where nothing can be, and `none` where nothing is there. How many versions have it:", ""]
     lines += _table_head("domain", "versions", *_COLUMNS)
     for domain, rows in found:
-        numbers = (counts(rows, column) for column in _COLUMNS)
-        lines.append(_row(escape(shown(domain.name)), str(len(rows)), *(_of(*each) for each in numbers)))
+        numbers = (count_column(rows, column) for column in _COLUMNS)
+        lines.append(_row(escape(shown(domain.name)), str(len(rows)), *(_count_text(*each) for each in numbers)))
     for domain, rows in found:
         lines += ["", f"## {escape(shown(domain.name))}", "", *_table_head("operator", "version", *_COLUMNS)]
         for row in rows:
-            rule = row.inference if row.inference in (NONE, UNKNOWN, FUNCTION) else code(row.inference)
+            rule = row.inference if row.inference in (NONE, UNKNOWN, FUNCTION) else code_span(row.inference)
             works = (escape(each) for each in (row.up, row.down, row.lowering))
             cells = (row.kernel, rule.replace("|", "\\|"), *works)
             lines.append(_row(domain.link(row.operator), str(row.since), *cells))
     return lines
 
 
-def _of(some: int, most: int) -> str:
+def _count_text(some: int, most: int) -> str:
     return "" if not most else str(some) if some == most else f"{some} of {most}"
 
 

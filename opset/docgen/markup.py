@@ -16,7 +16,7 @@ from markdown_it.rules_inline.emphasis import tokenize as tokenize_emphasis
 from markdown_it.token import Token
 from markupsafe import Markup, escape
 
-from opset.docgen.code import highlight, visible
+from opset.docgen.code import escape_invisible, highlight
 
 __all__ = ["formula", "html", "inline", "sections", "stylesheet"]
 
@@ -38,15 +38,15 @@ def html(text: str, resolve: Resolve | None = None, *, page: bool = False) -> Ma
     around it has headings of its own. `resolve` maps the target of a link to the one that is written.
     """
     if len(text) > LONGEST_PROSE and not page:
-        return Markup("<p>{}</p>\n").format(visible(text))
+        return Markup("<p>{}</p>\n").format(escape_invisible(text))
     parser = reader()
-    tokens = parser.parse(visible(text))
+    tokens = parser.parse(escape_invisible(text))
     _finish_headings(tokens, page)
     for token in tokens:
         if resolve:
             _resolve_links(token.children or [], resolve)
         if token.tag in ("th", "td"):
-            _class_of_alignment(token)
+            _set_alignment_class(token)
     for begin, inside, end in zip(tokens, tokens[1:], tokens[2:], strict=False):
         if begin.type == "th_open" and not inside.content:
             begin.tag = end.tag = "td"  # an empty cell is no heading of its column
@@ -56,7 +56,11 @@ def html(text: str, resolve: Resolve | None = None, *, page: bool = False) -> Ma
 @lru_cache(maxsize=16384)
 def inline(text: str) -> Markup:
     """Return one phrase of Markdown as HTML without blocks: code, emphasis and links."""
-    return Markup(reader().renderInline(visible(text))) if len(text) <= LONGEST_PROSE else escape(visible(text))
+    return (
+        Markup(reader().renderInline(escape_invisible(text)))
+        if len(text) <= LONGEST_PROSE
+        else escape(escape_invisible(text))
+    )
 
 
 def sections(text: str) -> Iterator[tuple[str, str, str]]:
@@ -64,16 +68,16 @@ def sections(text: str) -> Iterator[tuple[str, str, str]]:
 
     The title of the page begins no section. Paragraphs, items and lines of code are lines, a table is one.
     """
-    tokens = reader().parse(visible(text))
+    tokens = reader().parse(escape_invisible(text))
     _finish_headings(tokens, True)
     heading, anchor = "", ""
     words: list[str] = []
     for number, token in enumerate(tokens):
         if token.type == "heading_open" and token.tag != "h1":
             yield heading, anchor, "".join(words)
-            heading, anchor, words = _words(tokens[number + 1]), str(token.attrGet("id")), []
+            heading, anchor, words = _plain_words(tokens[number + 1]), str(token.attrGet("id")), []
         elif token.type == "inline" and tokens[number - 1].type != "heading_open":
-            words += _words(token), "\n" if tokens[number - 1].type == "paragraph_open" else " "
+            words += _plain_words(token), "\n" if tokens[number - 1].type == "paragraph_open" else " "
         elif token.type in ("fence", "code_block"):
             words.append(token.content)
         elif token.type == "table_close":
@@ -81,7 +85,7 @@ def sections(text: str) -> Iterator[tuple[str, str, str]]:
     yield heading, anchor, "".join(words)
 
 
-def _words(token: Token) -> str:
+def _plain_words(token: Token) -> str:
     """Return the text of a block without marks, links' targets and line breaks."""
     return "".join(each.content or " " for each in token.children or [] if each.nesting == 0)
 
@@ -92,7 +96,7 @@ def reader() -> MarkdownIt:
     # No references, whose definitions vanish from the text, and no entities, which may hide control characters.
     parser = MarkdownIt("commonmark", {"html": False, "xhtmlOut": False})
     parser.enable("table").disable(["reference", "entity"])
-    parser.inline.ruler.at("emphasis", _emphasis)
+    parser.inline.ruler.at("emphasis", _parse_emphasis)
     parser.validateLink = _is_harmless  # type: ignore[method-assign]
     parser.normalizeLinkText = str  # type: ignore[method-assign, assignment]
     for rule in (_fence, _code_block, _image, _link_open, _table_open, _table_close):
@@ -105,7 +109,7 @@ def _is_harmless(url: str) -> bool:
     return found is None or (found[1] or "").lower() in _SCHEMES
 
 
-def _emphasis(state: StateInline, silent: bool) -> bool:
+def _parse_emphasis(state: StateInline, silent: bool) -> bool:
     """Read the marks of emphasis, but none within a word: `M*N*K` is a product."""
     start = end = state.pos
     while end < state.posMax and state.src[end] == "*":
@@ -127,10 +131,10 @@ def _finish_headings(tokens: Sequence[Token], page: bool) -> None:
             if token.nesting == 1:
                 token.attrSet("class", "heading")
         elif token.nesting == 1:
-            token.attrSet("id", _slug(tokens[number + 1], used))
+            token.attrSet("id", _heading_id(tokens[number + 1], used))
 
 
-def _slug(heading: Token, used: dict[str, int]) -> str:
+def _heading_id(heading: Token, used: dict[str, int]) -> str:
     """Return the id that GitHub has for a heading; of equal ones all but the first end with a number."""
     text = "".join(child.content for child in heading.children or [] if child.type in ("text", "code_inline"))
     slug = _NOT_IN_SLUG.sub("", text.strip().lower()).replace(" ", "-") or "section"
@@ -147,7 +151,7 @@ def _resolve_links(tokens: Sequence[Token], resolve: Resolve) -> None:
             token.attrSet("href", resolve(str(token.attrGet("href"))))
 
 
-def _class_of_alignment(token: Token) -> None:
+def _set_alignment_class(token: Token) -> None:
     style = token.attrs.pop("style", None)
     if style:
         token.attrSet("class", str(style).removeprefix("text-align:"))
@@ -217,21 +221,21 @@ _ATTRIBUTES: dict[str, tuple[str, ...] | None] = {
 }  # fmt: skip
 
 
-class _Unreadable(Exception):
+class _UnreadableFormula(Exception):
     """A formula that is not MathML without a doubt."""
 
 
 @lru_cache(maxsize=4096)
 def formula(latex: str) -> Markup:
     """Return a formula in LaTeX as MathML in display style, with its source as annotation; else the source alone."""
-    source = visible(latex)
+    source = escape_invisible(latex)
     try:
         if len(source) > LONGEST_FORMULA or _MACRO.search(source):
-            raise _Unreadable
+            raise _UnreadableFormula
         # A blank line ends a line. The environment `aligned` is not known to the parser; `align*` looks the same.
         known = _BLANK.sub(r" \\\\ ", source).replace("{aligned}", "{align*}")
         read = convert_to_element(known, display="block")
-        drawn = "".join(_serialised(_arranged(read[0])))
+        drawn = "".join(_serialize(_arrange(read[0])))
     except Exception:  # its parser has no error of its own: a malformed formula is an IndexError, a RuntimeError, …
         return Markup('<pre class="formula" tabindex="0">{}</pre>').format(source)
     annotation = f'<annotation encoding="application/x-tex">{escape(source)}</annotation>'
@@ -239,7 +243,7 @@ def formula(latex: str) -> Markup:
     return Markup(f'<div class="formula" tabindex="0">{math}</div>')
 
 
-def _arranged(row: Element) -> Element:
+def _arrange(row: Element) -> Element:
     """Return the same with what browsers know: words in one element, classes for alignment, lines as a table."""
     for element in row.iter():
         element.text = unescape(element.text or "")
@@ -257,7 +261,7 @@ def _arranged(row: Element) -> Element:
     return row
 
 
-def _core(element: Element) -> Element:
+def _core_of(element: Element) -> Element:
     """Return the element itself, or what its scripts belong to."""
     while element.tag in _UNDER and len(element):
         element = element[0]
@@ -268,11 +272,11 @@ def _space_functions(parent: Element) -> None:
     """Set functions apart from what is beside them, but not from parentheses; limits are below those that have them."""
     children = [*parent]
     for before, child, after in zip([None, *children], children, [*children[1:], None], strict=False):
-        core = _core(child)
+        core = _core_of(child)
         text = core.text or ""
         if core.tag == "mo" and text in ("|", "\u2016"):
             core.attrib.update(lspace="0em", rspace="0em")
-        begins = before is None or (_core(before).tag == "mo" and (_core(before).text or "") not in _CLOSING)
+        begins = before is None or (_core_of(before).tag == "mo" and (_core_of(before).text or "") not in _CLOSING)
         if core.tag == "mo" and text in _SIGNS and begins:
             core.set("form", "prefix")
         is_word = core.tag in ("mi", "mo") and len(text) > 1 and text.replace(" ", "").isalpha()
@@ -281,7 +285,7 @@ def _space_functions(parent: Element) -> None:
             core.set("movablelimits", "true")
         if is_word and text != "mod" and parent.tag not in _UNDER:
             core.tag = "mo"
-            ends = after is None or (_core(after).text or "") in _OPENING
+            ends = after is None or (_core_of(after).text or "") in _OPENING
             core.attrib.update(lspace="0em" if begins else "0.167em", rspace="0em" if ends else "0.167em")
 
 
@@ -315,19 +319,19 @@ def _break_lines(row: Element) -> None:
         SubElement(SubElement(table, "mtr"), "mtd", {"class": "left"}).extend(line)
 
 
-def _serialised(element: Element) -> Iterator[str]:
+def _serialize(element: Element) -> Iterator[str]:
     text = element.text or ""
     if element.tag not in _ELEMENTS or "\\" in text or not text.replace("\xa0", " ").isprintable():
-        raise _Unreadable
+        raise _UnreadableFormula
     yield f"<{element.tag}"
     for name, value in element.attrib.items():
         allowed = _ATTRIBUTES[name]
         if value not in allowed if allowed is not None else not _LENGTH.fullmatch(value):
-            raise _Unreadable
+            raise _UnreadableFormula
         yield f' {name}="{value}"'
     yield f">{escape(text)}"
     for child in element:
-        yield from _serialised(child)
+        yield from _serialize(child)
     yield f"</{element.tag}>"
 
 

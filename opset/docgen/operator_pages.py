@@ -65,13 +65,13 @@ def operator_page(site: Site, domain: str, name: str) -> dict[str, Any]:
     newest = versions[-1]
     data = {schema.since_version: schema_data(registry, schema) for schema in versions}
     changed = {each["since"]: each for each in changes(versions, registry.type_sets)}
-    spans = _spans(registry, versions)
+    spans = _opset_spans(registry, versions)
     sections = []
     newer: dict[str, Any] | None = None
     for schema in reversed(versions):
         since = schema.since_version
-        section = _section(schema, data[since], newer, site.bodies)
-        section |= {"span": spans[since], "change": _change(changed.get(since))}
+        section = _section_data(schema, data[since], newer, site.bodies)
+        section |= {"span": spans[since], "change": _change_data(changed.get(since))}
         section["brought"] = release_that_brought(schema)
         sections.append(section)
         newer = data[since]
@@ -84,18 +84,18 @@ def operator_page(site: Site, domain: str, name: str) -> dict[str, Any]:
         "badges": _badges(data[newest.since_version]),
         "versions": [{"since": each["since"], "id": each["id"], "span": each["span"]} for each in reversed(sections)],
         "sections": sections,
-        "conversion": _conversion(site, name, domain, root),
-        "kernels": _kernels(registry, versions),
-        "matrix": _matrix(site, versions, root),
-        "comparisons": _comparisons(registry, versions),
-        "examples": _examples(versions, registry.examples(name, domain)),
+        "conversion": _conversion_data(site, name, domain, root),
+        "kernels": _kernels_data(registry, versions),
+        "matrix": _type_matrix(site, versions, root),
+        "comparisons": _comparisons_data(registry, versions),
+        "examples": _examples_data(versions, registry.examples(name, domain)),
     }
 
 
-def _conversion(site: Site, name: str, domain: str, root: str) -> dict[str, Any]:
+def _conversion_data(site: Site, name: str, domain: str, root: str) -> dict[str, Any]:
     """Return what happens to nodes by version and target, and on each transition."""
-    data = site.convertibility.of(name, domain)
-    named = {each["id"]: _step_name(each) for each in data["transitions"]}
+    data = site.convertibility.table_of(name, domain)
+    named = {each["id"]: _transition_name(each) for each in data["transitions"]}
     own = {each["id"]: {refusal["code"] for refusal in each["refusals"]} for each in data["transitions"]}
 
     def row(each: dict[str, Any]) -> dict[str, Any]:
@@ -107,8 +107,10 @@ def _conversion(site: Site, name: str, domain: str, root: str) -> dict[str, Any]
             "kind": each["kind"],
             "text": inline(each["text"]),
             "steps": [{"id": f"convert-{step}", "name": named[step]} for step in each["steps"]],
-            "lowered": escape_text(_lowered(each["lowered"])),
-            "codes": [{"code": code, "note": "" if code in direct else _through(each, code)} for code in each["codes"]],
+            "lowered": escape_text(_lowered_text(each["lowered"])),
+            "codes": [
+                {"code": code, "note": "" if code in direct else _through_text(each, code)} for code in each["codes"]
+            ],
         }
 
     return {
@@ -133,11 +135,11 @@ def _conversion(site: Site, name: str, domain: str, root: str) -> dict[str, Any]
     }
 
 
-def _step_name(step: Mapping[str, Any]) -> str:
+def _transition_name(step: Mapping[str, Any]) -> str:
     return f"{step['from']} → {step['to']}" if step["to"] else f"{step['from']} → older operators"
 
 
-def _lowered(entries: Iterable[Mapping[str, Any]]) -> str:
+def _lowered_text(entries: Iterable[Mapping[str, Any]]) -> str:
     """Return which of the operators that are made become others in their turn, and where."""
     found: dict[int, list[str]] = {}
     for each in entries:
@@ -146,7 +148,7 @@ def _lowered(entries: Iterable[Mapping[str, Any]]) -> str:
     return f"These become others: {'; '.join(parts)}." if parts else ""
 
 
-def _through(row: Mapping[str, Any], code: str) -> str:
+def _through_text(row: Mapping[str, Any], code: str) -> str:
     """Return for which of the operators that are made a code may be raised, and where."""
     parts = []
     for each in row["through"]:
@@ -156,7 +158,7 @@ def _through(row: Mapping[str, Any], code: str) -> str:
     return f"({'; '.join(parts)})" if parts else ""
 
 
-def _kernels(registry: Registry, versions: tuple[OpSchema, ...]) -> dict[str, Any] | None:
+def _kernels_data(registry: Registry, versions: tuple[OpSchema, ...]) -> dict[str, Any] | None:
     """Return which releases of a runtime have kernels for each version; None for operators of other domains."""
     if not registry.is_standard(versions[0].name, versions[0].domain):
         return None
@@ -172,14 +174,14 @@ def _kernels(registry: Registry, versions: tuple[OpSchema, ...]) -> dict[str, An
     }
 
 
-def _examples(versions: tuple[OpSchema, ...], examples: Iterable[Example]) -> dict[str, list[Any]] | None:
+def _examples_data(versions: tuple[OpSchema, ...], examples: Iterable[Example]) -> dict[str, list[Any]] | None:
     """Return the examples that are shown at once and those that unfold; those that are errors come last."""
     ordered = sorted(examples, key=lambda each: bool(each.error))
-    found = [_example(versions, each, number) for number, each in enumerate(ordered, 1)]
+    found = [_example_data(versions, each, number) for number, each in enumerate(ordered, 1)]
     return {"first": found[:OPEN], "others": found[OPEN:]} if found else None
 
 
-def _spans(registry: Registry, versions: tuple[OpSchema, ...]) -> dict[int, str]:
+def _opset_spans(registry: Registry, versions: tuple[OpSchema, ...]) -> dict[int, str]:
     """Return for which opsets each version holds."""
     last = registry.domains[versions[0].domain]
     ends = [each.since_version - 1 for each in versions[1:]] + [last]
@@ -198,7 +200,7 @@ def _badges(data: Mapping[str, Any]) -> list[str]:
     return found + (["function"] if data["function"] else [])
 
 
-def _section(
+def _section_data(
     schema: OpSchema, data: Mapping[str, Any], newer: Mapping[str, Any] | None, links: Mapping[str, str]
 ) -> dict[str, Any]:
     """Return what a page shows of one version; prose that is that of the newer version is not repeated."""
@@ -206,7 +208,7 @@ def _section(
     anchor = f"v{since}"
     same = newer is not None and all(data[key] == newer[key] for key in ("doc", "formula", "special_cases"))
     constraints = {
-        label: _listed(f"{anchor}-{slug(label)}", label, [data["checked"][label]], inline(text))
+        label: _list_entry(f"{anchor}-{slug(label)}", label, [data["checked"][label]], inline(text))
         for label, text in data["constraints"].items()
     }
     ids = {label: each["id"] for label, each in constraints.items()}
@@ -214,18 +216,18 @@ def _section(
         "since": since,
         "id": anchor,
         "same_as": newer["since"] if same and newer is not None else None,
-        "withdrawn": inline(_withdrawn(data)) if data["deprecated"] else "",
+        "withdrawn": inline(_withdrawal_text(data)) if data["deprecated"] else "",
         "badges": _badges(data),
         "amended": [*map(escape_text, data["amended"])],
         "signature": highlight(signature(data), "onnx"),
         "doc": html(data["doc"]),
         "formula": formula(data["formula"]) if data["formula"] else "",
-        "cases": [{"text": inline(each["text"]), **_ground(each)} for each in data["special_cases"]],
-        "attributes": [_attribute(each, anchor, ids) for each in data["attributes"]],
-        "inputs": [_parameter(each, anchor, "in") for each in data["inputs"]],
-        "outputs": [_parameter(each, anchor, "out") for each in data["outputs"]],
+        "cases": [{"text": inline(each["text"]), **_ground_data(each)} for each in data["special_cases"]],
+        "attributes": [_attribute_data(each, anchor, ids) for each in data["attributes"]],
+        "inputs": [_parameter_data(each, anchor, "in") for each in data["inputs"]],
+        "outputs": [_parameter_data(each, anchor, "out") for each in data["outputs"]],
         "types": [
-            _listed(f"{anchor}-type-{slug(key)}", key, [named], escape_text(listed) if listed != named else "")
+            _list_entry(f"{anchor}-type-{slug(key)}", key, [named], escape_text(listed) if listed != named else "")
             for key, types in data["types"].items()
             for named, listed in [(data["type_sets"][key], ", ".join(map(brief_type, types)))]
         ],
@@ -263,11 +265,11 @@ def signature(data: Mapping[str, Any]) -> str:
     return f"{names('outputs')} = {data['operator']}{stated} ({names('inputs')})"
 
 
-def _withdrawn(data: Mapping[str, Any]) -> str:
+def _withdrawal_text(data: Mapping[str, Any]) -> str:
     return f"Withdrawn{'; use `' + data['replacement'] + '`' if data['replacement'] else ''}."
 
 
-def _attribute(data: Mapping[str, Any], anchor: str, ids: Mapping[str, str]) -> dict[str, Any]:
+def _attribute_data(data: Mapping[str, Any], anchor: str, ids: Mapping[str, str]) -> dict[str, Any]:
     """Return an attribute with what it declares."""
     default = data["default"]
     facts = [data["type"] if default is None else f"{data['type']} = {default_text(default)}"]
@@ -275,11 +277,11 @@ def _attribute(data: Mapping[str, Any], anchor: str, ids: Mapping[str, str]) -> 
     facts += [data["kind"]] if data["kind"] else []
     facts += [f"one of {', '.join(map(value_text, data['choices']))}"] if data["choices"] else []
     facts += [data["range"]] if data["range"] else []
-    found = _listed(f"{anchor}-attr-{slug(data['name'])}", data["name"], facts, inline(data["doc"]))
+    found = _list_entry(f"{anchor}-attr-{slug(data['name'])}", data["name"], facts, inline(data["doc"]))
     return {**found, "label": escape_text(data["constraint"]), "label_id": ids.get(data["constraint"], "")}
 
 
-def _listed(anchor: str, name: str, facts: Iterable[str], doc: Markup | str) -> dict[str, Any]:
+def _list_entry(anchor: str, name: str, facts: Iterable[str], doc: Markup | str) -> dict[str, Any]:
     """Return an entry of a list on the page: its name, facts beside it, and below it a text."""
     return {
         "id": anchor,
@@ -291,13 +293,13 @@ def _listed(anchor: str, name: str, facts: Iterable[str], doc: Markup | str) -> 
     }
 
 
-def _parameter(data: Mapping[str, Any], anchor: str, side: str) -> dict[str, Any]:
+def _parameter_data(data: Mapping[str, Any], anchor: str, side: str) -> dict[str, Any]:
     """Return an input or output with what it declares."""
     facts = [brief_type(data["type"]), *arity_words(data)]
-    return _listed(f"{anchor}-{side}-{slug(data['name'])}", data["name"], facts, inline(data["doc"]))
+    return _list_entry(f"{anchor}-{side}-{slug(data['name'])}", data["name"], facts, inline(data["doc"]))
 
 
-def _change(change: Mapping[str, Any] | None) -> dict[str, Any] | None:
+def _change_data(change: Mapping[str, Any] | None) -> dict[str, Any] | None:
     if change is None:
         return None
     return {
@@ -310,7 +312,7 @@ def _change(change: Mapping[str, Any] | None) -> dict[str, Any] | None:
     }
 
 
-def _matrix(site: Site, versions: tuple[OpSchema, ...], root: str) -> dict[str, Any]:
+def _type_matrix(site: Site, versions: tuple[OpSchema, ...], root: str) -> dict[str, Any]:
     """Return which types each version takes, and by which of its type constraints; types alike share a row."""
     cells: dict[str, list[str]] = {}
     for position, schema in enumerate(versions):
@@ -324,17 +326,17 @@ def _matrix(site: Site, versions: tuple[OpSchema, ...], root: str) -> dict[str, 
     ordered = sorted(rows.items(), key=lambda each: ([not cell for cell in each[0]], each[1]))
     return {
         "columns": [schema.since_version for schema in versions],
-        "rows": [{"types": [*_linked(types, root)], "cells": [*map(escape_text, row)]} for row, types in ordered],
+        "rows": [{"types": [*_type_links(types, root)], "cells": [*map(escape_text, row)]} for row, types in ordered],
     }
 
 
-def _linked(types: Iterable[str], root: str) -> Iterator[dict[str, str]]:
+def _type_links(types: Iterable[str], root: str) -> Iterator[dict[str, str]]:
     for type_ in types:
         element = brief_type(type_)
         yield {"name": escape_text(element), "href": f"{root}{Paths.element(element)}" if element != type_ else ""}
 
 
-def _comparisons(registry: Registry, versions: tuple[OpSchema, ...]) -> dict[str, Any]:
+def _comparisons_data(registry: Registry, versions: tuple[OpSchema, ...]) -> dict[str, Any]:
     """Return what differs between any two versions, in each direction."""
     pairs: dict[tuple[int, int], dict[str, Any]] = {}
     for before, after in permutations(versions, 2):
@@ -362,7 +364,7 @@ def _comparisons(registry: Registry, versions: tuple[OpSchema, ...]) -> dict[str
     return {"columns": sinces, "rows": rows, "pairs": [*pairs.values()]}
 
 
-def _example(versions: tuple[OpSchema, ...], example: Example, number: int) -> dict[str, Any]:
+def _example_data(versions: tuple[OpSchema, ...], example: Example, number: int) -> dict[str, Any]:
     """Return an example with the version that it is written for: the newest for which it holds."""
     held = example_versions(example, [each.since_version for each in versions])
     schema = next(each for each in versions if each.since_version == held[-1])
@@ -372,22 +374,22 @@ def _example(versions: tuple[OpSchema, ...], example: Example, number: int) -> d
         "id": f"example-{number}-{slug(example.name)}",
         "name": escape_text(example.name.replace("_", " ")),
         "doc": inline(example.doc),
-        "versions": _held(held, versions),
-        **_ground(data),
+        "versions": _versions_text(held, versions),
+        **_ground_data(data),
         "error": escape_text(example.error),
         "error_id": f"v{schema.since_version}-{slug(example.error)}",
         "attributes": [
-            {"name": escape_text(name), "text": _shortened(text)} for name, text in _attribute_texts(data["attributes"])
+            {"name": escape_text(name), "text": _shorten(text)} for name, text in _attribute_texts(data["attributes"])
         ],
         "shown": [
-            {"side": side, "name": escape_text(name), "type": escape_text(type_), "text": _shortened(text)}
+            {"side": side, "name": escape_text(name), "type": escape_text(type_), "text": _shorten(text)}
             for side, values in (("in", inputs), ("out", outputs))
             for name, type_, text in values
         ],
     }
 
 
-def _ground(data: Mapping[str, Any]) -> dict[str, str]:
+def _ground_data(data: Mapping[str, Any]) -> dict[str, str]:
     """Return on which ground a special case or an example stands, if it is not derived."""
     return {"status": data["status"], "ground": inline(status_words(data["status"], data["because"]))}
 
@@ -399,7 +401,7 @@ def _attribute_texts(attributes: Mapping[str, Any]) -> Iterator[tuple[str, str]]
         yield name, value if isinstance(value, str) and "\n" in value else value_text(value)
 
 
-def _held(held: list[int], versions: tuple[OpSchema, ...]) -> str:
+def _versions_text(held: list[int], versions: tuple[OpSchema, ...]) -> str:
     """Return for which versions an example holds, "" where for all."""
     if len(held) == len(versions):
         return ""
@@ -408,7 +410,7 @@ def _held(held: list[int], versions: tuple[OpSchema, ...]) -> str:
     return f"versions {held[0]} to {held[-1]}" if len(held) > 1 else f"version {held[0]}"
 
 
-def _shortened(text: str) -> str:
+def _shorten(text: str) -> str:
     lines = [escape_text(line) for line in text.splitlines()] or [""]
     whole = "\n".join(lines)
     return whole if len(whole) <= LONGEST else f"{whole[: LONGEST - 1]}…"

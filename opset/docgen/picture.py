@@ -65,12 +65,12 @@ class _Point:
         self.below: list[_Point] = []
         self.width = self.height = 2.0
         if box:
-            texts = [len_of(box.label) * LABEL, *(len_of(line) * SMALL for line in box.detail)]
-            names = sum(len_of(label) * SMALL + 10 for label in labels)
+            texts = [column_count(box.label) * LABEL, *(column_count(line) * SMALL for line in box.detail)]
+            names = sum(column_count(label) * SMALL + 10 for label in labels)
             self.width = max(max(texts) + 20, names, 44)
             self.height = LINE * (1 + len(box.detail)) + 10
 
-    def of(self, label: str) -> float:
+    def stem_x(self, label: str) -> float:
         """The x of the stem of a value below it."""
         if label not in self.labels:
             return self.x
@@ -85,7 +85,7 @@ class _Line(NamedTuple):
     label: str
 
 
-def len_of(text: str) -> int:
+def column_count(text: str) -> int:
     """Return how many columns of a font of fixed width a text takes."""
     return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
 
@@ -94,10 +94,10 @@ def picture(graph: Graph) -> Markup:
     """Return a graph as SVG; an empty graph is nothing."""
     if not graph.boxes:
         return Markup("")
-    graph = _visible(graph)
-    points, lines = _points(graph)
-    layers = _ordered(points)
-    _place(layers)
+    graph = _escape_graph(graph)
+    points, lines = _points_and_lines(graph)
+    layers = _order_layers(points)
+    _place_points(layers)
     left = min(point.x - point.width / 2 for point in points) - MARGIN
     for point in points:
         point.x -= left
@@ -107,7 +107,7 @@ def picture(graph: Graph) -> Markup:
         tops.append(height)
         height += max(point.height for point in layer) + STEM + BETWEEN
     height += MARGIN - STEM - BETWEEN
-    named = {(id(points[edge.start]), edge.label) for edge in graph.edges if _names_it(graph.boxes[edge.end], edge)}
+    named = {(id(points[edge.start]), edge.label) for edge in graph.edges if _is_named_by(graph.boxes[edge.end], edge)}
     drawn = [*_draw_lines(lines, tops, named), *(shape for point in points for shape in _draw_box(point, tops))]
     title, role = escape(escape_text(graph.title)), "group" if any(box.href for box in graph.boxes) else "img"
     # On a narrow screen it is made smaller as far as it can be read, and scrolled where that is not enough.
@@ -119,7 +119,7 @@ def picture(graph: Graph) -> Markup:
     )
 
 
-def _visible(graph: Graph) -> Graph:
+def _escape_graph(graph: Graph) -> Graph:
     """Return the same with control and bidirectional characters escaped."""
     boxes = [
         box._replace(
@@ -130,11 +130,11 @@ def _visible(graph: Graph) -> Graph:
     return Graph(graph.title, boxes, [edge._replace(label=escape_text(edge.label)) for edge in graph.edges])
 
 
-def _names_it(box: Box, edge: Edge) -> bool:
+def _is_named_by(box: Box, edge: Edge) -> bool:
     return box.kind == "output" and box.label == edge.label
 
 
-def _points(graph: Graph) -> tuple[list[_Point], list[_Line]]:
+def _points_and_lines(graph: Graph) -> tuple[list[_Point], list[_Line]]:
     """Return the boxes in their layers with the points of long edges, and the lines between them."""
     depth = [0] * len(graph.boxes)
     labels: list[dict[str, None]] = [{} for _ in graph.boxes]
@@ -160,13 +160,13 @@ def _points(graph: Graph) -> tuple[list[_Point], list[_Line]]:
     return [*boxes, *passing.values()], [*lines.values()]
 
 
-def _ordered(points: Sequence[_Point]) -> list[list[_Point]]:
+def _order_layers(points: Sequence[_Point]) -> list[list[_Point]]:
     """Return the layers, ordered so that few lines cross: by the means of what is above and below, in turn."""
     layers: list[list[_Point]] = [[] for _ in range(1 + max(point.layer for point in points))]
     for point in points:
         layers[point.layer].append(point)
     places = {id(point): place for layer in layers for place, point in enumerate(layer)}
-    best, least = [[*layer] for layer in layers], _crossings(layers)
+    best, least = [[*layer] for layer in layers], _count_crossings(layers)
     for sweep in range(SWEEPS):
         down = sweep % 2 == 0
         for layer in layers if down else reversed(layers):
@@ -176,14 +176,14 @@ def _ordered(points: Sequence[_Point]) -> list[list[_Point]]:
                 means[id(point)] = sum(places[id(each)] for each in near) / len(near) if near else place
             layer.sort(key=lambda point: means[id(point)])
             places.update((id(point), place) for place, point in enumerate(layer))
-        if (found := _crossings(layers)) < least:
+        if (found := _count_crossings(layers)) < least:
             best, least = [[*layer] for layer in layers], found
         if not least:
             break
     return best
 
 
-def _crossings(layers: Sequence[Sequence[_Point]]) -> int:
+def _count_crossings(layers: Sequence[Sequence[_Point]]) -> int:
     """Return how many pairs of lines between neighbouring layers cross: those whose ends are in the other order."""
     found = 0
     for upper, lower in pairwise(layers):
@@ -197,10 +197,10 @@ def _crossings(layers: Sequence[Sequence[_Point]]) -> int:
     return found
 
 
-def _place(layers: Sequence[Sequence[_Point]]) -> None:
+def _place_points(layers: Sequence[Sequence[_Point]]) -> None:
     """Set the centres of all points: close to those that they are connected with, in order and without overlap."""
     for layer in layers:
-        _spread(layer, [0.0] * len(layer))
+        _spread_points(layer, [0.0] * len(layer))
     for sweep in range(SWEEPS + 1):
         for layer in layers if sweep % 2 == 0 else reversed(layers):
             wanted = []
@@ -209,13 +209,13 @@ def _place(layers: Sequence[Sequence[_Point]]) -> None:
                 last = sweep == SWEEPS and point.above
                 near = point.above if last else point.above + point.below
                 wanted.append(sum(each.x for each in near) / len(near) if near else point.x)
-            _spread(layer, wanted)
+            _spread_points(layer, wanted)
     for _ in range(2):
-        for run in _runs(layers):
-            _straighten(run, layers)
+        for run in _aligned_runs(layers):
+            _straighten_run(run, layers)
 
 
-def _runs(layers: Sequence[Sequence[_Point]]) -> Iterator[list[_Point]]:
+def _aligned_runs(layers: Sequence[Sequence[_Point]]) -> Iterator[list[_Point]]:
     """Yield the points that should be below each other: a value that passes layers, and boxes in a chain."""
     seen: set[int] = set()
     for point in (each for layer in layers for each in layer):
@@ -224,39 +224,39 @@ def _runs(layers: Sequence[Sequence[_Point]]) -> Iterator[list[_Point]]:
         while following and id(following) not in seen:
             seen.add(id(following))
             run.append(following)
-            following = _following(following)
+            following = _next_in_run(following)
         if len(run) > 1:
             yield run
 
 
-def _following(point: _Point) -> _Point | None:
+def _next_in_run(point: _Point) -> _Point | None:
     if point.box:
         only = point.below[0] if len(point.below) == 1 else None
         return only if only and only.box and len(only.above) == 1 else None
     return next((each for each in point.below if not each.box), None)
 
 
-def _straighten(run: Sequence[_Point], layers: Sequence[Sequence[_Point]]) -> None:
+def _straighten_run(run: Sequence[_Point], layers: Sequence[Sequence[_Point]]) -> None:
     """Move points to one x, where those beside them leave room."""
     low, high = -inf, inf
     for point in run:
         layer = layers[point.layer]
         place = layer.index(point)
         if place:
-            low = max(low, layer[place - 1].x + _apart(layer[place - 1], point))
+            low = max(low, layer[place - 1].x + _least_distance(layer[place - 1], point))
         if place + 1 < len(layer):
-            high = min(high, layer[place + 1].x - _apart(point, layer[place + 1]))
+            high = min(high, layer[place + 1].x - _least_distance(point, layer[place + 1]))
     if low <= high:
         middle = sum(point.x for point in run) / len(run)
         for point in run:
             point.x = min(max(middle, low), high)
 
 
-def _apart(one: _Point, other: _Point) -> float:
+def _least_distance(one: _Point, other: _Point) -> float:
     return (one.width + other.width) / 2 + BESIDE
 
 
-def _spread(layer: Sequence[_Point], wanted: Sequence[float]) -> None:
+def _spread_points(layer: Sequence[_Point], wanted: Sequence[float]) -> None:
     """Place the points of a layer as close to where they should be as the room between them allows.
 
     That is the isotonic regression of the wanted centres less the least distances: neighbours in the wrong order are
@@ -264,7 +264,7 @@ def _spread(layer: Sequence[_Point], wanted: Sequence[float]) -> None:
     """
     offsets = [0.0]
     for one, other in pairwise(layer):
-        offsets.append(offsets[-1] + _apart(one, other))
+        offsets.append(offsets[-1] + _least_distance(one, other))
     pools: list[tuple[float, float, int]] = []
     for point, centre, offset in zip(layer, wanted, offsets, strict=True):
         weight = 1.0 if point.box else 4.0
@@ -284,11 +284,11 @@ def _draw_lines(lines: Iterable[_Line], tops: Sequence[float], named: set[tuple[
     for line in lines:
         ends.setdefault(id(line.end), []).append(line)
     for each in ends.values():
-        each.sort(key=lambda line: line.start.of(line.label))
+        each.sort(key=lambda line: line.start.stem_x(line.label))
     for line in lines:
         start, end = line.start, line.end
         among = ends[id(end)]
-        x1 = start.of(line.label)
+        x1 = start.stem_x(line.label)
         x2 = end.x + end.width * ((among.index(line) + 1) / (len(among) + 1) - 0.5) if end.box else end.x
         y1 = tops[start.layer] + (start.height if start.box else 0)
         y2 = tops[end.layer] - STEM - BETWEEN

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from markdown_it.token import Token
 
-from opset.docgen.code import visible
+from opset.docgen.code import escape_invisible
 from opset.docgen.markup import reader
 
 _ACTIVE = re.compile(
@@ -29,14 +29,14 @@ _IN_CODE = re.compile(r"(?<!\\)\|")
 
 def escape(text: str) -> str:
     """Return text of one line in which no character does anything."""
-    return _at_start(_inert(" ".join(visible(text).split())))
+    return _escape_start(_escape_active(" ".join(escape_invisible(text).split())))
 
 
-def _inert(text: str) -> str:
+def _escape_active(text: str) -> str:
     return _ACTIVE.sub(r"\\\g<0>", text)
 
 
-def _at_start(line: str) -> str:
+def _escape_start(line: str) -> str:
     """Return a line that is no list, heading, quotation or rule."""
     line = line.strip()
     found = _AT_START.match(line)
@@ -46,9 +46,9 @@ def _at_start(line: str) -> str:
     return f"{line[:place]}\\{line[place:]}"
 
 
-def code(text: str) -> str:
+def code_span(text: str) -> str:
     """Return text as a code span; it is on one line, and nothing where there is no text."""
-    text = " ".join(visible(text).split("\n"))
+    text = " ".join(escape_invisible(text).split("\n"))
     if not text.strip():
         return ""
     ticks = "`" * (_longest_run(text) + 1)
@@ -58,7 +58,7 @@ def code(text: str) -> str:
 
 def fence(text: str, language: str = "") -> list[str]:
     """Return the lines of a block of code."""
-    lines = visible(text).rstrip("\n").split("\n")
+    lines = escape_invisible(text).rstrip("\n").split("\n")
     ticks = "`" * max(3, _longest_run(text) + 1)
     return [f"{ticks}{language}", *lines, ticks]
 
@@ -70,16 +70,16 @@ def _longest_run(text: str) -> int:
 @lru_cache(maxsize=4096)
 def phrase(text: str) -> str:
     """Return one phrase of prose on one line, with its code and emphasis."""
-    (token,) = reader().parseInline(" ".join(visible(text).split()))
-    return _at_start(_inline(token.children or ()).replace("\n", " "))
+    (token,) = reader().parseInline(" ".join(escape_invisible(text).split()))
+    return _escape_start(_inline_text(token.children or ()).replace("\n", " "))
 
 
-def _inline(tokens: Iterable[Token]) -> str:
+def _inline_text(tokens: Iterable[Token]) -> str:
     parts: list[str] = []
     links: list[tuple[str, int]] = []
     for token in tokens:
         if token.type == "code_inline":
-            parts.append(code(token.content))
+            parts.append(code_span(token.content))
         elif token.type in ("softbreak", "hardbreak"):
             parts.append("\n")
         elif token.type in ("em_open", "em_close"):
@@ -90,18 +90,18 @@ def _inline(tokens: Iterable[Token]) -> str:
             links.append((str(token.attrGet("href")), len(parts)))
         elif token.type == "link_close":
             address, start = links.pop()
-            parts.append(_address(address, "".join(parts[start:])))
+            parts.append(_address_text(address, "".join(parts[start:])))
         elif token.type == "image":
-            parts.append(_inert(token.content))
-            parts.append(_address(str(token.attrGet("src")), token.content))
+            parts.append(_escape_active(token.content))
+            parts.append(_address_text(str(token.attrGet("src")), token.content))
         else:
-            parts.append(_inert(token.content))
+            parts.append(_escape_active(token.content))
     return "".join(parts)
 
 
-def _address(address: str, shown: str) -> str:
+def _address_text(address: str, shown: str) -> str:
     """Return the address of a link as text behind what is shown for it."""
-    return "" if not address or _inert(address) == shown else f" ({code(address)})"
+    return "" if not address or _escape_active(address) == shown else f" ({code_span(address)})"
 
 
 class _Blocks:
@@ -146,7 +146,7 @@ def prose(text: str) -> tuple[str, ...]:
     numbers: list[int | None] = []
     row: list[str] = []
     tight = heading = cells = False
-    for token in reader().parse(visible(text)):
+    for token in reader().parse(escape_invisible(text)):
         kind, _, side = token.type.rpartition("_")
         opens = side == "open"
         if kind in ("bullet_list", "ordered_list"):
@@ -180,9 +180,9 @@ def prose(text: str) -> tuple[str, ...]:
         elif token.type in ("fence", "code_block"):
             blocks.add(fence(token.content))
         elif token.type == "inline" and cells:
-            row.append(_IN_CODE.sub(r"\\|", _inline(token.children or ()).replace("\n", " ")))
+            row.append(_IN_CODE.sub(r"\\|", _inline_text(token.children or ()).replace("\n", " ")))
         elif token.type == "inline":
-            lines = [_at_start(line) for line in _inline(token.children or ()).split("\n")]
+            lines = [_escape_start(line) for line in _inline_text(token.children or ()).split("\n")]
             lines = [line for line in lines if line]
             blocks.add([f"**{' '.join(lines)}**"] if heading else lines, tight)
     return tuple(blocks.lines[:-1] if blocks.lines and not blocks.lines[-1] else blocks.lines)

@@ -71,7 +71,7 @@ class _Part(NamedTuple):
 def reflect(adapter: Callable[..., Any], operator: str, operators: frozenset[str]) -> Reflection:
     """Return what an adapter of an operator says in its code; `operators` are the names of all that there are."""
     found: dict[Any, _Part] = {}
-    pending: list[Any] = [_plain(adapter)]
+    pending: list[Any] = [_unwrap(adapter)]
     reasons: dict[Reason, None] = {}
     strings: set[str] = set()
     made: set[tuple[str, str | None]] = set()
@@ -79,53 +79,53 @@ def reflect(adapter: Callable[..., Any], operator: str, operators: frozenset[str
     needs: dict[tuple[str, int | None], None] = {}
     while pending:
         function = pending.pop(0)
-        if function in found or (part := _part(function)) is None:
+        if function in found or (part := _part_of(function)) is None:
             continue
         found[function] = part
         reasons.update(dict.fromkeys(part.refusals))
         needs.update(dict.fromkeys(part.needs))
         strings |= part.strings
         made |= part.operators
-        values, enclosed = function.__globals__, _enclosed(function)
+        values, enclosed = function.__globals__, _free_variables(function)
         calls[function] = {}
         for name in part.names:
             held = enclosed.get(name, values.get(name))
-            for value in _members(held, operator) if held is not None else ():
+            for value in _member_values(held, operator) if held is not None else ():
                 if isinstance(value, str):
                     strings.add(value)
                 elif isinstance(value, type) and _is_followed(value, function):
                     pending += [each for each in vars(value).values() if isinstance(each, FunctionType)]
-                elif isinstance(plain := _plain(value), FunctionType) and _is_followed(plain, function):
+                elif isinstance(plain := _unwrap(value), FunctionType) and _is_followed(plain, function):
                     pending.append(plain)
                     calls[function][name] = plain
     known = {each for each in made if each[0] in operators}
     named = {name for name, _ in known}
     known |= {(each, None) for each in strings & operators if each not in named}
-    first = found.get(_plain(adapter))
+    first = found.get(_unwrap(adapter))
     if first is None:  # a callable without source: anything may happen
         return Reflection(frozenset(known), frozenset(), tuple(reasons), tuple(needs), False, True, False)
-    reached = _reached(_plain(adapter), found, calls)
+    reached = _certain_parts(_unwrap(adapter), found, calls)
     certain = frozenset[str]().union(*(each.certain for each in reached)) & operators
-    leaves = any(each.leaves for each in _returned(_plain(adapter), found, calls))
+    leaves = any(each.leaves for each in _returned_parts(_unwrap(adapter), found, calls))
     return Reflection(frozenset(known), certain, tuple(reasons), tuple(needs), first.stays, leaves, first.checks)
 
 
-def summary(adapter: Callable[..., Any]) -> str:
+def summary_of(adapter: Callable[..., Any]) -> str:
     """Return the first paragraph of an adapter's documentation on one line, "" where it has none."""
-    return " ".join((inspect.getdoc(_plain(adapter)) or "").split("\n\n")[0].split())
+    return " ".join((inspect.getdoc(_unwrap(adapter)) or "").split("\n\n")[0].split())
 
 
-def _reached(function: Any, found: Mapping[Any, _Part], calls: Mapping[Any, Mapping[str, Any]]) -> list[_Part]:
+def _certain_parts(function: Any, found: Mapping[Any, _Part], calls: Mapping[Any, Mapping[str, Any]]) -> list[_Part]:
     """Return a function and those that it calls in any case."""
-    return [found[each] for each in _closure(function, found, calls, lambda part: part.certain_calls)]
+    return [found[each] for each in _reachable_functions(function, found, calls, lambda part: part.certain_calls)]
 
 
-def _returned(function: Any, found: Mapping[Any, _Part], calls: Mapping[Any, Mapping[str, Any]]) -> list[_Part]:
+def _returned_parts(function: Any, found: Mapping[Any, _Part], calls: Mapping[Any, Mapping[str, Any]]) -> list[_Part]:
     """Return a function and those whose result it may return."""
-    return [found[each] for each in _closure(function, found, calls, lambda part: part.returned)]
+    return [found[each] for each in _reachable_functions(function, found, calls, lambda part: part.returned)]
 
 
-def _closure(
+def _reachable_functions(
     function: Any,
     found: Mapping[Any, _Part],
     calls: Mapping[Any, Mapping[str, Any]],
@@ -141,7 +141,7 @@ def _closure(
     return [*seen]
 
 
-def _plain(function: Any) -> Any:
+def _unwrap(function: Any) -> Any:
     """Return the function inside of decorators, partials and methods."""
     while callable(function):
         inner = inspect.unwrap(function)
@@ -162,7 +162,7 @@ def _is_followed(value: Any, user: Any) -> bool:
     return top != "opset" and top not in sys.stdlib_module_names and isinstance(value, FunctionType)
 
 
-def _enclosed(function: Any) -> dict[str, Any]:
+def _free_variables(function: Any) -> dict[str, Any]:
     """Return the values of a function's free variables."""
     found = {}
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
@@ -173,30 +173,30 @@ def _enclosed(function: Any) -> dict[str, Any]:
     return found
 
 
-def _members(value: Any, operator: str, deep: int = 3) -> Iterator[Any]:
+def _member_values(value: Any, operator: str, deep: int = 3) -> Iterator[Any]:
     """Yield what a global value is or holds; of a table by operators, what it holds for this one."""
     if isinstance(value, Mapping) and deep:
         for each in [value[operator]] if operator in value else value.values():
-            yield from _members(each, "", deep - 1)
+            yield from _member_values(each, "", deep - 1)
     elif isinstance(value, tuple | list | set | frozenset) and deep:
         for each in value:
-            yield from _members(each, "", deep - 1)
+            yield from _member_values(each, "", deep - 1)
     elif isinstance(value, str) or callable(value):
         yield value
 
 
-def _part(function: Any) -> _Part | None:
+def _part_of(function: Any) -> _Part | None:
     """Return what a function says, None where its source is not there."""
     code = getattr(function, "__code__", None)
     if code is None:
         return None
     known = _FILES.get(code.co_filename)
     if known is None or known[0] is not function.__globals__:
-        known = _FILES[code.co_filename] = function.__globals__, _functions(code.co_filename)
+        known = _FILES[code.co_filename] = function.__globals__, _functions_in(code.co_filename)
     key = code.co_firstlineno, code.co_name
     found = known[1].get(key)
     if isinstance(found, Function):  # its tree is large, and not kept
-        found = known[1][key] = _read(found, function.__globals__)
+        found = known[1][key] = _read_function(found, function.__globals__)
     return found
 
 
@@ -204,7 +204,7 @@ _FILES: dict[str, tuple[Mapping[str, Any], dict[tuple[int, str], Function | _Par
 """The functions of files, or what they say, with the globals that they were read with: a file may be run again."""
 
 
-def _functions(file: str) -> dict[tuple[int, str], Function | _Part]:
+def _functions_in(file: str) -> dict[tuple[int, str], Function | _Part]:
     """Return the functions of a file by the line in which they begin, decorators included, and by name."""
     try:
         tree = ast.parse(Path(file).read_bytes())
@@ -221,7 +221,7 @@ def _functions(file: str) -> dict[tuple[int, str], Function | _Part]:
     return found
 
 
-def _read(function: Function, values: Mapping[str, Any]) -> _Part:
+def _read_function(function: Function, values: Mapping[str, Any]) -> _Part:
     operators: set[tuple[str, str | None]] = set()
     strings: set[str] = set()
     names: dict[str, None] = {}
@@ -230,7 +230,7 @@ def _read(function: Function, values: Mapping[str, Any]) -> _Part:
     refusals: list[Reason] = []
     returns: list[ast.expr | None] = []
     nodes = list(_walk(function))
-    assigned = _assigned(nodes)
+    assigned = _assignments(nodes)
     for node in nodes:
         if isinstance(node, ast.Name):
             names[node.id] = None
@@ -240,19 +240,19 @@ def _read(function: Function, values: Mapping[str, Any]) -> _Part:
         elif isinstance(node, ast.Call):
             called = node.func
             if isinstance(called, ast.Attribute) and called.attr in NEEDS:
-                needs[called.attr, _position(node.args, values)] = None
-            elif isinstance(called, ast.Attribute) and (domain := _domain(node, values)) is not None:
+                needs[called.attr, _input_position(node.args, values)] = None
+            elif isinstance(called, ast.Attribute) and (domain := _stated_domain(node, values)) is not None:
                 operators.add((called.attr, domain))
                 stated.add(called)
             elif isinstance(called, ast.Name) and values.get(called.id) is Refusal:
-                refusals += _reasons(node, assigned, values)
+                refusals += _refusal_reasons(node, assigned, values)
         elif isinstance(node, ast.Attribute):
             if node not in stated:
                 operators.add((node.attr, None))
         elif isinstance(node, ast.Return):
             returns.append(node.value)
-    certain, certain_calls = _certainly(function)
-    results = [each for value in returns for each in _results(value, assigned)]
+    certain, certain_calls = _certain_names(function)
+    results = [each for value in returns for each in _returned_expressions(value, assigned)]
     leaves = any(each is None for each in results) or not isinstance(function.body[-1], ast.Return | ast.Raise)
     called_names = {each.func.id for each in results if isinstance(each, ast.Call) and isinstance(each.func, ast.Name)}
     return _Part(
@@ -270,7 +270,7 @@ def _read(function: Function, values: Mapping[str, Any]) -> _Part:
     )
 
 
-def _position(arguments: list[ast.expr], values: Mapping[str, Any]) -> int | None:
+def _input_position(arguments: list[ast.expr], values: Mapping[str, Any]) -> int | None:
     """Return the input that a call names, None where it is computed."""
     first = arguments[0] if arguments else None
     value = first.value if isinstance(first, ast.Constant) else None
@@ -278,19 +278,19 @@ def _position(arguments: list[ast.expr], values: Mapping[str, Any]) -> int | Non
     return value if isinstance(value, int) else None
 
 
-def _results(
+def _returned_expressions(
     value: ast.expr | None, assigned: Mapping[str, list[ast.expr]], deep: int = 4
 ) -> Iterator[ast.expr | None]:
     """Yield the expressions that a function may return; None stands for nothing."""
     if isinstance(value, ast.IfExp) and deep:
         for each in (value.body, value.orelse):
-            yield from _results(each, assigned, deep - 1)
+            yield from _returned_expressions(each, assigned, deep - 1)
     elif isinstance(value, ast.BoolOp) and deep:
         for each in value.values:
-            yield from _results(each, assigned, deep - 1)
+            yield from _returned_expressions(each, assigned, deep - 1)
     elif isinstance(value, ast.Name) and deep and value.id in assigned:
         for each in assigned[value.id]:
-            yield from _results(each, assigned, deep - 1)
+            yield from _returned_expressions(each, assigned, deep - 1)
     else:
         yield None if value is None or (isinstance(value, ast.Constant) and value.value is None) else value
 
@@ -322,7 +322,7 @@ def _children(node: ast.AST) -> list[ast.AST]:
     return found
 
 
-def _domain(call: ast.Call, values: Mapping[str, Any]) -> str | None:
+def _stated_domain(call: ast.Call, values: Mapping[str, Any]) -> str | None:
     """Return the domain that a call states, None where it states none."""
     for each in call.keywords:
         if each.arg == "domain":
@@ -339,7 +339,7 @@ def _is_copy(value: ast.expr) -> bool:
     return value.func.attr == "copy" and not any(each.arg == "op_type" for each in value.keywords)
 
 
-def _assigned(nodes: list[ast.AST]) -> dict[str, list[ast.expr]]:
+def _assignments(nodes: list[ast.AST]) -> dict[str, list[ast.expr]]:
     """Return what is assigned to each name."""
     found: dict[str, list[ast.expr]] = {}
     for node in nodes:
@@ -350,16 +350,18 @@ def _assigned(nodes: list[ast.AST]) -> dict[str, list[ast.expr]]:
     return found
 
 
-def _reasons(call: ast.Call, assigned: Mapping[str, list[ast.expr]], values: Mapping[str, Any]) -> Iterator[Reason]:
+def _refusal_reasons(
+    call: ast.Call, assigned: Mapping[str, list[ast.expr]], values: Mapping[str, Any]
+) -> Iterator[Reason]:
     """Yield what a refusal may say."""
-    codes = _texts(call.args[0], assigned, values) if call.args else []
+    codes = _possible_texts(call.args[0], assigned, values) if call.args else []
     for code in codes:
         if code in CODES:
-            for why in _texts(call.args[1], assigned, values) if len(call.args) > 1 else [""]:
+            for why in _possible_texts(call.args[1], assigned, values) if len(call.args) > 1 else [""]:
                 yield code, why if why.strip(UNKNOWN) else CODES[code]
 
 
-def _texts(
+def _possible_texts(
     value: ast.expr, assigned: Mapping[str, list[ast.expr]], values: Mapping[str, Any], deep: int = 4
 ) -> list[str]:
     """Return the texts that an expression may be, with a mark for each part that is not known."""
@@ -370,11 +372,13 @@ def _texts(
         return [str(known)] if isinstance(known, int | str) and known is not False else [UNKNOWN]
     if isinstance(value, ast.Name) and deep:
         if value.id in assigned:
-            return [text for each in assigned[value.id] for text in _texts(each, assigned, values, deep - 1)]
+            return [text for each in assigned[value.id] for text in _possible_texts(each, assigned, values, deep - 1)]
         known = values.get(value.id)
         return [known] if isinstance(known, str) else [UNKNOWN]
     if isinstance(value, ast.IfExp) and deep:
-        return [text for each in (value.body, value.orelse) for text in _texts(each, assigned, values, deep - 1)]
+        return [
+            text for each in (value.body, value.orelse) for text in _possible_texts(each, assigned, values, deep - 1)
+        ]
     parts: list[ast.expr] = []
     if isinstance(value, ast.JoinedStr):
         parts = value.values
@@ -384,17 +388,17 @@ def _texts(
         return [UNKNOWN]
     texts = [""]
     for part in parts:
-        texts = [text + more for text in texts for more in _texts(part, assigned, values, deep - 1)][:8]
+        texts = [text + more for text in texts for more in _possible_texts(part, assigned, values, deep - 1)][:8]
     return texts
 
 
-def _certainly(function: Function) -> tuple[frozenset[str], frozenset[str]]:
+def _certain_names(function: Function) -> tuple[frozenset[str], frozenset[str]]:
     """Return the names of operators made, and of functions called, on every way through a function."""
     operators: set[str] = set()
     called: set[str] = set()
     for statement in function.body:
         if isinstance(statement, _BRANCHES):
-            if _returns(statement):
+            if _can_return(statement):
                 break
             continue
         pending: list[ast.AST] = [statement]
@@ -418,7 +422,7 @@ def _certainly(function: Function) -> tuple[frozenset[str], frozenset[str]]:
     return frozenset(operators), frozenset(called)
 
 
-def _returns(statement: ast.stmt) -> bool:
+def _can_return(statement: ast.stmt) -> bool:
     """Whether a statement may end the function."""
     pending: list[ast.stmt] = [statement]
     while pending:

@@ -131,7 +131,7 @@ def index_script(registry: Registry, domains: Iterable[str], pages: Iterable[Pag
     families: dict[str, int] = {}
     paths = Paths(registry, domains)
     operators = [
-        [safe_text(name), number, *_operator(registry, registry.versions(name, domain), paths, lists, families)]
+        [safe_text(name), number, *_operator_entry(registry, registry.versions(name, domain), paths, lists, families)]
         for number, domain in enumerate(paths.domains)
         for name in registry.operators(domain)
     ]
@@ -141,7 +141,9 @@ def index_script(registry: Registry, domains: Iterable[str], pages: Iterable[Pag
         "lists": [[*map(safe_text, each)] for each in lists],
         "operators": operators,
         "pages": [
-            [safe_text(title), href, kind, _plain(text)] for page in pages for title, href, kind, text in _parts(page)
+            [safe_text(title), href, kind, _plain_text(text)]
+            for page in pages
+            for title, href, kind, text in _indexed_pages(page)
         ],
     }
     text = json.dumps(index, separators=(",", ":"), ensure_ascii=True)
@@ -151,7 +153,7 @@ def index_script(registry: Registry, domains: Iterable[str], pages: Iterable[Pag
     return f"window.OPSET_INDEX={text};\n"
 
 
-def _parts(page: Page) -> Iterable[Page]:
+def _indexed_pages(page: Page) -> Iterable[Page]:
     """Yield a page as it is indexed: of Markdown the words, and of a guide each section."""
     if page.kind in ("error", "api"):
         yield page._replace(text="\n".join(words for _, _, words in sections(page.text)))
@@ -163,7 +165,7 @@ def _parts(page: Page) -> Iterable[Page]:
         yield page
 
 
-def _operator(
+def _operator_entry(
     registry: Registry,
     versions: tuple[OpSchema, ...],
     paths: Paths,
@@ -177,14 +179,14 @@ def _operator(
         families.setdefault(newest.family, len(families)),
         paths.operator(newest.name, newest.domain),
         safe_text(first_sentence(docs.doc), SUMMARY),
-        _plain(f"{synonyms} {newest.replacement}"),
-        _plain(" ".join([*_calls(docs), *(word for word in synonyms.split() if "." in word)])),
-        _plain("\n".join(_prose(docs))),
-        [_version(each, lists) for each in versions],
+        _plain_text(f"{synonyms} {newest.replacement}"),
+        _plain_text(" ".join([*_calls_of(docs), *(word for word in synonyms.split() if "." in word)])),
+        _plain_text("\n".join(_prose_of(docs))),
+        [_version_entry(each, lists) for each in versions],
     ]
 
 
-def _version(schema: OpSchema, lists: dict[tuple[str, ...], int]) -> list[int]:
+def _version_entry(schema: OpSchema, lists: dict[tuple[str, ...], int]) -> list[int]:
     columns = (
         tuple(sorted(element_words(schema))),
         tuple(schema.attributes),
@@ -202,7 +204,7 @@ def element_words(schema: OpSchema) -> set[str]:
     return {"sparse" if word == "sparse_tensor" else word for word in words - {"tensor"}}
 
 
-def _prose(docs: Docs) -> Iterable[str]:
+def _prose_of(docs: Docs) -> Iterable[str]:
     yield docs.doc
     yield from (each.text for each in docs.special_cases)
     yield from docs.counterparts.values()
@@ -210,14 +212,14 @@ def _prose(docs: Docs) -> Iterable[str]:
         yield from (f"{name}: {phrase}." for name, phrase in phrases.items())
 
 
-def _calls(docs: Docs) -> Iterable[str]:
+def _calls_of(docs: Docs) -> Iterable[str]:
     """Yield the function that is first in each counterpart: `torch.softmax` of `torch.softmax(x, dim)`."""
     for counterpart in docs.counterparts.values():
         if call := re.match(r"[^`]*`(\w[\w.]*\.\w+)\(", counterpart):
             yield call[1]
 
 
-def _plain(text: str) -> str:
+def _plain_text(text: str) -> str:
     """Return text without the marks of code and empty lines, in characters that are printed, cut to what is indexed."""
     lines = (" ".join(line.split()) for line in text[:LONGEST].replace("`", "").split("\n"))
     return "\n".join(safe_text(line, LONGEST) for line in lines if line)

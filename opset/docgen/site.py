@@ -15,7 +15,7 @@ from opset.docgen import markup as text
 from opset.docgen.api import Entry, api_page
 from opset.docgen.convertibility import Convertibility
 from opset.docgen.guides import Guide, guides
-from opset.docgen.index_pages import IndexPage, Operator, index_pages, link, made, operators_of, part
+from opset.docgen.index_pages import IndexPage, Operator, index_page, index_pages, link, operators_of, part
 from opset.docgen.operator_pages import Site, operator_page
 from opset.docgen.paths import Paths
 from opset.docgen.search import Page, index_script
@@ -45,8 +45,8 @@ def pages(
     site = Site(registry, paths, Convertibility(registry), {name: f"../{paths.operator(name, '')}" for name in own})
     operators = operators_of(site)
     environment = _environment(len(operators))
-    others = [*_guides(), *index_pages(site, operators)]
-    api, found = _api()
+    others = [*_guide_pages(), *index_pages(site, operators)]
+    api, found = _api_data()
     found += [Page(each.page["title"], each.path, each.kind, each.text) for each in others]
     found += [
         Page(f"onnx {each.name}", f"releases.html#{slug(each.name)}", "release", f"release with IR version {each.ir}")
@@ -58,7 +58,7 @@ def pages(
         root = "../" * path.count("/")
         return path, environment.get_template(template).render(page=page, root=root).encode()
 
-    yield rendered("page.html", "index.html", _home(site, operators))
+    yield rendered("page.html", "index.html", _home_page(site, operators))
     yield rendered("api.html", "api.html", api)
     for number, (domain, name, *_) in enumerate(operators, 3):
         yield rendered("operator.html", site.paths.operator(name, domain), operator_page(site, domain, name))
@@ -95,7 +95,7 @@ def _environment(count: int) -> Environment:
     return environment
 
 
-def _home(site: Site, operators: list[Operator]) -> dict[str, Any]:
+def _home_page(site: Site, operators: list[Operator]) -> dict[str, Any]:
     """Return the first page: domains, newest versions, guides, and all operators."""
     domains = []
     for domain in site.paths.domains:
@@ -108,41 +108,41 @@ def _home(site: Site, operators: list[Operator]) -> dict[str, Any]:
         names = [site.link(each.name, domain, "") for each in operators if each.domain == domain]
         parts.append(part(f"Operators of {shown(domain)}", names=names))
     lead = f"What {len(operators)} operators compute, version by version, and what a conversion does with them."
-    return made("index.html", "index", "Operator sets", lead=lead, parts=parts).page
+    return index_page("index.html", "index", "Operator sets", lead=lead, parts=parts).page
 
 
-def _guides() -> Iterator[IndexPage]:
+def _guide_pages() -> Iterator[IndexPage]:
     """Yield the pages of the guides, and their index."""
     groups: dict[str, list[dict[str, str]]] = {}
     for guide in guides()[1:]:
         found = link(guide.title, f"../{Paths.guide(guide.name)}")
         groups.setdefault(guide.group, []).append({**found, "note": guide.summary})
-        yield _guide(guide)
+        yield _guide_page(guide)
     lead = "How things are done, from a first conversion to a domain of your own."
     parts = [part(group, names=names, described=True) for group, names in groups.items()]
-    yield made("guides/index.html", "index", "Guides", lead=lead, text=lead, parts=parts)
+    yield index_page("guides/index.html", "index", "Guides", lead=lead, text=lead, parts=parts)
 
 
-def _guide(guide: Guide) -> IndexPage:
+def _guide_page(guide: Guide) -> IndexPage:
     body = guide.text.partition("\n")[2]
-    return made(
+    return index_page(
         Paths.guide(guide.name),
         "guide",
         guide.title,
-        body=text.html(body, _resolved, page=True),
+        body=text.html(body, _resolve_link, page=True),
         text=body,
         trail=[link("Guides", "index.html")],
     )
 
 
-def _resolved(target: str) -> str:
+def _resolve_link(target: str) -> str:
     """Return where a link of a guide leads on the site."""
     name, hash_, anchor = target.partition("#")
     known = {f"{each.name}.md": each.name for each in guides()}
     return f"../{Paths.guide(known[name])}{hash_}{anchor}" if name in known else target
 
 
-def _api() -> tuple[dict[str, Any], list[Page]]:
+def _api_data() -> tuple[dict[str, Any], list[Page]]:
     """Return what the page of the Python API shows, and its names as the search finds them."""
     found: list[Page] = []
 

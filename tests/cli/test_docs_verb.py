@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from opset.cli.progress import progress as progress_of
+from opset.cli.progress import show_progress as progress_of
 from opset.output_folder import MANIFEST
 from tests.cli.commands import run
 from tests.docgen import domains

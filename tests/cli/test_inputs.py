@@ -7,8 +7,8 @@ import click
 import pytest
 
 from opset.cli import inputs
-from opset.cli.inputs import Input, Output, dims_option, expand, named_model, output_for, suffix
-from opset.cli.limits import size
+from opset.cli.inputs import Input, Output, dims_option, expand_inputs, output_for, parse_input, suffix_of
+from opset.cli.limits import parse_size
 from opset.errors import ModelError, UsageError
 
 FILES = """
@@ -28,7 +28,7 @@ def tree(tmp_path, monkeypatch):
 
 
 def paths(*arguments, products=False):
-    return " ".join(each.path for each in expand(arguments, products=products))
+    return " ".join(each.path for each in expand_inputs(arguments, products=products))
 
 
 @pytest.mark.parametrize(
@@ -78,48 +78,48 @@ def test_products_are_left_out_beside_their_originals_alone(tree):
 
 
 def test_what_is_known_of_an_input(tree):
-    assert expand(["deep/er"], products=False) == [
+    assert expand_inputs(["deep/er"], products=False) == [
         Input("deep/er/a.onnx", True, "deep/er", ""),
         Input("deep/er/b[1].onnx", True, "deep/er", ""),
     ]
-    assert expand(["deep"], products=False)[2] == Input("deep/er/a.onnx", True, "deep", "er")
-    assert expand(["a.*", "deep/er/b[1].onnx"], products=False) == [
+    assert expand_inputs(["deep"], products=False)[2] == Input("deep/er/a.onnx", True, "deep", "er")
+    assert expand_inputs(["a.*", "deep/er/b[1].onnx"], products=False) == [
         Input("a.onnx", True),
         Input("deep/er/b[1].onnx", True),
     ]
-    assert [named_model(each) for each in ("-", "text:-", "a")] == [Input("-"), Input("-", text=True), Input("a")]
+    assert [parse_input(each) for each in ("-", "text:-", "a")] == [Input("-"), Input("-", text=True), Input("a")]
 
 
 def test_arguments_that_stand_for_nothing_are_all_told(tree):
     (tree / "empty").mkdir()
     with pytest.raises(ModelError) as raised:
-        expand(["*.none", "a.onnx", "empty", "*/none"], products=False)
+        expand_inputs(["*.none", "a.onnx", "empty", "*/none"], products=False)
     assert [each.file for each in raised.value.finding_list] == ["*.none", "empty", "*/none"]
 
 
 def test_folders_that_cannot_be_read_are_reported_like_models(tree, monkeypatch):
-    listed = inputs._Listing.entries
+    listed = inputs._Listing.list_entries
 
     def entries(self, folder):
         if folder.endswith("deep/.git"):
             raise PermissionError(folder)
         return listed(self, folder)
 
-    monkeypatch.setattr(inputs._Listing, "entries", entries)
+    monkeypatch.setattr(inputs._Listing, "list_entries", entries)
     assert paths("deep") == "deep/a.onnx deep/.git deep/er/a.onnx deep/er/b[1].onnx deep/folder.onnx/in.onnx"
-    assert expand(["deep"], products=False)[1] == Input("deep/.git", True, "deep", ".git")
+    assert expand_inputs(["deep"], products=False)[1] == Input("deep/.git", True, "deep", ".git")
     assert paths("deep/**/a.onnx") == "deep/a.onnx deep/er/a.onnx"
     with pytest.raises(ModelError):
-        expand(["deep/.git/*"], products=False)
+        expand_inputs(["deep/.git/*"], products=False)
 
 
 def test_entries_are_counted_for_all_arguments_together(tree, monkeypatch):
     count = sum(len([*Path(folder).iterdir()]) for folder in ("deep/er", "other"))
     monkeypatch.setattr(inputs, "MOST_ENTRIES", count)
-    assert len(expand(["deep/er", "other"], products=False)) == 3
+    assert len(expand_inputs(["deep/er", "other"], products=False)) == 3
     monkeypatch.setattr(inputs, "MOST_ENTRIES", count - 1)
     with pytest.raises(UsageError, match="the folder is too large") as raised:
-        expand(["deep/er", "other"], products=False)
+        expand_inputs(["deep/er", "other"], products=False)
     assert f"more than {count - 1} files" in raised.value.findings[0].why
 
 
@@ -142,7 +142,7 @@ FOUND = Input("in/deep/a.onnx", True, "in", "deep")
     ],
 )
 def test_where_a_result_is_placed(where, model, place):
-    assert where.place(model, "x") == place
+    assert where.result_path(model, "x") == place
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_where_a_result_is_placed(where, model, place):
     ],
 )
 def test_where_results_go(tree, given, models, where):
-    assert output_for(given, False, expand(models.split(), products=True)) == where
+    assert output_for(given, False, expand_inputs(models.split(), products=True)) == where
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_where_results_go(tree, given, models, where):
 )
 def test_results_that_cannot_go_anywhere(tree, given, in_place, models, said):
     with pytest.raises(UsageError, match=said):
-        output_for(given, in_place, expand(models.split(), products=True))
+        output_for(given, in_place, expand_inputs(models.split(), products=True))
 
 
 def test_results_in_place():
@@ -188,8 +188,8 @@ def test_results_in_place():
 
 
 def test_names_of_results():
-    assert suffix({"": 21, "ai.onnx.ml": 3}) == "opset21"
-    assert suffix({"b": 2, "a": 1}) == "a1-b2"
+    assert suffix_of({"": 21, "ai.onnx.ml": 3}) == "opset21"
+    assert suffix_of({"b": 2, "a": 1}) == "a1-b2"
 
 
 def test_sizes_of_dimensions():
@@ -212,15 +212,15 @@ def test_sizes_of_dimensions():
     ],
 )  # fmt: skip
 def test_sizes_in_bytes(text, count):
-    assert size(None, None, text) == count
+    assert parse_size(None, None, text) == count
 
 
 @pytest.mark.parametrize("text", ["", "K", "1.5G", "-1", "1P", "1 G", "9" * 19, "\u0661", "1GiBs"])
 def test_what_is_no_size(text):
     with pytest.raises(click.BadParameter, match="is no size such as 1000000, 512M or 2G"):
-        size(None, None, text)
+        parse_size(None, None, text)
 
 
 def test_a_link_to_nothing_is_named_as_it_is(tree):
     os.symlink("nothing", "to[1].onnx")
-    assert expand(["to[1].onnx"], products=False) == [Input("to[1].onnx", True)]
+    assert expand_inputs(["to[1].onnx"], products=False) == [Input("to[1].onnx", True)]

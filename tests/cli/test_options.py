@@ -13,7 +13,7 @@ import pytest
 
 import opset.cli
 from opset.cli import VERBS, cli
-from opset.cli.batch import writing
+from opset.cli.batch import writing_options
 from opset.cli.limits import limits_options
 
 NAMED = ("metavar", "multiple", "required", "is_flag", "is_eager", "show_default")
@@ -60,7 +60,7 @@ def shared():
     for name in ("inputs", "configuration", "new", "output"):
         module = runpy.run_path(folder / f"{name}.py")
         options |= {name: value for name, value in module.items() if name.endswith("_option")}
-    options |= {"limits_options": limits_options, "writing": writing("Where the result goes.")}
+    options |= {"limits_options": limits_options, "writing": writing_options("Where the result goes.")}
     for name, option in sorted(options.items()):
         command = click.command(name)(option(lambda **_: None))
         yield from lines(command, click.Context(command))

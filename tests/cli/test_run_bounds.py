@@ -279,10 +279,10 @@ ARGUMENTS = {
 def test_a_process_that_gave_no_result_is_reported(folder, monkeypatch, verb, late, status, expected, said):
     def supervised(work, seconds):
         assert seconds == 7
-        raise supervision.Ended(late, status)
+        raise supervision.NoResult(late, status)
 
     save("add.onnx", ADD, folder)
-    monkeypatch.setattr(supervision, "supervised", supervised)
+    monkeypatch.setattr(supervision, "run_supervised", supervised)
     result = run(verb, *ARGUMENTS[verb], "--timeout", "7")
     assert result.exit_code == expected
     assert said in result.stderr and bool(said) == bool(result.stderr)

@@ -11,8 +11,8 @@ import pytest
 
 from opset.budget import Budget, BudgetExceeded, Limits
 from opset.cli import supervision
-from opset.cli.processes import spread
-from opset.cli.supervision import GRACE, PATIENCE, Ended, run_in_bounds, supervised
+from opset.cli.processes import run_in_processes
+from opset.cli.supervision import GRACE, PATIENCE, NoResult, run_in_bounds, run_supervised
 from opset.errors import Finding, ModelError, RunError
 
 pytestmark = pytest.mark.skipif(not supervision.POSSIBLE, reason="processes are not copied here")
@@ -34,8 +34,8 @@ def _nothing_is_left():
 
 
 def ended(work, seconds=60.0):
-    with pytest.raises(Ended) as raised:
-        supervised(work, seconds)
+    with pytest.raises(NoResult) as raised:
+        run_supervised(work, seconds)
     return raised.value.late, raised.value.signal, raised.value.status
 
 
@@ -47,13 +47,13 @@ def raising(error):
 
 
 def test_what_the_work_returns():
-    assert supervised(lambda: (1, "a", (2.5, None)), 60) == (1, "a", (2.5, None))
-    assert len(supervised(lambda: "ab" * 2_000_000, math.inf)) == 4_000_000
-    assert supervised(os.getpid, 60) != os.getpid()
+    assert run_supervised(lambda: (1, "a", (2.5, None)), 60) == (1, "a", (2.5, None))
+    assert len(run_supervised(lambda: "ab" * 2_000_000, math.inf)) == 4_000_000
+    assert run_supervised(os.getpid, 60) != os.getpid()
 
 
 def test_the_work_has_the_signals_of_this_process_and_an_alarm_of_its_own():
-    blocked, alarm = supervised(
+    blocked, alarm = run_supervised(
         lambda: (len(signal.pthread_sigmask(signal.SIG_BLOCK, [])), signal.getitimer(signal.ITIMER_REAL)[0]), 1000
     )
     assert blocked == len(state()[1])
@@ -102,8 +102,8 @@ def test_work_that_takes_longer_is_ended_and_killed_if_it_goes_on():
 
 
 def test_where_no_process_can_be_made_the_work_is_done_here(monkeypatch):
-    monkeypatch.setattr(supervision, "_forked", raising(OSError(errno.EAGAIN, "no more processes")))
-    assert supervised(os.getpid, 60) == os.getpid()
+    monkeypatch.setattr(supervision, "_fork", raising(OSError(errno.EAGAIN, "no more processes")))
+    assert run_supervised(os.getpid, 60) == os.getpid()
 
 
 def test_work_in_bounds_has_one_budget():
@@ -162,15 +162,15 @@ def lost(item, late):
 @pytest.mark.parametrize("jobs", [1, 2, 9])
 def test_results_are_in_the_order_of_the_items(jobs):
     items = ["a", "die", "b", "c", "die", "d"]
-    found = [*spread(started, items, jobs, lost)]
+    found = [*run_in_processes(started, items, jobs, lost)]
     assert found == ["a!", ("die", False), "b!", "c!", ("die", False), "d!"]
 
 
 def test_an_item_that_takes_too_long_is_lost():
-    assert [*spread(started, ["a", "sleep", "b"], 1, lost, 0.5)] == ["a!", ("sleep", True), "b!"]
+    assert [*run_in_processes(started, ["a", "sleep", "b"], 1, lost, 0.5)] == ["a!", ("sleep", True), "b!"]
 
 
 def test_closing_ends_all_processes():
-    results = spread(started, ["a", "sleep", "sleep"], 3, lost)
+    results = run_in_processes(started, ["a", "sleep", "sleep"], 3, lost)
     assert next(results) == "a!" and len(multiprocessing.active_children()) == 3
     results.close()

@@ -58,13 +58,13 @@ def test_an_input_that_becomes_an_attribute_has_to_be_constant():
 
 
 def refusals_of_own(name):
-    found = Convertibility(registry_with([OWN])).of("Stretch", "com.example")
+    found = Convertibility(registry_with([OWN])).table_of("Stretch", "com.example")
     entry = next(each for each in found["transitions"] if each["id"] == name)
     return {(each["code"], each["why"]) for each in entry["refusals"]}
 
 
 def test_a_domain_of_ones_own_has_the_text_of_its_adapters():
-    found = Convertibility(registry_with([OWN])).of("Stretch", "com.example")
+    found = Convertibility(registry_with([OWN])).table_of("Stretch", "com.example")
     up, down = found["transitions"]
     assert (found["domain"], found["newest"], up["id"], down["id"]) == ("com.example", 2, "1-2", "2-1")
     assert up["text"] == "The number of copies becomes an input; the whole axis is still what is repeated."
@@ -95,13 +95,13 @@ def moved(op, node, code):
 up("Stretch", since=2, domain="com.example")(partial(moved, code="C204"))
 down("Stretch", since=2, domain="com.example")(lambda op, node: op.Absent(op.Relu(node.input(0)), domain="com.example"))
 """)
-    up, down = Convertibility(registry_with([tmp_path])).of("Stretch", "com.example")["transitions"]
+    up, down = Convertibility(registry_with([tmp_path])).table_of("Stretch", "com.example")["transitions"]
     assert up["text"] == "By a function without documentation, of Stretch."
     assert (up["kind"], down["kind"]) == ("adapt", "adapt")
 
 
 def test_adapters_that_are_not_run_refuse():
-    found = Convertibility(registry_with([], data=[OWN])).of("Stretch", "com.example")
+    found = Convertibility(registry_with([], data=[OWN])).table_of("Stretch", "com.example")
     assert {each["refusals"][0]["code"] for each in found["transitions"]} == {"C105"}
     assert {each["kind"] for each in found["transitions"]} == {"refuse"}
 
@@ -143,7 +143,7 @@ def test_types_that_the_target_lacks_refuse_what_an_adapter_always_rewrites():
 
 
 def test_the_tables_do_not_depend_on_the_order_in_which_they_are_made():
-    assert Convertibility(default_registry()).of("Where") == TABLES.of("Where")
+    assert Convertibility(default_registry()).table_of("Where") == TABLES.table_of("Where")
 
 
 def test_an_operator_of_very_many_versions_has_a_table_of_the_newest(tmp_path):
@@ -159,7 +159,7 @@ def test_an_operator_of_very_many_versions_has_a_table_of_the_newest(tmp_path):
     text = text.replace("  change: {attributes: {a: {default: [0, 1]}}, adapters: {up: derived, down: derived}}\n", "")
     (tmp_path / "com.example").mkdir()
     (tmp_path / "com.example" / "Many.yaml").write_text(f"operator: Many\nfamily: example\nversions:{text}\n")
-    found = Convertibility(registry_with([tmp_path])).of("Many", "com.example")
+    found = Convertibility(registry_with([tmp_path])).table_of("Many", "com.example")
     oldest = found["versions"][0]["ranges"][-1]
     assert (found["omitted"], len(found["versions"])) == (36, 64)
     assert (oldest["targets"], len(oldest["steps"])) == ([37, 37], 63)

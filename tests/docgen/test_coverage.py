@@ -4,7 +4,7 @@ import pytest
 
 from opset.catalog import changes
 from opset.docgen import documentation
-from opset.docgen.coverage import counts, coverage
+from opset.docgen.coverage import count_column, coverage
 from opset.errors import OpsetError
 from opset.opsets.registry import default_registry, registry_with
 from tests.docgen import domains
@@ -35,7 +35,7 @@ def test_lowerings(monkeypatch):
     rows = {(each.operator, each.since): each for each in coverage(registry, "")}
     assert [rows[each].lowering for each in (("Acosh", 9), ("Mish", 18), ("Sin", 7))] == ["written", "body", "none"]
     assert rows["Upsample", 10].withdrawn and rows["Abs", 13].inference == "same(X)"
-    assert counts(rows.values(), "lowering") == (2, 3)
+    assert count_column(rows.values(), "lowering") == (2, 3)
 
 
 def test_a_domain_of_data_alone_and_with_hooks(folder):

@@ -37,7 +37,7 @@ def document(registry, *chosen):
 
 def operator(registry, name):
     """An operator of the standard as the document has it."""
-    return json.loads(document_module._json(document_module.operator_data(registry, "", name, CONVERTIBILITY)))
+    return json.loads(document_module._json_line(document_module.operator_data(registry, "", name, CONVERTIBILITY)))
 
 
 @pytest.fixture(scope="module")
@@ -252,6 +252,6 @@ def test_what_the_head_says(training):
 def test_conversions_are_those_of_the_site(training):
     data = operators(training)["ai.onnx.preview.training", "Adam"]["convertibility"]
     assert {**data, "domain": "ai.onnx.preview.training", "operator": "Adam"} == json.loads(
-        json.dumps(CONVERTIBILITY.of("Adam", "ai.onnx.preview.training"))
+        json.dumps(CONVERTIBILITY.table_of("Adam", "ai.onnx.preview.training"))
     )
     assert {each["code"] for each in training["refusals"]} == {"C103", "C206", "C401"}

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import opset
-from opset.docgen.guides import CARRIED, carried, guides, plain
+from opset.docgen.guides import CARRIED, files_in_wheel, guides, plain_text
 
 PACKAGE = Path(opset.__file__).parent
 ROOT = PACKAGE.parent
@@ -40,13 +40,13 @@ def test_links_lead_to_guides_and_their_headings(guide):
 
 
 def test_a_wheel_carries_every_guide():
-    files = carried(ROOT)
+    files = files_in_wheel(ROOT)
     assert [*files.values()] == [f"opset/guides/{name}.md" for name in NAMES]
     assert all(Path(path).is_file() for path in files) and not CARRIED.exists()
 
 
 def test_guides_are_found_in_an_installed_package(tmp_path, monkeypatch):
-    for path, there in carried(ROOT).items():
+    for path, there in files_in_wheel(ROOT).items():
         (tmp_path / there).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / there).write_bytes(Path(path).read_bytes())
     monkeypatch.setattr("opset.docgen.guides.CARRIED", tmp_path / "opset" / "guides")
@@ -56,7 +56,7 @@ def test_guides_are_found_in_an_installed_package(tmp_path, monkeypatch):
 
 
 def test_the_description_on_a_package_index_has_no_links_to_files():
-    text = plain((ROOT / "README.md").read_text(encoding="utf-8"))
+    text = plain_text((ROOT / "README.md").read_text(encoding="utf-8"))
     assert [target for target in re.findall(r"\]\(([^)]+)\)", text) if "://" not in target] == []
     assert "Reading a refusal (`opset explain refusals`)" in text
 

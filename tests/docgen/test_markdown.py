@@ -10,7 +10,7 @@ from markdown_it import MarkdownIt
 
 from opset.catalog import default_text
 from opset.docgen import documentation, markdown
-from opset.docgen.prose import code, escape, fence, phrase, prose
+from opset.docgen.prose import code_span, escape, fence, phrase, prose
 from opset.opsets.registry import default_registry, registry_with
 from tests.docgen import domains
 
@@ -58,10 +58,10 @@ def test_hostile_prose_is_inert(text):
         [phrase(text)],
         [escape(text)],
         [f"x {escape(text)} y"],
-        [f"- {phrase(text)}: {code(text)}"],
+        [f"- {phrase(text)}: {code_span(text)}"],
     ):
         assert inert("\n".join(lines))
-    assert inert(f"{code(text)}\n\n" + "\n".join(fence(text, "math")))
+    assert inert(f"{code_span(text)}\n\n" + "\n".join(fence(text, "math")))
     assert [each.type for each in PARSER.parse("\n".join(fence(text)))] == ["fence"]
     assert [each.type for each in PARSER.parse(escape(text))][::2] in ([], ["paragraph_open", "paragraph_close"])
 
@@ -89,7 +89,7 @@ def test_hostile_domains_are_inert(hostile):
 
 def test_names_of_files_do_not_collide(hostile):
     assert hostile.keys() >= {"README.md", "Com.Acme.md", "com.acme-2.md", "_CON_.md", "_..._.md", "_-rf_.md"}
-    assert markdown._files(["", "a", "changelog-a", "_changelog-a", "readme"]) == {
+    assert markdown._file_names(["", "a", "changelog-a", "_changelog-a", "readme"]) == {
         "": "ai.onnx",
         "a": "a",
         "changelog-a": "_changelog-a-2",
@@ -187,7 +187,7 @@ def test_types_are_grouped_and_graphs_keep_their_lines():
     assert "`string`, `uint16`" in page and "; `seq(tensor(…))` of `bfloat16`" in page and "`tensor(" not in page
     assert "\nbody = body (int64 i, bool go" in page and "\n  y = Add (x, x)\n" in page
     assert "cond: bool[] true\n" in page
-    assert markdown._types(["tensor(int8)", "seq(map(string, float))"]) == "`int8`, `seq(map(string, float))`"
+    assert markdown._types_text(["tensor(int8)", "seq(map(string, float))"]) == "`int8`, `seq(map(string, float))`"
     assert "one of `T2`; C3" in "\n".join(markdown.operator_section(registry, "", "Cast"))
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from opset import get_schema
 from opset.docgen.body import MOST, body_graph, body_picture
-from opset.docgen.picture import LABEL, SMALL, Box, Edge, Graph, len_of, picture, stylesheet
+from opset.docgen.picture import LABEL, SMALL, Box, Edge, Graph, column_count, picture, stylesheet
 from opset.opsets.registry import default_registry
 from opset.schemas.model import FunctionBody
 
@@ -138,7 +138,7 @@ def test_hostile_names_are_inert():
     for each in (drawn, picture(body)):
         assert each.isprintable()
         assert not re.search(r"<script|<b>|style=| on\w+=", each)
-    assert len_of("漢字a") == 5
+    assert column_count("漢字a") == 5
 
 
 def test_equal_graphs_are_equal_pictures():

@@ -184,10 +184,10 @@ def test_a_folder_without_bound_is_refused(tmp_path, monkeypatch):
     for number in range(6):
         write(tmp_path / "a" / f"{number}.onnx")
         write(tmp_path / "b" / f"{number}.onnx")
-    assert len(inputs.expand([str(tmp_path / "a")], products=True)) == 6
+    assert len(inputs.expand_inputs([str(tmp_path / "a")], products=True)) == 6
     for arguments in ([tmp_path], [tmp_path / "a", tmp_path / "b"], [tmp_path / "**" / "*"]):
         with pytest.raises(opset.errors.UsageError) as caught:
-            inputs.expand([*map(str, arguments)], products=True)
+            inputs.expand_inputs([*map(str, arguments)], products=True)
         assert caught.value.code == "U103"
 
 
@@ -277,12 +277,12 @@ def test_a_folder_of_models_that_is_exchanged_for_a_link_replaces_nothing_elsewh
     inode = victim.stat().st_ino
     (tmp_path / "link").symlink_to(tmp_path / "outside")
     exchanging(tmp_path / "models" / "sub", tmp_path / "link")
-    from opset.cli.inputs import expand
+    from opset.cli.inputs import expand_inputs
     from opset.model.storage.writing import save_in_place
 
     done = 0
     for _ in range(60):
-        for each in expand([str(tmp_path / "models")], products=True):
+        for each in expand_inputs([str(tmp_path / "models")], products=True):
             try:
                 model = opset.load(each.path)
                 model.proto.producer_name = f"{done}"

@@ -21,8 +21,8 @@ from typing import Any
 from judges.fuzz.mutation.case import Case, command
 from opset import Limits, ReferenceEvaluator, convert, infer
 from opset.catalog import changes, difference_words, schema_data, worst_work
-from opset.cli.diff import _lines as diff_lines
-from opset.cli.list import _operators, _table
+from opset.cli.diff import _difference_lines as diff_lines
+from opset.cli.list import _operators_data, _table_lines
 from opset.cli.operators import change_lines, schema_lines
 from opset.errors import OpsetError, SchemaError
 from opset.opsets.registry import Registry, registry_with
@@ -436,7 +436,7 @@ class _Verbs:
         self._refused()
         for domain, name in self.own:
             assert self.registry is not None
-            _table(_operators(self.registry, shown(domain), None, None))
+            _table_lines(_operators_data(self.registry, shown(domain), None, None))
             versions = self.registry.versions(name, domain)
             sets = self.registry.type_sets
             crossed = changes(versions, sets)

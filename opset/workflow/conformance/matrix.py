@@ -282,7 +282,7 @@ def html(data: Mapping[str, Any]) -> str:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     from opset import __version__
-    from opset.docgen.code import visible
+    from opset.docgen.code import escape_invisible
 
     environment = Environment(
         loader=PackageLoader("opset.workflow.conformance"),
@@ -291,7 +291,7 @@ def html(data: Mapping[str, Any]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["visible"] = visible
+    environment.filters["visible"] = escape_invisible
     style = files("opset.docgen").joinpath("assets", "style.css").read_text(encoding="utf-8")
     template = environment.get_template("conformance.html")
     return template.render(title=_title(data), tables=tables(data), style=style, opset_version=__version__)

@@ -28,7 +28,7 @@ NAMES = {
 
 def data_of(domain, name):
     """An operator as the document has it."""
-    return json.loads(document._json(document.operator_data(REGISTRY, domain, name, CONVERTIBILITY)))
+    return json.loads(document._json_line(document.operator_data(REGISTRY, domain, name, CONVERTIBILITY)))
 
 
 @pytest.fixture
