@@ -158,9 +158,7 @@ def command(
 
     def failed(error: RunError) -> Product:
         findings = error.finding_list.in_file(model)
-        return _product_of(
-            Report(model, report.notes, findings=error.finding_list.in_file(model), status=1), form, quiet
-        )
+        return _product_of(Report(model, report.notes, findings=findings, status=1), form, quiet)
 
     try:
         limited = limits.timeout is not None and supervision.POSSIBLE
