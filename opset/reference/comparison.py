@@ -62,7 +62,7 @@ def differences(
             pairs = enumerate(zip(expected, actual, strict=True))
             pending += reversed([(f"{where}[{number}]", *pair) for number, pair in pairs])
         elif isinstance(expected, dict) and isinstance(actual, dict) and expected.keys() == actual.keys():
-            pending += reversed([(f"{where}[{key!r}]", each, actual[key]) for key, each in expected.items()])
+            pending += reversed([(f"{where}[{key!r}]", value, actual[key]) for key, value in expected.items()])
         elif isinstance(expected, np.ndarray) and isinstance(actual, np.ndarray):
             yield _compare_arrays(where, expected, actual, rtol, atol, absolute)
         elif isinstance(expected, list | dict) and isinstance(actual, list | dict):
@@ -87,15 +87,15 @@ def ulps(expected: Any, actual: Any) -> tuple[str, float]:
     The distance of values that are no floats is 0 if they are equal, else infinite.
     """
     if not isinstance(expected, np.ndarray) or not isinstance(actual, np.ndarray):
-        wrong = next((each for each in differences(expected, actual, 0.0, 0.0) if each.why), None)
+        wrong = next((leaf for leaf in differences(expected, actual, 0.0, 0.0) if leaf.why), None)
         return ("", 0.0) if wrong is None else (f"{wrong.where} {wrong.why}".strip(), np.inf)
     if expected.dtype != actual.dtype or expected.shape != actual.shape:
         return f"it is {outline(actual)}, and {outline(expected)} is expected", np.inf
     if not expected.size:
         return "", 0.0
     if tolerance_of(expected.dtype) == 0 or expected.dtype.kind == "c":
-        found = _compare_arrays("", expected, actual, 0.0 if expected.dtype.kind != "c" else None, None, ABSOLUTE)
-        return found.why, np.inf if found.why else 0.0
+        difference = _compare_arrays("", expected, actual, 0.0 if expected.dtype.kind != "c" else None, None, ABSOLUTE)
+        return difference.why, np.inf if difference.why else 0.0
     with np.errstate(all="ignore"):
         want, have = expected.astype(np.float64), actual.astype(np.float64)
         if not np.array_equal(np.isnan(want), np.isnan(have)):
@@ -132,8 +132,8 @@ def _compare_arrays(
         else:
             wrong, distance, relative = _compare_numbers(want, have, rtol, atol)
             greatest, furthest = max(greatest, distance), max(furthest, relative)
-        if found := int(np.count_nonzero(wrong)):
-            count += found
+        if wrong_count := int(np.count_nonzero(wrong)):
+            count += wrong_count
             first = done + int(wrong.argmax()) if first is None else first
         done += wrong.size
     return Difference(
@@ -151,7 +151,7 @@ def _compare_numbers(expected: Any, actual: Any, rtol: float, atol: float) -> tu
         wrong = ~(same | (np.isfinite(want) & (distance <= atol + rtol * np.abs(want))))
         distance = np.where(same, 0, distance)
         relative = distance / np.maximum(np.abs(want), np.finfo(np.float64).tiny)
-    return wrong, *(float(np.nanmax(each, initial=0.0)) for each in (distance, np.where(same, 0, relative)))
+    return wrong, *(float(np.nanmax(errors, initial=0.0)) for errors in (distance, np.where(same, 0, relative)))
 
 
 def _widen(array: Any) -> Any:
@@ -163,7 +163,7 @@ def _widen(array: Any) -> Any:
 
 def _describe_first(flat: int, count: int, expected: Any, actual: Any) -> str:
     """Return the count of elements that differ and the first of them, at the flat index `flat`, in words."""
-    index = tuple(int(each) for each in np.unravel_index(flat, expected.shape))
+    index = tuple(int(axis_index) for axis_index in np.unravel_index(flat, expected.shape))
     at = f" at {list(index)}" if index else ""
     many = f"{count} of {expected.size} elements differ; the first{at}: " if expected.size > 1 else ""
     return f"{many}{actual[index]!s} instead of {expected[index]!s}"

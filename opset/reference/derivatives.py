@@ -252,9 +252,9 @@ def mean(node: Node) -> Sequence[Any]:
 @gradient("Max", "Min")
 def extreme(node: Node) -> Sequence[Any]:
     """Return the derivative for the operands that are the extreme, in equal shares."""
-    chosen = [each == node.y for each in node.inputs]
-    share = node.derivative / np.maximum(sum(each.astype(node.y.dtype) for each in chosen), 1)
-    return [share * each for each in chosen]
+    is_extreme = [array == node.y for array in node.inputs]
+    share = node.derivative / np.maximum(sum(array.astype(node.y.dtype) for array in is_extreme), 1)
+    return [share * array for array in is_extreme]
 
 
 # Operators that move elements.
@@ -292,7 +292,7 @@ def _keep_axes(node: Node, *values: Array) -> tuple[tuple[int, ...], list[Array]
         stated = () if node.attributes.get("noop_with_empty_axes") else range(node.x.ndim)
     axes = tuple(normalize_axis(int(axis), node.x.ndim, "C1") for axis in stated)
     shape = [1 if axis in axes else size for axis, size in enumerate(node.x.shape)]
-    return axes, [each.reshape(shape) for each in values]
+    return axes, [value.reshape(shape) for value in values]
 
 
 Slope = Callable[[Array, Array], Any]
@@ -342,10 +342,10 @@ def reduce_product(node: Node) -> Sequence[Any]:
     """Return the derivative times the product of all other elements."""
     axes, (dy,) = _keep_axes(node, node.derivative)
     zeros = node.x == 0
-    others = np.where(zeros, 1, node.x).prod(axes, keepdims=True)
+    product = np.where(zeros, 1, node.x).prod(axes, keepdims=True)
     count = zeros.sum(axes, keepdims=True)
-    alone = np.where(count == 0, others / np.where(zeros, 1, node.x), 0)
-    return (dy * np.where(zeros & (count == 1), others, alone),)
+    alone = np.where(count == 0, product / np.where(zeros, 1, node.x), 0)
+    return (dy * np.where(zeros & (count == 1), product, alone),)
 
 
 @gradient("GlobalAveragePool")
@@ -416,7 +416,10 @@ def convolution(node: Node) -> Sequence[Any]:
     reach = [(size - 1) * step + 1 for size, step in zip(sizes, dilations, strict=True)]
     begins = _begins(node, strides, reach)
     # Images padded so that every tap of the kernel is inside for every output.
-    ends = [(out - 1) * stride + each for out, stride, each in zip(dy.shape[2:], strides, reach, strict=True)]
+    ends = [
+        (out - 1) * stride + extent_of_kernel
+        for out, stride, extent_of_kernel in zip(dy.shape[2:], strides, reach, strict=True)
+    ]
     extent = [max(end, begin + size) for end, begin, size in zip(ends, begins, x.shape[2:], strict=True)]
     inside: Any = (..., *(slice(begin, begin + size) for begin, size in zip(begins, x.shape[2:], strict=True)))
     node.context.reserve(2 * math.prod(x.shape[:2]) * math.prod(extent), x.dtype)
@@ -451,7 +454,7 @@ def _begins(node: Node, strides: Sequence[int], reach: Sequence[int]) -> list[in
     if mode == "NOTSET":
         return [*pads[: len(strides)]]
     missing = [
-        max(0, (out - 1) * stride + each - size)
-        for out, stride, each, size in zip(node.y.shape[2:], strides, reach, node.x.shape[2:], strict=True)
+        max(0, (out - 1) * stride + extent - size)
+        for out, stride, extent, size in zip(node.y.shape[2:], strides, reach, node.x.shape[2:], strict=True)
     ]
-    return [each // 2 if mode == "SAME_UPPER" else each - each // 2 for each in missing]
+    return [extent // 2 if mode == "SAME_UPPER" else extent - extent // 2 for extent in missing]

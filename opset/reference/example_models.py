@@ -46,7 +46,7 @@ def model_of(schema: OpSchema, example: Example) -> Any:
 
 def feeds_of(example: Example) -> dict[str, Any]:
     """Return the inputs of an example's model, by name."""
-    return {f"input_{index}": value_of(each) for index, each in enumerate(example.inputs) if each is not None}
+    return {f"input_{index}": value_of(value) for index, value in enumerate(example.inputs) if value is not None}
 
 
 def _outputs(schema: OpSchema, example: Example) -> Sequence[ExampleValue | Parameter | None]:
@@ -56,8 +56,8 @@ def _outputs(schema: OpSchema, example: Example) -> Sequence[ExampleValue | Para
 
 def _ir_version(schema: OpSchema) -> int:
     """Return the IR version of the release that introduced the schema; the newest for domains that are not released."""
-    known = RELEASES[-1].opset_of(schema.domain) >= schema.since_version
-    return ir_version_of_opset(schema.since_version, schema.domain) if known else RELEASES[-1].ir
+    is_released = RELEASES[-1].opset_of(schema.domain) >= schema.since_version
+    return ir_version_of_opset(schema.since_version, schema.domain) if is_released else RELEASES[-1].ir
 
 
 def value_of(value: ExampleValue) -> Any:
@@ -68,13 +68,13 @@ def value_of(value: ExampleValue) -> Any:
     if kind.startswith("sparse_tensor("):
         return content
     if kind.startswith("seq("):
-        return [value_of(each) for each in content]
+        return [value_of(entry) for entry in content]
     if kind.startswith("optional("):
         return None if content is None else value_of(content)
     element = kind[kind.index(", ") + 2 : -1]
     return {
-        key: value_of(each) if isinstance(each, ExampleValue) else _array_of(element, each, ())[()]
-        for key, each in content.items()
+        key: value_of(entry) if isinstance(entry, ExampleValue) else _array_of(element, entry, ())[()]
+        for key, entry in content.items()
     }
 
 
@@ -86,7 +86,7 @@ def _array_of(element: str, content: Any, shape: tuple[int, ...] | None) -> Any:
         array[...] = content
     elif dtype.kind == "c":
         array = np.array(
-            [complex(each) for each in content] if isinstance(content, list) else complex(content or 0), dtype
+            [complex(number) for number in content] if isinstance(content, list) else complex(content or 0), dtype
         )
     else:
         array = _numeric_array(content if isinstance(content, list) else [content or 0], dtype)
@@ -140,11 +140,11 @@ def attribute_of(name: str, kind: str, value: Any) -> Any:
         case "floats" | "ints":
             getattr(attribute, kind).extend(value)
         case "strings":
-            attribute.strings.extend(each.encode() for each in value)
+            attribute.strings.extend(entry.encode() for entry in value)
         case "tensor":
             attribute.t.CopyFrom(tensor_of("", value_of(value)))
         case "tensors":
-            attribute.tensors.extend(tensor_of("", value_of(each)) for each in value)
+            attribute.tensors.extend(tensor_of("", value_of(entry)) for entry in value)
         case "graph":
             attribute.g.CopyFrom(parse_graph(value))
         case "graphs":

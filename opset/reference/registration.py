@@ -135,13 +135,13 @@ def kernel(*operators: str, since: int = 0, domain: str = "", any_type: bool = F
 def _describe_kernel(function: Function, origin: str, is_generator: bool, *, any_type: bool) -> Kernel:
     """Return a function as a Kernel, by its keyword parameters."""
     parameters = inspect.signature(function).parameters.values()
-    keywords = {each.name for each in parameters if each.kind is inspect.Parameter.KEYWORD_ONLY}
+    keywords = {parameter.name for parameter in parameters if parameter.kind is inspect.Parameter.KEYWORD_ONLY}
     return Kernel(
         function,
         origin,
         is_generator,
         frozenset(keywords - {"context"}),
-        any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters),
+        any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters),
         "context" in keywords,
         any_type,
     )

@@ -35,10 +35,10 @@ def compare_results(want: Any, have: Any, tolerance: float) -> tuple[str, bool]:
 def _limits(dtype: np.dtype[Any]) -> tuple[int, int] | None:
     """Return the least and the greatest number of an integer type, None for other types."""
     try:
-        found: Any = ml_dtypes.iinfo(dtype)  # type: ignore[no-untyped-call]
+        limits: Any = ml_dtypes.iinfo(dtype)  # type: ignore[no-untyped-call]
     except ValueError:
         return None
-    return found.min, found.max
+    return limits.min, limits.max
 
 
 def _tolerance(dtype: np.dtype[Any]) -> float:
@@ -54,18 +54,18 @@ def _comparable_values(want: Any, have: Any) -> tuple[Any, Any, Any]:
     """Return two results as doubles, and a mask of the values that both types hold and no limit has changed."""
     with np.errstate(all="ignore"):
         wide, got = want.astype(np.float64), have.astype(np.float64)
-        found = np.isfinite(wide) & (np.abs(wide) < _WHOLE)
+        comparable = np.isfinite(wide) & (np.abs(wide) < _WHOLE)
         for array in (want, have):
             limits = _limits(array.dtype)
             if limits is not None:  # what is near the greatest number may have been wrapped, or cut off
-                found &= (np.abs(wide) <= limits[1] // 2) & (wide >= limits[0])
+                comparable &= (np.abs(wide) <= limits[1] // 2) & (wide >= limits[0])
             if array.dtype.kind == "b":
-                found &= (wide == 0) | (wide == 1)
+                comparable &= (wide == 0) | (wide == 1)
         if _limits(have.dtype) is not None:
-            found &= wide == np.floor(wide)
+            comparable &= wide == np.floor(wide)
         elif have.dtype.kind != "b":
-            found &= np.isfinite(wide.astype(have.dtype).astype(np.float64))
-    return wide, got, found
+            comparable &= np.isfinite(wide.astype(have.dtype).astype(np.float64))
+    return wide, got, comparable
 
 
 def retype_tensor(value: ExampleValue, type_: str) -> ExampleValue | None:
@@ -73,10 +73,10 @@ def retype_tensor(value: ExampleValue, type_: str) -> ExampleValue | None:
     array = value_of(value).real
     with np.errstate(all="ignore"):
         exact = array.astype(np.float64)
-        other = value_of(ExampleValue(type_, 0, ())).dtype
-        if not np.array_equal(exact.astype(other).astype(np.float64), exact, equal_nan=True):
+        target = value_of(ExampleValue(type_, 0, ())).dtype
+        if not np.array_equal(exact.astype(target).astype(np.float64), exact, equal_nan=True):
             return None
-    content = [bool(each) if type_ == "tensor(bool)" else _to_number(each, type_) for each in exact.ravel()]
+    content = [bool(number) if type_ == "tensor(bool)" else _to_number(number, type_) for number in exact.ravel()]
     return ExampleValue(type_, content, array.shape)
 
 

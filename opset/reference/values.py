@@ -98,7 +98,7 @@ def _to_native(value: Any) -> Any:
             return value.astype(object)
         return value if value.dtype.isnative else value.astype(value.dtype.newbyteorder("="))
     if isinstance(value, tuple | list):
-        return [_to_native(each) for each in value]
+        return [_to_native(entry) for entry in value]
     return value
 
 
@@ -108,7 +108,7 @@ def copy_shared(value: Any, feeds: Collection[int], hold: Callable[[int], None])
     `hold` is called with the bytes of each copy before it is made.
     """
     if isinstance(value, list):
-        return [copy_shared(each, feeds, hold) for each in value]
+        return [copy_shared(entry, feeds, hold) for entry in value]
     if isinstance(value, np.ndarray) and (not value.flags.owndata or not value.flags.writeable or id(value) in feeds):
         hold(value.nbytes)
         return value.copy()

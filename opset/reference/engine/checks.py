@@ -30,11 +30,11 @@ def check_inputs(step: Step, inputs: Sequence[Any], location: str) -> None:
     if step.schema is None:
         return
     # A step has no slots for inputs that are left out at the end.
-    given = [*inputs, *[None] * (step.schema.min_input - len(inputs))]
-    types = [_input_type(step.schema, index, value) for index, value in enumerate(given)]
+    values = [*inputs, *[None] * (step.schema.min_input - len(inputs))]
+    types = [_input_type(step.schema, index, value) for index, value in enumerate(values)]
     misfits = [*arity_misfits(step.schema, types), *type_misfits(step.schema, types, bare_optionals=True)]
     if misfits:
-        raise RunError(Finding("R202", each.what, location, each.why) for each in misfits)
+        raise RunError(Finding("R202", misfit.what, location, misfit.why) for misfit in misfits)
 
 
 def _input_type(schema: OpSchema, index: int, value: Any) -> str | None:
@@ -53,7 +53,7 @@ def _parameter_at(formals: Sequence[Parameter], index: int) -> Parameter | None:
 
 def _can_be_optional(schema: OpSchema, formal: Parameter) -> bool:
     """Whether a parameter of a schema takes optional values."""
-    return any(each.startswith("optional(") for each in schema.allowed(formal))
+    return any(type_.startswith("optional(") for type_ in schema.allowed(formal))
 
 
 def check_declared_constraints(step: Step, inputs: Sequence[Any]) -> None:
@@ -63,15 +63,15 @@ def check_declared_constraints(step: Step, inputs: Sequence[Any]) -> None:
         return
     key: tuple[Any, ...]
     if plan.checks:
-        key = tuple([each.shape if each.__class__ is np.ndarray else each is None for each in inputs])
+        key = tuple([value.shape if value.__class__ is np.ndarray else value is None for value in inputs])
         if plan.elements:
             key = (key, *[_content_key(inputs, index) for index in plan.elements])
     else:
-        key = tuple([each.ndim if each.__class__ is np.ndarray else None for each in inputs])
+        key = tuple([value.ndim if value.__class__ is np.ndarray else None for value in inputs])
     if key in step.legal_inputs:
         return
-    shapes = [each.shape if isinstance(each, np.ndarray) else None for each in inputs]
-    ranks = [None if each is None else len(each) for each in shapes]
+    shapes = [value.shape if isinstance(value, np.ndarray) else None for value in inputs]
+    ranks = [None if shape is None else len(shape) for shape in shapes]
     check_constraints(plan.schema, step.attributes, ranks)
     if plan.checks:
         attribute, elements, given = step.attributes.get, partial(_elements, inputs), partial(_has_value, step, inputs)
@@ -129,7 +129,7 @@ def check_outputs(step: Step, result: Any, location: str) -> None:
         if type_ in allowed:
             continue
         is_tensor = isinstance(value, np.ndarray | np.generic)
-        if is_tensor or all(each.startswith("tensor(") for each in allowed):
+        if is_tensor or all(allowed_type.startswith("tensor(") for allowed_type in allowed):
             message = f"the output '{formal.name}' cannot be {type_}"
             code = "R202" if is_tensor else "R204"
             raise RunError(Finding(code, message, location, f"{name} has {', '.join(allowed)}"))
@@ -141,8 +141,10 @@ def kernel_error(
     """Return the exception of a kernel as an error that names the node, its inputs and the constraint."""
     if isinstance(error, OpsetError):
         return type(error)(
-            each if each.place else Finding(each.code, each.message, location, each.why, each.help, each.file)
-            for each in error.findings
+            finding
+            if finding.place
+            else Finding(finding.code, finding.message, location, finding.why, finding.help, finding.file)
+            for finding in error.findings
         )
     inputs_are = f"its inputs are {', '.join(map(outline, inputs)) or 'none'}"
     if isinstance(error, Violation):

@@ -34,12 +34,12 @@ class Compiler:
         """Return the program that computes these values of the main graph, which need not be its outputs."""
         return self._compile(self._index.main, list(outputs), self._index.opsets, {})
 
-    def function_program(self, function: Any, given: Mapping[str, Any]) -> Program:
+    def function_program(self, function: Any, attributes_of_call: Mapping[str, Any]) -> Program:
         """Return the program of a function for the attributes of a call, AttributeProtos by name, and its defaults."""
-        defaults = {each.name: each for each in function.attribute_proto}
-        bound = {**defaults, **given}
+        defaults = {attribute.name: attribute for attribute in function.attribute_proto}
+        bound = {**defaults, **attributes_of_call}
         attributes = {name: bound[name] for name in (*function.attribute, *defaults) if name in bound}
-        key = (function_key(function), *sorted((name, each.SerializeToString()) for name, each in attributes.items()))
+        key = (function_key(function), *sorted((name, proto.SerializeToString()) for name, proto in attributes.items()))
         if key not in self._compiled:
             body = self._index.functions[function_key(function)]
             self._compiled[key] = self._compile(body, body.output_names(), self._index.imports(body), attributes)
@@ -48,19 +48,19 @@ class Compiler:
     def _compile(self, root: Body, outputs: list[str], imports: Mapping[str, int], bound: Mapping[str, Any]) -> Program:
         """Compile a body after the bodies inside it, since the values that these capture have to be known."""
         compiled: dict[int, _BodyCompiler] = {}
-        found = bodies_below(root)
-        gradients = self._gradient_graphs(found, bound) if TRAINING in imports else {}
-        for body in reversed([*found, *bodies_below(*gradients.values())]):
+        bodies = bodies_below(root)
+        gradients = self._gradient_graphs(bodies, bound) if TRAINING in imports else {}
+        for body in reversed([*bodies, *bodies_below(*gradients.values())]):
             compiler = _BodyCompiler(self, body, imports, bound, compiled, gradients)
             compiler.compile(outputs if body is root else body.output_names())
             compiled[id(body.proto)] = compiler
         return compiled[id(root.proto)].program
 
-    def _gradient_graphs(self, found: Iterable[Body], bound: Mapping[str, Any]) -> dict[int, Body]:
+    def _gradient_graphs(self, bodies: Iterable[Body], bound: Mapping[str, Any]) -> dict[int, Body]:
         """Return the graph that each Gradient node differentiates, by the node's id. Raises RunError."""
         graphs: dict[int, Body] = {}
         findings = FindingList()
-        for body in found:
+        for body in bodies:
             for index, node in enumerate(body.proto.node):
                 if is_gradient(node) and function_key(node) not in self.functions:
                     try:
@@ -74,15 +74,15 @@ class Compiler:
 
 def bound_attributes(node: Any, bound: Mapping[str, Any]) -> dict[str, Any]:
     """Return a node's attributes by name, references to attributes of the function resolved, or left out if unset."""
-    found = {}
+    attributes = {}
     for attribute in node.attribute:
         if attribute.ref_attr_name:
-            given = bound.get(attribute.ref_attr_name)
-            if given is not None:
-                found[attribute.name] = given
+            value = bound.get(attribute.ref_attr_name)
+            if value is not None:
+                attributes[attribute.name] = value
         else:
-            found[attribute.name] = attribute
-    return found
+            attributes[attribute.name] = attribute
+    return attributes
 
 
 class _BodyCompiler:
@@ -113,8 +113,8 @@ class _BodyCompiler:
     def compile(self, results: list[str]) -> None:
         """Compile the steps that compute `results`. Raises RunError with the findings of all nodes."""
         program = self.program
-        for each in program.inputs:
-            self._add_slot(each.name)
+        for declared in program.inputs:
+            self._add_slot(declared.name)
         if not self._body.function:
             self._add_constants()
         findings, seen = FindingList(), set[Finding]()  # what is wrong with more than the node is reported once
@@ -122,7 +122,7 @@ class _BodyCompiler:
             try:
                 step = self._make_step(index)
             except RunError as error:
-                new = [each for each in error.findings if each not in seen]
+                new = [finding for finding in error.findings if finding not in seen]
                 findings += new
                 if not findings.omitted:
                     seen.update(new)
@@ -166,8 +166,8 @@ class _BodyCompiler:
         """Return the ids of the graphs that a node may run."""
         if not node.attribute:
             return []
-        found = [id(graph) for _, graph in subgraphs(node)]
-        return [*found, id(self._gradients[id(node)].proto)] if id(node) in self._gradients else found
+        ids = [id(graph) for _, graph in subgraphs(node)]
+        return [*ids, id(self._gradients[id(node)].proto)] if id(node) in self._gradients else ids
 
     def _make_step(self, index: int) -> Step:
         """Return the step of a node, without its slots. Raises RunError R201 or R202."""
@@ -180,7 +180,7 @@ class _BodyCompiler:
         resolved = compiler.resolver.resolve(node, self._imports, location)
         has_attributes = bool(node.attribute)
         bound = bound_attributes(node, self._bound) if has_attributes else {}
-        types = {name: attribute_type(each) for name, each in bound.items()}
+        types = {name: attribute_type(attribute) for name, attribute in bound.items()}
         stated = resolved.stated_attributes(types, location)
         values = {name: self._attribute_value(bound[name], location) for name in stated}
         attributes = resolved.keyword_arguments(values)
@@ -197,10 +197,10 @@ class _BodyCompiler:
             resolved.plan,
             resolved.legal_inputs(attributes),
         )
-        if (other := resolved.fallback) is not None:
+        if (fallback := resolved.fallback) is not None:
             step.quirk = resolved.quirk
             step.fallback = Step(
-                index, node, other.schema, other.kernel, other.keyword_arguments(values), plan=other.plan
+                index, node, fallback.schema, fallback.kernel, fallback.keyword_arguments(values), plan=fallback.plan
             )
         return step
 

@@ -57,12 +57,12 @@ class Evaluation:
         Raises RunError with the calls in which an error occurred, R301 to R303 if a limit is reached."""
         stack: list[Frame] = []
         try:
-            self.budget.hold(self._constants.held + sum(nbytes(each, of_base=False) for each in inputs))
+            self.budget.hold(self._constants.held + sum(nbytes(value, of_base=False) for value in inputs))
             stack.append(self._make_frame(program, inputs, None))
             ids = {id(value) for value in inputs}
-            found = [copy_shared(value, ids, self.budget.hold) for value in self._run_frames(stack)]
+            outputs = [copy_shared(value, ids, self.budget.hold) for value in self._run_frames(stack)]
             self.budget.check_time()
-            return found
+            return outputs
         except BudgetExceeded as error:
             steps = f"{self.budget.max_steps:,} nodes were run"
             why = BudgetExceeded(error.kind, steps if error.kind == "steps" else error.why)
@@ -129,9 +129,9 @@ class Evaluation:
     def _load(self, load: Callable[[], _Loaded]) -> _Loaded:
         """Return the result of a function that may read arrays of the model, and count their bytes as live."""
         before = self._constants.held
-        found = load()
+        result = load()
         self.budget.hold(self._constants.held - before)
-        return found
+        return result
 
     def _run_step(self, frame: Frame, step: Step) -> Frame | None:
         """Run a step; return the frame that has to be run before it is done, None if it is done."""
@@ -141,7 +141,7 @@ class Evaluation:
             return self._function_frame(frame, step, inputs)
         kernel = step.kernel
         assert kernel is not None
-        signature = tuple([each.dtype if each.__class__ is np.ndarray else type_of(each) for each in inputs])
+        signature = tuple([value.dtype if value.__class__ is np.ndarray else type_of(value) for value in inputs])
         is_legal = signature in step.legal_types
         if not is_legal:
             check_inputs(step, inputs, frame.program.location(step))
@@ -172,16 +172,19 @@ class Evaluation:
 
     def _run_fallback(self, frame: Frame, step: Step, inputs: Sequence[Any], error: Violation) -> Any:
         """Return the result of a node that breaks a constraint in a form that runtimes accept, and note that form."""
-        other, quirk, location = step.fallback, step.quirk, frame.program.location(step)
-        assert other is not None and other.kernel is not None and quirk is not None
-        other.inputs, other.outputs = step.inputs, step.outputs
-        attributes = other.attributes
-        if other.kernel.takes_context:
-            attributes = {**attributes, "context": StepContext(self.budget, self._random, frame, frame.program, other)}
+        fallback, quirk, location = step.fallback, step.quirk, frame.program.location(step)
+        assert fallback is not None and fallback.kernel is not None and quirk is not None
+        fallback.inputs, fallback.outputs = step.inputs, step.outputs
+        attributes = fallback.attributes
+        if fallback.kernel.takes_context:
+            attributes = {
+                **attributes,
+                "context": StepContext(self.budget, self._random, frame, frame.program, fallback),
+            }
         try:
-            given = standard_inputs(step.node.op_type, inputs)
-            check_declared_constraints(other, given)
-            result = other.kernel.function(*given, **attributes)
+            values = standard_inputs(step.node.op_type, inputs)
+            check_declared_constraints(fallback, values)
+            result = fallback.kernel.function(*values, **attributes)
         except BudgetExceeded:
             raise
         except Exception:
@@ -234,7 +237,7 @@ class Evaluation:
             else:
                 value = compact(np.asarray(value) if isinstance(value, np.generic) else value)
                 size = nbytes(value)
-            if not step.inputs and any(value is each for each in step.attributes.values()):
+            if not step.inputs and any(value is constant for constant in step.attributes.values()):
                 size = 0  # a constant of the model, which is counted as such
             slots[slot], sizes[slot] = value, size
             live += size
@@ -256,4 +259,4 @@ def _add_calls(error: RunError, stack: Sequence[Frame]) -> RunError:
     if not calls:
         return error
     chain = "".join(f", called by {location}" for location in calls[: -_SHOWN_CALLS - 1 : -1])
-    return RunError(each._replace(place=f"{each.place}{chain}".removeprefix(", ")) for each in error.findings)
+    return RunError(finding._replace(place=f"{finding.place}{chain}".removeprefix(", ")) for finding in error.findings)

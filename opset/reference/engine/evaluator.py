@@ -70,9 +70,10 @@ class ReferenceEvaluator:
         """What was put right before the model was read, and which nodes were computed as runtimes take them."""
         self._defined = index.main.definitions
         graph = proto.graph
-        defaults = {each.name for each in graph.initializer} | {each.values.name for each in graph.sparse_initializer}
-        self.inputs = tuple(value_info_of(each, each.name in defaults) for each in graph.input)
-        self.outputs = tuple(value_info_of(each) for each in graph.output)
+        defaults = {tensor.name for tensor in graph.initializer}
+        defaults |= {tensor.values.name for tensor in graph.sparse_initializer}
+        self.inputs = tuple(value_info_of(proto, proto.name in defaults) for proto in graph.input)
+        self.outputs = tuple(map(value_info_of, graph.output))
         self.max_bytes = most_bytes(self.limits)
         self._constants = Constants(self.model, self.max_bytes)
         self._compiler = Compiler(index, Resolver(self.registry, strict), self._constants, everything=trace is not None)
@@ -87,12 +88,12 @@ class ReferenceEvaluator:
     @property
     def input_names(self) -> list[str]:
         """Names of the inputs without a default, in order."""
-        return [each.name for each in self.inputs if not each.has_default]
+        return [declared.name for declared in self.inputs if not declared.has_default]
 
     @property
     def output_names(self) -> list[str]:
         """Names of the outputs, in order."""
-        return [each.name for each in self.outputs]
+        return [declared.name for declared in self.outputs]
 
     def run(self, output_names: Sequence[str] | None, feed_inputs: Mapping[str, Any]) -> list[Any]:
         """Return the outputs, or the values of the main graph that `output_names` names, computed from inputs by name.
@@ -111,7 +112,7 @@ class ReferenceEvaluator:
             evaluation = Evaluation(budget, self._constants, self._seed, self._trace, self.registry, self.notes)
             self._evaluation = evaluation
             with np.errstate(all="ignore"):
-                return evaluation.execute(program, [feeds.get(each.name, ABSENT) for each in program.inputs])
+                return evaluation.execute(program, [feeds.get(declared.name, ABSENT) for declared in program.inputs])
         except MemoryError as error:
             raise out_of_memory() from error
 
@@ -123,23 +124,23 @@ class ReferenceEvaluator:
             messages = [f"the model computes no value {quote(name)}" for name in unknown]
             raise RunError(Finding("R104", message, help=help) for message in messages)
 
-    def _fit_feeds(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def _fit_feeds(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the inputs in the form that kernels take. Raises RunError R101 to R103 for inputs that do not fit."""
         findings = FindingList()
-        declared = {each.name: each for each in self.inputs}
-        known = f"its inputs are {listing([*declared]) or 'none'}"
+        declared = {value_info.name: value_info for value_info in self.inputs}
+        hint = f"its inputs are {listing([*declared]) or 'none'}"
         feeds = {}
-        for name, value in given.items():
+        for name, value in values.items():
             if name not in declared:
-                findings.append(Finding("R102", f"the model has no input {quote(name)}", help=known))
+                findings.append(Finding("R102", f"the model has no input {quote(name)}", help=hint))
                 continue
             feeds[name], why = fit_value(value, declared[name])
             if why:
                 findings.append(Finding("R103", f"the input {quote(name)} does not fit its declaration", why=why))
-        for each in self.inputs:
-            optional = each.type is not None and each.type.startswith("optional(")
-            if each.name not in given and not each.has_default and not optional:
-                message, help = f"the input {quote(each.name)} is missing", f"it has to be {each}"
+        for value_info in self.inputs:
+            optional = value_info.type is not None and value_info.type.startswith("optional(")
+            if value_info.name not in values and not value_info.has_default and not optional:
+                message, help = f"the input {quote(value_info.name)} is missing", f"it has to be {value_info}"
                 findings.append(Finding("R101", message, help=help))
         if findings:
             raise RunError(findings)

@@ -43,19 +43,19 @@ def gradients(graph: Program, values: Sequence[Any], count: int, context_of: Con
         slot: value.astype(np.float32) if is_float(value) and value.dtype in SMALL_FLOATS else value
         for slot, value in by_slot.items()
     }
-    found: dict[int, Array] = {target: np.ones_like(wide[target])}
+    derivative_of: dict[int, Array] = {target: np.ones_like(wide[target])}
     for step, rule in path:
         context = context_of(step)
         context.check_time()
-        node = _node_of(step, wide, found, context)
+        node = _node_of(step, wide, derivative_of, context)
         for slot, x, derivative in zip(step.inputs, node.inputs, _apply_rule(graph, rule, node, step), strict=False):
             if slot in active and derivative is not None:
                 derivative = sum_to(np.asarray(derivative, x.dtype), x.shape)
-                found[slot] = found[slot] + derivative if slot in found else derivative
-    return [found.get(slot) for slot in range(count)]
+                derivative_of[slot] = derivative_of[slot] + derivative if slot in derivative_of else derivative
+    return [derivative_of.get(slot) for slot in range(count)]
 
 
-def _node_of(step: Step, values: dict[int, Any], found: dict[int, Array], context: KernelContext) -> Node:
+def _node_of(step: Step, values: dict[int, Any], derivative_of: dict[int, Array], context: KernelContext) -> Node:
     """Return a step with its values; the derivatives by its outputs are removed from `derivatives`."""
     assert step.schema is not None
     assert step.kernel is not None
@@ -66,7 +66,7 @@ def _node_of(step: Step, values: dict[int, Any], found: dict[int, Array], contex
         step.attributes,
         [values.get(slot) for slot in step.inputs],
         [values.get(slot) for slot in step.outputs],
-        [found.pop(slot, None) for slot in step.outputs],
+        [derivative_of.pop(slot, None) for slot in step.outputs],
         compute,
         context,
     )

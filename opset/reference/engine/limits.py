@@ -22,16 +22,16 @@ def most_bytes(limits: Limits) -> int:
     """
     statistics = _read_text("/proc/self/statm").split()
     taken, resident = (int(pages) * os.sysconf("SC_PAGE_SIZE") for pages in (*statistics, "0", "0")[:2])
-    known = _process_limits(taken, resident)
+    bounds = _process_limits(taken, resident)
     if limits.max_bytes is not None:
-        known.append(limits.max_bytes)
-        return min(known)
+        bounds.append(limits.max_bytes)
+        return min(bounds)
     with suppress(AttributeError, ValueError, OSError):  # not on every system
-        known.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+        bounds.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     for file in control_group_files(_read_text("/proc/self/cgroup")):
         if (text := _read_text(file)).isdigit():  # else "max", or no such file
-            known.append(max(int(text) - resident, 0))
-    return min(known, default=_UNKNOWN)
+            bounds.append(max(int(text) - resident, 0))
+    return min(bounds, default=_UNKNOWN)
 
 
 def _process_limits(taken: int, resident: int) -> list[int]:
@@ -40,11 +40,11 @@ def _process_limits(taken: int, resident: int) -> list[int]:
         import resource
     except ImportError:  # not on every system
         return []
-    found = []
+    bounds = []
     for kind, used in (resource.RLIMIT_AS, taken), (resource.RLIMIT_DATA, resident):
         if (limit := resource.getrlimit(kind)[0]) != resource.RLIM_INFINITY:
-            found.append(max(limit - used, 0))
-    return found
+            bounds.append(max(limit - used, 0))
+    return bounds
 
 
 def control_group_files(groups: str) -> Iterator[str]:
@@ -55,7 +55,7 @@ def control_group_files(groups: str) -> Iterator[str]:
     for line in groups.splitlines():
         _, controllers, path = [*line.split(":", 2), "", ""][:3]
         inside = PurePosixPath("/", path)
-        for group in (str(each).rstrip("/") for each in (inside, *inside.parents)):
+        for group in (str(folder).rstrip("/") for folder in (inside, *inside.parents)):
             if not controllers:
                 yield from (f"{root}{group}/memory.max" for root in ("/sys/fs/cgroup", "/sys/fs/cgroup/unified"))
             elif "memory" in controllers.split(","):

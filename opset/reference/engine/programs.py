@@ -88,8 +88,8 @@ class Program:
         if not self.takes(len(inputs)):
             why = f"it has {len(self.inputs)} inputs, and {len(inputs)} are given"
             raise RunError(Finding("R202", "the graph does not fit its node", self.body.label, why))
-        given = iter(inputs)
-        return [ABSENT if slot in defaults else next(given) for slot in range(len(self.inputs))]
+        values = iter(inputs)
+        return [ABSENT if slot in defaults else next(values) for slot in range(len(self.inputs))]
 
     def location(self, step: Step) -> str:
         """Return the path of a step's node, as messages show it."""

@@ -122,21 +122,23 @@ class Resolver:
             raise RunError(self._unknown_operator(location(), node, domain, imports, schema))
         formal = schema.attributes if schema is not None else {}
         defaults = {
-            name: each.default for name, each in formal.items() if kernel.any_attributes or name in kernel.attributes
+            name: attribute.default
+            for name, attribute in formal.items()
+            if kernel.any_attributes or name in kernel.attributes
         }
         resolved = ResolvedKernel(schema, kernel, defaults, plan_of(schema) if schema is not None else None)
         quirk = quirks.of_values(operator, version) if schema is not None and not domain and not self._strict else None
         if quirk is None:
             return resolved
-        other = resolved
+        fallback = resolved
         if quirk.stand_in is not None:
-            other = self._resolve(node, operator, domain, quirk.stand_in[1], imports, location)
-        return replace(resolved, fallback=other, quirk=quirk)
+            fallback = self._resolve(node, operator, domain, quirk.stand_in[1], imports, location)
+        return replace(resolved, fallback=fallback, quirk=quirk)
 
     def _alias_schema(self, operator: str, version: int) -> OpSchema | None:
         """Return the schema that computes an operator that runtimes know in the standard's domain."""
-        found = quirks.alias(operator, version)
-        return self.registry.schema(*found.stand_in) if found is not None and found.stand_in is not None else None
+        alias = quirks.alias(operator, version)
+        return self.registry.schema(*alias.stand_in) if alias is not None and alias.stand_in is not None else None
 
     def _unknown_operator(
         self, location: str, node: Any, domain: str, imports: Mapping[str, int], schema: OpSchema | None

@@ -136,8 +136,8 @@ def _check_edit(before: Array, outputs: list[Any]) -> Array:
     """Return the output of a graph that edits scores. Raises Violation C5 if it is not one tensor like its input."""
     after = outputs[0] if len(outputs) == 1 else None
     if not isinstance(after, np.ndarray) or after.shape != before.shape or after.dtype != before.dtype:
-        found = f"{after.dtype}{list(after.shape)}" if isinstance(after, np.ndarray) else f"{len(outputs)} outputs"
-        raise Violation("C5", f"the graph returns {found} for {before.dtype}{list(before.shape)}")
+        outcome = f"{after.dtype}{list(after.shape)}" if isinstance(after, np.ndarray) else f"{len(outputs)} outputs"
+        raise Violation("C5", f"the graph returns {outcome} for {before.dtype}{list(before.shape)}")
     return after
 
 
@@ -162,7 +162,7 @@ def _multiply_groups(a: Array, b: Array, context: KernelContext) -> Array:
 
 def _extend_mask(mask: Array, shape: tuple[int, ...], may_be_short: bool) -> Array:
     """Return a mask that broadcasts to the shape of the scores; keys that a short mask lacks are excluded."""
-    given = mask.shape
+    stated_shape = mask.shape
     missing = shape[-1] - mask.shape[-1] if mask.ndim else 0
     if may_be_short and missing > 0:
         excluded: Any = False
@@ -174,7 +174,7 @@ def _extend_mask(mask: Array, shape: tuple[int, ...], may_be_short: bool) -> Arr
     except ValueError:
         fits = False
     if not fits:
-        raise Violation("C5", f"shape(attn_mask) = {list(given)}, and the scores are {list(shape)}")
+        raise Violation("C5", f"shape(attn_mask) = {list(stated_shape)}, and the scores are {list(shape)}")
     return mask
 
 
@@ -244,7 +244,7 @@ def linear_attention_27(
     """Return the values that queries read from a state that each token updates, and the state after the last token."""
     batch, length, _ = query.shape
     q, k, v = (
-        _split_tokens(each, heads) for each, heads in ((query, q_num_heads), (key, kv_num_heads), (value, kv_num_heads))
+        _split_tokens(x, heads) for x, heads in ((query, q_num_heads), (key, kv_num_heads), (value, kv_num_heads))
     )
     size, v_size = k.shape[3], v.shape[3]
     q = q.reshape(length, batch, kv_num_heads, q_num_heads // kv_num_heads, size)
@@ -321,7 +321,7 @@ def tensor_scatter_24(
 ) -> Array:
     """Return the cache with new entries written into it, for each sample from its own index on."""
     axis %= past_cache.ndim
-    rest = [(*each.shape[:axis], *each.shape[axis + 1 :]) for each in (past_cache, update)]
+    rest = [(*x.shape[:axis], *x.shape[axis + 1 :]) for x in (past_cache, update)]
     if rest[0] != rest[1]:
         raise Violation("C2", f"shapes {list(past_cache.shape)} and {list(update.shape)}, axis {axis}")
     batch, capacity, count = past_cache.shape[0], past_cache.shape[axis], update.shape[axis]

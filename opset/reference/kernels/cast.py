@@ -79,7 +79,7 @@ def _format_numbers(x: Array, context: KernelContext) -> Array:
     texts = np.empty(x.size, object)
     for start in range(0, x.size, _BLOCK):
         context.check_time()
-        texts[start : start + _BLOCK] = [write(each) for each in x.reshape(-1)[start : start + _BLOCK]]
+        texts[start : start + _BLOCK] = [write(number) for number in x.reshape(-1)[start : start + _BLOCK]]
     return texts.reshape(x.shape)
 
 
@@ -97,7 +97,7 @@ def _parse_numbers(texts: Array, dtype: np.dtype[Any], saturate: int, round_mode
     numbers = np.empty(texts.size, np.uint64 if integral else np.float64)
     for start in range(0, texts.size, _BLOCK):
         context.check_time()
-        numbers[start : start + _BLOCK] = [read(each) for each in texts.reshape(-1)[start : start + _BLOCK]]
+        numbers[start : start + _BLOCK] = [read(text) for text in texts.reshape(-1)[start : start + _BLOCK]]
     return convert_numbers(numbers.reshape(texts.shape), dtype, bool(saturate), round_mode)
 
 
@@ -120,8 +120,8 @@ def _parse_integer(text: Any) -> int:
 
 def _low_bits(text: str) -> int:
     """Return the lowest 64 bits of a whole number in decimal digits, in time linear in their number."""
-    digits, found = text.lstrip("+-"), 0
+    digits, number = text.lstrip("+-"), 0
     for start in range(0, len(digits), _DIGITS):
         part = digits[start : start + _DIGITS]
-        found = (found * 10 ** len(part) + int(part)) & _LOW_64
-    return -found & _LOW_64 if text[0] == "-" else found
+        number = (number * 10 ** len(part) + int(part)) & _LOW_64
+    return -number & _LOW_64 if text[0] == "-" else number

@@ -56,7 +56,10 @@ def loop_1(
         for stack, value in zip(stacks, outputs[states + 1 :], strict=True):
             _keep_output(stack, value, context)
     declared = body.outputs[states + 1 :]
-    return (*values, *(_stack_outputs(stack, each, 0, context) for stack, each in zip(stacks, declared, strict=True)))
+    return (
+        *values,
+        *(_stack_outputs(stack, output, 0, context) for stack, output in zip(stacks, declared, strict=True)),
+    )
 
 
 def _count_carried(values: Sequence[Any], sizes: Mapping[int, int], context: KernelContext) -> dict[int, int]:
@@ -65,9 +68,9 @@ def _count_carried(values: Sequence[Any], sizes: Mapping[int, int], context: Ker
     No frame holds these values between two iterations, and each iteration may add a value to those that it passes on.
     `sizes` has the bytes of the previous values, which are still live, 0 for values that are counted outside.
     """
-    found = {id(each): sizes[id(each)] if id(each) in sizes else nbytes(each) for each in values}
-    context.carry(sum(found.values()))
-    return found
+    sizes_of_values = {id(value): sizes[id(value)] if id(value) in sizes else nbytes(value) for value in values}
+    context.carry(sum(sizes_of_values.values()))
+    return sizes_of_values
 
 
 def _shape_of_number(body: Graph) -> tuple[int, ...]:
@@ -193,11 +196,15 @@ def scan_8(
         values, stacks = yield from _scan(body, first, scanned, backwards, end, context)
         for final, value in zip(finals, values, strict=True):
             _keep_output(final, value, context)
-        for kept, stack, each in zip(samples, stacks, declared[states:], strict=True):
-            _keep_output(kept, _pad_sample(_stack_outputs(stack, each, 0, context), longest, context), context)
-    results = [_stack_outputs(final, each, 0, context) for final, each in zip(finals, declared, strict=False)]
-    for kept, each in zip(samples, declared[states:], strict=True):
-        results.append(_stack_outputs(kept, each, 0, context) if batch else _no_samples(each, longest))
+        for outputs_of_samples, stack, output in zip(samples, stacks, declared[states:], strict=True):
+            _keep_output(
+                outputs_of_samples, _pad_sample(_stack_outputs(stack, output, 0, context), longest, context), context
+            )
+    results = [_stack_outputs(final, output, 0, context) for final, output in zip(finals, declared, strict=False)]
+    for outputs_of_samples, output in zip(samples, declared[states:], strict=True):
+        results.append(
+            _stack_outputs(outputs_of_samples, output, 0, context) if batch else _no_samples(output, longest)
+        )
     return tuple(results)
 
 
@@ -265,12 +272,12 @@ def sequence_map_17(sequence: list[Any], *others: Any, body: Graph, context: Ker
     """Return for each output of the graph the sequence of its values for each element."""
     if len(body.outputs) < context.outputs or not body.takes(1 + len(others)):
         raise Violation("C2", f"{1 + len(others)} inputs, {_describe_arity(body)}")
-    for each in others:
-        if isinstance(each, list) and len(each) != len(sequence):
-            raise Violation("C1", f"lengths {len(sequence)} and {len(each)}")
+    for x in others:
+        if isinstance(x, list) and len(x) != len(sequence):
+            raise Violation("C1", f"lengths {len(sequence)} and {len(x)}")
     results: list[list[Any]] = [[] for _ in body.outputs]
     for number, element in enumerate(sequence):
-        outputs = yield body, [element, *[each[number] if isinstance(each, list) else each for each in others]]
+        outputs = yield body, [element, *[x[number] if isinstance(x, list) else x for x in others]]
         for result, value in zip(results, outputs, strict=True):
             value = compact(value)
             context.hold(value)

@@ -54,7 +54,7 @@ def conv_1(
 def convolve(x: Array, w: Array, bias: Array | None, group: int, windows: Windows, context: KernelContext) -> Array:
     """Return the convolution of a padded tensor, computed in blocks of windows."""
     batch, channels = x.shape[:2]
-    filters, each, output = w.shape[0], channels // group, windows.output
+    filters, channels_of_group, output = w.shape[0], channels // group, windows.output
     context.reserve(batch * filters * math.prod(output), x.dtype)
     result = np.empty((batch, group, filters // group, *output), x.dtype)
     if not result.size:
@@ -66,14 +66,14 @@ def convolve(x: Array, w: Array, bias: Array | None, group: int, windows: Window
     addend = None if bias is None else bias.reshape(group, -1, 1)
     if math.prod(windows.kernel) == 1:
         # Windows of one element need no columns, at most a copy without the elements that strides skip.
-        seen = x[tap_index(windows, (0,) * len(output))].reshape(batch, group, each, -1)
+        elements_of_windows = x[tap_index(windows, (0,) * len(output))].reshape(batch, group, channels_of_group, -1)
         flat = result.reshape(batch, group, filters // group, -1)
-        multiply(matrix, seen, flat, context)
+        multiply(matrix, elements_of_windows, flat, context)
         if addend is not None:
             flat += addend
         return flat.reshape(batch, filters, *output)
     view = window_view(x, windows)
-    view = view.reshape(batch, group, each, *view.shape[2:]) if group > 1 else view[:, None]
+    view = view.reshape(batch, group, channels_of_group, *view.shape[2:]) if group > 1 else view[:, None]
     elements = channels * math.prod(windows.kernel)
     kernel_axes = (slice(None),) * (2 + len(output))
     buffer = np.empty(0, x.dtype)
@@ -197,7 +197,7 @@ def col2im_18(
     """Return the image whose windows are the columns of x; elements of overlapping windows are added."""
     if x.dtype.hasobject:
         raise Violation("C5", "input holds strings")
-    image, block = (tuple(dims_of(each)) for each in (image_shape, block_shape))
+    image, block = (tuple(dims_of(shape)) for shape in (image_shape, block_shape))
     windows = windows_over((0, 0, *image), block, strides, dilations, pads)
     elements, count = math.prod(block), math.prod(windows.output)
     if x.shape[1] % elements or x.shape[2] != count:

@@ -55,10 +55,10 @@ def constant_1(
         (value_string, np.object_),
         (value_strings, np.object_),
     )
-    given = [(form, kind) for form, kind in forms if form is not None]
-    if len(given) != 1:
-        raise Violation("C1", f"{len(given)} are given")
-    form, kind = given[0]
+    stated = [(form, kind) for form, kind in forms if form is not None]
+    if len(stated) != 1:
+        raise Violation("C1", f"{len(stated)} are given")
+    form, kind = stated[0]
     return np.array(form, kind) if kind is not None else np.asarray(form)
 
 
@@ -90,7 +90,7 @@ def range_11(start: Array, limit: Array, delta: Array, *, stash_type: int = 1, c
         if stash_type not in (1, 11):
             raise Violation("C4", f"stash_type {stash_type}")
         kind = DTYPES[stash_type]
-    first, bound, step = (each.astype(kind).item() for each in (start, limit, delta))
+    first, bound, step = (number.astype(kind).item() for number in (start, limit, delta))
     if kind.kind == "i":
         count = max(-((first - bound) // step), 0)
     else:

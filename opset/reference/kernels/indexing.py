@@ -89,8 +89,8 @@ def gather_nd_11(x: Array, indices: Array, *, batch_dims: int = 0, context: Kern
 def _tuple_coordinates(shape: Sequence[int], indices: Array, label: str) -> tuple[Array, ...]:
     """Return coordinates of index tuples, an array for each axis. Raises Violation of `label` for one out of range."""
     tuples = tuple(indices[..., axis] for axis in range(indices.shape[-1]))
-    for each, size in zip(tuples, shape, strict=False):
-        _check_range(each, size, label)
+    for coordinates, size in zip(tuples, shape, strict=False):
+        _check_range(coordinates, size, label)
     return tuples
 
 

@@ -76,12 +76,12 @@ def det_11(x: Array, *, context: KernelContext) -> Array:
     if not x.size:
         return np.asarray(np.linalg.det(x.astype(np.float64)), x.dtype)
     stack = x.reshape(-1, *x.shape[-2:])
-    found = np.empty(len(stack), x.dtype)
+    determinants = np.empty(len(stack), x.dtype)
     step = max(WORK // (x.shape[-1] ** 3 + 1), 1)
     for start in range(0, len(stack), step):
         context.check_time()
-        found[start : start + step] = np.linalg.det(stack[start : start + step].astype(np.float64))
-    return found.reshape(x.shape[:-2])
+        determinants[start : start + step] = np.linalg.det(stack[start : start + step].astype(np.float64))
+    return determinants.reshape(x.shape[:-2])
 
 
 @kernel("Einsum")
@@ -120,7 +120,7 @@ def _take_diagonals(x: Array, labels: Sequence[Label]) -> Operand:
             first = rest.index(label)
             second = rest.index(label, first + 1)
             x = np.diagonal(x, axis1=first, axis2=second)
-            rest = [each for axis, each in enumerate(rest) if axis not in (first, second)] + [label]
+            rest = [other_label for axis, other_label in enumerate(rest) if axis not in (first, second)] + [label]
     return x, rest
 
 

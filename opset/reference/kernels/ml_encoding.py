@@ -90,8 +90,8 @@ def category_mapper_1(
 def _look_up(x: Array, table: Mapping[Any, Any], default: Any, dtype: Any) -> Array:
     """Return the value of each element in a table, or a default for elements that are not in it."""
     result: Array = np.empty(x.size, dtype)
-    for index, each in enumerate(x.ravel().tolist()):
-        result[index] = table.get(each, default)
+    for index, element in enumerate(x.ravel().tolist()):
+        result[index] = table.get(element, default)
     return result.reshape(x.shape)
 
 
@@ -101,16 +101,16 @@ def dict_vectorizer_1(
 ) -> Array:
     """Return the values of a map in the order of a vocabulary, zero for keys that the map lacks."""
     vocabulary: Sequence[Any] = int64_vocabulary or string_vocabulary or ()
-    known = set(vocabulary)
-    unknown = [key for key in x if key not in known]
+    listed = set(vocabulary)
+    unknown = [key for key in x if key not in listed]
     if unknown:
         raise Violation("C2", f"the key {unknown[0]!r} is not in the vocabulary")
     values = [np.asarray(value) for value in x.values()]
-    text = any(isinstance(each, str) for each in x.values())
+    text = any(isinstance(value, str) for value in x.values())
     dtype = np.dtype(object) if text else values[0].dtype if values else np.dtype(np.float32)
-    found = [x.get(key, "" if text else 0) for key in vocabulary]
+    entries = [x.get(key, "" if text else 0) for key in vocabulary]
     result: Array = np.empty(len(vocabulary), dtype)
-    result[:] = [_to_scalar(each) for each in found]
+    result[:] = [_to_scalar(value) for value in entries]
     return result.reshape(1, -1)
 
 
@@ -120,8 +120,8 @@ def feature_vectorizer_1(*inputs: Array, inputdimensions: tuple[int, ...] | None
     if inputdimensions is not None and len(inputdimensions) != len(inputs):
         raise Violation("C1", f"inputdimensions {list(inputdimensions)}, {len(inputs)} inputs")
     parts, total = [], 0
-    for number, each in enumerate(inputs):
-        rows = each.reshape(1, -1) if each.ndim < 2 else each.reshape(len(each), math.prod(each.shape[1:]))
+    for number, x in enumerate(inputs):
+        rows = x.reshape(1, -1) if x.ndim < 2 else x.reshape(len(x), math.prod(x.shape[1:]))
         total += len(rows) * (rows.shape[1] if inputdimensions is None else inputdimensions[number])
         context.reserve(3 * total)
         if inputdimensions is not None:
@@ -149,8 +149,8 @@ def imputer_1(
     columns = x.shape[-1] if x.ndim else 1
     if len(new) not in (1, columns):
         raise Violation("C1", f"{len(new)} replacements for {columns} features")
-    old = np.array(replaced_value_float if floats else replaced_value_int64)
-    absent = np.isnan(x) if floats and np.isnan(old) else x == old.astype(x.dtype)
+    replaced = np.array(replaced_value_float if floats else replaced_value_int64)
+    absent = np.isnan(x) if floats and np.isnan(replaced) else x == replaced.astype(x.dtype)
     return np.where(absent, np.array(new).astype(x.dtype), x).reshape(x.shape)  # a scalar stays one
 
 
@@ -161,7 +161,7 @@ def label_encoder_1(
     """Return indices in a list of strings for strings, or strings for indices."""
     classes = classes_strings or ()
     if x.dtype.kind == "O":
-        return _look_up(x, {each: index for index, each in enumerate(classes)}, default_int64, np.int64)
+        return _look_up(x, {label: index for index, label in enumerate(classes)}, default_int64, np.int64)
     return _look_up(x, dict(enumerate(classes)), default_string, object)
 
 
@@ -187,7 +187,7 @@ def label_encoder_2(
     values = _only_form(values_floats, values_int64s, values_strings)
     _check_encoder(x, keys, values)
     if x.dtype.kind == "f":
-        keys, x = (np.where(each == 0, np.float32(0), each).view(np.int32) for each in (keys, x))
+        keys, x = (np.where(floats == 0, np.float32(0), floats).view(np.int32) for floats in (keys, x))
     default = {"f": default_float, "i": default_int64, "O": default_string}[values.dtype.kind]
     table = dict(reversed([*zip(keys.tolist(), values.tolist(), strict=True)]))
     return _look_up(x, table, default, values.dtype)
@@ -231,14 +231,14 @@ def label_encoder_4(
 def _only_form(*forms: Any) -> Array:
     """Return the only list or tensor that is set, as a vector. Raises Violation C1 if there are none or several."""
     dtypes = (np.float32, np.int64, object, None)
-    given = [
+    stated = [
         (form, dtype)
         for form, dtype in zip(forms, dtypes, strict=False)
         if form is not None and (form.size if isinstance(form, np.ndarray) else len(form))
     ]
-    if len(given) != 1:
-        raise Violation("C1", f"{len(given) or 'none'} of the forms of keys or values are given")
-    form, dtype = given[0]
+    if len(stated) != 1:
+        raise Violation("C1", f"{len(stated) or 'none'} of the forms of keys or values are given")
+    form, dtype = stated[0]
     if dtype is None:
         return form.ravel()
     array: Array = np.empty(len(form), dtype)
@@ -269,13 +269,13 @@ def one_hot_encoder_1(
         raise Violation("C1", f"{len(cats_int64s or ())} integers and {len(cats_strings or ())} strings are given")
     values = x if x.dtype.kind == "O" else x.astype(np.int64)
     context.reserve(x.size * len(categories))
-    indices = _look_up(values, {each: index for index, each in enumerate(categories)}, -1, np.int64).ravel()
+    indices = _look_up(values, {category: index for index, category in enumerate(categories)}, -1, np.int64).ravel()
     if not zeros and (indices < 0).any():
         unknown = x.ravel()[np.flatnonzero(indices < 0)[0]]
         raise Violation("C2", f"the category {unknown!r} is not listed")
     result = np.zeros((x.size, len(categories)), np.float32)
-    known = indices >= 0
-    result[known, indices[known]] = 1
+    is_listed = indices >= 0
+    result[is_listed, indices[is_listed]] = 1
     return result.reshape(*x.shape, len(categories))
 
 

@@ -95,8 +95,8 @@ class Members:
         """Return a mask of the values that are members of their node's set."""
         index = np.minimum(np.searchsorted(self.values, value), len(self.values) - 1)
         pair = node * len(self.values) + index
-        found = np.minimum(np.searchsorted(self.pairs, pair), len(self.pairs) - 1)
-        return (self.values[index] == value) & (self.pairs[found] == pair)
+        position = np.minimum(np.searchsorted(self.pairs, pair), len(self.pairs) - 1)
+        return (self.values[index] == value) & (self.pairs[position] == pair)
 
 
 def aggregate_votes(forest: Forest, x: Array, count: int, aggregate: str, context: KernelContext) -> Array:
@@ -206,18 +206,20 @@ def _build_members(nodes: Array, values: Array | None) -> Members | None:
         raise Violation("C2", f"membership_values holds {ends.sum()} sets for {len(nodes)} nodes")
     owner = nodes[np.cumsum(ends) - ends]
     members, owner = flat[~ends], owner[~ends]
-    known = np.unique(members)
-    if not len(known):
+    values_of_members = np.unique(members)
+    if not len(values_of_members):
         return Members(np.zeros(1, flat.dtype), np.full(1, -1))
-    return Members(known, np.unique(owner * len(known) + np.searchsorted(known, members)))
+    return Members(
+        values_of_members, np.unique(owner * len(values_of_members) + np.searchsorted(values_of_members, members))
+    )
 
 
 def _check_ids(ids: Sequence[int], limit: int, name: str) -> Array:
     """Return ids as an array. Raises Violation C2 if one is not in [0, limit)."""
-    found: Array = np.array(ids, np.int64)
-    if len(found) and not 0 <= found.min() <= found.max() < limit:
-        raise Violation("C2", f"{name} holds {found.min()} to {found.max()}, and there are {limit}")
-    return found
+    array: Array = np.array(ids, np.int64)
+    if len(array) and not 0 <= array.min() <= array.max() < limit:
+        raise Violation("C2", f"{name} holds {array.min()} to {array.max()}, and there are {limit}")
+    return array
 
 
 def _append_values(array: Array, count: int, value: int = 0) -> Array:
@@ -256,7 +258,7 @@ def _build_forest(
     try:
         for ids in (true, false):
             branches = zip(treeids, ids, modes, strict=True)
-            side = [0 if mode == "LEAF" else indices[tree, each] for tree, each, mode in branches]
+            side = [0 if mode == "LEAF" else indices[tree, branch] for tree, branch, mode in branches]
             sides.append(np.array(side, np.int64))
         leaves = np.array([indices[key] for key in zip(vote_trees, vote_nodes, strict=True)], np.int64)
     except KeyError as error:
@@ -296,25 +298,25 @@ def _find_roots(treeids: tuple[int, ...], modes: Array, sides: Sequence[Array]) 
     return np.array(roots, np.int64)
 
 
-def _attribute_numbers(given: Mapping[str, Any], name: str) -> Array:
+def _attribute_numbers(attributes: Mapping[str, Any], name: str) -> Array:
     """Return the numbers in an attribute, which is a list of floats or, in another attribute, a tensor."""
-    tensor = given.get(f"{name}_as_tensor")
-    return np.array(given[name] or (), np.float32) if tensor is None else tensor.ravel()
+    tensor = attributes.get(f"{name}_as_tensor")
+    return np.array(attributes[name] or (), np.float32) if tensor is None else tensor.ravel()
 
 
 def _vote_scores(
-    x: Array, votes: str, count: int, aggregate: str, given: Mapping[str, Any], context: KernelContext
+    x: Array, votes: str, count: int, aggregate: str, attributes: Mapping[str, Any], context: KernelContext
 ) -> Array:
     """Return the aggregated votes for each row, in the type in which the model computes.
 
     `votes` is the prefix in the names of the attributes that describe votes. Raises Violation C2 or C5.
     """
-    size = len(given["nodes_nodeids"] or ())
+    size = len(attributes["nodes_nodeids"] or ())
     listed = ("nodes_treeids", "nodes_nodeids", "nodes_modes", f"{votes}_treeids", f"{votes}_nodeids", f"{votes}_ids")
     nodes = ("nodes_featureids", "nodes_truenodeids", "nodes_falsenodeids", "nodes_missing_value_tracks_true")
-    trees, ids, modes, *of_votes = (given[name] or () for name in listed)
-    structure = _build_forest(trees, ids, modes, *(given[name] or (0,) * size for name in nodes), *of_votes)
-    splits, weights = _attribute_numbers(given, "nodes_values"), _attribute_numbers(given, f"{votes}_weights")
+    trees, ids, modes, *of_votes = (attributes[name] or () for name in listed)
+    structure = _build_forest(trees, ids, modes, *(attributes[name] or (0,) * size for name in nodes), *of_votes)
+    splits, weights = _attribute_numbers(attributes, "nodes_values"), _attribute_numbers(attributes, f"{votes}_weights")
     if len(splits) != size or len(weights) != len(structure.targets):
         raise Violation("C2", "there is not one value for each node, or not one weight for each vote")
     targets = structure.targets
@@ -324,30 +326,32 @@ def _vote_scores(
     features = np.where(structure.modes == LEAF, 0, structure.features)
     forest = replace(structure, features=features, splits=splits, weights=weights[structure.weights])
     scores = aggregate_votes(forest, values, count, aggregate, context).astype(values.dtype)
-    base = _attribute_numbers(given, "base_values")
+    base = _attribute_numbers(attributes, "base_values")
     if len(base) not in (0, count):
         raise Violation("C5", f"{len(base)} base values, and {count} are needed")
     return scores + base if len(base) else scores
 
 
 @kernel("TreeEnsembleRegressor", domain=ML)
-def tree_ensemble_regressor_1(x: Array, *, context: KernelContext, **given: Any) -> Array:
+def tree_ensemble_regressor_1(x: Array, *, context: KernelContext, **attributes: Any) -> Array:
     """Return the aggregated votes of the leaves that each row reaches, plus base values, after a transform."""
-    count = given["n_targets"] if given["n_targets"] is not None else max(given["target_ids"] or (0,)) + 1
-    scores = _vote_scores(x, "target", count, given["aggregate_function"], given, context)
-    return transform_scores(scores, given["post_transform"]).astype(np.float32)
+    count = (
+        attributes["n_targets"] if attributes["n_targets"] is not None else max(attributes["target_ids"] or (0,)) + 1
+    )
+    scores = _vote_scores(x, "target", count, attributes["aggregate_function"], attributes, context)
+    return transform_scores(scores, attributes["post_transform"]).astype(np.float32)
 
 
 @kernel("TreeEnsembleClassifier", domain=ML)
-def tree_ensemble_classifier_1(x: Array, *, context: KernelContext, **given: Any) -> tuple[Array, Array]:
+def tree_ensemble_classifier_1(x: Array, *, context: KernelContext, **attributes: Any) -> tuple[Array, Array]:
     """Return the label of the greatest score of each row, and the scores after a transform."""
-    labels = class_labels(given["classlabels_strings"], given["classlabels_int64s"])
-    ids, transform = given["class_ids"] or (), given["post_transform"]
-    if len(labels) == 2 and set(ids) == {0} and len(_attribute_numbers(given, "base_values")) < 2:
-        scores = _vote_scores(x, "class", 1, "SUM", given, context)
-        signed = bool((_attribute_numbers(given, "class_weights") < 0).any())
+    labels = class_labels(attributes["classlabels_strings"], attributes["classlabels_int64s"])
+    ids, transform = attributes["class_ids"] or (), attributes["post_transform"]
+    if len(labels) == 2 and set(ids) == {0} and len(_attribute_numbers(attributes, "base_values")) < 2:
+        scores = _vote_scores(x, "class", 1, "SUM", attributes, context)
+        signed = bool((_attribute_numbers(attributes, "class_weights") < 0).any())
         return _binary_outputs(scores[:, 0], labels, transform, signed)
-    scores = _vote_scores(x, "class", len(labels), "SUM", given, context)
+    scores = _vote_scores(x, "class", len(labels), "SUM", attributes, context)
     return labels[scores.argmax(axis=1)], transform_scores(scores, transform).astype(np.float32)
 
 

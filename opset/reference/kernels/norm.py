@@ -45,9 +45,9 @@ def _moments(x: Array, axes: tuple[int, ...], context: KernelContext) -> tuple[A
     return mean, np.square(centered).mean(axes, keepdims=True)
 
 
-def _update_statistic(old: Array, batch: Array, momentum: float) -> Array:
+def _update_statistic(running: Array, batch: Array, momentum: float) -> Array:
     """Return a running statistic: momentum * old + (1 - momentum) * batch."""
-    return (old.astype(batch.dtype) * momentum + batch * (1 - momentum)).astype(old.dtype)
+    return (running.astype(batch.dtype) * momentum + batch * (1 - momentum)).astype(running.dtype)
 
 
 def _normalize_batch(
@@ -67,7 +67,7 @@ def _normalize_batch(
     """
     wide = x.astype(_working_type(x.dtype, mean.dtype, variance.dtype), copy=False)
     axes = tuple(axis for axis in range(x.ndim) if axis != 1) if shared else (0,)
-    batch_mean, batch_variance = (each.reshape(scale.shape) for each in _moments(wide, axes, context))
+    batch_mean, batch_variance = (moment.reshape(scale.shape) for moment in _moments(wide, axes, context))
     y = _scale(x, scale, bias, batch_mean, batch_variance, epsilon)
     saved = batch_mean.astype(mean.dtype), batch_variance.astype(variance.dtype)
     return (
@@ -222,7 +222,7 @@ def _normalize_in_type(
     """Return the outputs of `_normalize` computed in the type `stash`, the first one cast back."""
     wide = x if stash == x.dtype else x.astype(stash)
     y, mean, inverse = _normalize(wide.astype(_working_type(stash), copy=False), axes, epsilon, context)
-    y, mean, inverse = (each.astype(stash, copy=False) for each in (y, mean, inverse))
+    y, mean, inverse = (output.astype(stash, copy=False) for output in (y, mean, inverse))
     return y.astype(x.dtype, copy=False), mean, inverse
 
 

@@ -54,7 +54,7 @@ def _maxima_and_indices(x: Array, windows: Windows, storage_order: int, context:
     numbers: Array = np.arange(count).reshape(spatial if storage_order == 0 else spatial[::-1])
     indices: Array = np.broadcast_to(numbers if storage_order == 0 else numbers.transpose(), x.shape)
     for axis in reversed(range(2, x.ndim)):
-        kernel, stride, dilation, begin, _, count = (each[axis - 2] for each in windows)
+        kernel, stride, dilation, begin, _, count = (field[axis - 2] for field in windows)
         shape = (*x.shape[:axis], count, *x.shape[axis + 1 :])
         context.reserve(2 * math.prod(shape), np.int64)
         maxima, maxima_indices = np.full(shape, _lowest_value(x.dtype), x.dtype), np.full(shape, -1)

@@ -223,7 +223,7 @@ def q_linear_conv_10(
 ) -> Array:
     """Return the quantized convolution of quantized values."""
     x_scale, x_zero_point, y_scale, y_zero_point = (
-        each.reshape(()) for each in (x_scale, x_zero_point, y_scale, y_zero_point)
+        parameter.reshape(()) for parameter in (x_scale, x_zero_point, y_scale, y_zero_point)
     )
     if not _have_same_shape(w_scale, w_zero_point):
         raise Violation("C8", f"shapes {list(w_scale.shape)} and {list(w_zero_point.shape)}")

@@ -208,7 +208,7 @@ def _make_layer(
     """Return the inputs of a layer, time first."""
     if layout:
         x = x.transpose(1, 0, 2)
-        initial = [each if each is None else each.transpose(1, 0, 2) for each in initial]
+        initial = [state if state is None else state.transpose(1, 0, 2) for state in initial]
     length, batch, _ = x.shape
     directions, hidden = _BACKWARDS[direction], r.shape[2]
     context.reserve(len(initial) * len(directions) * batch * hidden, x.dtype)
@@ -284,7 +284,7 @@ def _direction_activations(
         raise Violation("C6", f"activations {list(names)}, {count} directions")
     alpha, beta = iter(alphas or ()), iter(betas or ())
     functions = []
-    for name in (_NAMES[each.lower()] for each in names):
+    for name in (_NAMES[stated.lower()] for stated in names):
         defaults_of = _PARAMETERS[name]
         parameters = [next(values, default) for values, default in zip((alpha, beta), defaults_of, strict=False)]
         functions.append(_clip_inputs(_activation(name, *parameters), clip))

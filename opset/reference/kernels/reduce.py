@@ -150,10 +150,10 @@ def _register_index(operator: str, find: Callable[..., Array]) -> None:
         if data.dtype == ml_dtypes.bfloat16:  # numpy does not count NaN as an extreme there
             data = data.astype(np.float32)
         if select_last_index:
-            found = data.shape[axis] - 1 - find(np.flip(data, axis), axis)
+            index = data.shape[axis] - 1 - find(np.flip(data, axis), axis)
         else:
-            found = find(data, axis)
-        return np.asarray(np.expand_dims(found, axis) if keepdims else found, np.int64)
+            index = find(data, axis)
+        return np.asarray(np.expand_dims(index, axis) if keepdims else index, np.int64)
 
 
 _register_index("ArgMax", np.argmax)

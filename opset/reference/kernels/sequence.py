@@ -64,9 +64,9 @@ def _entry_bytes(tensor: Array) -> int:
     return nbytes(tensor) + ENTRY
 
 
-def _position_from_front(given: Array, count: int, last: int) -> int:
+def _position_from_front(position: Array, count: int, last: int) -> int:
     """Return a position counted from the front. Raises Violation C1 if it is not in [-count, last]."""
-    where = int(given.item())
+    where = int(position.item())
     if not -count <= where <= last:
         raise Violation("C1", f"position {where}, {count} tensors")
     return where + count if where < 0 else where
@@ -80,11 +80,11 @@ def concat_from_sequence_11(sequence: list[Array], *, axis: int, new_axis: int, 
     first = sequence[0]
     axis = normalize_axis(axis, first.ndim + new_axis, "C3")
     equal_sizes = _shared_sizes(first.shape, axis, new_axis)
-    for each in sequence:
-        sizes = _shared_sizes(each.shape, axis, new_axis)
-        if each.dtype != first.dtype or each.ndim != first.ndim or sizes != equal_sizes:
-            raise Violation("C4", f"{each.dtype}{list(each.shape)} and {first.dtype}{list(first.shape)}")
-    context.reserve(sum(each.size for each in sequence), first.dtype)
+    for tensor in sequence:
+        sizes = _shared_sizes(tensor.shape, axis, new_axis)
+        if tensor.dtype != first.dtype or tensor.ndim != first.ndim or sizes != equal_sizes:
+            raise Violation("C4", f"{tensor.dtype}{list(tensor.shape)} and {first.dtype}{list(first.shape)}")
+    context.reserve(sum(tensor.size for tensor in sequence), first.dtype)
     return np.stack(sequence, axis) if new_axis else np.concatenate(sequence, axis)
 
 

@@ -46,7 +46,7 @@ def split_1(
 def _split(x: Array, sizes: Array | Sequence[int] | None, axis: int, context: KernelContext) -> tuple[Array, ...]:
     """Return x split along an axis into parts of these sizes, or into equal parts."""
     if sizes is not None:
-        return _parts(x, [int(each) for each in np.reshape(sizes, -1)], axis, context)
+        return _parts(x, [int(size) for size in np.reshape(sizes, -1)], axis, context)
     return _cut(x, equal_parts(x.shape[axis], context.outputs, last_smaller=False), axis)
 
 
@@ -77,8 +77,8 @@ def slice_1(x: Array, *, starts: Sequence[int], ends: Sequence[int], axes: Seque
 
 def _as_list(values: Array) -> list[int]:
     """Return integers of a tensor in a flat list."""
-    found: list[int] = values.reshape(-1).tolist()
-    return found
+    integers: list[int] = values.reshape(-1).tolist()
+    return integers
 
 
 def _slice(x: Array, starts: Sequence[int], ends: Sequence[int], axes: Sequence[int], steps: Sequence[int]) -> Array:

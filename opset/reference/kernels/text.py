@@ -25,12 +25,12 @@ Text = str | bytes
 def _texts(x: Array, context: KernelContext) -> Iterator[Text]:
     """Yield the elements in order, and check the time limit now and then."""
     left = 0
-    for each in x.ravel():
-        left -= _SHORT_STRING + len(each)
+    for text in x.ravel():
+        left -= _SHORT_STRING + len(text)
         if left < 0:
             context.check_time()
             left = _CHECK_INTERVAL
-        yield each
+        yield text
 
 
 def _encode(text: Text) -> bytes:
@@ -46,9 +46,9 @@ def string_concat_20(x: Array, y: Array, *, context: KernelContext) -> Array:
     except ValueError:
         raise Violation("C1", f"the shapes are {list(x.shape)} and {list(y.shape)}") from None
     count = int(np.prod(shape, dtype=object))
-    for each in (x, y):
-        if each.size:
-            context.reserve(sum(map(sys.getsizeof, each.ravel())) * (count // each.size), np.uint8)
+    for operand in (x, y):
+        if operand.size:
+            context.reserve(sum(map(sys.getsizeof, operand.ravel())) * (count // operand.size), np.uint8)
     joined: Callable[[Array, Array], Any] = np.frompyfunc(_join, 2, 1)
     return np.asarray(joined(x, y), object)
 
@@ -84,7 +84,7 @@ def string_split_20(
     context.reserve(x.size * widest, object)
     result = np.full((len(parts), widest), "", object)
     # In row-major order, the mask selects one element for each part.
-    result[np.arange(widest) < counts[:, None]] = [part for each in parts for part in each]
+    result[np.arange(widest) < counts[:, None]] = [part for parts_of_text in parts for part in parts_of_text]
     return result.reshape(*x.shape, widest), counts.reshape(x.shape)
 
 
@@ -121,8 +121,8 @@ def regex_full_match_20(x: Array, *, pattern: Text, context: KernelContext) -> A
     except re2.error as error:
         why = error.args[0] if error.args else ""
         raise Violation("C2", why.decode("utf-8", "replace") if isinstance(why, bytes) else str(why)) from error
-    found = (matches(_encode(text)) is not None for text in _texts(x, context))
-    return np.fromiter(found, np.bool_, x.size).reshape(x.shape)
+    are_matches = (matches(_encode(text)) is not None for text in _texts(x, context))
+    return np.fromiter(are_matches, np.bool_, x.size).reshape(x.shape)
 
 
 @kernel("StringNormalizer", since=10)
@@ -138,16 +138,16 @@ def string_normalizer_10(
     """Return the strings without stop words, in the requested case; one empty string if none is left."""
     lower, upper = _case_functions(locale)
     comparable = (lambda text: text) if is_case_sensitive else lower
-    dropped = {comparable(each) for each in stopwords or ()}
-    kept: Iterable[Text] = (each for each in _texts(x, context) if comparable(each) not in dropped)
+    dropped = {comparable(word) for word in stopwords or ()}
+    kept: Iterable[Text] = (word for word in _texts(x, context) if comparable(word) not in dropped)
     if case_change_action != "NONE":
         kept = map(lower if case_change_action == "LOWER" else upper, kept)
     strings: list[Text] = []
     size = 0
-    for each in kept:
-        size += sys.getsizeof(each)
+    for text in kept:
+        size += sys.getsizeof(text)
         context.reserve(size, np.uint8)
-        strings.append(each)
+        strings.append(text)
     strings = strings or [""]
     result = np.empty(len(strings), object)
     result[:] = strings
@@ -204,10 +204,10 @@ def tf_idf_vectorizer_9(
 def _number_words(x: Array, pool: Sequence[Any], context: KernelContext) -> tuple[Array, Array]:
     """Return x and the pool as integers, the same for equal elements; -1 is not in the pool."""
     if x.dtype.hasobject:
-        known: dict[Any, int] = {}
-        numbers = [known.setdefault(each, len(known)) for each in pool]
-        found = np.fromiter((known.get(each, -1) for each in _texts(x, context)), np.int64, x.size)
-        return found.reshape(x.shape), np.array(numbers, np.int64)
+        number_of: dict[Any, int] = {}
+        numbers = [number_of.setdefault(word, len(number_of)) for word in pool]
+        indices = np.fromiter((number_of.get(word, -1) for word in _texts(x, context)), np.int64, x.size)
+        return indices.reshape(x.shape), np.array(numbers, np.int64)
     distinct, numbers_of_pool = np.unique(np.array(pool, np.int64), return_inverse=True)
     nearest = np.minimum(np.searchsorted(distinct, x), len(distinct) - 1)
     return np.where(distinct[nearest] == x, nearest, -1), numbers_of_pool.reshape(-1)
@@ -224,12 +224,12 @@ def _count_grams(
     rows, width = words.shape
     kinds = int(pool.max(initial=0)) + 1
     row, column = np.nonzero(words >= 0)
-    begin, found = 0, []
+    begin, columns = 0, []
     for length, size in enumerate(sizes, 1):
         grams = pool[begin : begin + size].reshape(-1, length)
         begin += size
         if length not in lengths or not size:
-            found.append(np.zeros((rows, len(grams)), np.int64))
+            columns.append(np.zeros((rows, len(grams)), np.int64))
             continue
         tables, state_of_gram = _gram_tables(grams, kinds)
         states = len(tables[-1])
@@ -240,8 +240,8 @@ def _count_grams(
             context.check_time()
             at_row, state = _match_grams(words, row, column, step, tables, kinds)
             counts += np.bincount(at_row * states + state, minlength=len(counts))
-        found.append(counts.reshape(rows, states)[:, state_of_gram])
-    return np.concatenate(found, 1)
+        columns.append(counts.reshape(rows, states)[:, state_of_gram])
+    return np.concatenate(columns, 1)
 
 
 def _gram_tables(grams: Array, kinds: int) -> tuple[list[Array], Array]:

@@ -43,9 +43,11 @@ def _update_tensors(inputs: Sequence[Array], parts: int, update: Callable[..., t
     if left or not count:
         raise Violation("C2", f"{len(inputs)} inputs are not {parts} for each tensor")
     groups = [inputs[index::count] for index in range(count)]
-    for x, *others in groups:
-        if any(each.shape != x.shape or each.dtype != x.dtype for each in others):
-            raise Violation("C3", f"{x.dtype}{list(x.shape)} beside {[(str(e.dtype), e.shape) for e in others]}")
+    for x, *parts_of_tensor in groups:
+        if any(value.shape != x.shape or value.dtype != x.dtype for value in parts_of_tensor):
+            raise Violation(
+                "C3", f"{x.dtype}{list(x.shape)} beside {[(str(e.dtype), e.shape) for e in parts_of_tensor]}"
+            )
     parts_of = [[np.asarray(value, group[0].dtype) for value in update(*group)] for group in groups]
     return tuple(value for part in zip(*parts_of, strict=True) for value in part)
 

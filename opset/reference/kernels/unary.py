@@ -74,12 +74,12 @@ def sign_9(x: Array) -> Array:
 @kernel("IsInf")
 def is_inf_10(x: Array, *, detect_negative: int, detect_positive: int) -> Array:
     """Return a mask of the infinities of a sign to detect."""
-    found = np.isinf(x)
+    is_infinite = np.isinf(x)
     if not detect_negative:
-        found = found & ~np.signbit(x)
+        is_infinite = is_infinite & ~np.signbit(x)
     if not detect_positive:
-        found = found & np.signbit(x)
-    return found
+        is_infinite = is_infinite & np.signbit(x)
+    return is_infinite
 
 
 @kernel("Clip", since=11)

@@ -23,8 +23,8 @@ def pieces(*arrays: Array) -> Iterator[tuple[Array, ...]]:
         yield tuple([array.reshape(-1) for array in arrays])
         return
     flags: Any = ["external_loop", "buffered", "refs_ok"]
-    for found in np.nditer(arrays, flags, order="C", buffersize=PIECE):
-        yield found if isinstance(found, tuple) else (found,)
+    for parts in np.nditer(arrays, flags, order="C", buffersize=PIECE):
+        yield parts if isinstance(parts, tuple) else (parts,)
 
 
 def zero_of(dtype: np.dtype[Any]) -> Array:

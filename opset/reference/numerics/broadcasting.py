@@ -86,4 +86,4 @@ def sum_to(x: Array, shape: tuple[int, ...]) -> Array:
 
 def _show_shapes(*operands: Array) -> str:
     """Return the shapes of operands in words."""
-    return " and ".join(str(list(each.shape)) for each in operands)
+    return " and ".join(str(list(operand.shape)) for operand in operands)

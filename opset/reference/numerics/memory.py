@@ -51,7 +51,7 @@ def compact(value: Any) -> Any:
         if isinstance(base, np.ndarray) and base.nbytes > _LARGE and value.nbytes < base.nbytes // 2:
             return value.copy()
     elif value.__class__ is list:
-        return [compact(each) for each in value]
+        return [compact(entry) for entry in value]
     return value
 
 

@@ -81,7 +81,7 @@ def multiply(a: Array, b: Array, result: Array, context: KernelContext) -> None:
         return
     step = max(WORK * len(result) // work, 1 if result.ndim > 2 else _ROWS)
     if result.ndim > 2:
-        a, b = (np.broadcast_to(each, (*result.shape[:-2], *each.shape[-2:])) for each in (a, b))
+        a, b = (np.broadcast_to(matrices, (*result.shape[:-2], *matrices.shape[-2:])) for matrices in (a, b))
     for start in range(0, len(result), step):
         part: Any = slice(start, start + step) if step > 1 else start
         multiply(a[part], b[part] if result.ndim > 2 else b, result[part], context)

@@ -21,8 +21,8 @@ def select(condition: Array, x: Array, y: Array) -> Array:
     whole = _WHOLE[x.dtype.itemsize]
     mask = condition.astype(whole)
     np.negative(mask, out=mask)
-    ours, others = x.view(whole), y.view(whole)
-    bits = ours ^ others
+    bits_of_x, bits_of_y = x.view(whole), y.view(whole)
+    bits = bits_of_x ^ bits_of_y
     bits = np.bitwise_and(bits, mask, out=mask if bits.shape == mask.shape else None)
-    bits ^= others
+    bits ^= bits_of_y
     return bits.view(x.dtype)

@@ -20,4 +20,4 @@ def dims_of(shape: Array | Sequence[int]) -> list[int]:
     count = shape.size if isinstance(shape, np.ndarray) else len(shape)
     if count > MAX_RANK:
         raise ValueError(f"there are {count:,} sizes, and an array has at most {MAX_RANK}")
-    return [int(each) for each in np.ravel(shape)] if isinstance(shape, np.ndarray) else list(shape)
+    return [int(size) for size in np.ravel(shape)] if isinstance(shape, np.ndarray) else list(shape)

@@ -30,14 +30,14 @@ def rounded_once(function: Function) -> Function:
 
     @functools.wraps(function)
     def wrapper(*inputs: Any, **attributes: Any) -> Any:
-        first = next((each.dtype for each in inputs if isinstance(each, np.ndarray)), None)
+        first = next((value.dtype for value in inputs if isinstance(value, np.ndarray)), None)
         if first not in SMALL_FLOATS:
             return function(*inputs, **attributes)
         if (context := attributes.get("context")) is not None:
-            context.reserve(2 * sum(each.size for each in inputs if is_float(each)), np.float32)
+            context.reserve(2 * sum(value.size for value in inputs if is_float(value)), np.float32)
         results = function(*map(_widen, inputs), **attributes)
         if isinstance(results, tuple):
-            return tuple(_round(each, first) for each in results)
+            return tuple(_round(value, first) for value in results)
         return _round(results, first)
 
     return wrapper
