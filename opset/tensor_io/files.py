@@ -142,14 +142,14 @@ def values_in_json(text: bytes | str, declared: Sequence[ValueInfo], role: str, 
     data = json_values.parse(text)
     if not isinstance(data, dict):
         raise ValueError("it is no object of values by name")
-    known = {each.name: each for each in declared}
+    declarations = {value_info.name: value_info for value_info in declared}
     values: dict[str, Any] = {}
     wrong = []
     for key, name in _names_to_read(data, declared, role).items():
         try:
             if name in values:
                 raise ValueError("it occurs twice in it, with and without a prefix")
-            values[name] = declared_value(data[key], known[name], limit) if name in known else data[key]
+            values[name] = declared_value(data[key], declarations[name], limit) if name in declarations else data[key]
             limit -= nbytes(values[name])
         except ValueError as error:
             wrong.append(f"'{safe_text(name)}': {error}")
@@ -175,7 +175,7 @@ def _read_message(
     data: bytes, file: str, declared: Sequence[ValueInfo], limit: int, role: str, name: str
 ) -> tuple[str, Any]:
     """Return the name and the value of a .pb file; see `read_values` for the name."""
-    known = {each.name: each for each in declared}
+    known = {value_info.name: value_info for value_info in declared}
     numbered = _NUMBERED.fullmatch(file)
     if not name and numbered and numbered[1] == role:
         if int(numbered[2]) >= len(declared):
@@ -183,7 +183,7 @@ def _read_message(
         name = declared[int(numbered[2])].name
     name = (
         name
-        or next((each for each in _names_in_message(data) if each in known), "")
+        or next((stated for stated in _names_in_message(data) if stated in known), "")
         or _only_name(declared, role, file)
     )
     kind = known[name].type if name in known else None
@@ -224,7 +224,7 @@ def _read_folder(path: str, declared: Sequence[ValueInfo], limit: int, role: str
     values: dict[str, Any] = {}
     findings: list[Finding] = []
     files = [file for file in numbered if file.startswith(role)]
-    free = [each for each in declared if not each.has_default]
+    free = [value_info for value_info in declared if not value_info.has_default]
     if {*files} == {f"{role}_{number}.pb" for number in range(len(free))}:
         declared = free
     for file in files:
@@ -256,12 +256,12 @@ def check_form(path: str, declared: Iterable[ValueInfo]) -> None:
     if form_of(path) != ".npz":
         return
     findings = []
-    for each in declared:
-        kind = each.type or "tensor(float)"
+    for value_info in declared:
+        kind = value_info.type or "tensor(float)"
         if not kind.startswith("tensor("):
-            why = f"'{each.name}' is {kind}, and a .npz file holds tensors alone"
+            why = f"'{value_info.name}' is {kind}, and a .npz file holds tensors alone"
         elif not npz.has_type(dtype_of_element(kind[7:-1])):
-            why = f"'{each.name}' is {kind}, and a .npz file loses that type"
+            why = f"'{value_info.name}' is {kind}, and a .npz file loses that type"
         else:
             continue
         findings.append(Finding("U103", _CANNOT, why=why, help=_FOLDER, file=path))
@@ -271,9 +271,9 @@ def check_form(path: str, declared: Iterable[ValueInfo]) -> None:
 
 def bytes_to_write(path: str, values: Mapping[str, Mapping[str, Any]]) -> int:
     """Return about how many bytes writing values takes: copies, or JSON's text and the objects that it is made of."""
-    each = [value for given in values.values() for value in given.values()]
-    elements = sum(int(getattr(value, "size", 0)) for value in each) if form_of(path) == ".json" else 0
-    return (2 if form_of(path) == ".npz" else 3) * sum(map(nbytes, each)) + 80 * elements
+    all_values = [value for by_name in values.values() for value in by_name.values()]
+    elements = sum(int(getattr(value, "size", 0)) for value in all_values) if form_of(path) == ".json" else 0
+    return (2 if form_of(path) == ".npz" else 3) * sum(map(nbytes, all_values)) + 80 * elements
 
 
 def write_values(
@@ -295,16 +295,16 @@ def write_values(
     form = form_of(path)
     named = {
         name if [*values] == ["output"] else f"{role}/{name}": value
-        for role, given in values.items()
-        for name, value in given.items()
+        for role, values_of_role in values.items()
+        for name, value in values_of_role.items()
     }
     try:
         if form == "/":
             files = {
-                os.path.join(path, f"{role}_{number}.pb"): _bytes_of(each, given[each.name])
-                for role, given in values.items()
-                for number, each in enumerate(declared[role])
-                if each.name in given
+                os.path.join(path, f"{role}_{number}.pb"): _bytes_of(value_info, values_of_role[value_info.name])
+                for role, values_of_role in values.items()
+                for number, value_info in enumerate(declared[role])
+                if value_info.name in values_of_role
             }
             _check_folder(path, files)
         elif form == ".npz":
@@ -330,7 +330,7 @@ def _check_folder(path: str, files: Iterable[str]) -> None:
     """Raise UsageError U102 if a folder holds values of another run, which would seem to belong to this one."""
     if os.path.isdir(path):
         written = {os.path.basename(file) for file in files}
-        others = sorted(each for each in os.listdir(path) if _NUMBERED.fullmatch(each) and each not in written)
+        others = sorted(entry for entry in os.listdir(path) if _NUMBERED.fullmatch(entry) and entry not in written)
         if others:
             why = f"it would still hold {others[0]} of another run"
             raise UsageError(Finding("U102", "the folder is in use", why=why, help="name another folder", file=path))

@@ -70,10 +70,10 @@ def _check_entries(data: Any, kind: str) -> None:
         if word == "optional":
             continue
         kind = kind.partition(", ")[2] if word == "map" else kind
-        parts = [each for each in level if isinstance(each, list | dict)]
+        parts = [entry for entry in level if isinstance(entry, list | dict)]
         if "(" in kind and sum(map(len, parts)) > _ENTRIES:
             raise ValueError(f"it has more than {_ENTRIES:,} entries: use .pb")
-        level = [each for part in parts for each in (part.values() if isinstance(part, dict) else part)]
+        level = [entry for part in parts for entry in (part.values() if isinstance(part, dict) else part)]
 
 
 def _value(data: Any, kind: str) -> Any:
@@ -85,7 +85,7 @@ def _value(data: Any, kind: str) -> Any:
     if wrapper == "seq":
         if not isinstance(data, list):
             raise ValueError(f"{_text_of_part(data)} is no list, and the type is {kind}")
-        return [_value(each, inner) for each in data]
+        return [_value(entry, inner) for entry in data]
     if wrapper == "map":
         key, _, element = inner.partition(", ")
         if not element:
@@ -94,7 +94,7 @@ def _value(data: Any, kind: str) -> Any:
             raise ValueError(f"{_text_of_part(data)} is no object, and the type is {kind}")
         keys = _keys([*data], key)
         if "(" in element:
-            return dict(zip(keys, [_value(each, element) for each in data.values()], strict=True))
+            return dict(zip(keys, [_value(entry, element) for entry in data.values()], strict=True))
         # Scalars are read as the elements of one tensor, so that a list among them is refused.
         return dict(zip(keys, _tensor({"shape": [len(keys)], "data": [*data.values()]}, element), strict=True))
     if wrapper != "tensor" or inner == "?":
@@ -106,12 +106,12 @@ def _keys(texts: list[str], key: str) -> list[Any]:
     """Return the keys of a map, by the name of their type."""
     keys: list[Any]
     if key == "string":
-        keys = [text_of(each.encode("utf-8", "surrogateescape")) for each in texts]
+        keys = [text_of(text.encode("utf-8", "surrogateescape")) for text in texts]
     else:
         bounds = np.iinfo(dtype_of_element(key))
-        for each in texts:
-            if not _INTEGER.fullmatch(each) or not bounds.min <= int(each) <= bounds.max:
-                raise ValueError(f"the key {quote(each)} is no {key}")
+        for text in texts:
+            if not _INTEGER.fullmatch(text) or not bounds.min <= int(text) <= bounds.max:
+                raise ValueError(f"the key {quote(text)} is no {key}")
         keys = [*map(int, texts)]
     if len({*keys}) != len(keys):
         raise ValueError("a key occurs twice")
@@ -123,7 +123,7 @@ def _tensor(data: Any, element: str) -> NDArray[Any]:
     shape, flat = _shape_and_elements(data)
     dtype = dtype_of_element(element)
     if not _are_elements(flat, dtype):
-        flat = [_element(each, dtype) for each in flat]
+        flat = [_element(entry, dtype) for entry in flat]
     number = data_type_of(dtype)
     assert number is not None
     try:
@@ -137,9 +137,11 @@ def _tensor(data: Any, element: str) -> NDArray[Any]:
 def _shape_and_elements(data: Any) -> tuple[tuple[int, ...], list[Any]]:
     """Return the shape of nested lists, and their elements in row-major order."""
     if isinstance(data, dict):
-        if data.keys() != {"shape", "data"} or not all(isinstance(each, list) for each in data.values()):
+        if data.keys() != {"shape", "data"} or not all(isinstance(entry, list) for entry in data.values()):
             raise ValueError('a tensor is nested lists, or {"shape": […], "data": […]}')
-        if len(data["shape"]) > _RANK or not all(type(each) is int and 0 <= each < 1 << 62 for each in data["shape"]):
+        if len(data["shape"]) > _RANK or not all(
+            type(entry) is int and 0 <= entry < 1 << 62 for entry in data["shape"]
+        ):
             raise ValueError("its shape is no list of sizes")
         return tuple(data["shape"]), data["data"]
     shape: list[int] = []
@@ -148,10 +150,10 @@ def _shape_and_elements(data: Any) -> tuple[tuple[int, ...], list[Any]]:
         size = len(level[0])
         if len(shape) == _RANK:
             raise ValueError(f"it has more than {_RANK} dimensions")
-        if not all(isinstance(each, list) and len(each) == size for each in level):
+        if not all(isinstance(entry, list) and len(entry) == size for entry in level):
             raise ValueError(f"its lists in dimension {len(shape)} are not all of {size} entries")
         shape.append(size)
-        level = [each for part in level for each in part]
+        level = [entry for part in level for entry in part]
     return tuple(shape), level
 
 
@@ -206,11 +208,11 @@ def _text_of_part(data: Any) -> str:
 def json_of(value: Any) -> Any:
     """Return a value in the form that `json` writes, the inverse of `value_of`."""
     if isinstance(value, list):
-        return [json_of(each) for each in value]
+        return [json_of(entry) for entry in value]
     if isinstance(value, dict):
-        return {_key_text(key): json_of(each) for key, each in value.items()}
+        return {_key_text(key): json_of(entry) for key, entry in value.items()}
     if isinstance(value, np.ndarray):
-        flat = [_json_of_element(each) for each in value.ravel().tolist()]
+        flat = [_json_of_element(entry) for entry in value.ravel().tolist()]
         if value.size == 0 and value.ndim > 1:
             return {"shape": [*value.shape], "data": flat}
         return _nest(flat, value.shape)

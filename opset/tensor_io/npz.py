@@ -28,7 +28,7 @@ Array = NDArray[Any]
 _HEADER: Final = 8192
 """Bytes of the longest header that is read; numpy writes about a hundred."""
 _DIRECTORY: Final = 1 << 22
-"""Bytes of the longest directory of an archive that is read: that of 70,000 arrays."""
+"""Bytes of the longest directory of an archive that is read: it has 70,000 arrays."""
 _READERS: Final = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 _NUMBERS: Final = frozenset(map(np.dtype, "?bhilqBHILQefdFD"))
 _DAMAGED: Final = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, struct.error)
@@ -79,7 +79,7 @@ def _read_header(start: io.BytesIO) -> tuple[tuple[int, ...], np.dtype[Any], boo
         raise ValueError("its type is lost, as is that of bfloat16 and narrower types in such files: use .pb or .json")
     if dtype.kind not in "SU" and dtype.newbyteorder("=") not in _NUMBERS:
         raise ValueError("it holds elements that no tensor has")
-    if not all(type(each) is int and 0 <= each < 1 << 62 for each in shape):
+    if not all(type(size) is int and 0 <= size < 1 << 62 for size in shape):
         raise ValueError("its shape is damaged")
     return shape, dtype, fortran
 
@@ -107,7 +107,7 @@ def _decode_texts(flat: Array) -> Array:
     """Return text as objects: str, or bytes if they are not valid UTF-8."""
     texts = np.empty(flat.size, object)
     if flat.dtype.kind == "S":
-        texts[:] = [text_of(each) for each in flat.tolist()]
+        texts[:] = [text_of(text) for text in flat.tolist()]
         return texts
     codes = flat.view(np.dtype(np.uint32).newbyteorder(flat.dtype.byteorder))
     if np.any(codes > 0x10FFFF) or np.any((codes >= 0xD800) & (codes < 0xE000)):
@@ -116,10 +116,11 @@ def _decode_texts(flat: Array) -> Array:
     return texts
 
 
-def read_npz(file: IO[bytes], limit: int, wanted: Callable[[list[str]], Mapping[str, str]]) -> dict[str, Array]:
+def read_npz(file: IO[bytes], limit: int, choose_names: Callable[[list[str]], Mapping[str, str]]) -> dict[str, Array]:
     """Return arrays of a .npz file that take no more than `limit` bytes together.
 
-    `wanted` is called with the names in the file, and returns the names to read, each with its name in the result.
+    `choose_names` is called with the names in the file, and returns the names to read, each with its name in the
+    result.
     """
     try:
         with zipfile.ZipFile(_Pieces(file)) as archive:
@@ -129,7 +130,7 @@ def read_npz(file: IO[bytes], limit: int, wanted: Callable[[list[str]], Mapping[
                     raise ValueError(f"'{info.filename[:100]}' in it is no .npy file")
                 if members.setdefault(info.filename[:-4], info) is not info:
                     raise ValueError(f"'{info.filename[:100]}' occurs twice in it")
-            names = wanted([*members])
+            names = choose_names([*members])
             if (size := sum(members[name].file_size for name in names)) > limit:
                 raise ValueError(f"it unpacks to {size:,} bytes, and the limit is {limit:,}")
             arrays: dict[str, Array] = {}
@@ -199,7 +200,7 @@ def _storable_array(name: str, array: Array) -> Array:
     if array.dtype.kind != "O":
         return array
     texts = array.ravel().tolist()
-    if not all(isinstance(each, str) and not each.endswith("\0") for each in texts):
+    if not all(isinstance(text, str) and not text.endswith("\0") for text in texts):
         raise ValueError(f"'{name}' holds text that a .npz file changes: bytes, or an end in NUL")
     if sum(map(len, texts)) * 16 + 4096 < max(map(len, texts), default=0) * len(texts):
         raise ValueError(f"'{name}' holds texts of very different lengths, and all take the space of the longest")

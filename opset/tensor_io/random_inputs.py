@@ -41,11 +41,11 @@ def random_inputs(inputs: Iterable[Any], given: Mapping[str, Any], seed: int, li
     findings: list[Finding] = []
     random_values = _RandomValues(_sizes_of(inputs, given), findings, most_bytes(limits))
     values = {
-        each.name: random_values.value(
-            each.name, each.type, np.random.default_rng((seed, zlib.crc32(each.name.encode())))
+        value_info.name: random_values.value(
+            value_info.name, value_info.type, np.random.default_rng((seed, zlib.crc32(value_info.name.encode())))
         )
-        for each in inputs
-        if each.name not in given
+        for value_info in inputs
+        if value_info.name not in given
     }
     if random_values.missing:
         options = " ".join(f"--dim {safe_text(name)}=1" for name in random_values.missing)
@@ -59,10 +59,10 @@ def random_inputs(inputs: Iterable[Any], given: Mapping[str, Any], seed: int, li
 def _sizes_of(inputs: Iterable[Any], given: Mapping[str, Any]) -> dict[str, int]:
     """Return the sizes that given arrays have in dimensions that are variables."""
     sizes: dict[str, int] = {}
-    for each in inputs:
-        value = given.get(each.name)
+    for value_info in inputs:
+        value = given.get(value_info.name)
         if isinstance(value, np.ndarray):
-            for dim, size in zip(each.type.tensor_type.shape.dim, value.shape, strict=False):
+            for dim, size in zip(value_info.type.tensor_type.shape.dim, value.shape, strict=False):
                 if dim.dim_param:
                     sizes.setdefault(dim.dim_param, size)
     return sizes
@@ -105,7 +105,7 @@ class _RandomValues:
                     inner.tensor_type.shape.SetInParent()  # the standard's maps hold single elements
                 values = [self.value(name, inner, rng) for _ in range(_entry_count(inner))]
                 pairs = zip(keys[: len(values)], values, strict=True)
-                return {key: each[()] if isinstance(each, np.ndarray) else each for key, each in pairs}
+                return {key: entry[()] if isinstance(entry, np.ndarray) else entry for key, entry in pairs}
         self._impossible(name, f"it is {type_string(kind) or 'of a type that the model does not declare'}")
         return None
 

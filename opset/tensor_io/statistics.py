@@ -29,7 +29,7 @@ def summary(value: Any, kind: str | None = None) -> dict[str, Any]:
     """
     data: dict[str, Any] = {"type": kind or type_of(value)}
     if isinstance(value, list):
-        return {**data, "length": len(value), "entries": [summary(each) for each in value[:SMALL]]}
+        return {**data, "length": len(value), "entries": [summary(entry) for entry in value[:SMALL]]}
     if isinstance(value, dict):
         return {**data, "length": len(value), **({"value": json_values.json_of(value)} if len(value) <= SMALL else {})}
     if not isinstance(value, np.ndarray):
@@ -98,7 +98,9 @@ def _finite_or_none(number: Any) -> float | None:
 
 def summary_lines(name: str, data: dict[str, Any]) -> list[str]:
     """Return a summary as lines of text: the first with name, type, shape and statistics, those below with values."""
-    shape = str(data["shape"]) if "shape" in data else f" of {data['length']}" if "length" in data else ""
+    shape = f" of {data['length']}" if "length" in data else ""
+    if "shape" in data:
+        shape = str(data["shape"])
     parts = [brief_name(name), f"{data['type']}{shape}"]
     parts += [f"{key} {_short_text(data[key])}" for key in ("min", "max", "mean", "std") if data.get(key) is not None]
     parts += [f"{data[key]} {key}" for key in ("nan", "inf") if data.get(key)]
@@ -116,17 +118,18 @@ def summary_lines(name: str, data: dict[str, Any]) -> list[str]:
 def _rows(value: Any, quoted: bool) -> list[str]:
     """Return nested lists with a line for each of the innermost; a map with a line for each key."""
     if isinstance(value, dict):
-        return [f"{_short_text(key)}: {_short_text(each, quoted)}" for key, each in value.items()]
-    if isinstance(value, list) and any(isinstance(each, list) for each in value):
-        return [line for each in value for line in _rows(each, quoted)]
+        return [f"{_short_text(key)}: {_short_text(entry, quoted)}" for key, entry in value.items()]
+    if isinstance(value, list) and any(isinstance(entry, list) for entry in value):
+        return [line for entry in value for line in _rows(entry, quoted)]
     return [_short_text(value, quoted)]
 
 
 def _short_text(value: Any, quoted: bool = False) -> str:
     """Return a value of JSON in a few characters; if `quoted`, text is in quotes, which tells it from a number."""
     if isinstance(value, list):
-        return f"[{', '.join(_short_text(each, quoted) for each in value)}]"
+        return f"[{', '.join(_short_text(entry, quoted) for entry in value)}]"
     if isinstance(value, float):
         return f"{value:.6g}"
-    text = repr(value) if quoted and isinstance(value, str) else "nothing" if value is None else str(value)
-    return brief_name(text)
+    if value is None:
+        return "nothing"
+    return brief_name(repr(value) if quoted and isinstance(value, str) else str(value))

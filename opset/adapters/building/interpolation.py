@@ -73,10 +73,10 @@ class Arithmetic:
 
     def apply(self, op_type: str, *operands: Numbers) -> Numbers:
         """Return an elementwise function of numbers; a scalar and a vector broadcast."""
-        if all(each.values is not None for each in operands):
-            is_scalar = all(each.scalar for each in operands)
-            size = next((len(each.values or ()) for each in operands if not each.scalar), 1)
-            columns = [(each.values or ()) * (size if each.scalar else 1) for each in operands]
+        if all(operand.values is not None for operand in operands):
+            is_scalar = all(operand.scalar for operand in operands)
+            size = next((len(operand.values or ()) for operand in operands if not operand.scalar), 1)
+            columns = [(operand.values or ()) * (size if operand.scalar else 1) for operand in operands]
             function = FUNCTIONS[op_type]
             rows = zip(*columns, strict=True)
             return Numbers(tuple([self._round(function(*row)) for row in rows]), scalar=is_scalar)
@@ -133,7 +133,7 @@ def nearest_elements(op: Builder, x: str, axes: Sequence[Axis], coordinates: str
 def _gather_indices(op: Builder, numbers: Numbers) -> str:
     """Return whole numbers as int64 indices for Gather."""
     if numbers.values is not None:
-        return op.const([int(each) for each in numbers.values])
+        return op.const([int(number) for number in numbers.values])
     return op.Cast(numbers.name, to=NUMBERS["int64"])
 
 
@@ -147,7 +147,7 @@ def _resize_axis(op: Builder, x: str, rank: int, element: str, axis: Axis, metho
     column = [-1] + [1] * (rank - 1 - axis.number)
     mask = ""
     if method.outside is not None and at.values is not None:
-        outside = [not 0 <= each <= float(axis.size) - 1 for each in at.values]
+        outside = [not 0 <= coordinate <= float(axis.size) - 1 for coordinate in at.values]
         mask = op.const(outside, "bool", [len(outside), *column[1:]]) if any(outside) else ""
     if at.values is None and element == "double":
         at = Numbers(None, op.Cast(at.name, to=NUMBERS[element]))
@@ -193,16 +193,16 @@ def _coordinates(op: Builder, m: Arithmetic, axis: Axis, mode: str, changes: str
     half = m.number(0.5)
     one = m.number(1)
     last = m.apply("Sub", size, one)
-    centred = m.apply("Sub", m.apply("Div", m.apply("Add", positions, half), scale), half)
+    centered = m.apply("Sub", m.apply("Div", m.apply("Add", positions, half), scale), half)
     match mode:
         case "asymmetric":
             at = m.apply("Div", positions, scale)
         case "half_pixel":
-            at = centred
+            at = centered
         case "pytorch_half_pixel":
             # 0 if there is one element, else as half_pixel.
             several = m.apply("Min", m.apply("Max", m.apply("Sub", output, one), m.number(0)), one)
-            at = m.apply("Mul", centred, several)
+            at = m.apply("Mul", centered, several)
         case "half_pixel_symmetric":
             middle = m.apply("Div", size, m.number(2))
             part = m.apply("Div", output, m.apply("Mul", scale, size))
@@ -214,7 +214,7 @@ def _coordinates(op: Builder, m: Arithmetic, axis: Axis, mode: str, changes: str
         case "tf_half_pixel_for_nn":
             at = m.apply("Div", m.apply("Add", positions, half), scale)
         case _:  # tf_crop_and_resize
-            start, end = (m.number(each) for each in axis.region)
+            start, end = (m.number(bound) for bound in axis.region)
             if axis.output == 1:
                 return m.apply("Mul", m.apply("Mul", half, m.apply("Add", start, end)), last)
             step = m.apply("Mul", m.apply("Sub", end, start), last)

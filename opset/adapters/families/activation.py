@@ -27,7 +27,7 @@ def softmax_13_up(op: Builder, node: Node) -> Result:
     if axis == (-1 if sizes is None else len(sizes) - 1):
         return None
     if sizes is not None and 0 in sizes:
-        # There is nothing to normalise, and Reshape could not restore such a shape.
+        # There is nothing to normalize, and Reshape could not restore such a shape.
         return op.Identity(x)
     shape = op.Shape(x)
     # If Reshape takes a size of 0 from the matrix, it has to be the original one.
@@ -54,7 +54,7 @@ def _merge_from_axis(op: Builder, x: str, shape: str, axis: int) -> str:
 
 @down("Softmax", "LogSoftmax", "Hardmax", since=13)
 def softmax_13_down(op: Builder, node: Node) -> Result:
-    """Transpose the axis to the end: flattening at the last axis is normalising along it."""
+    """Transpose the axis to the end: flattening at the last axis is normalizing along it."""
     axis = node.attr("axis")
     if axis == -1:
         return None

@@ -133,8 +133,8 @@ def _known_length(node: Node, index: int) -> int | None:
 
 def _length_of(op: Builder, node: Node, index: int) -> Size:
     """Return the length of queries, keys or a cache."""
-    known = _known_length(node, index)
-    return op.Squeeze(op.Shape(node.input(index), start=-2, end=-1)) if known is None else known
+    length = _known_length(node, index)
+    return op.Squeeze(op.Shape(node.input(index), start=-2, end=-1)) if length is None else length
 
 
 def _known_total(node: Node) -> int | None:
@@ -242,7 +242,7 @@ def attention_lowered(op: Builder, node: Node) -> Result:
     cap = node.attr("softcap")
     stages.append(op.Mul(op.Tanh(op.Div(stages[0], limit := op.const(cap, wide, []))), limit) if cap > 0 else stages[0])
     stages.append(_mask_scores(op, node, stages[1], wide))
-    # What inference finds of masks by older operators may be less: the rank that axes need.
+    # Inference may not find the rank of masks that older operators make, and negative axes need it.
     op.state(stages[2], wide, (None, None, None, None))
     weights = _softmax_in(op, node, stages[2], element, wide)
     if stages[2] != stages[1]:
@@ -422,11 +422,14 @@ def rotary_embedding_lowered(op: Builder, node: Node) -> Result:
 def _rotated_sizes(node: Node, flat: bool) -> tuple[int | None, int]:
     """Return the size of a head and the number of its rotated features.
 
-    The size is None if it is not known; then all features are rotated. Raises Refusal C103 if they make no pairs.
+    The size is None if it is not known, and the node states the number. Raises Refusal C103 if the features make no
+    pairs.
     """
     rotated = node.attr("rotary_embedding_dim")
     shape = node.shape(0)
-    size = _size_of_head(node, 0, _head_count(node, "num_heads")) if flat else shape[-1] if shape else None
+    size = shape[-1] if shape else None
+    if flat:
+        size = _size_of_head(node, 0, _head_count(node, "num_heads"))
     if not rotated:
         if not isinstance(size, int):
             size = 2 * need_size(node, 1, -1)

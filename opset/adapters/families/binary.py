@@ -17,7 +17,7 @@ COMPARISON = ("Equal", "Greater", "Less")
 SWAPPED = {**{name: name for name in ("Add", "Mul", "Equal", *LOGICAL)}, "Greater": "Less", "Less": "Greater"}
 """Operators by the one that computes the same with swapped operands."""
 WIDE_INTEGERS = {"int8": "int32", "int16": "int32", "uint8": "int32", "uint16": "int64"}
-"""Types that hold what two integers give, so that casting back wraps as the small type does."""
+"""Types with wider ones that hold sums and products of two integers; casting back wraps as the small type does."""
 
 
 @up(*ARITHMETIC, *LOGICAL, *COMPARISON, "Pow", since=7)
@@ -157,8 +157,8 @@ def _has_one_shape(node: Node) -> bool:
     """Whether all inputs are one value, or have one known shape."""
     shapes = {node.shape(index) for index in range(len(node.inputs))}
     shape = shapes.pop()
-    known = shape is not None and all(dim or dim == 0 for dim in shape)
-    return len(set(node.inputs)) == 1 or (known and not shapes)
+    is_known = shape is not None and all(dim or dim == 0 for dim in shape)
+    return len(set(node.inputs)) == 1 or (is_known and not shapes)
 
 
 @down("Max", "Min", since=12)
@@ -548,7 +548,7 @@ def bitwise_lowered(op: Builder, node: Node) -> Result:
     """Look the result up for each pair of hexadecimal digits, which have a last dimension of their own."""
     element = node.need_element(0)
     count = int(element.lstrip("uint")) // 4
-    # Where signed numbers are raised by half their range, the highest digits have the sign bit inverted.
+    # If signed numbers are raised by half their range, the highest digits have the sign bit inverted.
     offset = 8 if element.startswith("int") and count < 16 else 0
     function = BITWISE[node.op_type]
     table = [function(a, b) for a in range(16) for b in range(16)]

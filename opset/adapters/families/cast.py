@@ -29,16 +29,16 @@ def bit_cast_lowered(op: Builder, node: Node) -> Result:
     No operator shows the bits of a NaN, so casts of floats to integers are refused.
     """
     element = node.need_element(X)
-    wanted = element_name(node.attr("to"))
-    if wanted is None or ELEMENTS[NUMBERS[element]].bits != ELEMENTS[NUMBERS[wanted]].bits:
+    target = element_name(node.attr("to"))
+    if target is None or ELEMENTS[NUMBERS[element]].bits != ELEMENTS[NUMBERS[target]].bits:
         raise Refusal("C103", f"'input' is {element}, and 'to' is no type of the same width")
-    if element == wanted:
+    if element == target:
         return op.Identity(node.input(X))
-    if {element, wanted} <= WHOLE:
-        return op.Cast(node.input(X), to=NUMBERS[wanted])
-    if wanted in FLOATS and element in INTEGERS:
-        return _float_of_bits(op, node, wanted)
-    why = f"it takes the bits of {element} as {wanted}; before version 26 nothing shows which bits a NaN has"
+    if {element, target} <= WHOLE:
+        return op.Cast(node.input(X), to=NUMBERS[target])
+    if target in FLOATS and element in INTEGERS:
+        return _float_of_bits(op, node, target)
+    why = f"it takes the bits of {element} as {target}; before version 26 nothing shows which bits a NaN has"
     raise Refusal("C204", why, "compute the value by arithmetic")
 
 

@@ -17,10 +17,11 @@ from opset.version_converter.rewrite import Builder, Node, Refusal, Result, set_
 
 @down("If", since=11)
 def if_11_down(op: Builder, node: Node) -> Result:
-    """Write an If whose branches may give different shapes, which had to be the same before 11, as two loops.
+    """Write an If with branches of different shapes as two loops; for a constant condition, both become the branch
+    taken.
 
-    Each loop runs once or not at all. If the condition is a constant, both branches become the branch that it takes.
-    The shapes inferred for each run of the graph around decide, or numbers that both branches state.
+    Before 11, their shapes had to be the same. The shapes inferred for each run of the graph around decide, or numbers
+    that both branches state. Each loop runs once or not at all.
     """
     names = ("then_branch", "else_branch")
     branches = [node.attr(name).output for name in names]

@@ -226,13 +226,13 @@ def deform_conv_lowered(op: Builder, node: Node) -> Result:
         start = _kernel_positions(op, windows, axis, kernel, outputs, wide)
         moved = op.Add(op.Gather(offset, op.const(axis), axis=3), start)
         moved = op.Reshape(moved, vector_of(op, [1, batch, moves, -1]))
-        number, part, here = _neighbors_of(op, moved, lengths[axis], wide)
-        # A dimension of neighbors for each axis, behind them those of images, offset groups and points.
+        number, part, is_inside = _neighbors_of(op, moved, lengths[axis], wide)
+        # The dimensions are the neighbors along each axis, then images, offset groups and points.
         dims = vector_of(op, [*(2 if at == axis else 1 for at in range(rank)), batch, moves, -1])
-        number, part, here = (op.Reshape(each, dims) for each in (number, part, here))
+        number, part, is_inside = (op.Reshape(tensor, dims) for tensor in (number, part, is_inside))
         index = op.Add(op.Mul(index, size_name(op, lengths[axis])), number)
         weight = op.Mul(weight, part) if weight else part
-        inside = op.And(inside, here) if inside else here
+        inside = op.And(inside, is_inside) if inside else is_inside
     values = op.Gather(rows, index, axis=0)
     values = op.Where(unsqueeze(op, inside, [rank + 3]), values, fill_value(op, wide))
     columns = op.Mul(values, unsqueeze(op, weight, [rank + 3]))

@@ -148,7 +148,7 @@ def top_k_10_down(op: Builder, node: Node) -> Result:
     outputs = [op.fresh("sorted"), op.fresh("order")]
     values, order = op.copy(node, inputs=[node.input(0)], outputs=outputs, k=size)
     first = integers_below(op, op.Reshape(node.input(1), op.const([])))
-    return [op.Gather(each, first, axis=axis) for each in (values, order)][: len(node.outputs)]
+    return [op.Gather(output, first, axis=axis) for output in (values, order)][: len(node.outputs)]
 
 
 @down("TopK", since=11)
@@ -210,7 +210,7 @@ def _top_of_64_bits(op: Builder, node: Node, element: str) -> Result:
     constant = node.constant(1)
     counts[axis] = constant_ints(node, 1)[0] if constant is not None else op.Reshape(node.input(1), op.const([]))
     position = op.Mul(indices, size_name(op, strides[axis]))
-    rows = offsets_of(op, counts, [0 if each == axis else stride for each, stride in enumerate(strides)])
+    rows = offsets_of(op, counts, [0 if other_axis == axis else stride for other_axis, stride in enumerate(strides)])
     flat = op.Reshape(x, op.const([-1]))
     return op.Gather(flat, position if rows is None else op.Add(position, rows), axis=0), indices
 
@@ -239,7 +239,7 @@ def _positions(op: Builder, node: Node) -> tuple[str, str, list[Size] | None]:
     position = indices_from_front(op, node, 1, [sizes[axis]])
     if strides[axis] != 1:
         position = op.Mul(position, size_name(op, strides[axis]))
-    others = offsets_of(op, counts, [0 if each == axis else stride for each, stride in enumerate(strides)])
+    others = offsets_of(op, counts, [0 if other_axis == axis else stride for other_axis, stride in enumerate(strides)])
     flat = node.input(0) if rank == 1 else op.Reshape(node.input(0), op.const([-1]))
     return flat, position if others is None else op.Add(position, others), sizes
 
@@ -267,16 +267,16 @@ def _positions_of_any_rank(op: Builder, node: Node) -> tuple[str, str]:
     body = Body(op, "coordinates")
     turn, going = body.input("int64", []), body.input("bool", [])
     left, total, stride = (body.input("int64", shape) for shape in ([None], [None], []))
-    here = body.node("Sub", last, turn)
-    extent = body.node("Gather", counts, here, axis=0)
+    current_axis = body.node("Sub", last, turn)
+    extent = body.node("Gather", counts, current_axis, axis=0)
     above = body.node("Div", left, extent)
     coordinate = body.node("Sub", left, body.node("Mul", above, extent))
-    other = body.node("Cast", body.node("Not", body.node("Equal", here, picked)), to=NUMBERS["int64"])
+    other = body.node("Cast", body.node("Not", body.node("Equal", current_axis, picked)), to=NUMBERS["int64"])
     step = body.node("Mul", coordinate, body.node("Mul", stride, other))
     body.output(going, "bool", [])
     body.output(above, "int64", [None])
     body.output(body.node("Add", total, step), "int64", [None])
-    body.output(body.node("Mul", stride, body.node("Gather", sizes, here, axis=0)), "int64", [])
+    body.output(body.node("Mul", stride, body.node("Gather", sizes, current_axis, axis=0)), "int64", [])
     others = add_loop(op, rank, [numbers, op.Sub(numbers, numbers), one], body)[1]
 
     position = indices_from_front(op, node, 1, [op.Gather(sizes, picked, axis=0)])
@@ -375,8 +375,8 @@ def last_written(op: Builder, numbers: str, initial: str, first: str, positions:
     turn = body.input("int64", [])
     going = body.input("bool", [])
     sources = body.input("int64", [None])
-    here = body.node("Gather", positions, body.node("Reshape", turn, op.const([1])), axis=0)
-    chosen_here = body.node("Cast", body.node("Equal", numbers, here), to=NUMBERS["int64"])
+    position = body.node("Gather", positions, body.node("Reshape", turn, op.const([1])), axis=0)
+    chosen_here = body.node("Cast", body.node("Equal", numbers, position), to=NUMBERS["int64"])
     change = body.node("Mul", chosen_here, body.node("Sub", body.node("Add", first, turn), sources))
     body.output(going, "bool", [])
     body.output(body.node("Add", sources, change), "int64", [None])
@@ -461,7 +461,7 @@ def _combine_at_once(op: Builder, node: Node, x: str, positions: str, updates: s
     going = body.input("bool", [])
     data = body.input(element, [None])
     now = body.node("Reshape", body.node("NonZero", body.node("Equal", turns, turn)), minus_one)
-    here, more = (body.node("Gather", each, now, axis=0) for each in (ordered, updates))
+    here, more = (body.node("Gather", vector, now, axis=0) for vector in (ordered, updates))
     new = _combine(op, body, node, body.node("Gather", data, here, axis=0), more, element)
     body.output(going, "bool", [])
     if op.offers("ScatterElements"):
@@ -482,7 +482,7 @@ def _combine_one_by_one(op: Builder, node: Node, x: str, positions: str, updates
     going = body.input("bool", [])
     data = body.input(element, [None])
     now = body.node("Reshape", turn, one)
-    here, more = (body.node("Gather", each, now, axis=0) for each in (positions, updates))
+    here, more = (body.node("Gather", vector, now, axis=0) for vector in (positions, updates))
     new = _combine(op, body, node, body.node("Gather", data, here, axis=0), more, element)
     if scatters:
         data = body.node("Scatter", data, here, new, axis=0)
@@ -576,7 +576,7 @@ def unique_lowered(op: Builder, node: Node) -> Result:
         axis = positive_axis(axis, len(sizes))
         rows = sizes[axis]
         width = math.prod(sizes[:axis] + sizes[axis + 1 :])
-        order = [axis, *(each for each in range(len(sizes)) if each != axis)]
+        order = [axis, *(other_axis for other_axis in range(len(sizes)) if other_axis != axis)]
         flat = op.Transpose(x, perm=order) if axis else x
     if not rows or not width:
         raise Refusal("C204", "there are no elements to compare", "drop the node")
@@ -623,7 +623,7 @@ def _sort_keys(op: Builder, x: str, element: str) -> list[str]:
     if element == "int64":
         half = op.const(2**32)
         high = op.Div(x, half)
-        return [op.Cast(each, to=NUMBERS["double"]) for each in (op.Sub(x, op.Mul(high, half)), high)]
+        return [op.Cast(part, to=NUMBERS["double"]) for part in (op.Sub(x, op.Mul(high, half)), high)]
     if element in ("float16", "float", "double"):
         # NaN is neither less nor greater than any other key, which leaves the decision to the key that shows it.
         wide = working_type(element)

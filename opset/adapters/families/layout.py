@@ -67,10 +67,10 @@ def shape_15_down(op: Builder, node: Node) -> Result:
     sizes = node.shape(0)
     if sizes is not None:
         axes = range(len(sizes))[start:end]
-        known = [sizes[axis] for axis in axes]
-        if all(isinstance(size, int) for size in known):
+        selected = [sizes[axis] for axis in axes]
+        if all(isinstance(size, int) for size in selected):
             op.release(node.input(0))
-            return op.const(known)
+            return op.const(selected)
         shape = op.copy(node, outputs=[op.fresh("shape")], drop=["start", "end"])
         return op.Gather(shape, op.const(list(axes)), axis=0)
     shape = op.copy(node, outputs=[op.fresh("shape")], drop=["start", "end"])
@@ -89,7 +89,9 @@ def tile_6_up(op: Builder, node: Node) -> Result:
     tiles, axis = counts
     rank = node.need_rank(0)
     positive_axis(axis, rank)
-    return op.copy(node, inputs=[node.input(0), op.const([tiles if each == axis else 1 for each in range(rank)])])
+    return op.copy(
+        node, inputs=[node.input(0), op.const([tiles if other_axis == axis else 1 for other_axis in range(rank)])]
+    )
 
 
 @down("Tile", since=6)

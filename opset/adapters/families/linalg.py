@@ -29,7 +29,7 @@ _BITS = {"int32": 32, "uint32": 32, "int64": 64, "uint64": 64}
 _PART_BITS = 16
 _PART = 1 << _PART_BITS
 MOST_SUMMED = 1 << 19
-"""Most products of parts in a sum: those of up to four pairs of parts are added, and double holds the total."""
+"""Most products of parts in a sum: the sums of up to four pairs of parts are added, and double holds the total."""
 
 
 @down("MatMul", since=9)
@@ -78,11 +78,11 @@ def _multiply_modulo(op: Builder, x: str, factor: float) -> str:
 
 def _need_short_sums(*sizes: object) -> None:
     """Raise Refusal C207 or C204 unless one of these sizes, which are equal, shows that double holds the sums."""
-    known = [size for size in sizes if isinstance(size, int)]
-    if not known:
+    known_sizes = [size for size in sizes if isinstance(size, int)]
+    if not known_sizes:
         raise Refusal("C207", "it is not known how many products of integers are added", FIX_SIZES)
-    if known[0] > MOST_SUMMED:
-        raise Refusal("C204", f"{known[0]} products of integers are added, and {MOST_SUMMED} are allowed")
+    if known_sizes[0] > MOST_SUMMED:
+        raise Refusal("C204", f"{known_sizes[0]} products of integers are added, and {MOST_SUMMED} are allowed")
 
 
 def _product_of_integers(op: Builder, a: str, b: str, element: str) -> str:
@@ -299,11 +299,11 @@ def _joined_size(op: Builder, operand: _Operand, axes: range) -> int | str:
 
     Raises Refusal C204 for a size of 0.
     """
-    known = [size for size in operand.sizes[axes.start : axes.stop] if size is not None]
-    if 0 in known:
+    known_sizes = [size for size in operand.sizes[axes.start : axes.stop] if size is not None]
+    if 0 in known_sizes:
         raise Refusal("C204", "a dimension that is joined to others has the size 0, which Reshape takes otherwise")
-    if len(known) == len(axes):
-        return math.prod(known)
+    if len(known_sizes) == len(axes):
+        return math.prod(known_sizes)
     sizes = op.Gather(op.Shape(operand.name), op.const(list(axes)), axis=0)
     return sizes if len(axes) == 1 else op.ReduceProd(sizes, axes=[0], keepdims=1)
 

@@ -160,5 +160,5 @@ def _has_keys(node: Node, key: str, pairs: Pairs) -> bool:
 
 def _list_attributes(key: str, value: str, pairs: Pairs) -> dict[str, Any]:
     """Return the attributes that hold pairs as lists."""
-    keys, values = [number for number, _ in pairs], [found for _, found in pairs]
+    keys, values = [number for number, _ in pairs], [value_of_key for _, value_of_key in pairs]
     return {f"keys_{LISTS[key]}": keys, f"values_{LISTS[value]}": values}

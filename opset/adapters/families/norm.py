@@ -136,10 +136,10 @@ def _training_outputs(op: Builder, node: Node) -> Result:
         return cast(op, op.Add(op.Mul(previous, kept), op.Mul(flat, op.Sub(whole, kept))), wide, elements[index + 2])
 
     mean = op.ReduceMean(x, axes=axes)
-    centred = op.Sub(x, mean)
-    variance = op.ReduceMean(op.Mul(centred, centred), axes=axes)
+    centered = op.Sub(x, mean)
+    variance = op.ReduceMean(op.Mul(centered, centered), axes=axes)
     deviation = op.Sqrt(op.Add(variance, op.const(node.attr("epsilon"), wide, [])))
-    normal = op.Div(centred, deviation)
+    normal = op.Div(centered, deviation)
     y = cast(op, op.Add(op.Mul(normal, along_channels(scale)), along_channels(bias)), wide, elements[0])
     return y, running_mean(1, old_mean, mean), running_mean(2, old_variance, variance)
 
@@ -224,7 +224,7 @@ def dropout_12_down(op: Builder, node: Node) -> Result:
 
 
 def _drop_elements(op: Builder, node: Node, training: str) -> Result:
-    """Return the elements that are not dropped, scaled by the ratio, and the mask.
+    """Return the elements that are kept, divided by their share, 1 - ratio, and 0 for the others; and the mask.
 
     `training` names a bool that is computed at run time: if it is false, all elements are kept. "" stands for true.
     """
@@ -315,9 +315,9 @@ def _normalized_groups(op: Builder, node: Node, element: str, stash: str) -> str
 def _shape_of_groups(op: Builder, node: Node, groups: int) -> str:
     """Return the shape with the groups as channels, without -1, which would not do for a batch of no images."""
     sizes = (node.shape(0) or (None,))[1:]
-    known = [size for size in sizes if isinstance(size, int)]
-    if sizes and len(known) == len(sizes):
-        return op.const([0, groups, prod(known) // groups])
+    known_sizes = [size for size in sizes if isinstance(size, int)]
+    if sizes and len(known_sizes) == len(sizes):
+        return op.const([0, groups, prod(known_sizes) // groups])
     inner = op.ReduceProd(op.Shape(node.input(0), start=1), keepdims=1)
     return op.Concat(op.const([0, groups]), op.Div(inner, op.const([groups])), axis=0)
 
@@ -336,12 +336,14 @@ def layer_normalization_lowered(op: Builder, node: Node) -> Result:
     element, stash, x, axes = _normalization_input(op, node)
     wide = working_type(stash)
     mean = _mean(op, x, axes)
-    centred = op.Sub(x, mean)
-    deviation = _deviation(op, node, centred, axes, wide)
-    y = _round_to_stash(op, op.Div(centred, deviation), stash, element)
+    centered = op.Sub(x, mean)
+    deviation = _deviation(op, node, centered, axes, wide)
+    y = _round_to_stash(op, op.Div(centered, deviation), stash, element)
     y = _affine(op, y, node.input(1), node.input(2), element)
     inverse = op.Reciprocal(deviation) if node.output(2) else ""
-    return y, *(cast(op, each, wide, stash) if node.output(i) else "" for i, each in enumerate((mean, inverse), 1))
+    return y, *(
+        cast(op, statistic, wide, stash) if node.output(i) else "" for i, statistic in enumerate((mean, inverse), 1)
+    )
 
 
 @lower("RMSNormalization", since=23)
@@ -376,12 +378,12 @@ def _mean(op: Builder, x: str, axes: list[int]) -> str:
     return op.ReduceMean(x, op.const(axes)) if op.version >= 18 else op.ReduceMean(x, axes=axes)
 
 
-def _deviation(op: Builder, node: Node, centred: str, axes: list[int], element: str) -> str:
+def _deviation(op: Builder, node: Node, centered: str, axes: list[int], element: str) -> str:
     """Return the root of the mean of squares plus `epsilon`.
 
     The squares are powers, because onnxruntime recognizes that form of the formula and runs its own kernel for it.
     """
-    squares = op.Pow(centred, op.const(2.0, element, []))
+    squares = op.Pow(centered, op.const(2.0, element, []))
     return op.Sqrt(op.Add(_mean(op, squares, axes), op.const(node.attr("epsilon"), element, [])))
 
 

@@ -173,7 +173,7 @@ def average_pool_10_down(op: Builder, node: Node) -> Result:
         raise Refusal("C204", "runtimes differ in what 'ceil_mode' 1 does with auto_pad VALID", "set it to 0")
     x = node.input(0)
     if node.op_type == "AveragePool" and node.attr("count_include_pad"):
-        # Of what a window covers beyond its input, the stated padding counts and nothing after it.
+        # The stated padding counts, and nothing that a window covers after it.
         dropped.append("count_include_pad")
         if any(pads):
             x = op.Pad(x, pads=[0, 0, *pads[:axes], 0, 0, *pads[axes:]])

@@ -120,10 +120,10 @@ def quantize_linear_23_down(op: Builder, node: Node) -> Result:
 @down("DequantizeLinear", since=23)
 def dequantize_linear_23_down(op: Builder, node: Node) -> Result:
     """Cast the scale to the output type, which it had before 23; refuse a cast that loses values."""
-    wanted = _stated_element(node, "output_dtype")
-    if wanted is None or node.need_element(X) == "float4e2m1":
+    target = _stated_element(node, "output_dtype")
+    if target is None or node.need_element(X) == "float4e2m1":
         return None
-    scale = _cast(op, node, SCALE, wanted)
+    scale = _cast(op, node, SCALE, target)
     return op.copy(node, inputs=[node.input(X), scale, *node.inputs[ZERO:]], drop=["output_dtype"])
 
 
@@ -256,15 +256,15 @@ def _stated_element(node: Node, attribute: str) -> str | None:
     return element_name(node.attr(attribute, 0))
 
 
-def _cast(op: Builder, node: Node, index: int, wanted: str) -> str:
+def _cast(op: Builder, node: Node, index: int, target: str) -> str:
     """Return an input cast to a type; raise Refusal C204 if that type cannot represent all its values."""
     element = node.need_element(index)
-    if element == wanted:
+    if element == target:
         return node.input(index)
-    if (element, wanted) not in WIDER:
+    if (element, target) not in WIDER:
         name = node.schema.inputs[index].name
-        raise Refusal("C204", f"it computes in {wanted}, which cannot represent '{name}', a tensor of {element}")
-    return op.Cast(node.input(index), to=NUMBERS[wanted])
+        raise Refusal("C204", f"it computes in {target}, which cannot represent '{name}', a tensor of {element}")
+    return op.Cast(node.input(index), to=NUMBERS[target])
 
 
 def _output_element(node: Node) -> str:
@@ -331,8 +331,8 @@ def _quantize(op: Builder, node: Node, scale: str) -> Result:
     zeros = set() if node.input(ZERO) else {0}
     if constant is not None:
         zeros = set(constant.values)
-    known = op.version >= 10 and (element in ("uint8", "int8") or element in FLOAT8)
-    if len(zeros) == 1 and known:
+    is_supported = op.version >= 10 and (element in ("uint8", "int8") or element in FLOAT8)
+    if len(zeros) == 1 and is_supported:
         inputs = [quotient, op.const(1.0, "float", []), op.const(zeros.pop(), element, [])]
         return op.copy(node, inputs=inputs, drop=["axis", "block_size", "output_dtype"])
     if element not in RANGES:

@@ -147,8 +147,8 @@ def _sample_regions(op: Builder, node: Node) -> Result:
     # Of one region, rows lie along the second axis, and columns along the third.
     down_ = op.const([0, cells[0] * count, 1])
     across = op.const([0, 1, cells[1] * count])
-    rows = _Points(*(op.Reshape(each, down_) for each in rows))
-    columns = _Points(*(op.Reshape(each, across) for each in columns))
+    rows = _Points(*(op.Reshape(field, down_) for field in rows))
+    columns = _Points(*(op.Reshape(field, across) for field in columns))
     x = op.Transpose(cast(op, node.input(0), element, wide), perm=[0, 2, 3, 1])
     x = op.Reshape(x, vector_of(op, [-1, channels])) if channels != 0 else op.Reshape(x, op.const([0, -1]))
     first = op.Mul(op.Reshape(node.input(2), op.const([-1, 1, 1])), size_name(op, product(op, image)))
@@ -180,7 +180,7 @@ def _points_along(op: Builder, node: Node, axis: int, cells: int, count: int, si
     if not half_pixel:
         length = op.Max(length, number(1))
     step = op.Div(length, number(cells))
-    at = op.Mul(op.const([each + 0.5 for each in range(count)], wide), op.Div(step, number(count)))
+    at = op.Mul(op.const([position + 0.5 for position in range(count)], wide), op.Div(step, number(count)))
     steps = op.Mul(op.const([float(cell) for cell in range(cells)], wide, [cells, 1]), step)
     at = op.Add(op.Add(first, steps), at)
 

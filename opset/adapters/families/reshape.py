@@ -147,12 +147,12 @@ def flatten_9_down(op: Builder, node: Node) -> Result:
         raise Refusal("C103", f"axis {axis} is out of range for rank {len(shape)}")
     rows = shape[:axis]
     columns = shape[axis:]
-    for sizes, wanted in ((columns, [-1, 0]), (rows, [0, -1])):
+    for sizes, template in ((columns, [-1, 0]), (rows, [0, -1])):
         count = math.prod(size for size in sizes if isinstance(size, int))
         if count and all(isinstance(size, int) for size in sizes):
-            return op.Reshape(x, op.const([each or count for each in wanted]))
-    known = sizes_of(op, node, 0)
-    return reshape_exactly(op, x, vector_of(op, [product(op, known[:axis]), product(op, known[axis:])]), 2)
+            return op.Reshape(x, op.const([dim or count for dim in template]))
+    all_sizes = sizes_of(op, node, 0)
+    return reshape_exactly(op, x, vector_of(op, [product(op, all_sizes[:axis]), product(op, all_sizes[axis:])]), 2)
 
 
 def _flatten_at_run_time(op: Builder, x: str, axis: int) -> str:

@@ -68,24 +68,24 @@ def resize_11_up(op: Builder, node: Node) -> Result:
     if mode == "linear":
         return op.copy(node, inputs=[x, roi, scales], coordinate_transformation_mode="asymmetric")
     constant = node.constant(1)
-    given = [1.0] if constant is None else _scales(constant)
+    factors = [1.0] if constant is None else _scales(constant)
     for rounding, bound in (("floor", min), ("ceil", max)):
-        if constant is not None and all(bound(scale, 1.0) == 1.0 for scale in given):
+        if constant is not None and all(bound(scale, 1.0) == 1.0 for scale in factors):
             return _with_asymmetric_coordinates(op, node, [x, roi, scales], rounding)
-    sizes = node.shape(X) or (None,) * len(given)
-    if constant is not None and not any(map(_certainly_grows, given, sizes)):
-        raise Refusal("C204", f"'scales' is {list(given)}; runtimes copy where growing axes keep their sizes")
+    sizes = node.shape(X) or (None,) * len(factors)
+    if constant is not None and not any(map(_certainly_grows, factors, sizes)):
+        raise Refusal("C204", f"'scales' is {list(factors)}; runtimes copy where growing axes keep their sizes")
     one = op.const(1.0, "float", []) if constant is None else ""
-    shrinking = op.Min(scales, one) if one else op.const([min(scale, 1.0) for scale in given], "float")
-    growing = op.Max(scales, one) if one else op.const([max(scale, 1.0) for scale in given], "float")
+    shrinking = op.Min(scales, one) if one else op.const([min(scale, 1.0) for scale in factors], "float")
+    growing = op.Max(scales, one) if one else op.const([max(scale, 1.0) for scale in factors], "float")
     smaller = _with_asymmetric_coordinates(op, node, [x, roi, shrinking], "ceil", [op.fresh("smaller")])
     return _with_asymmetric_coordinates(op, node, [smaller, roi, growing], "floor")
 
 
 def _scales(constant: Constant) -> list[float]:
     """Return the elements of a constant as scales; raise Refusal C103 if one is not positive and finite."""
-    scales = [float(each) for each in constant.values if isinstance(each, int | float)]
-    if len(scales) < len(constant.values) or not all(math.isfinite(each) and each > 0 for each in scales):
+    scales = [float(scale) for scale in constant.values if isinstance(scale, int | float)]
+    if len(scales) < len(constant.values) or not all(math.isfinite(scale) and scale > 0 for scale in scales):
         raise Refusal("C103", f"'scales' is {list(constant.values)}: each is a positive number")
     return scales
 
@@ -121,16 +121,16 @@ def resize_11_down(op: Builder, node: Node) -> Result:
     """
     mode = node.attr("mode")
     coordinates = node.attr("coordinate_transformation_mode")
-    given = node.constant(SCALES)
-    sized = node.input(SIZES) and (given is None or not given.values)
+    constant = node.constant(SCALES)
+    sized = node.input(SIZES) and (constant is None or not constant.values)
     if mode == "linear" and coordinates == "asymmetric" and not sized:
         return op.copy(node, inputs=[node.input(X), node.input(SCALES)], drop=SINCE_11)
-    known = _is_known(node, bool(sized))
-    if mode == "cubic" or (mode == "linear" and (coordinates == "tf_crop_and_resize" or not known)):
+    is_known = _is_known(node, bool(sized))
+    if mode == "cubic" or (mode == "linear" and (coordinates == "tf_crop_and_resize" or not is_known)):
         return _interpolate(op, node)
     if mode not in ("nearest", "linear") or coordinates == "tf_crop_and_resize":
         raise Refusal("C204", f"mode {safe_text(mode)} with coordinates {safe_text(coordinates)} has no equivalent")
-    if mode == "nearest" and not known and (sized or given is None):
+    if mode == "nearest" and not is_known and (sized or constant is None):
         return _gather_nearest(op, node)
     scales = _exact_scales(node, bool(sized))
     same = coordinates == "asymmetric" if mode == "linear" else all(_is_same_nearest(node, scale) for scale in scales)
@@ -139,7 +139,7 @@ def resize_11_down(op: Builder, node: Node) -> Result:
         return op.copy(node, inputs=[node.input(X), constants], drop=SINCE_11)
     if mode == "linear":
         return _interpolate(op, node)
-    if not known:
+    if not is_known:
         return _gather_nearest(op, node)
     if coordinates == "tf_half_pixel_for_nn":
         raise Refusal("C204", "runtimes leave axes of scale 1 as they are, where these coordinates may be rounded up")
@@ -259,12 +259,12 @@ def _sizes_at_one_scale(op: Builder, node: Node, sizes: list[Size]) -> list[tupl
     if not sizes or 0 in sizes or count not in (None, len(sizes)):
         raise Refusal("C103", f"there are {count} sizes for dimensions of {sizes}")
     smallest = node.attr("keep_aspect_ratio_policy") == "not_larger"
-    wanted = node.constant(SIZES)
-    known = [size for size in sizes if isinstance(size, int)]
-    if wanted is not None and len(known) == len(sizes):
-        ratios = [float32(int(want) / size) for want, size in zip(wanted.values, known, strict=True)]
+    targets = node.constant(SIZES)
+    known_sizes = [size for size in sizes if isinstance(size, int)]
+    if targets is not None and len(known_sizes) == len(sizes):
+        ratios = [float32(int(want) / size) for want, size in zip(targets.values, known_sizes, strict=True)]
         common = min(ratios) if smallest else max(ratios)
-        return [(math.floor(float32(float32(size * common) + 0.5)), common) for size in known]
+        return [(math.floor(float32(float32(size * common) + 0.5)), common) for size in known_sizes]
     ratio = op.Div(op.Cast(node.input(SIZES), to=NUMBERS["float"]), op.Cast(vector_of(op, sizes), to=NUMBERS["float"]))
     scale = (op.ReduceMin if smallest else op.ReduceMax)(ratio, keepdims=0)
     half = op.const(0.5, "float", [])
@@ -287,7 +287,7 @@ def _interpolate(op: Builder, node: Node, scales: int = SCALES) -> Result:
     if crops:
         if not node.input(SIZES):
             raise Refusal("C204", "a region is cropped, and runtimes differ in the size by its scale", "give 'sizes'")
-        region = [float(each) for each in node.need_constant(ROI).values if isinstance(each, int | float)]
+        region = [float(bound) for bound in node.need_constant(ROI).values if isinstance(bound, int | float)]
     axes = _axes_to_resize(op, node, scales, region)
     if node.attr("antialias") and any(
         not isinstance(axis.scale, str) and axis.scale > 1 and not _certainly_grows(axis.scale, axis.size)
@@ -332,9 +332,9 @@ def _target_size(op: Builder, node: Node, number: int, position: int, count: int
             raise Refusal("C103", f"there are {len(sizes.values)} sizes for {count} axes")
         return int(sizes.values[position])
     inferred = node.values.shape(node.output(0)) or ()
-    known = inferred[number] if number < len(inferred) else None
-    if isinstance(known, int):
-        return known
+    inferred_size = inferred[number] if number < len(inferred) else None
+    if isinstance(inferred_size, int):
+        return inferred_size
     return str(op.Gather(op.Cast(node.input(SIZES), to=NUMBERS["int64"]), op.const(position), axis=0))
 
 
@@ -357,7 +357,7 @@ def _size_and_scale(
         output = _target_size(op, node, number, position, count)
         if isinstance(output, int) and isinstance(size, int):
             return output, output / size if size else 1.0
-        return output, op.Div(*(op.Cast(size_name(op, each), to=NUMBERS["float"]) for each in (output, size)))
+        return output, op.Div(*(op.Cast(size_name(op, term), to=NUMBERS["float"]) for term in (output, size)))
     if scales is not None and len(scales.values) != count:
         raise Refusal("C103", f"there are {len(scales.values)} scales for {count} axes")
     if scales is not None:
@@ -374,7 +374,7 @@ def _size_and_scale(
 def _exact_scales(node: Node, sized: bool) -> list[Fraction]:
     """Return the scale of each axis; raise Refusal C205 or C207 if one is not known."""
     if sized:
-        return [Fraction(wanted, present) for wanted, present in _target_and_present_sizes(node, None)]
+        return [Fraction(target, present) for target, present in _target_and_present_sizes(node, None)]
     return [Fraction(scale) for scale in _scales(node.need_constant(SCALES))]
 
 
@@ -384,9 +384,9 @@ def _is_same_nearest(node: Node, scale: Fraction) -> bool:
     coordinates = node.attr("coordinate_transformation_mode")
     if coordinates == "asymmetric":
         # If each coordinate is an integer, nothing is rounded.
-        whole = scale.numerator == 1 and scale.denominator.bit_count() == 1
+        is_whole = scale.numerator == 1 and scale.denominator.bit_count() == 1
         halved = scale == 2 and rounding == "round_prefer_floor"
-        return whole or halved or (rounding == "floor" and scale >= 1) or (rounding == "ceil" and scale <= 1)
+        return is_whole or halved or (rounding == "floor" and scale >= 1) or (rounding == "ceil" and scale <= 1)
     if scale.denominator != 1 or not scale:
         return False
     if coordinates in ("half_pixel", "pytorch_half_pixel"):
@@ -536,11 +536,11 @@ def resize_18_down(op: Builder, node: Node) -> Result:
 def _target_and_present_sizes(node: Node, axes: list[int] | None) -> list[tuple[int, int]]:
     """Return the target size and the present size of each axis that is resized."""
     rank = node.need_rank(X)
-    wanted = constant_ints(node, SIZES)
+    targets = constant_ints(node, SIZES)
     present = [need_size(node, X, axis) for axis in (range(rank) if axes is None else distinct_axes(axes, rank))]
-    if len(wanted) != len(present) or not all(present) or min(wanted, default=0) < 0:
-        raise Refusal("C103", f"'sizes' is {wanted}, for dimensions of {present}")
-    return list(zip(wanted, present, strict=True))
+    if len(targets) != len(present) or not all(present) or min(targets, default=0) < 0:
+        raise Refusal("C103", f"'sizes' is {targets}, for dimensions of {present}")
+    return list(zip(targets, present, strict=True))
 
 
 def _sizes_at_common_scale(node: Node, axes: list[int] | None) -> list[int] | None:
@@ -551,7 +551,7 @@ def _sizes_at_common_scale(node: Node, axes: list[int] | None) -> list[int] | No
     sizes = _target_and_present_sizes(node, axes)
     if not sizes:
         raise Refusal("C103", f"'keep_aspect_ratio_policy' is {policy}, for no axes")
-    ratios = [Fraction(wanted, present) for wanted, present in sizes]
+    ratios = [Fraction(target, present) for target, present in sizes]
     scale = min(ratios) if policy == "not_larger" else max(ratios)
     kept = [scale * present for _, present in sizes]
     return [int(size) for size in kept] if all(size.denominator == 1 for size in kept) else None
@@ -561,7 +561,7 @@ def _never_shrinks(node: Node, axes: list[int] | None) -> bool:
     """Whether every axis certainly grows or is not resized at all."""
     if node.input(SIZES):
         return node.constant(SIZES) is not None and all(
-            wanted >= present for wanted, present in _target_and_present_sizes(node, axes)
+            target >= present for target, present in _target_and_present_sizes(node, axes)
         )
     scales = node.constant(SCALES)
     if scales is None or not all(scale >= 1 for scale in scales.values):
@@ -599,10 +599,10 @@ def _reorder(op: Builder, node: Node, name: str, element: str, rest: list[Any], 
     """
     constant = node.values.constant(name)
     if constant is not None:
-        known = [*constant.values, *rest]
-        if len(known) <= max(order, default=-1):
+        elements = [*constant.values, *rest]
+        if len(elements) <= max(order, default=-1):
             raise Refusal("C103", f"an input of {len(constant.values)} values does not fit 'axes'")
-        picked = [known[index] for index in order]
+        picked = [elements[index] for index in order]
         if all(isinstance(value, (int, float)) for value in picked):
             return op.const(picked, element)
     stated = all(isinstance(value, (int, float)) for value in rest)

@@ -83,12 +83,12 @@ def _sample(op: Builder, node: Node) -> Result:
     index = op.Reshape(integers_below(op, batch), op.const([-1, 1]))
     inside = weight = ""
     for position, (axis, length) in enumerate(zip(axes, lengths, strict=True)):
-        # A dimension of neighbors for each axis, behind them those of images and points.
+        # The dimensions are the neighbors along each axis, then images and points.
         dims = vector_of(op, [*(taps if at == position else 1 for at in range(rank)), batch, -1])
         index = op.Add(op.Mul(index, size_name(op, length)), op.Reshape(axis.number, dims))
         if axis.inside:
-            here = op.Reshape(axis.inside, dims)
-            inside = op.And(inside, here) if inside else here
+            is_inside = op.Reshape(axis.inside, dims)
+            inside = op.And(inside, is_inside) if inside else is_inside
         if axis.weight:
             factor = op.Reshape(axis.weight, dims)
             weight = op.Mul(weight, factor) if weight else factor
@@ -154,7 +154,7 @@ def _reflect(op: Builder, node: Node, at: str, size: str, last: str, element: st
     It is computed in DOUBLE, in which a quotient and its product are exact.
     """
     align = node.attr("align_corners")
-    at, span = (cast(op, each, element, "double") for each in (at, last if align else size))
+    at, span = (cast(op, term, element, "double") for term in (at, last if align else size))
     low = op.const(0.0 if align else -0.5, "double", [])
     whole = op.Mul(span, op.const(2.0, "double", []))
     distance = op.Abs(op.Sub(at, low))
@@ -195,7 +195,9 @@ def affine_grid_lowered(op: Builder, node: Node) -> Result:
     element = node.need_element(0)
     shape = node.shape(1)
     constant = node.constant(1)
-    length = len(constant.values) if constant is not None else shape[0] if shape else None
+    length = shape[0] if shape else None
+    if constant is not None:
+        length = len(constant.values)
     if length not in (4, 5):
         raise Refusal("C207", "it is not known how many dimensions 'size' has", "give it a shape of 4 or 5")
     rank = int(length) - 2

@@ -80,9 +80,9 @@ def concat_from_sequence_lowered(op: Builder, node: Node) -> Result:
     if axis < 0:
         rank = _rank_of_element(node, elements[0]) + (1 if stacked else 0)
         axis = positive_axis(axis, rank)
-    tensors = [_take_element(op, each) for each in elements]
+    tensors = [_take_element(op, element) for element in elements]
     if stacked:
-        tensors = [unsqueeze(op, each, [axis]) for each in tensors]
+        tensors = [unsqueeze(op, tensor, [axis]) for tensor in tensors]
     return op.Concat(*tensors, axis=axis) if len(tensors) > 1 else op.Identity(tensors[0])
 
 
@@ -106,7 +106,7 @@ def _slices_of(node: Node, name: str) -> _Slices | None:
     x, axis, keep = _split_arguments(node, split)
     if len(split.input) > 1 and split.input[1]:
         length = node.values.constant(split.input[1])
-        # With a length, the axis is kept; onnxruntime drops it all the same where 'keepdims' is 0.
+        # With a length, the axis is kept; onnxruntime drops it all the same if 'keepdims' is 0.
         if not keep or length is None or length.dims or length.values != (1,):
             return None
     shape = node.values.shape(x)
@@ -131,7 +131,7 @@ def _concatenate_slices(op: Builder, node: Node, slices: _Slices) -> str:
             return str(op.Identity(x))
         x = unsqueeze(op, x, [axis + 1])
         shape = (*shape[: axis + 1], 1, *shape[axis + 1 :])
-    others = [each for each in range(len(shape)) if each != axis]
+    others = [other for other in range(len(shape)) if other != axis]
     size = 1 if stacked else shape[others[to]]
     if size == 1:
         x = _transpose(op, x, [*others[:to], axis, *others[to:]])
@@ -171,7 +171,7 @@ def _elements_of(node: Node, name: str) -> list[Element]:
             break
         name = _first_input(maker)
     if maker.op_type == "SequenceConstruct":
-        elements: list[Element] = [(each, -1, 0, 0, False) for each in maker.input]
+        elements: list[Element] = [(value, -1, 0, 0, False) for value in maker.input]
     elif maker.op_type == "SequenceEmpty":
         elements = []
     elif maker.op_type == "SplitToSequence":

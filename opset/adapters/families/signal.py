@@ -48,7 +48,11 @@ def dft_20_down(op: Builder, node: Node) -> Result:
     around, back = (
         op.Reshape(
             op.Gather(
-                op.const([size for each in 2 * (table + one) for size in each], "int64", [2 * rank, len(one[0])]),
+                op.const(
+                    [size for sizes_of_row in 2 * (table + one) for size in sizes_of_row],
+                    "int64",
+                    [2 * rank, len(one[0])],
+                ),
                 row,
                 axis=0,
             ),
@@ -73,7 +77,7 @@ def dft_lowered(op: Builder, node: Node) -> Result:
     axis = positive_axis(node.attr("axis"), rank)
     if axis == rank - 1 or shape is None:
         raise Refusal("C103", "the last dimension holds the parts of a number, and is no axis")
-    order = [each for each in range(rank - 1) if each != axis] + [axis]
+    order = [other_axis for other_axis in range(rank - 1) if other_axis != axis] + [axis]
     back = sorted(range(rank - 1), key=order.__getitem__)
     moved = order != list(range(rank - 1))
 
@@ -181,7 +185,9 @@ def _tables(op: Builder, length: Size) -> tuple[str, str]:
             op.const([math.cos(angle) for angle in angles], "double"),
             op.const([math.sin(angle) for angle in angles], "double"),
         )
-    steps, whole = (op.Cast(each, to=NUMBERS["double"]) for each in (integers_below(op, length), size_name(op, length)))
+    steps, whole = (
+        op.Cast(number, to=NUMBERS["double"]) for number in (integers_below(op, length), size_name(op, length))
+    )
     turns = op.Mul(op.Div(steps, whole), op.const(2 * math.pi, "double", []))
     # Runtimes that have no Cos of DOUBLE have a Sin.
     quarter = op.const(math.pi / 2, "double", [])

@@ -99,8 +99,8 @@ def _pad_by_gathering(op: Builder, node: Node, pads: Sequence[Size]) -> Result:
         if mode == "constant":
             fill = op.Expand(value, vector_of(op, [*sizes[:axis], 1, *sizes[axis + 1 :]]))
             y = op.Concat(y, fill, axis=axis)
-        added = [at_least(op, each, 0) for each in (before, after)]
-        first, last = (difference(op, kept, each) for kept, each in zip(added, (before, after), strict=True))
+        added = [at_least(op, pad, 0) for pad in (before, after)]
+        first, last = (difference(op, kept, pad) for kept, pad in zip(added, (before, after), strict=True))
         whole = difference(op, difference(op, size, first), last)
         sizes[axis] = sum_of(op, sum_of(op, whole, added[0]), added[1])
         positions = op.Sub(integers_below(op, sizes[axis]), size_name(op, added[0]))
@@ -185,7 +185,7 @@ def pad_19_down(op: Builder, node: Node) -> Result:
         size = shape[axis]
         if not isinstance(size, int) or before + size + after > MAX_CONSTANT:
             return _pad_by_gathering(
-                op, node, [pads_by_axis.get(each, (0, 0))[end] for end in (0, 1) for each in range(rank)]
+                op, node, [pads_by_axis.get(other_axis, (0, 0))[end] for end in (0, 1) for other_axis in range(rank)]
             )
         if not size and (before or after):
             raise Refusal("C204", f"axis {axis} cannot be wrapped: its size is 0")
@@ -439,7 +439,7 @@ def _split_at_run_time(op: Builder, x: str, axis: int, number: int) -> list[str]
     part = op.Div(op.Add(whole, op.const(number - 1)), op.const(number))
     ends = [op.const(0), part, *(op.Mul(part, op.const(at)) for at in range(2, number)), whole]
     if op.final >= 10:
-        ends = [op.Reshape(each, op.const([1])) for each in ends]
+        ends = [op.Reshape(vector, op.const([1])) for vector in ends]
         return [op.Slice(x, *bounds, op.const([axis])) for bounds in pairwise(ends)]
     numbers = [op.Add(integers_below(op, op.Sub(end, start)), start) for start, end in pairwise(ends)]
-    return [op.Gather(x, each, axis=axis) for each in numbers]
+    return [op.Gather(x, vector, axis=axis) for vector in numbers]

@@ -155,7 +155,7 @@ def sign_lowered(op: Builder, node: Node) -> Result:
     zero = op.const(0.0, number, [])
     above = op.Greater(x, zero)
     below = op.Less(x, zero)
-    sign = op.Sub(*(op.Cast(each, to=NUMBERS[number]) for each in (above, below)))
+    sign = op.Sub(*(op.Cast(mask, to=NUMBERS[number]) for mask in (above, below)))
     if element in INTEGERS:
         return op.Cast(sign, to=NUMBERS[element])
     neither = op.Not(op.Or(above, op.Less(x, op.const(1.0, number, []))))
@@ -210,8 +210,8 @@ class _DoubleFunctions:
     def sign(self, x: str) -> str:
         """Return 1, -1 or 0; NaN gives 0 as well."""
         above, below = (
-            self.op.Cast(each, to=DOUBLE)
-            for each in (self.op.Greater(x, self.const(0)), self.op.Less(x, self.const(0)))
+            self.op.Cast(mask, to=DOUBLE)
+            for mask in (self.op.Greater(x, self.const(0)), self.op.Less(x, self.const(0)))
         )
         return str(self.op.Sub(above, below))
 
@@ -221,7 +221,7 @@ class _DoubleFunctions:
         A value to the power of 0 is 1, infinities and NaN included; so the product of both is the one that counts.
         """
         other = self.op.Not(mask)
-        parts = [self.op.Pow(value, self.op.Cast(each, to=DOUBLE)) for value, each in ((x, mask), (y, other))]
+        parts = [self.op.Pow(value, self.op.Cast(choice, to=DOUBLE)) for value, choice in ((x, mask), (y, other))]
         return str(self.op.Mul(*parts))
 
     def odd(self, x: str, border: float, series: Sequence[float], outer: str) -> str:
