@@ -34,7 +34,7 @@ from opset.opsets.registry import default_registry
 from opset.reference.comparison import ulps
 from opset.reference.example_models import feeds_of, model_of
 from opset.schemas.model import OpSchema, example_versions
-from opset.workflow.examples.crossings import ULP, body_opsets, expressed
+from opset.workflow.examples.conversions import ULP, body_opsets, express_by_body
 
 REGISTRY = default_registry()
 SINGLE_RULES = ("same", "broadcast", "onto")
@@ -157,7 +157,7 @@ def compared(schema: OpSchema, opset_version: int, kinds: Iterable[str]) -> Row:
     """Return what the bodies of a version give at an opset beside its kernel."""
     row = Row(schema, opset_version, Counter(), {}, [])
     for use in uses(schema, kinds):
-        found = expressed(REGISTRY, use.model, schema, opset_version)
+        found = express_by_body(REGISTRY, use.model, schema, opset_version)
         if found.refusals:
             row.counts["refused"] += 1
             row.counts[f"{found.refusals[0].code}: {found.refusals[0].why}"] += 1

@@ -37,8 +37,8 @@ from judges.conformance.corpus_reasons import limit_for, reason_for
 from judges.conformance.judge import run_evaluator, run_onnxruntime
 from judges.conformance.processes import Died, each
 from opset.opsets.registry import default_registry
-from opset.workflow.corpus.cases import NODE, Pick, corpus, picked, write_corpus
-from opset.workflow.corpus.judgements import FILE, Case, judged
+from opset.workflow.corpus.cases import NODE, Pick, build_corpus, pick_cases, write_corpus
+from opset.workflow.corpus.judgements import FILE, Case, judgement_data
 from opset.workflow.corpus.judging import Judge
 
 REGISTRY = default_registry()
@@ -179,7 +179,7 @@ def picks_of(pattern: str, every_version: bool) -> list[Pick]:
         for name in REGISTRY.operators(domain)
         if re.search(pattern, name)
     ]
-    return [pick for pick in picked(REGISTRY, operators, every_version) if pick.kind == NODE]
+    return [pick for pick in pick_cases(REGISTRY, operators, every_version) if pick.kind == NODE]
 
 
 def explained(found: Iterable[Judged], picks: Mapping[str, Pick]) -> tuple[list[Explained], list[Judged]]:
@@ -242,8 +242,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     start = time.monotonic()
     picks = {pick.name: pick for pick in picks_of(options.pattern, not options.first)}
     with tempfile.TemporaryDirectory() as folder:
-        with mock.patch.object(Judge, "judged", lambda *_: []):  # by the kernels: opset testgen does that
-            made = corpus(REGISTRY, [*picks.values()])
+        with mock.patch.object(Judge, "judge_example", lambda *_: []):  # by the kernels: opset testgen does that
+            made = build_corpus(REGISTRY, [*picks.values()])
         write_corpus(folder, made)
         print(f"{len(made.cases):,} cases written, {time.monotonic() - start:.0f} s", flush=True)
         found = [*outcomes(Path(folder), options.judge.split(","), options.processes)]
@@ -260,7 +260,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if each_.kind == PASSED:
                 schema = picks[name].schema
                 agreed[judge].add((schema.domain, schema.name, schema.since_version, picks[name].example.name))
-        FILE.write_text(text_of(judged(REGISTRY, JUDGES, agreed)), encoding="utf-8")
+        FILE.write_text(text_of(judgement_data(REGISTRY, JUDGES, agreed)), encoding="utf-8")
         PAGE.write_text(page(counts, reasons, picks), encoding="utf-8")
     return int(bool(others or made.findings))
 

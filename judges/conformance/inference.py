@@ -50,7 +50,7 @@ from judges.conformance.judge import Case, messages, opset_of
 from judges.conformance.processes import Died, each
 from opset.inference.engine.result import Inference, infer
 from opset.reference.values import type_of
-from opset.workflow.examples.inferred import Seen, disagreement
+from opset.workflow.examples.inference import Structure, disagreement
 
 FORMS = ("shipped", "untyped", "constants", "variables", "both")
 VERDICTS = ("equal", "more", "less", "contradiction")
@@ -154,7 +154,7 @@ def free(model: onnx.ModelProto, feeds: Mapping[str, Any]) -> None:
 # Truth
 
 
-def seen(value: Any) -> Seen:
+def seen(value: Any) -> Structure:
     """Return what truth needs of a value of a run."""
     if isinstance(value, list | tuple):
         return [seen(item) for item in value]
@@ -166,9 +166,9 @@ def seen(value: Any) -> Seen:
     return "tensor", type_of(array)[7:-1], array.shape
 
 
-def run(case: Case) -> dict[Key, list[Seen]]:
+def run(case: Case) -> dict[Key, list[Structure]]:
     """Return every value that a run computes, by the path of its node, and all of these where it is computed again."""
-    found: dict[Key, list[Seen]] = {}
+    found: dict[Key, list[Structure]] = {}
 
     def trace(place: str, name: str, value: Any) -> None:
         now, before = seen(value), found.setdefault((place, name), [])
@@ -183,7 +183,7 @@ def run(case: Case) -> dict[Key, list[Seen]]:
     return found
 
 
-def untruths(found: Inference, case: Case, values: Mapping[Key, Sequence[Seen]]) -> Iterator[tuple[str, str]]:
+def untruths(found: Inference, case: Case, values: Mapping[Key, Sequence[Structure]]) -> Iterator[tuple[str, str]]:
     """Yield each value that is not as inferred, and how; nothing where the inputs are not as the model declares."""
     sizes: dict[str, int] = {}
     fed = {name: seen(value) for name, value in case.feeds.items()}

@@ -31,7 +31,7 @@ from opset.opsets.releases import RELEASES
 from opset.reference.example_models import feeds_of, model_of
 from opset.schemas.model import Example, OpSchema, example_versions
 from opset.schemas.names import shown
-from opset.workflow.examples.bench import disagreements
+from opset.workflow.examples.runner import disagreements
 
 REGISTRY = default_registry()
 LOCAL = "standard.body"

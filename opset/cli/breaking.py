@@ -23,7 +23,7 @@ from opset.workflow.breaking.comparison import compare
 from opset.workflow.breaking.documents import file_state
 from opset.workflow.breaking.report import ERR, INFO, WARN, markdown_lines, text_lines
 from opset.workflow.breaking.revisions import revision_state
-from opset.workflow.breaking.states import FUNCTIONS, State, folder_state, merged, release_state, standard_state
+from opset.workflow.breaking.states import FUNCTIONS, State, folder_state, merge_states, release_state, standard_state
 
 COLOURS = {ERR: "red", WARN: "yellow", INFO: "dim", "approved": "green"}
 HOOKS = FUNCTIONS
@@ -57,7 +57,7 @@ def _compare_states(against: str, choices: Choices, form: str, budget: Budget) -
     day, approved = _parse_day(choices.today), choices.approved
     known = folders_of(choices.folders, choices.hooks) if choices.folders else folders_for((), choices.hooks)
     named = [*known.trusted, *known.data] or [FOLDER]
-    new = merged([folder_state(folder, "now") for folder in named])
+    new = merge_states([folder_state(folder, "now") for folder in named])
     old, partial = _older_state(against, named, new)
     if partial:
         new = new.within(old.operators)
@@ -110,7 +110,7 @@ def _older_state(against: str, folders: Sequence[Path], new: State) -> tuple[Sta
         keys = [key for key in standard.operators if key[0] in new.domains]
         return release_state(release(text), standard.within(keys) if keys else new), False
     if kind == "rev":
-        return replace(merged([revision_state(folder, text, new) for folder in folders]), name=text), False
+        return replace(merge_states([revision_state(folder, text, new) for folder in folders]), name=text), False
     if len(folders) > 1:
         help = "compare one folder at a time: --schemas DIR"
         raise UsageError(Finding("U103", f"{len(folders)} folders cannot be compared with one {kind}", help=help))

@@ -20,7 +20,7 @@ from opset.cli.new import (
 from opset.errors import safe_text
 from opset.schemas.names import shown
 from opset.schemas.yaml.printer import flow
-from opset.workflow.authoring.bump import State, bump, state_of
+from opset.workflow.authoring.bump import LockComparison, bump, compare_with_lock
 
 
 @click.command(no_args_is_help=True)
@@ -40,7 +40,7 @@ def command(
     The rest of the file stays as it is, comments included. No Python file is run.
     """
     if only_check:
-        state = state_of(operator, domain, folder)
+        state = compare_with_lock(operator, domain, folder)
         output.write_product(_state_data(state), lambda: _state_lines(state), form)
         return 1 if state.edited else 0
     made, done = bump(operator, domain, folder, since)
@@ -75,7 +75,7 @@ def _schemas_argument(made: Any) -> str:
     return f" --schemas {quote_path(made.root)}" if made.own else ""
 
 
-def _state_data(state: State) -> dict[str, Any]:
+def _state_data(state: LockComparison) -> dict[str, Any]:
     operator = state.operator
     return {
         "operator": operator.name,
@@ -91,7 +91,7 @@ def _state_data(state: State) -> dict[str, Any]:
     }
 
 
-def _state_lines(state: State) -> list[str]:
+def _state_lines(state: LockComparison) -> list[str]:
     name = state.operator.name
     lines = [f"{name}: a new version is {'needed' if state.edited else 'not needed'}"]
     for each in state.edited:

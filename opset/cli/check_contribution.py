@@ -17,16 +17,16 @@ from opset.cli.limits import limits_options
 from opset.cli.operators import operator_at
 from opset.errors import Finding, UsageError, escape_text, safe_text
 from opset.plain_text import style_text
-from opset.workflow.contribution.candidate import MISSING, NOT_APPLICABLE, OPEN, PASSED, STATED
 from opset.workflow.contribution.checklist import (
-    Candidate,
-    Point,
+    ChecklistItem,
+    ReviewedVersion,
     checklist,
-    markdown,
-    point_data,
-    relative,
+    checklist_data,
+    markdown_lines,
+    relative_place,
     state_counts,
 )
+from opset.workflow.contribution.reviewed_version import MISSING, NOT_APPLICABLE, OPEN, PASSED, STATED
 
 SECONDS = 300.0
 """What all examples may take together, where --timeout does not say it."""
@@ -74,20 +74,22 @@ def command(
     notes = known.note_left_out(form != "text", *HOOKS)
 
     def work(budget: Budget) -> int:
-        candidates = [Candidate(registry, schema, budget) for schema in schemas]
+        candidates = [ReviewedVersion(registry, schema, budget) for schema in schemas]
         return _write_checklists([(each, checklist(each, statements)) for each in candidates], notes, form)
 
     return supervision.run_in_bounds(work, limits, SECONDS)
 
 
-def _write_checklists(found: Sequence[tuple[Candidate, Sequence[Point]]], notes: Sequence[str], form: str) -> int:
+def _write_checklists(
+    found: Sequence[tuple[ReviewedVersion, Sequence[ChecklistItem]]], notes: Sequence[str], form: str
+) -> int:
     """Write checklists, and return the exit status."""
-    data: dict[str, Any] = {"operators": [point_data(*each) for each in found]}
+    data: dict[str, Any] = {"operators": [checklist_data(*each) for each in found]}
     if notes:
         data["notes"] = notes
 
     def lines() -> Sequence[str]:
-        listed = [markdown(*each) if form == "markdown" else _checklist_lines(*each) for each in found]
+        listed = [markdown_lines(*each) if form == "markdown" else _checklist_lines(*each) for each in found]
         return [line for index, each in enumerate(listed) for line in (*[""] * (index > 0), *each)]
 
     output.write_product(json_data(data), lines, "json" if form == "json" else "text")
@@ -103,7 +105,7 @@ def _parse_statement(text: str) -> tuple[str, str]:
     return name, said.strip()
 
 
-def _checklist_lines(candidate: Candidate, points: Sequence[Point]) -> Iterator[str]:
+def _checklist_lines(candidate: ReviewedVersion, points: Sequence[ChecklistItem]) -> Iterator[str]:
     """Yield a checklist as text: each point with what was found and where, and in the end how many there are."""
     yield style_text(escape_text(f"{candidate.title} {candidate.since}"), "bold", sys.stdout)
     section = ""
@@ -113,9 +115,9 @@ def _checklist_lines(candidate: Candidate, points: Sequence[Point]) -> Iterator[
         if point.section != section:
             section = point.section
             yield section
-        for item in point.items:
+        for item in point.evidence:
             state = style_text(f"{item.state:9}", _STYLES.get(item.state, "dim"), sys.stdout)
-            where = safe_text(relative(item.place))
+            where = safe_text(relative_place(item.place))
             yield f"  {state}  {point.name:17}  {safe_text(item.why)}  ({where})"
             if item.help and item.state in (MISSING, OPEN):
                 yield f"  {'':9}  {'':17}  {safe_text(item.help)}"

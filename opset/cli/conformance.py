@@ -19,9 +19,9 @@ from opset.model.storage.atomic import output_exists_error
 from opset.model.storage.writing import write_files
 from opset.plain_text import table_lines
 from opset.workflow.conformance import matrix
-from opset.workflow.conformance.expectations import Expected, expected, read_expectations
-from opset.workflow.conformance.results import BAD, GOOD, MISSING, REFUSED, Corpus, Result, conform, read_corpus
-from opset.workflow.conformance.runtimes import runtime_named
+from opset.workflow.conformance.expectations import ExpectationReport, compare_expectations, read_expectations
+from opset.workflow.conformance.results import BAD, GOOD, MISSING, REFUSED, Corpus, Result, read_corpus, run_corpus
+from opset.workflow.conformance.runtimes import find_runtime
 
 STEP = 20
 """Cases between two lines of progress."""
@@ -104,7 +104,7 @@ def command(
     CMD is called for each case as `CMD MODEL INPUTS OUTPUTS`: it reads INPUTS/input_0.pb and so on, writes
     OUTPUTS/output_0.pb and so on, and exits with 0, 77 where it does not support the case, or another status.
     """
-    runtime = runtime_named(
+    runtime = find_runtime(
         name, _split_command(name), name=label, python=python, providers=providers, seconds=timeout, memory=memory
     )
     if folder is not None and not force:
@@ -113,15 +113,15 @@ def command(
     before = matrix.read_report(baseline) if baseline is not None else None
     versions: list[str] = []
     with _open_corpus(corpus, quiet) as read, show_progress(quiet, STEP) as show:
-        results = conform(read, runtime, jobs, show, versions.append)
-    known = expected(named, results, expect or "")
-    changed = matrix.changes(results, before) if before is not None else None
+        results = run_corpus(read, runtime, jobs, show, versions.append)
+    known = compare_expectations(named, results, expect or "")
+    changed = matrix.compare_results(results, before) if before is not None else None
     about = {"name": runtime.name, "version": versions[0] if versions else "", "providers": [*providers]}
-    data = matrix.report(about, results, known.reasons, changed)
+    data = matrix.report_data(about, results, known.reasons, changed)
     findings, status = _findings_of_run(results, known, strict, min_cases, changed)
     data |= {"unused": known.unused, **output.findings_data(findings), "exit_status": status}
     if folder is not None:
-        files = matrix.files_of(data, folder)
+        files = matrix.report_files(data, folder)
         write_files(files, force=force)
     if not quiet:
         output.write_product(data, lambda: _report_lines(data, [*files] if folder is not None else []), form)
@@ -132,7 +132,7 @@ def command(
 
 def _check_no_report(folder: str) -> None:
     """Raise UsageError U102 where a report is there already: before a run that takes long."""
-    there = [path for path in matrix.paths(folder).values() if os.path.lexists(path)]
+    there = [path for path in matrix.report_paths(folder).values() if os.path.lexists(path)]
     if there:
         raise UsageError(finding for path in there for finding in output_exists_error(path).findings)
 
@@ -152,18 +152,18 @@ def _open_corpus(folder: str | None, quiet: bool) -> Iterator[Corpus]:
         yield read_corpus(folder)
         return
     from opset.opsets.registry import registry_with
-    from opset.workflow.corpus.cases import corpus, picked, write_corpus
+    from opset.workflow.corpus.cases import build_corpus, pick_cases, write_corpus
 
     registry = registry_with(())
     operators = [registry.versions(name, domain) for domain in registry.domains for name in registry.operators(domain)]
     with tempfile.TemporaryDirectory(prefix="opset-corpus-") as made:
         with show_progress(quiet, STEP) as show:
-            write_corpus(made, corpus(registry, picked(registry, operators, every_version=False), show))
+            write_corpus(made, build_corpus(registry, pick_cases(registry, operators, every_version=False), show))
         yield read_corpus(made)
 
 
 def _findings_of_run(
-    results: list[Result], known: Expected, strict: bool, min_cases: int, changed: matrix.Changes | None
+    results: list[Result], known: ExpectationReport, strict: bool, min_cases: int, changed: matrix.Changes | None
 ) -> tuple[FindingList, int]:
     """Return what is wrong with a run, and the exit status."""
     found = FindingList()

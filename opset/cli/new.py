@@ -12,7 +12,7 @@ from opset.cli import output
 from opset.errors import safe_text
 from opset.plain_text import table_lines
 from opset.schemas.names import shown
-from opset.workflow.authoring.new import FUNCTION, Made, new_operator
+from opset.workflow.authoring.new import FUNCTION, WrittenOperator, new_operator
 
 folder_option = click.option(
     "-o",
@@ -68,13 +68,13 @@ def quote_path(path: Path | str) -> str:
     return shlex.quote(str(path))
 
 
-def operator_arguments(made: Made) -> str:
+def operator_arguments(made: WrittenOperator) -> str:
     """Return an operator and its folder as verbs take them."""
     name = f"{made.domain}.{made.operator}" if made.domain else made.operator
     return f"{name} --schemas {quote_path(made.root)}" if made.own else name
 
 
-def files_data(made: Made, done: str, steps: dict[str, str]) -> dict[str, Any]:
+def files_data(made: WrittenOperator, done: str, steps: dict[str, str]) -> dict[str, Any]:
     """Return what was written, and the commands to go on with, as plain data."""
     return {
         "done": done,
@@ -87,7 +87,7 @@ def files_data(made: Made, done: str, steps: dict[str, str]) -> dict[str, Any]:
     }
 
 
-def files_lines(made: Made, steps: dict[str, str]) -> list[str]:
+def files_lines(made: WrittenOperator, steps: dict[str, str]) -> list[str]:
     """Return what was written, and the commands to go on with, as text."""
     lines = []
     for path, functions in made.files.items():

@@ -26,7 +26,7 @@ from opset.schemas.model import OpSchema
 from opset.schemas.names import shown
 from opset.schemas.selection import Target, folder_of_domains, select
 from opset.schemas.yaml.loader import domain_of
-from opset.workflow.examples.examination import PARTS, Bench, Report, Subject, examined, subjects
+from opset.workflow.examples.examination import PARTS, ExampleRunner, Report, Subject, examine_subject, subjects
 
 SECONDS = 60.0
 """What an example may take at all its versions, where --timeout does not say it."""
@@ -105,7 +105,7 @@ def command(
     if failure:
         sys.stderr.write(f"{failure}\n")
         return INTERNAL
-    return 1 if report.findings or not report.tested else 0
+    return 1 if report.findings or not report.has_run else 0
 
 
 def _yield_reports(
@@ -120,12 +120,12 @@ def _yield_reports(
 
 
 def _worker(known: Folders, limits: Limits, parts: tuple[str, ...]) -> Callable[[Subject], Report | str]:
-    return partial(_examine_subject, Bench(known.registry(), limits), parts)
+    return partial(_examine_subject, ExampleRunner(known.registry(), limits), parts)
 
 
-def _examine_subject(bench: Bench, parts: tuple[str, ...], subject: Subject) -> Report | str:
+def _examine_subject(runner: ExampleRunner, parts: tuple[str, ...], subject: Subject) -> Report | str:
     try:
-        return examined(bench, subject, parts)
+        return examine_subject(runner, subject, parts)
     except Exception as error:
         signals.raise_if_stopped()
         return output.internal_error(error)
@@ -133,7 +133,7 @@ def _examine_subject(bench: Bench, parts: tuple[str, ...], subject: Subject) -> 
 
 def _lost_report(registry: Registry, seconds: float, subject: Subject, late: bool) -> Report:
     """Return the report of a subject whose process was ended, or died."""
-    bench = Bench(registry)
+    runner = ExampleRunner(registry)
     why = f"it did not end within {seconds:g} seconds" if late else "its process died"
     help = "allow more: --timeout" if late else "use fewer processes: -j 1"
     report = Report()
@@ -142,10 +142,10 @@ def _lost_report(registry: Registry, seconds: float, subject: Subject, late: boo
         report.count("kernel", [Finding("T109", message, shown(subject.domain), why, help)])
         return report
     schema = next(each for each in registry.versions(subject.operator, subject.domain))
-    place, what = bench.claim(schema, "change"), "the claims of a version"
+    place, what = runner.place_of_key(schema, "change"), "the claims of a version"
     for example in registry.examples(subject.operator, subject.domain):
         if example.name == subject.example:
-            place, what = bench.place(schema, example), f"the example '{example.name}'"
+            place, what = runner.place_of(schema, example), f"the example '{example.name}'"
     name = f"{subject.domain and f'{subject.domain}.'}{subject.operator}"
     finding = Finding("T109", f"{name}: the test of {what} did not finish", place, why, help)
     report.count("kernel" if subject.example else "claims", [finding])
@@ -220,4 +220,4 @@ def _report_lines(report: Report, parts: Sequence[str], skipped: dict[str, dict[
             texts = [f"{safe_text(why)} ({count:,})" for why, count in reasons]
             yield f"{part}, not run: {listing(texts, REASONS, str)}"
     count = len(report.findings)
-    yield f"{count or 'no'} finding{'' if count == 1 else 's'}" if report.tested else "nothing was tested"
+    yield f"{count or 'no'} finding{'' if count == 1 else 's'}" if report.has_run else "nothing was tested"

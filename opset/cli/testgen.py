@@ -20,7 +20,7 @@ from opset.errors import Finding, UsageError, safe_text
 from opset.opsets.registry import Registry
 from opset.output_folder import size_text
 from opset.schemas.model import OpSchema
-from opset.workflow.corpus.cases import Corpus, Pick, corpus, picked, write_corpus
+from opset.workflow.corpus.cases import Corpus, Pick, build_corpus, pick_cases, write_corpus
 
 SECONDS = 3600.0
 """What all examples may take together, where --timeout does not say it."""
@@ -72,7 +72,7 @@ def command(
 
     def work(budget: Budget) -> int:
         with show_progress(form == "json", STEP) as show:
-            made = corpus(registry, picks, show, budget)
+            made = build_corpus(registry, picks, show, budget)
         return _write_cases(folder, made, notes, form)
 
     return supervision.run_in_bounds(work, limits, SECONDS)
@@ -114,7 +114,7 @@ def _pick_examples(
     if not operators:
         domains = registry.domains if domain is None else [known_domain(registry, domain)]
         every = [registry.versions(name, each) for each in domains for name in registry.operators(each)]
-        return picked(registry, every, every_version)
+        return pick_cases(registry, every, every_version)
     found: dict[tuple[str, str], tuple[OpSchema, ...]] = {}
     wanted: dict[tuple[str, str], set[int]] = {}
     for each in operators:
@@ -123,7 +123,7 @@ def _pick_examples(
         found[key] = versions
         wanted.setdefault(key, set()).add(0 if schema is None else schema.since_version)
     only = {key: versions for key, versions in wanted.items() if 0 not in versions}
-    return picked(registry, found.values(), every_version, only)
+    return pick_cases(registry, found.values(), every_version, only)
 
 
 def _list_cases(picks: list[Pick], form: str) -> int:

@@ -11,7 +11,7 @@ from opset.extend import lower, parse_model
 from opset.model.storage.tensor import tensor_values
 from opset.opsets.hooks import unregister
 from opset.opsets.registry import default_registry, get_schema
-from opset.workflow.examples.crossings import body_opsets
+from opset.workflow.examples.conversions import body_opsets
 
 
 @pytest.mark.parametrize("name", ["Elu", "Softplus", "Gelu", "Clip", "GreaterOrEqual", "HardSwish", "Relu", "PRelu"])

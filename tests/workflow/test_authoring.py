@@ -29,19 +29,19 @@ from opset.schemas.model import Attribute, OpSchema, Parameter
 from opset.schemas.yaml.layout import dump_operator
 from opset.schemas.yaml.loader import MAX_VERSION, operator_files, parse_operator, standard_sets
 from opset.schemas.yaml.reader import MAX_SIZE
-from opset.workflow.authoring import homes
+from opset.workflow.authoring import destinations
 from opset.workflow.authoring.blocks import lines_of
-from opset.workflow.authoring.bump import bump, completed, state_of, with_version
-from opset.workflow.authoring.homes import check_since, home_of, named, next_version
-from opset.workflow.authoring.new import _document, _standard_operator, new_operator, operator_text
+from opset.workflow.authoring.bump import add_version, bump, compare_with_lock, complete_version
+from opset.workflow.authoring.destinations import check_since, destination_of, next_version, split_name
+from opset.workflow.authoring.new import _initial_document, _standard_operator, new_operator, operator_text
 from opset.workflow.authoring.stubs import (
-    _importing,
+    _add_imports,
     adapter_stub,
-    in_the_way,
+    add_stubs,
+    conflicting_definition,
     is_registered,
     kernel_stub,
-    snake,
-    with_stubs,
+    snake_case,
 )
 from tests.cli.commands import run
 
@@ -79,7 +79,7 @@ def codes(folder):
 def test_a_bump_inserts_a_version_and_leaves_every_other_byte(path):
     data = path.read_bytes()
     operator = parse_operator(data, path, SETS)
-    added = with_version(operator, data, SINCE, "opset bump", SETS)
+    added = add_version(operator, data, SINCE, "opset bump", SETS)
     result = parse_operator(added, path, SETS)
     lines, before = lines_of(added.decode()), lines_of(data.decode())
     first = next(index for index, line in enumerate(lines) if line.startswith(f"- since: {SINCE}"))
@@ -88,10 +88,10 @@ def test_a_bump_inserts_a_version_and_leaves_every_other_byte(path):
     assert not result.transitions[-1].difference
     expected = ["S205", *["S245"] * operator.schemas[-1].deprecated]  # one of a withdrawn operator is not to be added
     assert [finding.code for rule in RULES for finding in rule(result, CONTEXT)] == expected
-    assert completed(result, added, SETS) == added  # nothing was edited yet
+    assert complete_version(result, added, SETS) == added  # nothing was edited yet
     said = added.replace(b"    adapters: {up: derived", b"    clarified: the same\n    adapters: {up: derived", 1)
     result = parse_operator(said, path, SETS)
-    final = parse_operator(completed(result, said, SETS), path, SETS)
+    final = parse_operator(complete_version(result, said, SETS), path, SETS)
     assert (final.schemas, final.docs) == (result.schemas, result.docs)
     assert dump_operator(final) == dump_operator(parse_operator(dump_operator(final).encode(), path, SETS))
 
@@ -101,12 +101,12 @@ def test_a_bump_inserts_a_version_and_leaves_every_other_byte(path):
 def test_a_new_operator_like_any_other_loads_with_its_signature(path):
     like = _standard_operator(path.parent.name.removeprefix("ai.onnx") and path.parent.name, path.stem)
     theirs = like.schemas[-1]
-    text = operator_text("New", "unary", 1, _document(like, "com.acme", SETS, None), "inference.py")
+    text = operator_text("New", "unary", 1, _initial_document(like, "com.acme", SETS, None), "inference.py")
     (ours,) = parse_operator(text.encode(), "com.acme/New.yaml", SETS).schemas
     for part in ("inputs", "outputs", "attributes", "types", "shape", "determinism", "conditions", "function"):
         assert getattr(ours, part) == getattr(theirs, part), part
     for standard in (False, True):
-        ast.parse(with_stubs("", [kernel_stub(ours, standard)], "Kernels."))
+        ast.parse(add_stubs("", [kernel_stub(ours, standard)], "Kernels."))
 
 
 # A domain of one's own
@@ -192,24 +192,24 @@ def test_nothing_is_written_through_a_link(folder, tmp_path):
 
 
 def test_the_standard_is_written_to_in_a_checkout_alone(monkeypatch, tmp_path):
-    assert home_of("ai.onnx", None).standard
-    monkeypatch.setattr(homes, "FOLDER", tmp_path / "a" / "b" / "c")
+    assert destination_of("ai.onnx", None).standard
+    monkeypatch.setattr(destinations, "FOLDER", tmp_path / "a" / "b" / "c")
     with pytest.raises(UsageError, match="no checkout of its sources"):
-        home_of("", None)
+        destination_of("", None)
 
 
 def test_imports_are_added_where_they_belong():
     stub = kernel_stub(_standard_operator("", "If").schemas[-1], True)
-    text = with_stubs('"""Kernels."""\n\nimport ast\n\nfrom opset.zip import a\n', [stub], "")
+    text = add_stubs('"""Kernels."""\n\nimport ast\n\nfrom opset.zip import a\n', [stub], "")
     assert text.startswith(
         '"""Kernels."""\n\nimport ast\n\nfrom opset.reference.numerics.arrays import Array\n'
         "from opset.reference.registration import kernel\nfrom opset.zip import a\n"
     )
-    more = with_stubs("from opset.reference.registration import Graph\n\nx = 1\n", [stub], "")
+    more = add_stubs("from opset.reference.registration import Graph\n\nx = 1\n", [stub], "")
     assert "from opset.reference.registration import Graph, kernel\n" in more
-    assert with_stubs(text, [], "") == text
+    assert add_stubs(text, [], "") == text
     windows = "from opset.reference.registration import kernel\r\n\x0c\r\nx = 1  \r\n\r\n"
-    text = with_stubs(windows, [stub], "")
+    text = add_stubs(windows, [stub], "")
     assert "\r\n\x0c\r\nx = 1  \r\n\r\n" in text and text.startswith("from opset.reference.numerics")
     assert text.count("\n") == text.count("\r\n")
 
@@ -309,7 +309,7 @@ def test_check_compares_with_what_was_released(folder):
     assert result.exit_code == 1 and "types: {T: [+int32]}" in result.stdout
     path.write_text(path.read_text().replace("T: [floats, int32]", "T: floats", 1))
     assert bump("com.acme.Thin")[1] == "added"
-    state = state_of("com.acme.Thin")
+    state = compare_with_lock("com.acme.Thin")
     assert (state.edited, state.developed) == ([], [2])
     assert bump("com.acme.Thin")[1] == "unedited"  # version 2 is in development, and stays the newest
     path.write_text(path.read_text().replace("  change:\n", "  change:\n    clarified: all of it\n", 1))
@@ -317,10 +317,10 @@ def test_check_compares_with_what_was_released(folder):
     assert new_operator("com.acme.Wide").since == 2
     more = "  attributes: {n: {type: int, default: 1, doc: n}}\n  shape:"
     path.write_text(path.read_text().replace("  shape:", more, 1))
-    assert state_of("com.acme.Thin").difference == {"attributes": {"n": {"added": "int", "default": 1}}}
+    assert compare_with_lock("com.acme.Thin").difference == {"attributes": {"n": {"added": "int", "default": 1}}}
     lock = folder.parent / "lock.json"
     lock.write_text(lock.read_text().replace('"1":', '"2":'))  # the newest is released, and an older one is not
-    state = state_of("com.acme.Thin")
+    state = compare_with_lock("com.acme.Thin")
     assert (state.developed, state.difference) == ([1], {})
 
 
@@ -328,7 +328,7 @@ def test_which_version_comes_next():
     assert next_version(28, 28, 13) == 29 and next_version(28, 28, 0) == 29
     assert next_version(29, 28, 13) == 29 and next_version(29, 28, 29) == 0  # 29 is in development
     assert next_version(0, 0, 0) == 1 and next_version(3, 0, 0) == 3 and next_version(3, 0, 3) == 4
-    released = {domain: home_of(domain, None).released({}) for domain in ("", "ai.onnx.ml", "com.own")}
+    released = {domain: destination_of(domain, None).newest_released({}) for domain in ("", "ai.onnx.ml", "com.own")}
     assert released == {"": RELEASES[-1].opset, "ai.onnx.ml": RELEASES[-1].ml, "com.own": 0}
 
 
@@ -337,7 +337,7 @@ def test_which_version_comes_next():
 )
 def test_names_are_checked(name):
     with pytest.raises(UsageError) as caught:
-        named(name, None)
+        split_name(name, None)
     assert caught.value.code == "S215"
 
 
@@ -371,9 +371,9 @@ def test_a_version_in_development_follows_from_the_yaml_alone(tmp_path):
     newest = default_registry().domains[""] + 1
     path = FOLDER / "ai.onnx" / "Erf.yaml"
     erf = parse_operator(path.read_bytes(), path, SETS)
-    copied = with_version(erf, path.read_bytes(), newest, "", SETS)
+    copied = add_version(erf, path.read_bytes(), newest, "", SETS)
     wider = re.sub(rb"    T: .*", b"    T: [floats_ir9, int4]", copied, count=1)
-    wider = completed(parse_operator(wider, path, SETS), wider, SETS)
+    wider = complete_version(parse_operator(wider, path, SETS), wider, SETS)
     operators = [
         parse_operator(wider, path, SETS),
         parse_operator(CBRT.format(since=newest).encode(), "ai.onnx/Cbrt.yaml", SETS),
@@ -513,7 +513,7 @@ def test_kernels_of_ones_own_have_none(name, signature):
     ],
 )
 def test_how_functions_are_named(name, function):
-    assert snake(name) == function
+    assert snake_case(name) == function
 
 
 @pytest.mark.parametrize(
@@ -558,7 +558,7 @@ def test_which_versions_an_author_may_choose(since, own, released, why, least):
 def test_what_a_file_of_functions_has_already(source, registered, there):
     stub = adapter_stub(OpSchema("com.acme", "Thin", 2, "acme"), "up", False)
     assert is_registered(source, stub) == registered
-    assert in_the_way(source, stub) == (f"thin_2_up, line {there}" if there else "")
+    assert conflicting_definition(source, stub) == (f"thin_2_up, line {there}" if there else "")
     kernel = kernel_stub(OpSchema("com.acme", "Thin", 2, "acme"), False)
     assert is_registered('@kernel("Thin", domain="com.acme")\ndef any(): pass\n', kernel)
 
@@ -590,7 +590,7 @@ def test_the_last_line_of_a_file_gets_an_end_before_more_is_added(folder):
     ],
 )
 def test_where_an_import_is_added(source, at):
-    assert _importing(source, {"b.x": ("n",)}, "\n") == at
+    assert _add_imports(source, {"b.x": ("n",)}, "\n") == at
 
 
 # All that is written, word for word

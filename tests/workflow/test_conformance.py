@@ -18,8 +18,8 @@ import pytest
 from opset.errors import CorpusError, UsageError
 from opset.reference.comparison import Difference
 from opset.workflow.conformance import matrix
-from opset.workflow.conformance.expectations import expected, read_expectations
-from opset.workflow.conformance.results import Case, Result, conform, read_corpus, reason
+from opset.workflow.conformance.expectations import compare_expectations, read_expectations
+from opset.workflow.conformance.results import Case, Result, read_corpus, run_corpus, shorten_reason
 from opset.workflow.conformance.runtimes import Runtime
 from opset.workflow.corpus import cases as corpus
 from tests.cli.commands import heed_interrupts, run, run_json
@@ -32,7 +32,7 @@ F = np.float32
 
 
 def results(folder, *cases, runtime=IDENTITY, jobs=2):
-    return conform(read_corpus(write(folder, *cases)), runtime, jobs)
+    return run_corpus(read_corpus(write(folder, *cases)), runtime, jobs)
 
 
 def test_outputs_are_compared_as_the_case_says(tmp_path):
@@ -81,7 +81,7 @@ def test_a_case_that_is_not_complete_is_missing_and_the_others_are_run(tmp_path)
     inputs = folder / "node/elsewhere/test_data_set_0/input_0.pb"
     inputs.rename(tmp_path / "input_0.pb")
     inputs.symlink_to(tmp_path / "input_0.pb")
-    found = conform(read_corpus(str(folder)), IDENTITY)
+    found = run_corpus(read_corpus(str(folder)), IDENTITY)
     assert [each.result for each in found] == ["missing"] * 5 + ["pass"]
     words = ["its checksum is another", "No such file", "the manifest lists files for 0", "No such file", "leads out"]
     assert all(word in each.why for word, each in zip(words, found, strict=False))
@@ -116,8 +116,8 @@ def test_a_manifest_that_cannot_be_used_is_an_error(tmp_path):
 
 
 def test_a_reason_is_one_line_without_the_folders_of_a_machine():
-    assert reason("a\n  b\x1b[31m /home/me/src/op.cc:12: c") == r"a b\x1b[31m op.cc:12: c"
-    assert len(reason("x y " * 10_000)) == 300
+    assert shorten_reason("a\n  b\x1b[31m /home/me/src/op.cc:12: c") == r"a b\x1b[31m op.cc:12: c"
+    assert len(shorten_reason("x y " * 10_000)) == 300
 
 
 LIST = """
@@ -134,7 +134,7 @@ def test_named_disagreements_are_strict(tmp_path):
     path.write_text(LIST)
     cases = [case("far", F([2]), F([1])), case("other_one"), case("other_two", F([2]), F([1])), case("fine")]
     cases += [case("any_one"), case("any_two", F([2]), F([1]))]
-    found = expected(read_expectations(str(path), "copy"), results(tmp_path / "c", *cases), str(path))
+    found = compare_expectations(read_expectations(str(path), "copy"), results(tmp_path / "c", *cases), str(path))
     varies = dict.fromkeys(["any_one", "any_two"], "It reads memory that nothing set.")
     assert found.reasons == {"far": "It copies.", "other_one": "It fails.", "other_two": "It fails.", **varies}
     assert [each.message for each in found.findings] == [
@@ -167,7 +167,7 @@ def test_what_the_standard_leaves_open_fails_no_run_and_is_reported_apart(tmp_pa
 
 
 def test_the_list_for_onnxruntime_names_each_case_once():
-    path = Path(__file__).parents[1] / "conformance" / "disagreements.yaml"
+    path = Path(__file__).parents[2] / "judges" / "conformance" / "disagreements.yaml"
     names = [name for entry in read_expectations(str(path), "onnxruntime") for name in entry.cases]
     assert len(names) > 100 and len({*names}) == len(names)
 
@@ -218,7 +218,7 @@ def test_a_list_that_cannot_be_read_is_an_error(tmp_path):
         read_expectations(str(tmp_path / "nothing"), "copy")
 
 
-def judged(name, result, kind="node", *, operator="", version=1, types=("float",), chosen="", **to):
+def result_of(name, result, kind="node", *, operator="", version=1, types=("float",), chosen="", **to):
     """What a runtime made of a case that is named, of Abs or of an operator of another domain."""
     names = ("ai.onnx.ml", operator) if operator else ("", "Abs")
     case = Case(name, kind, *names, version, name, f"shows {name}", types, (0.0, 0.0), {}, chosen=chosen)
@@ -233,16 +233,16 @@ def test_a_list_is_compared_with_all_cases_that_it_names(tmp_path):
 """)
     entries = read_expectations(str(path), "copy")
     run = [
-        judged("a1", "wrong"),
-        judged("a2", "error", chosen="open"),
-        judged("a3", "crash"),
-        judged("a4", "crash"),
-        judged("a5", "refused"),
-        judged("b2", "rejected"),
-        judged("c1", "accepted"),
-        judged("d1", "error"),
+        result_of("a1", "wrong"),
+        result_of("a2", "error", chosen="open"),
+        result_of("a3", "crash"),
+        result_of("a4", "crash"),
+        result_of("a5", "refused"),
+        result_of("b2", "rejected"),
+        result_of("c1", "accepted"),
+        result_of("d1", "error"),
     ]
-    found = expected(entries, run, "list")
+    found = compare_expectations(entries, run, "list")
     assert found.reasons == {**dict.fromkeys(["a1", "a2", "a3", "a4", "a5"], "One."), "b2": "Two.", "c1": "Two."}
     changed, better = "state what happens now, and why", "remove the entry, or this case from it"
     assert [(each.message, each.place, each.why, each.help) for each in found.findings] == [
@@ -260,10 +260,10 @@ def test_reports_are_deterministic_and_hold_hostile_text_as_data(tmp_path):
     program.chmod(0o755)
     cases = [case("one", shows=nasty, operator="<b>"), case("two", kind="invalid", shows=nasty), case("three")]
     first = results(tmp_path / "c", *cases, runtime=Runtime(nasty, (str(program),), False, 10))
-    data = matrix.report({"name": nasty, "version": "<i>"}, first, {"three": nasty})
-    files = matrix.files_of(data, "")
+    data = matrix.report_data({"name": nasty, "version": "<i>"}, first, {"three": nasty})
+    files = matrix.report_files(data, "")
     again = results(tmp_path / "c", *cases, runtime=Runtime(nasty, (str(program),), False, 10), jobs=1)
-    assert matrix.files_of(matrix.report(data["runtime"], again, {"three": nasty}), "") == files
+    assert matrix.report_files(matrix.report_data(data["runtime"], again, {"three": nasty}), "") == files
     page = files["conformance.html"].decode()
     assert "<script" not in page and "5439" not in page and "\x1b" not in page and "\u202e" not in page
     html5lib.HTMLParser(strict=True).parse(page)
@@ -282,7 +282,7 @@ def test_the_matrix_counts(tmp_path):
         case("d", kind="invalid"),
         case("e", operator="Abs", types=["int4", "float"]),
     ]
-    data = matrix.report({"name": "copy", "version": ""}, results(tmp_path / "c", *cases), {})
+    data = matrix.report_data({"name": "copy", "version": ""}, results(tmp_path / "c", *cases), {})
     assert data["operators"] == [
         {"domain": "ai.onnx", "operator": "Abs", "versions": {"16": {"pass": 1}}, "invalid": {}},
         {
@@ -294,19 +294,19 @@ def test_the_matrix_counts(tmp_path):
     ]
     assert data["totals"] == {"node": {"pass": 3, "wrong": 1}, "random": {}, "invalid": {"accepted": 1}}
     assert data["types"] == {"float": {"pass": 3, "wrong": 1}, "int4": {"pass": 1}}
-    text = matrix.markdown(data)
+    text = matrix.markdown_text(data)
     assert "| operator | 1 | 13 | 16 | invalid |" in text and "| Identity | 1 | 1 1w |  | 1a |" in text
 
 
 RUN = [
-    judged("a", "pass"), judged("b", "wrong", version=13, why="it differs"),
-    judged("c", "error", why="none for Abs(13)"), judged("d", "crash", why="ended", chosen="ties"),
-    judged("e", "timeout", version=6, why="late"),
-    judged("f", "accepted", "invalid"), judged("g", "rejected", "invalid"),
-    judged("h", "refused", why="no Abs(1) here", types=("int4",)),
-    judged("i", "refused", version=13, why="no Abs(13) here", types=("int8", "int4")), judged("j", "missing"),
-    judged("k", "pass", "random", operator="Zed", version=2),
-    judged("l", "wrong", operator="Zed", version=2, why="other", output=1,
+    result_of("a", "pass"), result_of("b", "wrong", version=13, why="it differs"),
+    result_of("c", "error", why="none for Abs(13)"), result_of("d", "crash", why="ended", chosen="ties"),
+    result_of("e", "timeout", version=6, why="late"),
+    result_of("f", "accepted", "invalid"), result_of("g", "rejected", "invalid"),
+    result_of("h", "refused", why="no Abs(1) here", types=("int4",)),
+    result_of("i", "refused", version=13, why="no Abs(13) here", types=("int8", "int4")), result_of("j", "missing"),
+    result_of("k", "pass", "random", operator="Zed", version=2),
+    result_of("l", "wrong", operator="Zed", version=2, why="other", output=1,
            difference=Difference("", "other", 0.5, float("inf"))),
 ]  # fmt: skip
 COLUMNS = (
@@ -412,8 +412,8 @@ Cases that break a constraint of their operator, and are computed all the same.
 def test_the_page_of_a_report():
     before = {"a": "wrong", "b": "pass", "h": "pass", "i": "wrong", "e": "wrong", "f": "refused", "z": "pass"}
     reasons = {"a": "unused", "b": "known", "c": "known", "d": "unused", "f": "too"}
-    data = matrix.report({"name": "it", "version": "1.2"}, RUN, reasons, matrix.changes(RUN, before))
-    assert matrix.markdown(data) == PAGE.replace("{COLUMNS}", COLUMNS)
+    data = matrix.report_data({"name": "it", "version": "1.2"}, RUN, reasons, matrix.compare_results(RUN, before))
+    assert matrix.markdown_text(data) == PAGE.replace("{COLUMNS}", COLUMNS)
     assert {each["name"]: each["expected"] for each in data["cases"] if "expected" in each} == {
         "b": "known",
         "c": "known",
@@ -507,7 +507,7 @@ def test_an_interrupt_ends_all_processes_and_removes_what_they_left(tmp_path):
 
 def test_without_a_corpus_that_of_the_standard_is_made_and_removed(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    picked = corpus.picked
-    monkeypatch.setattr(corpus, "picked", lambda *some, **more: picked(*some, **more)[:3])
+    pick_cases = corpus.pick_cases
+    monkeypatch.setattr(corpus, "pick_cases", lambda *some, **more: pick_cases(*some, **more)[:3])
     done = run("conformance", "--runtime", "sh -c 'exit 77'", "--min-cases", 0)
     assert done.exit_code == 0 and "3 cases" in done.stdout and os.listdir(tmp_path) == []

@@ -13,8 +13,8 @@ import pytest
 
 from opset.errors import UsageError
 from opset.opsets.registry import default_registry, registry_with
-from opset.workflow.contribution.candidate import MISSING, NOT_APPLICABLE, OPEN
-from opset.workflow.contribution.checklist import STATES, Candidate, checklist, checks, markdown
+from opset.workflow.contribution.checklist import STATES, ReviewedVersion, checklist, checks, markdown_lines
+from opset.workflow.contribution.reviewed_version import MISSING, NOT_APPLICABLE, OPEN
 from tests.cli.commands import run, run_json
 from tests.test_docs import ROOT
 
@@ -117,7 +117,7 @@ def folder(tmp_path):
 
 def candidate(folder, name):
     registry = registry_with([folder])
-    return Candidate(registry, registry.versions(name, "com.acme")[-1])
+    return ReviewedVersion(registry, registry.versions(name, "com.acme")[-1])
 
 
 def found(candidate, name):
@@ -163,8 +163,8 @@ def whole(folder):
     registry = registry_with([folder])
     for name in sorted(registry.operators("com.acme")):
         for schema in registry.versions(name, "com.acme"):
-            points = checklist(Candidate(registry, schema))
-            yield section(folder, f"{name} {schema.since_version}", [(each.name, each.items) for each in points])
+            points = checklist(ReviewedVersion(registry, schema))
+            yield section(folder, f"{name} {schema.since_version}", [(each.name, each.evidence) for each in points])
 
 
 def known():
@@ -190,19 +190,19 @@ def test_what_is_missing_is_found_with_its_line(edit, folder):
 
 def test_what_is_there_is_passed_with_its_line():
     registry = registry_with([EXAMPLES])
-    points = checklist(Candidate(registry, registry.versions("Thin", "com.acme")[-1]))
+    points = checklist(ReviewedVersion(registry, registry.versions("Thin", "com.acme")[-1]))
     states = {point.name: point.state for point in points}
     assert {name for name, state in states.items() if state == "to state"} == {"model", "framework", "general"}
     assert {name for name, state in states.items() if state == "not applicable"} == {
         *("negative_axis", "broadcast", "replacement", "replacement_named", "announced"),
     }
     assert sorted({*states.values()}) == ["not applicable", "passed", "to state"]
-    places = {point.name: [each.place.rpartition("/com.acme/")[2] for each in point.items] for point in points}
+    places = {point.name: [each.place.rpartition("/com.acme/")[2] for each in point.evidence] for point in points}
     assert places["kernel"] == ["kernels.py:11"] and places["inference"] == ["inference.py:10"]
     assert places["adapters"] == ["adapters.py:4", "adapters.py:9"]
     assert places["function"] == ["Thin.yaml:28:3"] and places["formula"] == ["Thin.yaml:11:12"]
     assert places["constraints"] == ["Thin.yaml:82:3", "Thin.yaml:84:3", "Thin.yaml:85:3"]
-    whys = {point.name: point.items[0].why for point in points}
+    whys = {point.name: point.evidence[0].why for point in points}
     assert whys["upgrade"] == "1 -> 2: 4 examples computed alike"
     assert whys["downgrade"] == "2 -> 1: 3 examples computed alike; 1 refused (C202); 2 refused (C204)"
     assert whys["all_types"] == "3 types in examples, 0 with examples cast to them"
@@ -224,7 +224,7 @@ def test_the_guide_has_every_point():
 def test_a_withdrawn_operator_of_the_standard_leads_to_what_replaces_it():
     registry = default_registry()
     for name, domain in (("Upsample", ""), ("Scatter", ""), ("TreeEnsembleRegressor", "ai.onnx.ml")):
-        one = Candidate(registry, registry.versions(name, domain)[-1])
+        one = ReviewedVersion(registry, registry.versions(name, domain)[-1])
         items = found(one, "replacement") + found(one, "replacement_named")
         assert [each.state for each in items] == ["passed", "passed"]
 
@@ -292,12 +292,12 @@ def test_values_of_types_of_no_example_are_compared(folder, result, missing):
 
 def test_which_lines_are_those_of_a_version(folder):
     registry = registry_with([folder])
-    newer, older = (Candidate(registry, registry.schema("Thin", since, "com.acme")) for since in (2, 1))
-    begin, end = (int(each.place().split(":")[-2]) for each in (newer, older))
+    newer, older = (ReviewedVersion(registry, registry.schema("Thin", since, "com.acme")) for since in (2, 1))
+    begin, end = (int(each.place_of().split(":")[-2]) for each in (newer, older))
     for line in (begin, begin + 1, end - 1, end, end + 1):
         place = f"{folder}/com.acme/Thin.yaml:{line}:{3 if line < end else 1}"
-        assert (newer.holds(place), older.holds(place)) == (line < end, line >= end), line
-    assert not newer.holds("Thin.yaml:1:99") and not older.holds("Thin.yaml:1:99")
+        assert (newer.has_line(place), older.has_line(place)) == (line < end, line >= end), line
+    assert not newer.has_line("Thin.yaml:1:99") and not older.has_line("Thin.yaml:1:99")
 
 
 def test_a_list_goes_on_after_a_point_that_does_not_apply(folder):
@@ -307,7 +307,7 @@ def test_a_list_goes_on_after_a_point_that_does_not_apply(folder):
         applicable = [point.name for point in points if point.state != NOT_APPLICABLE]
         first = next(index for index, point in enumerate(points) if point.state == NOT_APPLICABLE)
         assert any(point.name in applicable for point in points[first:])
-        lines = [line for line in markdown(one, points) if line.startswith("- [")]
+        lines = [line for line in markdown_lines(one, points) if line.startswith("- [")]
         assert [re.search(r"\(`(\w+)`\)", line)[1] for line in lines] == applicable
         shown = run("check-contribution", f"com.acme.{operator}", "--schemas", folder).stdout
         assert [*dict.fromkeys(re.findall(r"^  (?:[a-z ]{9})  (\w+) {2,}\S", shown, re.MULTILINE))] == applicable
@@ -339,14 +339,14 @@ def test_an_adapter_that_fails_is_no_refusal(folder):
     ],
 )
 def test_an_axis_may_be_an_attribute_or_an_input(operator, version, why):
-    one = Candidate(default_registry(), default_registry().schema(operator, version))
+    one = ReviewedVersion(default_registry(), default_registry().schema(operator, version))
     assert [each.why for each in found(one, "negative_axis")] == [why]
 
 
 def test_types_of_no_example_are_tried_by_casting_one():
-    from opset.workflow.contribution.type_points import _cast  # the order of imports is that of the points
+    from opset.workflow.contribution.type_checks import _cast_example  # the order of imports is that of the points
 
-    (item,) = found(Candidate(default_registry(), default_registry().schema("Softmax", 13)), "all_types")
+    (item,) = found(ReviewedVersion(default_registry(), default_registry().schema("Softmax", 13)), "all_types")
     assert item.why == "3 types in examples, 1 with examples cast to them"
     for domain, name, title, first, cast, results in (
         ("ai.onnx.preview.training", "Momentum", "two_tensors", 2, [False, False, *[True] * 6], [True] * 4),
@@ -357,7 +357,7 @@ def test_types_of_no_example_are_tried_by_casting_one():
         schema = default_registry().versions(name, domain)[-1]
         (example,) = (each for each in default_registry().examples(name, domain) if each.name == title)
         takers = range(first, len(schema.inputs)) if name in ("Momentum", "Clip") else [first]
-        made = _cast(Candidate(default_registry(), schema), example, takers, "tensor(double)")
+        made = _cast_example(ReviewedVersion(default_registry(), schema), example, takers, "tensor(double)")
         assert [each and each.type == "tensor(double)" for each in made.inputs] == cast
         assert [each and each.type == "tensor(double)" for each in made.outputs] == results
 
@@ -372,15 +372,15 @@ def test_types_of_no_example_are_tried_by_casting_one():
     ],
 )
 def test_numbers_are_cast_to_what_every_type_has(element, elements):
-    from opset.workflow.contribution.type_points import _element
+    from opset.workflow.contribution.type_checks import _cast_number
 
-    assert [_element(each, element) for each in (2.5, 1.0, -3.0, float("inf"), 4, 0)] == elements
+    assert [_cast_number(each, element) for each in (2.5, 1.0, -3.0, float("inf"), 4, 0)] == elements
 
 
 def test_statements(folder):
     one = candidate(folder, "Mix")
     stated = {each.name: each for each in checklist(one, {"model": "a public one", "broadcast": "never"})}
-    assert [each.why for each in stated["model"].items] == ["a public one"] and stated["model"].state == "stated"
+    assert [each.why for each in stated["model"].evidence] == ["a public one"] and stated["model"].state == "stated"
     assert stated["broadcast"].state == "stated" and stated["empty"].state == "missing"
     assert [point.state for point in stated.values() if point.state not in STATES] == []
     for name, message in (("modle", "there is no point 'modle'"), ("kernel", "the point kernel cannot be stated")):

@@ -16,9 +16,9 @@ import opset
 from opset.errors import Finding, OpsetError, RunError
 from opset.opsets.registry import default_registry, registry_with
 from opset.schemas.model import Example
-from opset.workflow.corpus.cases import AUTHOR, corpus, picked
-from opset.workflow.corpus.judging import Judge, tolerance
-from opset.workflow.examples.bench import Bench
+from opset.workflow.corpus.cases import AUTHOR, build_corpus, pick_cases
+from opset.workflow.corpus.judging import Judge, case_tolerance
+from opset.workflow.examples.runner import ExampleRunner
 from tests.cli.commands import run, run_json
 from tests.docgen.domains import tree as whole_tree
 
@@ -51,7 +51,9 @@ def tree(folder):
 
 
 def made(*names, domain="", every_version=False):
-    return corpus(REGISTRY, picked(REGISTRY, [REGISTRY.versions(name, domain) for name in names], every_version))
+    return build_corpus(
+        REGISTRY, pick_cases(REGISTRY, [REGISTRY.versions(name, domain) for name in names], every_version)
+    )
 
 
 def cases(*names, **also):
@@ -60,7 +62,7 @@ def cases(*names, **also):
 
 def test_every_example_has_a_name_of_its_own():
     every = [REGISTRY.versions(name, domain) for domain in REGISTRY.domains for name in REGISTRY.operators(domain)]
-    first, all_of_them = picked(REGISTRY, every, False), picked(REGISTRY, every, True)
+    first, all_of_them = pick_cases(REGISTRY, every, False), pick_cases(REGISTRY, every, True)
     examples = sum(len(REGISTRY.examples(each[0].name, each[0].domain)) for each in every)
     assert len({pick.name.lower() for pick in first}) == len(first) <= examples
     assert len({pick.name.lower() for pick in all_of_them}) == len(all_of_them) > 2 * len(first)
@@ -143,16 +145,16 @@ def test_the_tolerance_is_that_of_the_widest_type_of_all_outputs():
     example = Example("it", 1)
     single, half = (np.zeros(1, dtype) for dtype in (np.float32, np.float16))
     usual = {"rtol": 1e-4, "atol": 1e-7}, "usual for float32: sums in another order"
-    assert tolerance(example, [single, np.zeros(1, np.int64)]) == usual
-    assert tolerance(example, [[single], {"a": np.float32(1)}]) == usual
+    assert case_tolerance(example, [single, np.zeros(1, np.int64)]) == usual
+    assert case_tolerance(example, [[single], {"a": np.float32(1)}]) == usual
     for values in ([single, half], [half, single], [[single, half]], [{"a": half, "b": single}]):
-        found, why = tolerance(example, values)
+        found, why = case_tolerance(example, values)
         assert found["rtol"] > 1e-4 and why == "usual for float16: two units of the last digit"
         assert found["atol"] == float(f"{found['rtol'] / 1000:.6g}")
     exact = {"rtol": 0.0, "atol": 0.0}, "results are exact"
-    assert [tolerance(example, each) for each in ([np.zeros(1, np.int64)], [], [[], {}])] == [exact] * 3
+    assert [case_tolerance(example, each) for each in ([np.zeros(1, np.int64)], [], [[], {}])] == [exact] * 3
     stated = {"rtol": 0.5, "atol": 0.5}, "stated by the example"
-    assert tolerance(example._replace(tolerance=0.5), [single]) == stated
+    assert case_tolerance(example._replace(tolerance=0.5), [single]) == stated
 
 
 def acme(folder, text=SCALE, kernel=KERNEL):
@@ -191,11 +193,11 @@ def judge(folder, text):
 def test_each_body_is_a_judge_of_its_own(tmp_path):
     text = SCALE.replace('function: [{opset: 7, nodes: "Y = Add (X, X)"}]', BODIES)
     one, schema, example = judge(tmp_path / "right", text)
-    assert one.judged(schema, example) == ["kernel", "function body of opset 7", "function body of opset 9"]
+    assert one.judge_example(schema, example) == ["kernel", "function body of opset 7", "function body of opset 9"]
     for at, operator in ((7, "Add"), (9, "Sum")):
         one, schema, example = judge(tmp_path / operator, text.replace(operator, "Mul"))
         with pytest.raises(OpsetError) as caught:
-            one.judged(schema, example)
+            one.judge_example(schema, example)
         (found,) = caught.value.findings
         assert (found.code, found.message) == ("T212", f"the function body of opset {at} contradicts the example")
         assert found.why == "output 0: 1 of 2 elements differ; the first at [0]: 1.0 instead of 2.0"
@@ -203,7 +205,7 @@ def test_each_body_is_a_judge_of_its_own(tmp_path):
 
 def test_a_judge_that_lacks_a_package_is_none(tmp_path, monkeypatch):
     one, schema, example = judge(tmp_path, SCALE.replace('function: [{opset: 7, nodes: "Y = Add (X, X)"}]', BODIES))
-    ran = Bench.run
+    ran = ExampleRunner.run
 
     def lacking(code):
         def run(bench, model, example):
@@ -213,11 +215,11 @@ def test_a_judge_that_lacks_a_package_is_none(tmp_path, monkeypatch):
 
         return run
 
-    monkeypatch.setattr(Bench, "run", lacking("R205"))
-    assert one.judged(schema, example) == ["function body of opset 9"]
-    monkeypatch.setattr(Bench, "run", lacking("R204"))
+    monkeypatch.setattr(ExampleRunner, "run", lacking("R205"))
+    assert one.judge_example(schema, example) == ["function body of opset 9"]
+    monkeypatch.setattr(ExampleRunner, "run", lacking("R204"))
     with pytest.raises(OpsetError) as caught:
-        one.judged(schema, example)
+        one.judge_example(schema, example)
     (found,) = caught.value.findings
     assert (found.code, found.why) == ("T211", "it is not there: install it")
 

@@ -7,8 +7,8 @@ import pytest
 from judges.conformance.corpus import BACKENDS, PASSED, last, loaded, outcome, runner_tests
 from judges.conformance.corpus_reasons import reason_for
 from opset.opsets.registry import default_registry
-from opset.workflow.corpus.cases import NODE, corpus, picked, write_corpus
-from opset.workflow.corpus.judgements import FILE, Judgements, judged
+from opset.workflow.corpus.cases import NODE, build_corpus, pick_cases, write_corpus
+from opset.workflow.corpus.judgements import FILE, Judgements, judgement_data
 
 REGISTRY = default_registry()
 # All kinds of values: text, small floats and integers, sequences, optionals, graphs, complex numbers, nothing, scalars.
@@ -18,15 +18,15 @@ SAMPLE = (
 ).split()
 
 
-SAMPLED = [pick for pick in picked(REGISTRY, [REGISTRY.versions(name) for name in SAMPLE], False) if pick.kind == NODE][
-    ::2
-]
+SAMPLED = [
+    pick for pick in pick_cases(REGISTRY, [REGISTRY.versions(name) for name in SAMPLE], False) if pick.kind == NODE
+][::2]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("corpus")
-    write_corpus(folder, corpus(REGISTRY, SAMPLED))
+    write_corpus(folder, build_corpus(REGISTRY, SAMPLED))
     return folder
 
 
@@ -50,13 +50,13 @@ def test_judges_are_named_where_they_agree_and_examples_are_the_same():
     schema = REGISTRY.versions("Relu")[0]
     examples = [each for each in REGISTRY.examples("Relu") if not each.error]
     agreed = {("", "Relu", schema.since_version, example.name) for example in examples[1:]}
-    stored = json.loads(json.dumps(judged(REGISTRY, {"a": "A 1.0"}, {"a": agreed})))
+    stored = json.loads(json.dumps(judgement_data(REGISTRY, {"a": "A 1.0"}, {"a": agreed})))
     known = Judgements(REGISTRY, stored)
-    assert known.of(schema, examples[0]) == [] and known.of(schema, examples[1]) == ["A 1.0"]
-    assert known.of(REGISTRY.versions("Abs")[0], REGISTRY.examples("Abs")[0]) == []
+    assert known.agreeing_judges(schema, examples[0]) == [] and known.agreeing_judges(schema, examples[1]) == ["A 1.0"]
+    assert known.agreeing_judges(REGISTRY.versions("Abs")[0], REGISTRY.examples("Abs")[0]) == []
     assert stored["operators"]["ai.onnx.Abs"]["a"] == {"*": "*"}
     stored["operators"]["ai.onnx.Relu"]["digest"] = "of other examples"
-    assert Judgements(REGISTRY, stored).of(schema, examples[1]) == []
+    assert Judgements(REGISTRY, stored).agreeing_judges(schema, examples[1]) == []
 
 
 def test_what_is_stored_names_two_judges_and_every_operator():

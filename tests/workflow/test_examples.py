@@ -22,11 +22,11 @@ from opset.inference.building.types import optional, sequence, tensor
 from opset.opsets.registry import default_registry, registry_with
 from opset.opsets.releases import RELEASES
 from opset.schemas.model import Attribute, Example, ExampleValue
-from opset.workflow.examples.bench import Bench, Report
-from opset.workflow.examples.claims import _is_float, _is_number, _others, _Transition
-from opset.workflow.examples.crossings import body_opsets, targets_of
+from opset.workflow.examples.claims import _ClaimTests, _is_float, _is_number, _other_values
+from opset.workflow.examples.conversions import body_opsets, targets_of
 from opset.workflow.examples.examination import PARTS, examine
-from opset.workflow.examples.inferred import _Form, check_inference, disagreement, seen
+from opset.workflow.examples.inference import _InferenceRun, check_inference, disagreement, structure_of
+from opset.workflow.examples.runner import ExampleRunner, Report
 
 SCALE = """\
 operator: Scale
@@ -658,11 +658,11 @@ N = variable("N")
 )  # fmt: skip
 def test_how_a_type_is_not_that_of_a_value(type_, value, sizes, why, bound):
     sizes = dict(sizes)
-    found = disagreement(type_, seen(value), sizes, bind=True)
+    found = disagreement(type_, structure_of(value), sizes, bind=True)
     assert found == (f"{type_}{why}" if why.startswith((",", " ")) else why)
     assert sizes == bound
     free = {}
-    disagreement(type_, seen(value), free, bind=False)
+    disagreement(type_, structure_of(value), free, bind=False)
     assert free == {}
 
 
@@ -685,16 +685,16 @@ def test_how_a_type_is_not_that_of_a_value(type_, value, sizes, why, bound):
 )
 def test_other_values_of_an_attribute_are_legal_ones(operator, version, attribute, value, others):
     schema = default_registry().schema(operator, version)
-    assert _others(schema, schema.attributes[attribute], value) == others
+    assert _other_values(schema, schema.attributes[attribute], value) == others
 
 
 def test_examples_go_to_the_neighbors_and_from_the_ends_all_the_way():
-    bench = Bench(default_registry())
+    runner = ExampleRunner(default_registry())
     numbers = [each.since_version for each in default_registry().versions("Pad")]
     first, last = numbers[0], numbers[-1]
 
     def targets(since, until, at):
-        return targets_of(bench, default_registry().schema("Pad", at), Example("it", since, until))
+        return targets_of(runner, default_registry().schema("Pad", at), Example("it", since, until))
 
     assert targets(numbers[1], numbers[-2], numbers[3]) == [numbers[2], numbers[4]]
     assert targets(numbers[1], numbers[-2], numbers[1])[-2:] == [numbers[2], last]
@@ -725,14 +725,14 @@ def test_types_that_claims_tell_apart():
 
 def test_examples_are_taken_in_another_type_where_they_hold_its_values():
     claims = SimpleNamespace(newer=default_registry().schema("Add", 14))
-    claims._names_type = lambda example: "to" in example.attributes
-    claims._retyped = lambda example, type_: _Transition._retyped(claims, example, type_)
+    claims._has_type_attribute = lambda example: "to" in example.attributes
+    claims._retype = lambda example, type_: _ClaimTests._retype(claims, example, type_)
 
     def taken(element, *inputs, **attributes):
         values = tuple(ExampleValue(f"tensor({each})", content, (1,)) for each, content in inputs)
         example = Example("it", 1, attributes=attributes, inputs=values, outputs=values[:1])
         claims.examples = lambda schema: [(example, [])]
-        return [[each.type for each in one.inputs] for one in _Transition._of_type(claims, element)]
+        return [[each.type for each in one.inputs] for one in _ClaimTests._examples_of_type(claims, element)]
 
     assert taken("int8", ("int32", [7]), ("int32", [1])) == [["tensor(int8)"] * 2]
     assert taken("int8", ("int32", [300]), ("int32", [1])) == []
@@ -742,10 +742,10 @@ def test_examples_are_taken_in_another_type_where_they_hold_its_values():
     assert taken("int8", ("int32", [7]), ("int32", [1]), to=1) == []
     assert taken("string", ("int32", [7]), ("int32", [1])) == []
     example = Example("it", 1, inputs=(None, ExampleValue("tensor(float)", [1.0], (1,))), outputs=(None,))
-    made = _Transition._retyped(claims, example, "tensor(double)")
+    made = _ClaimTests._retype(claims, example, "tensor(double)")
     assert [each and each.type for each in made.inputs] == [None, "tensor(double)"] and made.outputs == (None,)
     example = example._replace(outputs=example.inputs[1:])
-    assert _Transition._retyped(claims, example, "tensor(double)").outputs == (
+    assert _ClaimTests._retype(claims, example, "tensor(double)").outputs == (
         ExampleValue("tensor(double)", None, (1,)),
     )
 
@@ -757,7 +757,7 @@ def test_an_example_means_the_same_at_both_versions_where_defaults_are_the_same_
         return SimpleNamespace(older=one, newer=other)
 
     def same(older, newer, **attributes):
-        return _Transition._same_defaults(versions(older, newer), Example("it", 1, attributes=attributes))
+        return _ClaimTests._has_same_defaults(versions(older, newer), Example("it", 1, attributes=attributes))
 
     assert same({"a": 1}, {"a": 1}) and same({}, {"a": 1}) and same({"a": 1}, {})
     assert not same({"a": 1}, {"a": 2}) and same({"a": 1}, {"a": 2}, a=3) and not same({"a": 1}, {"a": 2}, b=3)
@@ -765,8 +765,8 @@ def test_an_example_means_the_same_at_both_versions_where_defaults_are_the_same_
 
 
 def test_an_attribute_for_some_types_is_for_examples_with_an_input_or_a_result_of_them():
-    claims = SimpleNamespace(newer=None, _without_effect=lambda schema, name, concerned: concerned)
-    concerned = _Transition.only_for(claims, "exact", frozenset(("float16", "int64")))
+    claims = SimpleNamespace(newer=None, _check_no_effect=lambda schema, name, concerned: concerned)
+    concerned = _ClaimTests.check_only_for(claims, "exact", frozenset(("float16", "int64")))
     (example,) = (each for each in default_registry().examples("Clip") if each.name == "only_max")
     inputs = [each and each._replace(type="tensor(float16)") for each in example.inputs]
     values = [np.zeros(1, np.float32)]
@@ -829,11 +829,11 @@ def test_of_a_broken_constraint_inference_reports_that_one_alone():
         ([Finding("I202", "it", why="C11: x")], ["it: C11: x"]),
         ([Finding("I202", "a", why="C3: x"), Finding("I202", "b", why="C4: y")], ["a: C3: x"]),
     ):
-        found = [*_Form._constraint(form, SimpleNamespace(findings=findings))]
+        found = [*_InferenceRun._check_constraint(form, SimpleNamespace(findings=findings))]
         assert found == [("T105", "breaks C1, and inference reports something else", why) for why in wrong]
         assert form.unseen == (not findings)
     form.form = "dim_params"
-    assert [*_Form._constraint(form, SimpleNamespace(findings=[]))] == [] and not form.unseen
+    assert [*_InferenceRun._check_constraint(form, SimpleNamespace(findings=[]))] == [] and not form.unseen
 
 
 CHANGED_FILES = {
@@ -857,24 +857,24 @@ def test_places_in_a_file_that_was_changed_since_it_was_read(tmp_path, text):
     schema = registry.schema("Scale", 2, "com.test")
     (example,) = (each for each in registry.examples("Scale", "com.test") if each.name == "biased")
     path = folder / "com.test" / "Scale.yaml"
-    bench = Bench(registry)
+    runner = ExampleRunner(registry)
     if text:
         path.write_text(text)
-    found = bench.place(schema, example), bench.claim(schema, "change", "emulate", "float16")
+    found = runner.place_of(schema, example), runner.place_of_key(schema, "change", "emulate", "float16")
     assert [each.removeprefix(f"{folder}/com.test/") for each in found] == [*CHANGED_FILES[text]]
     path.unlink()
-    gone = Bench(registry)
-    assert gone.place(schema, example) == gone.claim(schema) == "com.test/Scale.yaml"
-    assert not gone.states(schema, "change")
+    gone = ExampleRunner(registry)
+    assert gone.place_of(schema, example) == gone.place_of_key(schema) == "com.test/Scale.yaml"
+    assert not gone.has_key(schema, "change")
 
 
 @pytest.mark.parametrize(("wrong", "codes"), [(False, []), (True, ["T104"])])
 def test_an_output_that_is_left_out_does_not_end_the_comparison(wrong, codes):
-    bench, report = Bench(default_registry()), Report()
+    runner, report = ExampleRunner(default_registry()), Report()
     (example,) = (each for each in default_registry().examples("GRU") if each.name == "last_state_alone")
     first, last = example.outputs
     outputs = (first, last._replace(shape=(*last.shape, 1)) if wrong else last)
-    check_inference(bench, default_registry().schema("GRU", 14), example._replace(outputs=outputs), report)
+    check_inference(runner, default_registry().schema("GRU", 14), example._replace(outputs=outputs), report)
     assert [each.code for each in report.findings] == codes and report.gaps == []
 
 

@@ -20,12 +20,12 @@ from opset.workflow.conformance import runtimes
 from opset.workflow.conformance.runtimes import (
     Request,
     Runtime,
-    _died,
+    _death_text,
+    _decode_value,
     _environment,
-    _parsed,
-    _value,
-    answers,
-    runtime_named,
+    _take_message,
+    find_runtime,
+    run_requests,
 )
 
 PYTHON = (sys.executable, "-I", "-S")
@@ -97,7 +97,7 @@ def asked(runtime, *words, jobs=1, folder=""):
         (number, Request(b"", {"x": np.array([word], object)}, OUTPUTS, word, folder))
         for number, word in enumerate(words)
     ]
-    found = dict(answers(runtime, requests, jobs))
+    found = dict(run_requests(runtime, requests, jobs))
     return [found[number] for number in range(len(words))]
 
 
@@ -143,7 +143,7 @@ def test_a_process_that_a_worker_started_does_not_hold_up_the_run_and_is_ended(w
 def test_closing_ends_all_processes(worker, tmp_path):
     before = children()
     requests = [(0, Request(b"", {"x": np.array(["one"], object)}, OUTPUTS, "", ""))] * 2
-    running = answers(worker, requests)
+    running = run_requests(worker, requests)
     next(running)
     (pid,) = children() - before
     running.close()
@@ -263,7 +263,7 @@ def test_a_worker_has_one_thread_and_knows_where_to_answer(monkeypatch):
     ],
 )
 def test_how_a_process_died(status, words, how):
-    assert _died(status, words) == how
+    assert _death_text(status, words) == how
 
 
 def message(header, data=b""):
@@ -275,50 +275,50 @@ def test_a_message_is_read_once_it_is_complete(monkeypatch):
     whole = message({"a": 1}, b"xyz")
     for length in (0, 7, 8, len(whole) - 1):
         part = whole[:length]
-        assert _parsed(part) is None and len(part) == length
-    assert _parsed(whole) == ({"a": 1}, b"xyz") and not whole
-    assert _parsed(message({})) == ({}, b"")
+        assert _take_message(part) is None and len(part) == length
+    assert _take_message(whole) == ({"a": 1}, b"xyz") and not whole
+    assert _take_message(message({})) == ({}, b"")
     for wrong in (message([]), message({}) + b"x", message(b"{")):
         with pytest.raises(ValueError):
-            _parsed(wrong)
+            _take_message(wrong)
     monkeypatch.setattr(runtimes, "MOST", 20)
-    assert _parsed(message({}, bytes(10))) == ({}, bytes(10))
+    assert _take_message(message({}, bytes(10))) == ({}, bytes(10))
     with pytest.raises(ValueError, match="it has 21 bytes, and at most 20 are read"):
-        _parsed(message({}, bytes(11)))
+        _take_message(message({}, bytes(11)))
 
 
 def test_values_of_an_answer():
     data = np.array([1, 2, 3], np.float32).tobytes()
     tensor = {"tensor": 1, "shape": [2], "at": [4, 12]}
     scalar = {"tensor": 1, "shape": [], "at": [8, 12]}
-    assert _value(tensor, data).tolist() == [2.0, 3.0]
-    assert [each.tolist() for each in _value({"sequence": [tensor, scalar]}, data)] == [[2.0, 3.0], 3.0]
-    numbers = _value({"map": [["a", scalar], ["b", {"number": 2}], ["c", {"number": 0.5}], ["d", tensor]]}, data)
+    assert _decode_value(tensor, data).tolist() == [2.0, 3.0]
+    assert [each.tolist() for each in _decode_value({"sequence": [tensor, scalar]}, data)] == [[2.0, 3.0], 3.0]
+    numbers = _decode_value({"map": [["a", scalar], ["b", {"number": 2}], ["c", {"number": 0.5}], ["d", tensor]]}, data)
     assert [type(each).__name__ for each in numbers.values()] == ["float32", "int", "float", "ndarray"]
     assert [numbers["a"], numbers["b"], numbers["c"]] == [3.0, 2, 0.5]
-    assert _value({"nothing": True}, data) is None
-    assert _value({"tensor": 8, "shape": [1], "text": ["\udcff\u00e4"]}, b"").tolist() == [b"\xff\xc3\xa4"]
+    assert _decode_value({"nothing": True}, data) is None
+    assert _decode_value({"tensor": 8, "shape": [1], "text": ["\udcff\u00e4"]}, b"").tolist() == [b"\xff\xc3\xa4"]
     deep = scalar
     for _ in range(16):
         deep = {"sequence": [deep]}
-    assert _value(deep, data) is not None
+    assert _decode_value(deep, data) is not None
     with pytest.raises(ValueError, match="it is nested too deeply"):
-        _value({"sequence": [deep]}, data)
+        _decode_value({"sequence": [deep]}, data)
 
 
 def test_which_runtime_is_named():
     memory = runtimes.MEMORY
-    found = runtime_named("onnx", ["onnx"])
+    found = find_runtime("onnx", ["onnx"])
     assert found == Runtime("onnx", (sys.executable, str(runtimes.WORKER), "onnx"), True, 60.0, memory)
-    found = runtime_named("opset", [], name="ours", seconds=3, memory=5)
+    found = find_runtime("opset", [], name="ours", seconds=3, memory=5)
     root = str(runtimes.WORKER.parents[2])
     assert found == Runtime("ours", (sys.executable, str(runtimes.WORKER), "opset", root), True, 3, 5)
-    found = runtime_named("onnxruntime", [], python="sh", providers=["A", "B"])
+    found = find_runtime("onnxruntime", [], python="sh", providers=["A", "B"])
     assert found.command == (shutil.which("sh"), str(runtimes.WORKER), "onnxruntime", "A", "B")
     assert found.memory is None
-    found = runtime_named("sh -c x", ["sh", "-c", "x"])
+    found = find_runtime("sh -c x", ["sh", "-c", "x"])
     assert found == Runtime("sh -c x", ("sh", "-c", "x"), False, 60.0, None)
-    assert runtime_named("sh", ["sh"], name="it", seconds=2, memory=7) == Runtime("it", ("sh",), False, 2, 7)
+    assert find_runtime("sh", ["sh"], name="it", seconds=2, memory=7) == Runtime("it", ("sh",), False, 2, 7)
 
 
 def test_a_runtime_that_cannot_be_started_is_an_error(tmp_path):
@@ -326,13 +326,13 @@ def test_a_runtime_that_cannot_be_started_is_an_error(tmp_path):
     program.write_bytes(b"\0")
     program.chmod(0o755)
     for named in (
-        lambda: asked(runtime_named("onnx", [], python=str(program)), "x"),
-        lambda: asked(runtime_named("", [str(program)]), "x"),
-        lambda: runtime_named("no-such-program x", ["no-such-program", "x"]),
-        lambda: runtime_named("", []),
-        lambda: runtime_named("onnx", ["onnx"], python="no-such-python"),
+        lambda: asked(find_runtime("onnx", [], python=str(program)), "x"),
+        lambda: asked(find_runtime("", [str(program)]), "x"),
+        lambda: find_runtime("no-such-program x", ["no-such-program", "x"]),
+        lambda: find_runtime("", []),
+        lambda: find_runtime("onnx", ["onnx"], python="no-such-python"),
         lambda: asked(Runtime("true", ("/bin/sh", "-c", "exit 3"), True, 5), "x"),
-        lambda: asked(runtime_named("onnxruntime", [], providers=["NoSuchExecutionProvider"]), "x"),
+        lambda: asked(find_runtime("onnxruntime", [], providers=["NoSuchExecutionProvider"]), "x"),
     ):
         with pytest.raises(UsageError) as caught:
             named()
@@ -340,4 +340,4 @@ def test_a_runtime_that_cannot_be_started_is_an_error(tmp_path):
     providers = {"providers": ["CPUExecutionProvider"]}
     for name, options in (("sh", {"python": "python3"}), ("sh", providers), ("onnx", providers)):
         with pytest.raises(UsageError, match="U103"):
-            runtime_named(name, [name], **options)
+            find_runtime(name, [name], **options)

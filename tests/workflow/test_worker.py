@@ -13,7 +13,7 @@ from opset.extend import parse_model
 from opset.model.elements import ELEMENTS
 from opset.reference.comparison import differences
 from opset.workflow.conformance import runtimes
-from opset.workflow.conformance.runtimes import WORKER, Request, _message, _parsed, _value
+from opset.workflow.conformance.runtimes import WORKER, Request, _decode_value, _encode_request, _take_message
 
 SPEC = importlib.util.spec_from_file_location("worker_program", WORKER)
 worker = importlib.util.module_from_spec(SPEC)
@@ -32,9 +32,9 @@ def runtime(request):
 def answered(runtime, model, **inputs):
     """What a runtime answers, by way of the messages that are sent."""
     request = Request(parse_model(model).SerializeToString(), inputs, [], "", "")
-    header, data = _parsed(bytearray(_message(request)))
+    header, data = _take_message(bytearray(_encode_request(request)))
     header, data = worker.answer(runtime, header, data)
-    return [_value(each, data) for each in header["outputs"]] if "outputs" in header else header
+    return [_decode_value(each, data) for each in header["outputs"]] if "outputs" in header else header
 
 
 def same(expected, found):
@@ -147,18 +147,18 @@ def test_elements_that_numpy_lacks_are_copied_as_they_lie_in_memory(number, shap
     runtime = worker.OnnxRuntime.__new__(worker.OnnxRuntime)
     runtime._module = SimpleNamespace(OrtValue=own)
     found = bytearray(b"__")
-    assert runtime._returned(own(), found) == {"tensor": number, "shape": shape, "at": [2, 2 + count]}
+    assert runtime._from_runtime(own(), found) == {"tensor": number, "shape": shape, "at": [2, 2 + count]}
     assert bytes(found[2:]) == data[:count].tobytes()
-    runtime._foreign(number, shape, bytes(found[2:]))
+    runtime._foreign_tensor(number, shape, bytes(found[2:]))
     ((buffer, kind),) = made
     assert (kind, buffer.shape) == (number, tuple(shape)) and buffer.tobytes()[:count] == data[:count].tobytes()
 
 
 def test_objects_that_are_no_text_are_an_error():
     with pytest.raises(TypeError, match="its interface for Python returns ndarray"):
-        worker.Runtime()._returned(np.array([{}], object), bytearray())
+        worker.Runtime()._from_runtime(np.array([{}], object), bytearray())
     text = {"tensor": 8, "shape": [2], "text": ["a", "\udcff"]}
-    assert worker.Runtime()._returned(np.array(["a", b"\xff"], object), bytearray()) == text
+    assert worker.Runtime()._from_runtime(np.array(["a", b"\xff"], object), bytearray()) == text
 
 
 class Values:
@@ -172,10 +172,10 @@ class Values:
 @pytest.mark.parametrize(
     ("call", "why"),
     [
-        (lambda it: worker.Runtime._parts(it, np.zeros(1, "V1")), "returns the type |V1"),
-        (lambda it: it._own(["a"]), "takes no such value beside one of a type"),
-        (lambda it: it._foreign(22, [1], b"1"), "takes no value of a type that numpy lacks"),
-        (lambda it: it._returned(Values.OrtValue(), bytearray()), "returns no seq beside a type that numpy lacks"),
+        (lambda it: worker.Runtime._tensor_parts(it, np.zeros(1, "V1")), "returns the type |V1"),
+        (lambda it: it._own_value(["a"]), "takes no such value beside one of a type"),
+        (lambda it: it._foreign_tensor(22, [1], b"1"), "takes no value of a type that numpy lacks"),
+        (lambda it: it._from_runtime(Values.OrtValue(), bytearray()), "returns no seq beside a type that numpy lacks"),
     ],
 )
 def test_what_an_interface_for_python_lacks_is_refused(call, why):

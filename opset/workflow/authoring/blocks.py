@@ -13,7 +13,7 @@ _BREAK = re.compile(r"\r\n|[\n\r\x85\u2028\u2029]")  # what YAML counts as the e
 _ITEM = re.compile(r" *- +")
 
 
-class Written(NamedTuple):
+class VersionLines(NamedTuple):
     """The lines of a version, from `start` up to `end`, those of its keys, and the column at which these begin."""
 
     since: int
@@ -30,7 +30,7 @@ def lines_of(text: str) -> list[str]:
     return [text[start:end] for start, end in itertools.pairwise([0, *ends, len(text)]) if start < end]
 
 
-def versions_written(path: str, root: YamlNode, lines: list[str]) -> list[Written]:
+def locate_versions(path: str, root: YamlNode, lines: list[str]) -> list[VersionLines]:
     """Return where the versions of a file are, in its order.
 
     Raises UsageError U103 where they are not written in blocks, a key a line: such a file has no lines to insert.
@@ -53,21 +53,21 @@ def versions_written(path: str, root: YamlNode, lines: list[str]) -> list[Writte
                     place=f"{path}:{node.line}:{node.column}",
                 )
             )
-        while end > start + 1 and _apart(lines[end - 1], column):
+        while end > start + 1 and _is_outside(lines[end - 1], column):
             end -= 1
         ends = [*keys[1:], end]
         blocks = dict(zip(node.keys, zip(keys, ends, strict=True), strict=True))
-        found.append(Written(node.value["since"].value, node, start, end, column, blocks))
+        found.append(VersionLines(node.value["since"].value, node, start, end, column, blocks))
     return found
 
 
-def _apart(line: str, column: int) -> bool:
+def _is_outside(line: str, column: int) -> bool:
     """Whether a line behind a version is none of it: it is empty, or a comment further to the left."""
     text = line.strip()
     return not text or (text.startswith("#") and len(line) - len(line.lstrip()) < column)
 
 
-def key_lines(version: Written, lines: list[str], key: str) -> list[str]:
+def key_lines(version: VersionLines, lines: list[str], key: str) -> list[str]:
     """Return the lines of a key as they are below another one: without the dash of a list's entry."""
     start, end = version.keys[key]
     found = lines[start:end]

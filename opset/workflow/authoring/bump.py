@@ -28,16 +28,16 @@ from opset.schemas.yaml.loader import Operator, parse_operator
 from opset.schemas.yaml.printer import entry_lines, flow
 from opset.schemas.yaml.reader import MAX_SIZE, YamlNode
 from opset.version_converter.registration import LAYER as ADAPTERS
-from opset.workflow.authoring.blocks import Written, key_lines, line_end, lines_of, versions_written
-from opset.workflow.authoring.homes import check_since, home_of, named, next_version
-from opset.workflow.authoring.new import Made, with_hooks
-from opset.workflow.authoring.stubs import Stub, adapter_stub, rendered
+from opset.workflow.authoring.blocks import VersionLines, key_lines, line_end, lines_of, locate_versions
+from opset.workflow.authoring.destinations import check_since, destination_of, next_version, split_name
+from opset.workflow.authoring.new import WrittenOperator, add_hooks
+from opset.workflow.authoring.stubs import Stub, adapter_stub, render_template
 
 _PROSE = ("doc", "formula", "counterparts", "constraints")
 _LEFT_OUT = ("since", "change", "same_as", "shares")
 
 
-class Edited(NamedTuple):
+class EditedVersion(NamedTuple):
     """A released version whose signature is not the one that was released; `before`, if known, is that one."""
 
     since: int
@@ -46,11 +46,11 @@ class Edited(NamedTuple):
     difference: dict[str, Any]
 
 
-class State(NamedTuple):
+class LockComparison(NamedTuple):
     """What is known of an operator beside its lock: what was edited, and which versions are in development."""
 
     operator: Operator
-    edited: list[Edited]
+    edited: list[EditedVersion]
     developed: list[int]
     """Versions that the lock does not hold, oldest first; all of them where nothing is locked."""
     locked: bool
@@ -58,38 +58,38 @@ class State(NamedTuple):
     """What the newest version, in development, changes of the one before."""
 
 
-def state_of(name: str, domain: str | None = None, folder: Path | None = None) -> State:
+def compare_with_lock(name: str, domain: str | None = None, folder: Path | None = None) -> LockComparison:
     """Return what of an operator differs from what was released. Raises UsageError U105, SchemaError."""
-    domain, name = named(name, domain)
-    home = home_of(domain, folder)
-    sets = home.sets()
-    return _state(home.operator(name, sets), home.lock(), sets)
+    domain, name = split_name(name, domain)
+    destination = destination_of(domain, folder)
+    sets = destination.type_sets()
+    return _compare_operator(destination.read_operator(name, sets), destination.lock(), sets)
 
 
-def _state(operator: Operator, lock: Lock, sets: TypeSets) -> State:
+def _compare_operator(operator: Operator, lock: Lock, sets: TypeSets) -> LockComparison:
     versions = lock.get(shown(operator.domain), {}).get(operator.name, {})
     edited = []
     for schema in operator.schemas:
         digest = versions.get(str(schema.since_version))
         if digest and digest != signature_hash(schema):
-            before = _before(schema, operator, digest, sets)
+            before = _released_schema(schema, operator, digest, sets)
             difference = signature_diff(before, schema) if before is not None else {}
             place = operator.place(schema.since_version)
             allowed = sets_for(operator.domain, sets)
-            edited.append(Edited(schema.since_version, place, before, compact(difference, allowed)))
+            edited.append(EditedVersion(schema.since_version, place, before, compact(difference, allowed)))
     developed = [each.since_version for each in operator.schemas if str(each.since_version) not in versions]
     difference = {}
     if operator.transitions and developed and developed[-1] == operator.schemas[-1].since_version:
         difference = compact(operator.transitions[-1].difference, sets_for(operator.domain, sets))
-    return State(operator, edited, developed, bool(versions), difference)
+    return LockComparison(operator, edited, developed, bool(versions), difference)
 
 
-def _before(schema: OpSchema, operator: Operator, digest: str, sets: TypeSets) -> OpSchema | None:
+def _released_schema(schema: OpSchema, operator: Operator, digest: str, sets: TypeSets) -> OpSchema | None:
     """Return what a schema was when it had this hash: it is looked for among those that differ in one part."""
-    return next((each for each in _nearby(schema, operator, sets) if signature_hash(each) == digest), None)
+    return next((each for each in _similar_schemas(schema, operator, sets) if signature_hash(each) == digest), None)
 
 
-def _nearby(schema: OpSchema, operator: Operator, sets: TypeSets) -> Iterator[OpSchema]:
+def _similar_schemas(schema: OpSchema, operator: Operator, sets: TypeSets) -> Iterator[OpSchema]:
     """Yield schemas that differ from one in its types, one attribute, its inputs or outputs, or a flag."""
     others = [each for each in operator.schemas if each.since_version != schema.since_version]
     for name, types in schema.types.items():
@@ -115,76 +115,80 @@ def _nearby(schema: OpSchema, operator: Operator, sets: TypeSets) -> Iterator[Op
 
 def bump(
     name: str, domain: str | None = None, folder: Path | None = None, since: int | None = None
-) -> tuple[Made, str]:
+) -> tuple[WrittenOperator, str]:
     """Add a version to an operator, or complete the one in development; return what was written, and what was done.
 
     That is "added"; "completed", where the `change:` block was written; "unchanged", where it is right; or "unedited",
     where the version does not say what it changes. Raises UsageError U103 where none of this is possible, U105 where
     there is no such operator, SchemaError where its file cannot be read.
     """
-    domain, name = named(name, domain)
-    home = home_of(domain, folder)
-    sets = home.sets()
-    operator = home.operator(name, sets)
-    path = home.yaml(name)
+    domain, name = split_name(name, domain)
+    destination = destination_of(domain, folder)
+    sets = destination.type_sets()
+    operator = destination.read_operator(name, sets)
+    path = destination.yaml_path(name)
     data = file_bytes(path, MAX_SIZE)
-    state = _state(operator, home.lock(), sets)
+    state = _compare_operator(operator, destination.lock(), sets)
     own = operator.schemas[-1].since_version
-    open_ = own in state.developed and (state.locked or _is_open(operator, data))
+    open_ = own in state.developed and (state.locked or _is_incomplete(operator, data))
     if since is None and open_ and len(operator.schemas) > 1:
-        text = completed(operator, data, sets)
+        text = complete_version(operator, data, sets)
         done = "completed"
     else:
-        released = home.released(home.lock())
+        released = destination.newest_released(destination.lock())
         if since is not None and (wrong := check_since(since, own, released if state.locked else 0, name)):
             raise UsageError(wrong)
-        since = since or next_version(home.newest(sets), released, own)
+        since = since or next_version(destination.newest_version(sets), released, own)
         if not since:
             why = f"version {own} is the first, and not released yet"
             raise UsageError(Finding("U103", f"{name} needs no new version", why=why, help="edit it", file=str(path)))
-        text = with_version(operator, data, since, f"opset bump {shown(domain)}.{name}", sets)
+        text = add_version(operator, data, since, f"opset bump {shown(domain)}.{name}", sets)
         done = "added"
     files: dict[str, tuple[str, ...]] = {}
-    changed = {home.below(path): text} if text != data else {}
+    changed = {destination.relative_path(path): text} if text != data else {}
     files |= {str(path): ()} if changed else {}
     result = parse_operator(text, path, sets)
     if done == "completed":
-        more, added = with_hooks(home, result.schemas[-1], {ADAPTERS: _adapters(result, home.standard)})
+        more, added = add_hooks(
+            destination, result.schemas[-1], {ADAPTERS: _adapter_stubs(result, destination.standard)}
+        )
         changed |= more
         files |= added
     if changed:
-        write_below(home.root, changed)
+        write_below(destination.root, changed)
     before, newest = (each.since_version for each in result.schemas[-2:])
-    made = Made(domain, name, newest, operator.family, home.folder, not home.standard, files, before)
+    made = WrittenOperator(
+        domain, name, newest, operator.family, destination.folder, not destination.standard, files, before
+    )
     if done == "completed" and not changed:
         done = "unedited" if says_nothing(result.transitions[-1]) else "unchanged"
     return made, done
 
 
-def _is_open(operator: Operator, data: bytes) -> bool:
+def _is_incomplete(operator: Operator, data: bytes) -> bool:
     """Whether the newest version still has to say what it changes."""
     guidance = GUIDANCE.encode() in data
     steps = operator.transitions
     return bool(steps) and (guidance or bool(steps[-1].undeclared) or says_nothing(steps[-1]))
 
 
-def _adapters(operator: Operator, standard: bool) -> list[Stub]:
+def _adapter_stubs(operator: Operator, standard: bool) -> list[Stub]:
     """Return stubs of the adapters that the newest version declares written."""
     change = operator.transitions[-1].change
     declared = {"up": change.up, "down": change.down}
     return [adapter_stub(operator.schemas[-1], each, standard) for each in declared if declared[each] == "written"]
 
 
-def with_version(operator: Operator, data: bytes, since: int, command: str, sets: TypeSets) -> bytes:
+def add_version(operator: Operator, data: bytes, since: int, command: str, sets: TypeSets) -> bytes:
     """Return an operator's file with a copy of its newest version above that one, which is version `since`.
 
     Everything else is inserted to, byte for byte. Raises UsageError U103 where the file's layout does not allow that.
     """
     text = data.decode()
     lines = lines_of(text)
-    newest = _newest(operator, lines)
+    newest = _newest_lines(operator, lines)
     pad, end = " " * newest.column, line_end(lines)
-    head = rendered("version.yaml.jinja", since=since, before=newest.since, command=command).splitlines()
+    head = render_template("version.yaml.jinja", since=since, before=newest.since, command=command).splitlines()
     dash = lines[newest.start][: newest.column]
     made = [dash + head[0][2:] + end, *(pad + line[2:] + end for line in head[1:])]
     for key in newest.keys:
@@ -202,16 +206,16 @@ def with_version(operator: Operator, data: bytes, since: int, command: str, sets
         prose = result.docs[-1]._replace(special_cases=operator.docs[-1].special_cases)  # some may end below it
         return is_copy and others and (*result.docs[:-1], prose) == (*operator.docs, operator.docs[-1])
 
-    _check(operator, added, sets, same)
+    _check_result(operator, added, sets, same)
     return added
 
 
-def _newest(operator: Operator, lines: list[str]) -> Written:
-    written = versions_written(operator.path, operator.root, lines)
+def _newest_lines(operator: Operator, lines: list[str]) -> VersionLines:
+    written = locate_versions(operator.path, operator.root, lines)
     return max(written, key=lambda each: each.since)
 
 
-def _check(operator: Operator, data: bytes, sets: TypeSets, same: Callable[[Operator], bool]) -> None:
+def _check_result(operator: Operator, data: bytes, sets: TypeSets, same: Callable[[Operator], bool]) -> None:
     """Raise UsageError U103 unless a text reads back as the operator that it has to be."""
     try:
         kept = same(parse_operator(data, operator.path, sets))
@@ -224,7 +228,7 @@ def _check(operator: Operator, data: bytes, sets: TypeSets, same: Callable[[Oper
         raise UsageError(Finding("U103", message, why=why, help=help, file=operator.path))
 
 
-def completed(operator: Operator, data: bytes, sets: TypeSets) -> bytes:
+def complete_version(operator: Operator, data: bytes, sets: TypeSets) -> bytes:
     """Return an operator's file with the difference of its newest version in its `change:` block.
 
     Where the version says all, the guidance goes, and the version below shares what both say alike. Raises UsageError
@@ -233,7 +237,7 @@ def completed(operator: Operator, data: bytes, sets: TypeSets) -> bytes:
     step = operator.transitions[-1]
     change = step.change
     if step.undeclared:
-        data = _with_change(operator, data, step, sets)
+        data = _write_change(operator, data, step, sets)
     if says_nothing(step):
         return data
     plain = without_guidance(data.decode()).encode()
@@ -245,12 +249,12 @@ def completed(operator: Operator, data: bytes, sets: TypeSets) -> bytes:
     except SchemaError:  # what looked like guidance is text
         pass
     assert again.transitions[-1].change.meaning == change.meaning
-    return _sharing(again, data, sets)
+    return _share_keys(again, data, sets)
 
 
-def _with_change(operator: Operator, data: bytes, step: Transition, sets: TypeSets) -> bytes:
+def _write_change(operator: Operator, data: bytes, step: Transition, sets: TypeSets) -> bytes:
     lines = lines_of(data.decode())
-    newest = _newest(operator, lines)
+    newest = _newest_lines(operator, lines)
     node = newest.node.value["change"]
     new = declared_change(node.plain(), step, sets_for(operator.domain, sets))
     start, stop = newest.keys["change"]
@@ -259,7 +263,7 @@ def _with_change(operator: Operator, data: bytes, step: Transition, sets: TypeSe
         _check_comments(operator, lines[start:stop], node)
         made = [pad[2:] + line + end for line in entry_lines("change", new)]
     else:
-        made = [lines[start], *_entries(operator, lines, node, new, (start, stop), end)]
+        made = [lines[start], *_change_lines(operator, lines, node, new, (start, stop), end)]
     result = "".join([*lines[:start], *made, *lines[stop:]]).encode()
 
     def same(result: Operator) -> bool:
@@ -268,11 +272,11 @@ def _with_change(operator: Operator, data: bytes, step: Transition, sets: TypeSe
         others = result.schemas[:-1] == operator.schemas[:-1] and result.docs == operator.docs
         return others and top == replace(operator.schemas[-1], change=None) and not steps.undeclared
 
-    _check(operator, result, sets, same)
+    _check_result(operator, result, sets, same)
     return result
 
 
-def _entries(
+def _change_lines(
     operator: Operator, lines: list[str], node: YamlNode, new: dict[str, Any], span: tuple[int, int], end: str
 ) -> list[str]:
     """Return the lines of a `change:` block below its key, with those entries written again that differ."""
@@ -284,17 +288,17 @@ def _entries(
     waiting = [key for key in CHANGE_KEYS if key in new and key not in old]
     for key, (start, until) in spans.items():
         while waiting and CHANGE_KEYS.index(waiting[0]) < CHANGE_KEYS.index(key):
-            made += _printed(waiting[0], new.get(waiting.pop(0)), indent, end)
+            made += _entry_lines(waiting[0], new.get(waiting.pop(0)), indent, end)
         if new.get(key) == old[key]:
             made += lines[start:until]
             continue
         _check_comments(operator, lines[start:until], node.value[key])
         made += [line for line in lines[start:until] if line.lstrip().startswith("#")]
-        made += _printed(key, new[key], indent, end) if key in new else []
-    return made + [line for key in waiting for line in _printed(key, new[key], indent, end)]
+        made += _entry_lines(key, new[key], indent, end) if key in new else []
+    return made + [line for key in waiting for line in _entry_lines(key, new[key], indent, end)]
 
 
-def _printed(key: str, value: Any, indent: str, end: str) -> list[str]:
+def _entry_lines(key: str, value: Any, indent: str, end: str) -> list[str]:
     return [line + end for line in entry_lines(key, value, indent)]
 
 
@@ -307,10 +311,10 @@ def _check_comments(operator: Operator, lines: list[str], node: YamlNode) -> Non
         raise UsageError(Finding("U103", message, help=help, place=f"{operator.path}:{node.line}:{node.column}"))
 
 
-def _sharing(operator: Operator, data: bytes, sets: TypeSets) -> bytes:
+def _share_keys(operator: Operator, data: bytes, sets: TypeSets) -> bytes:
     """Return a file in which the version below the newest shares what both write alike, if it shares nothing yet."""
     lines = lines_of(data.decode())
-    written = sorted(versions_written(operator.path, operator.root, lines), key=lambda each: -each.since)
+    written = sorted(locate_versions(operator.path, operator.root, lines), key=lambda each: -each.since)
     newest, older = written[:2]
     if "same_as" in older.keys:
         return data

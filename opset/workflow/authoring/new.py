@@ -20,15 +20,22 @@ from opset.schemas.names import near_miss, shown
 from opset.schemas.type_sets import TypeSets, shortest
 from opset.schemas.yaml.loader import Operator, parse_operator
 from opset.schemas.yaml.printer import entry_lines, flow
-from opset.workflow.authoring.homes import Home, check_since, home_of, hook_source, named, next_version
+from opset.workflow.authoring.destinations import (
+    Destination,
+    check_since,
+    destination_of,
+    hook_source,
+    next_version,
+    split_name,
+)
 from opset.workflow.authoring.stubs import (
     Stub,
-    in_the_way,
+    add_stubs,
+    conflicting_definition,
     inference_stub,
     is_registered,
     kernel_stub,
-    rendered,
-    with_stubs,
+    render_template,
 )
 
 FUNCTION = "function"
@@ -48,7 +55,7 @@ DOCSTRINGS = {
 _COPIED = ("determinism", "inputs", "outputs", "attributes", "types", "constraints", "shape", "function")
 
 
-class Made(NamedTuple):
+class WrittenOperator(NamedTuple):
     """What was written for an operator: the files, each with the functions that were added to it.
 
     `root` is the folder of operator YAML; `own` says that it is none of ours. `before` is the version below, if any.
@@ -73,34 +80,36 @@ def new_operator(
     family: str | None = None,
     shape: str | None = None,
     since: int | None = None,
-) -> Made:
+) -> WrittenOperator:
     """Write the files of a new operator, and return which.
 
     `like` names an operator whose signature, family, shape rule and function bodies are the beginning; `shape` is a
     rule, or FUNCTION where none fits. Raises UsageError with all that stands in the way, and then nothing is written.
     """
-    domain, name = named(name, domain)
-    home = home_of(domain, folder)
-    sets = home.sets()
+    domain, name = split_name(name, domain)
+    destination = destination_of(domain, folder)
+    sets = destination.type_sets()
     findings: list[Finding] = []
-    model = _model(like, home, sets, findings) if like is not None else None
-    family = _family(home, family, model, findings)
-    if os.path.lexists(home.yaml(name)):
-        help = f"opset bump adds a version to it; opset lint {home.folder} checks it"
-        findings.append(Finding("U102", f"there is an operator {name} already", help=help, file=str(home.yaml(name))))
+    model = _find_model(like, destination, sets, findings) if like is not None else None
+    family = _choose_family(destination, family, model, findings)
+    if os.path.lexists(destination.yaml_path(name)):
+        help = f"opset bump adds a version to it; opset lint {destination.folder} checks it"
+        findings.append(
+            Finding("U102", f"there is an operator {name} already", help=help, file=str(destination.yaml_path(name)))
+        )
     elif default_registry().is_standard(name, domain):
         findings.append(Finding("U102", f"the standard has an operator {name} already", help="choose another name"))
-    released = home.released(home.lock())
-    fitting = next_version(home.newest(sets), released, 0)
+    released = destination.newest_released(destination.lock())
+    fitting = next_version(destination.newest_version(sets), released, 0)
     if since is not None and (wrong := check_since(since, 0, released, name)):
         findings.append(wrong)
     since = since or fitting
     if findings:
         raise UsageError(findings)
-    document = _document(model, domain, sets, shape)
-    text = operator_text(name, family, since, document, home.hooks(INFERENCE, family).name)
+    document = _initial_document(model, domain, sets, shape)
+    text = operator_text(name, family, since, document, destination.hooks_path(INFERENCE, family).name)
     try:
-        operator = parse_operator(text.encode(), home.yaml(name), sets)
+        operator = parse_operator(text.encode(), destination.yaml_path(name), sets)
     except SchemaError as error:  # a signature that is no beginning for this domain
         help = f"--like {like} is no beginning here" if like else "opset explain schemas"
         raise UsageError(each._replace(place="", help=help) for each in error.findings) from error
@@ -108,17 +117,17 @@ def new_operator(
     if schema.shape and (why := rule_problem(schema)):
         help = f"another rule (opset explain inference), or --shape {FUNCTION} for a function of its own"
         raise UsageError(Finding("U103", f"--shape {schema.shape} does not fit", why=why, help=help))
-    stubs = {KERNELS: [kernel_stub(schema, home.standard)]}
+    stubs = {KERNELS: [kernel_stub(schema, destination.standard)]}
     if not schema.shape:
-        stubs[INFERENCE] = [inference_stub(schema, home.standard)]
-    changed, added = with_hooks(home, schema, stubs)
-    write_below(home.root, {home.below(home.yaml(name)): text.encode(), **changed})
-    files: dict[str, tuple[str, ...]] = {str(home.yaml(name)): (), **added}
-    return Made(domain, name, since, family, home.folder, not home.standard, files)
+        stubs[INFERENCE] = [inference_stub(schema, destination.standard)]
+    changed, added = add_hooks(destination, schema, stubs)
+    write_below(destination.root, {destination.relative_path(destination.yaml_path(name)): text.encode(), **changed})
+    files: dict[str, tuple[str, ...]] = {str(destination.yaml_path(name)): (), **added}
+    return WrittenOperator(domain, name, since, family, destination.folder, not destination.standard, files)
 
 
-def with_hooks(
-    home: Home, schema: OpSchema, stubs: Mapping[Layer, Iterable[Stub]]
+def add_hooks(
+    destination: Destination, schema: OpSchema, stubs: Mapping[Layer, Iterable[Stub]]
 ) -> tuple[dict[str, bytes], dict[str, tuple[str, ...]]]:
     """Return the new bytes of files of hooks below the root, and by path the functions that they add.
 
@@ -129,17 +138,17 @@ def with_hooks(
     added: dict[str, tuple[str, ...]] = {}
     findings: list[Finding] = []
     for layer, wanted in stubs.items():
-        path = home.hooks(layer, schema.family)
+        path = destination.hooks_path(layer, schema.family)
         try:
             source = hook_source(path)
             missing = [stub for stub in wanted if not is_registered(source, stub)]
             for stub in missing:
-                if there := in_the_way(source, stub):
+                if there := conflicting_definition(source, stub):
                     message = f"there is a function {stub.name} already"
                     findings.append(Finding("U102", message, why=there, help="rename it", file=str(path)))
             if missing:
-                text = with_stubs(source, missing, DOCSTRINGS[layer.noun].format(shown(home.domain)))
-                changed[home.below(path)] = text.encode()
+                text = add_stubs(source, missing, DOCSTRINGS[layer.noun].format(shown(destination.domain)))
+                changed[destination.relative_path(path)] = text.encode()
                 added[str(path)] = tuple(stub.name for stub in missing)
         except UsageError as error:
             findings += error.findings
@@ -153,17 +162,19 @@ def with_hooks(
 
 def operator_text(name: str, family: str, since: int, document: Mapping[str, Any], inference: str) -> str:
     """Return the text of a new operator's file, of which `document` has the signature, with what to write beside it."""
-    blocks = {key: "".join(f"{line}\n" for line in _lines(key, document)) for key in _COPIED}
+    blocks = {key: "".join(f"{line}\n" for line in _key_lines(key, document)) for key in _COPIED}
     determinism = blocks.pop("determinism")
-    text = rendered("operator.yaml.jinja", name=name, family=flow(family), since=since, inference=inference, **blocks)
+    text = render_template(
+        "operator.yaml.jinja", name=name, family=flow(family), since=since, inference=inference, **blocks
+    )
     return text.replace(f"- since: {since}\n", f"- since: {since}\n{determinism}", 1)
 
 
-def _lines(key: str, document: Mapping[str, Any]) -> list[str]:
+def _key_lines(key: str, document: Mapping[str, Any]) -> list[str]:
     return entry_lines(key, document[key]) if key in document else []
 
 
-def _document(model: Operator | None, domain: str, sets: TypeSets, shape: str | None) -> dict[str, Any]:
+def _initial_document(model: Operator | None, domain: str, sets: TypeSets, shape: str | None) -> dict[str, Any]:
     """Return the signature that a new operator begins with: that of another one, each phrase to be written."""
     document = dict(PLAIN)
     if model is not None:
@@ -171,7 +182,9 @@ def _document(model: Operator | None, domain: str, sets: TypeSets, shape: str | 
         document = {key: newest[key] for key in _COPIED if key in newest}
         allowed = sets_for(domain, sets)
         for constraint, types in model.schemas[-1].types.items():
-            if not {*_words(document["types"][constraint])} <= allowed.keys() | {*_words(shortest(types, allowed))}:
+            if not {*_type_set_names(document["types"][constraint])} <= allowed.keys() | {
+                *_type_set_names(shortest(types, allowed))
+            }:
                 short = shortest(types, allowed)
                 document["types"][constraint] = short[0] if len(short) == 1 else short
     for side in ("inputs", "outputs"):
@@ -185,23 +198,23 @@ def _document(model: Operator | None, domain: str, sets: TypeSets, shape: str | 
     return {key: value for key, value in document.items() if value or key in ("inputs", "outputs")}
 
 
-def _words(expression: Any) -> list[str]:
+def _type_set_names(expression: Any) -> list[str]:
     """Return the names of type sets of domains that an expression of types, or a list of them, has."""
     texts = expression if isinstance(expression, list) else [expression]
     return [each for each in map(str, texts) if each.partition("_")[0] in SETS_OF_DOMAINS and "_" in each]
 
 
-def _model(like: str, home: Home, sets: TypeSets, findings: list[Finding]) -> Operator | None:
+def _find_model(like: str, destination: Destination, sets: TypeSets, findings: list[Finding]) -> Operator | None:
     """Return the operator that a new one is like, of the same folder or of the standard; None with a finding."""
     try:
-        domain, name = named(like, None)
+        domain, name = split_name(like, None)
         registry = default_registry()
-        domains = [home.domain, *registry.domains] if "." not in like else [domain]
+        domains = [destination.domain, *registry.domains] if "." not in like else [domain]
         for each in domains:
             if not registry.is_standard(name, each):
-                own = Home(home.root, home.folder, each, home.standard)
-                if os.path.lexists(own.yaml(name)):
-                    return own.operator(name, sets)
+                own = Destination(destination.root, destination.folder, each, destination.standard)
+                if os.path.lexists(own.yaml_path(name)):
+                    return own.read_operator(name, sets)
             else:
                 return _standard_operator(each, name)
         names = [name for each in registry.domains for name in registry.operators(each)]
@@ -218,11 +231,13 @@ def _standard_operator(domain: str, name: str) -> Operator:
     return load_operator(FOLDER / shown(domain) / f"{name}.yaml", standard_sets())
 
 
-def _family(home: Home, family: str | None, model: Operator | None, findings: list[Finding]) -> str:
+def _choose_family(
+    destination: Destination, family: str | None, model: Operator | None, findings: list[Finding]
+) -> str:
     """Return the family of a new operator; for the standard, it is one of FAMILIES."""
     family = family or (model.family if model is not None else "")
-    if home.standard and family not in FAMILIES:
+    if destination.standard and family not in FAMILIES:
         message = f"there is no family {family}" if family else "the family is not given"
         help = near_miss(family, FAMILIES) or f"--family, or --like; known: {', '.join(FAMILIES)}"
         findings.append(Finding("S216", message, help=help))
-    return family or shown(home.domain).rpartition(".")[2]
+    return family or shown(destination.domain).rpartition(".")[2]

@@ -31,7 +31,7 @@ class Stub(NamedTuple):
 
 
 @lru_cache(maxsize=1)
-def _environment() -> Any:
+def _templates() -> Any:
     """Return the templates. They put text into its place, and decide nothing."""
     from jinja2 import Environment, PackageLoader, StrictUndefined  # slow
 
@@ -43,13 +43,13 @@ def _environment() -> Any:
     )
 
 
-def rendered(template: str, **values: Any) -> str:
+def render_template(template: str, **values: Any) -> str:
     """Return a template with values in it."""
-    text: str = _environment().get_template(template).render(values)
+    text: str = _templates().get_template(template).render(values)
     return text
 
 
-def snake(name: str) -> str:
+def snake_case(name: str) -> str:
     """Return an operator's name as that of a function: layer_normalization for LayerNormalization."""
     return _WORDS.sub("_", name).lower()
 
@@ -59,10 +59,10 @@ def kernel_stub(schema: OpSchema, standard: bool) -> Stub:
     imports: dict[str, tuple[str, ...]] = {"opset.extend": ("kernel",)}
     if standard:
         imports = {"opset.reference.registration": ("kernel",), "opset.reference.numerics.arrays": ("Array",)}
-    signature = _parameters(schema, standard)
+    signature = _kernel_signature(schema, standard)
     if "Any" in re.findall(r"\w+", signature):
         imports |= {"typing": ("Any",)}
-    return _stub("kernel", "kernel.py.jinja", schema, 0, imports, signature=signature)
+    return _make_stub("kernel", "kernel.py.jinja", schema, 0, imports, signature=signature)
 
 
 def inference_stub(schema: OpSchema, standard: bool) -> Stub:
@@ -75,7 +75,7 @@ def inference_stub(schema: OpSchema, standard: bool) -> Stub:
             "opset.inference.building.types": ("Shape",),
         }
     returns = "Shape" if standard else "tuple"
-    return _stub("infer", "inference.py.jinja", schema, 0, imports, returns=returns)
+    return _make_stub("infer", "inference.py.jinja", schema, 0, imports, returns=returns)
 
 
 def adapter_stub(schema: OpSchema, direction: str, standard: bool) -> Stub:
@@ -87,10 +87,10 @@ def adapter_stub(schema: OpSchema, direction: str, standard: bool) -> Stub:
             "opset.version_converter.registration": (direction,),
             "opset.version_converter.rewrite": names,
         }
-    return _stub(direction, "adapter.py.jinja", schema, schema.since_version, imports, f"_{direction}")
+    return _make_stub(direction, "adapter.py.jinja", schema, schema.since_version, imports, f"_{direction}")
 
 
-def _stub(
+def _make_stub(
     decorator: str,
     template: str,
     schema: OpSchema,
@@ -99,10 +99,10 @@ def _stub(
     suffix: str = "",
     **values: str,
 ) -> Stub:
-    name = f"{snake(schema.name)}_{schema.since_version}{suffix}"
+    name = f"{snake_case(schema.name)}_{schema.since_version}{suffix}"
     arguments = [f'"{schema.name}"'] + ([f"since={since}"] if since else [])
     arguments += [f'domain="{schema.domain}"'] if schema.domain else []
-    text = rendered(
+    text = render_template(
         template,
         decorator=decorator,
         arguments=", ".join(arguments),
@@ -114,7 +114,7 @@ def _stub(
     return Stub(name, decorator, schema.name, since, text, imports)
 
 
-def _parameters(schema: OpSchema, typed: bool) -> str:
+def _kernel_signature(schema: OpSchema, typed: bool) -> str:
     """Return the parameters of a kernel: inputs by position, attributes by their names, and what it returns."""
     taken = {*schema.attributes, "context"}
     inputs: list[str] = []
@@ -126,7 +126,7 @@ def _parameters(schema: OpSchema, typed: bool) -> str:
         none = " | None" if parameter.option == "optional" else ""
         inputs.append(f"{'*' * (parameter.option == VARIADIC)}{name}{f': Array{none}' if typed else ''}")
     named = [each for each in schema.attributes.values() if _is_name(each.name)]
-    attributes = [f"{each.name}: {_kind(each)}" if typed else each.name for each in named]
+    attributes = [f"{each.name}: {_annotation(each)}" if typed else each.name for each in named]
     if attributes and not any(each.startswith("*") for each in inputs):
         attributes.insert(0, "*")
     if len(named) < len(schema.attributes):
@@ -140,7 +140,7 @@ def _parameters(schema: OpSchema, typed: bool) -> str:
     return f"({together}){returns}"
 
 
-def _kind(attribute: Any) -> str:
+def _annotation(attribute: Any) -> str:
     kind = _KINDS.get(attribute.type, "Any")
     absent = not attribute.required and attribute.default is None and kind != "Any"
     return f"{kind} | None" if absent else kind
@@ -150,7 +150,7 @@ def _is_name(text: str) -> bool:
     return text.isascii() and text.isidentifier() and not keyword.iskeyword(text)
 
 
-def with_stubs(source: str, stubs: Iterable[Stub], docstring: str) -> str:
+def add_stubs(source: str, stubs: Iterable[Stub], docstring: str) -> str:
     """Return the text of a file with stubs at its end, and the imports that they need.
 
     `docstring` is that of a file that is new. Raises SyntaxError where the file is not Python.
@@ -159,16 +159,16 @@ def with_stubs(source: str, stubs: Iterable[Stub], docstring: str) -> str:
     end = "\r\n" if "\r\n" in text else "\n"
     for stub in stubs:
         text += "" if text.endswith(("\n", "\r")) else end
-        text = _importing(text + f"\n\n{stub.text}".replace("\n", end), stub.imports, end)
+        text = _add_imports(text + f"\n\n{stub.text}".replace("\n", end), stub.imports, end)
     return text
 
 
-def _lines(text: str) -> list[str]:
+def _split_lines(text: str) -> list[str]:
     """Return the lines of Python, with their ends: a form feed is none."""
     return re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+", text)
 
 
-def _importing(text: str, imports: Mapping[str, tuple[str, ...]], end: str) -> str:
+def _add_imports(text: str, imports: Mapping[str, tuple[str, ...]], end: str) -> str:
     """Return Python with imports of the names that it does not import yet, in the order of the modules."""
     for module, names in imports.items():
         body = ast.parse(text).body
@@ -176,13 +176,13 @@ def _importing(text: str, imports: Mapping[str, tuple[str, ...]], end: str) -> s
         known = {alias.asname or alias.name for node in froms for alias in node.names}
         if not (missing := {*names} - known):
             continue
-        lines = _lines(text)
+        lines = _split_lines(text)
         mine = next((node for node in froms if node.module == module), None)
         there = [ast.unparse(each) for each in mine.names] if mine is not None else []
         if mine is not None and lines[mine.lineno - 1] == _import_line(module, there) + end:
             lines[mine.lineno - 1] = _import_line(module, [*missing, *there]) + end
         else:
-            at, apart = _place(body, module)
+            at, apart = _import_position(body, module)
             lines[at:at] = [end] * apart + [_import_line(module, missing) + end]
         text = "".join(lines)
     return text
@@ -192,7 +192,7 @@ def _import_line(module: str, names: Iterable[str]) -> str:
     return f"from {module} import {', '.join(sorted(names))}"
 
 
-def _place(body: list[ast.stmt], module: str) -> tuple[int, bool]:
+def _import_position(body: list[ast.stmt], module: str) -> tuple[int, bool]:
     """Return the line that an import goes before, counted from 0, and whether it is set apart from what is above."""
     top = module.partition(".")[0]
     imports = [node for node in body if isinstance(node, ast.Import | ast.ImportFrom)]
@@ -207,7 +207,7 @@ def _place(body: list[ast.stmt], module: str) -> tuple[int, bool]:
     return (body[0].end_lineno or 0, True) if docstring else (0, False)
 
 
-def in_the_way(source: str, stub: Stub) -> str:
+def conflicting_definition(source: str, stub: Stub) -> str:
     """Return what a file has already where a stub would be added: a function of its name; "" where it has none."""
     for node in ast.parse(source).body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == stub.name:

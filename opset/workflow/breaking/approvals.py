@@ -24,7 +24,7 @@ from opset.schemas.names import normalised, shown
 from opset.schemas.untrusted_files import file_bytes
 from opset.schemas.yaml.fields import Fields
 from opset.schemas.yaml.reader import MAX_SIZE, Findings, YamlNode, read
-from opset.workflow.breaking.report import ERR, INFO, NONE, WARN, Break, Report, ordered
+from opset.workflow.breaking.report import ERR, INFO, NONE, WARN, Break, Report, sort_findings
 from opset.workflow.breaking.rules import RULES
 
 APPROVED_FILE = "approved.yaml"
@@ -64,14 +64,16 @@ def approve(report: Report, approvals: Sequence[Approval], faults: Iterable[Brea
         found.append(each if valid is None else each._replace(approved=f"{valid.reason} (until {valid.until})"))
     for entry in approvals:
         if entry.until < today and entry in used:
-            found.append(_fault("B187", ERR, entry, f"the approval ended on {entry.until}", "mend the break"))
+            found.append(_approval_fault("B187", ERR, entry, f"the approval ended on {entry.until}", "mend the break"))
         elif entry not in used:
             message = f"nothing is found that the approval of {entry.rule} matches"
-            found.append(_fault("B188", WARN, entry, message, "remove the entry, or give it the words of the finding"))
-    return replace(report, findings=ordered(found))
+            found.append(
+                _approval_fault("B188", WARN, entry, message, "remove the entry, or give it the words of the finding")
+            )
+    return replace(report, findings=sort_findings(found))
 
 
-def _fault(rule: str, severity: str, entry: Approval, message: str, help: str) -> Break:
+def _approval_fault(rule: str, severity: str, entry: Approval, message: str, help: str) -> Break:
     domain, _, operator = entry.subject.rpartition(".")
     version = entry.versions[0] if entry.versions else 0
     return Break(rule, severity, NONE, normalised(domain), operator, version, message, entry.place, WHY, help)
@@ -89,19 +91,21 @@ def read_approvals(path: Path) -> tuple[list[Approval], list[Break]]:
         return [], []
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else None
-        raise _unread(path, [Finding("B194", why or str(error), place=str(path))]) from None
+        raise _unreadable_list(path, [Finding("B194", why or str(error), place=str(path))]) from None
     except SchemaError as error:
-        raise _unread(path, error.findings) from None
+        raise _unreadable_list(path, error.findings) from None
     if findings:
-        raise _unread(path, findings)
+        raise _unreadable_list(path, findings)
     entries = root.value if isinstance(root.value, list) else []
     if not isinstance(root.value, list) or len(entries) > MAX_ENTRIES:
-        raise _unread(path, [Finding("B194", f"it is no list of at most {MAX_ENTRIES:,} entries", place=str(path))])
+        raise _unreadable_list(
+            path, [Finding("B194", f"it is no list of at most {MAX_ENTRIES:,} entries", place=str(path))]
+        )
     approvals: list[Approval] = []
     faults: list[Break] = []
     for node in entries:
-        reading = _Entry(Findings(str(path)))
-        entry = reading.entry(node, f"{path}:{node.line}:{node.column}")
+        reading = _EntryReader(Findings(str(path)))
+        entry = reading.read_entry(node, f"{path}:{node.line}:{node.column}")
         if entry is not None and not reading.findings:
             approvals.append(entry)
         else:
@@ -109,15 +113,15 @@ def read_approvals(path: Path) -> tuple[list[Approval], list[Break]]:
     return approvals, faults
 
 
-def _unread(path: Path, findings: Iterable[Finding]) -> ComparisonError:
+def _unreadable_list(path: Path, findings: Iterable[Finding]) -> ComparisonError:
     head = Finding("B194", "the list of approved findings cannot be read", place=str(path), help="nothing was compared")
     return ComparisonError([head, *findings])
 
 
-class _Entry(Fields):
+class _EntryReader(Fields):
     """Reads one entry."""
 
-    def entry(self, node: YamlNode, place: str) -> Approval | None:
+    def read_entry(self, node: YamlNode, place: str) -> Approval | None:
         fields = self.mapping(node, KEYS, ("rule", "message", "reason", "until"))
         if not isinstance(node.value, dict):
             return None
@@ -131,9 +135,11 @@ class _Entry(Fields):
         listed = fields.get("versions")
         versions = tuple([self.within(each, 1, 2**31 - 1, 1) for each in self.items(listed)]) if listed else ()
         subject = self.name(fields.get("operator") or fields.get("domain"))
-        return Approval(rule, subject, versions, self.phrase(fields.get("message")), reason, self.date(fields), place)
+        return Approval(
+            rule, subject, versions, self.phrase(fields.get("message")), reason, self.read_date(fields), place
+        )
 
-    def date(self, fields: dict[str, YamlNode]) -> datetime.date:
+    def read_date(self, fields: dict[str, YamlNode]) -> datetime.date:
         node = fields.get("until")
         if node is not None:
             try:

@@ -12,16 +12,16 @@ from opset.schemas.names import shown
 from opset.workflow.breaking import behaviour, consistency, inventory, signature
 from opset.workflow.breaking import example_rule as examples
 from opset.workflow.breaking.example_rule import MOST, changed_versions
-from opset.workflow.breaking.report import INFO, NONE, Break, Report, ordered
-from opset.workflow.breaking.rules import RULES, Comparison, apply
+from opset.workflow.breaking.report import INFO, NONE, Break, Report, sort_findings
+from opset.workflow.breaking.rules import RULES, Comparison, apply_rule
 from opset.workflow.breaking.states import State, loaded_state, registry_state
 
 if TYPE_CHECKING:
     from opset.schemas.yaml.loader import Operator
 
-DECLARING = (inventory, signature, behaviour, consistency, examples)
+RULE_MODULES = (inventory, signature, behaviour, consistency, examples)
 """The modules that declare rules."""
-LASTING = ("B181", "B183", "B184", "B185", "B189", "B190")
+RULES_OF_NEW_STATE = ("B181", "B183", "B184", "B185", "B189", "B190")
 """Rules about what has to agree in the newer state, whether it is released or not."""
 
 
@@ -42,7 +42,7 @@ def compare(
     does not hold may change. With a `registry` of the newer state, examples of what changed are run (B189), within
     a `budget`. Raises ComparisonError where nothing can be compared, and Exhausted where the budget is used up.
     """
-    old_state, new_state = _state(old, "the older state"), _state(new, "the newer state")
+    old_state, new_state = _state_of(old, "the older state"), _state_of(new, "the newer state")
     comparison = Comparison(old_state, new_state, partial, registry, locked, budget or Budget(Limits()))
     _check_common(comparison)
     if locked and old_state.lock is None:
@@ -51,15 +51,15 @@ def compare(
     findings: list[Break] = []
     for each in sorted(RULES.values()):
         if rules is None or each.id in rules:
-            findings += [_in_development(comparison, found) for found in apply(each, comparison)]
+            findings += [_soften_unreleased(comparison, found) for found in apply_rule(each, comparison)]
     versions = sum(len(each.versions) for each in new_state.operators.values())
     notes = _notes(comparison)
-    return Report(_compared(comparison), len(new_state.operators), versions, ordered(findings), notes)
+    return Report(_comparison_text(comparison), len(new_state.operators), versions, sort_findings(findings), notes)
 
 
-def _in_development(comparison: Comparison, found: Break) -> Break:
+def _soften_unreleased(comparison: Comparison, found: Break) -> Break:
     """Return a finding as a notice where it is about what is not released, unless it is a fault there, too."""
-    if found.severity == INFO or found.rule in LASTING or not comparison.may_change(found):
+    if found.severity == INFO or found.rule in RULES_OF_NEW_STATE or not comparison.is_in_development(found):
         return found
     message = f"{found.message} (not released yet)"
     return found._replace(severity=INFO, requires=NONE, message=message, help="")
@@ -75,7 +75,7 @@ def _notes(comparison: Comparison) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _state(given: State | Registry | Iterable[Operator], name: str) -> State:
+def _state_of(given: State | Registry | Iterable[Operator], name: str) -> State:
     if isinstance(given, State):
         return given
     return registry_state(given, name) if isinstance(given, Registry) else loaded_state(given, name)
@@ -94,7 +94,7 @@ def _check_common(comparison: Comparison) -> None:
     raise ComparisonError(Finding("B193", "the two states have nothing in common", why="; ".join(has), help=help))
 
 
-def _compared(comparison: Comparison) -> str:
+def _comparison_text(comparison: Comparison) -> str:
     old, new = comparison.old, comparison.new
     count = len(new.operators)
     domains = listing(list(map(shown, new.domains)), 3)

@@ -10,19 +10,19 @@ from opset.opsets.registry import default_registry
 from opset.schemas.lint.body_types import refused_types
 from opset.schemas.model import OpSchema
 from opset.workflow.breaking.report import ERR, FORBIDDEN, INFO, NEW_VERSION, NONE, WARN
-from opset.workflow.breaking.rules import OPSETS, TYPES, Comparison, Found, Pair, rule
+from opset.workflow.breaking.rules import OPSETS, TYPES, Comparison, RuleFinding, VersionPair, rule
 from opset.workflow.breaking.states import Key, OperatorState, State
 
 
-@rule("B181", "version-unchanged", Pair, FORBIDDEN, OPSETS)
-def version_unchanged(pair: Pair) -> Iterator[Found]:
+@rule("B181", "version-unchanged", VersionPair, FORBIDDEN, OPSETS)
+def version_unchanged(pair: VersionPair) -> Iterator[RuleFinding]:
     """A new version changes nothing, or only clarifies: the opset was raised without a change."""
     if pair.in_place or pair.difference or pair.new.change.meaning:
         return
     old, new = pair.old.schema, pair.new.schema
     help = f"take version {new.since_version} back; prose is edited in the version that there is"
     if any(getattr(old, key) != getattr(new, key) for key in ("attributes", "conditions", "shape")):
-        yield Found(
+        yield RuleFinding(
             "the new version has the signature of the one before, and other conditions: say what changed in 'meaning'",
             ("change",),
             WARN,
@@ -32,13 +32,13 @@ def version_unchanged(pair: Pair) -> Iterator[Found]:
         )
     elif pair.new.change.clarified or pair.old.docs != pair.new.docs:
         message = "the new version only clarifies, which needs none"
-        yield Found(message, ("change",), WARN, NONE, help, always=True)
+        yield RuleFinding(message, ("change",), WARN, NONE, help, always=True)
     else:
-        yield Found("the new version is the same as the one before", ("since",), help=help, always=True)
+        yield RuleFinding("the new version is the same as the one before", ("since",), help=help, always=True)
 
 
 @rule("B182", "type-set-edited", Comparison, NEW_VERSION, TYPES)
-def type_set_edited(comparison: Comparison) -> Iterator[Found]:
+def type_set_edited(comparison: Comparison) -> Iterator[RuleFinding]:
     """A named type set was edited, and released versions changed with it."""
     old, new = comparison.old.sets, comparison.new.sets
     for name in sorted(old.keys() & new.keys()):
@@ -47,24 +47,28 @@ def type_set_edited(comparison: Comparison) -> Iterator[Found]:
             continue
         released = [
             pair
-            for pair in comparison.pairs
+            for pair in comparison.version_pairs
             if pair.in_place and comparison.is_released(pair.operator.key, pair.new.since)
         ]
-        pairs = [pair for pair in released if _moved(pair, came, went)]
+        pairs = [pair for pair in released if _has_changed_types(pair, came, went)]
         moved = [f"{pair.operator.title} {pair.new.since}" for pair in pairs]
         domain = pairs[0].operator.domain if pairs else next(iter(comparison.new.domains))
         tokens = [*(f"+{each}" for each in sorted(came)), *(f"-{each}" for each in sorted(went))]
         message = f"the type set {name!r} changed: {listing(tokens)}"
         place = f"{comparison.new.sets_path}:1:1" if comparison.new.sets_path else ""
         if not moved:
-            yield Found(f"{message}; no released version changed with it", (), INFO, NONE, "", domain, place=place)
+            yield RuleFinding(
+                f"{message}; no released version changed with it", (), INFO, NONE, "", domain, place=place
+            )
             continue
         count = f"{len(moved)} released version{'' if len(moved) == 1 else 's'}"
         help = f"give the edited set a name of its own, as {name}_2, and use that in new versions"
-        yield Found(f"{message}; with it, {count} changed: {listing(moved, 5)}", (), "", "", help, domain, place=place)
+        yield RuleFinding(
+            f"{message}; with it, {count} changed: {listing(moved, 5)}", (), "", "", help, domain, place=place
+        )
 
 
-def _moved(pair: Pair, came: set[str], went: set[str]) -> bool:
+def _has_changed_types(pair: VersionPair, came: set[str], went: set[str]) -> bool:
     """Whether a type constraint of the version got or lost such a type, also as what a sequence holds."""
     return any(
         any(each in token[1:] for each in (came if token[0] == "+" else went))
@@ -73,64 +77,64 @@ def _moved(pair: Pair, came: set[str], went: set[str]) -> bool:
     )
 
 
-@rule("B183", "body-types", Pair, NONE, TYPES)
-def body_types(pair: Pair) -> Iterator[Found]:
+@rule("B183", "body-types", VersionPair, NONE, TYPES)
+def body_types(pair: VersionPair) -> Iterator[RuleFinding]:
     """A function body cannot take a type that its version allows."""
-    if pair.in_place and _same_types(pair.old.schema, pair.new.schema):
+    if pair.in_place and _has_same_types(pair.old.schema, pair.new.schema):
         return
     for body in pair.new.schema.function:
-        for type_, message in refused_types(pair.new.schema, body, _of_standard):
+        for type_, message in refused_types(pair.new.schema, body, _standard_versions):
             help = "leave the type out of the version, name the body's 'types', or 'emulate' it"
             where = f"the function body of opset {body.opset} cannot take {type_}"
-            yield Found(f"{where}: {message}", ("function",), ERR, NONE, help, always=True)
+            yield RuleFinding(f"{where}: {message}", ("function",), ERR, NONE, help, always=True)
 
 
-def _same_types(old: OpSchema, new: OpSchema) -> bool:
+def _has_same_types(old: OpSchema, new: OpSchema) -> bool:
     return old.types == new.types and old.function == new.function and old.inputs == new.inputs
 
 
-def _of_standard(domain: str, name: str) -> Sequence[OpSchema]:
+def _standard_versions(domain: str, name: str) -> Sequence[OpSchema]:
     return default_registry().versions(name, domain)
 
 
-@rule("B185", "withdrawn-raised", Pair, FORBIDDEN, OPSETS)
-def withdrawn_raised(pair: Pair) -> Iterator[Found]:
+@rule("B185", "withdrawn-raised", VersionPair, FORBIDDEN, OPSETS)
+def withdrawn_raised(pair: VersionPair) -> Iterator[RuleFinding]:
     """A withdrawn operator got a new version that is withdrawn, too."""
     if not pair.in_place and pair.old.schema.deprecated and pair.new.schema.deprecated:
         help = f"take version {pair.new.since} back: no model of its opset may use the operator"
         message = f"the operator is withdrawn since version {pair.old.since} and needs no other version"
-        yield Found(message, ("since",), help=help, always=True)
+        yield RuleFinding(message, ("since",), help=help, always=True)
 
 
 @rule("B184", "siblings-differ", Comparison, NONE, TYPES, WARN)
-def siblings_differ(comparison: Comparison) -> Iterator[Found]:
+def siblings_differ(comparison: Comparison) -> Iterator[RuleFinding]:
     """Operators of one family that allowed the same types no longer do."""
     groups: dict[Any, list[Key]] = {}
     for key, operator in comparison.old.operators.items():
         other = comparison.new.operators.get(key)
         if other is not None and not operator.newest.schema.deprecated and not other.newest.schema.deprecated:
-            groups.setdefault((key[0], operator.family, _allowed(operator)), []).append(key)
+            groups.setdefault((key[0], operator.family, _allowed_types(operator)), []).append(key)
     for keys in groups.values():
         if len(keys) < 2:
             continue
         now: dict[Any, list[OperatorState]] = {}
         for key in keys:
             operator = comparison.new.operators[key]
-            now.setdefault(_allowed(operator), []).append(operator)
+            now.setdefault(_allowed_types(operator), []).append(operator)
         if len(now) > 1:
             most = max(now.values(), key=len)
-            yield from _differing(now.values(), most, comparison.old)
+            yield from _sibling_differences(now.values(), most, comparison.old)
 
 
-def _differing(groups: Any, most: list[OperatorState], old: State) -> Iterator[Found]:
+def _sibling_differences(groups: Any, most: list[OperatorState], old: State) -> Iterator[RuleFinding]:
     others = listing([each.name for each in most], 5)
     for group in groups:
         first = group[0]
-        if group is most or not _same_count(first, most[0]):
+        if group is most or not _has_same_arity(first, most[0]):
             continue
         since = first.newest.since
         names = listing([each.name for each in group], 5)
-        yield Found(
+        yield RuleFinding(
             f"{names} allowed the same types as {others} at {old.name}, and no longer",
             help=f"give {others} a version with the same types, unless they differ on purpose",
             domain=first.domain,
@@ -140,12 +144,12 @@ def _differing(groups: Any, most: list[OperatorState], old: State) -> Iterator[F
         )
 
 
-def _same_count(one: OperatorState, other: OperatorState) -> bool:
+def _has_same_arity(one: OperatorState, other: OperatorState) -> bool:
     left, right = one.newest.schema, other.newest.schema
     return len(left.inputs) == len(right.inputs) and len(left.outputs) == len(right.outputs)
 
 
-def _allowed(operator: OperatorState) -> Any:
+def _allowed_types(operator: OperatorState) -> Any:
     """Return how many inputs and outputs the newest version has, and what they allow."""
     schema = operator.newest.schema
     return tuple(tuple([schema.allowed(each) for each in side]) for side in (schema.inputs, schema.outputs))

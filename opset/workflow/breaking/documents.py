@@ -30,9 +30,9 @@ from opset.workflow.breaking.states import (
     OperatorState,
     State,
     loaded_state,
-    nothing_read,
+    no_operators_finding,
     operator_state,
-    unreadable,
+    unreadable_error,
 )
 
 MAX_BYTES = 1 << 28
@@ -48,18 +48,18 @@ def file_state(path: Path, new: State) -> tuple[State, bool]:
         data = file_bytes(path, MAX_BYTES)
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise _unreadable(path, why) from None
+        raise _unreadable_file(path, why) from None
     if data.lstrip()[:1] == b"{":
-        return _document_state(path, data, new), False
-    return _operator_file(path, data, new), True
+        return _json_state(path, data, new), False
+    return _yaml_state(path, data, new), True
 
 
-def _unreadable(path: Path, why: str) -> ComparisonError:
+def _unreadable_file(path: Path, why: str) -> ComparisonError:
     help = "give the YAML of an operator, or the JSON that opset docs wrote"
     return ComparisonError(Finding("B192", f"the schemas of {path} cannot be read", why=why, help=help))
 
 
-def _operator_file(path: Path, data: bytes, new: State) -> State:
+def _yaml_state(path: Path, data: bytes, new: State) -> State:
     """Return the operator of a YAML file; where its folder is no domain that is compared, the one that has its name."""
     from opset.schemas.yaml.loader import parse_operator
 
@@ -75,7 +75,7 @@ def _operator_file(path: Path, data: bytes, new: State) -> State:
     try:
         operator = parse_operator(data, Path(shown(domain)) / path.name, new.sets)
     except SchemaError as error:
-        raise unreadable(str(path), error) from None
+        raise unreadable_error(str(path), error) from None
     state = loaded_state([operator], str(path), new.sets)
     if not state.operators.keys() & new.operators.keys():
         name = f"{shown(domain)}.{operator.name}"
@@ -83,20 +83,20 @@ def _operator_file(path: Path, data: bytes, new: State) -> State:
     return state
 
 
-def _document_state(path: Path, data: bytes, new: State) -> State:
+def _json_state(path: Path, data: bytes, new: State) -> State:
     """Return the operators of a document, of the domains that are compared where there are such."""
     try:
         document = parse_json(data)
         _check_depth(document)
-        states = [_operator(each) for domain in document["domains"] for each in domain["operators"]]
-        sets = {name: tuple(map(_text, types)) for name, types in document["type_sets"].items()}
+        states = [_parse_operator(each) for domain in document["domains"] for each in domain["operators"]]
+        sets = {name: tuple(map(_require_text, types)) for name, types in document["type_sets"].items()}
     except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
         why = f"it is no document of operators: {type(error).__name__} {str(error)[:200]}"
-        raise _unreadable(path, why) from None
+        raise _unreadable_file(path, why) from None
     domains = {each.domain for each in states} & new.domains.keys()
     kept = {each.key: each for each in states if not domains or each.domain in domains}
     if not kept:
-        raise ComparisonError(nothing_read(str(path), str(path)))
+        raise ComparisonError(no_operators_finding(str(path), str(path)))
     return State(str(path), kept, sets)
 
 
@@ -106,79 +106,82 @@ def _check_depth(document: Any) -> None:
         depth += 1
         if depth > MAX_DEPTH:
             raise ValueError(f"it is nested more than {MAX_DEPTH} levels deep")
-        level = [*chain.from_iterable(_inner(each) for each in level)]
+        level = [*chain.from_iterable(_children(each) for each in level)]
 
 
-def _inner(value: Any) -> Iterator[Any]:
+def _children(value: Any) -> Iterator[Any]:
     if isinstance(value, dict):
         yield from value.values()
     elif isinstance(value, list):
         yield from value
 
 
-def _operator(data: Mapping[str, Any]) -> OperatorState:
-    domain, name = normalised(_text(data["domain"])), _text(data["operator"])
+def _parse_operator(data: Mapping[str, Any]) -> OperatorState:
+    domain, name = normalised(_require_text(data["domain"])), _require_text(data["operator"])
     versions = sorted(data["versions"], key=lambda each: int(each["since"]))
-    schemas = [_schema(domain, name, each) for each in versions]
-    examples = tuple(_example(each) for each in data["examples"])
-    return operator_state(schemas, map(_docs, versions), examples)
+    schemas = [_parse_schema(domain, name, each) for each in versions]
+    examples = tuple(_parse_example(each) for each in data["examples"])
+    return operator_state(schemas, map(_parse_docs, versions), examples)
 
 
-def _text(value: Any) -> str:
+def _require_text(value: Any) -> str:
     if not isinstance(value, str):
         raise ValueError(f"{value!r:.80} is no text")
     return value
 
 
-def _schema(domain: str, name: str, data: Mapping[str, Any]) -> OpSchema:
+def _parse_schema(domain: str, name: str, data: Mapping[str, Any]) -> OpSchema:
     return OpSchema(
         domain,
         name,
         int(data["since"]),
-        _text(data["family"]),
-        tuple(map(_parameter, data["inputs"])),
-        tuple(map(_parameter, data["outputs"])),
-        {each["name"]: _attribute(each) for each in sorted(data["attributes"], key=lambda each: str(each["name"]))},
-        {_text(key): tuple(map(_text, types)) for key, types in data["types"].items()},
+        _require_text(data["family"]),
+        tuple(map(_parse_parameter, data["inputs"])),
+        tuple(map(_parse_parameter, data["outputs"])),
+        {
+            each["name"]: _parse_attribute(each)
+            for each in sorted(data["attributes"], key=lambda each: str(each["name"]))
+        },
+        {_require_text(key): tuple(map(_require_text, types)) for key, types in data["types"].items()},
         bool(data["deprecated"]),
-        _text(data["replacement"]),
+        _require_text(data["replacement"]),
         bool(data["experimental"]),
-        _text(data["determinism"]),
-        _text(data["shape"]),
-        _change(data["change"]),
-        tuple(map(_condition, data["conditions"])),
-        tuple(map(_body, data["function"])),
+        _require_text(data["determinism"]),
+        _require_text(data["shape"]),
+        _parse_change(data["change"]),
+        tuple(map(_parse_condition, data["conditions"])),
+        tuple(map(_parse_body, data["function"])),
     )
 
 
-def _parameter(data: Mapping[str, Any]) -> Parameter:
+def _parse_parameter(data: Mapping[str, Any]) -> Parameter:
     least = min(int(data["min_arity"]), UNBOUNDED)
     return Parameter(
-        _text(data["name"]),
-        _text(data["type"]),
-        _text(data["option"]),
+        _require_text(data["name"]),
+        _require_text(data["type"]),
+        _require_text(data["option"]),
         bool(data["homogeneous"]),
         least,
         bool(data["differentiable"]),
     )
 
 
-def _attribute(data: Mapping[str, Any]) -> Attribute:
-    kind = _text(data["type"])
+def _parse_attribute(data: Mapping[str, Any]) -> Attribute:
+    kind = _require_text(data["type"])
     return Attribute(
-        _text(data["name"]),
+        _require_text(data["name"]),
         kind,
-        _number(data["default"], kind),
+        _parse_number(data["default"], kind),
         bool(data["required"]),
-        tuple(_number(each, kind.removesuffix("s")) for each in data["choices"]),
-        _range(data["range"]),
-        _text(data["kind"]),
-        _text(data["constraint"]),
+        tuple(_parse_number(each, kind.removesuffix("s")) for each in data["choices"]),
+        _parse_range(data["range"]),
+        _require_text(data["kind"]),
+        _require_text(data["constraint"]),
     )
 
 
-def _range(data: Any) -> str:
-    if text := _text(data):
+def _parse_range(data: Any) -> str:
+    if text := _require_text(data):
         parse_range(text)
     return text
 
@@ -186,31 +189,37 @@ def _range(data: Any) -> str:
 _UNFINITE = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
 
 
-def _number(value: Any, kind: str = "") -> Any:
+def _parse_number(value: Any, kind: str = "") -> Any:
     """Return a value as schemas hold it: lists as tuples, and floats that JSON writes as text."""
     if isinstance(value, list):
-        return tuple(_number(each, kind) for each in value)
+        return tuple(_parse_number(each, kind) for each in value)
     if kind.startswith("float") and isinstance(value, str):
         return _UNFINITE.get(value, value)
     return value
 
 
-def _condition(data: Mapping[str, Any]) -> Condition:
-    where = tuple((name, _text(form)) for name, form in data["where"].items())
-    return Condition(_text(data["label"]), _text(data["kind"]), _text(data["subject"]), _text(data["form"]), where)
+def _parse_condition(data: Mapping[str, Any]) -> Condition:
+    where = tuple((name, _require_text(form)) for name, form in data["where"].items())
+    return Condition(
+        _require_text(data["label"]),
+        _require_text(data["kind"]),
+        _require_text(data["subject"]),
+        _require_text(data["form"]),
+        where,
+    )
 
 
-def _body(data: Mapping[str, Any]) -> FunctionBody:
-    where = tuple((name, _text(form)) for name, form in data["where"].items())
+def _parse_body(data: Mapping[str, Any]) -> FunctionBody:
+    where = tuple((name, _require_text(form)) for name, form in data["where"].items())
     types = {name: tuple(each) for name, each in data["types"].items()}
-    return FunctionBody(int(data["opset"]), _text(data["nodes"]), where, types, dict(data["emulate"]))
+    return FunctionBody(int(data["opset"]), _require_text(data["nodes"]), where, types, dict(data["emulate"]))
 
 
-def _change(data: Mapping[str, Any] | None) -> Change | None:
+def _parse_change(data: Mapping[str, Any] | None) -> Change | None:
     if data is None:
         return None
     attributes = {
-        name: AttributeChange(**{key: _number(value) for key, value in each.items()})
+        name: AttributeChange(**{key: _parse_number(value) for key, value in each.items()})
         for name, each in data["attributes"].items()
     }
     declared = data["difference"] if data["declared"] is None else data["declared"]
@@ -219,70 +228,70 @@ def _change(data: Mapping[str, Any] | None) -> Change | None:
         attributes,
         dict(data["emulate"]),
         bool(data["renamed"]),
-        _text(data["meaning"]),
-        _text(data["clarified"]),
-        _text(data["up"]["declared"]),
-        _text(data["down"]["declared"]),
+        _require_text(data["meaning"]),
+        _require_text(data["clarified"]),
+        _require_text(data["up"]["declared"]),
+        _require_text(data["down"]["declared"]),
     )
 
 
-def _docs(data: Mapping[str, Any]) -> Docs:
+def _parse_docs(data: Mapping[str, Any]) -> Docs:
     def phrases(part: str) -> dict[str, str]:
-        return {each["name"]: _text(each["doc"]) for each in data[part]}
+        return {each["name"]: _require_text(each["doc"]) for each in data[part]}
 
     return Docs(
-        _text(data["doc"]),
+        _require_text(data["doc"]),
         phrases("inputs"),
         phrases("outputs"),
         phrases("attributes"),
         dict(data["constraints"]),
-        _text(data["formula"]),
-        tuple(map(_case, data["special_cases"])),
+        _require_text(data["formula"]),
+        tuple(map(_parse_special_case, data["special_cases"])),
         dict(data["counterparts"]),
     )
 
 
-def _case(data: Any) -> SpecialCase:
+def _parse_special_case(data: Any) -> SpecialCase:
     """Return a special case, which was text alone in format 1."""
     if isinstance(data, str):
-        return SpecialCase(_text(data))
-    return SpecialCase(_text(data["text"]), *_grounds(data))
+        return SpecialCase(_require_text(data))
+    return SpecialCase(_require_text(data["text"]), *_parse_grounds(data))
 
 
-def _grounds(data: Mapping[str, Any]) -> tuple[str, str]:
+def _parse_grounds(data: Mapping[str, Any]) -> tuple[str, str]:
     """Return by what clause something is stated, and why it is chosen."""
-    status, because = data.get("status", DERIVED), _text(data.get("because", ""))
+    status, because = data.get("status", DERIVED), _require_text(data.get("because", ""))
     return because if status == STATED else "", because if status == CHOSEN else ""
 
 
-def _example(data: Mapping[str, Any]) -> Example:
+def _parse_example(data: Mapping[str, Any]) -> Example:
     outputs = data["outputs"]
     return Example(
-        _text(data["name"]),
+        _require_text(data["name"]),
         int(data["since"]),
         None if data["until"] is None else int(data["until"]),
-        _text(data["doc"]),
-        *_grounds(data),
-        {name: _value(each) for name, each in data["attributes"].items()},
-        tuple(map(_value, data["inputs"])),
-        None if outputs is None else tuple(map(_value, outputs)),
-        _text(data["error"]),
+        _require_text(data["doc"]),
+        *_parse_grounds(data),
+        {name: _parse_value(each) for name, each in data["attributes"].items()},
+        tuple(map(_parse_value, data["inputs"])),
+        None if outputs is None else tuple(map(_parse_value, outputs)),
+        _require_text(data["error"]),
         None if data["tolerance"] is None else float(data["tolerance"]),
     )
 
 
-def _value(data: Any) -> Any:
+def _parse_value(data: Any) -> Any:
     """Return a value as examples hold it: the elements of a tensor as one list, in row-major order."""
     if isinstance(data, list):
-        return [_value(each) for each in data]
+        return [_parse_value(each) for each in data]
     if not isinstance(data, dict) or data.keys() != {"type", "shape", "content"}:
         return data
     content, shape = data["content"], data["shape"]
     if shape is not None and isinstance(content, list):
         for _ in shape[1:]:
             content = [*chain.from_iterable(content)]
-    elif isinstance(content, dict) and _text(data["type"]).startswith("map("):
-        content = {key: _value(each) for key, each in content.items()}
-    elif not _text(data["type"]).startswith("sparse_tensor("):
-        content = _value(content)
-    return ExampleValue(_text(data["type"]), content, None if shape is None else tuple(shape))
+    elif isinstance(content, dict) and _require_text(data["type"]).startswith("map("):
+        content = {key: _parse_value(each) for key, each in content.items()}
+    elif not _require_text(data["type"]).startswith("sparse_tensor("):
+        content = _parse_value(content)
+    return ExampleValue(_require_text(data["type"]), content, None if shape is None else tuple(shape))

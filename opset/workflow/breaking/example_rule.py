@@ -8,7 +8,7 @@ from opset.budget import Limits
 from opset.schemas.model import OpSchema
 from opset.schemas.names import shown
 from opset.workflow.breaking.report import NONE
-from opset.workflow.breaking.rules import BEHAVIOUR, Comparison, Found, rule
+from opset.workflow.breaking.rules import BEHAVIOUR, Comparison, RuleFinding, rule
 from opset.workflow.breaking.states import Key
 
 MOST = 40
@@ -23,7 +23,7 @@ NOT_COMPUTED = "T112"
 
 
 @rule("B189", "examples-fail", Comparison, NONE, BEHAVIOUR)
-def examples_fail(comparison: Comparison) -> Iterator[Found]:
+def examples_fail(comparison: Comparison) -> Iterator[RuleFinding]:
     """Schema, inference, function body and kernel of a changed operator disagree on an example.
 
     An edit of the Python file beside the YAML of a domain may have changed each of its operators.
@@ -35,7 +35,7 @@ def examples_fail(comparison: Comparison) -> Iterator[Found]:
     from opset.workflow.examples.examination import examine  # kernels need numpy, which takes long to import
 
     for key, schemas in chosen.items():
-        edited = comparison.functions.get(key[0], frozenset())
+        edited = comparison.changed_function_files.get(key[0], frozenset())
         converting = not edited.isdisjoint(CONVERTING)
         parts = (*PARTS, *(("conversion", "claims") if converting else ()))
         found = examine(registry, schemas, parts=parts, limits=LIMITS, budget=comparison.budget).findings
@@ -45,7 +45,7 @@ def examples_fail(comparison: Comparison) -> Iterator[Found]:
             message = f"{each.code}: {each.message}{f': {each.why}' if each.why else ''}"
             help = f"opset test {shown(key[0])}.{key[1]} runs its examples; opset explain {each.code}"
             domain, name = key
-            yield Found(message, help=help, domain=domain, operator=name, place=each.place)
+            yield RuleFinding(message, help=help, domain=domain, operator=name, place=each.place)
 
 
 def changed_versions(comparison: Comparison) -> dict[Key, list[OpSchema]]:
@@ -53,7 +53,7 @@ def changed_versions(comparison: Comparison) -> dict[Key, list[OpSchema]]:
     found: dict[Key, list[OpSchema]] = {}
     for key, operator in comparison.new.operators.items() if not comparison.old.released else ():
         old = comparison.old.operators.get(key)
-        functions = key[0] in comparison.functions
+        functions = key[0] in comparison.changed_function_files
         for since, version in operator.versions.items():
             before = old.versions.get(since) if old is not None else None
             same = before is not None and before.schema == version.schema and before.examples == version.examples

@@ -14,8 +14,8 @@ from opset.workflow.breaking.rules import (
     IMMUTABLE,
     OPSETS,
     Comparison,
-    Found,
     OperatorPair,
+    RuleFinding,
     rule,
     signature_key,
 )
@@ -23,7 +23,7 @@ from opset.workflow.breaking.states import Key, OperatorState, Version, released
 
 
 @rule("B101", "domain-removed", Comparison, FORBIDDEN, IMMUTABLE)
-def domain_removed(comparison: Comparison) -> Iterator[Found]:
+def domain_removed(comparison: Comparison) -> Iterator[RuleFinding]:
     """A domain was removed or renamed."""
     new = comparison.new.domains
     for domain in comparison.old.domains:
@@ -34,53 +34,53 @@ def domain_removed(comparison: Comparison) -> Iterator[Found]:
         message = f"the domain, of {len(names)} operator{'' if len(names) == 1 else 's'}, is gone"
         message += f"; {listing(list(map(shown, again)))} has operators of the same names" if again else ""
         help = "models import a domain by its name: restore the folder, and add the new name beside it"
-        yield Found(message, domain=domain, help=help)
+        yield RuleFinding(message, domain=domain, help=help)
 
 
 @rule("B102", "operator-removed", Comparison, FORBIDDEN, IMMUTABLE)
-def operator_removed(comparison: Comparison) -> Iterator[Found]:
+def operator_removed(comparison: Comparison) -> Iterator[RuleFinding]:
     """An operator was removed or renamed, with all its versions."""
     for key, operator in comparison.old.operators.items():
         if key in comparison.new.operators or key[0] not in comparison.new.domains:
             continue
-        again = _renamed(operator, comparison)
+        again = _new_name(operator, comparison)
         message = f"the operator is gone{f'; it seems to be {again} now' if again else ''}"
         restore = f"restore its file ({operator.restore})" if operator.restore else "restore its file"
         help = f"{restore}; to withdraw it, opset bump {operator.title}, with 'deprecated: true' in the new version"
-        yield Found(message, domain=key[0], operator=key[1], help=help)
+        yield RuleFinding(message, domain=key[0], operator=key[1], help=help)
 
 
-def _renamed(operator: OperatorState, comparison: Comparison) -> str:
+def _new_name(operator: OperatorState, comparison: Comparison) -> str:
     """Return the new operator of the domain that has the signature of one that is gone."""
     newest = operator.newest.schema
-    same = comparison.came.get((operator.domain, newest.since_version, signature_key(newest)), [])
+    same = comparison.new_operators.get((operator.domain, newest.since_version, signature_key(newest)), [])
     return same[0] if same else ""
 
 
 @rule("B103", "version-removed", OperatorPair, FORBIDDEN, IMMUTABLE)
-def version_removed(operators: OperatorPair) -> Iterator[Found]:
+def version_removed(operators: OperatorPair) -> Iterator[RuleFinding]:
     """A version was removed."""
-    for since, _ in _gone(operators):
-        if since not in operators.renumbered:
+    for since, _ in _removed_versions(operators):
+        if since not in operators.version_renumbering:
             restore = operators.old.restore or "restore it"
-            yield Found(f"version {since} is gone", version=since, help=restore, place=operators.new.place())
+            yield RuleFinding(f"version {since} is gone", version=since, help=restore, place=operators.new.place())
 
 
 @rule("B104", "version-renumbered", OperatorPair, FORBIDDEN, IMMUTABLE)
-def version_renumbered(operators: OperatorPair) -> Iterator[Found]:
+def version_renumbered(operators: OperatorPair) -> Iterator[RuleFinding]:
     """The since_version of a version was changed."""
-    for old, new in operators.renumbered.items():
+    for old, new in operators.version_renumbering.items():
         restore = operators.old.restore or "restore the number"
         place = operators.new.place(new, "since")
-        yield Found(f"version {old} is version {new} now", version=old, help=restore, place=place)
+        yield RuleFinding(f"version {old} is version {new} now", version=old, help=restore, place=place)
 
 
-def _gone(operators: OperatorPair) -> list[tuple[int, Version]]:
+def _removed_versions(operators: OperatorPair) -> list[tuple[int, Version]]:
     return [(since, each) for since, each in operators.old.versions.items() if since not in operators.new.versions]
 
 
 @rule("B190", "lock-contradicted", Comparison, FORBIDDEN, IMMUTABLE)
-def lock_contradicted(comparison: Comparison) -> Iterator[Found]:
+def lock_contradicted(comparison: Comparison) -> Iterator[RuleFinding]:
     """A released version differs from the lock: in both states, so that beside each other they show nothing."""
     for lock in (comparison.new.lock, comparison.old.lock):
         for domain, operators in (lock or {}).items():
@@ -91,58 +91,60 @@ def lock_contradicted(comparison: Comparison) -> Iterator[Found]:
                 if operator is None and (before is not None or not here):
                     continue  # B102 has it, or the folder never had the operator, or it is left out
                 for since, digest in versions.items():
-                    yield from _contradicted(key, int(since), digest, operator, before)
+                    yield from _lock_findings(key, int(since), digest, operator, before)
 
 
-def _contradicted(
+def _lock_findings(
     key: Key, since: int, digest: str, operator: OperatorState | None, before: OperatorState | None
-) -> Iterator[Found]:
+) -> Iterator[RuleFinding]:
     now = operator.versions.get(since) if operator is not None else None
     then = before.versions.get(since) if before is not None else None
     if now is None:
         if then is None:
             message = f"version {since} is in the lock of released versions, and in neither state"
-            yield Found(message, (), "", "", "restore it", *key, since, operator.place() if operator else "")
+            yield RuleFinding(message, (), "", "", "restore it", *key, since, operator.place() if operator else "")
     elif signature_hash(now.schema) != digest and (then is None or not signature_diff(then.schema, now.schema)):
         assert operator is not None
         help = f"restore it, and put the edit into a new version: opset bump {operator.title}"
         message = "the signature is not the one in the lock of released versions"
-        yield Found(message, (), "", "", help, *key, since, operator.place(since, "since"))
+        yield RuleFinding(message, (), "", "", help, *key, since, operator.place(since, "since"))
 
 
 @rule("B105", "operator-added", Comparison, NEW_OPSET, OPSETS)
-def operator_added(comparison: Comparison) -> Iterator[Found]:
+def operator_added(comparison: Comparison) -> Iterator[RuleFinding]:
     """An operator was added: in a new opset, or (a break) in one that there is already."""
-    for (key, since), operator in _added(comparison):
+    for (key, since), operator in _added_operators(comparison):
         if key in comparison.old.operators or since != min(operator.versions):
             continue
-        yield _came(comparison, operator, since, "the operator was added")
+        yield _addition(comparison, operator, since, "the operator was added")
 
 
 @rule("B106", "version-added", Comparison, NEW_OPSET, OPSETS)
-def version_added(comparison: Comparison) -> Iterator[Found]:
+def version_added(comparison: Comparison) -> Iterator[RuleFinding]:
     """A version was added: in a new opset, or (a break) in one that there is already, or below a released version."""
-    for (key, since), operator in _added(comparison):
+    for (key, since), operator in _added_operators(comparison):
         first = key not in comparison.old.operators and since == min(operator.versions)
         pair = comparison.by_key.get(key)
-        if not first and not (pair is not None and since in pair.renumbered.values()):
-            yield _came(comparison, operator, since, f"version {since} was added")
+        if not first and not (pair is not None and since in pair.version_renumbering.values()):
+            yield _addition(comparison, operator, since, f"version {since} was added")
 
 
-def _added(comparison: Comparison) -> Iterator[tuple[tuple[tuple[str, str], int], OperatorState]]:
-    for key, since in comparison.added:
+def _added_operators(comparison: Comparison) -> Iterator[tuple[tuple[tuple[str, str], int], OperatorState]]:
+    for key, since in comparison.added_versions:
         yield (key, since), comparison.new.operators[key]
 
 
-def _came(comparison: Comparison, operator: OperatorState, since: int, message: str) -> Found:
-    newest = comparison.before(operator.key)
+def _addition(comparison: Comparison, operator: OperatorState, since: int, message: str) -> RuleFinding:
+    newest = comparison.newest_released(operator.key)
     raised = since > newest
     domain = shown(operator.domain)
     where = operator.place(since, "since")
     if raised:
-        return Found(f"{message} in the new opset {since} of {domain}", (), INFO, "", "", *operator.key, since, where)
+        return RuleFinding(
+            f"{message} in the new opset {since} of {domain}", (), INFO, "", "", *operator.key, since, where
+        )
     help = f"give it the since_version {newest + 1}: what opset {since} of {domain} holds is released"
-    return Found(
+    return RuleFinding(
         f"{message} in opset {since} of {domain}, which is released: {newest} is its newest",
         (),
         "",
@@ -155,45 +157,45 @@ def _came(comparison: Comparison, operator: OperatorState, since: int, message: 
 
 
 @rule("B107", "opset-gap", Comparison, NONE, OPSETS, WARN)
-def opset_gap(comparison: Comparison) -> Iterator[Found]:
+def opset_gap(comparison: Comparison) -> Iterator[RuleFinding]:
     """The version of an operator set was raised by more than one."""
     for domain, opsets in _new_opsets(comparison).items():
-        newest = comparison.before((domain, ""))
+        newest = comparison.newest_released((domain, ""))
         if opsets and opsets[0] > newest + 1:
             message = f"the opset was raised from {newest} to {opsets[0]}"
-            yield Found(message, domain=domain, version=opsets[0], help=f"use {newest + 1} as the since_version")
+            yield RuleFinding(message, domain=domain, version=opsets[0], help=f"use {newest + 1} as the since_version")
 
 
 @rule("B108", "opsets-several", Comparison, NONE, OPSETS, WARN)
-def opsets_several(comparison: Comparison) -> Iterator[Found]:
+def opsets_several(comparison: Comparison) -> Iterator[RuleFinding]:
     """Versions were added in several new opsets."""
     for domain, opsets in _new_opsets(comparison).items():
         if len(opsets) > 1:
             message = f"versions came in {len(opsets)} new opsets: {listing(list(map(str, opsets)))}"
             help = "what is released together is in one opset"
-            yield Found(message, domain=domain, version=opsets[-1], help=help)
+            yield RuleFinding(message, domain=domain, version=opsets[-1], help=help)
 
 
 def _new_opsets(comparison: Comparison) -> dict[str, list[int]]:
     """Return the opsets above those of the old state in which versions came; releases of the standard are apart."""
     found: dict[str, set[int]] = {}
-    for key, since in comparison.added:
-        if since > comparison.before(key) and not comparison.partial and since not in released_opsets(key[0]):
+    for key, since in comparison.added_versions:
+        if since > comparison.newest_released(key) and not comparison.partial and since not in released_opsets(key[0]):
             found.setdefault(key[0], set()).add(since)
     return {domain: sorted(opsets) for domain, opsets in sorted(found.items())}
 
 
 @rule("B109", "family-moved", OperatorPair, NONE, CLARIFIED, INFO)
-def family_moved(operators: OperatorPair) -> Iterator[Found]:
+def family_moved(operators: OperatorPair) -> Iterator[RuleFinding]:
     """An operator was moved to another family."""
     if operators.old.family != operators.new.family:
-        yield Found(f"the family changed: {operators.old.family} -> {operators.new.family}")
+        yield RuleFinding(f"the family changed: {operators.old.family} -> {operators.new.family}")
 
 
 @rule("B110", "domain-added", Comparison, NONE, CLARIFIED, INFO)
-def domain_added(comparison: Comparison) -> Iterator[Found]:
+def domain_added(comparison: Comparison) -> Iterator[RuleFinding]:
     """A domain was added."""
     for domain in comparison.new.domains if not comparison.partial else ():
         if domain not in comparison.old.domains:
             count = sum(each == domain for each, _ in comparison.new.operators)
-            yield Found(f"the domain was added, with {count} operator{'' if count == 1 else 's'}", domain=domain)
+            yield RuleFinding(f"the domain was added, with {count} operator{'' if count == 1 else 's'}", domain=domain)

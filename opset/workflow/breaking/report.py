@@ -99,16 +99,20 @@ class Report:
     def summary(self) -> str:
         """Return what was compared and how many findings there are, on one line."""
         counts = self.counts()
-        words = [_counted(counts[ERR], "break"), _counted(counts[WARN], "warning"), _counted(counts[INFO], "notice")]
+        words = [
+            _count_text(counts[ERR], "break"),
+            _count_text(counts[WARN], "warning"),
+            _count_text(counts[INFO], "notice"),
+        ]
         words += [f"{counts['approved']} approved"] if counts["approved"] else []
         return f"{self.compared}: {', '.join(words)}"
 
 
-def _counted(count: int, word: str) -> str:
+def _count_text(count: int, word: str) -> str:
     return f"{count or 'no'} {word}{'' if count == 1 else 's'}"
 
 
-def ordered(findings: Iterable[Break]) -> tuple[Break, ...]:
+def sort_findings(findings: Iterable[Break]) -> tuple[Break, ...]:
     """Return findings by severity, then by operator, version and rule; each once."""
     return tuple(
         sorted(
@@ -121,7 +125,7 @@ def ordered(findings: Iterable[Break]) -> tuple[Break, ...]:
 _LABELS = {ERR: "error", WARN: "warning", INFO: "notice"}
 
 
-def grouped(findings: Iterable[Break]) -> list[tuple[Break, str]]:
+def group_findings(findings: Iterable[Break]) -> list[tuple[Break, str]]:
     """Return findings, those that are the same at several versions of an operator as one, and how each is titled."""
     groups: dict[Break, list[Break]] = {}
     for each in findings:
@@ -137,7 +141,7 @@ def text_lines(report: Report, style: Callable[[str, str], str] = lambda text, k
     """Return a report as text; `style` colours the beginning of a finding by its severity."""
     lines: list[str] = []
     for severity in SEVERITIES:
-        found = grouped(each for each in report.findings if each.severity == severity)
+        found = group_findings(each for each in report.findings if each.severity == severity)
         for each, title in found[:SHOWN]:
             lines += _finding_lines(each, title, style)
         if len(found) > SHOWN:
@@ -166,27 +170,27 @@ def _finding_lines(each: Break, title: str, style: Callable[[str, str], str]) ->
 def markdown_lines(report: Report, strict: bool = False) -> list[str]:
     """Return a report as Markdown for a pull request: a table, and what mends each break."""
     verdict = "Clean" if report.status(strict) == 0 else "Breaking"
-    lines = [f"### {verdict}: {_cell(report.summary())}", ""]
+    lines = [f"### {verdict}: {_table_cell(report.summary())}", ""]
     for note in report.notes:
-        lines += [_cell(note), ""]
+        lines += [_table_cell(note), ""]
     if report.findings:
         lines += ["| | rule | operator | what changed | requires | where |", "|---|---|---|---|---|---|"]
-        found = grouped(report.findings)
+        found = group_findings(report.findings)
         for each, title in found[:SHOWN]:
             label = f"approved: {each.approved}" if each.approved else _LABELS[each.severity]
             cells = (label, each.rule, title, each.message, each.requires, each.place)
-            lines.append(f"| {' | '.join(map(_cell, cells))} |")
+            lines.append(f"| {' | '.join(map(_table_cell, cells))} |")
         if len(found) > SHOWN:
             lines += ["", f"… and {len(found) - SHOWN:,} more."]
     mends = dict.fromkeys(each.help for each in report.breaks if each.help)
     if mends:
-        lines += ["", "What mends it:", "", *(f"- {_cell(help)}" for help in [*mends][:SHOWN])]
+        lines += ["", "What mends it:", "", *(f"- {_table_cell(help)}" for help in [*mends][:SHOWN])]
     return lines
 
 
 _MARKDOWN = {ord(character): f"&#{ord(character)};" for character in "\\|<>&*_`[]#~!"}
 
 
-def _cell(text: str) -> str:
+def _table_cell(text: str) -> str:
     """Return text for a cell of a table, in which Markdown and HTML mean nothing."""
     return escape_text(text if len(text) <= 1000 else f"{text[:999]}…").translate(_MARKDOWN)

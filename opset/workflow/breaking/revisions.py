@@ -27,11 +27,11 @@ from opset.workflow.breaking.states import (
     Key,
     OperatorState,
     State,
-    base_sets,
+    base_type_sets,
     hash_of,
     loaded_state,
-    nothing_read,
-    unreadable,
+    no_operators_finding,
+    unreadable_error,
 )
 
 SECONDS = 60
@@ -88,25 +88,27 @@ def revision_state(folder: Path, revision: str, beside: State) -> State:
     where it has none.
     """
     found = find_revision(folder, revision)
-    files = [each for each in found.blobs if _is_operator(each.path)]
+    files = [each for each in found.blobs if _is_operator_file(each.path)]
     name = revision
     if not files:
-        raise ComparisonError(nothing_read(f"{folder} at {revision}", str(folder)))
+        raise ComparisonError(no_operators_finding(f"{folder} at {revision}", str(folder)))
     texts = {each.path: each for each in found.blobs if each.path in ("types.yaml", "lock.json")}
     same: dict[str, OperatorState] = {}
-    if _same_sets(found, texts):
-        same = {each.path: operator for each in files if (operator := _unchanged(found, each, beside)) is not None}
-    functions = [each for each in found.blobs if _is_function(each.path)]
+    if _has_same_type_sets(found, texts):
+        same = {
+            each.path: operator for each in files if (operator := _unchanged_operator(found, each, beside)) is not None
+        }
+    functions = [each for each in found.blobs if _is_function_file(each.path)]
     wanted = [each for each in (*files, *texts.values(), *functions) if each.path not in same]
-    contents = _contents(found, wanted)
+    contents = _read_contents(found, wanted)
     try:
-        state = _state(found, files, same, contents, name)
+        state = _read_state(found, files, same, contents, name)
         return replace(state, functions={each.path: hash_of(contents[each.path]) for each in functions})
     except SchemaError as error:
-        raise unreadable(f"{folder} at {revision}", error) from None
+        raise unreadable_error(f"{folder} at {revision}", error) from None
 
 
-def _state(
+def _read_state(
     found: Revision, files: Sequence[Blob], same: Mapping[str, OperatorState], contents: Mapping[str, bytes], name: str
 ) -> State:
     from opset.schemas.lock import parse_lock
@@ -115,7 +117,7 @@ def _state(
 
     where = f"{found.name}:{found.prefix or './'}"  # the loader takes the domain from the folder of a path
     complete = "types.yaml" in contents and any(each.path.startswith("ai.onnx/") for each in files)
-    base = base_sets(complete)
+    base = base_type_sets(complete)
     sets = dict(base or {})
     if "types.yaml" in contents:
         sets = parse_sets(contents["types.yaml"], f"{where}types.yaml", base)
@@ -135,7 +137,7 @@ def _state(
         raise SchemaError(findings)
     lock = parse_lock(contents["lock.json"], f"{where}lock.json") if "lock.json" in contents else None
     read = loaded_state(operators, name).operators
-    restored = {key: replace(each, restore=_restore(found, key)) for key, each in read.items()}
+    restored = {key: replace(each, restore=_restore_command(found, key)) for key, each in read.items()}
     every: dict[Key, OperatorState] = {each.key: each for each in same.values()} | restored
     return State(name, dict(sorted(every.items())), sets, lock)
 
@@ -143,34 +145,34 @@ def _state(
 MAX_FINDINGS = 500
 
 
-def _restore(found: Revision, key: Key) -> str:
+def _restore_command(found: Revision, key: Key) -> str:
     path = os.path.join(os.fspath(found.folder), key[0] or "ai.onnx", f"{key[1]}.yaml")
     return f"git checkout {shlex.quote(found.name)} -- {shlex.quote(path)}"
 
 
-def _is_operator(path: str) -> bool:
+def _is_operator_file(path: str) -> bool:
     return path.count("/") == 1 and Path(path).suffix == ".yaml"
 
 
-def _is_function(path: str) -> bool:
+def _is_function_file(path: str) -> bool:
     return path.count("/") == 1 and path.rpartition("/")[2] in FUNCTIONS
 
 
-def _same_sets(found: Revision, texts: Mapping[str, Blob]) -> bool:
+def _has_same_type_sets(found: Revision, texts: Mapping[str, Blob]) -> bool:
     """Whether the file of type sets is the same in both states."""
-    present = _object(found.folder / "types.yaml", len(found.commit))
+    present = _object_name(found.folder / "types.yaml", len(found.commit))
     return present == (texts["types.yaml"].object if "types.yaml" in texts else "")
 
 
-def _unchanged(found: Revision, blob: Blob, beside: State) -> OperatorState | None:
+def _unchanged_operator(found: Revision, blob: Blob, beside: State) -> OperatorState | None:
     """Return the present operator of a file whose bytes are the same."""
     domain, name = blob.path.split("/")
     operator = beside.operators.get((normalised(domain), name.removesuffix(".yaml")))
     path = found.folder / domain / name
-    return operator if operator is not None and _object(path, len(found.commit)) == blob.object else None
+    return operator if operator is not None and _object_name(path, len(found.commit)) == blob.object else None
 
 
-def _object(path: Path, digits: int) -> str:
+def _object_name(path: Path, digits: int) -> str:
     """Return the name of the object that a file would be in git; "" where there is none."""
     try:
         data = file_bytes(path, MAX_BYTES)
@@ -186,11 +188,11 @@ def _object(path: Path, digits: int) -> str:
 def find_revision(folder: Path, revision: str) -> Revision:
     """Return the files of a folder at a revision, two levels deep. Raises ComparisonError B191."""
     if not revision or revision.startswith("-") or not revision.isprintable():
-        raise _failed(revision, "this is no name of a revision", "name a tag, a branch or a commit")
-    where = _git(folder, revision, "rev-parse", "--show-prefix", "--show-toplevel", "--is-shallow-repository")
+        raise _revision_error(revision, "this is no name of a revision", "name a tag, a branch or a commit")
+    where = _run_git(folder, revision, "rev-parse", "--show-prefix", "--show-toplevel", "--is-shallow-repository")
     prefix, _, shallow = where.decode("utf-8", "surrogateescape").split("\n")[:3]
     commit = (
-        _git(
+        _run_git(
             folder,
             revision,
             "rev-parse",
@@ -207,59 +209,63 @@ def find_revision(folder: Path, revision: str) -> Revision:
         .strip()
     )
     tree = f"{commit}:{prefix}"
-    return Revision(folder, prefix, revision, commit, tuple(_blobs(folder, prefix, revision, tree)))
+    return Revision(folder, prefix, revision, commit, tuple(_list_blobs(folder, prefix, revision, tree)))
 
 
-def _blobs(folder: Path, prefix: str, revision: str, tree: str) -> Iterator[Blob]:
+def _list_blobs(folder: Path, prefix: str, revision: str, tree: str) -> Iterator[Blob]:
     """Yield the files of schemas in a tree, of its two upper levels: a small repository may hold endless trees."""
     missing = f"the folder {prefix or '.'} has to be in the revision; where it was elsewhere, compare with a copy of it"
     left = MAX_ENTRIES
 
     def list_entries(*folders: str) -> list[Entry]:
         nonlocal left
-        entries = _git(folder, revision, "ls-tree", "-z", "--full-tree", tree, "--", *folders, missing=missing)
+        entries = _run_git(folder, revision, "ls-tree", "-z", "--full-tree", tree, "--", *folders, missing=missing)
         left -= entries.count(b"\0")
         if left < 0:
             where = prefix or "the repository"
-            raise _failed(revision, f"{where} has too many files", "name the folder of the schemas")
-        return [_entry(each) for each in entries.split(b"\0")[:-1]]
+            raise _revision_error(revision, f"{where} has too many files", "name the folder of the schemas")
+        return [_parse_entry(each) for each in entries.split(b"\0")[:-1]]
 
     upper = list_entries()
     folders = [f"{each.path}/" for each in upper if each.kind == "tree"]
     lower = [list_entries(*folders[first : first + FOLDERS]) for first in range(0, len(folders), FOLDERS)]
     for mode, kind, name, path in chain(upper, *lower):
-        is_ours = _is_operator(path) or path in ("types.yaml", "lock.json")
+        is_ours = _is_operator_file(path) or path in ("types.yaml", "lock.json")
         # A folder of operators may be a link or a submodule: what it held is not in this tree.
         if mode == "120000" and (is_ours or "/" not in path):
-            raise _failed(revision, f"{quote(path)} is a link there", "compare with a copy of it: --against DIR")
+            raise _revision_error(
+                revision, f"{quote(path)} is a link there", "compare with a copy of it: --against DIR"
+            )
         if kind == "commit":
-            raise _failed(revision, f"{quote(path)} is a submodule there", "compare with a copy of it: --against DIR")
+            raise _revision_error(
+                revision, f"{quote(path)} is a submodule there", "compare with a copy of it: --against DIR"
+            )
         if is_ours and not path.isprintable():
-            raise _failed(revision, f"{quote(path)} is badly named there")
-        if is_ours or (_is_function(path) and mode != "120000"):
+            raise _revision_error(revision, f"{quote(path)} is badly named there")
+        if is_ours or (_is_function_file(path) and mode != "120000"):
             yield Blob(path, name)
 
 
-def _entry(line: bytes) -> Entry:
+def _parse_entry(line: bytes) -> Entry:
     """Return an entry as `git ls-tree -z` writes it."""
     facts, _, raw = line.partition(b"\t")
     mode, kind, name = facts.decode("ascii").split(" ")
     return Entry(mode, kind, name, raw.decode("utf-8", "surrogateescape"))
 
 
-def _contents(found: Revision, blobs: Sequence[Blob]) -> dict[str, bytes]:
+def _read_contents(found: Revision, blobs: Sequence[Blob]) -> dict[str, bytes]:
     """Return the bytes of files by their paths. Raises ComparisonError B191 where the repository lacks one."""
     if not blobs:
         return {}
     asked = "".join(f"{each.object}\n" for each in blobs).encode()
-    sizes = _git(found.folder, found.name, "cat-file", "--batch-check", given=asked).splitlines()
+    sizes = _run_git(found.folder, found.name, "cat-file", "--batch-check", given=asked).splitlines()
     for each, line in zip(blobs, sizes, strict=True):
         if line.endswith(b"missing"):
             help = "the clone lacks objects: git fetch, or clone without --filter"
-            raise _failed(found.name, f"{each.path} is not in the repository", help)
+            raise _revision_error(found.name, f"{each.path} is not in the repository", help)
     if (total := sum(int(line.split()[2]) for line in sizes)) > MAX_BYTES:
-        raise _failed(found.name, f"the files have {total:,} bytes, and at most {MAX_BYTES:,} are read")
-    data = _git(found.folder, found.name, "cat-file", "--batch", given=asked)
+        raise _revision_error(found.name, f"the files have {total:,} bytes, and at most {MAX_BYTES:,} are read")
+    data = _run_git(found.folder, found.name, "cat-file", "--batch", given=asked)
     contents: dict[str, bytes] = {}
     start = 0
     for each in blobs:
@@ -270,31 +276,33 @@ def _contents(found: Revision, blobs: Sequence[Blob]) -> dict[str, bytes]:
     return contents
 
 
-def _git(folder: Path, revision: str, *arguments: str, given: bytes = b"", missing: str = "") -> bytes:
+def _run_git(folder: Path, revision: str, *arguments: str, given: bytes = b"", missing: str = "") -> bytes:
     """Return what a command of git prints. Raises ComparisonError B191 where it fails, or prints too much."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")} | _ENVIRONMENT
     command = ["git", "--no-pager", *arguments]
     try:
-        status, printed, said = _output(command, folder, environment, given)
+        status, printed, said = _command_output(command, folder, environment, given)
     except FileNotFoundError:
         help = "install git, or compare with a folder: --against DIR"
-        raise _failed(revision, f"{folder} is no folder" if not folder.is_dir() else "there is no git", help) from None
+        raise _revision_error(
+            revision, f"{folder} is no folder" if not folder.is_dir() else "there is no git", help
+        ) from None
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else None
-        raise _failed(revision, why or str(error)) from error
+        raise _revision_error(revision, why or str(error)) from error
     except subprocess.TimeoutExpired:
-        raise _failed(revision, f"git took more than {SECONDS} seconds") from None
+        raise _revision_error(revision, f"git took more than {SECONDS} seconds") from None
     if len(printed) > MAX_BYTES:
         why = f"git {arguments[0]} prints more than {MAX_BYTES:,} bytes"
-        raise _failed(revision, why, "name the folder of the schemas")
+        raise _revision_error(revision, why, "name the folder of the schemas")
     if status:
         lines = said.decode("utf-8", "backslashreplace").strip().splitlines()
         why = safe_text(lines[0], 300) if lines else "there is no such revision"
-        raise _failed(revision, why, missing or "the folder has to be in a git repository that you own")
+        raise _revision_error(revision, why, missing or "the folder has to be in a git repository that you own")
     return printed
 
 
-def _output(
+def _command_output(
     command: Sequence[str], folder: Path, environment: Mapping[str, str], given: bytes
 ) -> tuple[int, bytes, bytes]:
     """Return the status of a command, what it prints, at most a byte beyond MAX_BYTES, and the errors it writes.
@@ -332,5 +340,5 @@ def _output(
         return status, printed, errors.read(MAX_SAID)
 
 
-def _failed(revision: str, why: str, help: str = "") -> ComparisonError:
+def _revision_error(revision: str, why: str, help: str = "") -> ComparisonError:
     return ComparisonError(Finding("B191", f"the revision {quote(revision)} cannot be read", why=why, help=help))

@@ -36,7 +36,7 @@ CLAUSES = (PARAMETERS, ATTRIBUTES, ATTRIBUTE_TYPES, TYPES, BEHAVIOUR, CLARIFIED,
 """Section "Operator versioning" and "Operator sets" of the versioning document of ONNX, in our words."""
 
 
-class Found(NamedTuple):
+class RuleFinding(NamedTuple):
     """What a rule found; `keys` lead to the location in the new version, "" stands for what the rule declares."""
 
     message: str
@@ -53,7 +53,7 @@ class Found(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Pair:
+class VersionPair:
     """Two versions of an operator: the same one in both states, or in the new state a new one and the one before."""
 
     old: Version
@@ -67,18 +67,18 @@ class Pair:
         """The difference of the signatures."""
         return signature_diff(self.old.schema, self.new.schema)
 
-    def part(self, side: str, key: str) -> Any:
+    def side_difference(self, side: str, key: str) -> Any:
         """Return a part of the difference of inputs or outputs; an empty one where there is none."""
         return self.difference.get(side, {}).get(key, {})
 
     @cached_property
-    def attributes(self) -> Mapping[str, Any]:
+    def attribute_differences(self) -> Mapping[str, Any]:
         """What differs in attributes, by name."""
         found: Mapping[str, Any] = self.difference.get("attributes", {})
         return found
 
     @cached_property
-    def renamed(self) -> dict[str, str]:
+    def renamed_attributes(self) -> dict[str, str]:
         """Attributes that were renamed, new name by old one: as declared, or where all but the name is the same."""
         before, after = self.old.schema.attributes, self.new.schema.attributes
         gone = [name for name in before if name not in after]
@@ -100,7 +100,7 @@ class OperatorPair:
     new: OperatorState
 
     @cached_property
-    def renumbered(self) -> dict[int, int]:
+    def version_renumbering(self) -> dict[int, int]:
         """Versions that are gone, with new ones of the same signature, each once."""
         came: dict[str, list[int]] = {}
         for since, version in self.new.versions.items():
@@ -138,7 +138,7 @@ class Comparison:
     """What the examples that are run may take together."""
 
     @cached_property
-    def common(self) -> tuple[OperatorPair, ...]:
+    def common_operators(self) -> tuple[OperatorPair, ...]:
         """The operators of both states."""
         keys = sorted(self.old.operators.keys() & self.new.operators.keys())
         return tuple([OperatorPair(self.old.operators[key], self.new.operators[key]) for key in keys])
@@ -146,10 +146,10 @@ class Comparison:
     @cached_property
     def by_key(self) -> Mapping[Key, OperatorPair]:
         """The operators of both states, by domain and name."""
-        return {each.new.key: each for each in self.common}
+        return {each.new.key: each for each in self.common_operators}
 
     @cached_property
-    def came(self) -> Mapping[tuple[str, int, str], Sequence[str]]:
+    def new_operators(self) -> Mapping[tuple[str, int, str], Sequence[str]]:
         """Names of new operators, by domain, newest version and its signature."""
         found: dict[tuple[str, int, str], list[str]] = {}
         for key, operator in self.new.operators.items():
@@ -159,12 +159,12 @@ class Comparison:
         return found
 
     @cached_property
-    def changed(self) -> tuple[OperatorPair, ...]:
+    def changed_operators(self) -> tuple[OperatorPair, ...]:
         """The operators of both states that are not the very same object in both."""
-        return tuple([each for each in self.common if each.old is not each.new])
+        return tuple([each for each in self.common_operators if each.old is not each.new])
 
     @cached_property
-    def functions(self) -> Mapping[str, frozenset[str]]:
+    def changed_function_files(self) -> Mapping[str, frozenset[str]]:
         """The Python files beside the YAML that are not the same in both states, by domain."""
         old, new = self.old.functions, self.new.functions
         found: dict[str, set[str]] = {}
@@ -176,12 +176,12 @@ class Comparison:
         return {domain: frozenset(files) for domain, files in found.items()}
 
     @cached_property
-    def pairs(self) -> tuple[Pair, ...]:
+    def version_pairs(self) -> tuple[VersionPair, ...]:
         """The pairs of versions of the operators that changed."""
-        return tuple([pair for each in self.changed for pair in _pairs(each)])
+        return tuple([pair for each in self.changed_operators for pair in _version_pairs(each)])
 
     @cached_property
-    def added(self) -> tuple[tuple[Key, int], ...]:
+    def added_versions(self) -> tuple[tuple[Key, int], ...]:
         """The versions that the new state has and the old one does not, in domains that both have."""
         old = self.old.operators
         return tuple(
@@ -192,17 +192,17 @@ class Comparison:
             if key not in old or since not in old[key].versions
         )
 
-    def before(self, key: Key) -> int:
+    def newest_released(self, key: Key) -> int:
         """Return the newest released version of an operator's domain in the old state; 0 where none is.
 
         Of a partial one, that of the operator.
         """
         if self.partial:
             return self.old.operators[key].newest.since
-        return self._newest.get(key[0], 0)
+        return self._newest_by_domain.get(key[0], 0)
 
     @cached_property
-    def _newest(self) -> dict[str, int]:
+    def _newest_by_domain(self) -> dict[str, int]:
         """The newest released version of each domain's operator set."""
         newest: dict[str, int] = {}
         for key, operator in self.old.operators.items():
@@ -216,7 +216,7 @@ class Comparison:
             return True
         return str(since) in self.old.lock.get(shown(key[0]), {}).get(key[1], {})
 
-    def may_change(self, each: Break) -> bool:
+    def is_in_development(self, each: Break) -> bool:
         """Whether what a finding is about is in development, so that it may be edited, renumbered or removed."""
         key = each.domain, each.operator
         old = self.old.operators.get(key)
@@ -227,15 +227,15 @@ class Comparison:
         return each.version in old.versions and not self.is_released(key, each.version)
 
 
-def _pairs(operators: OperatorPair) -> Iterator[Pair]:
+def _version_pairs(operators: OperatorPair) -> Iterator[VersionPair]:
     old, new = operators.old, operators.new
     before = None
     for since, version in new.versions.items():
         if since in old.versions:
             if old.versions[since] is not version:
-                yield Pair(old.versions[since], version, old, new, True)
+                yield VersionPair(old.versions[since], version, old, new, True)
         elif before is not None:
-            yield Pair(before, version, new, new, False)
+            yield VersionPair(before, version, new, new, False)
         before = version
 
 
@@ -248,7 +248,7 @@ class Rule(NamedTuple):
     severity: str
     clause: str
     kind: str
-    function: Callable[[Any], Iterator[Found]]
+    function: Callable[[Any], Iterator[RuleFinding]]
 
     @property
     def summary(self) -> str:
@@ -264,15 +264,15 @@ class Rule(NamedTuple):
 
 RULES: dict[str, Rule] = {}
 """Every rule by its id; the modules that declare rules add theirs when they are imported."""
-T = TypeVar("T", Pair, OperatorPair, Comparison)
+T = TypeVar("T", VersionPair, OperatorPair, Comparison)
 
 
 def rule(
     id: str, name: str, kind: type[T], requires: str, clause: str, severity: str = ERR
-) -> Callable[[Callable[[T], Iterator[Found]]], Callable[[T], Iterator[Found]]]:
+) -> Callable[[Callable[[T], Iterator[RuleFinding]]], Callable[[T], Iterator[RuleFinding]]]:
     """Return a decorator that declares a rule."""
 
-    def declare(function: Callable[[T], Iterator[Found]]) -> Callable[[T], Iterator[Found]]:
+    def declare(function: Callable[[T], Iterator[RuleFinding]]) -> Callable[[T], Iterator[RuleFinding]]:
         assert id not in RULES, id
         RULES[id] = Rule(id, name, requires, severity, clause, kind.__name__, function)
         return function
@@ -280,40 +280,40 @@ def rule(
     return declare
 
 
-def apply(each: Rule, comparison: Comparison) -> Iterator[Break]:
+def apply_rule(each: Rule, comparison: Comparison) -> Iterator[Break]:
     """Yield what a rule finds in two states."""
     if each.kind == Comparison.__name__:
         for found in each.function(comparison):
-            yield _break(each, found)
+            yield _rule_break(each, found)
     elif each.kind == OperatorPair.__name__:
-        for operators in comparison.changed:
+        for operators in comparison.changed_operators:
             for found in each.function(operators):
                 located = found.place or operators.new.place(found.version or None, *found.keys)
                 named = found._replace(domain=operators.new.domain, operator=operators.new.name, place=located)
-                yield _break(each, named)
+                yield _rule_break(each, named)
     else:
-        for pair in comparison.pairs:
+        for pair in comparison.version_pairs:
             for found in each.function(pair):
-                yield _of_pair(each, pair, found)
+                yield _pair_break(each, pair, found)
 
 
-def _of_pair(each: Rule, pair: Pair, found: Found) -> Break:
+def _pair_break(each: Rule, pair: VersionPair, found: RuleFinding) -> Break:
     schema = pair.new.schema
     since = schema.since_version
     located = pair.operator.place(since, *found.keys)
     named = found._replace(domain=schema.domain, operator=schema.name, version=since, place=located)
     if pair.in_place:
-        return _break(each, named._replace(help=found.help or mend(pair.old_operator)))
-    return _break(each, named if found.always else named._replace(severity=INFO))
+        return _rule_break(each, named._replace(help=found.help or mending_help(pair.old_operator)))
+    return _rule_break(each, named if found.always else named._replace(severity=INFO))
 
 
-def mend(old: OperatorState) -> str:
+def mending_help(old: OperatorState) -> str:
     """Return what to do about an edit of a released version of an operator."""
     restore = f"restore it ({old.restore})" if old.restore else "restore it"
     return f"{restore}, and put the edit into a new version: opset bump {old.title}"
 
 
-def _break(each: Rule, found: Found) -> Break:
+def _rule_break(each: Rule, found: RuleFinding) -> Break:
     return Break(
         each.id,
         found.severity or each.severity,

@@ -27,7 +27,7 @@ FUNCTIONS = ("kernels.py", "inference.py", "adapters.py")
 """The Python files beside the YAML of a domain."""
 Key = tuple[str, str]
 """Domain and name of an operator."""
-Place = Callable[..., str]
+PlaceFinder = Callable[..., str]
 """Takes a since_version and keys below it, and returns file:line:column."""
 
 
@@ -59,7 +59,7 @@ class OperatorState:
     family: str
     versions: Mapping[int, Version]
     examples: tuple[Example, ...] = ()
-    place_of: Place | None = field(default=None, compare=False)
+    place_of: PlaceFinder | None = field(default=None, compare=False)
     path: str = ""
     restore: str = ""
     """The command that restores its file as it was, where there is one."""
@@ -120,7 +120,7 @@ def operator_state(
     schemas: Iterable[OpSchema],
     docs: Iterable[Docs],
     examples: tuple[Example, ...],
-    place_of: Place | None = None,
+    place_of: PlaceFinder | None = None,
     path: str = "",
 ) -> OperatorState:
     """Return an operator of its versions, oldest first, and their prose."""
@@ -147,22 +147,22 @@ def loaded_state(operators: Iterable[Operator], name: str, sets: TypeSets | None
 def registry_state(registry: Registry, name: str) -> State:
     """Return the state of the operators of a registry."""
     keys = [(domain, each) for domain in registry.domains for each in registry.operators(domain)]
-    return State(name, {key: _registered(registry, *key) for key in keys}, registry.type_sets)
+    return State(name, {key: _registry_operator(registry, *key) for key in keys}, registry.type_sets)
 
 
-def _registered(registry: Registry, domain: str, name: str) -> OperatorState:
+def _registry_operator(registry: Registry, domain: str, name: str) -> OperatorState:
     schemas = registry.versions(name, domain)
     path = str(FOLDER / shown(domain) / f"{name}.yaml") if registry.is_standard(name, domain) else ""
     return operator_state(
-        schemas, map(registry.documentation, schemas), registry.examples(name, domain), _finder(path), path
+        schemas, map(registry.documentation, schemas), registry.examples(name, domain), _place_finder(path), path
     )
 
 
-def _finder(path: str) -> Place | None:
+def _place_finder(path: str) -> PlaceFinder | None:
     """Return what finds the location of a key in a file of the standard by its lines, which have one layout."""
 
     def place(since: int, *keys: str) -> str:
-        lines = _lines(path)
+        lines = _file_lines(path)
         start = "special_cases:" if keys[:1] == ("special_cases",) else f"- since: {since}"
         at = next((number for number, line in enumerate(lines) if line == start), 0)
         end = next((n for n in range(at + 1, len(lines)) if lines[n][:1] not in (" ", "")), len(lines))
@@ -178,7 +178,7 @@ def _finder(path: str) -> Place | None:
 
 
 @lru_cache(maxsize=64)
-def _lines(path: str) -> list[str]:
+def _file_lines(path: str) -> list[str]:
     try:
         return Path(path).read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -229,16 +229,16 @@ def folder_state(folder: Path, name: str) -> State:
 
     try:
         complete = (folder / "ai.onnx").is_dir() and (folder / TYPES_FILE).exists()
-        operators, sets = load_folder(folder, base_sets(complete))
+        operators, sets = load_folder(folder, base_type_sets(complete))
         lock = read_lock(folder) or None
     except SchemaError as error:
-        raise unreadable(name, error) from None
+        raise unreadable_error(name, error) from None
     if not operators:
-        raise ComparisonError(nothing_read(name, str(folder)))
+        raise ComparisonError(no_operators_finding(name, str(folder)))
     state = loaded_state(operators, name, sets)
     own = sets.keys() - standard_sets().keys()
     where = str(folder / TYPES_FILE) if own else ""
-    return State(name, state.operators, sets, lock, sets_path=where, functions=_functions(folder))
+    return State(name, state.operators, sets, lock, sets_path=where, functions=_function_hashes(folder))
 
 
 def hash_of(data: bytes) -> str:
@@ -246,7 +246,7 @@ def hash_of(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def _functions(folder: Path) -> dict[str, str]:
+def _function_hashes(folder: Path) -> dict[str, str]:
     """Return the hashes of the Python files beside the YAML of a folder."""
     found = {}
     for file in (path for name in FUNCTIONS for path in files_named(folder, name)):
@@ -257,7 +257,7 @@ def _functions(folder: Path) -> dict[str, str]:
     return found
 
 
-def merged(states: Sequence[State]) -> State:
+def merge_states(states: Sequence[State]) -> State:
     """Return the operators of several folders as one state. Raises ComparisonError B192 where two have the same one."""
     if len(states) == 1:
         return states[0]
@@ -280,14 +280,14 @@ def merged(states: Sequence[State]) -> State:
     return State(states[0].name, dict(sorted(operators.items())), sets, lock if complete else None, functions=functions)
 
 
-def base_sets(complete: bool) -> TypeSets | None:
+def base_type_sets(complete: bool) -> TypeSets | None:
     """Return the type sets that those of a folder are added to: the standard's, unless it is a copy of the standard."""
     from opset.schemas.yaml.loader import standard_sets
 
     return None if complete else standard_sets()
 
 
-def unreadable(name: str, error: SchemaError) -> ComparisonError:
+def unreadable_error(name: str, error: SchemaError) -> ComparisonError:
     """Return the error for a state that cannot be read, with all that is wrong with it."""
     count = len(error.findings) + error.omitted
     first = Finding(
@@ -299,7 +299,7 @@ def unreadable(name: str, error: SchemaError) -> ComparisonError:
     return ComparisonError([first, *error.findings])
 
 
-def nothing_read(name: str, where: str) -> Finding:
+def no_operators_finding(name: str, where: str) -> Finding:
     """Return the finding that a state has no operators."""
     help = "it has to hold <domain>/<Operator>.yaml"
     return Finding("B193", f"no operator was read of {name}", file=where, help=help)

@@ -20,7 +20,7 @@ from opset.schemas.untrusted_files import file_bytes
 from opset.schemas.yaml.reader import Findings, YamlNode, read
 from opset.workflow.conformance.results import ACCEPTED, BAD, GOOD, Result
 
-__all__ = ["Expectation", "Expected", "expected", "read_expectations"]
+__all__ = ["Expectation", "ExpectationReport", "compare_expectations", "read_expectations"]
 
 VARIES = "varies"
 RESULTS = (*BAD, ACCEPTED, VARIES)
@@ -38,7 +38,7 @@ class Expectation(NamedTuple):
     line: int
 
 
-class Expected(NamedTuple):
+class ExpectationReport(NamedTuple):
     """What a list says about results: the reason by the name of a case, what did not occur, and unused patterns."""
 
     reasons: dict[str, str]
@@ -53,53 +53,57 @@ def read_expectations(path: str, runtime: str) -> tuple[Expectation, ...]:
         root = read(file_bytes(path, _SIZE), findings)
     except (OSError, ValueError) as error:
         why = (error.strerror if isinstance(error, OSError) else None) or str(error)
-        raise _unusable(path, why) from error
+        raise _unusable_list(path, why) from error
     except SchemaError as error:
-        raise _unusable(path, error.message, error.place) from error
+        raise _unusable_list(path, error.message, error.place) from error
     if findings:
-        raise _unusable(path, findings[0].message, findings[0].place)
+        raise _unusable_list(path, findings[0].message, findings[0].place)
     if not isinstance(root.value, dict) or runtime not in root.value:
         names = listing([*root.value]) if isinstance(root.value, dict) else "none"
         help = "write the list below the runtime's name; --name names a runtime"
-        raise _unusable(path, f"it has no list for the runtime '{runtime}', only for: {names}", help=help)
+        raise _unusable_list(path, f"it has no list for the runtime '{runtime}', only for: {names}", help=help)
     entries = root.value[runtime]
     if not isinstance(entries.value, list):
-        raise _unusable(path, "it is no list of entries", _place(path, entries))
-    return tuple(_entry(path, each) for each in entries.value)
+        raise _unusable_list(path, "it is no list of entries", _place_of(path, entries))
+    return tuple(_parse_entry(path, each) for each in entries.value)
 
 
-def _unusable(path: str, why: str, place: str = "", help: str = "") -> UsageError:
+def _unusable_list(path: str, why: str, place: str = "", help: str = "") -> UsageError:
     help = help or "an entry is {cases: [NAME, …], result: wrong, reason: why}"
     message = "the list of expected disagreements cannot be used"
     return UsageError(Finding("T227", message, place=place, why=why[:_LONGEST], help=help, file="" if place else path))
 
 
-def _place(path: str, node: YamlNode) -> str:
+def _place_of(path: str, node: YamlNode) -> str:
     return f"{path}:{node.line}:{node.column}"
 
 
-def _entry(path: str, node: YamlNode) -> Expectation:
+def _parse_entry(path: str, node: YamlNode) -> Expectation:
     plain = node.plain()
     if not isinstance(plain, dict) or plain.keys() != _KEYS:
-        raise _unusable(path, f"an entry has the keys {', '.join(sorted(_KEYS))}, all of them", _place(path, node))
+        raise _unusable_list(
+            path, f"an entry has the keys {', '.join(sorted(_KEYS))}, all of them", _place_of(path, node)
+        )
     cases, result, reason = plain["cases"], plain["result"], plain["reason"]
     if not isinstance(cases, list) or not cases or not all(isinstance(each, str) and each for each in cases):
-        raise _unusable(path, "`cases` is no list of names or patterns", _place(path, node.value["cases"]))
+        raise _unusable_list(path, "`cases` is no list of names or patterns", _place_of(path, node.value["cases"]))
     if result not in RESULTS:
         why = f"`result` is {safe_text(result, 60)!r}, and not one of {', '.join(RESULTS)}"
-        raise _unusable(path, why, _place(path, node.value["result"]))
+        raise _unusable_list(path, why, _place_of(path, node.value["result"]))
     if not isinstance(reason, str) or not reason.strip():
-        raise _unusable(path, "`reason` is no text", _place(path, node.value["reason"]))
+        raise _unusable_list(path, "`reason` is no text", _place_of(path, node.value["reason"]))
     return Expectation(tuple(cases), result, " ".join(reason.split()), node.line)
 
 
-def expected(expectations: Iterable[Expectation], results: Sequence[Result], file: str) -> Expected:
+def compare_expectations(
+    expectations: Iterable[Expectation], results: Sequence[Result], file: str
+) -> ExpectationReport:
     """Return what a list says about results. Of several entries for a case, the first one counts."""
     known = {each.case.name: each for each in results}
-    found = Expected({}, [], [])
+    found = ExpectationReport({}, [], [])
     for entry in expectations:
         for pattern in entry.cases:
-            names = [*_named(pattern, known)]
+            names = [*_matching_names(pattern, known)]
             if not names:
                 found.unused.append(pattern)
             fresh = [name for name in names if name not in found.reasons]
@@ -111,18 +115,18 @@ def expected(expectations: Iterable[Expectation], results: Sequence[Result], fil
                 others.setdefault(known[name].result, name)
             others.pop(entry.result, None)
             if entry.result != VARIES:
-                found.findings.extend(_not_occurred(name, entry, result, file) for result, name in others.items())
+                found.findings.extend(_mismatch_finding(name, entry, result, file) for result, name in others.items())
     return found
 
 
-def _not_occurred(name: str, entry: Expectation, result: str, file: str) -> Finding:
+def _mismatch_finding(name: str, entry: Expectation, result: str, file: str) -> Finding:
     message = f"{name} is expected to be {entry.result}, and is {result}"
     better = result in GOOD or result == "refused"
     help = "remove the entry, or this case from it" if better else "state what happens now, and why"
     return Finding("T226", message, place=f"{file}:{entry.line}", why=f"the entry says: {entry.reason}", help=help)
 
 
-def _named(pattern: str, known: dict[str, Result]) -> Iterator[str]:
+def _matching_names(pattern: str, known: dict[str, Result]) -> Iterator[str]:
     """Yield the names of cases that a name or pattern stands for."""
     if not re.search(r"[*?\[]", pattern):
         yield from [pattern] if pattern in known else []

@@ -16,7 +16,7 @@ from opset.schemas.names import shown
 from opset.schemas.untrusted_files import file_bytes, parse_json
 from opset.workflow.conformance.results import ACCEPTED, BAD, GOOD, KINDS, REFUSED, RESULTS, Result
 
-__all__ = ["changes", "counts_text", "html", "markdown", "read_report", "report"]
+__all__ = ["compare_results", "counts_text", "html_text", "markdown_text", "read_report", "report_data"]
 
 FORMAT = 1
 LETTERS = {"wrong": "w", "error": "e", "crash": "c", "timeout": "t", "refused": "r", "accepted": "a", "missing": "m"}
@@ -46,7 +46,7 @@ class Changes(NamedTuple):
     better: list[tuple[str, str, str]]
 
 
-def report(
+def report_data(
     runtime: Mapping[str, Any], results: Sequence[Result], reasons: Mapping[str, str], changed: Changes | None = None
 ) -> dict[str, Any]:
     """Return a run as plain data: totals, operators, element types, and every case.
@@ -56,22 +56,22 @@ def report(
     data: dict[str, Any] = {
         "format": FORMAT,
         "runtime": dict(runtime),
-        "totals": {kind: _counted(each for each in results if each.case.kind == kind) for kind in KINDS},
-        "operators": _operators(results),
-        "types": _types(results),
-        "cases": [_case(each, reasons.get(each.case.name, "")) for each in results],
+        "totals": {kind: _count_results(each for each in results if each.case.kind == kind) for kind in KINDS},
+        "operators": _operator_counts(results),
+        "types": _type_counts(results),
+        "cases": [_case_data(each, reasons.get(each.case.name, "")) for each in results],
     }
     if changed is not None:
         data["changes"] = {key: [[*each] for each in found] for key, found in changed._asdict().items()}
     return data
 
 
-def _counted(results: Iterable[Result]) -> dict[str, int]:
+def _count_results(results: Iterable[Result]) -> dict[str, int]:
     found = Counter(each.result for each in results)
     return {name: found[name] for name in RESULTS if found[name]}
 
 
-def _operators(results: Sequence[Result]) -> list[dict[str, Any]]:
+def _operator_counts(results: Sequence[Result]) -> list[dict[str, Any]]:
     """Return for each operator the results of its versions, and those of invalid cases, of all versions together."""
     groups: dict[tuple[str, str], list[Result]] = {}
     for each in results:
@@ -84,23 +84,25 @@ def _operators(results: Sequence[Result]) -> list[dict[str, Any]]:
             {
                 "domain": shown(domain),
                 "operator": operator,
-                "versions": {str(v): _counted(each for each in nodes if each.case.version == v) for v in versions},
-                "invalid": _counted(each for each in group if each.case.kind == "invalid"),
+                "versions": {
+                    str(v): _count_results(each for each in nodes if each.case.version == v) for v in versions
+                },
+                "invalid": _count_results(each for each in group if each.case.kind == "invalid"),
             }
         )
     return found
 
 
-def _types(results: Sequence[Result]) -> dict[str, dict[str, int]]:
+def _type_counts(results: Sequence[Result]) -> dict[str, dict[str, int]]:
     """Return the results of valid cases by the element types that they have among their inputs and outputs."""
     groups: dict[str, list[Result]] = {}
     for each in results:
         for type_ in each.case.types if each.case.kind != "invalid" else ():
             groups.setdefault(type_, []).append(each)
-    return {type_: _counted(groups[type_]) for type_ in sorted(groups)}
+    return {type_: _count_results(groups[type_]) for type_ in sorted(groups)}
 
 
-def _case(found: Result, expected: str) -> dict[str, Any]:
+def _case_data(found: Result, expected: str) -> dict[str, Any]:
     case = found.case
     data: dict[str, Any] = {
         "name": case.name,
@@ -117,7 +119,7 @@ def _case(found: Result, expected: str) -> dict[str, Any]:
         data["why"] = found.why
     if found.difference is not None:
         greatest = {"absolute": found.difference.absolute, "relative": found.difference.relative}
-        data["difference"] = {"output": found.output, **{key: _number(each) for key, each in greatest.items()}}
+        data["difference"] = {"output": found.output, **{key: _json_number(each) for key, each in greatest.items()}}
     if case.chosen:
         data["chosen"] = case.chosen
     elif expected and found.result in (*BAD, ACCEPTED):
@@ -125,7 +127,7 @@ def _case(found: Result, expected: str) -> dict[str, Any]:
     return data
 
 
-def _number(number: float) -> float | str:
+def _json_number(number: float) -> float | str:
     return number if math.isfinite(number) else str(number)
 
 
@@ -146,7 +148,7 @@ def read_report(path: str) -> dict[str, str]:
     return found
 
 
-def changes(results: Sequence[Result], before: Mapping[str, str]) -> Changes:
+def compare_results(results: Sequence[Result], before: Mapping[str, str]) -> Changes:
     """Return which cases of an earlier report are worse or better now: bad is worse than refused, refused than good."""
     found = Changes([], [])
     for each in results:
@@ -183,7 +185,7 @@ class Table(NamedTuple):
 
 def tables(data: Mapping[str, Any]) -> list[Table]:
     """Return the tables of a report."""
-    found = [_totals(data)]
+    found = [_totals_table(data)]
     if "changes" in data:
         rows = [[key, *each] for key, changed in data["changes"].items() for each in changed]
         found.append(Table("Changes", "Beside the earlier report.", ("", "case", "before", "now"), rows))
@@ -195,29 +197,31 @@ def tables(data: Mapping[str, Any]) -> list[Table]:
     if rows:
         found.append(Table("Disagreements", "", ("case", "result", "what happens"), rows))
     known = [each for each in bad if "expected" in each]
-    found += _listed("Expected disagreements", "Each with its reason.", known, "expected", "reason")
+    found += _case_tables("Expected disagreements", "Each with its reason.", known, "expected", "reason")
     text = "What the standard leaves open: these are no faults, and fail no run."
-    found += _listed("Choices", text, chosen, "chosen", "what is open")
+    found += _case_tables("Choices", text, chosen, "chosen", "what is open")
     letters = ", ".join(f"{letter} {name}" for name, letter in LETTERS.items())
     for domain in dict.fromkeys(each["domain"] for each in data["operators"]):
         text = (
             "The columns are the versions that introduced a definition. A number is that of cases that pass; a letter "
             f"says what others do: {letters}. The last column has the cases that break a constraint."
         )
-        found.append(_matrix(f"Operators of {domain}", text, [e for e in data["operators"] if e["domain"] == domain]))
+        found.append(
+            _matrix_table(f"Operators of {domain}", text, [e for e in data["operators"] if e["domain"] == domain])
+        )
     names = [each for each in RESULTS if any(each in counts for counts in data["types"].values())]
     rows = [[type_, *(str(counts.get(name, "")) for name in names)] for type_, counts in data["types"].items()]
     text = "Cases count for each type that their inputs and outputs have."
     found.append(Table("Element types", text, ("type", *names), rows, True))
     refused = [each for each in cases if each["result"] == REFUSED]
-    found += _listed("Refused", "What the runtime says it lacks.", refused, "why", "what it says")
+    found += _case_tables("Refused", "What the runtime says it lacks.", refused, "why", "what it says")
     text = "Cases that break a constraint of their operator, and are computed all the same."
     accepted = [each for each in cases if each["result"] == ACCEPTED]
-    found += _listed("Accepted", text, accepted, "shows", "what is broken")
+    found += _case_tables("Accepted", text, accepted, "shows", "what is broken")
     return found
 
 
-def _totals(data: Mapping[str, Any]) -> Table:
+def _totals_table(data: Mapping[str, Any]) -> Table:
     whole: Counter[str] = Counter()
     for counts in data["totals"].values():
         whole.update(counts)
@@ -230,7 +234,7 @@ def _totals(data: Mapping[str, Any]) -> Table:
     return Table("", text, ("result", "cases", "meaning"), rows)
 
 
-def _matrix(title: str, text: str, operators: Sequence[Mapping[str, Any]]) -> Table:
+def _matrix_table(title: str, text: str, operators: Sequence[Mapping[str, Any]]) -> Table:
     versions = sorted({int(version) for each in operators for version in each["versions"]})
     rows = []
     for each in operators:
@@ -239,7 +243,7 @@ def _matrix(title: str, text: str, operators: Sequence[Mapping[str, Any]]) -> Ta
     return Table(title, text, ("operator", *map(str, versions), "invalid"), rows, True)
 
 
-def _listed(title: str, text: str, cases: Sequence[Mapping[str, Any]], key: str, head: str) -> list[Table]:
+def _case_tables(title: str, text: str, cases: Sequence[Mapping[str, Any]], key: str, head: str) -> list[Table]:
     """Return a table with a row for all cases of an operator that have the same result for the same reason, or none."""
     groups: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
     for each in cases:
@@ -259,7 +263,7 @@ def _listed(title: str, text: str, cases: Sequence[Mapping[str, Any]], key: str,
     return [Table(title, text, ("operator", "versions", "types", "cases", "examples", head), rows)] if rows else []
 
 
-def markdown(data: Mapping[str, Any]) -> str:
+def markdown_text(data: Mapping[str, Any]) -> str:
     """Return a report as a page of Markdown. What a runtime says is data, and shown as it is."""
     from opset.docgen.prose import escape
 
@@ -267,17 +271,17 @@ def markdown(data: Mapping[str, Any]) -> str:
     for table in tables(data):
         lines += [f"## {escape(table.title)}", ""] if table.title else []
         lines += [escape(table.text), ""] if table.text else []
-        lines += [_row(map(escape, table.head)), _row("---" for _ in table.head)]
-        lines += [_row(map(escape, row)) for row in table.rows]
+        lines += [_markdown_row(map(escape, table.head)), _markdown_row("---" for _ in table.head)]
+        lines += [_markdown_row(map(escape, row)) for row in table.rows]
         lines.append("")
     return "\n".join(lines)
 
 
-def _row(cells: Iterable[str]) -> str:
+def _markdown_row(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def html(data: Mapping[str, Any]) -> str:
+def html_text(data: Mapping[str, Any]) -> str:
     """Return a report as a page of HTML that needs no other file and no script."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -297,13 +301,13 @@ def html(data: Mapping[str, Any]) -> str:
     return template.render(title=_title(data), tables=tables(data), style=style, opset_version=__version__)
 
 
-def paths(folder: str) -> dict[str, str]:
+def report_paths(folder: str) -> dict[str, str]:
     """Return the paths of the files of a report in a folder, by their form."""
     return {form: os.path.join(folder, f"conformance.{form}") for form in ("json", "md", "html")}
 
 
-def files_of(data: Mapping[str, Any], folder: str) -> dict[str, bytes]:
+def report_files(data: Mapping[str, Any], folder: str) -> dict[str, bytes]:
     """Return the files of a report, by their paths in a folder."""
     text = json.dumps(data, indent=1, allow_nan=False) + "\n"
-    forms = {"json": text, "md": markdown(data), "html": html(data)}
-    return {path: forms[form].encode() for form, path in paths(folder).items()}
+    forms = {"json": text, "md": markdown_text(data), "html": html_text(data)}
+    return {path: forms[form].encode() for form, path in report_paths(folder).items()}

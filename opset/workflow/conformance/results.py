@@ -26,9 +26,9 @@ from opset.schemas.names import normalised
 from opset.schemas.status import CHOSEN
 from opset.schemas.untrusted_files import file_bytes, parse_json
 from opset.tensor_io.files import read_values
-from opset.workflow.conformance.runtimes import Answer, Request, Runtime, answers
+from opset.workflow.conformance.runtimes import Answer, Request, Runtime, run_requests
 
-__all__ = ["BAD", "GOOD", "RESULTS", "Case", "Corpus", "Result", "conform", "read_corpus"]
+__all__ = ["BAD", "GOOD", "RESULTS", "Case", "Corpus", "Result", "read_corpus", "run_corpus"]
 
 RESULTS = ("pass", "rejected", "wrong", "error", "crash", "timeout", "accepted", "refused", "missing")
 GOOD = ("pass", "rejected")
@@ -93,7 +93,7 @@ def read_corpus(folder: str) -> Corpus:
     path = os.path.join(folder, MANIFEST)
     try:
         data = parse_json(file_bytes(path, _MANIFEST_SIZE))
-        cases = tuple(_cases(data))
+        cases = tuple(_parse_cases(data))
     except (OSError, ValueError) as error:
         why = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
         help = "write the corpus with: opset testgen --all -o DIR"
@@ -102,14 +102,14 @@ def read_corpus(folder: str) -> Corpus:
     return Corpus(folder, cases)
 
 
-def _cases(data: Any) -> Iterator[Case]:
+def _parse_cases(data: Any) -> Iterator[Case]:
     """Yield the cases of a manifest. Raises ValueError."""
     if not isinstance(data, dict) or data.get("format") != FORMAT or not isinstance(data.get("cases"), list):
         raise ValueError(f"it is no list of cases of format {FORMAT}")
     names: set[str] = set()
     for number, entry in enumerate(data["cases"]):
         try:
-            case = _case(entry)
+            case = _parse_case(entry)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ValueError(f"case number {number} is malformed: {type(error).__name__}: {error}") from error
         if case.name in names:
@@ -118,7 +118,7 @@ def _cases(data: Any) -> Iterator[Case]:
         yield case
 
 
-def _case(entry: Any) -> Case:
+def _parse_case(entry: Any) -> Case:
     texts = [entry[key] for key in ("name", "kind", "domain", "operator", "example", "shows")]
     types, files = tuple(entry["types"]), dict(entry["files"])
     if not all(isinstance(each, str) for each in (*texts, *types, *files, *files.values())):
@@ -136,7 +136,7 @@ def _case(entry: Any) -> Case:
         tolerance = float(entry["tolerance"]["rtol"]), float(entry["tolerance"]["atol"])
         if not all(math.isfinite(each) and each >= 0 for each in tolerance):
             raise ValueError("its tolerance is no number")
-    outputs = tuple(map(_output, entry["outputs"])) if kind == "random" else ()
+    outputs = tuple(map(_parse_output, entry["outputs"])) if kind == "random" else ()
     chosen = (entry.get("because") or CHOSEN) if entry.get("status") == CHOSEN else ""
     if not isinstance(chosen, str):
         raise ValueError("what should be text is not")
@@ -156,17 +156,17 @@ def _case(entry: Any) -> Case:
     )
 
 
-def _output(entry: Any) -> tuple[str, tuple[int, ...] | None]:
+def _parse_output(entry: Any) -> tuple[str, tuple[int, ...] | None]:
     shape = None if entry["shape"] is None else tuple(map(int, entry["shape"]))
     return str(entry["type"]), shape
 
 
-def conform(
+def run_corpus(
     corpus: Corpus,
     runtime: Runtime,
     jobs: int = 1,
     progress: Callable[[int, int], None] | None = None,
-    greeted: Callable[[str], None] = lambda version: None,
+    on_version: Callable[[str], None] = lambda version: None,
 ) -> list[Result]:
     """Return what a runtime makes of each case of a corpus, in its order.
 
@@ -179,26 +179,26 @@ def conform(
     def requests() -> Iterator[tuple[int, Request]]:
         for number, case in enumerate(corpus.cases):
             try:
-                request, expected[number] = _request(corpus.folder, case)
+                request, expected[number] = _read_request(corpus.folder, case)
             except (OpsetError, OSError, ValueError) as error:
-                results[number] = Result(case, MISSING, _why(error))
+                results[number] = Result(case, MISSING, _error_reason(error))
             else:
                 yield number, request
 
-    for number, answer in answers(runtime, requests(), jobs, greeted):
-        results[number] = _judged(corpus.cases[number], answer, expected.pop(number))
+    for number, answer in run_requests(runtime, requests(), jobs, on_version):
+        results[number] = _judge_answer(corpus.cases[number], answer, expected.pop(number))
         if progress is not None:
             progress(len(results), len(corpus.cases))
     return [results[number] for number in range(len(corpus.cases))]
 
 
-def _why(error: Exception) -> str:
+def _error_reason(error: Exception) -> str:
     if isinstance(error, OpsetError):
         return error.why or error.message
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
-def _request(folder: str, case: Case) -> tuple[Request, dict[str, Any]]:
+def _read_request(folder: str, case: Case) -> tuple[Request, dict[str, Any]]:
     """Return a case for a runtime, and its expected outputs by name, in order. Raises OpsetError, OSError, ValueError.
 
     Every file of the manifest is read, and nothing else; links are not followed out of the corpus.
@@ -221,12 +221,12 @@ def _request(folder: str, case: Case) -> tuple[Request, dict[str, Any]]:
     outputs = [value_info_of(each) for each in graph.output]
     whole = os.path.join(folder, case.kind, case.name)
     sets = os.path.join(whole, DATA)
-    given = _values(sets, inputs, case, "input")
-    expected = _values(sets, outputs, case, "output") if case.kind == "node" else {}
+    given = _read_case_values(sets, inputs, case, "input")
+    expected = _read_case_values(sets, outputs, case, "output") if case.kind == "node" else {}
     return Request(model, given, outputs, os.path.join(whole, MODEL), sets), expected
 
 
-def _values(folder: str, declared: Sequence[ValueInfo], case: Case, role: str) -> dict[str, Any]:
+def _read_case_values(folder: str, declared: Sequence[ValueInfo], case: Case, role: str) -> dict[str, Any]:
     """Return the values of a case's inputs or outputs by name, all that are declared."""
     listed = {each.rpartition("/")[2] for each in case.files if f"/{DATA}/{role}_" in each}
     if listed != {f"{role}_{number}.pb" for number in range(len(declared))}:
@@ -235,9 +235,9 @@ def _values(folder: str, declared: Sequence[ValueInfo], case: Case, role: str) -
     return {each.name: found[each.name] for each in declared}
 
 
-def _judged(case: Case, answer: Answer, expected: Mapping[str, Any]) -> Result:
+def _judge_answer(case: Case, answer: Answer, expected: Mapping[str, Any]) -> Result:
     """Return the result of a case by what the runtime made of it."""
-    why = reason(answer.why)
+    why = shorten_reason(answer.why)
     if answer.kind in ("crash", "timeout", REFUSED):
         return Result(case, answer.kind, why)
     if case.kind == "invalid":
@@ -245,7 +245,7 @@ def _judged(case: Case, answer: Answer, expected: Mapping[str, Any]) -> Result:
     if answer.kind == "error":
         return Result(case, "error", why)
     if case.kind == "random":
-        return _drawn(case, answer.outputs)
+        return _judge_random(case, answer.outputs)
     if len(answer.outputs) != len(expected):
         return Result(case, "wrong", f"it has {len(answer.outputs)} outputs, and {len(expected)} are expected")
     worst: tuple[int, Difference] | None = None
@@ -253,13 +253,13 @@ def _judged(case: Case, answer: Answer, expected: Mapping[str, Any]) -> Result:
         for found in _differences(case, want, have):
             if found.why:
                 why = f"output {number}{found.where}: {found.why}"
-                return Result(case, "wrong", reason(why), number, found)
+                return Result(case, "wrong", shorten_reason(why), number, found)
             if worst is None or found.absolute > worst[1].absolute:
                 worst = number, found
     return Result(case, "pass", "", *(worst or (None, None)))
 
 
-def _drawn(case: Case, outputs: Sequence[Any]) -> Result:
+def _judge_random(case: Case, outputs: Sequence[Any]) -> Result:
     """Return the result of a case whose outputs are drawn at random, by their types and shapes."""
     for number, (have, (kind, shape)) in enumerate(zip_longest(outputs, case.outputs, fillvalue=("nothing", None))):
         found = getattr(have, "shape", None)
@@ -275,6 +275,6 @@ def _differences(case: Case, want: Any, have: Any) -> Iterator[Difference]:
     return differences(want, have, rtol, atol)
 
 
-def reason(text: str) -> str:
+def shorten_reason(text: str) -> str:
     """Return what a runtime says in one line, without the folders of its machine."""
     return safe_text(_LOCATION.sub("", " ".join(text[:_READ].split())), _REASON)

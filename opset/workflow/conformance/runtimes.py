@@ -30,7 +30,7 @@ from opset.model.elements import STRING
 from opset.reference.value_info import ValueInfo
 from opset.tensor_io.files import read_values
 
-__all__ = ["BUILT_IN", "Answer", "Request", "Runtime", "answers", "runtime_named"]
+__all__ = ["BUILT_IN", "Answer", "Request", "Runtime", "find_runtime", "run_requests"]
 
 BUILT_IN = ("onnxruntime", "onnx", "opset")
 WORKER = Path(__file__).with_name("worker.py")
@@ -88,7 +88,7 @@ class Runtime(NamedTuple):
     memory: int | None = None
 
 
-def runtime_named(
+def find_runtime(
     text: str,
     words: Sequence[str],
     *,
@@ -108,7 +108,7 @@ def runtime_named(
         interpreter = shutil.which(python or sys.executable)
         if interpreter is None:
             help = "name the interpreter of an environment: --python PATH"
-            raise _absent(text, f"there is no program {python}", help)
+            raise _start_error(text, f"there is no program {python}", help)
         options = [str(WORKER.parents[2])] if text == "opset" else [*providers]
         memory = memory or (None if providers else MEMORY)
         return Runtime(name or text, (interpreter, str(WORKER), text, *options), True, seconds, memory)
@@ -117,19 +117,19 @@ def runtime_named(
         raise UsageError(Finding("U103", "--python and --provider do not fit a command", help=help))
     if not words or shutil.which(words[0]) is None:
         help = f"name one of {', '.join(BUILT_IN)}, or a program, which is called with MODEL INPUTS OUTPUTS"
-        raise _absent(text, "there is no such program", help)
+        raise _start_error(text, "there is no such program", help)
     return Runtime(name or text, tuple(words), False, seconds, memory)
 
 
-def _absent(name: str, why: str, help: str) -> UsageError:
+def _start_error(name: str, why: str, help: str) -> UsageError:
     return UsageError(Finding("T224", f"the runtime '{name[:200]}' cannot be started", why=why, help=help))
 
 
-def answers(
+def run_requests(
     runtime: Runtime,
     requests: Iterable[tuple[int, Request]],
     jobs: int = 1,
-    greeted: Callable[[str], None] = lambda version: None,
+    on_version: Callable[[str], None] = lambda version: None,
 ) -> Iterator[tuple[int, Answer]]:
     """Yield the number of each request with its answer, as they come; at most `jobs` are under way.
 
@@ -138,48 +138,48 @@ def answers(
     runtime cannot be started at all.
     """
     coming = iter(requests)
-    lanes: list[Lane] = []
-    busy: dict[int, tuple[int, Lane]] = {}
+    runners: list[Runner] = []
+    busy: dict[int, tuple[int, Runner]] = {}
     try:
         while True:
             while len(busy) < jobs and (task := next(coming, None)) is not None:
-                index = next((each for each in range(len(lanes)) if each not in busy), len(lanes))
-                if index == len(lanes):
-                    lanes.append(_Served(runtime, greeted) if runtime.serves else _Called(runtime))
-                lanes[index].begin(task[1])
-                busy[index] = task[0], lanes[index]
+                index = next((each for each in range(len(runners)) if each not in busy), len(runners))
+                if index == len(runners):
+                    runners.append(_WorkerRunner(runtime, on_version) if runtime.serves else _CommandRunner(runtime))
+                runners[index].begin(task[1])
+                busy[index] = task[0], runners[index]
             if not busy:
                 return
-            _wait([lane for _, lane in busy.values()])
-            for index, (number, lane) in [*busy.items()]:
-                answer = lane.outcome()
+            _wait([runner for _, runner in busy.values()])
+            for index, (number, runner) in [*busy.items()]:
+                answer = runner.poll_answer()
                 if answer is not None:
                     del busy[index]
                     yield number, answer
     finally:
-        for lane in lanes:
-            lane.end()
+        for runner in runners:
+            runner.end()
 
 
-def _wait(lanes: Sequence[Lane]) -> None:
+def _wait(runners: Sequence[Runner]) -> None:
     """Wait until one of the processes has something for us, or it is time to check on them."""
     poll = select.poll()
-    for lane in lanes:
-        for descriptor, events in lane.waited_for():
+    for runner in runners:
+        for descriptor, events in runner.poll_events():
             poll.register(descriptor, events)
     poll.poll(_TICK * 1000)
 
 
-class Lane(Protocol):
+class Runner(Protocol):
     """Cases that are run one after the other."""
 
     def begin(self, request: Request) -> None:
         """Start on a case."""
 
-    def outcome(self) -> Answer | None:
+    def poll_answer(self) -> Answer | None:
         """Return the answer if there is one, and never wait."""
 
-    def waited_for(self) -> Iterator[tuple[int, int]]:
+    def poll_events(self) -> Iterator[tuple[int, int]]:
         """Yield descriptors, and the events of each that are worth a call of `outcome`."""
 
     def end(self) -> None:
@@ -195,7 +195,7 @@ class _Process:
         printing, prints = os.pipe()
         answering, answers = os.pipe() if serves else (-1, -1)
         self._reading = {printing: self.printed} | ({answering: self.answered} if serves else {})
-        system = _system()
+        system = _c_library()
         # Until the process is known, nothing may interrupt: it would be left alone.
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, _INTERRUPTS)
         try:
@@ -206,7 +206,7 @@ class _Process:
                 stderr=prints,
                 pass_fds=[answers] if serves else [],
                 start_new_session=True,
-                preexec_fn=lambda: _prepare(mask, memory, system),
+                preexec_fn=lambda: _limit_process(mask, memory, system),
                 env=_environment(answers) if serves else None,
             )
         except OSError:
@@ -236,7 +236,7 @@ class _Process:
                 except BrokenPipeError:
                     self._unsent = memoryview(b"")  # it died, which its status shows
 
-    def waited_for(self) -> Iterator[tuple[int, int]]:
+    def poll_events(self) -> Iterator[tuple[int, int]]:
         yield from ((descriptor, select.POLLIN) for descriptor in self._reading)
         if self._unsent and self._process.stdin is not None:
             yield self._process.stdin.fileno(), select.POLLOUT
@@ -272,13 +272,13 @@ class _Process:
             with suppress(OSError):
                 self._process.stdin.close()
 
-    def words(self) -> str:
+    def last_output(self) -> str:
         """Return the end of what the process printed."""
         return bytes(self.printed).decode("utf-8", "replace").strip()
 
 
 @lru_cache(maxsize=1)
-def _system() -> Any:
+def _c_library() -> Any:
     """Return the C library of Linux, None elsewhere."""
     if sys.platform != "linux":
         return None
@@ -287,7 +287,7 @@ def _system() -> Any:
     return ctypes.CDLL(None)
 
 
-def _prepare(mask: Iterable[int], memory: int | None, system: Any) -> None:
+def _limit_process(mask: Iterable[int], memory: int | None, system: Any) -> None:
     """Set signals and limits of a process that is about to begin; on Linux, it ends where this one is killed."""
     import resource
 
@@ -306,7 +306,7 @@ def _environment(answers: int) -> dict[str, str]:
     return {**os.environ, **dict.fromkeys(threads, "1"), ANSWERS: str(answers)}
 
 
-def _died(status: int, words: str) -> str:
+def _death_text(status: int, words: str) -> str:
     """Return how a process died, and what it printed last."""
     try:
         how = f"ended by {signal.Signals(-status).name}" if status < 0 else f"exit status {status}"
@@ -315,11 +315,11 @@ def _died(status: int, words: str) -> str:
     return f"{how}: {words}" if words else how
 
 
-class _Served:
+class _WorkerRunner:
     """Cases that a worker answers; one that died or hung is replaced."""
 
-    def __init__(self, runtime: Runtime, greeted: Callable[[str], None]) -> None:
-        self._runtime, self._welcome = runtime, greeted
+    def __init__(self, runtime: Runtime, on_version: Callable[[str], None]) -> None:
+        self._runtime, self._welcome = runtime, on_version
         self._process: _Process | None = None
         self._started = False  # the worker has said that it has its runtime
         self._once = False  # … or an earlier one has
@@ -330,7 +330,7 @@ class _Served:
 
     def begin(self, request: Request) -> None:
         """Send a case to the worker, which is started if there is none."""
-        self._data, self._crash = _message(request), None
+        self._data, self._crash = _encode_request(request), None
         self._send()
 
     def _send(self) -> None:
@@ -338,69 +338,69 @@ class _Served:
             try:
                 self._process = _Process(self._runtime.command, self._runtime.memory, serves=True)
             except OSError as error:
-                raise _absent(self._runtime.name, error.strerror or str(error), "name another --python") from error
+                raise _start_error(self._runtime.name, error.strerror or str(error), "name another --python") from error
             self._started, self._served = False, 0
         self._deadline = time.monotonic() + (self._runtime.seconds if self._started else STARTING)
         self._served += 1
         if self._started:
             self._process.send(self._data)
 
-    def waited_for(self) -> Iterator[tuple[int, int]]:
+    def poll_events(self) -> Iterator[tuple[int, int]]:
         """Yield the descriptors of the worker."""
-        return self._process.waited_for() if self._process is not None else iter(())
+        return self._process.poll_events() if self._process is not None else iter(())
 
-    def outcome(self) -> Answer | None:
+    def poll_answer(self) -> Answer | None:
         """Return the answer of the worker, or how it failed."""
         assert self._process is not None
         status = self._process.status()
         try:
-            found = _parsed(self._process.answered)
+            found = _take_message(self._process.answered)
             if found is not None and self._started:
-                return self._answered(*found)
+                return self._decode_answer(*found)
             if found is not None:
-                self._greeted(found[0])
+                self._accept_greeting(found[0])
         except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError, OpsetError) as error:
-            return self._failed(Answer("crash", why=f"its answer cannot be read: {error}"[:TAIL]))
+            return self._handle_failure(Answer("crash", why=f"its answer cannot be read: {error}"[:TAIL]))
         if status is not None:
-            return self._failed(Answer("crash", why=_died(status, self._process.words())))
+            return self._handle_failure(Answer("crash", why=_death_text(status, self._process.last_output())))
         if time.monotonic() > self._deadline:
             limit = self._runtime.seconds if self._started else STARTING
-            return self._failed(Answer("timeout", why=f"no answer in {limit:g} s"))
+            return self._handle_failure(Answer("timeout", why=f"no answer in {limit:g} s"))
         return None
 
-    def _greeted(self, header: Mapping[str, Any]) -> None:
+    def _accept_greeting(self, header: Mapping[str, Any]) -> None:
         if "absent" in header:
-            raise self._not_started(str(header["absent"]))
+            raise self._missing_runtime_error(str(header["absent"]))
         self._started = self._once = True
         self._welcome(str(header["version"]))
         self._deadline = time.monotonic() + self._runtime.seconds
         assert self._process is not None
         self._process.send(self._data)
 
-    def _not_started(self, why: str) -> UsageError:
+    def _missing_runtime_error(self, why: str) -> UsageError:
         help = "install it beside this interpreter, or name one that has it: --python PATH"
-        return _absent(self._runtime.name, why, help)
+        return _start_error(self._runtime.name, why, help)
 
-    def _answered(self, header: Mapping[str, Any], data: bytes) -> Answer:
+    def _decode_answer(self, header: Mapping[str, Any], data: bytes) -> Answer:
         for kind in ("refused", "error"):
             if kind in header:
-                return self._final(Answer(kind, why=str(header[kind])))
-        return self._final(Answer("done", tuple(_value(each, data) for each in header["outputs"])))
+                return self._final_answer(Answer(kind, why=str(header[kind])))
+        return self._final_answer(Answer("done", tuple(_decode_value(each, data) for each in header["outputs"])))
 
-    def _failed(self, answer: Answer) -> Answer | None:
+    def _handle_failure(self, answer: Answer) -> Answer | None:
         """End the worker. Of one that crashed after other cases, run this one again in a worker of its own."""
         assert self._process is not None
         self._process.end()
         self._process = None
         if not self._started and not self._once:
-            raise self._not_started(answer.why)
+            raise self._missing_runtime_error(answer.why)
         if answer.kind == "crash" and self._served > 1 and self._crash is None:
             self._crash = answer
             self._send()
             return None
-        return self._final(answer)
+        return self._final_answer(answer)
 
-    def _final(self, answer: Answer) -> Answer:
+    def _final_answer(self, answer: Answer) -> Answer:
         """Return the answer; a crash that does not occur again is one all the same."""
         if self._crash is None or answer.kind == "crash":
             return answer
@@ -414,7 +414,7 @@ class _Served:
             self._process = None
 
 
-class _Called:
+class _CommandRunner:
     """Cases for each of which a command is called."""
 
     def __init__(self, runtime: Runtime) -> None:
@@ -434,14 +434,14 @@ class _Called:
         except OSError as error:
             self.end()
             help = "name a program that can be run"
-            raise _absent(self._runtime.name, error.strerror or str(error), help) from error
+            raise _start_error(self._runtime.name, error.strerror or str(error), help) from error
         self._deadline = time.monotonic() + self._runtime.seconds
 
-    def waited_for(self) -> Iterator[tuple[int, int]]:
+    def poll_events(self) -> Iterator[tuple[int, int]]:
         """Yield the descriptors of the process."""
-        return self._process.waited_for() if self._process is not None else iter(())
+        return self._process.poll_events() if self._process is not None else iter(())
 
-    def outcome(self) -> Answer | None:
+    def poll_answer(self) -> Answer | None:
         """Return what the command left behind once it has ended."""
         assert self._process is not None
         status = self._process.status()
@@ -451,15 +451,15 @@ class _Called:
         self._process.end()
         answer = Answer("timeout", why=f"no end in {self._runtime.seconds:g} s")
         if status is not None:
-            answer = self._ended(status, self._process.words())
+            answer = self._command_answer(status, self._process.last_output())
         self.end()
         return answer
 
-    def _ended(self, status: int, words: str) -> Answer:
+    def _command_answer(self, status: int, words: str) -> Answer:
         if status == NOT_SUPPORTED:
             return Answer("refused", why=words or "the command says that it does not support this")
         if status:
-            return Answer("crash" if status < 0 else "error", why=_died(status, words))
+            return Answer("crash" if status < 0 else "error", why=_death_text(status, words))
         assert self._folder is not None
         try:
             found = read_values(self._folder.name, self._outputs, MOST, "output") if self._outputs else {}
@@ -477,36 +477,36 @@ class _Called:
             self._folder = None
 
 
-def _message(request: Request) -> bytes:
+def _encode_request(request: Request) -> bytes:
     """Return a request as worker.py reads it."""
     data = bytearray(request.model)
-    inputs = [[name, _header(value, data)] for name, value in request.inputs.items()]
+    inputs = [[name, _encode_value(value, data)] for name, value in request.inputs.items()]
     header = json.dumps({"model": [0, len(request.model)], "inputs": inputs}).encode()
     return _LENGTHS.pack(len(header), len(data)) + header + bytes(data)
 
 
-def _header(value: Any, data: bytearray) -> dict[str, Any]:
+def _encode_value(value: Any, data: bytearray) -> dict[str, Any]:
     """Return a value as worker.py reads it; its elements are added to `data`."""
     if value is None:
         return {"nothing": True}
     if isinstance(value, list):
-        return {"sequence": [_header(each, data) for each in value]}
+        return {"sequence": [_encode_value(each, data) for each in value]}
     if isinstance(value, dict):
-        return {"map": [[_text(key), _header(each, data)] for key, each in value.items()]}
+        return {"map": [[_decode_text(key), _encode_value(each, data)] for key, each in value.items()]}
     tensor = tensor_of("", value)
     shape = [*tensor.dims]
     if tensor.data_type == STRING:
-        return {"tensor": STRING, "shape": shape, "text": [_text(each) for each in tensor.string_data]}
+        return {"tensor": STRING, "shape": shape, "text": [_decode_text(each) for each in tensor.string_data]}
     start = len(data)
     data += tensor.raw_data
     return {"tensor": tensor.data_type, "shape": shape, "at": [start, len(data)]}
 
 
-def _text(value: Any) -> Any:
+def _decode_text(value: Any) -> Any:
     return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value
 
 
-def _parsed(received: bytearray) -> tuple[dict[str, Any], bytes] | None:
+def _take_message(received: bytearray) -> tuple[dict[str, Any], bytes] | None:
     """Return header and bytes of a message once it is complete, and take it from what was received."""
     if len(received) < _LENGTHS.size:
         return None
@@ -524,14 +524,14 @@ def _parsed(received: bytearray) -> tuple[dict[str, Any], bytes] | None:
     return found, whole
 
 
-def _value(header: Mapping[str, Any], data: bytes, depth: int = 0) -> Any:
+def _decode_value(header: Mapping[str, Any], data: bytes, depth: int = 0) -> Any:
     """Return a value of an answer. Raises ValueError, and what malformed headers lead to."""
     if depth > _DEPTH:
         raise ValueError("it is nested too deeply")
     if "sequence" in header:
-        return [_value(each, data, depth + 1) for each in header["sequence"]]
+        return [_decode_value(each, data, depth + 1) for each in header["sequence"]]
     if "map" in header:
-        return {key: _scalar(_value(each, data, depth + 1)) for key, each in header["map"]}
+        return {key: _scalar(_decode_value(each, data, depth + 1)) for key, each in header["map"]}
     if "number" in header:
         return float(header["number"]) if isinstance(header["number"], float) else int(header["number"])
     if "nothing" in header:

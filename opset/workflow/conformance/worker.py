@@ -52,24 +52,24 @@ class Runtime:
     version = ""
 
     @classmethod
-    def said(cls, error: Exception) -> str:
+    def error_text(cls, error: Exception) -> str:
         """Return the message of an error."""
         return f"{type(error).__name__}: {error}"
 
     def outputs(self, model: bytes, inputs: list[Any], data: bytes, found: bytearray) -> list[Any]:
         """Return the outputs of a model for a header, and add their bytes to `found`. Raises Refused."""
-        results = self._run(model, {name: self._fed(value, data) for name, value in inputs})
-        return [self._returned(each, found) for each in results]
+        results = self._run(model, {name: self._to_runtime(value, data) for name, value in inputs})
+        return [self._from_runtime(each, found) for each in results]
 
     def _run(self, model: bytes, feeds: dict[str, Any]) -> Any:
         raise NotImplementedError
 
-    def _fed(self, value: dict[str, Any], data: bytes) -> Any:
+    def _to_runtime(self, value: dict[str, Any], data: bytes) -> Any:
         """Return a value of a header as the runtime takes it."""
         if "sequence" in value:
-            return [self._fed(each, data) for each in value["sequence"]]
+            return [self._to_runtime(each, data) for each in value["sequence"]]
         if "map" in value:
-            return {key: self._fed(each, data)[()] for key, each in value["map"]}
+            return {key: self._to_runtime(each, data)[()] for key, each in value["map"]}
         if "nothing" in value:
             return None
         if value["tensor"] == STRING:
@@ -79,47 +79,47 @@ class Runtime:
         start, end = value["at"]
         if value["tensor"] in NATIVE:
             return np.frombuffer(data[start:end], NATIVE[value["tensor"]]).reshape(value["shape"]).copy()
-        return self._foreign(value["tensor"], value["shape"], data[start:end])
+        return self._foreign_tensor(value["tensor"], value["shape"], data[start:end])
 
-    def _returned(self, result: Any, found: bytearray) -> dict[str, Any]:
+    def _from_runtime(self, result: Any, found: bytearray) -> dict[str, Any]:
         """Return what the runtime returned as a value of a header."""
         if result is None:
             return {"nothing": True}
         if isinstance(result, (list, tuple)):
-            return {"sequence": [self._returned(each, found) for each in result]}
+            return {"sequence": [self._from_runtime(each, found) for each in result]}
         if isinstance(result, dict):
-            return {"map": [[_plain(key), self._returned(each, found)] for key, each in result.items()]}
+            return {"map": [[_plain_key(key), self._from_runtime(each, found)] for key, each in result.items()]}
         if type(result) in (int, float):
             return {"number": result}
         array = np.asarray(result)
         if array.dtype.kind == "O" and not all(isinstance(each, (str, bytes)) for each in array.ravel().tolist()):
             raise TypeError(f"its interface for Python returns {type(result).__name__}")
         if array.dtype.kind in "OUS":
-            return {"tensor": STRING, "shape": [*array.shape], "text": [*map(_text, array.ravel().tolist())]}
+            return {"tensor": STRING, "shape": [*array.shape], "text": [*map(_decode_text, array.ravel().tolist())]}
         if array.dtype.name in NUMBERS:
             number, elements = NUMBERS[array.dtype.name], np.ascontiguousarray(array).tobytes()
         else:
-            number, elements = self._parts(array)
-        return _tensor(number, array.shape, elements, found)
+            number, elements = self._tensor_parts(array)
+        return _encode_tensor(number, array.shape, elements, found)
 
-    def _foreign(self, number: int, shape: list[int], elements: bytes) -> Any:
+    def _foreign_tensor(self, number: int, shape: list[int], elements: bytes) -> Any:
         """Return a tensor of a type that numpy lacks as the runtime takes it."""
         raise NotImplementedError
 
-    def _parts(self, array: Any) -> tuple[int, bytes]:
+    def _tensor_parts(self, array: Any) -> tuple[int, bytes]:
         """Return element type and bytes of a tensor of a type that numpy lacks."""
         raise Refused(f"its interface for Python returns the type {array.dtype}")
 
 
-def _plain(key: Any) -> Any:
+def _plain_key(key: Any) -> Any:
     return key.item() if isinstance(key, np.generic) else key
 
 
-def _text(element: Any) -> str:
+def _decode_text(element: Any) -> str:
     return element.decode("utf-8", "surrogateescape") if isinstance(element, bytes) else str(element)
 
 
-def _tensor(number: int, shape: Any, elements: bytes, found: bytearray) -> dict[str, Any]:
+def _encode_tensor(number: int, shape: Any, elements: bytes, found: bytearray) -> dict[str, Any]:
     start = len(found)
     found += elements
     return {"tensor": number, "shape": [int(size) for size in shape], "at": [start, len(found)]}
@@ -166,7 +166,7 @@ class OnnxRuntime(Runtime):
             return super().outputs(model, inputs, data, found)
         except Exception as error:
             if not isinstance(error, Refused) and any(each in str(error) for each in self.REFUSALS):
-                raise Refused(self.said(error)) from error
+                raise Refused(self.error_text(error)) from error
             raise
 
     def _run(self, model: bytes, feeds: dict[str, Any]) -> Any:
@@ -178,17 +178,17 @@ class OnnxRuntime(Runtime):
         own = self._module.OrtValue
         if not any(isinstance(each, own) for each in feeds.values()) and not any(map(self._is_foreign, declared)):
             return session.run(None, feeds)
-        return session.run_with_ort_values(None, {name: self._own(value) for name, value in feeds.items()})
+        return session.run_with_ort_values(None, {name: self._own_value(value) for name, value in feeds.items()})
 
     @classmethod
-    def said(cls, error: Exception) -> str:
+    def error_text(cls, error: Exception) -> str:
         """Return the message of an error without its number, empty names, and where it is in the source."""
         return re.sub(cls.NOISE, "", str(error))
 
     def _is_foreign(self, kind: str) -> bool:
         return any(each in kind for each in self.FOREIGN)
 
-    def _own(self, value: Any) -> Any:
+    def _own_value(self, value: Any) -> Any:
         """Return a value as one of the runtime's own."""
         if isinstance(value, np.ndarray) and value.dtype.kind not in "OUS":
             return self._module.OrtValue.ortvalue_from_numpy(value)
@@ -196,7 +196,7 @@ class OnnxRuntime(Runtime):
             raise Refused("its interface for Python takes no such value beside one of a type that numpy lacks")
         return value
 
-    def _foreign(self, number: int, shape: list[int], elements: bytes) -> Any:
+    def _foreign_tensor(self, number: int, shape: list[int], elements: bytes) -> Any:
         make = getattr(self._module.OrtValue, "ortvalue_from_numpy_with_onnx_type", None)
         if make is None:
             raise Refused("its interface for Python takes no value of a type that numpy lacks")
@@ -205,21 +205,21 @@ class OnnxRuntime(Runtime):
         ctypes.memmove(buffer.ctypes.data, elements, min(len(elements), buffer.nbytes))
         return make(buffer, number)
 
-    def _returned(self, result: Any, found: bytearray) -> dict[str, Any]:
+    def _from_runtime(self, result: Any, found: bytearray) -> dict[str, Any]:
         if not isinstance(result, self._module.OrtValue):
-            return super()._returned(result, found)
+            return super()._from_runtime(result, found)
         if not result.has_value():
             return {"nothing": True}
         if not result.is_tensor():
             raise Refused(f"its interface for Python returns no {result.data_type()} beside a type that numpy lacks")
         number, shape = result.element_type(), result.shape()
         if number == STRING or number in NATIVE:
-            return super()._returned(result.numpy(), found)
+            return super()._from_runtime(result.numpy(), found)
         count = 1
         for size in shape:
             count *= size
         needed = (count * BITS.get(number, 8) + 7) // 8
-        return _tensor(number, shape, ctypes.string_at(result.data_ptr(), needed) if needed else b"", found)
+        return _encode_tensor(number, shape, ctypes.string_at(result.data_ptr(), needed) if needed else b"", found)
 
 
 class Onnx(Runtime):
@@ -240,11 +240,11 @@ class Onnx(Runtime):
         except self._refusals as error:
             raise Refused(f"{type(error).__name__}: {error}") from error
 
-    def _foreign(self, number: int, shape: list[int], elements: bytes) -> Any:
+    def _foreign_tensor(self, number: int, shape: list[int], elements: bytes) -> Any:
         tensor = self._module.TensorProto(data_type=number, dims=shape, raw_data=elements)
         return self._module.numpy_helper.to_array(tensor)
 
-    def _parts(self, array: Any) -> tuple[int, bytes]:
+    def _tensor_parts(self, array: Any) -> tuple[int, bytes]:
         tensor = self._module.numpy_helper.from_array(array)
         return tensor.data_type, tensor.raw_data
 
@@ -269,10 +269,10 @@ class Opset(Runtime):
                 raise Refused(str(error)) from error
             raise
 
-    def _foreign(self, number: int, shape: list[int], elements: bytes) -> Any:
+    def _foreign_tensor(self, number: int, shape: list[int], elements: bytes) -> Any:
         return self._array_of(None, self._message(data_type=number, dims=shape, raw_data=elements))
 
-    def _parts(self, array: Any) -> tuple[int, bytes]:
+    def _tensor_parts(self, array: Any) -> tuple[int, bytes]:
         tensor = self._tensor_of("", array)
         return tensor.data_type, tensor.raw_data
 
@@ -291,7 +291,7 @@ def answer(runtime: Runtime, request: dict[str, Any], data: bytes) -> tuple[dict
     except MemoryError:
         return {"error": "there is not enough memory"}, b""
     except Exception as error:
-        return {"error": runtime.said(error)[:LONGEST]}, b""
+        return {"error": runtime.error_text(error)[:LONGEST]}, b""
 
 
 def requests(stream: BinaryIO) -> Iterator[tuple[dict[str, Any], bytes]]:

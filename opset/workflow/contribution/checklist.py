@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from opset.errors import Finding, UsageError, quote, safe_text
 from opset.schemas.names import near_miss, shown
-from opset.workflow.contribution.candidate import (
+from opset.workflow.contribution.reviewed_version import (
     CHECKS,
     MISSING,
     NOT_APPLICABLE,
@@ -25,39 +25,49 @@ from opset.workflow.contribution.candidate import (
     PASSED,
     SECTIONS,
     STATED,
-    Candidate,
     Check,
-    Item,
+    Evidence,
+    ReviewedVersion,
 )
 
-__all__ = ["STATES", "Candidate", "Item", "Point", "checklist", "checks", "markdown", "point_data", "state_counts"]
+__all__ = [
+    "STATES",
+    "ChecklistItem",
+    "Evidence",
+    "ReviewedVersion",
+    "checklist",
+    "checklist_data",
+    "checks",
+    "markdown_lines",
+    "state_counts",
+]
 
 STATES = (MISSING, OPEN, STATED, PASSED, NOT_APPLICABLE)
 """What a point can be, the worst first."""
 
 
-class Point(NamedTuple):
+class ChecklistItem(NamedTuple):
     """One point of the checklist of a candidate, and what was found for it; `required` is what it asks for."""
 
     name: str
     section: str
     required: str
-    items: tuple[Item, ...]
+    evidence: tuple[Evidence, ...]
 
     @property
     def state(self) -> str:
         """The state of the point: the worst of its items."""
-        return min((each.state for each in self.items), key=STATES.index)
+        return min((each.state for each in self.evidence), key=STATES.index)
 
 
 def checks() -> list[Check]:
     """Return the points that there are, in the order of the standard's guide."""
-    for name in ("points", "type_points", "example_points"):
+    for name in ("checks", "type_checks", "example_checks"):
         import_module(f"opset.workflow.contribution.{name}")
     return sorted(CHECKS.values(), key=lambda each: SECTIONS.index(each.section))
 
 
-def checklist(candidate: Candidate, stated: Mapping[str, str] | None = None) -> list[Point]:
+def checklist(version: ReviewedVersion, stated: Mapping[str, str] | None = None) -> list[ChecklistItem]:
     """Return all points for a version of an operator; `stated` has what its author states, by name of the point.
 
     Raises UsageError U103 for a statement on a point that is not there, or that files and examples have to show.
@@ -68,73 +78,79 @@ def checklist(candidate: Candidate, stated: Mapping[str, str] | None = None) -> 
         if name not in CHECKS:
             help = near_miss(name, CHECKS) or f"there are {', '.join(each.name for each in known)}"
             raise UsageError(Finding("U103", f"there is no point {quote(name)}", help=safe_text(help)))
-    points = []
+    items = []
     for check in known:
-        if check.withdrawn is not None and check.withdrawn != candidate.schema.deprecated:
+        if check.withdrawn is not None and check.withdrawn != version.schema.deprecated:
             why = f"it is {'not ' if check.withdrawn else ''}withdrawn"
-            items = [Item(NOT_APPLICABLE, why, candidate.place("deprecated"))]
+            evidence = [Evidence(NOT_APPLICABLE, why, version.place_of("deprecated"))]
         else:
-            items = [*check.function(candidate)]
+            evidence = [*check.function(version)]
         if check.name in stated:
-            items = [_stated(check, each, stated[check.name]) for each in items]
-        points.append(Point(check.name, check.section, check.required, tuple(items)))
-    return points
+            evidence = [_apply_statement(check, each, stated[check.name]) for each in evidence]
+        items.append(ChecklistItem(check.name, check.section, check.required, tuple(evidence)))
+    return items
 
 
-def _stated(check: Check, item: Item, text: str) -> Item:
+def _apply_statement(check: Check, evidence: Evidence, text: str) -> Evidence:
     """Return an item as its author states it. Raises UsageError U103 for one that files and examples have to show."""
-    if item.state == MISSING and not check.statable:
-        finding = Finding("U103", f"the point {check.name} cannot be stated", item.place, item.why, item.help)
+    if evidence.state == MISSING and not check.statable:
+        finding = Finding(
+            "U103", f"the point {check.name} cannot be stated", evidence.place, evidence.why, evidence.help
+        )
         raise UsageError(finding)
-    return item._replace(state=STATED, why=text, help="") if item.state in (MISSING, OPEN) else item
+    return evidence._replace(state=STATED, why=text, help="") if evidence.state in (MISSING, OPEN) else evidence
 
 
-def state_counts(points: Iterable[Point]) -> dict[str, int]:
+def state_counts(items: Iterable[ChecklistItem]) -> dict[str, int]:
     """Return how many points are in each state."""
-    found = Counter(point.state for point in points)
+    found = Counter(item.state for item in items)
     return {state: found[state] for state in STATES}
 
 
-def point_data(candidate: Candidate, points: Sequence[Point]) -> dict[str, Any]:
+def checklist_data(version: ReviewedVersion, items: Sequence[ChecklistItem]) -> dict[str, Any]:
     """Return a checklist as plain data."""
     return {
-        "domain": shown(candidate.schema.domain),
-        "operator": candidate.schema.name,
-        "since": candidate.since,
-        "counts": state_counts(points),
+        "domain": shown(version.schema.domain),
+        "operator": version.schema.name,
+        "since": version.since,
+        "counts": state_counts(items),
         "points": [
             {
-                "name": point.name,
-                "section": point.section,
-                "required": point.required,
-                "state": point.state,
-                "found": [{**item._asdict(), "place": relative(item.place)} for item in point.items],
+                "name": item.name,
+                "section": item.section,
+                "required": item.required,
+                "state": item.state,
+                "found": [
+                    {**evidence._asdict(), "place": relative_place(evidence.place)} for evidence in item.evidence
+                ],
             }
-            for point in points
+            for item in items
         ],
     }
 
 
-def markdown(candidate: Candidate, points: Sequence[Point]) -> Iterator[str]:
+def markdown_lines(version: ReviewedVersion, items: Sequence[ChecklistItem]) -> Iterator[str]:
     """Yield the lines of a checklist for a pull request, with ticks where a point is passed or stated."""
-    yield f"## `{candidate.title}` {candidate.since}"
+    yield f"## `{version.title}` {version.since}"
     section = ""
-    for point in points:
-        if point.state == NOT_APPLICABLE:
+    for item in items:
+        if item.state == NOT_APPLICABLE:
             continue
-        if point.section != section:
-            section = point.section
+        if item.section != section:
+            section = item.section
             yield from ("", f"### {section[0].upper()}{section[1:]}", "")
-        yield f"- [{'x' if point.state in (PASSED, STATED) else ' '}] {point.required} (`{point.name}`): {point.state}"
-        for item in point.items:
-            help = f". To do: {_plain(item.help)}" if item.help and item.state in (MISSING, OPEN) else ""
-            yield f"  - {_plain(item.why)} (`{_code(relative(item.place))}`){help}"
-    left_out = [point.name for point in points if point.state == NOT_APPLICABLE]
+        yield f"- [{'x' if item.state in (PASSED, STATED) else ' '}] {item.required} (`{item.name}`): {item.state}"
+        for evidence in item.evidence:
+            help = (
+                f". To do: {_escape_text(evidence.help)}" if evidence.help and evidence.state in (MISSING, OPEN) else ""
+            )
+            yield f"  - {_escape_text(evidence.why)} (`{_escape_code(relative_place(evidence.place))}`){help}"
+    left_out = [item.name for item in items if item.state == NOT_APPLICABLE]
     if left_out:
         yield from ("", f"Not applicable: {', '.join(left_out)}.")
 
 
-def _plain(text: str) -> str:
+def _escape_text(text: str) -> str:
     """Return text that Markdown shows as it is; what stands in backticks stays code."""
     parts = safe_text(text).split("`")
     if len(parts) % 2 == 0:
@@ -144,11 +160,11 @@ def _plain(text: str) -> str:
     return "`".join(parts)
 
 
-def _code(text: str) -> str:
+def _escape_code(text: str) -> str:
     return safe_text(text).replace("`", "'")
 
 
-def relative(place: str) -> str:
+def relative_place(place: str) -> str:
     """Return a location with its path relative to the working folder, where it is below that."""
     path, colon, rest = place.partition(":")
     if not os.path.isabs(path):

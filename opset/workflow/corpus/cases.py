@@ -60,7 +60,7 @@ class Corpus(NamedTuple):
     findings: FindingList
 
 
-def picked(
+def pick_cases(
     registry: Registry,
     operators: Iterable[Sequence[OpSchema]],
     every_version: bool,
@@ -72,7 +72,7 @@ def picked(
     for some operators, by domain and name, the only versions that are wanted.
     """
     found = []
-    labels = _labels(registry)
+    labels = _domain_labels(registry)
     for versions in operators:
         schemas = {schema.since_version: schema for schema in versions}
         domain, name = versions[0].domain, versions[0].name
@@ -86,7 +86,7 @@ def picked(
     return sorted(found, key=lambda each: (each.schema.domain, each.schema.name, each.schema.since_version, each.name))
 
 
-def _labels(registry: Registry) -> dict[str, str]:
+def _domain_labels(registry: Registry) -> dict[str, str]:
     """Return what stands for each domain in names: its last word, or all of it where others have the same."""
     last = [shown(domain).rpartition(".")[2] for domain in registry.domains]
     return {
@@ -95,7 +95,7 @@ def _labels(registry: Registry) -> dict[str, str]:
     }
 
 
-def corpus(
+def build_corpus(
     registry: Registry, picks: Sequence[Pick], progress: Progress | None = None, budget: Budget | None = None
 ) -> Corpus:
     """Return the cases of examples, judged, and the manifest. Raises Exhausted where the budget is used up."""
@@ -109,7 +109,7 @@ def corpus(
             if pick.name.lower() in names:
                 message = "two examples would be one case"
                 raise OpsetError(Finding("T213", message, help="give one of them another name"))
-            _add(made, registry, judge, outside, pick)
+            _add_case(made, registry, judge, outside, pick)
             names.add(pick.name.lower())
         except OpsetError as error:
             schema = pick.schema
@@ -127,29 +127,29 @@ def write_corpus(folder: str, made: Corpus) -> WriteCounts:
     return write_folder(folder, AUTHOR, "corpus", made.files)
 
 
-def _add(made: Corpus, registry: Registry, judge: Judge, outside: Judgements, pick: Pick) -> None:
+def _add_case(made: Corpus, registry: Registry, judge: Judge, outside: Judgements, pick: Pick) -> None:
     """Add a case to a corpus. Raises OpsetError where its example cannot be one."""
     from opset.reference.example_models import model_of, value_of
-    from opset.workflow.corpus.judging import tolerance
+    from opset.workflow.corpus.judging import case_tolerance
 
     schema, example = pick.schema, pick.example
     try:
-        model = _declared(model_of(schema, example), schema, example)
+        model = _complete_model(model_of(schema, example), schema, example)
         feeds = {f"input_{index}": value_of(each) for index, each in enumerate(example.inputs) if each is not None}
         expected = [] if pick.kind != NODE else [value_of(each) for each in example.outputs or () if each is not None]
         files = {"model.onnx": model.SerializeToString(deterministic=True)}
-        inputs = zip(feeds, feeds.values(), _types(example.inputs), strict=True)
-        files |= {f"{DATA}/input_{number}.pb": _message(*each) for number, each in enumerate(inputs)}
+        inputs = zip(feeds, feeds.values(), _value_types(example.inputs), strict=True)
+        files |= {f"{DATA}/input_{number}.pb": _tensor_bytes(*each) for number, each in enumerate(inputs)}
         if pick.kind == NODE:
             named = [each.name for each in model.graph.output]
-            outputs = zip(named, expected, _types(example.outputs or ()), strict=True)
-            files |= {f"{DATA}/output_{number}.pb": _message(*each) for number, each in enumerate(outputs)}
+            outputs = zip(named, expected, _value_types(example.outputs or ()), strict=True)
+            files |= {f"{DATA}/output_{number}.pb": _tensor_bytes(*each) for number, each in enumerate(outputs)}
     except (ModelError, ValueError, OverflowError) as error:
         why = error.why or error.message if isinstance(error, ModelError) else str(error)
         raise OpsetError(Finding("T213", "the example cannot be written as a case", why=why)) from error
-    judged_by = judge.judged(schema, example)
-    judged_by += outside.of(schema, example) if pick.kind == NODE else []
-    rtol_atol, reason = tolerance(example, expected) if pick.kind == NODE else (None, "")
+    judged_by = judge.judge_example(schema, example)
+    judged_by += outside.agreeing_judges(schema, example) if pick.kind == NODE else []
+    rtol_atol, reason = case_tolerance(example, expected) if pick.kind == NODE else (None, "")
     if rtol_atol is not None:
         files["data.json"] = f"{json.dumps(rtol_atol)}\n".encode()
     values = [each for each in (*example.inputs, *(example.outputs or ())) if each is not None]
@@ -166,11 +166,11 @@ def _add(made: Corpus, registry: Registry, judge: Judge, outside: Judgements, pi
             "opsets": {shown(each.domain): each.version for each in model.opset_import},
             "ir_version": model.ir_version,
             "example": example.name,
-            "shows": _shows(registry, schema, example),
+            "shows": _case_text(registry, schema, example),
             "status": status_of(example),
             **({"because": ground} if (ground := ground_of(example)) else {}),
             **({"error": example.error} if example.error else {}),
-            "types": sorted({element for value in values for element in _elements(value)}),
+            "types": sorted({element for value in values for element in _element_types(value)}),
             **({"outputs": shapes} if pick.kind == RANDOM else {}),
             "tolerance": rtol_atol,
             "tolerance_reason": reason,
@@ -180,25 +180,25 @@ def _add(made: Corpus, registry: Registry, judge: Judge, outside: Judgements, pi
     )
 
 
-def _types(values: Iterable[ExampleValue | None]) -> Iterator[str]:
+def _value_types(values: Iterable[ExampleValue | None]) -> Iterator[str]:
     return (each.type for each in values if each is not None)
 
 
-def _message(name: str, value: Any, type_: str) -> bytes:
+def _tensor_bytes(name: str, value: Any, type_: str) -> bytes:
     from opset.model.arrays import message_of
 
     data: bytes = message_of(name, value, type_).SerializeToString(deterministic=True)
     return data
 
 
-def _shows(registry: Registry, schema: OpSchema, example: Example) -> str:
+def _case_text(registry: Registry, schema: OpSchema, example: Example) -> str:
     """Return what a case shows: the constraint that it breaks, what its documentation says, or its name."""
     if example.error:
         return f"{example.error}: {registry.documentation(schema).constraints.get(example.error, '')}".rstrip(": ")
     return example.doc or example.name.replace("_", " ")
 
 
-def _elements(value: ExampleValue) -> Iterator[str]:
+def _element_types(value: ExampleValue) -> Iterator[str]:
     """Yield the element types of a value: that of a tensor, and those of keys and values of a map."""
     text = value.type
     for wrapper in ("optional(", "seq(", "map(", "tensor(", ")"):
@@ -206,7 +206,7 @@ def _elements(value: ExampleValue) -> Iterator[str]:
     yield from filter(None, text.removeprefix("sparse_").split(", "))
 
 
-def _declared(model: Any, schema: OpSchema, example: Example) -> Any:
+def _complete_model(model: Any, schema: OpSchema, example: Example) -> Any:
     """Complete what a model declares: shapes of outputs, types of those that are never computed, the IR version."""
     from opset.reference.example_models import type_proto
 
@@ -214,7 +214,7 @@ def _declared(model: Any, schema: OpSchema, example: Example) -> Any:
     for output, value in zip(model.graph.output, values, strict=False):
         output.type.CopyFrom(type_proto(value.type, value.shape))
     if example.outputs is None:
-        for output, kind in zip(model.graph.output, _refused_types(model, schema, example), strict=False):
+        for output, kind in zip(model.graph.output, _output_types(model, schema, example), strict=False):
             if kind:
                 output.type.CopyFrom(type_proto(kind))
     if not is_released(schema.domain):
@@ -226,7 +226,7 @@ def _declared(model: Any, schema: OpSchema, example: Example) -> Any:
     return model
 
 
-def _refused_types(model: Any, schema: OpSchema, example: Example) -> Iterator[str]:
+def _output_types(model: Any, schema: OpSchema, example: Example) -> Iterator[str]:
     """Yield the types of the outputs of a node that breaks a constraint, "" where they are not certain."""
     bound = {}
     for index, value in enumerate(example.inputs):

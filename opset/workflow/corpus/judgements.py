@@ -25,21 +25,23 @@ Case = tuple[str, str, int, str]
 """Domain, operator, version and name of an example."""
 
 
-def judged(registry: Registry, judges: Mapping[str, str], agreed: Mapping[str, set[Case]]) -> dict[str, Any]:
+def judgement_data(registry: Registry, judges: Mapping[str, str], agreed: Mapping[str, set[Case]]) -> dict[str, Any]:
     """Return what judgements.json holds: `judges` are full names, and `agreed` the cases with which each agrees."""
     operators = {}
     for domain in registry.domains:
         for name in registry.operators(domain):
-            versions, examples = registry.versions(name, domain), _with_outputs(registry, name, domain)
+            versions, examples = registry.versions(name, domain), _examples_with_outputs(registry, name, domain)
             found: dict[str, Any] = {"digest": digest(examples, versions)}
             for judge, cases in agreed.items():
-                others = _others({each[2:] for each in cases if each[:2] == (domain, name)}, examples, versions)
+                others = _disagreeing_versions(
+                    {each[2:] for each in cases if each[:2] == (domain, name)}, examples, versions
+                )
                 found |= {judge: others} if others else {}
             operators[f"{shown(domain)}.{name}"] = found
     return {"judges": dict(judges), "operators": operators}
 
 
-def _others(
+def _disagreeing_versions(
     agreed: set[tuple[int, str]], examples: Iterable[Example], versions: Iterable[OpSchema]
 ) -> dict[str, list[int] | str]:
     """Return the versions by example that are not among those agreed, "*" for all; {"*": "*"} for all of all."""
@@ -62,12 +64,12 @@ def digest(examples: Iterable[Example], versions: Iterable[OpSchema]) -> str:
     return hashlib.sha256(repr(content).encode()).hexdigest()[:12]
 
 
-def _with_outputs(registry: Registry, name: str, domain: str) -> list[Example]:
+def _examples_with_outputs(registry: Registry, name: str, domain: str) -> list[Example]:
     return [each for each in registry.examples(name, domain) if each.outputs is not None]
 
 
 @lru_cache(maxsize=1)
-def _stored() -> Mapping[str, Any]:
+def _read_judgements() -> Mapping[str, Any]:
     data: Mapping[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
     return data
 
@@ -76,27 +78,29 @@ class Judgements:
     """What is known of the operators of a registry."""
 
     def __init__(self, registry: Registry, stored: Mapping[str, Any] | None = None) -> None:
-        self._registry, self._stored = registry, _stored() if stored is None else stored
+        self._registry, self._stored = registry, _read_judgements() if stored is None else stored
         self._known: dict[tuple[str, str], Mapping[str, Any] | None] = {}
 
-    def of(self, schema: OpSchema, example: Example) -> list[str]:
+    def agreeing_judges(self, schema: OpSchema, example: Example) -> list[str]:
         """Return the judges that agree with an example at a version of an operator."""
-        found = self._operator(schema.domain, schema.name)
+        found = self._operator_entry(schema.domain, schema.name)
         if found is None or example.outputs is None:
             return []
         return [
             title
             for judge, title in self._stored["judges"].items()
-            if not _is_among(found.get(judge, {}), example.name, schema.since_version)
+            if not _has_disagreement(found.get(judge, {}), example.name, schema.since_version)
         ]
 
-    def _operator(self, domain: str, name: str) -> Mapping[str, Any] | None:
+    def _operator_entry(self, domain: str, name: str) -> Mapping[str, Any] | None:
         """Return what is stored of an operator, None where it is of other examples."""
         key = domain, name
         if key not in self._known:
             entry = self._stored["operators"].get(f"{shown(domain)}.{name}")
             if entry is not None and self._registry.is_standard(name, domain):
-                now = digest(_with_outputs(self._registry, name, domain), self._registry.versions(name, domain))
+                now = digest(
+                    _examples_with_outputs(self._registry, name, domain), self._registry.versions(name, domain)
+                )
                 entry = entry if entry["digest"] == now else None
             else:
                 entry = None
@@ -104,6 +108,6 @@ class Judgements:
         return self._known[key]
 
 
-def _is_among(others: Mapping[str, Any], example: str, since: int) -> bool:
+def _has_disagreement(others: Mapping[str, Any], example: str, since: int) -> bool:
     versions = others.get(ALL, others.get(example, ()))
     return versions == ALL or since in versions

@@ -17,13 +17,13 @@ from opset.reference.example_models import model_of
 from opset.schemas.model import Example, OpSchema, is_random
 from opset.version_converter.result import Conversion
 from opset.version_converter.routes import Verdict
-from opset.workflow.examples.bench import PACKAGE_MISSING, Bench, disagreements, said
-from opset.workflow.examples.crossings import body_opsets, conversion, expressed, with_standard
+from opset.workflow.examples.conversions import body_opsets, conversion, express_by_body, with_standard
+from opset.workflow.examples.runner import PACKAGE_MISSING, ExampleRunner, disagreements, error_text
 
 LIMITS = Limits(max_steps=1_000_000, max_bytes=1 << 30, timeout=60)
 
 
-def tolerance(example: Example, expected: Sequence[Any]) -> tuple[dict[str, float], str]:
+def case_tolerance(example: Example, expected: Sequence[Any]) -> tuple[dict[str, float], str]:
     """Return the tolerances of a case as onnx's runner applies them, to all outputs alike, and the reason."""
     if example.tolerance is not None:
         return {"rtol": example.tolerance, "atol": example.tolerance}, "stated by the example"
@@ -49,64 +49,67 @@ class Judge:
     """Evaluates examples on the kernels of a registry."""
 
     def __init__(self, registry: Registry, budget: Budget | None = None) -> None:
-        self._bench = Bench(registry, LIMITS, budget)
+        self._runner = ExampleRunner(registry, LIMITS, budget)
 
-    def judged(self, schema: OpSchema, example: Example) -> list[str]:
+    def judge_example(self, schema: OpSchema, example: Example) -> list[str]:
         """Return by what the outputs of an example were judged.
 
         Raises OpsetError T211 where the kernel contradicts them, T212 where another implementation does.
         """
-        self._bench.forget()
-        judges = ["kernel"] if self._by_kernel(schema, example) else []
+        self._runner.clear_values()
+        judges = ["kernel"] if self._is_right_by_kernel(schema, example) else []
         if not example.error and not is_random(example):
-            judges += self._by_others(schema, example)
+            judges += self._agreeing_implementations(schema, example)
         return judges
 
-    def _by_kernel(self, schema: OpSchema, example: Example) -> bool:
+    def _is_right_by_kernel(self, schema: OpSchema, example: Example) -> bool:
         """Whether there is a kernel, which agrees. Raises OpsetError T211 where it does not."""
-        if self._bench.no_kernel(schema):
+        if self._runner.why_no_kernel(schema):
             return False
         try:
-            why = "; ".join(disagreements(example, self._bench.outputs(schema, example))) if not example.error else ""
+            why = "; ".join(disagreements(example, self._runner.outputs(schema, example))) if not example.error else ""
             if example.error:
-                self._bench.outputs(schema, example)
+                self._runner.outputs(schema, example)
                 why = f"it computes outputs, and the example says that {example.error} is broken"
         except RunError as error:
             if error.code == PACKAGE_MISSING:
                 return False
             if not (example.error and error.code == "R203" and error.why.startswith(f"{example.error}: ")):
-                why = said(error)
+                why = error_text(error)
         if why:
             raise OpsetError(Finding("T211", "the kernel contradicts the example", why=why))
         return True
 
-    def _by_others(self, schema: OpSchema, example: Example) -> Iterator[str]:
+    def _agreeing_implementations(self, schema: OpSchema, example: Example) -> Iterator[str]:
         """Yield the other implementations that agree. Raises OpsetError T212 where one does not."""
         for name, found in self._expressions(schema, example):
             if found.model is None:
                 continue
             try:
-                why = "; ".join(disagreements(example, self._bench.run(found.model.as_given(), example)))
+                why = "; ".join(disagreements(example, self._runner.run(found.model.as_given(), example)))
             except RunError as error:
                 if error.code == PACKAGE_MISSING:
                     continue
-                why = said(error)
+                why = error_text(error)
             if why:
                 raise OpsetError(Finding("T212", f"the {name} contradicts the example", why=why))
             yield name
 
     def _expressions(self, schema: OpSchema, example: Example) -> Iterator[tuple[str, Conversion]]:
         """Yield what expresses an operator by others, and the model of an example in which it does."""
-        bench, at = self._bench, {schema.domain: schema.since_version}
+        runner, at = self._runner, {schema.domain: schema.since_version}
         if schema.function:
             done = 0
-            for opset in body_opsets(bench.registry, schema):
+            for opset in body_opsets(runner.registry, schema):
                 body = max(each.opset for each in schema.function if each.opset <= opset)
                 if body == done:
                     continue
                 model = with_standard(model_of(schema, example), opset)
-                found = expressed(bench.registry, model, schema, opset)
+                found = express_by_body(runner.registry, model, schema, opset)
                 done = body if found.model is not None else done
                 yield f"function body of opset {body}", found
-        elif bench.routes.route(schema.name, schema.domain, at, {schema.domain: 0}).verdict is not Verdict.REFUSE:
-            yield f"lowering at version {schema.since_version}", conversion(bench, model_of(schema, example), schema, 0)
+        elif runner.routes.route(schema.name, schema.domain, at, {schema.domain: 0}).verdict is not Verdict.REFUSE:
+            yield (
+                f"lowering at version {schema.since_version}",
+                conversion(runner, model_of(schema, example), schema, 0),
+            )

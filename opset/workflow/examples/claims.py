@@ -31,8 +31,8 @@ from opset.schemas.model import (
     is_random,
 )
 from opset.schemas.names import normalised
-from opset.workflow.examples.bench import LIMITS, Bench, Report, disagreements, named
-from opset.workflow.examples.crossings import conversion, with_standard
+from opset.workflow.examples.conversions import conversion, with_standard
+from opset.workflow.examples.runner import LIMITS, ExampleRunner, Report, disagreements, version_name
 
 MOST = 3
 """Other values of an attribute that are tried on one example."""
@@ -42,7 +42,7 @@ _ELEMENT = re.compile(r"\b(\w+)\)")
 Values = tuple[ExampleValue | None, ...]
 
 
-class Found(NamedTuple):
+class ClaimResult(NamedTuple):
     """What examples say of a claim: whether any shows it, those that contradict it and how, and what is left open."""
 
     shown: bool
@@ -55,49 +55,49 @@ class Claim(NamedTuple):
 
     keys: tuple[str, ...]
     text: str
-    test: Callable[[], Found]
+    test: Callable[[], ClaimResult]
 
 
-def check_claims(bench: Bench, schema: OpSchema, report: Report) -> None:
+def check_claims(runner: ExampleRunner, schema: OpSchema, report: Report) -> None:
     """Add to a report what the examples say of the claims of a version."""
-    versions = bench.registry.versions(schema.name, schema.domain)
+    versions = runner.registry.versions(schema.name, schema.domain)
     position = versions.index(schema)
     if schema.change is None or not position:
         return
     older = versions[position - 1]
-    for direction in filter(partial(bench.lacks_adapter, schema), ("up", "down")):
-        message = f"{named(schema)}: no adapter {direction} is written, and '{direction}: written' is declared"
-        place = bench.claim(schema, "change", "adapters", direction)
+    for direction in filter(partial(runner.lacks_written_adapter, schema), ("up", "down")):
+        message = f"{version_name(schema)}: no adapter {direction} is written, and '{direction}: written' is declared"
+        place = runner.place_of_key(schema, "change", "adapters", direction)
         help = "write it: opset explain adapters; or declare it derived, or impossible"
         report.count("claims", [Finding("T110", message, place, help=help)])
-    missing = bench.no_kernel(older) or bench.no_kernel(schema)
-    for claim in _Transition(bench, older, schema).claims():
+    missing = runner.why_no_kernel(older) or runner.why_no_kernel(schema)
+    for claim in _ClaimTests(runner, older, schema).claims():
         if missing:
             report.skip("claims", missing)
             continue
         found = claim.test()
         if found.against:
             example, why = found.against[0]
-            place = bench.claim(schema, *claim.keys)
-            message = f"{named(schema)}: the example '{example.name}' contradicts the claim '{claim.text}'"
+            place = runner.place_of_key(schema, *claim.keys)
+            message = f"{version_name(schema)}: the example '{example.name}' contradicts the claim '{claim.text}'"
             more = len(found.against) - 1
             why += f"; {more} more example{'s' * (more > 1)} contradict{'s' * (more == 1)} it" if more else ""
-            help = f"the example is at {bench.place(schema, example)}"
+            help = f"the example is at {runner.place_of(schema, example)}"
             report.count("claims", [Finding("T108", message, place, why, help)])
         elif found.shown:
             report.count("claims", [])
         else:
             report.skip("claims", "no example shows it")
         if not found.against and (found.open or not found.shown):
-            place = bench.claim(schema, *claim.keys)
-            report.notes.append(f"{place}: {named(schema)}: {found.open or 'no example shows'} '{claim.text}'")
+            place = runner.place_of_key(schema, *claim.keys)
+            report.notes.append(f"{place}: {version_name(schema)}: {found.open or 'no example shows'} '{claim.text}'")
 
 
-class _Transition:
+class _ClaimTests:
     """The claims of one transition."""
 
-    def __init__(self, bench: Bench, older: OpSchema, newer: OpSchema) -> None:
-        self.bench, self.older, self.newer = bench, older, newer
+    def __init__(self, runner: ExampleRunner, older: OpSchema, newer: OpSchema) -> None:
+        self.runner, self.older, self.newer = runner, older, newer
         assert newer.change is not None
         self.change = newer.change
         self._converted: dict[str, Any] = {}
@@ -106,75 +106,79 @@ class _Transition:
         """Yield the claims, in the order in which the guide lists them."""
         change = self.change
         if change.clarified and not change.meaning:
-            yield Claim(("change", "clarified"), "clarified", self.clarified)
+            yield Claim(("change", "clarified"), "clarified", self.check_clarified)
         for direction in ("up", "down"):
             if getattr(change, direction) == "derived":
                 keys = ("change", "adapters", direction)
-                yield Claim(keys, f"{direction}: derived", partial(self.crossed, direction == "up"))
+                yield Claim(keys, f"{direction}: derived", partial(self.check_conversion, direction == "up"))
         for name, facet in change.attributes.items():
-            for key, text, test in self._facets(name, facet):
+            for key, text, test in self._facet_tests(name, facet):
                 yield Claim(("change", "attributes", name, key), f"{name}: {{{key}: {text}}}", test)
         if change.renamed:
-            yield Claim(("change", "renamed"), "renamed: true", partial(self.crossed, True))
+            yield Claim(("change", "renamed"), "renamed: true", partial(self.check_conversion, True))
         for new, old in change.emulate.items():
-            yield Claim(("change", "emulate", new), f"emulate: {{{new}: {old}}}", partial(self.emulated, new, old))
+            yield Claim(("change", "emulate", new), f"emulate: {{{new}: {old}}}", partial(self.check_emulate, new, old))
 
-    def _facets(self, name: str, facet: AttributeChange) -> Iterator[tuple[str, str, Callable[[], Found]]]:
+    def _facet_tests(self, name: str, facet: AttributeChange) -> Iterator[tuple[str, str, Callable[[], ClaimResult]]]:
         if facet.ignored and name in self.older.attributes:
-            yield "ignored", "true", partial(self.ignored, name)
-        stated = self.change.up == "derived" or self.bench.states(self.newer, "change", "attributes", name, "old")
+            yield "ignored", "true", partial(self.check_ignored, name)
+        stated = self.change.up == "derived" or self.runner.has_key(self.newer, "change", "attributes", name, "old")
         if facet.old is not None and name in self.newer.attributes and stated and not facet.renamed:
-            yield "old", safe_text(facet.old), partial(self.old, name, facet.old)
+            yield "old", safe_text(facet.old), partial(self.check_old, name, facet.old)
         if facet.input:
-            yield "input", facet.input, partial(self.input, name, facet.input)
+            yield "input", facet.input, partial(self.check_input, name, facet.input)
         if facet.only_for:
-            yield "only_for", safe_text([*facet.only_for]), partial(self.only_for, name, frozenset(facet.only_for))
+            yield (
+                "only_for",
+                safe_text([*facet.only_for]),
+                partial(self.check_only_for, name, frozenset(facet.only_for)),
+            )
         if facet.negative:
-            yield "negative", "true", partial(self.negative, name)
+            yield "negative", "true", partial(self.check_negative, name)
         if facet.renamed:
-            yield "renamed", facet.renamed, partial(self.renamed, name, facet.renamed, facet.values)
+            yield "renamed", facet.renamed, partial(self.check_renamed, name, facet.renamed, facet.values)
         elif facet.values:
-            yield "values", safe_text(dict(facet.values)), partial(self.renamed, name, name, facet.values)
+            yield "values", safe_text(dict(facet.values)), partial(self.check_renamed, name, name, facet.values)
         if facet.undefined is not None:
-            yield "undefined", safe_text(facet.undefined), partial(self.undefined, name, facet.undefined)
+            yield "undefined", safe_text(facet.undefined), partial(self.check_undefined, name, facet.undefined)
 
     def examples(self, schema: OpSchema) -> Iterator[tuple[Example, list[Any]]]:
         """Yield the examples that a version's kernel computes as they show, with the values."""
-        for example in self.bench.examples(schema):
-            values = None if is_random(example) else self._outputs(schema, example)
+        for example in self.runner.examples(schema):
+            values = None if is_random(example) else self._kernel_outputs(schema, example)
             if values is not None and not disagreements(example, values):
                 yield example, values
 
-    def _outputs(self, schema: OpSchema, example: Example) -> list[Any] | None:
+    def _kernel_outputs(self, schema: OpSchema, example: Example) -> list[Any] | None:
         """Return what a version's kernel computes, None where the node is not legal there."""
         try:
-            return self.bench.outputs(schema, example)
+            return self.runner.outputs(schema, example)
         except RunError as error:
             if error.code in LIMITS:
                 raise
             return None
 
-    def _run(self, model: Any, example: Example) -> list[Any] | None:
+    def _run_model(self, model: Any, example: Example) -> list[Any] | None:
         try:
-            return self.bench.run(model, example)
+            return self.runner.run(model, example)
         except RunError as error:
             if error.code in LIMITS:
                 raise
             return None
 
-    def converted(self, example: Example) -> Any:
+    def convert_example(self, example: Example) -> Any:
         """Return an example of the older version as a model at the newer one, None where the conversion is refused."""
         if example.name not in self._converted:
-            found = conversion(self.bench, model_of(self.older, example), self.newer, self.newer.since_version)
+            found = conversion(self.runner, model_of(self.older, example), self.newer, self.newer.since_version)
             self._converted[example.name] = None if found.model is None else found.model.as_given()
         return self._converted[example.name]
 
-    def nodes(self, model: Any) -> list[Any]:
+    def operator_nodes(self, model: Any) -> list[Any]:
         """Return the nodes of the newer version's operator in a model."""
         own = self.newer.name, self.newer.domain
         return [each for each in model.graph.node if (each.op_type, normalised(each.domain)) == own]
 
-    def clarified(self) -> Found:
+    def check_clarified(self) -> ClaimResult:
         """Both versions compute the same of every example that is legal in both."""
         against = []
         shown = False
@@ -183,74 +187,80 @@ class _Transition:
                 if example_versions(example, (there.since_version,)):  # its kernel has to compute it anyway
                     shown = True
                     continue
-                if not example.attributes.keys() <= there.attributes.keys() or not self._same_defaults(example):
+                if not example.attributes.keys() <= there.attributes.keys() or not self._has_same_defaults(example):
                     continue
-                other = self._outputs(there, example)
+                other = self._kernel_outputs(there, example)
                 shown |= other is not None
-                if other is not None and (why := disagreements(example, other) and _first(values, other)):
+                if other is not None and (why := disagreements(example, other) and _first_difference(values, other)):
                     against.append((example, f"version {there.since_version} computes something else: {why}"))
-        return Found(shown, against)
+        return ClaimResult(shown, against)
 
-    def _same_defaults(self, example: Example) -> bool:
+    def _has_same_defaults(self, example: Example) -> bool:
         pairs = ((self.older.attributes.get(name), each) for name, each in self.newer.attributes.items())
         return all(old is None or old.default == new.default or new.name in example.attributes for old, new in pairs)
 
-    def crossed(self, upwards: bool) -> Found:
+    def check_conversion(self, upwards: bool) -> ClaimResult:
         """An example crosses the transition; that its values stay the same is what its conversion shows."""
         here, there = (self.older, self.newer) if upwards else (self.newer, self.older)
-        for example in self.bench.examples(here):
-            found = conversion(self.bench, model_of(here, example), here, there.since_version)
+        for example in self.runner.examples(here):
+            found = conversion(self.runner, model_of(here, example), here, there.since_version)
             if found.model is not None:
-                return Found(True)
-        return Found(False)
+                return ClaimResult(True)
+        return ClaimResult(False)
 
-    def ignored(self, name: str) -> Found:
+    def check_ignored(self, name: str) -> ClaimResult:
         """The attribute has no effect at the older version."""
-        return self._without_effect(self.older, name, lambda example, values: True)
+        return self._check_no_effect(self.older, name, lambda example, values: True)
 
-    def only_for(self, name: str, types: frozenset[str]) -> Found:
+    def check_only_for(self, name: str, types: frozenset[str]) -> ClaimResult:
         """The attribute has no effect where no input or output is of one of the types."""
 
-        def concerned(example: Example, values: list[Any]) -> bool:
+        def is_concerned(example: Example, values: list[Any]) -> bool:
             texts = [each.type for each in example.inputs if each is not None] + [type_of(each) for each in values]
             return not any(types.intersection(_ELEMENT.findall(text)) for text in texts)
 
-        return self._without_effect(self.newer, name, concerned)
+        return self._check_no_effect(self.newer, name, is_concerned)
 
-    def _without_effect(self, schema: OpSchema, name: str, concerned: Callable[[Example, list[Any]], bool]) -> Found:
+    def _check_no_effect(
+        self, schema: OpSchema, name: str, is_concerned: Callable[[Example, list[Any]], bool]
+    ) -> ClaimResult:
         attribute, shown, against = schema.attributes[name], False, []
         for example, values in self.examples(schema):
-            if not concerned(example, values):
+            if not is_concerned(example, values):
                 continue
-            for other in _others(schema, attribute, example.attributes.get(name, attribute.default)):
-                varied = self._outputs(schema, example._replace(attributes={**example.attributes, name: other}))
+            for other in _other_values(schema, attribute, example.attributes.get(name, attribute.default)):
+                varied = self._kernel_outputs(schema, example._replace(attributes={**example.attributes, name: other}))
                 shown |= varied is not None
-                if varied is not None and (why := _first(values, varied)):
+                if varied is not None and (why := _first_difference(values, varied)):
                     against.append((example, f"with {name} = {safe_text(other)}, {why}"))
                     break
-        return Found(shown, against)
+        return ClaimResult(shown, against)
 
-    def old(self, name: str, value: Any) -> Found:
+    def check_old(self, name: str, value: Any) -> ClaimResult:
         """The newer version with this value computes what the older one does."""
         attribute, tried, distinct, against = self.newer.attributes[name], False, False, []
         for example, values in self.examples(self.older):
-            made = self.converted(example)
+            made = self.convert_example(example)
             if made is None or (name in self.older.attributes and name in example.attributes):
                 continue
-            stated = [value["all"]] * _length(made, self.nodes(made), name) if isinstance(value, dict) else value
-            results = self._with_attribute(made, example, name, stated)
+            stated = (
+                [value["all"]] * _list_length(made, self.operator_nodes(made), name)
+                if isinstance(value, dict)
+                else value
+            )
+            results = self._run_with_attribute(made, example, name, stated)
             if results is None:
                 continue
             tried = True
-            others = [*_others(self.newer, attribute, stated)]
-            varied = [self._with_attribute(made, example, name, each) for each in others]
-            if why := self._contradicted(example, made, results, varied):
+            others = [*_other_values(self.newer, attribute, stated)]
+            varied = [self._run_with_attribute(made, example, name, each) for each in others]
+            if why := self._contradiction(example, made, results, varied):
                 against.append((example, f"with {name} = {safe_text(stated)}, {why}"))
-            distinct = distinct or any(each is not None and _first(values, each) for each in varied)
+            distinct = distinct or any(each is not None and _first_difference(values, each) for each in varied)
         unclear = tried and not distinct and not self.change.attributes[name].only_for
-        return Found(tried, against, "the examples give the same with other values than" if unclear else "")
+        return ClaimResult(tried, against, "the examples give the same with other values than" if unclear else "")
 
-    def renamed(self, name: str, before: str, values: Mapping[Any, Any]) -> Found:
+    def check_renamed(self, name: str, before: str, values: Mapping[Any, Any]) -> ClaimResult:
         """The attribute is the older one under another name, its values perhaps written in another way."""
         shown, against, missing = False, [], {*values}
         for example, _ in self.examples(self.older):
@@ -258,19 +268,21 @@ class _Transition:
                 continue
             given = example.attributes[before]
             value = values.get(given, given) if isinstance(given, str | int | float) else given
-            made = self.converted(example)
-            results = self._with_attribute(made, example, name, value) if made is not None else None
+            made = self.convert_example(example)
+            results = self._run_with_attribute(made, example, name, value) if made is not None else None
             if results is None:
                 continue
             shown = True
             missing.discard(given) if isinstance(given, str | int | float) else None
-            others = _others(self.newer, self.newer.attributes[name], value)
-            varied = (self._with_attribute(made, example, name, each) for each in others)
-            if why := self._contradicted(example, made, results, varied):
+            others = _other_values(self.newer, self.newer.attributes[name], value)
+            varied = (self._run_with_attribute(made, example, name, each) for each in others)
+            if why := self._contradiction(example, made, results, varied):
                 against.append((example, f"with {name} = {safe_text(value)}, {why}"))
-        return Found(shown, against, f"no example has {safe_text(sorted(missing))} for" if missing and shown else "")
+        return ClaimResult(
+            shown, against, f"no example has {safe_text(sorted(missing))} for" if missing and shown else ""
+        )
 
-    def _contradicted(
+    def _contradiction(
         self, example: Example, made: Any, results: Sequence[Any], others: Iterable[Sequence[Any] | None]
     ) -> str:
         """Return how the results of a claim contradict an example, "" where they do not, or something else is to blame.
@@ -280,51 +292,53 @@ class _Transition:
         why = "; ".join(disagreements(example, results))
         if not why:
             return ""
-        usual = self._run(made, example)
+        usual = self._run_model(made, example)
         right = usual is not None and not disagreements(example, usual)
         return why if right or any(each is not None and not disagreements(example, each) for each in others) else ""
 
-    def undefined(self, name: str, value: Any) -> Found:
+    def check_undefined(self, name: str, value: Any) -> ClaimResult:
         """No example of the older version shows what the value means."""
         found = [each for each, _ in self.examples(self.older)]
         against = [each for each in found if each.attributes.get(name) == value]
-        return Found(bool(found), [(each, f"it shows what {name} = {safe_text(value)} means") for each in against])
+        return ClaimResult(
+            bool(found), [(each, f"it shows what {name} = {safe_text(value)} means") for each in against]
+        )
 
-    def _with_attribute(self, made: Any, example: Example, name: str, value: Any) -> list[Any] | None:
+    def _run_with_attribute(self, made: Any, example: Example, name: str, value: Any) -> list[Any] | None:
         """Return the results of a converted example with this value of an attribute; None where it has no such node."""
         model = pb.ModelProto()
         model.CopyFrom(made)
-        nodes = self.nodes(model)
+        nodes = self.operator_nodes(model)
         if not nodes:
             return None
         for node in nodes:
             kept = [each for each in node.attribute if each.name != name]
             del node.attribute[:]
             node.attribute.extend([*kept, attribute_of(name, self.newer.attributes[name].type, value)])
-        return self._run(model, example)
+        return self._run_model(model, example)
 
-    def input(self, name: str, input_name: str) -> Found:
+    def check_input(self, name: str, input_name: str) -> ClaimResult:
         """The input carries the attribute's value."""
         index = next(i for i, each in enumerate(self.newer.inputs) if each.name == input_name)
         attribute, shown, against = self.older.attributes[name], False, []
         for example, _ in self.examples(self.older):
             value = example.attributes.get(name, attribute.default)
-            made = self.converted(example) if value is not None else None
-            results = self._with_input(made, example, index, value) if made is not None else None
+            made = self.convert_example(example) if value is not None else None
+            results = self._run_with_input(made, example, index, value) if made is not None else None
             if results is None:
                 continue
             shown = True
             others = [value + 1, value - 1] if isinstance(value, int | float) else []
-            varied = (self._with_input(made, example, index, each) for each in others)
-            if why := self._contradicted(example, made, results, varied):
+            varied = (self._run_with_input(made, example, index, each) for each in others)
+            if why := self._contradiction(example, made, results, varied):
                 against.append((example, f"with the input {input_name} = {safe_text(value)}, {why}"))
-        return Found(shown, against)
+        return ClaimResult(shown, against)
 
-    def _with_input(self, made: Any, example: Example, index: int, value: Any) -> list[Any] | None:
+    def _run_with_input(self, made: Any, example: Example, index: int, value: Any) -> list[Any] | None:
         """Return the results of a converted example with a value as constant input; None where it has no such input."""
         model = pb.ModelProto()
         model.CopyFrom(made)
-        nodes = self.nodes(model)
+        nodes = self.operator_nodes(model)
         if len(nodes) != 1 or len(nodes[0].input) <= index or not (name := nodes[0].input[index]):
             return None
         stated = [*value] if isinstance(value, list | tuple) else [value]
@@ -341,9 +355,9 @@ class _Transition:
         type_ = f"tensor({element_name(tensors[0].data_type)})"
         content = ExampleValue(type_, stated, dims if size == len(stated) else (len(stated),))
         tensors[0].CopyFrom(tensor_of(tensors[0].name, value_of(content)))
-        return self._run(model, example)
+        return self._run_model(model, example)
 
-    def negative(self, name: str) -> Found:
+    def check_negative(self, name: str) -> ClaimResult:
         """An axis means the same when it counts from the end."""
         attribute, shown, against = self.newer.attributes[name], False, []
         for example, values in self.examples(self.newer):
@@ -358,45 +372,45 @@ class _Transition:
             turned = [axis - rank if axis >= 0 else axis + rank for axis in axes]
             other = turned if isinstance(given, list | tuple) else turned[0]
             try:
-                results = self.bench.outputs(
+                results = self.runner.outputs(
                     self.newer, example._replace(attributes={**example.attributes, name: other})
                 )
             except RunError as error:
                 why = f"it is refused: {error.why or error.message}"
             else:
-                why = _first(values, results)
+                why = _first_difference(values, results)
             shown = True
             if why:
                 against.append((example, f"with {name} = {safe_text(other)} in place of {safe_text(given)}, {why}"))
-        return Found(shown, against)
+        return ClaimResult(shown, against)
 
-    def emulated(self, new: str, old: str) -> Found:
+    def check_emulate(self, new: str, old: str) -> ClaimResult:
         """The operator computes the same when its inputs are cast to the older type, and its outputs back."""
         shown, against = False, []
-        for example in self._of_type(new):
-            values = self._outputs(self.newer, example)
+        for example in self._examples_of_type(new):
+            values = self._kernel_outputs(self.newer, example)
             if values is None:
                 continue
-            results = self._run(self._emulating(example, values, new, old), example)
+            results = self._run_model(self._emulating_model(example, values, new, old), example)
             if results is None:
                 continue
             shown = True
-            if why := _first(values, results):
+            if why := _first_difference(values, results):
                 against.append((example, f"through {old}, {why}"))
-        return Found(shown, against)
+        return ClaimResult(shown, against)
 
-    def _of_type(self, new: str) -> Iterator[Example]:
+    def _examples_of_type(self, new: str) -> Iterator[Example]:
         """Yield the examples of the newer version with inputs of a type, and others with values that it has, in it."""
         type_ = f"tensor({new})"
         for example, _ in self.examples(self.newer):
             if any(each is not None and each.type == type_ for each in example.inputs):
                 yield example
-            elif not self._names_type(example):
-                retyped = self._retyped(example, type_)
+            elif not self._has_type_attribute(example):
+                retyped = self._retype(example, type_)
                 if retyped.inputs != example.inputs and _is_representable(retyped):
                     yield retyped
 
-    def _retyped(self, example: Example, type_: str) -> Example:
+    def _retype(self, example: Example, type_: str) -> Example:
         """Return an example with the values of a type constraint in another type that it allows."""
         kinds = {name for name, types in self.newer.types.items() if type_ in types}
 
@@ -415,10 +429,10 @@ class _Transition:
         unknown = tuple(each if each is None else each._replace(content=None) for each in outputs)
         return example._replace(inputs=values(example.inputs, self.newer.inputs), outputs=unknown)
 
-    def _names_type(self, example: Example) -> bool:
+    def _has_type_attribute(self, example: Example) -> bool:
         return any(self.newer.attributes[name].kind == DATA_TYPE for name in example.attributes)
 
-    def _emulating(self, example: Example, values: Sequence[Any], new: str, old: str) -> Any:
+    def _emulating_model(self, example: Example, values: Sequence[Any], new: str, old: str) -> Any:
         """Return the model of an example with its inputs of a type cast to another one, and its outputs back."""
         model = with_standard(model_of(self.newer, example))
         (node,) = model.graph.node
@@ -426,7 +440,7 @@ class _Transition:
         for index, name in enumerate(node.input):
             given = example.inputs[index]
             if given is not None and given.type == f"tensor({new})":
-                made.append(_cast(name, f"wide_{name}", old))
+                made.append(_cast_node(name, f"wide_{name}", old))
                 node.input[index] = f"wide_{name}"
         for attribute in node.attribute:
             declared = self.newer.attributes[attribute.name]
@@ -437,7 +451,7 @@ class _Transition:
         for index, name in enumerate(node.output):
             if name and type_of(next(computed)) == f"tensor({new})":
                 node.output[index] = f"wide_{name}"
-                back.append(_cast(f"wide_{name}", name, new))
+                back.append(_cast_node(f"wide_{name}", name, new))
         made.append(pb.NodeProto())
         made[-1].CopyFrom(node)
         del model.graph.node[:]
@@ -461,13 +475,13 @@ def _is_representable(example: Example) -> bool:
         return False
 
 
-def _cast(source: str, target: str, element: str) -> Any:
+def _cast_node(source: str, target: str, element: str) -> Any:
     node = pb.NodeProto(op_type="Cast", input=[source], output=[target])
     node.attribute.append(attribute_of("to", "int", NUMBERS[element]))
     return node
 
 
-def _length(model: Any, nodes: Sequence[Any], name: str) -> int:
+def _list_length(model: Any, nodes: Sequence[Any], name: str) -> int:
     """Return how long a list has to be that has an entry for each spatial dimension."""
     stated = [each for node in nodes for each in node.attribute if each.name == name]
     if stated:
@@ -476,7 +490,7 @@ def _length(model: Any, nodes: Sequence[Any], name: str) -> int:
     return max(ranks[0] - 2, 0) if ranks else 0
 
 
-def _others(schema: OpSchema, attribute: Attribute, value: Any) -> list[Any]:
+def _other_values(schema: OpSchema, attribute: Attribute, value: Any) -> list[Any]:
     """Return other legal values of an attribute, a few."""
     if attribute.kind == DATA_TYPE:
         return []
@@ -500,7 +514,7 @@ def _others(schema: OpSchema, attribute: Attribute, value: Any) -> list[Any]:
     return legal[:MOST]
 
 
-def _first(expected: Sequence[Any], actual: Sequence[Any]) -> str:
+def _first_difference(expected: Sequence[Any], actual: Sequence[Any]) -> str:
     """Return how results differ from others in anything, "" where they do not."""
     for index, (want, have) in enumerate(zip(expected, actual, strict=True)):
         why, apart = ulps(want, have)

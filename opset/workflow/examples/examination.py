@@ -14,24 +14,24 @@ from opset.budget import Budget, Limits
 from opset.errors import Finding, OpsetError, RunError
 from opset.opsets.registry import Registry
 from opset.schemas.model import Example, OpSchema, example_versions
-from opset.workflow.examples.bench import (
+from opset.workflow.examples.claims import check_claims
+from opset.workflow.examples.conversions import check_bodies, check_conversions
+from opset.workflow.examples.functions import check_functions, has_functions
+from opset.workflow.examples.inference import check_inference
+from opset.workflow.examples.runner import (
     LIMITS,
     PACKAGE_MISSING,
     PARTS,
-    Bench,
+    ExampleRunner,
     Report,
     disagreements,
-    named,
-    not_computed,
-    said,
-    stopped,
+    error_text,
+    limit_finding,
+    no_kernel_finding,
+    version_name,
 )
-from opset.workflow.examples.claims import check_claims
-from opset.workflow.examples.crossings import check_bodies, check_conversions
-from opset.workflow.examples.functions import check_functions, has_functions
-from opset.workflow.examples.inferred import check_inference
 
-__all__ = ["PARTS", "Bench", "Report", "Subject", "examine", "examined", "subjects"]
+__all__ = ["PARTS", "ExampleRunner", "Report", "Subject", "examine", "examine_subject", "subjects"]
 
 
 class Subject(NamedTuple):
@@ -60,9 +60,9 @@ def examine(
     `parts` are those of PARTS to run, `pattern` a part of the names of examples, `limits` hold for each evaluation,
     `budget` for all of them together; Exhausted is raised where it is used up.
     """
-    bench, report = Bench(registry, limits, budget), Report()
+    runner, report = ExampleRunner(registry, limits, budget), Report()
     for subject in subjects(registry, schemas, parts, pattern):
-        report += examined(bench, subject, parts)
+        report += examine_subject(runner, subject, parts)
     return report
 
 
@@ -86,22 +86,22 @@ def subjects(
         yield from (Subject(domain, "", (), "") for domain in domains if has_functions(registry, domain))
 
 
-def examined(bench: Bench, subject: Subject, parts: Collection[str]) -> Report:
+def examine_subject(runner: ExampleRunner, subject: Subject, parts: Collection[str]) -> Report:
     """Return what one subject shows."""
     report = Report()
-    bench.forget()
-    bench.budget.charge()
+    runner.clear_values()
+    runner.budget.charge()
     if not subject.operator:
         for part in parts:
-            _guarded(report, part, check_functions, bench.registry, subject.domain, part)
+            _run_check(report, part, check_functions, runner.registry, subject.domain, part)
         return report
-    versions = bench.registry.versions(subject.operator, subject.domain)
+    versions = runner.registry.versions(subject.operator, subject.domain)
     chosen = [each for each in versions if each.since_version in subject.versions]
     if not subject.example:
         for schema in chosen:
-            _guarded(report, "claims", check_claims, bench, schema)
+            _run_check(report, "claims", check_claims, runner, schema)
         return report
-    examples = bench.registry.examples(subject.operator, subject.domain)
+    examples = runner.registry.examples(subject.operator, subject.domain)
     example = next(each for each in examples if each.name == subject.example)
     checks: dict[str, Callable[..., None]] = {
         "kernel": check_kernel,
@@ -112,11 +112,11 @@ def examined(bench: Bench, subject: Subject, parts: Collection[str]) -> Report:
     for schema in chosen:
         for part, check in checks.items():
             if part in parts and not (example.error and part in ("function", "conversion")):
-                _guarded(report, part, check, bench, schema, example)
+                _run_check(report, part, check, runner, schema, example)
     return report
 
 
-def _guarded(report: Report, part: str, check: Callable[..., None], *subject: Any) -> None:
+def _run_check(report: Report, part: str, check: Callable[..., None], *subject: Any) -> None:
     """Run a check; functions of users that cannot be loaded, and the like, are findings."""
     try:
         check(*subject, report)
@@ -124,24 +124,24 @@ def _guarded(report: Report, part: str, check: Callable[..., None], *subject: An
         report.count(part, error.findings)
 
 
-def check_kernel(bench: Bench, schema: OpSchema, example: Example, report: Report) -> None:
+def check_kernel(runner: ExampleRunner, schema: OpSchema, example: Example, report: Report) -> None:
     """Add to a report whether the kernel of a version computes what an example shows."""
-    if why := bench.no_kernel(schema):
-        if schema.function or schema.deprecated or bench.left_out(schema):
+    if why := runner.why_no_kernel(schema):
+        if schema.function or schema.deprecated or runner.why_kernels_missing(schema):
             report.skip("kernel", why)  # a function body is tried beside it
         else:
-            report.count("kernel", [not_computed(bench, schema, why)])
+            report.count("kernel", [no_kernel_finding(runner, schema, why)])
         return
-    name, place = f"{named(schema)}: the example '{example.name}'", bench.place
+    name, place = f"{version_name(schema)}: the example '{example.name}'", runner.place_of
     try:
-        wrong = disagreements(example, bench.outputs(schema, example)) if not example.error else []
+        wrong = disagreements(example, runner.outputs(schema, example)) if not example.error else []
         if example.error:
-            bench.outputs(schema, example)
+            runner.outputs(schema, example)
     except RunError as error:
         if error.code == PACKAGE_MISSING:
-            report.skip("kernel", said(error))
+            report.skip("kernel", error_text(error))
             return
-        report.count("kernel", [*_refused(name, bench, schema, example, error)])
+        report.count("kernel", [*_failure_findings(name, runner, schema, example, error)])
         return
     if example.error:
         why = "the kernel computes it, and no declared constraint refuses it"
@@ -156,12 +156,14 @@ def check_kernel(bench: Bench, schema: OpSchema, example: Example, report: Repor
     )
 
 
-def _refused(name: str, bench: Bench, schema: OpSchema, example: Example, error: RunError) -> Iterator[Finding]:
+def _failure_findings(
+    name: str, runner: ExampleRunner, schema: OpSchema, example: Example, error: RunError
+) -> Iterator[Finding]:
     """Yield the finding of an evaluation that failed, nothing where it breaks the constraint that it should."""
-    place = bench.place
+    place = runner.place_of
     if error.code in LIMITS:
-        yield stopped(schema, example, place(schema, example), error)
+        yield limit_finding(schema, example, place(schema, example), error)
     elif not example.error:
-        yield Finding("T102", f"{name} cannot be computed", place(schema, example), said(error), error.help)
+        yield Finding("T102", f"{name} cannot be computed", place(schema, example), error_text(error), error.help)
     elif error.code != "R203" or not error.why.startswith(f"{example.error}: "):
-        yield Finding("T103", f"{name} should break {example.error}", place(schema, example), said(error))
+        yield Finding("T103", f"{name} should break {example.error}", place(schema, example), error_text(error))

@@ -13,7 +13,7 @@ from opset.reference import registration as kernels
 from opset.schemas.model import OpSchema
 from opset.schemas.names import near_miss, shown
 from opset.version_converter import registration as adapters
-from opset.workflow.examples.bench import Report
+from opset.workflow.examples.runner import Report
 
 LAYERS: dict[str, tuple[Layer, str]] = {
     "kernel": (kernels.LAYER, "kernel"),

@@ -15,7 +15,7 @@ from opset.schemas.index import FOLDER
 from opset.schemas.model import Docs, OpSchema
 from opset.workflow.breaking import revisions
 from opset.workflow.breaking.comparison import compare
-from opset.workflow.breaking.states import State, folder_state, merged, operator_state, standard_state
+from opset.workflow.breaking.states import State, folder_state, merge_states, operator_state, standard_state
 from tests.cli.commands import run
 from tests.test_pre_commit import HOOKS
 from tests.workflow.breaking.conftest import THIN, git, write
@@ -159,9 +159,9 @@ def fails(error):
         ("MAX_BYTES", 20, "git rev-parse prints more than 20 bytes"),
         ("MAX_BYTES", 200, "the files have 409 bytes, and at most 200 are read"),
         ("Timer", AtOnce, "git took more than 60 seconds"),
-        ("_output", fails(FileNotFoundError()), "there is no git"),
-        ("_output", fails(OSError("so it is")), "so it is"),
-        ("_is_operator", lambda path: path == "com.acme/\x1b", "'com.acme/\\x1b' is badly named there"),
+        ("_command_output", fails(FileNotFoundError()), "there is no git"),
+        ("_command_output", fails(OSError("so it is")), "so it is"),
+        ("_is_operator_file", lambda path: path == "com.acme/\x1b", "'com.acme/\\x1b' is badly named there"),
     ],
 )
 def test_a_revision_that_git_does_not_give(repository, monkeypatch, name, value, why):
@@ -386,7 +386,7 @@ def test_locks_of_several_folders_hold_the_operators_of_all():
     thin, thick = (operator_state([OpSchema("com.acme", name, 1, "x")], [Docs("")], ()) for name in ("Thin", "Thick"))
     locks = {"com.acme": {"Thin": {"1": "00"}}}, {"com.acme": {"Thick": {"1": "11"}}}
     states = [State("now", {each.key: each}, lock=lock) for each, lock in zip((thin, thick), locks, strict=True)]
-    assert merged(states).lock == {"com.acme": {"Thin": {"1": "00"}, "Thick": {"1": "11"}}}
+    assert merge_states(states).lock == {"com.acme": {"Thin": {"1": "00"}, "Thick": {"1": "11"}}}
 
 
 def test_versions_in_development_may_change(repository):

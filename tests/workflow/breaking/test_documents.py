@@ -11,7 +11,7 @@ from opset.opsets.registry import default_registry
 from opset.schemas.model import ExampleValue
 from opset.workflow.breaking import documents
 from opset.workflow.breaking.comparison import compare
-from opset.workflow.breaking.documents import _number, _value, file_state
+from opset.workflow.breaking.documents import _parse_number, _parse_value, file_state
 from opset.workflow.breaking.states import folder_state, registry_state
 from tests.workflow.breaking.conftest import THIN, write
 
@@ -80,7 +80,7 @@ def test_a_document_has_all_that_is_compared(present, tmp_path):
     ],
 )  # fmt: skip
 def test_values_of_examples_are_read_as_the_loader_reads_them(data, value):
-    assert _value(data) == (ExampleValue(*value) if isinstance(value, tuple) else value)
+    assert _parse_value(data) == (ExampleValue(*value) if isinstance(value, tuple) else value)
 
 
 @pytest.mark.parametrize(
@@ -185,8 +185,10 @@ def test_a_file_that_cannot_be_read_is_not_compared(tmp_path, twins):
 
 
 def test_numbers_that_json_lacks_are_text():
-    values = [_number(each, "float") for each in ("inf", "-inf", "nan", "other", 2, 0.5, None)]
+    values = [_parse_number(each, "float") for each in ("inf", "-inf", "nan", "other", 2, 0.5, None)]
     assert [str(each) for each in values] == ["inf", "-inf", "nan", "other", "2", "0.5", "None"]
     assert [type(each).__name__ for each in values[:5]] == ["float", "float", "float", "str", "int"]
-    assert _number("inf", "string") == _number("inf") == "inf"
-    assert _number([["inf"], 1], "floats") == ((float("inf"),), 1) and _number(["inf"], "strings") == ("inf",)
+    assert _parse_number("inf", "string") == _parse_number("inf") == "inf"
+    assert _parse_number([["inf"], 1], "floats") == ((float("inf"),), 1) and _parse_number(["inf"], "strings") == (
+        "inf",
+    )

@@ -13,37 +13,37 @@ from opset.model.arrays import tensor_of
 from opset.reference.example_models import model_of, type_proto, value_of
 from opset.reference.values import outline, type_of
 from opset.schemas.model import Example, ExampleValue, OpSchema
-from opset.workflow.examples.bench import Bench, Gap, Report, named, said
+from opset.workflow.examples.runner import ExampleRunner, Gap, Report, error_text, version_name
 
 SYMBOLIC, OPEN = "dim_params", "dim_params, no values"
 """Forms in which sizes of inputs are dim_params: integers and flags are known, or nothing is."""
 VALUES = "values"
 """The form in which all inputs are constants."""
 _WHOLE = frozenset(("tensor(int64)", "tensor(int32)", "tensor(bool)"))
-Seen = Any
+Structure = Any
 """Type and shape of a value: ("tensor", element, shape), a list of these, {} for a map, None for what is left out."""
 
 
-def check_inference(bench: Bench, schema: OpSchema, example: Example, report: Report) -> None:
+def check_inference(runner: ExampleRunner, schema: OpSchema, example: Example, report: Report) -> None:
     """Add to a report whether inference agrees with an example at a version."""
-    if why := bench.no_inference(schema):
+    if why := runner.why_not_inferred(schema):
         report.skip("inference", why)
         return
     values = {index: value_of(each) for index, each in enumerate(example.inputs) if each is not None}
     forms: dict[str, Callable[[ExampleValue], bool]]
-    forms = {VALUES: is_dense, SYMBOLIC: _is_whole, OPEN: lambda value: False}
-    if not any(each is not None and _is_whole(each) for each in example.inputs):
+    forms = {VALUES: is_dense, SYMBOLIC: _has_whole_numbers, OPEN: lambda value: False}
+    if not any(each is not None and _has_whole_numbers(each) for each in example.inputs):
         del forms[OPEN]
     found: list[Finding] = []
     for form, constant in forms.items():
-        model, sizes = model_with(schema, example, values, constant, symbolic=form != VALUES)
-        one = _Form(bench, schema, example, form)
-        found += one.problems(model, sizes)
+        model, sizes = model_with_inputs(schema, example, values, constant, symbolic=form != VALUES)
+        one = _InferenceRun(runner, schema, example, form)
+        found += one.check(model, sizes)
         if one.gaps and form == SYMBOLIC and any(each is not None and _is_small(each) for each in example.inputs):
             # Sizes may follow from numbers that are no integers, such as scales.
-            model, sizes = model_with(schema, example, values, _is_small, symbolic=True)
-            again = _Form(bench, schema, example, form)
-            found += again.problems(model, sizes)
+            model, sizes = model_with_inputs(schema, example, values, _is_small, symbolic=True)
+            again = _InferenceRun(runner, schema, example, form)
+            found += again.check(model, sizes)
             one.gaps = again.gaps
         report.gaps += one.gaps
         if one.unseen:
@@ -58,7 +58,7 @@ def is_dense(value: ExampleValue) -> bool:
     return value.type.startswith("tensor(") and value.content is not None
 
 
-def _is_whole(value: ExampleValue) -> bool:
+def _has_whole_numbers(value: ExampleValue) -> bool:
     return is_dense(value) and value.type in _WHOLE
 
 
@@ -66,67 +66,67 @@ def _is_small(value: ExampleValue) -> bool:
     return is_dense(value) and (value.type in _WHOLE or value.shape is None or len(value.shape) < 2)
 
 
-class _Form:
+class _InferenceRun:
     """One inference of an example: what inference is given, and what is wrong with what it finds."""
 
-    def __init__(self, bench: Bench, schema: OpSchema, example: Example, form: str) -> None:
-        self.bench, self.schema, self.example, self.form = bench, schema, example, form
+    def __init__(self, runner: ExampleRunner, schema: OpSchema, example: Example, form: str) -> None:
+        self.runner, self.schema, self.example, self.form = runner, schema, example, form
         self.gaps: list[Gap] = []
         self.unseen = False
         """Whether a broken constraint is not reported, although all inputs are known."""
 
-    def problems(self, model: Any, sizes: dict[str, int]) -> Iterator[Finding]:
+    def check(self, model: Any, sizes: dict[str, int]) -> Iterator[Finding]:
         """Yield what is wrong."""
         try:
-            result = infer(model, schemas=self.bench.registry, strict=True)
+            result = infer(model, schemas=self.runner.registry, strict=True)
         except OpsetError as error:
-            yield self._finding("T105", "cannot be inferred", said(error))
+            yield self._finding("T105", "cannot be inferred", error_text(error))
             return
         if self.example.error:
-            yield from self._constraint(result)
+            yield from self._check_constraint(result)
             return
         if result.findings:
-            yield self._finding("T105", "is refused by inference", said(result.findings[0]))
+            yield self._finding("T105", "is refused by inference", error_text(result.findings[0]))
             return
         for index, value in enumerate(self.example.outputs or ()):
             if value is None:
                 continue
             found = result.type(f"output_{index}")
-            if why := self._disagreement(found, value, index, sizes):
+            if why := self._output_disagreement(found, value, index, sizes):
                 yield self._finding("T104", "is contradicted by inference", why)
             elif self.form != OPEN and not _is_complete(found, sizes):
-                self._gap(found, value)
+                self._add_gap(found, value)
 
-    def _constraint(self, result: Inference) -> Iterator[Finding]:
+    def _check_constraint(self, result: Inference) -> Iterator[Finding]:
         """Yield what is wrong with the report of a broken constraint; that there is none is noted."""
         label = self.example.error
         # What contradicts itself follows from what is broken.
         broken = [each for each in result.findings if each.code != "I101"]
         other = next((each for each in broken if each.code == "I203" or not each.why.startswith(f"{label}: ")), None)
         if other is not None:
-            yield self._finding("T105", f"breaks {label}, and inference reports something else", said(other))
+            yield self._finding("T105", f"breaks {label}, and inference reports something else", error_text(other))
         self.unseen = not result.findings and self.form == VALUES
 
-    def _disagreement(self, found: Type | None, value: ExampleValue, index: int, sizes: dict[str, int]) -> str:
+    def _output_disagreement(self, found: Type | None, value: ExampleValue, index: int, sizes: dict[str, int]) -> str:
         """Return how an inferred type is not that of an output, "" where it may be; both sides are named."""
         if found is None:
             return ""
         name = f"output {index}"
         if found.text is not None and found.text != value.type:
             return f"{name}: inference gives {found}, and the example has {value.type}"
-        why = disagreement(found, seen(value_of(value)), sizes, bind=False)
+        why = disagreement(found, structure_of(value_of(value)), sizes, bind=False)
         if not why:
             return ""
         given = f" with {', '.join(f'{key} = {size}' for key, size in sizes.items())}" if sizes else ""
-        return f"{name}: inference gives {found}{given}; {self._sides(value, index)}"
+        return f"{name}: inference gives {found}{given}; {self._expected_and_computed(value, index)}"
 
-    def _sides(self, value: ExampleValue, index: int) -> str:
+    def _expected_and_computed(self, value: ExampleValue, index: int) -> str:
         """Return the type and shape of an output in the example, and as the kernel computes it."""
         shown = outline(value_of(value))
-        if self.bench.no_kernel(self.schema):
+        if self.runner.why_no_kernel(self.schema):
             return f"the example has {shown}"
         try:
-            outputs = self.bench.outputs(self.schema, self.example)
+            outputs = self.runner.outputs(self.schema, self.example)
         except RunError:
             return f"the example has {shown}"
         number = sum(each is not None for each in (self.example.outputs or ())[:index])
@@ -135,16 +135,16 @@ class _Form:
             return f"the example and the kernel have {shown}"
         return f"the example has {shown}, and the kernel computes {computed}"
 
-    def _gap(self, found: Type | None, value: ExampleValue) -> None:
+    def _add_gap(self, found: Type | None, value: ExampleValue) -> None:
         if found is not None and found.kind != "tensor":
             return
         known = "nothing" if found is None else str(found)
         self.gaps.append(Gap(self.schema.name, self.schema.since_version, self.example.name, self.form, known))
 
     def _finding(self, code: str, what: str, why: str) -> Finding:
-        message = f"{named(self.schema)}: the example '{self.example.name}' {what}"
+        message = f"{version_name(self.schema)}: the example '{self.example.name}' {what}"
         help = "" if self.form == VALUES else f"the sizes of inputs were dim_params: {self.form}"
-        return Finding(code, message, self.bench.place(self.schema, self.example), why, help)
+        return Finding(code, message, self.runner.place_of(self.schema, self.example), why, help)
 
 
 def _is_complete(found: Type | None, sizes: dict[str, int]) -> bool:
@@ -154,7 +154,7 @@ def _is_complete(found: Type | None, sizes: dict[str, int]) -> bool:
     return all(isinstance(size, int) or (size is not None and variables(size) <= sizes.keys()) for size in found.shape)
 
 
-def model_with(
+def model_with_inputs(
     schema: OpSchema, example: Example, values: dict[int, Any], constant: Callable[[ExampleValue], bool], symbolic: bool
 ) -> tuple[Any, dict[str, int]]:
     """Return an example's model, some inputs as initializers, the sizes of others as variables; and these variables.
@@ -195,16 +195,16 @@ def _common_shape(shapes: Sequence[tuple[int, ...]]) -> Any:
     return tuple(sizes[0] if len({*sizes}) == 1 else None for sizes in zip(*shapes, strict=True))
 
 
-def seen(value: Any) -> Seen:
+def structure_of(value: Any) -> Structure:
     """Return the type and shape of a value."""
     if isinstance(value, list | tuple):
-        return [seen(item) for item in value]
+        return [structure_of(item) for item in value]
     if isinstance(value, dict):
         return {}
     return None if value is None else ("tensor", type_of(value)[7:-1], value.shape)
 
 
-def disagreement(type_: Type | None, value: Seen, sizes: dict[str, int], bind: bool) -> str:
+def disagreement(type_: Type | None, value: Structure, sizes: dict[str, int], bind: bool) -> str:
     """Return how a type is not that of a value, "" where it may be.
 
     `sizes` are the numbers that variables stand for; with `bind`, one that is not yet among them is taken from here.

@@ -61,7 +61,7 @@ class Report:
     notes: list[str] = field(default_factory=list)
     gaps: list[Gap] = field(default_factory=list)
     unseen: set[tuple[str, str]] = field(default_factory=set)
-    refused: list[Refused] = field(default_factory=list)
+    refused: list[RefusedConversion] = field(default_factory=list)
 
     def __iadd__(self, other: Report) -> Report:
         self.passed += other.passed
@@ -76,7 +76,7 @@ class Report:
         return self
 
     @property
-    def tested(self) -> bool:
+    def has_run(self) -> bool:
         """Whether anything was run."""
         return bool(sum(self.passed.values()) + sum(self.failed.values()))
 
@@ -100,7 +100,7 @@ class Gap(NamedTuple):
     known: str
 
 
-class Refused(NamedTuple):
+class RefusedConversion(NamedTuple):
     """A conversion of an example that is refused."""
 
     operator: str
@@ -110,12 +110,12 @@ class Refused(NamedTuple):
     codes: str
 
 
-def named(schema: OpSchema) -> str:
+def version_name(schema: OpSchema) -> str:
     """Return an operator version as messages name it: "Softmax 13", "com.acme.Thin 2"."""
     return f"{schema.domain and f'{schema.domain}.'}{schema.name} {schema.since_version}"
 
 
-class Bench:
+class ExampleRunner:
     """What is shared by the tests of operators of one registry.
 
     `limits` hold for each evaluation, `budget` for all of them together: where it is used up, Exhausted is raised.
@@ -135,26 +135,26 @@ class Bench:
         """The routes on which the converter takes nodes."""
         return routes_of(self.registry)
 
-    def forget(self) -> None:
+    def clear_values(self) -> None:
         """Forget what was computed: the next example has other values."""
         self._values.clear()
 
-    def no_kernel(self, schema: OpSchema) -> str:
+    def why_no_kernel(self, schema: OpSchema) -> str:
         """Return why a version has no kernel, "" where it has one."""
         found = self._kernels.find("kernel", schema.domain, schema.name, schema.since_version, schema.family)
-        return "" if found is not None else self.left_out(schema) or "there is no kernel"
+        return "" if found is not None else self.why_kernels_missing(schema) or "there is no kernel"
 
-    def left_out(self, schema: OpSchema) -> str:
+    def why_kernels_missing(self, schema: OpSchema) -> str:
         """Return why the kernels of a version's domain may be incomplete, "" where they are not."""
         return self._kernels.left_out(schema.domain)
 
-    def no_inference(self, schema: OpSchema) -> str:
+    def why_not_inferred(self, schema: OpSchema) -> str:
         """Return why the outputs of a version cannot be inferred, "" where they can."""
         if self.rules.find(schema) is not None:
             return ""
         return self.rules.left_out(schema.domain) or "there is no rule for its outputs"
 
-    def lacks_adapter(self, schema: OpSchema, direction: str) -> bool:
+    def lacks_written_adapter(self, schema: OpSchema, direction: str) -> bool:
         """Whether the adapter in a direction that a version declares as written is not there."""
         key = schema.domain, schema.name, schema.since_version, schema.family
         declared = getattr(schema.change, direction, "") == "written"
@@ -169,11 +169,11 @@ class Bench:
 
         Raises RunError.
         """
-        key = self._identity(model), id(example)
+        key = self._model_identity(model), id(example)
         if key not in self._values:
             found: list[Any] | RunError
             try:
-                found = self.evaluated(model, frozen(feeds_of(example)))
+                found = self.evaluate(model, freeze_arrays(feeds_of(example)))
             except RunError as error:
                 found = error
             self._values[key] = example, found  # as long as it is kept, no other one has its id
@@ -182,7 +182,7 @@ class Bench:
             raise RunError(found.finding_list)
         return found
 
-    def evaluated(self, model: Any, feeds: Mapping[str, Any]) -> list[Any]:
+    def evaluate(self, model: Any, feeds: Mapping[str, Any]) -> list[Any]:
         """Return the outputs of a model, as the standard has them. Raises RunError."""
         limits = self.budget.remaining(self.limits)
         evaluator = ReferenceEvaluator(model, schemas=self.registry, limits=limits, seed=0, strict=True)
@@ -191,7 +191,7 @@ class Bench:
         finally:
             self.budget.charge(evaluator.steps)  # which raises Exhausted where it was the budget that ended it
 
-    def _identity(self, model: Any) -> tuple[Any, ...]:
+    def _model_identity(self, model: Any) -> tuple[Any, ...]:
         """Return what decides the results of a model: two opsets at which its operators are the same ones are equal."""
         imports = {normalised(each.domain): each.version for each in model.opset_import}
         found = []
@@ -209,30 +209,30 @@ class Bench:
             if not example.error and example_versions(example, (schema.since_version,)):
                 yield example
 
-    def place(self, schema: OpSchema, example: Example) -> str:
+    def place_of(self, schema: OpSchema, example: Example) -> str:
         """Return path:line of an example."""
         path, root = self._document(schema)
-        for each in _items(root, "examples"):
+        for each in _list_items(root, "examples"):
             name = each.value.get("name") if isinstance(each.value, dict) else None
             if name is not None and name.value == example.name:
                 return f"{path}:{each.line}"
         return path
 
-    def claim(self, schema: OpSchema, *keys: str) -> str:
+    def place_of_key(self, schema: OpSchema, *keys: str) -> str:
         """Return path:line of a key of a version, or of the innermost one that is there."""
         path, root = self._document(schema)
-        at, _ = _inside(root, schema.since_version, keys)
+        at, _ = _find_key(root, schema.since_version, keys)
         return path if at is None else f"{path}:{at.line}"
 
-    def states(self, schema: OpSchema, *keys: str) -> bool:
+    def has_key(self, schema: OpSchema, *keys: str) -> bool:
         """Whether a version has a key of its own, and not by default."""
-        return _inside(self._document(schema)[1], schema.since_version, keys)[1]
+        return _find_key(self._document(schema)[1], schema.since_version, keys)[1]
 
     def _document(self, schema: OpSchema) -> tuple[str, YamlNode | None]:
         """Return the path of an operator's file, and the document; None where it cannot be read any more."""
         key = schema.domain, schema.name
         if key not in self._files:
-            path = self._file(schema)
+            path = self._find_file(schema)
             root = None
             if path is not None:
                 try:
@@ -242,7 +242,7 @@ class Bench:
             self._files[key] = str(path or f"{shown(schema.domain)}/{schema.name}.yaml"), root
         return self._files[key]
 
-    def _file(self, schema: OpSchema) -> Path | None:
+    def _find_file(self, schema: OpSchema) -> Path | None:
         for folder in (FOLDER, *self.registry.folders):
             for path in files_named(folder, f"{schema.name}.yaml"):
                 if normalised(path.parent.name) == schema.domain:
@@ -250,14 +250,14 @@ class Bench:
         return None
 
 
-def _items(root: YamlNode | None, key: str) -> list[YamlNode]:
+def _list_items(root: YamlNode | None, key: str) -> list[YamlNode]:
     node = root.value.get(key) if root is not None and isinstance(root.value, dict) else None
     return node.value if node is not None and isinstance(node.value, list) else []
 
 
-def _inside(root: YamlNode | None, since: int, keys: Sequence[str]) -> tuple[YamlNode | None, bool]:
+def _find_key(root: YamlNode | None, since: int, keys: Sequence[str]) -> tuple[YamlNode | None, bool]:
     """Return what is at keys of a version, or the innermost key that is there, and whether it is the last one."""
-    for version in _items(root, "versions"):
+    for version in _list_items(root, "versions"):
         stated = version.value.get("since") if isinstance(version.value, dict) else None
         if stated is None or stated.value != since:
             continue
@@ -270,7 +270,7 @@ def _inside(root: YamlNode | None, since: int, keys: Sequence[str]) -> tuple[Yam
     return None, False
 
 
-def frozen(feeds: dict[str, Any]) -> dict[str, Any]:
+def freeze_arrays(feeds: dict[str, Any]) -> dict[str, Any]:
     """Return inputs whose arrays cannot be written to: a kernel that changes them fails."""
     for value in feeds.values():
         if hasattr(value, "flags"):
@@ -296,20 +296,20 @@ def difference(example: Example, wanted: ExampleValue, actual: Any) -> str:
     return "; ".join(f"{each.where} {each.why}".strip() for each in found if each.why)
 
 
-def stopped(schema: OpSchema, example: Example, place: str, error: RunError) -> Finding:
+def limit_finding(schema: OpSchema, example: Example, place: str, error: RunError) -> Finding:
     """Return the finding of an example whose evaluation was stopped."""
-    message = f"{named(schema)}: the example '{example.name}' exceeded a limit"
+    message = f"{version_name(schema)}: the example '{example.name}' exceeded a limit"
     return Finding("T109", message, place, f"{error.message}: {error.why}", "allow more: --max-steps, --timeout")
 
 
-def not_computed(bench: Bench, schema: OpSchema, why: str, example: Example | None = None) -> Finding:
+def no_kernel_finding(runner: ExampleRunner, schema: OpSchema, why: str, example: Example | None = None) -> Finding:
     """Return the finding that neither a kernel nor a function body computes an example, or those of a version."""
     what = f"the example '{example.name}'" if example is not None else "its examples"
-    place = bench.place(schema, example) if example is not None else bench.claim(schema, "since")
+    place = runner.place_of(schema, example) if example is not None else runner.place_of_key(schema, "since")
     help = "write a kernel: opset explain evaluating; or a function body"
-    return Finding("T112", f"{named(schema)}: nothing computes {what}", place, why, help)
+    return Finding("T112", f"{version_name(schema)}: nothing computes {what}", place, why, help)
 
 
-def said(error: Any) -> str:
+def error_text(error: Any) -> str:
     """Return an error's message and reason on a line."""
     return safe_text(f"{error.message}{f': {error.why}' if error.why else ''}")

@@ -17,7 +17,7 @@ from opset.reference.registration import LAYER as KERNELS
 from opset.reference.type_comparison import compare_results, retype_tensor
 from opset.reference.values import type_of
 from opset.schemas.model import VARIADIC, Example, ExampleValue, Parameter, is_random
-from opset.workflow.contribution.candidate import (
+from opset.workflow.contribution.reviewed_version import (
     FLOATS,
     MISSING,
     NOT_APPLICABLE,
@@ -25,14 +25,14 @@ from opset.workflow.contribution.candidate import (
     OPEN,
     PASSED,
     REFERENCE,
-    Candidate,
-    Item,
-    given,
-    point,
+    Evidence,
+    ReviewedVersion,
+    check,
+    values_of_input,
 )
 
 
-class Tried(NamedTuple):
+class CastResult(NamedTuple):
     """What examples that are cast to a type show: whether one is computed, what is wrong, and whether values agree."""
 
     computed: bool = False
@@ -40,29 +40,31 @@ class Tried(NamedTuple):
     compared: bool = False
 
 
-@point(REFERENCE)
-def all_types(it: Candidate) -> Iterator[Item]:
+@check(REFERENCE)
+def all_types(version: ReviewedVersion) -> Iterator[Evidence]:
     """A kernel for every type, which computes the same values in each."""
-    if not it.origin(KERNELS, "kernel"):
-        yield Item(NOT_APPLICABLE, "there is no kernel", it.place())
+    if not version.function_origin(KERNELS, "kernel"):
+        yield Evidence(NOT_APPLICABLE, "there is no kernel", version.place_of())
         return
     shown, compared = 0, 0
-    if not any(each.type in it.schema.types for each in it.schema.inputs):
-        yield Item(NOT_APPLICABLE, "no input is of a type constraint", it.place("inputs"))
-    for name, types in it.schema.types.items():
-        takers = [index for index, each in enumerate(it.schema.inputs) if each.type == name]
+    if not any(each.type in version.schema.types for each in version.schema.inputs):
+        yield Evidence(NOT_APPLICABLE, "no input is of a type constraint", version.place_of("inputs"))
+    for name, types in version.schema.types.items():
+        takers = [index for index, each in enumerate(version.schema.inputs) if each.type == name]
         untried: list[str] = []
         undetermined: list[str] = []
-        place = it.place("types", name)
+        place = version.place_of("types", name)
         for type_ in types if takers else ():
-            if _type_in_examples(it, takers, type_):
+            if _example_of_type(version, takers, type_):
                 shown += 1
                 continue
-            tried = _try_type(it, takers, type_) if type_.startswith("tensor(") else Tried()
+            tried = _try_type(version, takers, type_) if type_.startswith("tensor(") else CastResult()
             if tried.why:
                 verb = "gives something else of" if tried.computed else "does not compute"
                 why = f"the kernel {verb} {type_}: {tried.why}"
-                yield Item(MISSING, why, place, "correct the kernel, or add an example of the type that shows it right")
+                yield Evidence(
+                    MISSING, why, place, "correct the kernel, or add an example of the type that shows it right"
+                )
             elif tried.compared:
                 compared += 1
             else:
@@ -70,30 +72,32 @@ def all_types(it: Candidate) -> Iterator[Item]:
         for found, what in ((untried, "can be cast to it"), (undetermined, "that is cast to it determines its values")):
             if found:
                 why = f"no example of {name} has {listing(found, 8)}, and none {what}"
-                yield Item(OPEN, why, place, "add an example, or state why one of the other types is enough")
+                yield Evidence(OPEN, why, place, "add an example, or state why one of the other types is enough")
     if shown or compared:
-        yield Item(PASSED, f"{shown} types in examples, {compared} with examples cast to them", it.place("types"))
+        yield Evidence(
+            PASSED, f"{shown} types in examples, {compared} with examples cast to them", version.place_of("types")
+        )
 
 
-def _type_in_examples(it: Candidate, takers: Iterable[int], type_: str) -> Example | None:
+def _example_of_type(version: ReviewedVersion, takers: Iterable[int], type_: str) -> Example | None:
     """Return an example with outputs in which an input of these has the type."""
-    for example in it.results:
+    for example in version.examples_with_outputs:
         for index in takers:
-            variadic = it.schema.inputs[index].option == VARIADIC
-            if any(each is not None and each.type == type_ for each in given(example, index, variadic)):
+            variadic = version.schema.inputs[index].option == VARIADIC
+            if any(each is not None and each.type == type_ for each in values_of_input(example, index, variadic)):
                 return example
     return None
 
 
-def _try_type(it: Candidate, takers: Sequence[int], type_: str) -> Tried:
+def _try_type(version: ReviewedVersion, takers: Sequence[int], type_: str) -> CastResult:
     """Return what all examples show that can be cast to another type."""
     refused, wrong, computed, compared = "", "", False, False
-    for example in it.results:
-        cast = _cast(it, example, takers, type_)
+    for example in version.examples_with_outputs:
+        cast = _cast_example(version, example, takers, type_)
         if cast is None:
             continue
         try:
-            outputs = it.bench.outputs(it.schema, cast)
+            outputs = version.runner.outputs(version.schema, cast)
         except RunError as error:
             if error.code in ("R201", "R202", "R204"):
                 refused = refused or f"{error.message}: {error.why}"
@@ -103,56 +107,58 @@ def _try_type(it: Candidate, takers: Sequence[int], type_: str) -> Tried:
         found = [type_of(each) if hasattr(each, "dtype") else "" for each in outputs]
         for want, have in zip(wanted, found, strict=False):
             if want == type_ != have:  # other types may depend on more than this one
-                return Tried(False, f"it gives {have}")
-        why, determined = _compare_with_cast(it, example, cast, outputs)
+                return CastResult(False, f"it gives {have}")
+        why, determined = _compare_with_cast(version, example, cast, outputs)
         wrong = wrong or (f"of the example {example.name} with these values, {why}" if why else "")
         compared |= determined and not why
     if computed:
-        return Tried(True, "" if compared else wrong, compared)
-    return Tried(False, refused)
+        return CastResult(True, "" if compared else wrong, compared)
+    return CastResult(False, refused)
 
 
-def _compare_with_cast(it: Candidate, example: Example, cast: Example, outputs: Sequence[Any]) -> tuple[str, bool]:
+def _compare_with_cast(
+    version: ReviewedVersion, example: Example, cast: Example, outputs: Sequence[Any]
+) -> tuple[str, bool]:
     """Return how results differ from those of the same values in the example's own types, and whether any could."""
     if is_random(example):
         return "", False
     inputs = []
     for own, other in zip(example.inputs, cast.inputs, strict=True):
         if own is not None and other is not None and own.type != other.type:
-            own = retype_tensor(other, own.type) if _is_alike(own.type, other.type) else None
+            own = retype_tensor(other, own.type) if _has_like_values(own.type, other.type) else None
             if own is None:
                 return "", False
         inputs.append(own)
     try:
-        base = it.bench.outputs(it.schema, example._replace(inputs=tuple(inputs)))
+        base = version.runner.outputs(version.schema, example._replace(inputs=tuple(inputs)))
     except RunError:
         return "", False
     determined = False
-    for index, want, have in _arrays(base, outputs):
+    for index, want, have in _array_pairs(base, outputs):
         why, some = compare_results(want, have, example.tolerance or 0.0)
         determined |= some
-        formal = it.schema.outputs[min(index, len(it.schema.outputs) - 1)]
-        if why and formal.type not in _constraints(it, example, cast):
+        formal = version.schema.outputs[min(index, len(version.schema.outputs) - 1)]
+        if why and formal.type not in _cast_constraints(version, example, cast):
             return "", False  # which type it has may decide what is meant, as where bits are kept
         if why:
             return f"{why.format(index)} in {type_of(want)}", True
     return "", determined
 
 
-def _constraints(it: Candidate, example: Example, cast: Example) -> set[str]:
+def _cast_constraints(version: ReviewedVersion, example: Example, cast: Example) -> set[str]:
     """Return the type constraints of the inputs that were cast."""
-    last = len(it.schema.inputs) - 1
+    last = len(version.schema.inputs) - 1
     pairs = enumerate(zip(example.inputs, cast.inputs, strict=True))
-    return {it.schema.inputs[min(index, last)].type for index, (own, other) in pairs if own != other}
+    return {version.schema.inputs[min(index, last)].type for index, (own, other) in pairs if own != other}
 
 
-def _is_alike(base: str, type_: str) -> bool:
+def _has_like_values(base: str, type_: str) -> bool:
     """Whether a type computes what another one does: integers as integers and floats do, numbers as floats do."""
     whole = "tensor(int", "tensor(uint"
     return base.startswith(FLOATS) or (base.startswith(whole) and type_.startswith((*whole, "tensor(bool")))
 
 
-def _arrays(base: Sequence[Any], outputs: Sequence[Any]) -> Iterator[tuple[int, Any, Any]]:
+def _array_pairs(base: Sequence[Any], outputs: Sequence[Any]) -> Iterator[tuple[int, Any, Any]]:
     """Yield the numbers of outputs, also those in sequences, with the number of the output, as pairs."""
     for index, pair in enumerate(zip(base, outputs, strict=False)):
         lists = [each if isinstance(each, list) else [each] for each in pair]
@@ -161,11 +167,11 @@ def _arrays(base: Sequence[Any], outputs: Sequence[Any]) -> Iterator[tuple[int, 
                 yield index, want, have.real if have.dtype.kind == "c" else have
 
 
-def _cast(it: Candidate, example: Example, takers: Sequence[int], type_: str) -> Example | None:
+def _cast_example(version: ReviewedVersion, example: Example, takers: Sequence[int], type_: str) -> Example | None:
     """Return an example with inputs, and outputs of the same constraint, of another type; None where it cannot be."""
-    element, constraint = type_[7:-1], it.schema.inputs[min(takers)].type
-    values = [each for index in takers for each in given(example, index, True)]
-    graphs = any(it.schema.attributes[name].type.startswith("graph") for name in example.attributes)
+    element, constraint = type_[7:-1], version.schema.inputs[min(takers)].type
+    values = [each for index in takers for each in values_of_input(example, index, True)]
+    graphs = any(version.schema.attributes[name].type.startswith("graph") for name in example.attributes)
     if graphs or element == "string" or any(each is not None and not each.type.startswith(NUMBERS) for each in values):
         return None
 
@@ -173,13 +179,13 @@ def _cast(it: Candidate, example: Example, takers: Sequence[int], type_: str) ->
         return formals[min(index, len(formals) - 1)].type == constraint
 
     inputs = [
-        _cast_value(each, type_) if each is not None and is_cast(it.schema.inputs, index) else each
+        _cast_value(each, type_) if each is not None and is_cast(version.schema.inputs, index) else each
         for index, each in enumerate(example.inputs)
     ]
     if not any(each is not None and each.type == type_ for each in inputs):
         return None
     outputs = [
-        each._replace(type=type_) if each is not None and is_cast(it.schema.outputs, index) else each
+        each._replace(type=type_) if each is not None and is_cast(version.schema.outputs, index) else each
         for index, each in enumerate(example.outputs or ())
     ]
     return example._replace(inputs=tuple(inputs), outputs=tuple(outputs))
@@ -187,11 +193,11 @@ def _cast(it: Candidate, example: Example, takers: Sequence[int], type_: str) ->
 
 def _cast_value(value: ExampleValue, type_: str) -> ExampleValue:
     many = isinstance(value.content, list)
-    found = [_element(each, type_[7:-1]) for each in (value.content if many else [value.content])]
+    found = [_cast_number(each, type_[7:-1]) for each in (value.content if many else [value.content])]
     return ExampleValue(type_, found if many else found[0], value.shape)
 
 
-def _element(value: Any, element: str) -> Any:
+def _cast_number(value: Any, element: str) -> Any:
     """Return a number as one of an element type; of an integer, 0 or 1, which every type has."""
     if element.startswith(("int", "uint")):
         return int(abs(value)) % 2 if math.isfinite(value) else 0

@@ -35,7 +35,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 _DOMAIN = re.compile(r"(?=.{1,100}\Z)[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
 
 
-class Home(NamedTuple):
+class Destination(NamedTuple):
     """The folder of operator YAML that a domain's operators are written into; `standard` where that is our own.
 
     Nothing is written outside of `root`.
@@ -46,29 +46,29 @@ class Home(NamedTuple):
     domain: str
     standard: bool
 
-    def yaml(self, name: str) -> Path:
+    def yaml_path(self, name: str) -> Path:
         """Return the path of an operator's file."""
         return self.folder / shown(self.domain) / f"{name}.yaml"
 
-    def hooks(self, layer: Layer, family: str) -> Path:
+    def hooks_path(self, layer: Layer, family: str) -> Path:
         """Return the path of the file that holds an operator's functions of a layer."""
         if self.standard:
             return self.root.joinpath(*layer.package.split(".")[1:], f"{family}.py")
         return self.folder / shown(self.domain) / layer.file
 
-    def below(self, path: Path) -> str:
+    def relative_path(self, path: Path) -> str:
         """Return a path as it is relative to the root."""
         return os.path.relpath(path, self.root)
 
-    def sets(self) -> TypeSets:
+    def type_sets(self) -> TypeSets:
         """Return the type sets that operators of the folder may name. Raises SchemaError."""
         return folder_sets(self.folder, None if self.standard else standard_sets())
 
-    def operator(self, name: str, sets: TypeSets) -> Operator:
+    def read_operator(self, name: str, sets: TypeSets) -> Operator:
         """Return an operator of the folder. Raises UsageError U105 where there is none, SchemaError."""
-        path = self.yaml(name)
+        path = self.yaml_path(name)
         if not os.path.lexists(path):
-            known = [each.stem for each in self.files()]
+            known = [each.stem for each in self.yaml_files()]
             help = near_miss(name, known) or f"opset new {name} --domain {shown(self.domain)} writes a new one"
             raise UsageError(Finding("U105", f"there is no operator {name}", help=help, file=str(path)))
         operator = load_operator(path, sets)
@@ -78,12 +78,12 @@ class Home(NamedTuple):
             raise UsageError(Finding("S215", "this file is badly named", why=why, help=help, file=str(path)))
         return operator
 
-    def files(self) -> Iterator[Path]:
+    def yaml_files(self) -> Iterator[Path]:
         """Yield the operator files of the domain."""
         if os.path.isdir(self.folder):
             yield from (each for each in operator_files(self.folder) if each.parent.name == shown(self.domain))
 
-    def newest(self, sets: TypeSets) -> int:
+    def newest_version(self, sets: TypeSets) -> int:
         """Return the newest version of the domain's operator set as the files have it; 0 where there is none.
 
         A file that cannot be read is left to `opset lint`.
@@ -95,7 +95,7 @@ class Home(NamedTuple):
         operators, _ = load_operators(self.folder, sets)
         return max((each.schemas[-1].since_version for each in operators if each.domain == self.domain), default=0)
 
-    def released(self, lock: Lock) -> int:
+    def newest_released(self, lock: Lock) -> int:
         """Return the newest version of the domain's operator set that is released; 0 where none is."""
         versions = (int(since) for each in lock.get(shown(self.domain), {}).values() for since in each)
         return max((RELEASES[-1].opset_of(self.domain) if self.standard else 0, *versions))
@@ -105,7 +105,7 @@ class Home(NamedTuple):
         return read_lock(self.folder)
 
 
-def home_of(domain: str, folder: Path | None) -> Home:
+def destination_of(domain: str, folder: Path | None) -> Destination:
     """Return where a domain's operators are written: into `folder`, our own, or the folder `schemas` here.
 
     Raises UsageError U103 where that would be our own and this is no checkout, U104 where `schemas` here is a link.
@@ -118,15 +118,15 @@ def home_of(domain: str, folder: Path | None) -> Home:
             help = "name the folder: --schemas DIR"
             raise UsageError(Finding("U104", f"{folder}/ here is not used", why=why, help=help, file=str(folder)))
     if folder is not None and os.path.realpath(folder) != os.path.realpath(FOLDER):
-        return Home(folder, folder, domain, False)
+        return Destination(folder, folder, domain, False)
     if not (FOLDER.parents[1] / "pyproject.toml").is_file():
         why = "the operators of the standard are part of this package, and this is no checkout of its sources"
         help = "name a domain of your own, as com.acme.Thin, or a folder: --schemas DIR"
         raise UsageError(Finding("U103", f"{shown(domain)} cannot be written to", why=why, help=help))
-    return Home(FOLDER.parent, FOLDER, domain, True)
+    return Destination(FOLDER.parent, FOLDER, domain, True)
 
 
-def named(name: str, domain: str | None) -> tuple[str, str]:
+def split_name(name: str, domain: str | None) -> tuple[str, str]:
     """Return the domain and the name of an operator, "com.acme.Thin", or "Thin" of a domain that is given.
 
     Raises UsageError S215 where one of them cannot be a file's or a folder's name.

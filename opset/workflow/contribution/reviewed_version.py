@@ -23,8 +23,8 @@ from opset.schemas.names import normalised, shown
 from opset.schemas.selection import select
 from opset.schemas.yaml.loader import Operator, folder_sets, load_operator, standard_sets
 from opset.version_converter import registration as adapters
-from opset.workflow.examples.bench import Bench
 from opset.workflow.examples.examination import Report, examine
+from opset.workflow.examples.runner import ExampleRunner
 
 LIMITS = Limits(timeout=60)
 """What an evaluation may take."""
@@ -38,7 +38,7 @@ NUMBERS = (*FLOATS, "tensor(int", "tensor(uint", "tensor(bool")
 SECTIONS = (PROPOSAL, DESCRIPTION, REFERENCE, VERSION, TESTS, CONVERSION, DOCUMENTATION, INFERENCE, WITHDRAWAL)
 
 
-class Item(NamedTuple):
+class Evidence(NamedTuple):
     """One thing that was found for a point: `why` it is passed or missing, where, and what to do."""
 
     state: str
@@ -57,28 +57,38 @@ class Check(NamedTuple):
     name: str
     section: str
     required: str
-    function: Callable[[Candidate], Iterator[Item]]
+    function: Callable[[ReviewedVersion], Iterator[Evidence]]
     withdrawn: bool | None = False
     statable: bool = False
 
 
 CHECKS: dict[str, Check] = {}
 """The points by name: functions of points.py and example_points.py, whose docstrings say what they ask for."""
-_Function = Callable[["Candidate"], Iterator[Item]]
+_Function = Callable[["ReviewedVersion"], Iterator[Evidence]]
 
 
-def point(section: str, withdrawn: bool | None = False, statable: bool = False) -> Callable[[_Function], _Function]:
-    """Register a point of the checklist, named as the function is; the docstring says what it asks for."""
+def check(
+    section: str, withdrawn: bool | None = False, statable: bool = False, name: str = ""
+) -> Callable[[_Function], _Function]:
+    """Return a decorator that registers the check of a checklist item; its docstring says what the item demands.
+
+    Args:
+        section: One of SECTIONS.
+        withdrawn: Whether the item is for withdrawn versions, None for all.
+        statable: Whether the author may state the item if it is missing.
+        name: The item's name; by default the function's.
+    """
 
     def register(function: _Function) -> _Function:
         required = (function.__doc__ or "").strip().rstrip(".")
-        CHECKS[function.__name__] = Check(function.__name__, section, required, function, withdrawn, statable)
+        key = name or function.__name__
+        CHECKS[key] = Check(key, section, required, function, withdrawn, statable)
         return function
 
     return register
 
 
-class Candidate:
+class ReviewedVersion:
     """One version of an operator, and what is known of it: its file, its functions, and what its examples show."""
 
     def __init__(self, registry: Registry, schema: OpSchema, budget: Budget | None = None) -> None:
@@ -87,7 +97,11 @@ class Candidate:
         Raises SchemaError where it has another name or cannot be read any more.
         """
         self.registry, self.schema = registry, schema
-        files = [(folder, path) for folder in map(Path, (FOLDER, *registry.folders)) for path in _files(folder, schema)]
+        files = [
+            (folder, path)
+            for folder in map(Path, (FOLDER, *registry.folders))
+            for path in _operator_files(folder, schema)
+        ]
         missing = Finding(
             "S215",
             f"no file {schema.name}.yaml of {shown(schema.domain)} declares {schema.name}",
@@ -101,7 +115,7 @@ class Candidate:
         if self.operator.name != schema.name:
             raise SchemaError(missing)
         self.lock: Lock = read_lock(self.folder)
-        self.bench = Bench(registry, LIMITS, budget)
+        self.runner = ExampleRunner(registry, LIMITS, budget)
         self._tested: dict[str, Report] = {}
 
     @property
@@ -134,12 +148,12 @@ class Candidate:
         return [each for each in self.operator.examples if example_versions(each, [self.since])]
 
     @property
-    def results(self) -> Iterator[Example]:
+    def examples_with_outputs(self) -> Iterator[Example]:
         """The examples that have outputs."""
         return (each for each in self.examples if not each.error)
 
     @cached_property
-    def linted(self) -> list[Finding]:
+    def lint_findings(self) -> list[Finding]:
         """What lint rules find in the operator's file."""
         domain = self.schema.domain
 
@@ -154,13 +168,13 @@ class Candidate:
         (target,) = select((Path(self.operator.path),), ()).targets
         return list(lint.check(target, hooks).findings)
 
-    def holds(self, place: str) -> bool:
+    def has_line(self, place: str) -> bool:
         """Whether path:line:column is a line of the version."""
         lines = sorted((node.line for node in self.operator.root.value["versions"].value), reverse=True)
-        line, own = int(place.split(":")[-2]), int(self.place().split(":")[-2])
+        line, own = int(place.split(":")[-2]), int(self.place_of().split(":")[-2])
         return next((each for each in lines if each <= line), 0) == own
 
-    def place(self, *keys: str) -> str:
+    def place_of(self, *keys: str) -> str:
         """Return path:line:column of a key of the version, or of the innermost one that is there."""
         return self.operator.place(self.since, *keys)
 
@@ -171,57 +185,57 @@ class Candidate:
         return f"{self.operator.path}:{node.line}:{node.column}"
 
     @property
-    def end(self) -> str:
+    def examples_place(self) -> str:
         """Where a further example goes: the path and line of the list."""
         root = self.operator.root
         node = root.keys["examples"] if "examples" in root.value else root
         return f"{self.operator.path}:{node.line}:{node.column}"
 
-    def origin(self, layer: Layer, kind: str) -> str:
+    def function_origin(self, layer: Layer, kind: str) -> str:
         """Return file:line of the function of a kind that serves the version, "" where there is none."""
         schema = self.schema
-        found = self._lookup(layer).find(kind, schema.domain, schema.name, self.since, schema.family)
+        found = self._functions(layer).find(kind, schema.domain, schema.name, self.since, schema.family)
         return found.origin if found is not None else ""
 
-    def lacks(self, layer: Layer, why: str, place: str, help: str) -> Item:
+    def missing_function(self, layer: Layer, why: str, place: str, help: str) -> Evidence:
         """Return the item of a function that is not there, or in a file that was not run."""
-        left_out = self._lookup(layer).left_out(self.schema.domain)
-        return Item(MISSING, left_out or why, place, TRUST if left_out else help)
+        left_out = self._functions(layer).left_out(self.schema.domain)
+        return Evidence(MISSING, left_out or why, place, TRUST if left_out else help)
 
-    def _lookup(self, layer: Layer) -> Lookup:
+    def _functions(self, layer: Layer) -> Lookup:
         return Lookup(layer, self.registry)
 
-    def tested(self, part: str) -> Report:
+    def test_part(self, part: str) -> Report:
         """Return what the examples show of a part of PARTS."""
         if part not in self._tested:
             self._tested[part] = examine(
-                self.registry, [self.schema], parts=(part,), limits=LIMITS, budget=self.bench.budget
+                self.registry, [self.schema], parts=(part,), limits=LIMITS, budget=self.runner.budget
             )
         return self._tested[part]
 
     @cached_property
-    def first(self) -> Parameter | None:
+    def first_tensor(self) -> Parameter | None:
         """The first input that may be a tensor."""
         allowed = ((each, self.schema.allowed(each)) for each in self.schema.inputs)
         return next((each for each, types in allowed if any(type_.startswith("tensor(") for type_ in types)), None)
 
 
-def _files(folder: Path, schema: OpSchema) -> list[Path]:
+def _operator_files(folder: Path, schema: OpSchema) -> list[Path]:
     """Return the files of a folder that declare an operator: one, or none."""
     found = files_named(folder, f"{schema.name}.yaml")
     return [each for each in found if normalised(each.parent.name) == schema.domain]
 
 
-def tensors(example: Example) -> Iterator[ExampleValue]:
+def input_tensors(example: Example) -> Iterator[ExampleValue]:
     """Yield the tensors among an example's inputs."""
     return (each for each in example.inputs if each is not None and each.type.startswith("tensor("))
 
 
-def given(example: Example, index: int, variadic: bool = False) -> tuple[ExampleValue | None, ...]:
+def values_of_input(example: Example, index: int, variadic: bool = False) -> tuple[ExampleValue | None, ...]:
     """Return what an example gives for an input: one value, or for a variadic one all from it on."""
     return example.inputs[index:] if variadic else example.inputs[index : index + 1]
 
 
-def counted(count: int) -> str:
+def count_text(count: int) -> str:
     """Return a number of examples in words."""
     return f"{count} example{'' if count == 1 else 's'}"

@@ -20,100 +20,104 @@ from opset.version_converter.registration import LAYER
 from opset.version_converter.result import Conversion
 from opset.version_converter.routes import Route, Routes, Step, Verdict, VersionChange
 from opset.version_converter.targets import Target
-from opset.workflow.examples.bench import (
+from opset.workflow.examples.runner import (
     LIMITS,
-    Bench,
-    Refused,
+    ExampleRunner,
+    RefusedConversion,
     Report,
     disagreements,
-    named,
-    not_computed,
-    said,
-    stopped,
+    error_text,
+    limit_finding,
+    no_kernel_finding,
+    version_name,
 )
 
 ULP = 6
 """Units of the last digit that a function body may be apart from the kernel."""
 
 
-def check_conversions(bench: Bench, schema: OpSchema, example: Example, report: Report) -> None:
+def check_conversions(runner: ExampleRunner, schema: OpSchema, example: Example, report: Report) -> None:
     """Add to a report whether an example at a version keeps its values at other versions and back."""
-    if why := _no_values(bench, schema, example):
+    if why := _why_no_values(runner, schema, example):
         report.skip("conversion", why)
         return
-    targets = targets_of(bench, schema, example)
+    targets = targets_of(runner, schema, example)
     if not targets:
         report.skip("conversion", "the operator has one version, and nothing expresses it by others")
     for target in targets:
-        _cross(bench, schema, example, target, report)
+        _check_conversion(runner, schema, example, target, report)
 
 
-def _no_values(bench: Bench, schema: OpSchema, example: Example) -> str:
+def _why_no_values(runner: ExampleRunner, schema: OpSchema, example: Example) -> str:
     """Return why there are no values to compare, "" where the kernel computes what the example shows."""
-    if why := bench.no_kernel(schema):
+    if why := runner.why_no_kernel(schema):
         return why
     try:
-        wrong = disagreements(example, bench.outputs(schema, example))
+        wrong = disagreements(example, runner.outputs(schema, example))
     except RunError as error:
         wrong = [error.code]
     return "the kernel does not compute the example" if wrong else ""
 
 
-def targets_of(bench: Bench, schema: OpSchema, example: Example) -> list[int]:
+def targets_of(runner: ExampleRunner, schema: OpSchema, example: Example) -> list[int]:
     """Return where an example goes from a version: to its neighbours, and the long way to the first and the last one.
 
     From versions between those for which the example holds, the long way would be made of the same steps. Where the
     operator can be expressed by others, the long way leads below its first version; 0 stands for the model's own opset
     without the operator.
     """
-    numbers = [each.since_version for each in bench.registry.versions(schema.name, schema.domain)]
+    numbers = [each.since_version for each in runner.registry.versions(schema.name, schema.domain)]
     at = numbers.index(schema.since_version)
     found = {numbers[max(at - 1, 0)], numbers[min(at + 1, len(numbers) - 1)]}
     holds = example_versions(example, numbers)
     if schema.since_version in (holds[0], holds[-1]):
         found |= {numbers[0], numbers[-1]}
         below = numbers[0] - 1
-        if isinstance(bench.routes.step(schema.domain, schema.name, numbers[0], below), Step):
+        if isinstance(runner.routes.step(schema.domain, schema.name, numbers[0], below), Step):
             found.add(below)
     return sorted(found - {schema.since_version})
 
 
-def _cross(bench: Bench, schema: OpSchema, example: Example, target: int, report: Report) -> None:
+def _check_conversion(runner: ExampleRunner, schema: OpSchema, example: Example, target: int, report: Report) -> None:
     """Add to a report whether an example keeps its values at one other version and back."""
-    other = bench.registry.schema(schema.name, target, schema.domain)
-    if other is not None and example_versions(example, (other.since_version,)) and _no_values(bench, other, example):
+    other = runner.registry.schema(schema.name, target, schema.domain)
+    if (
+        other is not None
+        and example_versions(example, (other.since_version,))
+        and _why_no_values(runner, other, example)
+    ):
         report.skip("conversion", f"the kernel of version {other.since_version} does not compute the example")
         return
     model = model_of(schema, example)
-    there = conversion(bench, model, schema, target)
+    there = conversion(runner, model, schema, target)
     way = f"{schema.since_version} -> {target or 'other operators'}"
-    if failed := broken(there):
-        report.count("conversion", [_failure(bench, schema, example, way, failed)])
+    if failed := adapter_failure(there):
+        report.count("conversion", [_adapter_finding(runner, schema, example, way, failed)])
         return
     if there.model is None:
         codes = " ".join(sorted({each.code for each in there.refusals}))
         report.skip("conversion", f"refused ({codes})")
-        report.refused.append(Refused(schema.name, schema.since_version, target, example.name, codes))
+        report.refused.append(RefusedConversion(schema.name, schema.since_version, target, example.name, codes))
         return
     made = there.model.as_given()
-    wrong = _wrong(bench, schema, example, made, way, (schema.since_version, target))
-    if not wrong and target and not _is_example(bench, schema, example, made, target):
-        back = conversion(bench, made, schema, schema.since_version)
-        if failed := broken(back):
-            wrong = [_failure(bench, schema, example, f"{way} -> {schema.since_version}", failed)]
+    wrong = _check_values(runner, schema, example, made, way, (schema.since_version, target))
+    if not wrong and target and not _is_example(runner, schema, example, made, target):
+        back = conversion(runner, made, schema, schema.since_version)
+        if failed := adapter_failure(back):
+            wrong = [_adapter_finding(runner, schema, example, f"{way} -> {schema.since_version}", failed)]
         elif back.model is not None and (again := back.model.as_given()).graph != model.graph:
             way = f"{way} -> {schema.since_version}"
-            wrong = _wrong(bench, schema, example, again, way, (target, schema.since_version))
+            wrong = _check_values(runner, schema, example, again, way, (target, schema.since_version))
     report.count("conversion", wrong)
 
 
-def conversion(bench: Bench, model: Any, schema: OpSchema, target: int) -> Conversion:
+def conversion(runner: ExampleRunner, model: Any, schema: OpSchema, target: int) -> Conversion:
     """Return the conversion of a model to a version of an operator's domain; 0: to no such operator."""
-    bench.budget.charge()
+    runner.budget.charge()
     if target:
-        return convert_model(load(model), Target({schema.domain: target}), bench.registry, routes=bench.routes)
+        return convert_model(load(model), Target({schema.domain: target}), runner.registry, routes=runner.routes)
     without = Target({}, lowered=frozenset(((schema.name, schema.domain),)))
-    return convert_model(load(with_standard(model)), without, bench.registry, routes=bench.routes)
+    return convert_model(load(with_standard(model)), without, runner.registry, routes=runner.routes)
 
 
 def with_standard(model: Any, opset: int = RELEASES[-1].opset) -> Any:
@@ -123,54 +127,54 @@ def with_standard(model: Any, opset: int = RELEASES[-1].opset) -> Any:
     return model
 
 
-def broken(found: Conversion) -> str:
+def adapter_failure(found: Conversion) -> str:
     """Return what an adapter did that is no refusal, "" where none did: it raised, or named what is not there."""
     whys = (each.why for each in found.refusals if each.code == LAYER.code and each.help != TRUST)
     return next(whys, "") if found.model is None else ""
 
 
-def _failure(bench: Bench, schema: OpSchema, example: Example, way: str, why: str) -> Finding:
-    message = f"{named(schema)}: an adapter fails on the example '{example.name}' on the way {way}"
-    return Finding("T110", message, bench.place(schema, example), why, "correct it: opset explain adapters")
+def _adapter_finding(runner: ExampleRunner, schema: OpSchema, example: Example, way: str, why: str) -> Finding:
+    message = f"{version_name(schema)}: an adapter fails on the example '{example.name}' on the way {way}"
+    return Finding("T110", message, runner.place_of(schema, example), why, "correct it: opset explain adapters")
 
 
-def _is_example(bench: Bench, schema: OpSchema, example: Example, model: Any, target: int) -> bool:
+def _is_example(runner: ExampleRunner, schema: OpSchema, example: Example, model: Any, target: int) -> bool:
     """Whether a converted model is the example at another version, so that the way back is a test of that version."""
-    other = bench.registry.schema(schema.name, target, schema.domain)
+    other = runner.registry.schema(schema.name, target, schema.domain)
     if other is None or not example_versions(example, (other.since_version,)):
         return False
     return bool(model.graph == model_of(other, example).graph)
 
 
-def _wrong(
-    bench: Bench, schema: OpSchema, example: Example, model: Any, way: str, step: tuple[int, int]
+def _check_values(
+    runner: ExampleRunner, schema: OpSchema, example: Example, model: Any, way: str, step: tuple[int, int]
 ) -> list[Finding]:
     """Return the finding where a converted model does not compute what the example shows."""
-    place = bench.place
+    place = runner.place_of
     try:
-        found = disagreements(example, bench.run(model, example))
+        found = disagreements(example, runner.run(model, example))
     except RunError as error:
         if error.code in LIMITS:
-            return [stopped(schema, example, place(schema, example), error)]
-        found = [f"the converted model cannot be computed: {said(error)}"]
+            return [limit_finding(schema, example, place(schema, example), error)]
+        found = [f"the converted model cannot be computed: {error_text(error)}"]
     if not found:
         return []
-    message = f"{named(schema)}: the example '{example.name}' changes its values on the way {way}"
-    help = declared(bench, schema, *step)
+    message = f"{version_name(schema)}: the example '{example.name}' changes its values on the way {way}"
+    help = adapter_declarations(runner, schema, *step)
     return [Finding("T107", message, place(schema, example), "; ".join(found), help)]
 
 
-def declared(bench: Bench, schema: OpSchema, source: int, target: int) -> str:
+def adapter_declarations(runner: ExampleRunner, schema: OpSchema, source: int, target: int) -> str:
     """Return where the adapters on the way between two versions are declared, and how."""
     if not target:
         return ""
-    versions = bench.registry.versions(schema.name, schema.domain)
+    versions = runner.registry.versions(schema.name, schema.domain)
     low, high = sorted((source, target))
     direction = "up" if target > source else "down"
     found = []
     for newer in versions:
         if newer.change is not None and low < newer.since_version <= high:
-            place = bench.claim(newer, "change", "adapters", direction)
+            place = runner.place_of_key(newer, "change", "adapters", direction)
             found.append(f"{place} says '{direction}: {getattr(newer.change, direction)}'")
     return "; ".join(found)
 
@@ -196,7 +200,7 @@ class BodyRoutes(Routes):
         return self._step if (op_type, domain) == (source.name, source.domain) else None
 
 
-def expressed(registry: Registry, model: Any, schema: OpSchema, opset: int) -> Conversion:
+def express_by_body(registry: Registry, model: Any, schema: OpSchema, opset: int) -> Conversion:
     """Return the conversion of a model in which an operator's nodes are expressed by its bodies at an opset."""
     target = Target({"": opset}, lowered=frozenset(((schema.name, schema.domain),)))
     return convert_model(load(model), target, registry, routes=BodyRoutes(registry, schema, opset))
@@ -217,48 +221,48 @@ def body_opsets(registry: Registry, schema: OpSchema) -> list[int]:
     return sorted({*keys, *(each for each in {*ends, last} if each >= keys[0])})
 
 
-def check_bodies(bench: Bench, schema: OpSchema, example: Example, report: Report) -> None:
+def check_bodies(runner: ExampleRunner, schema: OpSchema, example: Example, report: Report) -> None:
     """Add to a report whether the function bodies that serve an example compute what the kernel does."""
     if not schema.function:
         return
     expected: Sequence[Any] | None = None
-    if not bench.no_kernel(schema):
-        if why := _no_values(bench, schema, example):
+    if not runner.why_no_kernel(schema):
+        if why := _why_no_values(runner, schema, example):
             report.skip("function", why)
             return
-        expected = bench.outputs(schema, example)
+        expected = runner.outputs(schema, example)
     findings: list[Finding] = []
     refused = ""
     ran = False
-    for opset in body_opsets(bench.registry, schema):
+    for opset in body_opsets(runner.registry, schema):
         model = with_standard(model_of(schema, example), opset)  # whose opset decides which body it is
         try:
-            found = expressed(bench.registry, model, schema, opset)
+            found = express_by_body(runner.registry, model, schema, opset)
         except OpsetError as error:  # a body that cannot be read
-            findings.append(_body_finding(bench, schema, example, opset, said(error)))
+            findings.append(_body_finding(runner, schema, example, opset, error_text(error)))
             break
         if found.model is None:
             refused = found.refusals[0].code
             continue
         ran = True
-        if why := _body_difference(bench, example, found.model.as_given(), expected):
-            findings.append(_body_finding(bench, schema, example, opset, why))
+        if why := _body_difference(runner, example, found.model.as_given(), expected):
+            findings.append(_body_finding(runner, schema, example, opset, why))
             break
     if ran or findings:
         report.count("function", findings)
-    elif why := bench.no_kernel(schema):
+    elif why := runner.why_no_kernel(schema):
         why = f"{why}, and no body serves it ({refused})"
-        report.count("function", [not_computed(bench, schema, why, example)])
+        report.count("function", [no_kernel_finding(runner, schema, why, example)])
     else:
         report.skip("function", f"no body serves it ({refused})")
 
 
-def _body_difference(bench: Bench, example: Example, model: Any, expected: Sequence[Any] | None) -> str:
+def _body_difference(runner: ExampleRunner, example: Example, model: Any, expected: Sequence[Any] | None) -> str:
     """Return how a body's results differ from the kernel's, or without a kernel from the example; "" if not."""
     try:
-        actual = bench.run(model, example)
+        actual = runner.run(model, example)
     except RunError as error:
-        return f"the body cannot be computed: {said(error)}"
+        return f"the body cannot be computed: {error_text(error)}"
     if expected is None or is_random(example):
         return "; ".join(disagreements(example, actual))
     for index, (want, have) in enumerate(zip(expected, actual, strict=True)):
@@ -268,7 +272,9 @@ def _body_difference(bench: Bench, example: Example, model: Any, expected: Seque
     return ""
 
 
-def _body_finding(bench: Bench, schema: OpSchema, example: Example, opset: int, why: str) -> Finding:
-    message = f"{named(schema)}: the function body at opset {opset} does not compute the example '{example.name}'"
-    body = bench.claim(schema, "function")
-    return Finding("T106", message, bench.place(schema, example), why, f"the body is at {body}")
+def _body_finding(runner: ExampleRunner, schema: OpSchema, example: Example, opset: int, why: str) -> Finding:
+    message = (
+        f"{version_name(schema)}: the function body at opset {opset} does not compute the example '{example.name}'"
+    )
+    body = runner.place_of_key(schema, "function")
+    return Finding("T106", message, runner.place_of(schema, example), why, f"the body is at {body}")

@@ -1,0 +1,429 @@
+"""Points of the checklist of a contribution: what is written for an operator, and whether it agrees."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from opset.docgen.markdown import operator_section
+from opset.errors import RunError, safe_text
+from opset.inference.registration import LAYER as RULES
+from opset.opsets.releases import RELEASES
+from opset.reference.example_models import model_of
+from opset.reference.registration import LAYER as KERNELS
+from opset.schemas.model import Example, OpSchema
+from opset.schemas.names import shown
+from opset.version_converter.registration import LAYER as ADAPTERS
+from opset.workflow.contribution.reviewed_version import (
+    CONVERSION,
+    DESCRIPTION,
+    DOCUMENTATION,
+    INFERENCE,
+    MISSING,
+    NOT_APPLICABLE,
+    OPEN,
+    PASSED,
+    PROPOSAL,
+    REFERENCE,
+    VERSION,
+    WITHDRAWAL,
+    Evidence,
+    ReviewedVersion,
+    check,
+    count_text,
+)
+from opset.workflow.corpus.cases import build_corpus, pick_cases
+from opset.workflow.examples.conversions import adapter_failure, conversion
+from opset.workflow.examples.runner import disagreements
+
+# The proposal.
+
+
+@check(PROPOSAL)
+def function(version: ReviewedVersion) -> Iterator[Evidence]:
+    """A function body, where other operators express it."""
+    if version.schema.function:
+        count = len(version.schema.function)
+        yield Evidence(
+            PASSED, f"it has {count} function bod{'y' if count == 1 else 'ies'}", version.place_of("function")
+        )
+    else:
+        help = "write 'function:', or state why other operators do not express it"
+        yield Evidence(OPEN, "it has no function body", version.place_of(), help)
+
+
+@check(PROPOSAL)
+def model(version: ReviewedVersion) -> Iterator[Evidence]:
+    """A model that needs it."""
+    yield Evidence(OPEN, "which model needs it is not known here", version.place_of(), "name one that others can see")
+
+
+@check(PROPOSAL)
+def framework(version: ReviewedVersion) -> Iterator[Evidence]:
+    """A framework that has it."""
+    named = [each for each in version.docs.counterparts if each != "numpy"]
+    why = f"it names counterparts in {', '.join(named)}" if named else "it names no counterpart in a framework"
+    yield Evidence(OPEN, why, version.place_of("counterparts"), "say which framework has it, and where it differs")
+
+
+@check(PROPOSAL)
+def numpy(version: ReviewedVersion) -> Iterator[Evidence]:
+    """The semantics of numpy, where numpy has it."""
+    text = version.docs.counterparts.get("numpy")
+    if text:
+        yield Evidence(PASSED, f"numpy: {text}", version.place_of("counterparts", "numpy"))
+    else:
+        help = "add 'counterparts: {numpy: …}', or state that numpy has no such function"
+        yield Evidence(OPEN, "it names no counterpart in numpy", version.place_of("counterparts"), help)
+
+
+@check(PROPOSAL)
+def attributes(version: ReviewedVersion) -> Iterator[Evidence]:
+    """Attributes rather than inputs."""
+    kinds = ("int", "uint", "bool", "string")
+    found = [
+        each.name
+        for each in version.schema.inputs[1:]
+        if each.type != version.schema.inputs[0].type
+        and all(type_.removeprefix("tensor(").startswith(kinds) for type_ in version.schema.allowed(each))
+    ]
+    for name in found:
+        why = f"the input {name} holds integers, flags or text alone"
+        yield Evidence(
+            OPEN, why, version.place_of("inputs", name), "make it an attribute, or state why it has to be computed"
+        )
+    if not found:
+        yield Evidence(PASSED, "no further input holds integers, flags or text alone", version.place_of("inputs"))
+
+
+@check(PROPOSAL)
+def general(version: ReviewedVersion) -> Iterator[Evidence]:
+    """No more complex than its uses, and as general as is simple."""
+    yield Evidence(OPEN, "no machine can weigh this", version.place_of(), "say which cases were left out, and why")
+
+
+# The description.
+
+
+@check(DESCRIPTION, withdrawn=None)
+def doc(version: ReviewedVersion) -> Iterator[Evidence]:
+    """A description that leaves nothing open."""
+    gaps = []
+    if not version.docs.doc.strip():
+        gaps.append(Evidence(MISSING, "it says nothing about itself", version.place_of("doc"), "write 'doc:'"))
+    for part in ("inputs", "outputs", "attributes"):
+        for name, phrase in getattr(version.docs, part).items():
+            if not phrase.strip():
+                gaps.append(Evidence(MISSING, f"{name} has no doc", version.place_of(part, name), "write 'doc:'"))
+    if "special_cases" not in version.operator.root.value and not version.schema.deprecated:
+        help = "add 'special_cases', a list, which is empty where there are none"
+        gaps.append(Evidence(MISSING, "it names no special cases", version.place_of("special_cases"), help))
+    yield from gaps or [
+        Evidence(PASSED, "it, its parameters and its special cases have prose", version.place_of("doc"))
+    ]
+
+
+@check(DESCRIPTION)
+def page(version: ReviewedVersion) -> Iterator[Evidence]:
+    """Examples in the description."""
+    found = [*version.examples_with_outputs]
+    if found:
+        yield Evidence(PASSED, f"{count_text(len(found))} on its page", version.example_place(found[0]))
+    else:
+        yield Evidence(
+            MISSING, "no example with outputs holds for it", version.examples_place, "add one below 'examples:'"
+        )
+
+
+@check(DESCRIPTION)
+def counterparts(version: ReviewedVersion) -> Iterator[Evidence]:
+    """Its counterparts in frameworks."""
+    if version.docs.counterparts:
+        yield Evidence(PASSED, f"it names {', '.join(version.docs.counterparts)}", version.place_of("counterparts"))
+    else:
+        yield Evidence(
+            OPEN, "it names no counterparts", version.place_of(), "add 'counterparts:', or state that there are none"
+        )
+
+
+@check(DESCRIPTION)
+def formula(version: ReviewedVersion) -> Iterator[Evidence]:
+    """A formula or pseudo-code."""
+    if version.docs.formula:
+        yield Evidence(PASSED, "it has a formula", version.place_of("formula"))
+    elif version.schema.function:
+        yield Evidence(PASSED, "its function body is its pseudo-code", version.place_of("function"))
+    else:
+        help = "add 'formula:', or state that the words of 'doc' say all of it"
+        yield Evidence(OPEN, "it has neither a formula nor a function body", version.place_of("doc"), help)
+
+
+# The reference implementation.
+
+
+@check(REFERENCE)
+def kernel(version: ReviewedVersion) -> Iterator[Evidence]:
+    """A reference implementation."""
+    if origin := version.function_origin(KERNELS, "kernel"):
+        yield Evidence(PASSED, "it has a kernel", origin)
+    else:
+        yield version.missing_function(
+            KERNELS, "no kernel is written for it", version.place_of(), f"write one: {KERNELS.guide}"
+        )
+
+
+@check(REFERENCE, name="computed")
+def computed_examples(version: ReviewedVersion) -> Iterator[Evidence]:
+    """Examples that the kernel computes."""
+    yield from _test_results(version, "kernel", "computed by the kernel")
+
+
+def _test_results(version: ReviewedVersion, part: str, what: str) -> Iterator[Evidence]:
+    report = version.test_part(part)
+    for each in report.findings:
+        help = each.help or f"opset test {version.title}@{version.since} shows it alone"
+        yield Evidence(MISSING, f"{each.message}: {each.why}", each.place, help)
+    if report.passed[part]:
+        yield Evidence(PASSED, f"{count_text(report.passed[part])} {what}", version.example_place(version.examples[0]))
+    if not version.examples:
+        yield Evidence(MISSING, "no example holds for it", version.examples_place, "add one below 'examples:'")
+    for (_, reason), count in report.skipped.items():
+        yield Evidence(NOT_APPLICABLE, f"{count_text(count)} not run: {reason}", version.place_of())
+
+
+# The version.
+
+
+@check(VERSION, withdrawn=None)
+def since(version: ReviewedVersion) -> Iterator[Evidence]:
+    """The version number."""
+    domain = shown(version.schema.domain)
+    locked = version.lock.get(domain, {})
+    place = version.place_of("since")
+    if str(version.since) in locked.get(version.schema.name, {}):
+        yield Evidence(PASSED, "it is released, and locked", place)
+        return
+    if not locked:
+        why = f"no version of {domain} is released"
+        yield Evidence(NOT_APPLICABLE, why, place, f"at a release: opset lint --lock {safe_text(version.folder)}")
+        return
+    newest = max(int(since) for versions in locked.values() for since in versions)
+    newest = max(newest, RELEASES[-1].opset_of(version.schema.domain))
+    if version.since == newest + 1:
+        yield Evidence(PASSED, f"{newest} is the newest released version of {domain}", place)
+    else:
+        why = f"{newest} is the newest released version of {domain}"
+        yield Evidence(MISSING, why, place, f"write 'since: {newest + 1}'")
+
+
+_CHANGE_RULES = ("S201", "S205", "S208", "S209", "S210", "S229")
+"""The codes of lint rules for change blocks."""
+
+
+@check(VERSION, withdrawn=None)
+def change(version: ReviewedVersion) -> Iterator[Evidence]:
+    """What changed from the version before."""
+    if version.transition is None:
+        yield Evidence(NOT_APPLICABLE, "it is the first version", version.place_of())
+        return
+    found = [each for each in version.lint_findings if each.code in _CHANGE_RULES and version.has_line(each.place)]
+    for each in found:
+        yield Evidence(MISSING, each.message, each.place, each.help or f"opset explain {each.code}")
+    if not found:
+        yield Evidence(PASSED, "its change block says what differs from the version before", version.place_of("change"))
+
+
+@check(VERSION, withdrawn=None)
+def rules(version: ReviewedVersion) -> Iterator[Evidence]:
+    """No lint rule is broken."""
+    for each in version.lint_findings:
+        yield Evidence(MISSING, f"{each.code}: {each.message}", each.place, each.help or f"opset explain {each.code}")
+    if not version.lint_findings:
+        yield Evidence(PASSED, "opset lint finds nothing in its file", f"{version.operator.path}:1:1")
+
+
+# Tests of conversions.
+
+
+@check(CONVERSION, withdrawn=None)
+def adapters(version: ReviewedVersion) -> Iterator[Evidence]:
+    """Adapters up and down."""
+    if version.transition is None:
+        yield Evidence(NOT_APPLICABLE, "it is the first version", version.place_of())
+        return
+    change = version.transition.change
+    for direction, declared in (("up", change.up), ("down", change.down)):
+        place = version.place_of("change", "adapters", direction)
+        if declared != "written":
+            yield Evidence(PASSED, f"{direction}: {declared}", place)
+        elif origin := version.function_origin(ADAPTERS, direction):
+            yield Evidence(PASSED, f"{direction}: {declared}", origin)
+        else:
+            help = f"write @{direction}({version.schema.name!r}, since={version.since}): {ADAPTERS.guide}"
+            yield version.missing_function(ADAPTERS, f"{direction}: written, and there is none", place, help)
+
+
+@check(CONVERSION, withdrawn=None)
+def upgrade(version: ReviewedVersion) -> Iterator[Evidence]:
+    """Examples that are converted up."""
+    if version.transition is None:
+        yield Evidence(
+            NOT_APPLICABLE, "it is the first version; its examples go up once there is a newer one", version.place_of()
+        )
+    else:
+        yield from _conversion_results(version, version.transition.old, version.schema, version.transition.change.up)
+
+
+@check(CONVERSION, withdrawn=None)
+def downgrade(version: ReviewedVersion) -> Iterator[Evidence]:
+    """Examples that are converted down."""
+    if version.transition is None:
+        yield Evidence(NOT_APPLICABLE, "it is the first version", version.place_of())
+    elif version.schema.deprecated:
+        yield Evidence(NOT_APPLICABLE, "it is withdrawn", version.place_of("deprecated"))
+    else:
+        yield from _conversion_results(version, version.schema, version.transition.old, version.transition.change.down)
+
+
+def _conversion_results(
+    version: ReviewedVersion, source: OpSchema, target: OpSchema, declared: str
+) -> Iterator[Evidence]:
+    """Yield whether examples of one version compute the same at another one."""
+    way = f"{source.since_version} -> {target.since_version}"
+    same: list[Example] = []
+    refused: Counter[str] = Counter()
+    for example in version.runner.examples(source):
+        there = conversion(version.runner, model_of(source, example), source, target.since_version)
+        if failed := adapter_failure(there):
+            help = "correct the adapter: opset explain T110"
+            yield Evidence(
+                MISSING, f"{way}: an adapter fails on {example.name}: {failed}", version.example_place(example), help
+            )
+            continue
+        if there.model is None:
+            refused.update({each.code for each in there.refusals})
+            continue
+        try:
+            wrong = disagreements(example, version.runner.run(there.model.proto, example))
+        except RunError as error:
+            wrong = [f"{error.message}: {error.why}"]
+        if wrong:
+            why = f"{way}: {example.name} computes something else: {wrong[0]}"
+            yield Evidence(MISSING, why, version.example_place(example), "correct the adapter")
+        else:
+            same.append(example)
+    left = "".join(f"; {count} refused ({code})" for code, count in sorted(refused.items()))
+    if same:
+        yield Evidence(PASSED, f"{way}: {count_text(len(same))} computed alike{left}", version.example_place(same[0]))
+    elif declared.startswith("impossible"):
+        yield Evidence(NOT_APPLICABLE, f"{way}: {declared}", version.place_of("change", "adapters"))
+    else:
+        help = f"add an example with outputs that holds at version {source.since_version} and can be converted"
+        yield Evidence(MISSING, f"{way}: no example is converted{left}", version.examples_place, help)
+
+
+# Documentation and test data.
+
+
+@check(DOCUMENTATION, withdrawn=None)
+def documentation(version: ReviewedVersion) -> Iterator[Evidence]:
+    """Documentation, generated."""
+    lines = operator_section(version.registry, version.schema.domain, version.schema.name)
+    why = f"its page is made of the file: {len(lines)} lines of Markdown"
+    yield Evidence(PASSED, why, version.place_of("doc"), f"opset show {version.title}, or opset docs")
+
+
+@check(DOCUMENTATION)
+def test_data(version: ReviewedVersion) -> Iterator[Evidence]:
+    """Test data, generated."""
+    schema = version.schema
+    versions = version.registry.versions(schema.name, schema.domain)
+    picks = pick_cases(version.registry, [versions], True, {(schema.domain, schema.name): {version.since}})
+    made = build_corpus(version.registry, picks, budget=version.runner.budget)
+    for each in made.findings:
+        yield Evidence(
+            MISSING, f"{each.message}: {each.why}", version.examples_place, each.help or f"opset explain {each.code}"
+        )
+    if made.cases:
+        kinds = Counter(case["kind"] for case in made.cases)
+        count = ", ".join(f"{kinds[kind]} {kind}" for kind in sorted(kinds))
+        yield Evidence(
+            PASSED,
+            f"cases of opset testgen: {count}",
+            version.examples_place,
+            f"opset testgen {version.title}@{version.since} -o DIR",
+        )
+    elif not made.findings:
+        yield Evidence(
+            MISSING, "no example holds for it, so there are no cases", version.examples_place, "add examples"
+        )
+
+
+# Inference.
+
+
+@check(INFERENCE)
+def inference(version: ReviewedVersion) -> Iterator[Evidence]:
+    """A rule or function for its outputs."""
+    if version.schema.shape:
+        yield Evidence(PASSED, f"by the rule {version.schema.shape}", version.place_of("shape"))
+    elif origin := version.function_origin(RULES, "infer"):
+        yield Evidence(PASSED, "by a function", origin)
+    else:
+        help = f"name a rule, 'shape: same(X)', or write a function: {RULES.guide}"
+        yield version.missing_function(RULES, "nothing says how its outputs are inferred", version.place_of(), help)
+
+
+@check(INFERENCE, name="inferred")
+def inferred_examples(version: ReviewedVersion) -> Iterator[Evidence]:
+    """Tests of the inference."""
+    yield from _test_results(version, "inference", "inferred, with sizes and with dim_params")
+
+
+@check(INFERENCE)
+def rank(version: ReviewedVersion) -> Iterator[Evidence]:
+    """The rank at least."""
+    report = version.test_part("inference")
+    gaps = {each.example: each for each in report.gaps if "[" not in each.known}
+    for each in version.examples:
+        if each.name in gaps:
+            why = f"the rank of an output is not known in the example {each.name} ({gaps[each.name].form})"
+            yield Evidence(OPEN, why, version.example_place(each), "state why data alone decides it")
+    if not report.passed["inference"]:
+        yield Evidence(NOT_APPLICABLE, "no example is inferred", version.place_of("shape"))
+    elif not gaps:
+        yield Evidence(PASSED, "the rank of every output is known", version.place_of("shape"))
+
+
+# Withdrawing an operator.
+
+
+@check(WITHDRAWAL, withdrawn=True)
+def replacement(version: ReviewedVersion) -> Iterator[Evidence]:
+    """An operator that replaces it."""
+    schema = version.schema
+    place = version.place_of("replacement")
+    if not schema.replacement:
+        yield Evidence(MISSING, "it names no replacement", version.place_of("deprecated"), "write 'replacement:'")
+    elif version.registry.versions(schema.replacement, schema.domain) or version.registry.versions(schema.replacement):
+        yield Evidence(PASSED, f"{schema.replacement} replaces it", place)
+    else:
+        yield Evidence(MISSING, f"there is no operator {schema.replacement}", place, "add it first")
+
+
+@check(WITHDRAWAL, withdrawn=True)
+def replacement_named(version: ReviewedVersion) -> Iterator[Evidence]:
+    """Documentation that leads to the replacement."""
+    if version.schema.replacement and re.search(rf"\b{re.escape(version.schema.replacement)}\b", version.docs.doc):
+        yield Evidence(PASSED, f"'doc' names {version.schema.replacement}", version.place_of("doc"))
+    else:
+        help = "say which operator replaces it, and how its inputs and attributes become those of the other one"
+        yield Evidence(MISSING, "'doc' does not name the replacement", version.place_of("doc"), help)
+
+
+@check(WITHDRAWAL, withdrawn=True, name="announced")
+def announcement(version: ReviewedVersion) -> Iterator[Evidence]:
+    """Release notes that name it."""
+    why = "release notes are not part of the schemas"
+    yield Evidence(OPEN, why, version.place_of("deprecated"), "name it in the release notes")

@@ -1,0 +1,218 @@
+"""Points of the checklist that examples show: every type, every constraint, the main uses and the edges."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from opset.schemas.constraints.input_shapes import BROADCAST, Match, plan_of
+from opset.schemas.constraints.signature import AXES, AXIS, DATA_TYPE
+from opset.schemas.constraints.violation import Violation
+from opset.schemas.model import OPTIONAL, Attribute, Example, ExampleValue, example_versions
+from opset.workflow.contribution.reviewed_version import (
+    FLOATS,
+    MISSING,
+    NOT_APPLICABLE,
+    OPEN,
+    PASSED,
+    TESTS,
+    Evidence,
+    ReviewedVersion,
+    check,
+    input_tensors,
+    values_of_input,
+)
+
+
+@check(TESTS)
+def constraints(version: ReviewedVersion) -> Iterator[Evidence]:
+    """Examples that break each constraint."""
+    docs = {
+        each.since_version: docs for each, docs in zip(version.operator.schemas, version.operator.docs, strict=True)
+    }
+    broken: dict[tuple[str, str], Example] = {}
+    for example in version.operator.examples:
+        for since in example_versions(example, docs) if example.error else ():
+            broken.setdefault((example.error, docs[since].constraints[example.error]), example)
+    for label, text in version.docs.constraints.items():
+        found = broken.get((label, text))
+        if found is not None:
+            yield Evidence(PASSED, f"{label} is broken by the example {found.name}", version.example_place(found))
+        else:
+            help = f"add an example with 'error: {label}'"
+            declared = [each.name for each in version.schema.attributes.values() if each.constraint == label]
+            keys = ("attributes", declared[0]) if declared else ("constraints", label)
+            yield Evidence(MISSING, f"no example breaks {label}: {text}", version.place_of(*keys), help)
+    if not version.docs.constraints:
+        yield Evidence(NOT_APPLICABLE, "it has no constraints", version.place_of())
+
+
+# Tests: the main uses and the edges.
+
+
+@check(TESTS)
+def uses(version: ReviewedVersion) -> Iterator[Evidence]:
+    """Examples of every attribute, choice and optional input."""
+    gaps = [*_unused_attributes(version), *_unused_inputs(version)]
+    for why, place in gaps:
+        yield Evidence(MISSING, why, place, "add an example with outputs")
+    if not gaps:
+        yield Evidence(PASSED, "every attribute, choice and optional input is in an example", version.examples_place)
+
+
+def _unused_attributes(version: ReviewedVersion) -> Iterator[tuple[str, str]]:
+    steps = version.operator.transitions
+    ignored = {name for step in steps for name, each in step.change.attributes.items() if each.ignored}
+    for name, declared in version.schema.attributes.items():
+        place = version.place_of("attributes", name)
+        values = [example.attributes[name] for example in version.examples if name in example.attributes]
+        if not values and name not in ignored:
+            yield f"no example sets {name}", place
+        if (
+            any(name not in example.attributes for example in version.examples_with_outputs)
+            and declared.default is not None
+        ):
+            values.append(declared.default)
+        lists = [value if isinstance(value, list | tuple) else [value] for value in values]
+        used = {str(each).lower() for value in lists for each in value}
+        if declared.kind != DATA_TYPE:
+            for choice in declared.choices:
+                if str(choice).lower() not in used:
+                    yield f"no example has the choice {choice!r} of {name}", place
+
+
+def _unused_inputs(version: ReviewedVersion) -> Iterator[tuple[str, str]]:
+    for index, formal in enumerate(version.schema.inputs):
+        if formal.option == OPTIONAL and (examples := [*version.examples_with_outputs]):
+            given = [len(each.inputs) > index and each.inputs[index] is not None for each in examples]
+            for has in {True, False} - {*given}:
+                why = f"no example {'gives' if has else 'leaves out'} the optional input {formal.name}"
+                yield why, version.place_of("inputs", formal.name)
+
+
+def _edge_evidence(version: ReviewedVersion, name: str, found: Iterable[Example], help: str) -> Evidence:
+    """Return whether there is an example of an edge."""
+    example = next(iter(found), None)
+    if example is not None:
+        return Evidence(PASSED, f"the example {example.name}", version.example_place(example))
+    return Evidence(
+        MISSING, f"no example has {name}", version.examples_place, f"{help}, or state why there can be none"
+    )
+
+
+def _evidence_without_tensors(version: ReviewedVersion) -> Iterator[Evidence]:
+    if version.first_tensor is None:
+        yield Evidence(NOT_APPLICABLE, "none of its inputs is a tensor", version.place_of("inputs"))
+
+
+@check(TESTS, statable=True)
+def empty(version: ReviewedVersion) -> Iterator[Evidence]:
+    """An example of an empty tensor."""
+    found = (each for each in version.examples if any(0 in (value.shape or ()) for value in input_tensors(each)))
+    help = "add one: inputs: [{float: [], shape: [0, 2]}]"
+    yield from [*_evidence_without_tensors(version)] or [_edge_evidence(version, "an empty tensor", found, help)]
+
+
+@check(TESTS, statable=True)
+def scalar(version: ReviewedVersion) -> Iterator[Evidence]:
+    """An example of a scalar."""
+    if version.first_tensor is None:
+        yield from _evidence_without_tensors(version)
+        return
+    index = version.schema.inputs.index(version.first_tensor)
+    found = [
+        each for each in version.examples if any(_tensor_shape(value) == () for value in values_of_input(each, index))
+    ]
+    if not found and (why := _constraint_against_scalars(version, index)):
+        yield Evidence(
+            NOT_APPLICABLE,
+            f"{version.first_tensor.name} cannot be a scalar: {why}",
+            version.place_of("inputs", version.first_tensor.name),
+        )
+    else:
+        yield _edge_evidence(
+            version, f"a scalar as {version.first_tensor.name}", found, "add one: inputs: [{float: 1.5}]"
+        )
+
+
+def _tensor_shape(value: ExampleValue | None) -> tuple[int, ...] | None:
+    return value.shape if value is not None and value.type.startswith("tensor(") else None
+
+
+def _constraint_against_scalars(version: ReviewedVersion, index: int) -> str:
+    """Return the constraint that a scalar as this input breaks, "" where it is not declared."""
+    plan = plan_of(version.schema)
+    if plan is None:
+        return ""
+    shapes = [() if position == index else None for position in range(len(version.schema.inputs))]
+    try:
+        Match(plan, shapes, lambda name: None, lambda index: None, lambda name: None).check()
+    except Violation as error:
+        return f"{error.label}: {version.docs.constraints.get(error.label, '')}"
+    return ""
+
+
+@check(TESTS, statable=True)
+def negative_axis(version: ReviewedVersion) -> Iterator[Evidence]:
+    """An example of a negative axis."""
+    declared = version.schema.attributes.values()
+    axes = [each.name for each in declared if each.kind in (AXIS, AXES) and _can_be_negative(each)]
+    inputs = [index for index, each in enumerate(version.schema.inputs) if each.name in ("axis", "axes")]
+    if not axes and not inputs:
+        yield Evidence(NOT_APPLICABLE, "it has no axis that may be negative", version.place_of())
+    for name in axes:
+        default = version.schema.attributes[name].default
+        found = [each for each in version.examples_with_outputs if _has_negative(each.attributes.get(name, default))]
+        yield _edge_evidence(version, f"a negative {name}", found, "add one")
+    for index in inputs:
+        found = [
+            each
+            for each in version.examples_with_outputs
+            for value in values_of_input(each, index)
+            if value is not None and _has_negative(value.content)
+        ]
+        yield _edge_evidence(version, f"a negative element of {version.schema.inputs[index].name}", found, "add one")
+
+
+def _can_be_negative(declared: Attribute) -> bool:
+    return ">= 0" not in declared.range and "0 <=" not in declared.range
+
+
+def _has_negative(value: Any) -> bool:
+    values = value if isinstance(value, list | tuple) else [value]
+    return any(isinstance(each, int) and each < 0 for each in values)
+
+
+@check(TESTS, statable=True)
+def not_numbers(version: ReviewedVersion) -> Iterator[Evidence]:
+    """An example of NaN and infinities."""
+    if not any(type_.startswith(FLOATS) for each in version.schema.inputs for type_ in version.schema.allowed(each)):
+        yield Evidence(NOT_APPLICABLE, "none of its inputs is of floats", version.place_of("types"))
+        return
+    found = [each for each in version.examples if any(_is_special(value) for value in input_tensors(each))]
+    if found or re.search(r"\bNaN\b|infinit", " ".join(each.text for each in version.docs.special_cases)):
+        help = "add one: inputs: [{float: [.nan, .inf]}]"
+        yield _edge_evidence(version, "NaN or an infinity, which its special cases name", found, help)
+    else:
+        help = "add an example, or state that it moves elements without computing with them"
+        yield Evidence(
+            OPEN, "neither an example nor a special case has NaN or infinities", version.place_of("special_cases"), help
+        )
+
+
+def _is_special(value: ExampleValue) -> bool:
+    content = value.content if isinstance(value.content, list) else [value.content]
+    return any(isinstance(each, float) and not math.isfinite(each) for each in content)
+
+
+@check(TESTS, statable=True)
+def broadcast(version: ReviewedVersion) -> Iterator[Evidence]:
+    """An example of broadcasting."""
+    named = {condition.subject for condition in version.schema.conditions if condition.kind == BROADCAST}
+    if not named and not re.match(r"broadcast|onto", version.schema.shape):
+        yield Evidence(NOT_APPLICABLE, "it does not broadcast", version.place_of("shape"))
+        return
+    found = [each for each in version.examples_with_outputs if len({value.shape for value in input_tensors(each)}) > 1]
+    yield _edge_evidence(version, "inputs of different shapes, which are broadcast", found, "add one")
