@@ -125,7 +125,9 @@ def _compare_arrays(
         return Difference(where, f"its shape is {list(actual.shape)}, and {list(expected.shape)} is expected")
     rtol = tolerance_of(expected.dtype) if rtol is None else rtol
     atol = rtol * absolute if atol is None else atol
-    greatest, furthest, count, first, done = 0.0, 0.0, 0, None, 0
+    greatest = furthest = 0.0
+    count = done = 0
+    first: int | None = None
     for want, have in pieces(expected, actual):
         if expected.dtype.kind in "OUSb":
             wrong = np.asarray(want != have)

@@ -1,6 +1,6 @@
 """Derivatives of operators for Gradient: rules from derivatives by a node's outputs to derivatives by its inputs.
 
-A rule is registered like a kernel, and holds for the versions from `since` on:
+A gradient rule is registered like a kernel, and holds for the versions from `since` on:
 
     @gradient("Tanh")
     def tanh(node): return (node.derivative * (1 - node.y * node.y),)
@@ -64,7 +64,7 @@ class Node:
         return self.attributes.get(name) if value is None else value
 
 
-Rule = Callable[[Node], Sequence[Any]]
+GradientRule = Callable[[Node], Sequence[Any]]
 """Returns the derivatives by the inputs, None for 0; `summed_to` brings them to the shapes of the inputs."""
 
 
@@ -134,7 +134,7 @@ FACTORS: dict[str, Factor] = {
 }
 
 
-def _rule_of_factor(factor: Factor) -> Rule:
+def _rule_of_factor(factor: Factor) -> GradientRule:
     """Return the rule of an elementwise function, which multiplies by its derivative."""
 
     def times_factor(node: Node) -> Sequence[Any]:
@@ -308,7 +308,7 @@ SLOPES: dict[str, Slope] = {
 }
 
 
-def _rule_of_slope(slope: Slope) -> Rule:
+def _rule_of_slope(slope: Slope) -> GradientRule:
     """Return the rule of a reduction, which multiplies by its derivative by each element."""
 
     def times_slope(node: Node) -> Sequence[Any]:

@@ -62,7 +62,8 @@ def _ir_version(schema: OpSchema) -> int:
 
 def value_of(value: ExampleValue) -> Any:
     """Return the value of an example as kernels take it."""
-    kind, content = value.type, value.content
+    kind = value.type
+    content = value.content
     if kind.startswith("tensor("):
         return _array_of(kind[7:-1], content, value.shape)
     if kind.startswith("sparse_tensor("):

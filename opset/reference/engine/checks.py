@@ -74,8 +74,8 @@ def check_declared_constraints(step: Step, inputs: Sequence[Any]) -> None:
     ranks = [None if shape is None else len(shape) for shape in shapes]
     check_constraints(plan.schema, step.attributes, ranks)
     if plan.checks:
-        attribute, elements, given = step.attributes.get, partial(_elements, inputs), partial(_has_value, step, inputs)
-        Match(plan, shapes, attribute, elements, given).check()
+        has_value = partial(_has_value, step, inputs)
+        Match(plan, shapes, step.attributes.get, partial(_elements, inputs), has_value).check()
     if len(step.legal_inputs) >= _MAX_LEGAL:
         step.legal_inputs.clear()
     step.legal_inputs.add(key)

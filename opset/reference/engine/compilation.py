@@ -26,7 +26,10 @@ class Compiler:
     """Compiles the bodies of one model, each once; if `everything`, also steps whose values no other step reads."""
 
     def __init__(self, index: ModelIndex, resolver: Resolver, constants: Constants, everything: bool = False) -> None:
-        self._index, self.resolver, self.constants, self.everything = index, resolver, constants, everything
+        self._index = index
+        self.resolver = resolver
+        self.constants = constants
+        self.everything = everything
         self.functions = {function_key(function): function for function in index.proto.functions}
         self._compiled: dict[Any, Program] = {}
 
@@ -102,13 +105,17 @@ class _BodyCompiler:
         inner: Mapping[int, _BodyCompiler],
         gradients: Mapping[int, Body],
     ) -> None:
-        self._compiler, self._body, self._imports, self._bound = compiler, body, imports, bound
-        self._inner, self._gradients = inner, gradients
+        self._compiler = compiler
+        self._body = body
+        self._imports = imports
+        self._bound = bound
+        self._inner = inner
+        self._gradients = gradients
         self._slots: dict[str, int] = {}
         self.captures: list[str] = []
         self._captured: list[tuple[int, int]] = []
-        proto, info = body.proto, ValueInfo if body.function else value_info_of
-        self.program = Program(body, tuple(map(info, proto.input)), tuple(map(info, proto.output)))
+        declare = ValueInfo if body.function else value_info_of
+        self.program = Program(body, tuple(map(declare, body.proto.input)), tuple(map(declare, body.proto.output)))
 
     def compile(self, results: list[str]) -> None:
         """Compile the steps that compute `results`. Raises RunError with the findings of all nodes."""
@@ -117,7 +124,8 @@ class _BodyCompiler:
             self._add_slot(declared.name)
         if not self._body.function:
             self._add_constants()
-        findings, seen = FindingList(), set[Finding]()  # what is wrong with more than the node is reported once
+        findings = FindingList()
+        seen = set[Finding]()  # a problem of more than one node is reported once
         for index in self._needed_nodes(results):
             try:
                 step = self._make_step(index)
@@ -138,7 +146,8 @@ class _BodyCompiler:
 
     def _add_constants(self) -> None:
         """Add the initializers of the body to the constants of the program, with a slot for each."""
-        proto, inputs = self._body.proto, len(self.program.inputs)
+        proto = self._body.proto
+        inputs = len(self.program.inputs)
         for tensor in (*proto.initializer, *proto.sparse_initializer):
             name = tensor.values.name if tensor.DESCRIPTOR.name == "SparseTensorProto" else tensor.name
             known = self._slots.get(name)
@@ -171,7 +180,8 @@ class _BodyCompiler:
 
     def _make_step(self, index: int) -> Step:
         """Return the step of a node, without its slots. Raises RunError R201 or R202."""
-        body, compiler = self._body, self._compiler
+        body = self._body
+        compiler = self._compiler
         node = body.proto.node[index]
         if (functions := compiler.functions) and (called := functions.get(function_key(node))) is not None:
             call = partial(compiler.function_program, called, bound_attributes(node, self._bound))
@@ -230,10 +240,9 @@ class _BodyCompiler:
         """Set the slots that a step reads and fills, and the slots that its graphs capture."""
         node = step.node
         for key in self._graph_ids(node):
-            program, names = self._inner[key].program, self._inner[key].captures
-            program.captured = tuple(
-                (self._slot_of(name), inside) for name, (_, inside) in zip(names, program.captured, strict=True)
-            )
+            inner = self._inner[key]
+            pairs = zip(inner.captures, inner.program.captured, strict=True)
+            inner.program.captured = tuple((self._slot_of(name), inside) for name, (_, inside) in pairs)
         inputs = [self._slot_of(name) for name in node.input]
         while inputs and inputs[-1] == ABSENT:
             inputs.pop()

@@ -14,7 +14,8 @@ class Constants:
     """Reads tensors of a model as read-only arrays, which take `held` bytes, at most `most`."""
 
     def __init__(self, model: Model, most: int) -> None:
-        self._model, self._most = model, most
+        self._model = model
+        self._most = most
         self._initializers: dict[int, tuple[Any, Any]] = {}
         self.held = 0
 

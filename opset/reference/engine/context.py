@@ -65,7 +65,8 @@ class StepContext:
 
     def reserve(self, count: int, dtype: Any = np.float32) -> None:
         """Raise Exhausted if `count` elements more are beyond the limit."""
-        budget, needed = self.budget, int(count) * np.dtype(dtype).itemsize
+        budget = self.budget
+        needed = int(count) * np.dtype(dtype).itemsize
         if budget.live + needed > budget.max_bytes:
             why = f"it needs {needed:,} bytes, and {budget.max_bytes:,} are allowed in all"
             raise BudgetExceeded("bytes", why)

@@ -25,7 +25,7 @@ from opset.reference.values import copy_shared, type_of
 from opset.schemas.constraints.violation import Violation
 
 Trace = Callable[[str, str, Any], None]
-_Loaded = TypeVar("_Loaded")
+_Result = TypeVar("_Result")
 _SHOWN_CALLS = 3
 MOST_NOTES = 20
 """Nodes in a form that runtimes accept against the standard, of which each is noted."""
@@ -47,9 +47,12 @@ class Evaluation:
         registry: Registry,
         notes: list[str],
     ) -> None:
-        self.budget, self._constants = budget, constants
+        self.budget = budget
+        self._constants = constants
         self._random = RandomNumbers(seed)
-        self._trace, self._registry, self.notes = trace, registry, notes
+        self._trace = trace
+        self._registry = registry
+        self.notes = notes
 
     def execute(self, program: Program, inputs: Sequence[Any]) -> list[Any]:
         """Run a program to its end, and return its outputs. An input that is ABSENT takes its default.
@@ -126,7 +129,7 @@ class Evaluation:
                 slots[inside] = outer.slots[outside]
         return Frame(program, slots, [0] * program.size)
 
-    def _load(self, load: Callable[[], _Loaded]) -> _Loaded:
+    def _load(self, load: Callable[[], _Result]) -> _Result:
         """Return the result of a function that may read arrays of the model, and count their bytes as live."""
         before = self._constants.held
         result = load()
@@ -172,7 +175,9 @@ class Evaluation:
 
     def _run_fallback(self, frame: Frame, step: Step, inputs: Sequence[Any], error: Violation) -> Any:
         """Return the result of a node that breaks a constraint in a form that runtimes accept, and note that form."""
-        fallback, quirk, location = step.fallback, step.quirk, frame.program.location(step)
+        fallback = step.fallback
+        quirk = step.quirk
+        location = frame.program.location(step)
         assert fallback is not None and fallback.kernel is not None and quirk is not None
         fallback.inputs, fallback.outputs = step.inputs, step.outputs
         attributes = fallback.attributes
@@ -226,7 +231,9 @@ class Evaluation:
 
     def _store(self, frame: Frame, step: Step, result: Any) -> None:
         """Put results into their slots, free slots that no later step reads, and count live bytes. Raises Exhausted."""
-        slots, sizes, live = frame.slots, frame.sizes, 0
+        slots = frame.slots
+        sizes = frame.sizes
+        live = 0
         if result.__class__ is not tuple:
             result = (result,)
         for slot, value in zip(step.outputs, result, strict=False):

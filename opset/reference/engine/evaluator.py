@@ -62,7 +62,8 @@ class ReferenceEvaluator:
             self.model = bind_dims(self.model, dims)
         self.registry = registry_with(schemas)
         self.limits = limits or Limits()
-        self._seed, self._trace = seed, trace
+        self._seed = seed
+        self._trace = trace
         self.model, index = read_model(self.model, self.registry, freeze)
         proto = self.model.proto
         index.call_order()

@@ -14,7 +14,7 @@ import numpy as np
 from opset.budget import BudgetExceeded
 from opset.errors import Finding, RunError, safe_text
 from opset.reference import derivatives
-from opset.reference.derivatives import Node, Rule
+from opset.reference.derivatives import GradientRule, Node
 from opset.reference.engine.limits import limit_error
 from opset.reference.engine.programs import Program, Step
 from opset.reference.numerics.arrays import Array
@@ -72,7 +72,7 @@ def _node_of(step: Step, values: dict[int, Any], derivative_of: dict[int, Array]
     )
 
 
-def _apply_rule(graph: Program, rule: Rule, node: Node, step: Step) -> Sequence[Any]:
+def _apply_rule(graph: Program, rule: GradientRule, node: Node, step: Step) -> Sequence[Any]:
     """Return the derivatives by a node's inputs. Raises RunError R204 if its rule raises an exception."""
     try:
         return rule(node)
@@ -89,9 +89,11 @@ def _slots_read(step: Step) -> list[int]:
     return [*step.inputs, *(slot for graph in graphs for slot, _ in graph.captured)]
 
 
-def _differentiable_steps(graph: Program, active: set[int], target: int) -> list[tuple[Step, Rule]]:
+def _differentiable_steps(graph: Program, active: set[int], target: int) -> list[tuple[Step, GradientRule]]:
     """Return the steps between inputs and target, the last first, with their rules. Raises RunError R201."""
-    wanted, path, findings = {target}, [], []
+    wanted = {target}
+    path = []
+    findings = []
     for step in reversed(graph.steps):
         reads = _slots_read(step)
         if wanted.isdisjoint(step.outputs) or active.isdisjoint(reads):
@@ -109,7 +111,7 @@ def _differentiable_steps(graph: Program, active: set[int], target: int) -> list
     return path
 
 
-def _rule_of(step: Step) -> Rule | None:
+def _rule_of(step: Step) -> GradientRule | None:
     """Return the rule for a step's derivatives, None if there is none."""
     if step.schema is None or normalised(step.node.domain):
         return None

@@ -88,7 +88,8 @@ class Resolver:
 
     def __init__(self, registry: Registry, strict: bool = False) -> None:
         """Take the registry; if `strict`, forms that runtimes accept against the standard are errors."""
-        self.registry, self._strict = registry, strict
+        self.registry = registry
+        self._strict = strict
         self._resolved: dict[tuple[str, str, int], ResolvedKernel] = {}
         self._kernels = Lookup(registration.LAYER, registry)
 
@@ -144,7 +145,8 @@ class Resolver:
         self, location: str, node: Any, domain: str, imports: Mapping[str, int], schema: OpSchema | None
     ) -> Finding:
         """Return the finding that an operator has no kernel, with the reason."""
-        name, shown_domain = safe_text(node.op_type), safe_text(shown(domain))
+        name = safe_text(node.op_type)
+        shown_domain = safe_text(shown(domain))
         if schema is not None and (left_out := self._kernels.left_out(domain)):
             why, help = left_out, TRUST
         elif schema is not None:

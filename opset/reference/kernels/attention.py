@@ -46,7 +46,7 @@ def attention_23(
     total = keys.shape[2]
     context.reserve(batch * heads * length * (3 * total + values.shape[3]), q.dtype)
 
-    root = float(np.sqrt((1 / sqrt(size) if size else 1.0) if scale is None else scale))
+    root = float(np.sqrt(_default_scale(size) if scale is None else scale))
     wide = np.dtype(np.float64 if q.dtype == np.float64 else np.float32)
     stage, scores_at = None, qk_matmul_output_mode if context.wants(3) else None
     scores = _multiply_groups(queries.astype(wide) * root, keys.astype(wide).swapaxes(2, 3) * root, context)
@@ -70,6 +70,11 @@ def attention_23(
     if q.ndim == 3:
         result = result.swapaxes(1, 2).reshape(batch, length, heads * values.shape[3])
     return result, keys, values, stage
+
+
+def _default_scale(size: int) -> float:
+    """Return the scale of products of vectors of a size."""
+    return 1 / sqrt(size) if size else 1.0
 
 
 def _check_outputs_of_25(nonpad_kv_seqlen: Array | None, context: KernelContext) -> None:
@@ -118,7 +123,7 @@ def flex_attention_1(
     wide = np.dtype(np.float64 if q.dtype == np.float64 else np.float32)
     precision = wide if softmax_precision is None else DTYPES[softmax_precision]
     context.reserve(prod(q.shape[:3]) * (3 * k.shape[2] + v.shape[3]), precision)
-    factor = (1 / sqrt(q.shape[3]) if q.shape[3] else 1.0) if scale is None else scale
+    factor = _default_scale(q.shape[3]) if scale is None else scale
     wide = np.promote_types(wide, precision) if precision not in SMALL_FLOATS else wide
     scores = (_multiply_groups(q.astype(wide), k.astype(wide).swapaxes(2, 3), context) * factor).astype(
         precision, copy=False
@@ -257,16 +262,17 @@ def linear_attention_27(
     if beta is not None and update_rule.endswith("delta"):
         rates = beta.astype(np.float32).swapaxes(0, 1)[..., None]
     results = np.empty((*q.shape[:-1], v_size), np.float32)
-    for token in range(length) if results.size else ():
-        context.check_time()
-        if factors is not None:
-            state *= factors[token]
-        new = v[token]
-        if rates is not None:
-            new = rates[token] * (new - (k[token][:, :, None] @ state)[:, :, 0])
-        state += k[token][..., None] * new[:, :, None]
-        np.matmul(q[token], state, out=results[token])
-    results *= scale or (1 / sqrt(size) if size else 1.0)
+    if results.size:
+        for token in range(length):
+            context.check_time()
+            if factors is not None:
+                state *= factors[token]
+            new = v[token]
+            if rates is not None:
+                new = rates[token] * (new - (k[token][:, :, None] @ state)[:, :, 0])
+            state += k[token][..., None] * new[:, :, None]
+            np.matmul(q[token], state, out=results[token])
+    results *= scale or _default_scale(size)
     results = results.reshape(length, batch, q_num_heads * v_size).swapaxes(0, 1)
     return results.astype(query.dtype), state.astype(query.dtype if past_state is None else past_state.dtype)
 

@@ -56,12 +56,16 @@ def bit_cast_26(x: Array, *, to: int) -> Array:
 
 
 def as_type(x: Array, dtype: np.dtype[Any], saturate: int, round_mode: str, context: KernelContext) -> Array:
-    """Return numbers or strings converted to another type, strings included; see `convert_numbers`."""
+    """Return numbers or strings converted to another type, strings as well; see `convert_numbers`."""
     if x.dtype == dtype:
         return x
     # A string takes about 60 bytes; narrow floats are rounded as doubles.
-    wide = 8 if dtype.kind == "O" else 4 if dtype in NARROW_FLOATS and x.dtype.itemsize > 2 else 0
-    context.reserve(x.size * (8 * wide or dtype.itemsize), np.uint8)
+    size = dtype.itemsize
+    if dtype.kind == "O":
+        size = 64
+    elif dtype in NARROW_FLOATS and x.dtype.itemsize > 2:
+        size = 32
+    context.reserve(x.size * size, np.uint8)
     if x.dtype.kind == "O":
         return _parse_numbers(x, dtype, saturate, round_mode, context)
     if dtype.kind == "O":
@@ -87,7 +91,9 @@ def _format_number(number: Any) -> str:
     """Return a float in plain digits, or as NaN, INF or -INF."""
     if math.isfinite(number):
         return np.format_float_positional(number, trim="-")
-    return "NaN" if number != number else "INF" if number > 0 else "-INF"
+    if math.isnan(number):
+        return "NaN"
+    return "INF" if number > 0 else "-INF"
 
 
 def _parse_numbers(texts: Array, dtype: np.dtype[Any], saturate: int, round_mode: str, context: KernelContext) -> Array:

@@ -137,11 +137,12 @@ def conv_transpose_1(
     result = np.zeros((batch, filters, *sizes), x.dtype)
     values = x.reshape(batch, group, channels // group, math.prod(x.shape[2:]))
     transposed = w.reshape(group, channels // group, w.shape[1], *w.shape[2:]).swapaxes(1, 2)
-    for tap in np.ndindex(windows.kernel) if values.size and transposed.size else ():
-        context.check_time()
-        part = matrix_product(np.ascontiguousarray(transposed[(..., *tap)]), values, context)
-        target = result[tap_index(windows, tap)]
-        target += part.reshape(target.shape)
+    if values.size and transposed.size:
+        for tap in np.ndindex(windows.kernel):
+            context.check_time()
+            part = matrix_product(np.ascontiguousarray(transposed[(..., *tap)]), values, context)
+            target = result[tap_index(windows, tap)]
+            target += part.reshape(target.shape)
     result = result[interior(windows.begins, shape)]
     return result if b is None else result + b.reshape(-1, *[1] * len(shape))
 

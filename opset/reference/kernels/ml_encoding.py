@@ -107,7 +107,11 @@ def dict_vectorizer_1(
         raise Violation("C2", f"the key {unknown[0]!r} is not in the vocabulary")
     values = [np.asarray(value) for value in x.values()]
     text = any(isinstance(value, str) for value in x.values())
-    dtype = np.dtype(object) if text else values[0].dtype if values else np.dtype(np.float32)
+    dtype: Any = np.float32
+    if text:
+        dtype = object
+    elif values:
+        dtype = values[0].dtype
     entries = [x.get(key, "" if text else 0) for key in vocabulary]
     result: Array = np.empty(len(vocabulary), dtype)
     result[:] = [_to_scalar(value) for value in entries]

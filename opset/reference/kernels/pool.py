@@ -122,14 +122,17 @@ def lp_pool_1(
 
 def _powers(x: Array, p: float) -> Array:
     """Return `abs(x) ** p`."""
-    powers: Array = np.abs(x) if p == 1 else np.square(x) if p == 2 else np.abs(x) ** x.dtype.type(p)
-    return powers
+    if p == 2:
+        return np.square(x)
+    powers: Array = np.abs(x)
+    return powers if p == 1 else powers ** x.dtype.type(p)
 
 
 def _root(sums: Array, p: float) -> Array:
     """Return `sums ** (1 / p)`."""
-    root: Array = sums if p == 1 else np.sqrt(sums) if p == 2 else sums ** sums.dtype.type(1 / p)
-    return root
+    if p == 1:
+        return sums
+    return np.sqrt(sums) if p == 2 else sums ** sums.dtype.type(1 / p)
 
 
 def _channel_rows(x: Array, context: KernelContext) -> tuple[Array, tuple[int, ...]]:

@@ -38,13 +38,14 @@ def grid_sample_16(
     dtype = np.result_type(x.dtype, np.float32 if x.dtype.itemsize <= 4 else np.float64)
     precision = np.float64 if np.float64 in (x.dtype, grid.dtype) else np.float32
     result = np.full((batch, channels, count), zero_of(x.dtype if mode == "nearest" else dtype))
-    for image in range(batch) if result.size and math.prod(sizes) else ():
-        points = grid[image].reshape(-1, rank)
-        axes = [
-            _neighbors(points[:, rank - 1 - axis].astype(precision), size, taps, align_corners, padding_mode)
-            for axis, size in enumerate(sizes)
-        ]
-        _interpolate(x[image], axes, result[image], context)
+    if result.size and math.prod(sizes):
+        for image in range(batch):
+            points = grid[image].reshape(-1, rank)
+            axes = [
+                _neighbors(points[:, rank - 1 - axis].astype(precision), size, taps, align_corners, padding_mode)
+                for axis, size in enumerate(sizes)
+            ]
+            _interpolate(x[image], axes, result[image], context)
     if x.dtype.kind in "iu" and mode != "nearest":
         limits = np.iinfo(x.dtype)
         result = np.clip(result, limits.min, limits.max)

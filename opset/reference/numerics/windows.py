@@ -165,10 +165,11 @@ def add_windows(columns: Array, windows: Windows, shape: Sequence[int], context:
     sizes = [b + size + e for b, size, e in zip(windows.begins, shape[2:], windows.ends, strict=True)]
     context.reserve(math.prod(sizes) * math.prod(shape[:2]), columns.dtype)
     result = np.zeros((*shape[:2], *sizes), columns.dtype)
-    for tap in np.ndindex(windows.kernel) if columns.size else ():
-        context.check_time()
-        target = result[tap_index(windows, tap)]
-        target += columns[(slice(None), slice(None), *tap)]
+    if columns.size:
+        for tap in np.ndindex(windows.kernel):
+            context.check_time()
+            target = result[tap_index(windows, tap)]
+            target += columns[(slice(None), slice(None), *tap)]
     return result[interior(windows.begins, shape[2:])]
 
 
