@@ -15,7 +15,7 @@ from opset.errors import Finding, RunError, UsageError, safe_text
 from opset.model.arrays import data_type_of, dtype_of_element
 from opset.model.elements import element_name
 from opset.model.types import type_string
-from opset.reference.engine.limits import most_bytes
+from opset.reference.engine.limits import byte_limit
 
 _ENTRIES = 2  # of a sequence or map of tensors; of one that holds others 1, as they would multiply
 _WORDS = ("one", "two", "three", "four", "five", "six")
@@ -39,7 +39,7 @@ def random_inputs(inputs: Iterable[Any], given: Mapping[str, Any], seed: int, li
     """
     inputs = [*inputs]
     findings: list[Finding] = []
-    random_values = _RandomValues(_sizes_of(inputs, given), findings, most_bytes(limits))
+    random_values = _RandomValues(_sizes_of(inputs, given), findings, byte_limit(limits))
     values = {
         value_info.name: random_values.value(
             value_info.name, value_info.type, np.random.default_rng((seed, zlib.crc32(value_info.name.encode())))

@@ -170,7 +170,7 @@ def test_the_default_limit_is_the_smallest_of_control_groups(monkeypatch):
         "/sys/fs/cgroup/a/memory.max": "123456789",
     }
     monkeypatch.setattr(reference_limits, "_read_text", lambda path: texts.get(path, ""))
-    assert reference_limits.most_bytes(Limits()) == 123456789
+    assert reference_limits.byte_limit(Limits()) == 123456789
 
 
 # -- time --

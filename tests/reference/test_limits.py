@@ -420,7 +420,7 @@ def test_an_evaluation_may_take_what_the_groups_of_its_process_leave(monkeypatch
     monkeypatch.setattr(limits, "control_group_files", lambda text: ["inner", "outer"] if text == "groups" else [])
     monkeypatch.setattr(limits, "_process_limits", lambda taken, resident: [])
     monkeypatch.setattr(limits.os, "sysconf", {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 10**6}.get)
-    assert limits.most_bytes(Limits()) == 5_000_000 - 100 * 4096
+    assert limits.byte_limit(Limits()) == 5_000_000 - 100 * 4096
     files["/proc/self/statm"] = "9000 9000 0"
-    assert limits.most_bytes(Limits()) == 0
-    assert limits.most_bytes(Limits(max_bytes=7)) == 7
+    assert limits.byte_limit(Limits()) == 0
+    assert limits.byte_limit(Limits(max_bytes=7)) == 7

@@ -142,7 +142,7 @@ class _BodyCompiler:
         program.results = tuple(self._slot_of(name) for name in results)
         program.captured = tuple(self._captured)
         program.size = len(program.names)  # more than there are names where initializers are duplicates
-        self._free_early()
+        self._set_frees()
 
     def _add_constants(self) -> None:
         """Add the initializers of the body to the constants of the program, with a slot for each."""
@@ -264,7 +264,7 @@ class _BodyCompiler:
         self.program.names.append(name)
         return slot
 
-    def _free_early(self) -> None:
+    def _set_frees(self) -> None:
         """Set the slots that are free after each step, if a step fills them: other values are held elsewhere."""
         last: dict[int, Step] = {}
         for step in self.program.steps:

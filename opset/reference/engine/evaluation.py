@@ -102,12 +102,12 @@ class Evaluation:
 
     def _pass_outputs(self, frame: Frame, outputs: list[Any]) -> Frame | None:
         """Pass the outputs of a call to the step that called; return the frame of its next call, None if it is done."""
-        step = frame.current()
+        step = frame.current_step()
         if frame.waiting is None:  # a function has returned
-            self._store(frame, step, tuple(outputs))
+            self._store_results(frame, step, tuple(outputs))
             called = None
         else:
-            called = self._resume(frame, step, outputs)
+            called = self._resume_kernel(frame, step, outputs)
         if called is None:
             frame.position += 1
         return called
@@ -158,7 +158,7 @@ class Evaluation:
             if kernel.is_generator:
                 step.legal_types.add(signature)
                 frame.waiting = result
-                return self._resume(frame, step, None)
+                return self._resume_kernel(frame, step, None)
         except BudgetExceeded:
             raise
         except Exception as error:
@@ -170,7 +170,7 @@ class Evaluation:
             if not kernel.any_type:
                 check_outputs(step, result, frame.program.location(step))
             step.legal_types.add(signature)
-        self._store(frame, step, result)
+        self._store_results(frame, step, result)
         return None
 
     def _run_fallback(self, frame: Frame, step: Step, inputs: Sequence[Any], error: Violation) -> Any:
@@ -207,7 +207,7 @@ class Evaluation:
             raise RunError(Finding("R202", message, frame.program.location(step)))
         return self._make_frame(program, [*inputs, *[None] * (len(program.inputs) - len(inputs))], None)
 
-    def _resume(self, frame: Frame, step: Step, outputs: list[Any] | None) -> Frame | None:
+    def _resume_kernel(self, frame: Frame, step: Step, outputs: list[Any] | None) -> Frame | None:
         """Let the waiting kernel go on; return the frame of the graph that it yields, None if it is done."""
         assert frame.waiting is not None
         try:
@@ -221,7 +221,7 @@ class Evaluation:
             self.budget.release(frame.held)
             frame.live -= frame.held
             frame.held = 0
-            self._store(frame, step, done.value)
+            self._store_results(frame, step, done.value)
             return None
         except BudgetExceeded:
             raise
@@ -229,7 +229,7 @@ class Evaluation:
             location = frame.program.location(step)
             raise kernel_error(step, frame.inputs(step), error, location, self._registry) from error
 
-    def _store(self, frame: Frame, step: Step, result: Any) -> None:
+    def _store_results(self, frame: Frame, step: Step, result: Any) -> None:
         """Put results into their slots, free slots that no later step reads, and count live bytes. Raises Exhausted."""
         slots = frame.slots
         sizes = frame.sizes
@@ -262,7 +262,7 @@ class Evaluation:
 
 def _add_calls(error: RunError, stack: Sequence[Frame]) -> RunError:
     """Return an error with the innermost calls in which it occurred."""
-    calls = [frame.location() for frame in stack[:-1] if frame.current().call is not None]
+    calls = [frame.location() for frame in stack[:-1] if frame.current_step().call is not None]
     if not calls:
         return error
     chain = "".join(f", called by {location}" for location in calls[: -_SHOWN_CALLS - 1 : -1])

@@ -20,7 +20,7 @@ from opset.preparation import Freeze, read_model
 from opset.reference.engine.compilation import Compiler
 from opset.reference.engine.constants import Constants
 from opset.reference.engine.evaluation import Evaluation, Trace
-from opset.reference.engine.limits import MAX_STEPS, most_bytes, out_of_memory
+from opset.reference.engine.limits import MAX_STEPS, byte_limit, out_of_memory
 from opset.reference.engine.programs import ABSENT, Program
 from opset.reference.engine.resolution import Resolver
 from opset.reference.value_info import value_info_of
@@ -75,7 +75,7 @@ class ReferenceEvaluator:
         defaults |= {tensor.values.name for tensor in graph.sparse_initializer}
         self.inputs = tuple(value_info_of(proto, proto.name in defaults) for proto in graph.input)
         self.outputs = tuple(map(value_info_of, graph.output))
-        self.max_bytes = most_bytes(self.limits)
+        self.max_bytes = byte_limit(self.limits)
         self._constants = Constants(self.model, self.max_bytes)
         self._compiler = Compiler(index, Resolver(self.registry, strict), self._constants, everything=trace is not None)
         self._programs: dict[tuple[str, ...], Program] = {}

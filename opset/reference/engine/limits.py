@@ -15,7 +15,7 @@ MAX_STEPS = 10_000_000
 _UNKNOWN = 1 << 34  # bytes of memory, where the system does not say
 
 
-def most_bytes(limits: Limits) -> int:
+def byte_limit(limits: Limits) -> int:
     """Return the bytes that an evaluation may hold, by default the memory of the machine and its control groups.
 
     No limit is above the bytes that the system leaves to the process.

@@ -112,7 +112,7 @@ class Frame:
     live: int = 0
     held: int = 0
 
-    def current(self) -> Step:
+    def current_step(self) -> Step:
         """Return the step that is being run."""
         return self.program.steps[self.position]
 

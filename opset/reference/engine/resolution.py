@@ -61,7 +61,7 @@ class ResolvedKernel:
             stated = {name: type_ for name, type_ in stated.items() if not quirks.is_internal(name)}
         key = frozenset(stated.items())
         if key not in self.legal_attributes:
-            if findings := [*self._misfits(stated, location())]:
+            if findings := [*self._attribute_findings(stated, location())]:
                 raise RunError(findings)
             self.legal_attributes.add(key)
         return [*stated]
@@ -70,7 +70,7 @@ class ResolvedKernel:
         """Return the arguments that the kernel takes by keyword: the stated values, and defaults for the others."""
         return {**self.defaults, **values} if values else self.defaults
 
-    def _misfits(self, types: Mapping[str, str], location: str) -> Iterable[Finding]:
+    def _attribute_findings(self, types: Mapping[str, str], location: str) -> Iterable[Finding]:
         """Yield a finding for each attribute that is unknown, missing, or of another type."""
         unknown = set(types) - self.kernel.attributes if not self.kernel.any_attributes else set()
         if self.schema is not None:

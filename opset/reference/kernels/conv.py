@@ -16,7 +16,7 @@ from opset.reference.numerics.windows import (
     Ints,
     Windows,
     add_windows,
-    interior,
+    interior_index,
     pad_spatial,
     same_pads,
     tap_index,
@@ -143,7 +143,7 @@ def conv_transpose_1(
             part = matrix_product(np.ascontiguousarray(transposed[(..., *tap)]), values, context)
             target = result[tap_index(windows, tap)]
             target += part.reshape(target.shape)
-    result = result[interior(windows.begins, shape)]
+    result = result[interior_index(windows.begins, shape)]
     return result if b is None else result + b.reshape(-1, *[1] * len(shape))
 
 

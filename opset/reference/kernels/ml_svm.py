@@ -147,7 +147,7 @@ def svm_classifier_1(
         votes[:, j] += ~first_wins
     best = votes.argmax(axis=1)
     if prob_a and prob_b:
-        scores = _couple(_pair_probabilities(decisions, prob_a, prob_b), classes, context)
+        scores = _class_probabilities(_pair_probabilities(decisions, prob_a, prob_b), classes, context)
     elif pairs == 1:
         # A positive decision is a vote for the first of two classes; it is the score of the second, as in scikit-learn.
         scores = np.concatenate([-decisions, decisions], axis=1)
@@ -175,7 +175,7 @@ def _pair_probabilities(decisions: Array, prob_a: tuple[float, ...], prob_b: tup
     return np.clip(logistic(-fitted), 1e-7, 1 - 1e-7)
 
 
-def _couple(first_wins: Array, classes: int, context: KernelContext) -> Array:
+def _class_probabilities(first_wins: Array, classes: int, context: KernelContext) -> Array:
     """Return probabilities of classes from probabilities of pairs (Wu, Lin and Weng, 2004, second method).
 
     They minimize the sum over i and j of (r_ji p_i - r_ij p_j)^2 with sum 1, the solution of a linear system.

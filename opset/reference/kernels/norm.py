@@ -26,7 +26,7 @@ def _with_channels(x: Array) -> Array:
     return x if x.ndim > 1 else x[:, None]
 
 
-def _scale(x: Array, scale: Array, bias: Array, mean: Array, variance: Array, epsilon: float) -> Array:
+def _scale_channels(x: Array, scale: Array, bias: Array, mean: Array, variance: Array, epsilon: float) -> Array:
     """Return (x - mean) / sqrt(variance + epsilon) * scale + bias as one factor and one addend for each channel."""
     factor = scale.astype(np.float64) / np.sqrt(variance.astype(np.float64) + epsilon)
     addend = bias.astype(np.float64) - mean.astype(np.float64) * factor
@@ -68,7 +68,7 @@ def _normalize_batch(
     wide = x.astype(_working_type(x.dtype, mean.dtype, variance.dtype), copy=False)
     axes = tuple(axis for axis in range(x.ndim) if axis != 1) if shared else (0,)
     batch_mean, batch_variance = (moment.reshape(scale.shape) for moment in _moments(wide, axes, context))
-    y = _scale(x, scale, bias, batch_mean, batch_variance, epsilon)
+    y = _scale_channels(x, scale, bias, batch_mean, batch_variance, epsilon)
     saved = batch_mean.astype(mean.dtype), batch_variance.astype(variance.dtype)
     return (
         y,
@@ -94,7 +94,7 @@ def batch_normalization_14(
     """Return channels normalized by the given statistics, or with `training_mode` by the batch's."""
     wide = _with_channels(x)
     if not training_mode:
-        return (_scale(wide, scale, bias, mean, variance, epsilon).reshape(x.shape),)
+        return (_scale_channels(wide, scale, bias, mean, variance, epsilon).reshape(x.shape),)
     y, *statistics = _normalize_batch(wide, scale, bias, mean, variance, epsilon, momentum, context)
     assert y is not None
     return y.reshape(x.shape), *statistics[:2]
@@ -120,7 +120,7 @@ def batch_normalization_9(
     """Return channels normalized by the given statistics, or by the batch's if the node has further outputs."""
     wide = _with_channels(x)
     if not _is_training(context):
-        return (_scale(wide, scale, bias, mean, variance, epsilon).reshape(x.shape),)
+        return (_scale_channels(wide, scale, bias, mean, variance, epsilon).reshape(x.shape),)
     y, *statistics = _normalize_batch(wide, scale, bias, mean, variance, epsilon, momentum, context)
     assert y is not None
     return y.reshape(x.shape), *statistics
@@ -141,7 +141,7 @@ def batch_normalization_7(
 ) -> Outputs:
     """Return the outputs of version 9; with `spatial` 0 each position of a channel has its own parameters."""
     if not _is_training(context):
-        return (_scale(x, scale, bias, mean, variance, epsilon),)
+        return (_scale_channels(x, scale, bias, mean, variance, epsilon),)
     return _normalize_batch(x, scale, bias, mean, variance, epsilon, momentum, context, spatial != 0)
 
 
@@ -165,7 +165,7 @@ def batch_normalization_1(
     training, even if `is_test` has its default, as exporters wrote it.
     """
     if is_test or context.outputs == 1:
-        return (_scale(x, scale, bias, mean, variance, epsilon),)
+        return (_scale_channels(x, scale, bias, mean, variance, epsilon),)
     if not spatial and x.ndim > 2:
         raise ValueError("in training with spatial 0, the shape of the statistics is not defined")
     return _normalize_batch(x, scale, bias, mean, variance, epsilon, momentum, context)
@@ -339,10 +339,10 @@ def dropout_12(
     """Return the elements, randomly dropped if `training_mode` is true, and a mask of the kept ones."""
     if training_mode is None or not training_mode:
         return x, np.ones(x.shape, np.bool_)
-    return _drop(x, 0.5 if ratio is None else float(ratio), context.rng(seed))
+    return _drop_elements(x, 0.5 if ratio is None else float(ratio), context.rng(seed))
 
 
-def _drop(x: Array, probability: float, rng: np.random.Generator) -> tuple[Array, Array]:
+def _drop_elements(x: Array, probability: float, rng: np.random.Generator) -> tuple[Array, Array]:
     """Return the kept elements, scaled, zeros for the others, and a mask of the kept ones."""
     kept = rng.random(x.shape, np.float32) >= probability
     wide = x.astype(_working_type(x.dtype), copy=False)
@@ -366,5 +366,5 @@ def dropout_1(x: Array, *, is_test: int, ratio: float, context: KernelContext) -
     """Return the elements, randomly dropped unless `is_test` is set, and a mask, undefined in the latter case: ones."""
     if is_test:
         return x, np.ones_like(x)
-    y, kept = _drop(x, ratio, context.rng())
+    y, kept = _drop_elements(x, ratio, context.rng())
     return y, kept.astype(x.dtype)

@@ -96,7 +96,7 @@ def pad_spatial(x: Array, begins: Sequence[int], ends: Sequence[int], context: K
     shape = (*x.shape[:2], *(b + size + e for b, size, e in zip(begins, x.shape[2:], ends, strict=True)))
     context.reserve(math.prod(shape), x.dtype)
     result = np.zeros(shape, x.dtype)
-    result[interior(begins, x.shape[2:])] = x
+    result[interior_index(begins, x.shape[2:])] = x
     return result
 
 
@@ -170,7 +170,7 @@ def add_windows(columns: Array, windows: Windows, shape: Sequence[int], context:
             context.check_time()
             target = result[tap_index(windows, tap)]
             target += columns[(slice(None), slice(None), *tap)]
-    return result[interior(windows.begins, shape[2:])]
+    return result[interior_index(windows.begins, shape[2:])]
 
 
 def tap_index(windows: Windows, tap: Sequence[int]) -> tuple[Any, ...]:
@@ -182,6 +182,6 @@ def tap_index(windows: Windows, tap: Sequence[int]) -> tuple[Any, ...]:
     return (..., *parts)
 
 
-def interior(begins: Sequence[int], sizes: Sequence[int]) -> tuple[Any, ...]:
+def interior_index(begins: Sequence[int], sizes: Sequence[int]) -> tuple[Any, ...]:
     """Return the index of the spatial part that starts at `begins` and has these sizes."""
     return (..., *(slice(begin, begin + size) for begin, size in zip(begins, sizes, strict=True)))

@@ -18,7 +18,7 @@ from opset.opsets.registry import Registry, files_named
 from opset.reference import registration as kernels
 from opset.reference.comparison import differences
 from opset.reference.engine.evaluator import ReferenceEvaluator
-from opset.reference.engine.limits import most_bytes
+from opset.reference.engine.limits import byte_limit
 from opset.reference.example_models import feeds_of, model_of, value_of
 from opset.reference.values import outline
 from opset.schemas.index import FOLDER
@@ -124,7 +124,7 @@ class ExampleRunner:
     def __init__(self, registry: Registry, limits: Limits | None = None, budget: Budget | None = None) -> None:
         self.registry, given = registry, limits or Limits()
         self.budget = budget or Budget(Limits())
-        self.limits = replace(given, max_bytes=most_bytes(given))  # what the system allows is read once
+        self.limits = replace(given, max_bytes=byte_limit(given))  # what the system allows is read once
         self._kernels, self.rules = Lookup(kernels.LAYER, registry), RuleLookup(registry)
         self._adapters = Lookup(adapters.LAYER, registry)
         self._files: dict[tuple[str, str], tuple[str, YamlNode | None]] = {}
