@@ -301,7 +301,7 @@ def write_values(
     try:
         if form == "/":
             files = {
-                os.path.join(path, f"{role}_{number}.pb"): _bytes_of(value_info, values_of_role[value_info.name])
+                os.path.join(path, f"{role}_{number}.pb"): _encode_value(value_info, values_of_role[value_info.name])
                 for role, values_of_role in values.items()
                 for number, value_info in enumerate(declared[role])
                 if value_info.name in values_of_role
@@ -321,7 +321,7 @@ def write_values(
     write_files(files, force=force)
 
 
-def _bytes_of(declared: ValueInfo, value: Any) -> bytes:
+def _encode_value(declared: ValueInfo, value: Any) -> bytes:
     """Return the message of a value, encoded."""
     return encode_message(message_of(declared.name, value, declared.type or type_of(value)))
 

@@ -59,7 +59,7 @@ def value_of(data: Any, kind: str) -> Any:
     if kind.count("(") > _DEPTH:
         raise ValueError("its type is nested too deeply")
     _check_entries(data, kind)
-    return _value(data, kind)
+    return _typed_value(data, kind)
 
 
 def _check_entries(data: Any, kind: str) -> None:
@@ -76,33 +76,33 @@ def _check_entries(data: Any, kind: str) -> None:
         level = [entry for part in parts for entry in (part.values() if isinstance(part, dict) else part)]
 
 
-def _value(data: Any, kind: str) -> Any:
+def _typed_value(data: Any, kind: str) -> Any:
     """Return the value of parsed JSON, by a type string, with limits already checked."""
     wrapper, _, inner = kind.partition("(")
     inner = inner[:-1]
     if wrapper == "optional":
-        return None if data is None else _value(data, inner)
+        return None if data is None else _typed_value(data, inner)
     if wrapper == "seq":
         if not isinstance(data, list):
             raise ValueError(f"{_text_of_part(data)} is no list, and the type is {kind}")
-        return [_value(entry, inner) for entry in data]
+        return [_typed_value(entry, inner) for entry in data]
     if wrapper == "map":
         key, _, element = inner.partition(", ")
         if not element:
             raise ValueError(f"JSON has no form for {kind}")
         if not isinstance(data, dict):
             raise ValueError(f"{_text_of_part(data)} is no object, and the type is {kind}")
-        keys = _keys([*data], key)
+        keys = _map_keys([*data], key)
         if "(" in element:
-            return dict(zip(keys, [_value(entry, element) for entry in data.values()], strict=True))
+            return dict(zip(keys, [_typed_value(entry, element) for entry in data.values()], strict=True))
         # Scalars are read as the elements of one tensor, so that a list among them is refused.
-        return dict(zip(keys, _tensor({"shape": [len(keys)], "data": [*data.values()]}, element), strict=True))
+        return dict(zip(keys, _typed_tensor({"shape": [len(keys)], "data": [*data.values()]}, element), strict=True))
     if wrapper != "tensor" or inner == "?":
         raise ValueError(f"JSON has no form for {kind}")
-    return _tensor(data, inner)
+    return _typed_tensor(data, inner)
 
 
-def _keys(texts: list[str], key: str) -> list[Any]:
+def _map_keys(texts: list[str], key: str) -> list[Any]:
     """Return the keys of a map, by the name of their type."""
     keys: list[Any]
     if key == "string":
@@ -118,12 +118,12 @@ def _keys(texts: list[str], key: str) -> list[Any]:
     return keys
 
 
-def _tensor(data: Any, element: str) -> NDArray[Any]:
+def _typed_tensor(data: Any, element: str) -> NDArray[Any]:
     """Return a tensor of an element type."""
     shape, flat = _shape_and_elements(data)
     dtype = dtype_of_element(element)
     if not _are_elements(flat, dtype):
-        flat = [_element(entry, dtype) for entry in flat]
+        flat = [_typed_element(entry, dtype) for entry in flat]
     number = data_type_of(dtype)
     assert number is not None
     try:
@@ -160,7 +160,7 @@ def _shape_and_elements(data: Any) -> tuple[tuple[int, ...], list[Any]]:
 def _are_elements(values: list[Any], dtype: np.dtype[Any]) -> bool:
     """Whether all values are elements of a type already, as in most tensors."""
     kinds = {*map(type, values)}
-    match _family(dtype):
+    match _kind_of(dtype):
         case "b":
             return kinds == {bool}
         case "i":
@@ -170,9 +170,9 @@ def _are_elements(values: list[Any], dtype: np.dtype[Any]) -> bool:
     return False
 
 
-def _element(value: Any, dtype: np.dtype[Any]) -> Any:
+def _typed_element(value: Any, dtype: np.dtype[Any]) -> Any:
     """Return an element as Python's value; raise ValueError if it would have to change to be of the type."""
-    kind = "c" if dtype.kind == "c" else _family(dtype)
+    kind = "c" if dtype.kind == "c" else _kind_of(dtype)
     if kind == "O" and isinstance(value, str):
         return text_of(value.encode("utf-8", "surrogateescape"))
     if kind == "b" and isinstance(value, bool):
@@ -191,7 +191,7 @@ def _element(value: Any, dtype: np.dtype[Any]) -> Any:
 
 
 @lru_cache(maxsize=64)
-def _family(dtype: np.dtype[Any]) -> str:
+def _kind_of(dtype: np.dtype[Any]) -> str:
     """Return "O" for text, "b" for bool, "i" for all integers, "f" for all floats."""
     if dtype.kind in "Ob":
         return dtype.kind
@@ -244,7 +244,7 @@ def _json_of_element(value: Any) -> Any:
     if isinstance(value, np.bool_):
         return bool(value)
     dtype = np.dtype(type(value))
-    if _family(dtype) == "i":
+    if _kind_of(dtype) == "i":
         return int(value)
     number = float(value)
     return number if math.isfinite(number) else str(number)

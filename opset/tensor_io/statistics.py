@@ -112,15 +112,15 @@ def summary_lines(name: str, data: dict[str, Any]) -> list[str]:
     quoted = "string" in data["type"]
     if data["value"] is None or math.prod(data.get("shape", [0])) == 1:
         return [f"{'  '.join(parts[:2])}  {_short_text(data['value'], quoted)}"]
-    return [*text_lines, *(f"  {line}" for line in _rows(data["value"], quoted))]
+    return [*text_lines, *(f"  {line}" for line in _row_lines(data["value"], quoted))]
 
 
-def _rows(value: Any, quoted: bool) -> list[str]:
+def _row_lines(value: Any, quoted: bool) -> list[str]:
     """Return nested lists with a line for each of the innermost; a map with a line for each key."""
     if isinstance(value, dict):
         return [f"{_short_text(key)}: {_short_text(entry, quoted)}" for key, entry in value.items()]
     if isinstance(value, list) and any(isinstance(entry, list) for entry in value):
-        return [line for entry in value for line in _rows(entry, quoted)]
+        return [line for entry in value for line in _row_lines(entry, quoted)]
     return [_short_text(value, quoted)]
 
 

@@ -34,37 +34,41 @@ DECIDED = {
         inference/einsum.contraction inference/elements.broadcast_shape inference/engine._leave
         inference/indexing.scatter_9 inference/reshape.squeeze_13 inference/rules/elementwise.broadcast_shapes
         inference/sequence.concat_from_sequence_11 inference/training._step version_converter/derivation.check_types
-        version_converter/derivation._convert_inputs version_converter/rewrite._make
-        version_converter/rewrite.arguments version_converter/validity.plain_nodes_fit
-        adapters/attention.tensor_scatter_lowered adapters/binary.axis_to_broadcasting
-        adapters/control_flow.scan_9_down adapters/control_flow.scan_lowered adapters/control_flow.scan_11_down
-        adapters/conv._kernel_positions adapters/indexing._positions adapters/interpolation._resize_axis
-        adapters/linalg._as_matrices adapters/linalg._sizes_of
-        adapters/norm.along_channels adapters/positions.merge_first_axes adapters/quantize._broadcast_parameter
-        adapters/reduce._accumulation_loop
-        adapters/reshape.squeeze_13_down adapters/indexing.gather_nd_12_down adapters/slicing.split_18_down
-        adapters/slicing._split_at_run_time schemas/shapes._indices reference/engine/checks.check_inputs
+        version_converter/derivation._convert_inputs version_converter/rewrite._make version_converter/rewrite.arguments
+        version_converter/validity.plain_nodes_fit adapters/families/attention.tensor_scatter_lowered
+        adapters/families/binary.axis_to_broadcasting adapters/families/control_flow.scan_9_down
+        adapters/families/control_flow.scan_lowered adapters/families/control_flow.scan_11_down
+        adapters/families/conv._kernel_positions adapters/families/indexing._flat_positions
+        adapters/building/interpolation._resize_axis adapters/families/linalg._as_matrices
+        adapters/families/linalg._sizes_of adapters/families/norm.along_channels
+        adapters/building/positions.merge_first_axes adapters/families/quantize._broadcast_parameter
+        adapters/families/reduce._accumulation_loop adapters/families/reshape.squeeze_13_down
+        adapters/families/indexing.gather_nd_12_down adapters/families/slicing.split_18_down
+        adapters/families/slicing._split_at_run_time schemas/shapes._indices reference/engine/checks.check_inputs
         reference/derivatives._keep_axes reference/derivatives.convolution reference/engine/gradients.gradients
         reference/numerics/broadcasting.align_at_axis reference/numerics/broadcasting.sum_to""",
     "a few, by the operator or its lowering: halves, digits, spatial axes, parts of a complex number": """
-        inference/sampling.affine_grid_20 adapters/sampling._neighbors_of adapters/sampling.affine_grid_lowered
-        adapters/signal.dft_20_down adapters/signal.dft_lowered adapters/signal.stft_lowered
-        adapters/reduce._single_axis_steps""",
+        inference/sampling.affine_grid_20 adapters/families/sampling._neighbors_of
+        adapters/families/sampling.affine_grid_lowered adapters/families/signal.dft_20_down
+        adapters/families/signal.dft_lowered adapters/families/signal.stft_lowered
+        adapters/families/reduce._single_axis_steps""",
     "bits or digits of an element type": """
-        inference/cast._lowest_bits adapters/binary.bitwise_lowered adapters/binary._digits
-        adapters/cast._float_of_bits adapters/linalg._parts adapters/linalg._product_of_integers
-        adapters/unary.bitwise_not_lowered schemas/examples.element
+        inference/cast._lowest_bits adapters/families/binary.bitwise_lowered
+        adapters/families/binary._hexadecimal_digits adapters/families/cast._float_of_bits
+        adapters/families/linalg._parts_of_integers adapters/families/linalg._product_of_integers
+        adapters/families/unary.bitwise_not_lowered schemas/examples.element
         reference/numerics/products._product_of_digits""",
     "the exponent is at most 64": "inference/binary._power inference/binary._exact_power",
     "versions of the operator set of the target, which is known": "version_converter/rewrite._written_in",
     "the caller, or what is called before, has compared or charged it": """
-        adapters/resize._nearest_indices
-        inference/ml_trees._check_trees inference/shapes.equal_parts adapters/create._positions
-        adapters/indexing._compare_rows adapters/interpolation._coordinates adapters/layout._regrouping_order
-        adapters/indexing._merge_index_tuples adapters/ml_trees._ensemble_attributes
-        adapters/pool._positions_of_maxima adapters/regions._points_along""",
-    "each makes a node, which is charged": "adapters/positions.integers_of",
-    "a range, of which no list is made": "adapters/create._elements_of_range adapters/slicing._slice_indices",
+        adapters/families/resize._nearest_indices inference/ml_trees._check_trees inference/shapes.equal_parts
+        adapters/families/create._positions_of_entries adapters/families/indexing._compare_rows
+        adapters/building/interpolation._coordinates adapters/families/layout._regrouping_order
+        adapters/families/indexing._merge_index_tuples adapters/families/ml_trees._ensemble_attributes
+        adapters/families/pool._positions_of_maxima adapters/families/regions._points_along""",
+    "each makes a node, which is charged": "adapters/building/positions.integers_of",
+    "a range, of which no list is made": """
+        adapters/families/create._elements_of_range adapters/families/slicing._slice_indices""",
     "a text or not": "schemas/lint._lost_functions",
     "arrays, whose bytes are held": """
         reference/derivatives.power reference/numerics/error_function.erf reference/numerics/windows.taps

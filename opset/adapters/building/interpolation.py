@@ -155,7 +155,7 @@ def _resize_axis(op: Builder, x: str, rank: int, element: str, axis: Axis, metho
     last = m.apply("Sub", size, m.number(1))
     zero = m.number(0)
     if method.exclude_outside:
-        weights = _weights_of_inside(m, neighbors, weights, last)
+        weights = _weights_inside(m, neighbors, weights, last)
     parts = []
     for neighbor, weight in zip(neighbors, weights, strict=True):
         inside = m.apply("Min", m.apply("Max", neighbor, zero), last)
@@ -293,7 +293,7 @@ def _cubic_weight(m: Arithmetic, distance: Numbers, a: float, stretch: float, ta
     return Numbers(tuple(weights))
 
 
-def _weights_of_inside(m: Arithmetic, neighbors: list[Numbers], weights: list[Numbers], last: Numbers) -> list[Numbers]:
+def _weights_inside(m: Arithmetic, neighbors: list[Numbers], weights: list[Numbers], last: Numbers) -> list[Numbers]:
     """Return the weights with neighbors outside the axis set to 0, divided by their new sum."""
     kept = []
     for neighbor, weight in zip(neighbors, weights, strict=True):

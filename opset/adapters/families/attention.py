@@ -47,7 +47,7 @@ def attention_24_down(op: Builder, node: Node) -> Result:
     columns = _integers_below(op, _total_keys(op, node))
     visible = op.Less(columns, op.Unsqueeze(node.input(NONPAD), op.const([1, 2, 3])))
     if node.attr("is_causal"):
-        visible = op.And(visible, op.LessOrEqual(columns, _positions(op, node)))
+        visible = op.And(visible, op.LessOrEqual(columns, _query_positions(op, node)))
     return op.copy(node, inputs=[*inputs[:MASK], _restricted_mask(op, node, visible)], drop=["is_causal"])
 
 
@@ -85,7 +85,7 @@ def attention_25_down(op: Builder, node: Node) -> Result:
     if left == right == -1:
         return None
     columns = _integers_below(op, _total_keys(op, node))
-    positions = _positions(op, node)
+    positions = _query_positions(op, node)
     bounds = []
     if left >= 0:
         bounds.append(op.GreaterOrEqual(columns, op.Sub(positions, op.const(left))))
@@ -154,7 +154,7 @@ def _integers_below(op: Builder, count: Size) -> str:
     return op.Range(op.const(0), size_name(op, count), op.const(1))
 
 
-def _positions(op: Builder, node: Node) -> str:
+def _query_positions(op: Builder, node: Node) -> str:
     """Return the positions of the queries, `(length, 1)`, or `(batch, 1, length, 1)` with `nonpad_kv_seqlen`."""
     length = _length_of(op, node, QUERY)
     rows = op.Unsqueeze(_integers_below(op, length), op.const([1]))
@@ -374,7 +374,7 @@ def _causal_mask(op: Builder, node: Node) -> str:
     if length is not None and total is not None and past is not None and length * total <= MAX_VISIBLE:
         flags = [key <= query + past for query in range(length) for key in range(total)]
         return op.const(flags, "bool", [length, total])
-    return op.Not(op.Greater(_integers_below(op, _total_keys(op, node)), _positions(op, node)))
+    return op.Not(op.Greater(_integers_below(op, _total_keys(op, node)), _query_positions(op, node)))
 
 
 def _softmax_in(op: Builder, node: Node, scores: str, element: str, wide: str) -> str:

@@ -293,11 +293,11 @@ def pow_12_down(op: Builder, node: Node) -> Result:
         return _integer_power(op, node, base, exponent)
     if base == exponent:
         return None
-    if constant is not None and all(_holds(base, value) for value in constant.values):
+    if constant is not None and all(_is_exact_in(base, value) for value in constant.values):
         values = [float(value) for value in constant.values]
         return op.copy(node, inputs=[node.input(0), op.const(values, base, constant.dims)])
     common = _common_type(base, exponent)
-    y = _power(op, node, common)
+    y = _power_in_type(op, node, common)
     return cast(op, y, common, base)
 
 
@@ -331,7 +331,7 @@ def _integer_power(op: Builder, node: Node, base: str, exponent: str) -> Result:
                 f"the square or cube of {base} by an exponent of type {exponent} is not certain in floating point",
                 "make the exponent an integer, or a constant",
             )
-    power = _power(op, node, "double")
+    power = _power_in_type(op, node, "double")
     return op.Cast(op.Round(power) if integral else power, to=NUMBERS[base])
 
 
@@ -380,7 +380,7 @@ def _power_of_integers(op: Builder, x: str, exponent: str) -> str:
     return op.Mul(_masked_powers(op, x, bits), op.Sub(op.const(1), gone))
 
 
-def _power(op: Builder, node: Node, common: str) -> str:
+def _power_in_type(op: Builder, node: Node, common: str) -> str:
     """Return the power, computed in a type that holds both operands."""
     elements = (node.need_element(0), node.need_element(1))
     inputs = [cast(op, name, element, common) for name, element in zip(node.inputs, elements, strict=True)]
@@ -396,7 +396,7 @@ def _common_type(base: str, exponent: str) -> str:
     return "float" if "float" in (base, exponent) or exponent in ("int16", "uint16") else "float16"
 
 
-def _holds(element: str, value: float) -> bool:
+def _is_exact_in(element: str, value: float) -> bool:
     """Whether a float type holds exactly this number."""
     if element == "float16":
         nearest = float16(value)
@@ -556,7 +556,7 @@ def bitwise_lowered(op: Builder, node: Node) -> Result:
         # The second half is for the highest digit, and gives signed ones.
         table += [(function(a ^ 8, b ^ 8) ^ 8) - 8 for a in range(16) for b in range(16)]
     weights = [16**digit for digit in range(count)]
-    left, right = (_digits(op, node, index, count, offset, weights) for index in (0, 1))
+    left, right = (_hexadecimal_digits(op, node, index, count, offset, weights) for index in (0, 1))
     index = op.Add(op.Mul(left, op.const(16)), right)
     if offset:
         index = op.Add(index, op.const([*[0] * (count - 1), 256]))
@@ -574,7 +574,7 @@ def bitwise_lowered(op: Builder, node: Node) -> Result:
     return cast(op, op.Add(op.Mul(high, op.const(2**32)), low), "int64", element)
 
 
-def _digits(op: Builder, node: Node, index: int, count: int, offset: int, weights: list[int]) -> str:
+def _hexadecimal_digits(op: Builder, node: Node, index: int, count: int, offset: int, weights: list[int]) -> str:
     """Return the hexadecimal digits of an input in a last dimension, the lowest digit first."""
     constant = node.constant(index)
     raised = offset << 4 * (count - 1)

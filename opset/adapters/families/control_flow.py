@@ -17,8 +17,7 @@ from opset.version_converter.rewrite import Builder, Node, Refusal, Result, set_
 
 @down("If", since=11)
 def if_11_down(op: Builder, node: Node) -> Result:
-    """Write an If with branches of different shapes as two loops; for a constant condition, both become the branch
-    taken.
+    """Write an If with branches of different shapes as two loops; a constant condition selects one branch for both.
 
     Before 11, their shapes had to be the same. The shapes inferred for each run of the graph around decide, or numbers
     that both branches state. Each loop runs once or not at all.
@@ -282,15 +281,15 @@ def _numbers_of_attribute(node: Node, name: str, count: int) -> list[int]:
 
 def _rank_of_input(node: Node, index: int) -> int:
     """Return the rank of a scanned input."""
-    return _rank(node, node.input(index), node.attr("body").input[index])
+    return _rank_of_value(node, node.input(index), node.attr("body").input[index])
 
 
 def _rank_of_output(node: Node, index: int) -> int:
     """Return the rank of a stacked output."""
-    return _rank(node, node.output(index), node.attr("body").output[index])
+    return _rank_of_value(node, node.output(index), node.attr("body").output[index])
 
 
-def _rank(node: Node, name: str, part: Any) -> int:
+def _rank_of_value(node: Node, name: str, part: Any) -> int:
     """Return the rank of a scanned or stacked value, whose slices in the body have one dimension less.
 
     Raises Refusal C207 if it is not known.

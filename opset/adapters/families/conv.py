@@ -121,7 +121,7 @@ def col2im_lowered(op: Builder, node: Node) -> Result:
     x = op.Reshape(x, vector_of(op, [0, 0, *(product(op, pair) for pair in zip(block, counts, strict=True))]))
     nothing = fill_value(op, wide)
     for axis in range(rank):
-        index, is_valid, several = _taps(op, node, windows, axis, (image[axis], block[axis], counts[axis]))
+        index, is_valid, several = _window_elements(op, node, windows, axis, (image[axis], block[axis], counts[axis]))
         x = op.Gather(x, index, axis=axis + 2)
         if is_valid:
             first = 1 + several
@@ -147,7 +147,7 @@ def _count_windows(op: Builder, windows: Windows, axis: int, image: Size, block:
     return op.Add(room if stride == 1 else op.Div(room, op.const(stride)), op.const(1))
 
 
-def _taps(
+def _window_elements(
     op: Builder, node: Node, windows: Windows, axis: int, sizes: tuple[Size, Size, Size]
 ) -> tuple[str, str, bool]:
     """Return which windows' elements fall on each element along an axis, a bool for each, and whether several may.

@@ -51,7 +51,7 @@ def constant_11_down(op: Builder, node: Node) -> Result:
     if values is None or indices is None or size > MAX_CONSTANT:
         raise Refusal("C204", "the sparse constant is large or of an unknown type", "write the dense tensor as 'value'")
     dense: list[object] = ["" if values.element == "string" else 0] * size
-    positions = _positions(indices, dims, size)
+    positions = _positions_of_entries(indices, dims, size)
     if len(positions) != len(values.values):
         raise Refusal("C103", f"there are {len(values.values)} values at {len(positions)} positions")
     for position, value in zip(positions, values.values, strict=True):
@@ -59,7 +59,7 @@ def constant_11_down(op: Builder, node: Node) -> Result:
     return op.copy(node, drop=["sparse_value"], value=make_tensor("", NUMBERS[values.element], dims, dense))
 
 
-def _positions(indices: Constant, dims: list[int], size: int) -> list[int]:
+def _positions_of_entries(indices: Constant, dims: list[int], size: int) -> list[int]:
     """Return the row-major positions of the entries of a sparse tensor, from its indices or rows of coordinates.
 
     Raises Refusal C103 if they do not fit.
@@ -87,7 +87,7 @@ def _attribute_of_value(node: Node) -> str:
 
 @down("Constant", since=9)
 def constant_9_down(op: Builder, node: Node) -> Result:
-    """Replace a constant of a type other than float by an initializer, which may have any type."""
+    """Replace a constant whose elements are not floats by an initializer, which may have any type."""
     value = node.attr("value")
     if element_name(value.data_type) in ("float16", "float", "double"):
         return None

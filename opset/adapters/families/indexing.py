@@ -217,19 +217,19 @@ def _top_of_64_bits(op: Builder, node: Node, element: str) -> Result:
 
 @lower("GatherElements", since=11)
 def gather_elements_lowered(op: Builder, node: Node) -> Result:
-    """Gather from the elements in one row, at the position of each."""
-    flat, position, _ = _positions(op, node)
+    """Gather elements of the data as one row, at their positions in it."""
+    flat, position, _ = _flat_positions(op, node)
     return op.Gather(flat, position, axis=0)
 
 
-def _positions(op: Builder, node: Node) -> tuple[str, str, list[Size] | None]:
-    """Return the first input in one row, the position in it of each index along the axis, and the input's sizes.
+def _flat_positions(op: Builder, node: Node) -> tuple[str, str, list[Size] | None]:
+    """Return the first input as one row, the position in it of each index along the axis, and the input's sizes.
 
     The sizes are None if no input shows how many there are.
     """
     ranks = [rank for rank in (node.rank(0), node.rank(1)) if rank is not None]
     if not ranks:
-        return *_positions_of_any_rank(op, node), None
+        return *_flat_positions_of_any_rank(op, node), None
     rank = ranks[0]
     axis = positive_axis(node.attr("axis"), rank)
     if ranks[-1] != rank:
@@ -244,8 +244,8 @@ def _positions(op: Builder, node: Node) -> tuple[str, str, list[Size] | None]:
     return flat, position if others is None else op.Add(position, others), sizes
 
 
-def _positions_of_any_rank(op: Builder, node: Node) -> tuple[str, str]:
-    """Return the first input in one row, and positions in it, whose coordinates are found in a loop over the axes.
+def _flat_positions_of_any_rank(op: Builder, node: Node) -> tuple[str, str]:
+    """Return the first input as one row, and positions in it, whose coordinates are found in a loop over the axes.
 
     If there are no indices, positions of one element are computed: a tensor of ones broadcasts to no elements.
     """
@@ -328,14 +328,14 @@ def scatter_elements_lowered(op: Builder, node: Node) -> Result:
         return op.Scatter(
             node.input(0), indices_from_front(op, node, 1, [size_along(op, node, 0, axis)]), node.input(2), axis=axis
         )
-    flat, position, sizes = _positions(op, node)
+    flat, position, sizes = _flat_positions(op, node)
     position, updates = (op.Reshape(name, op.const([-1])) for name in (position, node.input(2)))
     return reshape_vector(op, op.Scatter(flat, position, updates, axis=0), sizes, op.Shape(node.input(0)))
 
 
 def _scatter_nd(op: Builder, node: Node) -> Result:
-    """Return the data with single elements written by ScatterND, in one row."""
-    flat, position, sizes = _positions(op, node)
+    """Return the data after ScatterND has written single elements of it as one row."""
+    flat, position, sizes = _flat_positions(op, node)
     indices = op.Reshape(position, op.const([-1, 1]))
     y = op.ScatterND(flat, indices, op.Reshape(node.input(2), op.const([-1])))
     return reshape_vector(op, y, sizes, op.Shape(node.input(0)))
@@ -343,7 +343,7 @@ def _scatter_nd(op: Builder, node: Node) -> Result:
 
 @lower("ScatterND", since=11)
 def scatter_nd_lowered(op: Builder, node: Node) -> Result:
-    """Write single elements of the data in one row."""
+    """Write single elements of the data as one row."""
     x, positions, updates, sizes = _elements_of_slices(op, node)
     return reshape_vector(op, op.Scatter(x, positions, updates, axis=0), sizes, op.Shape(node.input(0)))
 
@@ -351,7 +351,7 @@ def scatter_nd_lowered(op: Builder, node: Node) -> Result:
 @lower("Scatter", since=9)
 def scatter_lowered(op: Builder, node: Node) -> Result:
     """Note in a loop which update goes to each position, then gather from data and updates."""
-    flat, position, sizes = _positions(op, node)
+    flat, position, sizes = _flat_positions(op, node)
     position, updates = (op.Reshape(name, op.const([-1])) for name in (position, node.input(2)))
     size = op.Size(flat)
     numbers = integers_below(op, size)
@@ -384,7 +384,7 @@ def last_written(op: Builder, numbers: str, initial: str, first: str, positions:
 
 
 def _elements_of_slices(op: Builder, node: Node) -> tuple[str, str, str, list[Size] | None]:
-    """Return data, positions and updates of ScatterND in one row each, and the data's sizes if its rank is known."""
+    """Return data, positions and updates of ScatterND as one row each, and the data's sizes if its rank is known."""
     depth = _need_depth(node)
     sizes = sizes_of(op, node, 0) if node.rank(0) is not None else None
     rows = _merge_index_tuples(op, node, depth)
@@ -433,7 +433,7 @@ def _combine_updates(op: Builder, node: Node, reductions: tuple[str, str]) -> Re
     if node.op_type == "ScatterND":
         x, positions, updates, sizes = _elements_of_slices(op, node)
     else:
-        x, positions, sizes = _positions(op, node)
+        x, positions, sizes = _flat_positions(op, node)
         positions, updates = (op.Reshape(name, op.const([-1])) for name in (positions, node.input(2)))
     if wide != element:
         x, updates = (op.Cast(name, to=NUMBERS[wide]) for name in (x, updates))
@@ -510,7 +510,7 @@ def _combine(op: Builder, body: Body, node: Node, old: str, new: str, element: s
 
 @lower("NonZero", since=9)
 def non_zero_lowered(op: Builder, node: Node) -> Result:
-    """Find the positions in one row, and divide them into coordinates."""
+    """Find the positions in the data as one row, and divide them into coordinates."""
     element = node.need_element(0)
     sizes = sizes_of(op, node, 0)
     if not sizes or element == "string":

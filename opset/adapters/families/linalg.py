@@ -88,7 +88,7 @@ def _need_short_sums(*sizes: object) -> None:
 def _product_of_integers(op: Builder, a: str, b: str, element: str) -> str:
     """Return the product of matrices of integers as int64, right in as many of its lowest bits as the type has."""
     count = _BITS[element] // _PART_BITS
-    left, right = (_parts(op, cast(op, x, element, "int64"), count) for x in (a, b))
+    left, right = (_parts_of_integers(op, cast(op, x, element, "int64"), count) for x in (a, b))
     total = ""
     for place in reversed(range(count)):
         products = [op.MatMul(left[at], right[place - at]) for at in range(place + 1)]
@@ -99,7 +99,7 @@ def _product_of_integers(op: Builder, a: str, b: str, element: str) -> str:
     return total
 
 
-def _parts(op: Builder, x: str, count: int) -> list[str]:
+def _parts_of_integers(op: Builder, x: str, count: int) -> list[str]:
     """Return numbers of double, less than 2**16, that make up integers: the first one, 2**16 times the second, …"""
     parts = []
     for _ in range(count - 1):

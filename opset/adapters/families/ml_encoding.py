@@ -36,7 +36,7 @@ def label_encoder_2_up(op: Builder, node: Node) -> Result:
 @down("LabelEncoder", since=2, domain=ML)
 def label_encoder_2_down(op: Builder, node: Node) -> Result:
     """Write the strings as a list, which numbers them 0, 1, 2 and so on, or as a CategoryMapper for other integers."""
-    key, value, pairs = _table(node)
+    key, value, pairs = _read_table(node)
     if {key, value} != {"string", "int64"}:
         raise Refusal("C204", f"it maps {key} to {value}; version 1 maps strings to int64 or the other way round")
     drop = [attribute.name for attribute in node.proto.attribute if attribute.name != f"default_{value}"]
@@ -53,7 +53,7 @@ def label_encoder_4_up(op: Builder, node: Node) -> Result:
 
     Zeros of both signs become keys: they are one key before, and version 4 does not define it.
     """
-    key, value, pairs = _table(node)
+    key, value, pairs = _read_table(node)
     if any(number != number for number, _ in pairs):
         raise Refusal("C204", "a key is NaN; before version 4 it matches only NaN with the same bits", "remove the key")
     return None if _has_keys(node, key, pairs) else op.copy(node, **_list_attributes(key, value, pairs))
@@ -62,8 +62,8 @@ def label_encoder_4_up(op: Builder, node: Node) -> Result:
 @down("LabelEncoder", since=4, domain=ML)
 def label_encoder_4_down(op: Builder, node: Node) -> Result:
     """Write tensors as lists; cast types without lists, or gather them from a constant; match NaN by IsNaN."""
-    key, value, pairs = _table(node)
-    default = _default(node, value)
+    key, value, pairs = _read_table(node)
+    default = _default_value(node, value)
     if key == "double":
         raise Refusal("C202", "keys are of type double; before version 4 no keys are", "cast the input to float")
     missing = [value_of_key for number, value_of_key in pairs if number != number]
@@ -96,7 +96,7 @@ def label_encoder_4_down(op: Builder, node: Node) -> Result:
     return op.Gather(constants, y, axis=0, domain="") if constants else y
 
 
-def _table(node: Node) -> tuple[str, str, Pairs]:
+def _read_table(node: Node) -> tuple[str, str, Pairs]:
     """Return the types of keys and values, and the pairs: every key once, a float zero with both signs.
 
     Raises Refusal C103 if there is no table, C204 if a key has two values: the standard and runtimes then differ.
@@ -135,7 +135,7 @@ def _elements_of_side(node: Node, name: str) -> tuple[str, list[Any]]:
     return stated[0]
 
 
-def _default(node: Node, value: str) -> Any:
+def _default_value(node: Node, value: str) -> Any:
     """Return the default for elements without a key at version 4; raise Refusal C103 or C204 if it is not defined."""
     tensor = node.attr("default_tensor")
     if node.attr("values_tensor") is None:

@@ -272,7 +272,7 @@ class _EnsembleLists:
                 self.branches[side].append(len(self.leaves))
                 self.to_leaves[side].append(int(is_leaf))
                 if is_leaf:
-                    self.leaves.append(_vote(trees.votes.get(child, []), copy, additive))
+                    self.leaves.append(_vote_in_copy(trees.votes.get(child, []), copy, additive))
                 else:
                     pending.append((child, len(self.nodes), side))
             self.nodes.append(node)
@@ -306,7 +306,7 @@ def _ensemble_attributes(trees: Trees, counts: list[int], additive: bool) -> dic
     }
 
 
-def _vote(votes: Votes, copy: int, additive: bool) -> tuple[int, float]:
+def _vote_in_copy(votes: Votes, copy: int, additive: bool) -> tuple[int, float]:
     """Return the vote of a leaf in a copy of its tree, one without effect if it has none left."""
     if copy < len(votes):
         return votes[copy]
@@ -322,7 +322,7 @@ def tree_ensemble_regressor_5_up(op: Builder, node: Node) -> Result:
     x, element = _convert_features(op, node)
     aggregate = node.attr("aggregate_function")
     targets = node.attr("n_targets", 0)
-    transform = _transform(node)
+    transform = _stated_transform(node)
     if targets < 1:
         raise Refusal("C103", f"'n_targets' is {targets}")
     if targets == 1 and transform != "NONE":
@@ -349,7 +349,7 @@ def tree_ensemble_regressor_5_up(op: Builder, node: Node) -> Result:
 def tree_ensemble_classifier_5_up(op: Builder, node: Node) -> Result:
     """Sum votes by TreeEnsemble, find the top class by ArgMax before any transform, and its label by LabelEncoder."""
     x, element = _convert_features(op, node)
-    transform = _transform(node)
+    transform = _stated_transform(node)
     lists = {"int64": node.attr("classlabels_int64s"), "string": node.attr("classlabels_strings")}
     stated = [(kind, labels) for kind, labels in lists.items() if labels]
     if len(stated) != 1:
@@ -364,7 +364,7 @@ def tree_ensemble_classifier_5_up(op: Builder, node: Node) -> Result:
     if len(labels) == 2 and len(trees.targets) == 1:
         scores = _opposite_scores(op, node, x, trees, base, transform)
     else:
-        scores = _scores(op, node, x, trees, base, len(labels))
+        scores = _class_scores(op, node, x, trees, base, len(labels))
     label = op.ArgMax(scores, axis=1, keepdims=0, domain="")
     classes = list(range(len(labels)))
     if labels != classes:
@@ -393,7 +393,7 @@ def _opposite_scores(op: Builder, node: Node, x: str, trees: Trees, base: list[f
     return str(op.Concat(first, p, axis=1, domain=""))
 
 
-def _scores(op: Builder, node: Node, x: str, trees: Trees, base: list[float], classes: int) -> str:
+def _class_scores(op: Builder, node: Node, x: str, trees: Trees, base: list[float], classes: int) -> str:
     """Return the scores of all classes, the sums of their votes; raise Refusal C204 if one is not defined."""
     if classes == 2:
         raise ambiguity("there are votes for both of two classes", "vote only for class 0")
@@ -415,7 +415,7 @@ def _convert_features(op: Builder, node: Node) -> tuple[str, str]:
     return node.input(0), element
 
 
-def _transform(node: Node) -> str:
+def _stated_transform(node: Node) -> str:
     """Return the transform; raise Refusal C204 if no node after TreeEnsemble can compute it."""
     transform = node.attr("post_transform")
     if transform in ("SOFTMAX_ZERO", "PROBIT"):

@@ -286,7 +286,7 @@ def group_normalization_21_down(op: Builder, node: Node) -> Result:
     scale, bias = (
         op.Unsqueeze(name, op.const(list(range(1, rank - 1)))) if rank > 2 else name for name in node.inputs[1:3]
     )
-    return _affine(op, y, scale, bias, element)
+    return _scale_and_shift(op, y, scale, bias, element)
 
 
 @lower("GroupNormalization", since=18)
@@ -297,7 +297,7 @@ def group_normalization_lowered(op: Builder, node: Node) -> Result:
         return op.Identity(node.input(0))
     y = _round_to_stash(op, _normalized_groups(op, node, element, element), element, element)
     scale, bias = (unsqueeze(op, name, [1]) for name in node.inputs[1:3])
-    return op.Reshape(_affine(op, y, scale, bias, element), op.Shape(node.input(0)))
+    return op.Reshape(_scale_and_shift(op, y, scale, bias, element), op.Shape(node.input(0)))
 
 
 def _normalized_groups(op: Builder, node: Node, element: str, stash: str) -> str:
@@ -339,7 +339,7 @@ def layer_normalization_lowered(op: Builder, node: Node) -> Result:
     centered = op.Sub(x, mean)
     deviation = _deviation(op, node, centered, axes, wide)
     y = _round_to_stash(op, op.Div(centered, deviation), stash, element)
-    y = _affine(op, y, node.input(1), node.input(2), element)
+    y = _scale_and_shift(op, y, node.input(1), node.input(2), element)
     inverse = op.Reciprocal(deviation) if node.output(2) else ""
     return y, *(
         cast(op, statistic, wide, stash) if node.output(i) else "" for i, statistic in enumerate((mean, inverse), 1)
@@ -387,7 +387,7 @@ def _deviation(op: Builder, node: Node, centered: str, axes: list[int], element:
     return op.Sqrt(op.Add(_mean(op, squares, axes), op.const(node.attr("epsilon"), element, [])))
 
 
-def _affine(op: Builder, y: str, scale: str, bias: str, element: str) -> str:
+def _scale_and_shift(op: Builder, y: str, scale: str, bias: str, element: str) -> str:
     """Return y * scale + bias with one rounding: in a narrow type, a rounded product would show in a small sum."""
     if not bias:
         return op.Mul(y, scale)

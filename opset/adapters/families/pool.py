@@ -23,11 +23,11 @@ from opset.version_converter.rewrite import FIX_SIZES, Builder, Node, Refusal, R
 
 
 def _window_counts(node: Node) -> list[tuple[int, int]] | None:
-    """Return for each axis the number of windows with `ceil_mode` 1, and the number without a window in the end
-    padding.
+    """Return for each axis the number of windows with `ceil_mode` 1, before version 22 and since.
 
-    None means that both are equal for every shape: no window is smaller than stride plus end padding, or pads are
-    automatic. Raises Refusal C103 if attributes do not fit, C207 if the shape is needed and not known.
+    The second number is without windows that begin in the end padding. None means that both are equal for every shape:
+    no window is smaller than stride plus end padding, or pads are automatic. Raises Refusal C103 if attributes do not
+    fit, C207 if the shape is needed and not known.
     """
     if not node.attr("ceil_mode") or node.attr("auto_pad") not in ("NOTSET", ""):
         return None
@@ -52,9 +52,7 @@ def _window_counts(node: Node) -> list[tuple[int, int]] | None:
 
 @up("AveragePool", "LpPool", "MaxPool", since=22)
 def average_pool_22_up(op: Builder, node: Node) -> Result:
-    """Refuse a last window that begins in the end padding: `ceil_mode` 1 keeps it before version 22, and drops it
-    since.
-    """
+    """Refuse a last window that begins in the end padding, which `ceil_mode` 1 keeps before version 22, not since."""
     if any(before != after for before, after in _window_counts(node) or ()):
         raise Refusal("C204", "with 'ceil_mode' 1, a last window that holds only padding is dropped from version 22 on")
     return None

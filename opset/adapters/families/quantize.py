@@ -44,13 +44,13 @@ def quantize_linear_13_down(op: Builder, node: Node) -> Result:
 @down("DequantizeLinear", since=19)
 def dequantize_linear_19_down(op: Builder, node: Node) -> Result:
     """Write out a product in a type other than float: before 19, the scale determined the type."""
-    return _write_out(op, node) if node.element(SCALE) in ("float16", "bfloat16") else _with_axis(op, node)
+    return _write_out(op, node) if node.element(SCALE) in ("float16", "bfloat16") else _with_legal_axis(op, node)
 
 
 @up("DequantizeLinear", since=21)
 def dequantize_linear_21_up(op: Builder, node: Node) -> Result:
     """State the axis of a vector, which does not count before 21."""
-    return _with_axis(op, node)
+    return _with_legal_axis(op, node)
 
 
 @down("QuantizeLinear", since=21)
@@ -61,11 +61,11 @@ def quantize_linear_21_down(op: Builder, node: Node) -> Result:
         return _write_out(op, node)
     stated = [name for name in ("block_size", "output_dtype") if node.has(name)]
     if not stated or (element not in RANGES and element not in FLOAT8):
-        return _with_axis(op, node)
+        return _with_legal_axis(op, node)
     inputs = list(node.inputs[:3])
     if not node.input(ZERO) and element != "uint8":
-        inputs[ZERO:] = [_zeros(op, node, element)]
-    axis: dict[str, Any] = {"axis": 0} if _is_astray(node) else {}
+        inputs[ZERO:] = [_zero_points(op, node, element)]
+    axis: dict[str, Any] = {"axis": 0} if _has_illegal_axis(node) else {}
     return op.copy(node, inputs=inputs, drop=stated, **axis)
 
 
@@ -113,7 +113,7 @@ def quantize_linear_23_down(op: Builder, node: Node) -> Result:
     precision = _stated_element(node, "precision") or scale
     if _output_element(node) == "float4e2m1" or (x == scale == precision and not node.has("precision")):
         return None
-    inputs = [_cast(op, node, index, precision) for index in (X, SCALE)]
+    inputs = [_cast_exactly(op, node, index, precision) for index in (X, SCALE)]
     return op.copy(node, inputs=[*inputs, *node.inputs[ZERO:]], drop=["precision"])
 
 
@@ -123,7 +123,7 @@ def dequantize_linear_23_down(op: Builder, node: Node) -> Result:
     target = _stated_element(node, "output_dtype")
     if target is None or node.need_element(X) == "float4e2m1":
         return None
-    scale = _cast(op, node, SCALE, target)
+    scale = _cast_exactly(op, node, SCALE, target)
     return op.copy(node, inputs=[node.input(X), scale, *node.inputs[ZERO:]], drop=["output_dtype"])
 
 
@@ -151,13 +151,13 @@ def dynamic_quantize_linear_lowered(op: Builder, node: Node) -> Result:
 @lower("MatMulInteger", since=10)
 def mat_mul_integer_lowered(op: Builder, node: Node) -> Result:
     """Multiply in double, which holds every sum of products of bytes."""
-    return _product(op, node, (0, 2), (1, 3))
+    return _product_of_integers(op, node, (0, 2), (1, 3))
 
 
 @lower("QLinearMatMul", since=10)
 def q_linear_mat_mul_lowered(op: Builder, node: Node) -> Result:
     """Multiply, scale the product, and quantize it."""
-    product = op.Cast(_product(op, node, (0, 2), (3, 5)), to=NUMBERS["float"])
+    product = op.Cast(_product_of_integers(op, node, (0, 2), (3, 5)), to=NUMBERS["float"])
     of_matrices = node.need_rank(0) > 1 and node.need_rank(3) > 1
     a, b, y, zero = (_parameter_of_rows(op, node, index, of_matrices and index != 4) for index in (1, 4, 6, 7))
     return _saturate(op, op.Mul(product, op.Div(op.Mul(a, b), y)), zero, node.need_element(7))
@@ -166,13 +166,13 @@ def q_linear_mat_mul_lowered(op: Builder, node: Node) -> Result:
 @lower("ConvInteger", since=10)
 def conv_integer_lowered(op: Builder, node: Node) -> Result:
     """Convolve in a type that holds every sum."""
-    return _convolution(op, node, (0, 2), (1, 3))
+    return _convolution_of_integers(op, node, (0, 2), (1, 3))
 
 
 @lower("QLinearConv", since=10)
 def q_linear_conv_lowered(op: Builder, node: Node) -> Result:
     """Convolve, add the bias, scale the sums, and quantize them."""
-    sums = _convolution(op, node, (0, 2), (3, 5))
+    sums = _convolution_of_integers(op, node, (0, 2), (3, 5))
     ones = [1] * (node.need_rank(3) - 2)
     if node.input(8):
         sums = op.Add(sums, op.Reshape(node.input(8), op.const([-1, *ones])))
@@ -204,7 +204,7 @@ def _parameter_of_rows(op: Builder, node: Node, index: int, rows: bool) -> str:
     return str(op.Unsqueeze(node.input(index), axes=[1])) if rank == 1 and rows else node.input(index)
 
 
-def _product(op: Builder, node: Node, left: tuple[int, int], right: tuple[int, int]) -> str:
+def _product_of_integers(op: Builder, node: Node, left: tuple[int, int], right: tuple[int, int]) -> str:
     """Return the product, modulo 2**32, of two inputs, each minus its zero point; each pair is (input, zero point)."""
     operands = []
     for (index, zero), rows in ((left, True), (right, False)):
@@ -214,7 +214,7 @@ def _product(op: Builder, node: Node, left: tuple[int, int], right: tuple[int, i
     return str(op.Cast(op.Cast(op.MatMul(*operands), to=NUMBERS["int64"]), to=NUMBERS["int32"]))
 
 
-def _convolution(op: Builder, node: Node, values: tuple[int, int], filters: tuple[int, int]) -> str:
+def _convolution_of_integers(op: Builder, node: Node, values: tuple[int, int], filters: tuple[int, int]) -> str:
     """Return the convolution, modulo 2**32, of two inputs, each minus its zero point; each pair is (input, zero point).
 
     FLOAT holds the sums of few products. If there are more, it holds the sums with the upper and lower halves of the
@@ -240,12 +240,12 @@ def _convolution(op: Builder, node: Node, values: tuple[int, int], filters: tupl
     return str(op.Add(op.Mul(high, op.const(16, "int32", [])), low))
 
 
-def _with_axis(op: Builder, node: Node) -> Result:
+def _with_legal_axis(op: Builder, node: Node) -> Result:
     """Return a node with axis 0 if it is a vector whose stated axis is out of range, else None."""
-    return op.copy(node, axis=0) if _is_astray(node) else None
+    return op.copy(node, axis=0) if _has_illegal_axis(node) else None
 
 
-def _is_astray(node: Node) -> bool:
+def _has_illegal_axis(node: Node) -> bool:
     """Whether x is a vector with several scales, and `axis` out of its range, which some versions ignore."""
     several = node.rank(SCALE) == 1 and node.shape(SCALE) != (1,)
     return several and node.rank(X) == 1 and node.attr("axis") not in (0, -1)
@@ -256,7 +256,7 @@ def _stated_element(node: Node, attribute: str) -> str | None:
     return element_name(node.attr(attribute, 0))
 
 
-def _cast(op: Builder, node: Node, index: int, target: str) -> str:
+def _cast_exactly(op: Builder, node: Node, index: int, target: str) -> str:
     """Return an input cast to a type; raise Refusal C204 if that type cannot represent all its values."""
     element = node.need_element(index)
     if element == target:
@@ -278,7 +278,7 @@ def _output_element(node: Node) -> str:
     return element
 
 
-def _zeros(op: Builder, node: Node, element: str) -> str:
+def _zero_points(op: Builder, node: Node, element: str) -> str:
     """Return a zero point of 0 in the shape of the scale."""
     shape = node.shape(SCALE)
     dims = [dim for dim in shape or () if isinstance(dim, int) and 0 <= dim <= MAX_CONSTANTS]

@@ -42,30 +42,28 @@ def squeeze_13_down(op: Builder, node: Node) -> Result:
     rank = node.rank(0)
     if not count or rank is None or count > rank:
         return None
-    stays, earlier = _other_axes(op, node, rank)
+    stays, earlier = _masks_of_other_axes(op, node, rank)
     numbers = op.const(list(range(rank - count)), dims=[rank - count, 1])
-    chosen = op.Mul(op.Cast(op.Equal(earlier, numbers), to=NUMBERS["int64"]), op.Mul(stays, _sizes(op, node)))
+    chosen = op.Mul(op.Cast(op.Equal(earlier, numbers), to=NUMBERS["int64"]), op.Mul(stays, _shape_of_input(op, node)))
     return _reshape_to(op, node, op.ReduceSum(chosen, axes=[1], keepdims=0), rank - count)
 
 
 @down("Unsqueeze", since=13)
 def unsqueeze_13_down(op: Builder, node: Node) -> Result:
-    """Reshape if the axes are computed at run time: to 1 for each axis, and to the sizes of the input in order for the
-    others.
-    """
+    """Reshape if the axes are computed at run time: to 1 along each, and to the input's sizes along the others."""
     if node.constant(1) is not None:
         return None
     count = vector_length(node, 1)
     rank = node.rank(0)
     if not count or rank is None:
         return None
-    stays, earlier = _other_axes(op, node, rank + count)
+    stays, earlier = _masks_of_other_axes(op, node, rank + count)
     one = op.const([1])
-    sizes = op.Gather(op.Concat(_sizes(op, node), one, axis=0), earlier, axis=0)
+    sizes = op.Gather(op.Concat(_shape_of_input(op, node), one, axis=0), earlier, axis=0)
     return _reshape_to(op, node, op.Add(op.Mul(stays, sizes), op.Sub(one, stays)), rank + count)
 
 
-def _other_axes(op: Builder, node: Node, rank: int) -> tuple[str, str]:
+def _masks_of_other_axes(op: Builder, node: Node, rank: int) -> tuple[str, str]:
     """Return for each axis 0 if it is among the axes in the second input, else 1; and the number of 1s before it."""
     node.charge(rank * rank)
     axes = indices_from_front(op, node, 1, [rank])
@@ -77,8 +75,8 @@ def _other_axes(op: Builder, node: Node, rank: int) -> tuple[str, str]:
     return stays, earlier
 
 
-def _sizes(op: Builder, node: Node) -> str:
-    """Return the name of the shape of the first input."""
+def _shape_of_input(op: Builder, node: Node) -> str:
+    """Return the shape of the first input."""
     return vector_of(op, sizes_of(op, node, 0)) if node.rank(0) else op.const([])
 
 

@@ -46,7 +46,7 @@ def upsample_7_down(op: Builder, node: Node) -> Result:
 def resize_lowered(op: Builder, node: Node) -> Result:
     """Write Upsample if no axis shrinks, else interpolate."""
     scales = node.constant(1)
-    if scales is not None and all(scale >= 1 for scale in _scales(scales)):
+    if scales is not None and all(scale >= 1 for scale in _valid_scales(scales)):
         return op.Upsample(*node.inputs, mode=node.attr("mode"))
     if node.attr("mode") != "linear":
         node.need_constant(1)
@@ -68,7 +68,7 @@ def resize_11_up(op: Builder, node: Node) -> Result:
     if mode == "linear":
         return op.copy(node, inputs=[x, roi, scales], coordinate_transformation_mode="asymmetric")
     constant = node.constant(1)
-    factors = [1.0] if constant is None else _scales(constant)
+    factors = [1.0] if constant is None else _valid_scales(constant)
     for rounding, bound in (("floor", min), ("ceil", max)):
         if constant is not None and all(bound(scale, 1.0) == 1.0 for scale in factors):
             return _with_asymmetric_coordinates(op, node, [x, roi, scales], rounding)
@@ -82,7 +82,7 @@ def resize_11_up(op: Builder, node: Node) -> Result:
     return _with_asymmetric_coordinates(op, node, [smaller, roi, growing], "floor")
 
 
-def _scales(constant: Constant) -> list[float]:
+def _valid_scales(constant: Constant) -> list[float]:
     """Return the elements of a constant as scales; raise Refusal C103 if one is not positive and finite."""
     scales = [float(scale) for scale in constant.values if isinstance(scale, int | float)]
     if len(scales) < len(constant.values) or not all(math.isfinite(scale) and scale > 0 for scale in scales):
@@ -125,7 +125,7 @@ def resize_11_down(op: Builder, node: Node) -> Result:
     sized = node.input(SIZES) and (constant is None or not constant.values)
     if mode == "linear" and coordinates == "asymmetric" and not sized:
         return op.copy(node, inputs=[node.input(X), node.input(SCALES)], drop=SINCE_11)
-    is_known = _is_known(node, bool(sized))
+    is_known = _has_known_numbers(node, bool(sized))
     if mode == "cubic" or (mode == "linear" and (coordinates == "tf_crop_and_resize" or not is_known)):
         return _interpolate(op, node)
     if mode not in ("nearest", "linear") or coordinates == "tf_crop_and_resize":
@@ -156,10 +156,12 @@ def resize_11_down(op: Builder, node: Node) -> Result:
 
 def _halves_are_exact(node: Node) -> bool:
     """Whether scales alone show that each coordinate is exactly half between two elements, or far from it."""
-    return not node.input(SIZES) and all(_is_exact(Fraction(scale)) for scale in _scales(node.need_constant(SCALES)))
+    return not node.input(SIZES) and all(
+        _is_exact(Fraction(scale)) for scale in _valid_scales(node.need_constant(SCALES))
+    )
 
 
-def _is_known(node: Node, sized: bool) -> bool:
+def _has_known_numbers(node: Node, sized: bool) -> bool:
     """Whether scales, or sizes before and after, are numbers; nearest elements by scales require sizes too."""
     if node.constant(SIZES if sized else SCALES) is None:
         return False
@@ -198,7 +200,7 @@ def _gather_nearest(op: Builder, node: Node) -> Result:
         )
     if not node.input(SIZES) and rounding != "ceil":
         # Rounding up copies such an axis too: no coordinate is lower by 1 than the position.
-        scales = _scales(node.need_constant(SCALES))
+        scales = _valid_scales(node.need_constant(SCALES))
         if any(scale > 1 and not _certainly_grows(scale, None) for scale in scales):
             raise Refusal(
                 "C207",
@@ -361,7 +363,7 @@ def _size_and_scale(
     if scales is not None and len(scales.values) != count:
         raise Refusal("C103", f"there are {len(scales.values)} scales for {count} axes")
     if scales is not None:
-        scale = _scales(scales)[position]
+        scale = _valid_scales(scales)[position]
         if isinstance(size, int):
             return _output_size(size, Fraction(scale)), scale
         if scale == 1:
@@ -375,7 +377,7 @@ def _exact_scales(node: Node, sized: bool) -> list[Fraction]:
     """Return the scale of each axis; raise Refusal C205 or C207 if one is not known."""
     if sized:
         return [Fraction(target, present) for target, present in _target_and_present_sizes(node, None)]
-    return [Fraction(scale) for scale in _scales(node.need_constant(SCALES))]
+    return [Fraction(scale) for scale in _valid_scales(node.need_constant(SCALES))]
 
 
 def _is_same_nearest(node: Node, scale: Fraction) -> bool:
@@ -421,7 +423,7 @@ def _select_nearest(node: Node, ratio: Fraction, size: int, out: int) -> tuple[i
 def _nearest_elements(mode: str, rounding: str, ratio: Fraction, size: int, out: int) -> tuple[int, ...]:
     """Return the nearest input elements by a scale; raise Refusal C204 if the last bit of a coordinate decides."""
     # Coordinates are a line. As whole numbers, in units of 1 / (2 * over), they are exact, and quicker than fractions.
-    first, second = (_coordinate(mode, position, ratio, size, out) for position in (0, 1))
+    first, second = (_input_coordinate(mode, position, ratio, size, out) for position in (0, 1))
     over = math.lcm(first.denominator, second.denominator)
     start = int(2 * over * first)
     step = int(2 * over * (second - first))
@@ -441,7 +443,7 @@ def _nearest_elements(mode: str, rounding: str, ratio: Fraction, size: int, out:
     return tuple(indices)
 
 
-def _coordinate(mode: str, position: int, scale: Fraction, size: int, out: int) -> Fraction:
+def _input_coordinate(mode: str, position: int, scale: Fraction, size: int, out: int) -> Fraction:
     """Return the input coordinate of an output element."""
     half = Fraction(1, 2)
     match mode:

@@ -21,9 +21,7 @@ BEYOND = 8.0
 
 @down("GridSample", since=20)
 def grid_sample_20_down(op: Builder, node: Node) -> Result:
-    """Write out sampling of other than two spatial dimensions, with halves rounded to even, which version 16 leaves
-    open.
-    """
+    """Write out sampling of other than two spatial dimensions; halves are even, which version 16 leaves open."""
     return None if node.need_rank(0) == 4 else _sample(op, node)
 
 

@@ -111,13 +111,13 @@ def _transform(op: Builder, node: Node, signal: list[str], last: int, rows: Size
     inverse = node.attr("inverse")
     onesided = node.attr("onesided")
     if node.input(1):
-        length = _length(op, node, 1)
+        length = _length_of(op, node, 1)
     else:
         length = product(op, [difference(op, rows, 1), 2]) if inverse and onesided else rows
     return _spectrum(op, signal, last, rows, length, inverse, onesided)
 
 
-def _length(op: Builder, node: Node, index: int) -> Size:
+def _length_of(op: Builder, node: Node, index: int) -> Size:
     """Return the value of an input that is one positive number; raise Refusal C103 for any other constant."""
     constant = node.constant(index)
     if constant is None:
@@ -150,7 +150,7 @@ def _spectrum(
     bins = half if onesided and not inverse else length
     angle_steps = op.Mul(op.Reshape(integers_below(op, rows), op.const([-1, 1])), integers_below(op, bins))
     angle_steps = op.Mod(angle_steps, size_name(op, length))
-    cosines, sines = (op.Gather(table, angle_steps, axis=0) for table in _tables(op, length))
+    cosines, sines = (op.Gather(table, angle_steps, axis=0) for table in _cosines_and_sines(op, length))
     if onesided and not inverse:
         signal = signal[:1]
     if inverse and onesided:
@@ -177,7 +177,7 @@ def _spectrum(
     return parts_of_spectrum
 
 
-def _tables(op: Builder, length: Size) -> tuple[str, str]:
+def _cosines_and_sines(op: Builder, length: Size) -> tuple[str, str]:
     """Return the cosines and the sines of a whole turn in `length` steps."""
     if isinstance(length, int) and length <= MAX_CONSTANT:
         angles = [2 * math.pi * step / length for step in range(length)]
@@ -212,9 +212,9 @@ def stft_lowered(op: Builder, node: Node) -> Result:
     if node.need_rank(0) not in (2, 3) or shape is None:
         raise Refusal("C103", f"the signal has {node.rank(0)} dimensions, and 3 are batch, samples and parts")
     samples = size_along(op, node, 0, 1)
-    step = _length(op, node, 1)
+    step = _length_of(op, node, 1)
     if node.input(3):
-        length = _length(op, node, 3)
+        length = _length_of(op, node, 3)
     else:
         length = size_along(op, node, 2, 0) if node.input(2) else samples
     frames = sum_of(op, quotient(op, difference(op, samples, length), step), 1)

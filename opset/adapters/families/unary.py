@@ -250,23 +250,27 @@ def _compute_in_double(op: Builder, node: Node, formula: Formula, exact: bool) -
 
 
 def _sinh(m: _DoubleFunctions, x: str) -> str:
+    """Return the hyperbolic sine."""
     op = m.op
     outer = op.Mul(op.Sub(op.Exp(x), op.Exp(op.Neg(x))), m.const(0.5))
     return m.odd(x, 0.25, [1, 1 / 6, 1 / 120, 1 / 5040, 1 / 362880], outer)
 
 
 def _cosh(m: _DoubleFunctions, x: str) -> str:
+    """Return the hyperbolic cosine."""
     op = m.op
     return str(op.Mul(op.Add(op.Exp(x), op.Exp(op.Neg(x))), m.const(0.5)))
 
 
 def _asinh(m: _DoubleFunctions, x: str) -> str:
+    """Return the inverse hyperbolic sine."""
     op = m.op
     root = op.Sqrt(op.Add(op.Mul(x, x), m.const(1)))
     return m.odd(x, 2**-8, [1, -1 / 6, 3 / 40], op.Mul(m.sign(x), op.Log(op.Add(op.Abs(x), root))))
 
 
 def _acosh(m: _DoubleFunctions, x: str) -> str:
+    """Return the inverse hyperbolic cosine, NaN below 1."""
     op = m.op
     one = m.const(1)
     # Two roots, so that everything below 1 is NaN.
@@ -275,6 +279,7 @@ def _acosh(m: _DoubleFunctions, x: str) -> str:
 
 
 def _atanh(m: _DoubleFunctions, x: str) -> str:
+    """Return the inverse hyperbolic tangent."""
     op = m.op
     one = m.const(1)
     outer = op.Mul(op.Log(op.Div(op.Add(one, x), op.Sub(one, x))), m.const(0.5))
