@@ -141,44 +141,51 @@ def derive_adapter(source: OpSchema, target: OpSchema, change: Change) -> Derive
     older, newer = (source, target) if upwards else (target, source)
     pairs = _pair_attributes(older, newer, change)
     stayed = {before.name for before, _ in pairs}, {after.name for _, after in pairs}
-    removed = [each for name, each in older.attributes.items() if name not in stayed[0]]
-    added = [each for name, each in newer.attributes.items() if name not in stayed[1]]
+    removed = [attribute for name, attribute in older.attributes.items() if name not in stayed[0]]
+    added = [attribute for name, attribute in newer.attributes.items() if name not in stayed[1]]
     facets = {name: change.attributes.get(name, AttributeChange()) for name in older.attributes | newer.attributes}
     counterparts = [_counterpart_of(before, after, facets[after.name], upwards) for before, after in pairs]
     positions = {parameter.name: index for index, parameter in enumerate(newer.inputs)}
     inputs = {
-        each.name: positions[facets[each.name].input]
-        for each in removed
-        if facets[each.name].input in positions and each.type.removesuffix("s") in ("int", "float")
+        attribute.name: positions[facets[attribute.name].input]
+        for attribute in removed
+        if facets[attribute.name].input in positions and attribute.type.removesuffix("s") in ("int", "float")
     }
     drop: list[str] = []
-    unsupported = [each.source.name for each in counterparts if not _is_convertible(each)]
-    for each in removed:
-        if upwards and facets[each.name].ignored:
-            drop.append(each.name)
-        elif each.name not in inputs and (upwards or each.required):
-            unsupported.append(each.name)
-    old = {each.name: each.default if facets[each.name].old is None else facets[each.name].old for each in added}
-    set_defaults = [_default_to_state(each, facets[each.target.name].old if upwards else None) for each in counterparts]
+    unsupported = [pair.source.name for pair in counterparts if not _is_convertible(pair)]
+    for attribute in removed:
+        if upwards and facets[attribute.name].ignored:
+            drop.append(attribute.name)
+        elif attribute.name not in inputs and (upwards or attribute.required):
+            unsupported.append(attribute.name)
+    old = {
+        attribute.name: attribute.default if facets[attribute.name].old is None else facets[attribute.name].old
+        for attribute in added
+    }
+    set_defaults = [_default_to_state(pair, facets[pair.target.name].old if upwards else None) for pair in counterparts]
     if upwards:
         set_defaults += [
-            (each.name, each.name, old[each.name])
-            for each in added
-            if old[each.name] != each.default and not isinstance(old[each.name], dict)
+            (attribute.name, attribute.name, old[attribute.name])
+            for attribute in added
+            if old[attribute.name] != attribute.default and not isinstance(old[attribute.name], dict)
         ]
-    axes = [name for name, each in source.attributes.items() if facets[name].negative and each.type in ("int", "ints")]
+    axes = [
+        name
+        for name, attribute in source.attributes.items()
+        if facets[name].negative and attribute.type in ("int", "ints")
+    ]
     from_front = () if upwards or not source.inputs else tuple(axes)
     return DerivedAdapter(
         target,
         renamed=source.name != target.name,
         drop=tuple(drop),
-        set_defaults=tuple(each for each in set_defaults if each is not None),
+        set_defaults=tuple(default for default in set_defaults if default is not None),
         rewrite=tuple(
-            each
-            for each in counterparts
-            if _is_convertible(each) and (each.differs or (each.is_restricted and each.source.name not in from_front))
+            pair
+            for pair in counterparts
+            if _is_convertible(pair) and (pair.differs or (pair.is_restricted and pair.source.name not in from_front))
         ),
-        undefined={n: each.undefined for n, each in facets.items() if upwards and each.undefined is not None},
+        undefined={name: facet.undefined for name, facet in facets.items() if upwards and facet.undefined is not None},
         must_equal={} if upwards else old,
         unsupported=tuple(unsupported),
         to_input=inputs if upwards else {},
@@ -265,10 +272,10 @@ def check_types(derived: DerivedAdapter, node: Node, valid: set[tuple[Any, ...]]
     if not derived.type_restrictions:
         return
     restricted = [
-        (each.outputs, position)
-        for each in derived.type_restrictions
-        for count in [len(node.outputs if each.outputs else node.inputs)]
-        for position in range(each.position, count if each.variadic else min(each.position + 1, count))
+        (parameter.outputs, position)
+        for parameter in derived.type_restrictions
+        for count in [len(node.outputs if parameter.outputs else node.inputs)]
+        for position in range(parameter.position, count if parameter.variadic else min(parameter.position + 1, count))
     ]
     names = [(node.outputs if outputs else node.inputs)[position] for outputs, position in restricted]
     for types in node.values.types(names):
@@ -320,9 +327,11 @@ def apply_derived(derived: DerivedAdapter, op: Builder, node: Node, valid: set[t
 
 def _find_emulated_attributes(derived: DerivedAdapter, node: Node) -> dict[str, int]:
     """Return the attributes that name an emulated type, with the numbers of the wider ones."""
-    declared = [each.name for each in node.schema.attributes.values() if each.kind == DATA_TYPE and each.type == "int"]
-    named = {name: element_name(node.attr(name)) or "" for name in declared if node.has(name)}
-    return {name: NUMBERS[derived.emulate[each]] for name, each in named.items() if each in derived.emulate}
+    attributes = node.schema.attributes.values()
+    declared = [attr.name for attr in attributes if attr.kind == DATA_TYPE and attr.type == "int"]
+    elements = {name: element_name(node.attr(name)) or "" for name in declared if node.has(name)}
+    wider = derived.emulate
+    return {name: NUMBERS[wider[element]] for name, element in elements.items() if element in wider}
 
 
 def _emulate_types(derived: DerivedAdapter, op: Builder, node: Node, stated: dict[str, int]) -> Result:

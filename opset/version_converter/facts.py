@@ -564,13 +564,13 @@ class ValueFacts:
                 waiting.pop()
                 continue
             node, version = alone
-            ahead = [each for each in node.input if each not in self._full_types and self._node_alone(each) is not None]
+            ahead = [read for read in node.input if read not in self._full_types and self._node_alone(read) is not None]
             if ahead and waiting[-1] not in begun:
                 begun.add(waiting[-1])
                 waiting += ahead
                 continue
-            inputs = [self._full_type(each) if each else None for each in node.input]
-            data = [self.small_constant(each) if each else None for each in node.input]
+            inputs = [self._full_type(read) if read else None for read in node.input]
+            data = [self.small_constant(read) if read else None for read in node.input]
             types = self._inference.infer_node(node, version, inputs, data)
             self._full_types.update(zip(node.output, types, strict=True))
             waiting.pop()

@@ -153,11 +153,11 @@ class _FunctionCalls:
                     key = called[position]
                     passed = zip(reads, self._formals[key], strict=False)
                     reads = [name for name, formal in passed if formal in self.matters[key][0]]
-                    given = [each for each in given if each.name in self.matters[key][1]]
+                    given = [attribute for attribute in given if attribute.name in self.matters[key][1]]
                 elif keeps(body, position):
                     continue
                 inputs.update(name for name in reads if _is_formal(body, name))
-                attributes.update(each.ref_attr_name for each in given)
+                attributes.update(attribute.ref_attr_name for attribute in given)
         declared = {*tree[0].proto.attribute}
         if self._values:
             declared.update(default.name for default in tree[0].proto.attribute_proto)
@@ -171,7 +171,7 @@ class _FunctionCalls:
             for formal, name in zip(self._formals[key], body.reads[position], strict=False)
             if name and not _is_omitted(body, name, fixed)
         }
-        given = {each.name: each for each in body.attributes[position]}
+        given = {attribute.name: attribute for attribute in body.attributes[position]}
         outer, values = dict(fixed.attributes), {}
         for name in attributes:
             attribute = given.get(name)

@@ -123,7 +123,7 @@ def unused_after(
 
 
 def remove_unused(proto: Any, function: bool, replaced: dict[int, list[Any]], unused: set[str], dead: set[int]) -> None:
-    """Remove unused initializers and constants from a body, and plan to replace dead nodes by nothing."""
+    """Remove unused initializers from a body; in `replaced`, drop unused constants and mark dead nodes as removed."""
     for index, nodes in replaced.items():
         replaced[index] = [
             node

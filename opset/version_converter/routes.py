@@ -183,7 +183,7 @@ class Routes:
         read = schema_as_read(today)
         if schema == read:
             return None
-        why = "; ".join(each.text for each in amendments_of(today))
+        why = "; ".join(amendment.text for amendment in amendments_of(today))
         return Restriction(schema, derive_adapter(read, schema, Change()), why, stated=schema == today)
 
     def _last_in_force(self, domain: str, op_type: str, final: int) -> int:

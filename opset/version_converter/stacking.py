@@ -136,8 +136,8 @@ def _stack_in_loop(node: Any, graph: Any, filled: list[_FilledSequence], names: 
         set_attribute(split, "keepdims", "int", 0)
         splits.append(split)
         outputs.append(stack)
-    gone = {each.number for each in filled}
-    stated = {each.name for each in results}
+    gone = {sequence.number for sequence in filled}
+    stated = {value.name for value in results}
     _keep_entries(graph.input, [position - _CARRIED_FROM not in gone for position in range(len(graph.input))])
     _keep_entries(graph.output, [position - _RESULTS_FROM not in gone for position in range(len(graph.output))])
     _keep_entries(graph.value_info, [value.name not in stated for value in graph.value_info])
