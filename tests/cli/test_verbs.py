@@ -491,7 +491,7 @@ def test_an_internal_error_is_one_line_and_a_request(monkeypatch, small, folder)
     assert result.exit_code == 70 and "Traceback" in result.stderr
 
 
-@pytest.mark.parametrize(("verb", "function"), [("infer", "infer"), ("inline", "inlined")])
+@pytest.mark.parametrize(("verb", "function"), [("infer", "infer"), ("inline", "inline_model")])
 def test_an_internal_error_is_told_with_the_model(monkeypatch, small, folder, verb, function):
     from click.testing import CliRunner
 
