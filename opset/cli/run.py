@@ -43,9 +43,9 @@ from opset.reference.values import type_of
 from opset.tensor_io import json_values
 from opset.tensor_io.files import (
     bytes_to_write,
-    check_form,
+    check_format,
     declared_value,
-    form_of,
+    format_of,
     read_values,
     values_in_stream,
     write_values,
@@ -229,7 +229,7 @@ def _check_settings(settings: Settings, model: str) -> None:
     if settings.save_inputs and settings.target is None:
         findings.append(Finding("U103", "--save-inputs is for -o", help="add -o FILE"))
     if settings.target is not None:
-        form = form_of(settings.target)
+        form = format_of(settings.target)
         if form != "/" and os.path.lexists(settings.target) and not settings.force:
             help = "choose another name, or allow it: --force"
             findings.append(Finding("U102", "the output exists already", help=help, file=settings.target))
@@ -259,7 +259,7 @@ def _run_evaluator(evaluator: ReferenceEvaluator, settings: Settings, report: Re
     if settings.target is not None:
         computed = {*names}
         written = [each for each in outputs if each.name in computed]
-        check_form(settings.target, [*inputs, *written] if settings.save_inputs else written)
+        check_format(settings.target, [*inputs, *written] if settings.save_inputs else written)
     with _show_progress(evaluator):
         values = dict(zip(names, evaluator.run(names, feeds), strict=True))
     kinds = {each.name: each.type for each in outputs}

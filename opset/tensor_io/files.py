@@ -4,7 +4,7 @@
     .npy      one array
     .pb       a TensorProto, SequenceProto, OptionalProto or MapProto
     .json     see opset.tensor_io.json_values; names as in .npz
-    a folder  input_0.pb, output_0.pb …: the form of the test data in the standard's repository, holds every type
+    a folder  input_0.pb, output_0.pb …: the layout of the test data in the standard's repository, holds every type
 
 Files are untrusted: nothing is unpickled, and sizes are known before memory is taken. Raises RunError R105.
 """
@@ -32,7 +32,7 @@ from opset.tensor_io import json_values, npz
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-FORMS: Final = (".npz", ".npy", ".pb", ".json")
+FORMATS: Final = (".npz", ".npy", ".pb", ".json")
 _NUMBERED: Final = re.compile(r"(input|output)_(\d{1,6})\.pb")
 
 
@@ -58,12 +58,12 @@ def read_values(path: str, declared: Sequence[ValueInfo], limit: int, role: str,
     """
     if os.path.isdir(path):
         return _read_folder(path, declared, limit, role)
-    form = os.path.splitext(path)[1].lower()
-    if form not in FORMS:
-        help = f"files of values end in {', '.join(FORMS)}; a folder holds {role}_0.pb and so on"
+    file_format = os.path.splitext(path)[1].lower()
+    if file_format not in FORMATS:
+        help = f"files of values end in {', '.join(FORMATS)}; a folder holds {role}_0.pb and so on"
         raise RunError(Finding("R105", "the form of the file is not known", help=help, file=path))
     with _open_file(path, limit) as (file, size):
-        match form:
+        match file_format:
             case ".npz":
                 return npz.read_npz(file, limit, lambda names: _names_to_read(names, declared, role))
             case ".npy":
@@ -175,7 +175,7 @@ def _read_message(
     data: bytes, file: str, declared: Sequence[ValueInfo], limit: int, role: str, name: str
 ) -> tuple[str, Any]:
     """Return the name and the value of a .pb file; see `read_values` for the name."""
-    known = {value_info.name: value_info for value_info in declared}
+    declarations = {value_info.name: value_info for value_info in declared}
     numbered = _NUMBERED.fullmatch(file)
     if not name and numbered and numbered[1] == role:
         if int(numbered[2]) >= len(declared):
@@ -183,10 +183,10 @@ def _read_message(
         name = declared[int(numbered[2])].name
     name = (
         name
-        or next((stated for stated in _names_in_message(data) if stated in known), "")
+        or next((stated for stated in _names_in_message(data) if stated in declarations), "")
         or _only_name(declared, role, file)
     )
-    kind = known[name].type if name in known else None
+    kind = declarations[name].type if name in declarations else None
     if (word := (kind or "tensor(").partition("(")[0]) not in MESSAGES:
         raise ValueError(f"no message holds {kind}")
     return name, value_of(decode_message(MESSAGES[word], data), limit, kind)
@@ -239,21 +239,21 @@ def _read_folder(path: str, declared: Sequence[ValueInfo], limit: int, role: str
     return values
 
 
-def form_of(path: str) -> str:
-    """Return the form in which values are written to a path, "/" for a folder; raise UsageError U103 if none fits."""
-    form = os.path.splitext(path)[1].lower()
+def format_of(path: str) -> str:
+    """Return the format in which values are written to a path, "/" for a folder; raise UsageError U103 if none fits."""
+    file_format = os.path.splitext(path)[1].lower()
     if path.endswith(("/", os.sep)) or os.path.isdir(path):
         return "/"
-    if form in (".npz", ".json"):
-        return form
+    if file_format in (".npz", ".json"):
+        return file_format
     help = "name a file .npz or .json, or a folder with a / at its end"
     message = "the file name does not determine the form of the values"
     raise UsageError(Finding("U103", message, help=help, file=path))
 
 
-def check_form(path: str, declared: Iterable[ValueInfo]) -> None:
+def check_format(path: str, declared: Iterable[ValueInfo]) -> None:
     """Raise UsageError U103 with the values that a file to be written cannot hold by their declared types."""
-    if form_of(path) != ".npz":
+    if format_of(path) != ".npz":
         return
     findings = []
     for value_info in declared:
@@ -272,8 +272,8 @@ def check_form(path: str, declared: Iterable[ValueInfo]) -> None:
 def bytes_to_write(path: str, values: Mapping[str, Mapping[str, Any]]) -> int:
     """Return about how many bytes writing values takes: copies, or JSON's text and the objects that it is made of."""
     all_values = [value for by_name in values.values() for value in by_name.values()]
-    elements = sum(int(getattr(value, "size", 0)) for value in all_values) if form_of(path) == ".json" else 0
-    return (2 if form_of(path) == ".npz" else 3) * sum(map(nbytes, all_values)) + 80 * elements
+    elements = sum(int(getattr(value, "size", 0)) for value in all_values) if format_of(path) == ".json" else 0
+    return (2 if format_of(path) == ".npz" else 3) * sum(map(nbytes, all_values)) + 80 * elements
 
 
 def write_values(
@@ -290,16 +290,16 @@ def write_values(
         force: Whether existing files are replaced.
 
     Raises:
-        UsageError: U102 if something exists already, U103 if the form cannot hold a value, U104 if writing fails.
+        UsageError: U102 if something exists already, U103 if the format cannot hold a value, U104 if writing fails.
     """
-    form = form_of(path)
+    file_format = format_of(path)
     named = {
         name if [*values] == ["output"] else f"{role}/{name}": value
         for role, values_of_role in values.items()
         for name, value in values_of_role.items()
     }
     try:
-        if form == "/":
+        if file_format == "/":
             files = {
                 os.path.join(path, f"{role}_{number}.pb"): _encode_value(value_info, values_of_role[value_info.name])
                 for role, values_of_role in values.items()
@@ -307,7 +307,7 @@ def write_values(
                 if value_info.name in values_of_role
             }
             _check_folder(path, files)
-        elif form == ".npz":
+        elif file_format == ".npz":
             for name, value in named.items():
                 if not hasattr(value, "dtype"):
                     raise ValueError(f"'{name}' is {type_of(value)}, and a .npz file holds tensors alone")

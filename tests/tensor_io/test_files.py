@@ -27,9 +27,9 @@ from opset.tensor_io import json_values as literals
 from opset.tensor_io import npz
 from opset.tensor_io.files import (
     bytes_to_write,
-    check_form,
+    check_format,
     declared_value,
-    form_of,
+    format_of,
     read_values,
     values_in_json,
     values_in_stream,
@@ -561,13 +561,13 @@ def test_a_folder_that_cannot_be_listed_is_refused(tmp_path, monkeypatch):
 )
 def test_the_form_that_is_written_follows_from_the_name(name, form, tmp_path):
     (tmp_path / "there.json").mkdir()
-    assert form_of(f"{tmp_path}/{name}") == form
+    assert format_of(f"{tmp_path}/{name}") == form
 
 
 @pytest.mark.parametrize("name", ["v", "v.npy", "v.pb", "v.json.gz"])
 def test_other_forms_are_not_written(name):
     with pytest.raises(UsageError, match="does not determine the form") as caught:
-        form_of(name)
+        format_of(name)
     assert (caught.value.code, caught.value.file) == ("U103", name)
     assert caught.value.help == "name a file .npz or .json, or a folder with a / at its end"
 
@@ -576,15 +576,15 @@ def test_what_an_archive_will_not_hold_is_told_before_anything_is_computed():
     kinds = ["tensor(float)", None, "seq(tensor(float))", "tensor(string)", "tensor(bfloat16)", "tensor(bool)"]
     declared = [ValueInfo(name, kind) for name, kind in zip("abcdef", kinds, strict=True)]
     with pytest.raises(UsageError) as caught:
-        check_form("v.npz", declared)
+        check_format("v.npz", declared)
     assert [(each.code, each.why, each.file) for each in caught.value.findings] == [
         ("U103", "'c' is seq(tensor(float)), and a .npz file holds tensors alone", "v.npz"),
         ("U103", "'e' is tensor(bfloat16), and a .npz file loses that type", "v.npz"),
     ]
     assert {each.help for each in caught.value.findings} == {"write a folder, which holds every value: -o FOLDER/"}
-    check_form("v.npz", declared[:2])
+    check_format("v.npz", declared[:2])
     for path in ("v.json", "v/"):
-        check_form(path, declared)
+        check_format(path, declared)
 
 
 def test_bytes_to_write_are_copies_and_what_json_is_made_of():

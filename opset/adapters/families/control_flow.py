@@ -50,20 +50,20 @@ def _write_as_loops(op: Builder, node: Node) -> Result:
 
     The shapes of carried values have always been free to change.
     """
-    wanted = [index for index, name in enumerate(node.outputs) if name]
-    elements = [node.values.element(node.outputs[index]) for index in wanted]
+    used = [index for index, name in enumerate(node.outputs) if name]
+    elements = [node.values.element(node.outputs[index]) for index in used]
     if None in elements:
-        raise unknown_type(node.outputs[wanted[elements.index(None)]])
+        raise unknown_type(node.outputs[used[elements.index(None)]])
     condition = op.Reshape(node.input(0), op.const([]))
     carried = [op.const("" if element == "string" else 0, element, []) for element in elements if element]
-    outputs = [node.outputs[index] for index in wanted]
+    outputs = [node.outputs[index] for index in used]
     for name, condition_of_branch in (("then_branch", condition), ("else_branch", op.Not(condition))):
-        results = outputs if name == "else_branch" else [op.fresh("taken") for _ in wanted]
+        results = outputs if name == "else_branch" else [op.fresh("taken") for _ in used]
         branch = node.attr(name)
         body, _ = _loop_body(op, branch)
         body.node.extend(branch.node)
         branch_outputs = _new_values(op, [element or "" for element in elements])
-        for index, value in zip(wanted, branch_outputs, strict=True):
+        for index, value in zip(used, branch_outputs, strict=True):
             body.node.add(op_type="Identity", input=[branch.output[index].name], output=[value.name])
         body.input.extend(_new_values(op, [element or "" for element in elements]))
         body.output.extend(branch_outputs)
@@ -305,7 +305,7 @@ def _rank_of_value(node: Node, name: str, part: Any) -> int:
 def _element_of(value: Any) -> str:
     """Return the element type that a ValueInfoProto states, "" if it states none."""
     number = value.type.tensor_type.elem_type
-    return next((name for name, known in NUMBERS.items() if known == number and number), "")
+    return next((name for name, other in NUMBERS.items() if other == number and number), "")
 
 
 def _new_values(op: Builder, elements: Sequence[str]) -> list[Any]:

@@ -461,13 +461,13 @@ def _combine_at_once(op: Builder, node: Node, x: str, positions: str, updates: s
     going = body.input("bool", [])
     data = body.input(element, [None])
     now = body.node("Reshape", body.node("NonZero", body.node("Equal", turns, turn)), minus_one)
-    here, more = (body.node("Gather", vector, now, axis=0) for vector in (ordered, updates))
-    new = _combine(op, body, node, body.node("Gather", data, here, axis=0), more, element)
+    targets, more = (body.node("Gather", vector, now, axis=0) for vector in (ordered, updates))
+    new = _combine(op, body, node, body.node("Gather", data, targets, axis=0), more, element)
     body.output(going, "bool", [])
     if op.offers("ScatterElements"):
-        data = body.node("ScatterElements", data, here, new, axis=0)
+        data = body.node("ScatterElements", data, targets, new, axis=0)
     else:
-        data = body.node("ScatterND", data, body.node("Reshape", here, op.const([-1, 1])), new)
+        data = body.node("ScatterND", data, body.node("Reshape", targets, op.const([-1, 1])), new)
     body.output(data, element, [None])
     return add_loop(op, op.Add(last, op.const(1)), [x], body)[0]
 
@@ -482,12 +482,12 @@ def _combine_one_by_one(op: Builder, node: Node, x: str, positions: str, updates
     going = body.input("bool", [])
     data = body.input(element, [None])
     now = body.node("Reshape", turn, one)
-    here, more = (body.node("Gather", vector, now, axis=0) for vector in (positions, updates))
-    new = _combine(op, body, node, body.node("Gather", data, here, axis=0), more, element)
+    targets, more = (body.node("Gather", vector, now, axis=0) for vector in (positions, updates))
+    new = _combine(op, body, node, body.node("Gather", data, targets, axis=0), more, element)
     if scatters:
-        data = body.node("Scatter", data, here, new, axis=0)
+        data = body.node("Scatter", data, targets, new, axis=0)
     else:
-        chosen_here = body.node("Cast", body.node("Equal", numbers, here), to=NUMBERS["int64"])
+        chosen_here = body.node("Cast", body.node("Equal", numbers, targets), to=NUMBERS["int64"])
         sources = body.node("Add", numbers, body.node("Mul", chosen_here, body.node("Sub", size, numbers)))
         data = body.node("Gather", body.node("Concat", data, new, axis=0), sources, axis=0)
     body.output(going, "bool", [])

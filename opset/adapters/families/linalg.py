@@ -45,7 +45,10 @@ def mat_mul_9_down(op: Builder, node: Node) -> Result:
 
 @down("Gemm", since=9)
 def gemm_9_down(op: Builder, node: Node) -> Result:
-    """Multiply integers as MatMul does. Whole factors wrap; with any other, sums are computed in double and cut off."""
+    """Multiply integers as MatMul does; unless both factors are whole, sums are computed in double and cut off.
+
+    Whole factors wrap.
+    """
     element = node.need_element(0)
     if element not in _BITS:
         return None

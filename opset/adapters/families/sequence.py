@@ -221,7 +221,9 @@ def _parts_of_split(node: Node, split: Any) -> list[Element]:
 
 def _split_arguments(node: Node, split: Any) -> tuple[str, int, bool]:
     """Return the tensor that SplitToSequence splits, the axis counted from the front, and whether the axis is kept."""
-    stated = {each.name: None if each.ref_attr_name else attribute_value(each) for each in split.attribute}
+    stated = {
+        attribute.name: None if attribute.ref_attr_name else attribute_value(attribute) for attribute in split.attribute
+    }
     axis = stated.get("axis", 0)
     keep = stated.get("keepdims", 1)
     if not isinstance(axis, int) or not isinstance(keep, int):
