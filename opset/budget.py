@@ -35,7 +35,7 @@ class Limits:
     max_bytes: int | None = None
     timeout: float | None = None
 
-    def given(self) -> dict[str, float]:
+    def as_dict(self) -> dict[str, float]:
         """Return the limits that were set, by name."""
         named = {"max_steps": self.max_steps, "max_bytes": self.max_bytes, "timeout": self.timeout}
         return {name: limit for name, limit in named.items() if limit is not None}
@@ -77,7 +77,7 @@ class Budget:
         if time.monotonic() > self._deadline:
             raise BudgetExceeded("seconds", f"it may take {self._timeout:g} seconds")
 
-    def remaining(self, limits: Limits) -> Limits:
+    def remaining_limits(self, limits: Limits) -> Limits:
         """Return limits of a part of the work: none is beyond what is left. Raises Exhausted where nothing is left."""
         self.charge(0)
         steps, held, seconds = limits.max_steps, limits.max_bytes, limits.timeout

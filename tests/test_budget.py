@@ -56,18 +56,18 @@ def test_a_part_has_what_is_left_and_no_more_than_its_own_limits(clock):
     whole = Budget(Limits(10, 100, 5))
     whole.charge(4)
     clock[0] = 102
-    assert whole.remaining(Limits()) == Limits(6, 100, 3)
-    assert whole.remaining(Limits(7, 101, 4)) == Limits(6, 100, 3)
-    assert whole.remaining(Limits(2, 50, 1)) == Limits(2, 50, 1)
+    assert whole.remaining_limits(Limits()) == Limits(6, 100, 3)
+    assert whole.remaining_limits(Limits(7, 101, 4)) == Limits(6, 100, 3)
+    assert whole.remaining_limits(Limits(2, 50, 1)) == Limits(2, 50, 1)
     clock[0] = 105
-    assert whole.remaining(Limits()) == Limits(6, 100, 1e-6)
-    assert Budget(Limits()).remaining(Limits()) == Limits()
-    assert Budget(Limits()).remaining(Limits(1, 2, 3)) == Limits(1, 2, 3)
+    assert whole.remaining_limits(Limits()) == Limits(6, 100, 1e-6)
+    assert Budget(Limits()).remaining_limits(Limits()) == Limits()
+    assert Budget(Limits()).remaining_limits(Limits(1, 2, 3)) == Limits(1, 2, 3)
     whole.steps = 11
     with pytest.raises(BudgetExceeded):
-        whole.remaining(Limits())
+        whole.remaining_limits(Limits())
 
 
 def test_limits_that_are_given_have_names():
-    assert Limits(max_steps=0, timeout=1.5).given() == {"max_steps": 0, "timeout": 1.5}
-    assert Limits(max_bytes=3).given() == {"max_bytes": 3}
+    assert Limits(max_steps=0, timeout=1.5).as_dict() == {"max_steps": 0, "timeout": 1.5}
+    assert Limits(max_bytes=3).as_dict() == {"max_bytes": 3}

@@ -109,7 +109,7 @@ def inference_data(found: Inference, everything: bool) -> dict[str, Any]:
     data["coverage"] = found.coverage
     data["gaps"] = [
         {
-            "graph": labels.number(body),
+            "graph": labels.number_of(body),
             "node": index,
             "place": body.node_label(index),
             "reason": reason,
@@ -119,7 +119,7 @@ def inference_data(found: Inference, everything: bool) -> dict[str, Any]:
     ]
     if everything:
         data |= _node_data(found, labels)
-    return {**data, "graphs": labels.found}
+    return {**data, "graphs": labels.labels}
 
 
 def _node_data(found: Inference, labels: BodyLabels) -> dict[str, Any]:
@@ -136,7 +136,7 @@ def _node_data(found: Inference, labels: BodyLabels) -> dict[str, Any]:
             for value in values
         ]
         name, operator = body.names[index], body.operators[index][0]
-        node = {"graph": labels.number(body), "node": index, "name": name, "operator": operator, "outputs": outputs}
+        node = {"graph": labels.number_of(body), "node": index, "name": name, "operator": operator, "outputs": outputs}
         nodes.append(node)
     return {"nodes": nodes, "types": [*map(_type_data, types)]}
 

@@ -157,7 +157,7 @@ def _load_adapters(
         return table, None, faults
     for file in files:
         try:
-            table |= adapters.LAYER.of_files([file])
+            table |= adapters.LAYER.run_files([file])
         except ConversionError as error:
             faults += error.finding_list
             unknown.add(domain_of(file))

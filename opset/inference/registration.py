@@ -160,7 +160,7 @@ def _infer_output(call: Any, index: int, function: Function, arguments: tuple[in
 
 def registered_rules(families: Iterable[str]) -> frozenset[tuple[str, str, int]]:
     """Return the (domain, operator, since) of every function of the families that infers outputs."""
-    return LAYER.registered("infer", families)
+    return LAYER.hook_versions("infer", families)
 
 
 def rule_problem(schema: OpSchema) -> str:

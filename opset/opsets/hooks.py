@@ -70,7 +70,7 @@ class Layer(NamedTuple):
     exact: bool = False
 
     @property
-    def _one(self) -> str:
+    def _noun_phrase(self) -> str:
         return f"an {self.noun}" if self.noun[0] in "aeiou" else f"a {self.noun}"
 
     def register(
@@ -88,7 +88,7 @@ class Layer(NamedTuple):
             hook = describe(function, origin_of(plain), inspect.isgeneratorfunction(plain))
             standard = [each for each in operators if default_registry().is_standard(each, domain)]
             if standard and not _is_ours(plain):
-                raise self.error(self._fixed(kind, each, domain, hook.origin) for each in standard)
+                raise self.error(self._standard_operator_finding(kind, each, domain, hook.origin) for each in standard)
             file = None if standard else _running.get()
             if file is not None:
                 file.check(self, kind, operators, hook.origin)
@@ -96,7 +96,7 @@ class Layer(NamedTuple):
             for operator in operators:
                 versions = table.setdefault((kind, domain, operator), {})
                 if since in versions and _qualified_name(versions[since].function) != _qualified_name(function):
-                    raise self.error(self._two(domain, operator, since, versions[since], hook))
+                    raise self.error(self._duplicate_finding(domain, operator, since, versions[since], hook))
                 versions[since] = hook
             return function
 
@@ -112,7 +112,9 @@ class Layer(NamedTuple):
         if own:
             added = own.get(key, {})
             if twice := sorted(versions.keys() & added.keys()):
-                raise self.error(self._two(domain, operator, each, versions[each], added[each]) for each in twice)
+                raise self.error(
+                    self._duplicate_finding(domain, operator, each, versions[each], added[each]) for each in twice
+                )
             versions = {**versions, **added}
         if self.exact:
             return versions.get(since)
@@ -125,13 +127,13 @@ class Layer(NamedTuple):
         if family.isidentifier():  # a user's family may have any name
             _import_if_present(f"{self.package}.{family}")
 
-    def registered(self, kind: str, families: Iterable[str]) -> frozenset[tuple[str, str, int]]:
+    def hook_versions(self, kind: str, families: Iterable[str]) -> frozenset[tuple[str, str, int]]:
         """Return the (domain, operator, version) of every hook of a kind in modules of the families and in Python."""
         for family in families:
             self.load(family)
         return versions_of(kind, _TABLE)
 
-    def of_files(self, files: Iterable[Path]) -> Table:
+    def run_files(self, files: Iterable[Path]) -> Table:
         """Return what users' files register. A file is run once, and again when its text has changed.
 
         Raises `error` with all files that cannot be run, and where two register the same.
@@ -140,14 +142,14 @@ class Layer(NamedTuple):
         findings: list[Finding] = []
         for file in files:
             try:
-                table = self._of_file(file)
+                table = self._run_if_changed(file)
             except self.error as error:
                 findings += error.findings
                 continue
             for key, versions in table.items():
                 known = merged.setdefault(key, {})
                 findings += [
-                    self._two(key[1], key[2], since, known[since], versions[since])
+                    self._duplicate_finding(key[1], key[2], since, known[since], versions[since])
                     for since in known.keys() & versions.keys()
                 ]
                 known |= versions
@@ -155,19 +157,19 @@ class Layer(NamedTuple):
             raise self.error(findings)
         return merged
 
-    def _of_file(self, file: Path) -> Table:
+    def _run_if_changed(self, file: Path) -> Table:
         name = str(file.resolve())  # no module that is imported can have this name
         with _load_lock:
             try:
                 source = file.read_bytes()
             except OSError as error:
-                raise self.error(self._unusable(file, error)) from error
+                raise self.error(self._unusable_file_finding(file, error)) from error
             known = _files.get(name)
             if known is None or known.source != source:
-                known = self._run(name, file, source)
+                known = self._run_file(name, file, source)
             return known.table
 
-    def _run(self, name: str, path: Path, source: bytes) -> _File:
+    def _run_file(self, name: str, path: Path, source: bytes) -> _File:
         """Run a file as a module that registers functions of its own. Raises `error`, and then nothing is kept."""
         module = sys.modules[name] = ModuleType(name)  # dataclasses, among others, look their module up
         module.__file__ = str(path)
@@ -182,14 +184,14 @@ class Layer(NamedTuple):
             # An exit that the file asks for is its fault; an interrupt is of a class derived from SystemExit.
             if isinstance(error, self.error) or not (isinstance(error, Exception) or type(error) is SystemExit):
                 raise
-            raise self.error(self._unusable(path, error)) from error
+            raise self.error(self._unusable_file_finding(path, error)) from error
         finally:
             _running.reset(token)
         _files[name] = file
         return file
 
-    def _fixed(self, kind: str, operator: str, domain: str, origin: str) -> Finding:
-        message = f"{self._one} is registered for {operator} of {shown(domain)}"
+    def _standard_operator_finding(self, kind: str, operator: str, domain: str, origin: str) -> Finding:
+        message = f"{self._noun_phrase} is registered for {operator} of {shown(domain)}"
         why = "it is an operator of the standard, whose meaning is fixed"
         return Finding(self.code, message, origin, why, f'use a domain of your own: @{kind}(…, domain="com.example")')
 
@@ -198,7 +200,7 @@ class Layer(NamedTuple):
         findings = [
             Finding(
                 self.code,
-                f"{self._one} is registered for {operator} of {shown(domain)}",
+                f"{self._noun_phrase} is registered for {operator} of {shown(domain)}",
                 each.origin,
                 f"the file is for {folder}",
                 f'name its domain: @{kind}("{operator}", domain="{folder}")',
@@ -210,13 +212,13 @@ class Layer(NamedTuple):
         if findings:
             raise self.error(findings)
 
-    def _two(self, domain: str, operator: str, since: int, first: Hook, second: Hook) -> Finding:
+    def _duplicate_finding(self, domain: str, operator: str, since: int, first: Hook, second: Hook) -> Finding:
         version = f"version {since}" if since else "the first version"
         which = f"for {version}" if self.exact else f"from {version} on"
         message = f"two {self.noun}s are registered for {operator} of {shown(domain)}, {which}"
         return Finding(self.code, message, second.origin, f"the other is at {first.origin}", "keep one of them")
 
-    def _unusable(self, file: Path, error: BaseException) -> Finding:
+    def _unusable_file_finding(self, file: Path, error: BaseException) -> Finding:
         """Return the finding of an error that a file raised, with the innermost line of the user's code."""
         trace(error)
         said = error.msg if isinstance(error, SyntaxError) else str(error)
@@ -237,7 +239,7 @@ class _File(NamedTuple):
     def check(self, layer: Layer, kind: str, operators: tuple[str, ...], origin: str) -> None:
         """Raise the layer's error where hooks of another layer are registered: nobody would look for them here."""
         if layer != self.layer:
-            message = f"{layer._one} is registered for {', '.join(operators)} in {self.path.name}"
+            message = f"{layer._noun_phrase} is registered for {', '.join(operators)} in {self.path.name}"
             why = f"@{kind} is looked up in {layer.file} alone"
             help = f"move it to {self.path.with_name(layer.file)}"
             raise self.layer.error(Finding(self.layer.code, message, origin, why, help))
@@ -259,7 +261,7 @@ class Lookup:
         if self._registry.is_standard(operator, domain):
             self._layer.load(family)
         else:
-            own = self._of_domain(domain)
+            own = self._table_of_domain(domain)
         return self._layer.find(kind, domain, operator, since, own)
 
     def left_out(self, domain: str) -> str:
@@ -267,10 +269,10 @@ class Lookup:
         files = self._registry.files_left_out(domain, self._layer.file)
         return f"{safe_text(files[0])} was not run, since nobody trusts its folder" if files else ""
 
-    def _of_domain(self, domain: str) -> Table:
+    def _table_of_domain(self, domain: str) -> Table:
         if domain not in self._own:
             try:
-                self._own[domain] = self._layer.of_files(self._registry.files(domain, self._layer.file))
+                self._own[domain] = self._layer.run_files(self._registry.files(domain, self._layer.file))
             except self._layer.error as error:
                 self._own[domain] = error
         found = self._own[domain]

@@ -46,7 +46,7 @@ class Registry:
         """Take compiled operators, and the folders that they came from: trusted ones, and those that are data alone."""
         self._sources: dict[str, dict[str, Source]] = {}
         self._sinces: dict[tuple[str, str], list[int]] = {}
-        self._made: dict[tuple[str, str, int], OpSchema] = {}
+        self._schemas: dict[tuple[str, str, int], OpSchema] = {}
         self._phrases: dict[tuple[str, ...], str] = {}
         for source in sources:
             for domain, operators in source[0]["operators"].items():
@@ -68,12 +68,12 @@ class Registry:
         """
         domain = normalised(domain)
         position = bisect_right(self._versions_of(op_type, domain), version) - 1
-        return self._make(domain, op_type, position) if position >= 0 else None
+        return self._schema_at(domain, op_type, position) if position >= 0 else None
 
     def versions(self, op_type: str, domain: str = "") -> tuple[OpSchema, ...]:
         """Return all versions of an operator, oldest first; none where it is not known."""
         domain = normalised(domain)
-        return tuple(self._make(domain, op_type, each) for each in range(len(self._versions_of(op_type, domain))))
+        return tuple(self._schema_at(domain, op_type, each) for each in range(len(self._versions_of(op_type, domain))))
 
     def operators(self, domain: str = "") -> list[str]:
         """Return the names of a domain's operators, sorted."""
@@ -138,11 +138,11 @@ class Registry:
             self._sinces[key] = versions_of(self._sources[domain][name][0], domain, name)
         return self._sinces[key]
 
-    def _make(self, domain: str, name: str, position: int) -> OpSchema:
+    def _schema_at(self, domain: str, name: str, position: int) -> OpSchema:
         key = domain, name, position
-        if key not in self._made:
-            self._made[key] = make_schema(self._sources[domain][name][0], domain, name, position)
-        return self._made[key]
+        if key not in self._schemas:
+            self._schemas[key] = make_schema(self._sources[domain][name][0], domain, name, position)
+        return self._schemas[key]
 
 
 Schemas = Iterable[Path | str] | Registry

@@ -154,4 +154,4 @@ def gradient(*operators: str, since: int = 0) -> Callable[[Function], Function]:
 
 def kernel_keys(families: Iterable[str]) -> frozenset[tuple[str, str, int]]:
     """Return the (domain, operator, since) of every kernel of the families."""
-    return LAYER.registered("kernel", families)
+    return LAYER.hook_versions("kernel", families)

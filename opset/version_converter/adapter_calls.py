@@ -82,7 +82,9 @@ def _name_faults(call: AdapterCall, names: Sequence[str]) -> Iterator[str]:
         yield from (f"reads {quote(name)}, which nothing computes" for name in made.input if not is_known(name))
         yield from (f"{fault} in a graph of {made.op_type}" for fault in _name_faults_in_graphs(made, is_known))
         for name in filter(None, made.output):
-            taken = name not in node.outputs and (call.names.occurs(name) or facts.added_producer(name) is not made)
+            taken = name not in node.outputs and (
+                call.names.is_in_model(name) or facts.added_producer(name) is not made
+            )
             if taken or name in known:
                 yield f"computes {quote(name)}, which is computed already"
             known.add(name)

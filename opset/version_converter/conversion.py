@@ -137,7 +137,7 @@ def convert_model(
         target = target._replace(release="")
     limits, size = limits or Limits(), model.proto.ByteSize()
     budget = Budget(limits, max_steps=BASE_STEPS + STEPS_PER_BYTE * size, max_bytes=BASE_BYTES + BYTES_PER_BYTE * size)
-    task = Task(target, registry, routes or routes_of(registry, target.release), budget, bool(limits.given()))
+    task = Task(target, registry, routes or routes_of(registry, target.release), budget, bool(limits.as_dict()))
     if is_at_target:
         _check_nodes(model, index, start, task)
         if not start.refusals:

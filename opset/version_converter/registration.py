@@ -61,5 +61,5 @@ def registered_adapters(families: Iterable[str], own: Table | None = None) -> fr
     return frozenset(
         (*key, direction)
         for direction in ("up", "down", "lower")
-        for key in LAYER.registered(direction, families) | versions_of(direction, own or {})
+        for key in LAYER.hook_versions(direction, families) | versions_of(direction, own or {})
     )

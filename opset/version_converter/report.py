@@ -67,7 +67,7 @@ def conversion_data(conversion: Conversion, *, places: bool = True) -> dict[str,
         ],
         "ir_version": {"before": conversion.ir_version[0], "after": conversion.ir_version[1]},
         "operators": converted + kept,
-        "graphs": labels.found,
+        "graphs": labels.labels,
         "passed": passed,
         "notes": conversion.notes,
         "nodes": {"total": sum(nodes.values()), **nodes},
@@ -145,7 +145,7 @@ def _operator_entry(
 
 def _place_entry(action: Action, labels: BodyLabels) -> dict[str, Any]:
     body, index = action.body, action.node_index
-    return {"graph": labels.number(body), "node": index, "name": body.names[index]}
+    return {"graph": labels.number_of(body), "node": index, "name": body.names[index]}
 
 
 def _versions_text(entry: Data) -> str:

@@ -194,7 +194,7 @@ def infer(
         data_prop=data_prop,
         check_type=check_type,
         use_stated=not overwrite,
-        limited=bool(limits.given()),
+        limited=bool(limits.as_dict()),
         strict=strict,
         index=index,
         progress=progress,

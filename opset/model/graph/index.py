@@ -91,7 +91,7 @@ class Body:
         return node_label(self.names[index], self.operators[index][0], index)
 
     @cached_property
-    def inside(self) -> list[Body]:
+    def inner_bodies(self) -> list[Body]:
         """The subgraphs in its nodes, in order."""
         return [
             Body(graph, name, self, self.nodes[index], index)
@@ -103,7 +103,7 @@ class Body:
     @cached_property
     def subgraphs(self) -> dict[tuple[int, str], Body]:
         """The subgraphs by index of the node and attribute: (3, "then_branch"), (4, "graphs[0]")."""
-        return {(body.index, body.name): body for body in self.inside}
+        return {(body.index, body.name): body for body in self.inner_bodies}
 
     @cached_property
     def definitions(self) -> dict[str, int]:
@@ -144,14 +144,14 @@ class BodyLabels:
     """The labels of bodies that a report refers to by number: each is in it once, and not at every node."""
 
     def __init__(self) -> None:
-        self.found: list[str] = []
+        self.labels: list[str] = []
         self._numbers: dict[Body, int] = {}
 
-    def number(self, body: Body) -> int:
-        """Return the number of a body, whose label `found` has at that index."""
+    def number_of(self, body: Body) -> int:
+        """Return the number of a body, whose label `labels` has at that index."""
         if body not in self._numbers:
-            self._numbers[body] = len(self.found)
-            self.found.append(body.label)
+            self._numbers[body] = len(self.labels)
+            self.labels.append(body.label)
         return self._numbers[body]
 
 
@@ -177,7 +177,7 @@ def bodies_below(*roots: Body) -> list[Body]:
     while pending:
         body = pending.pop()
         found.append(body)
-        pending.extend(reversed(body.inside))
+        pending.extend(reversed(body.inner_bodies))
     return found
 
 
@@ -240,9 +240,9 @@ def messages_of(index: ModelIndex, proto: Any) -> dict[Body, Any]:
     functions = [body for body in index.bodies if body.function and body.root is body]
     found.update(zip(functions, proto.functions, strict=True))
     for body in index.bodies:
-        holders = dict.fromkeys(inner.index for inner in body.inside)
+        holders = dict.fromkeys(inner.index for inner in body.inner_bodies)
         graphs = (graph for holder in holders for _, graph in subgraphs(found[body].node[holder]))
-        found.update(zip(body.inside, graphs, strict=True))
+        found.update(zip(body.inner_bodies, graphs, strict=True))
     return found
 
 
@@ -321,7 +321,7 @@ def verify_names(found: Iterable[Body]) -> None:
     findings = FindingList()
     for body in found:
         findings += _name_faults(body)
-        if len(body.subgraphs) < len(body.inside):
+        if len(body.subgraphs) < len(body.inner_bodies):
             findings += _ambiguous_subgraphs(body)
     for body in found:
         here = body.definitions
@@ -376,7 +376,7 @@ def _name_faults(body: Body) -> Iterator[Finding]:
 
 def _ambiguous_subgraphs(body: Body) -> Iterator[Finding]:
     """Yield the subgraphs whose node has another one in an attribute of the same name."""
-    for each in body.inside:
+    for each in body.inner_bodies:
         if body.subgraphs[each.index, each.name] is not each:
             message = f"the attribute {quote(each.name)} is defined twice"
             yield Finding("M113", message, body.location(each.index), help="keep the graph that is meant")
@@ -436,14 +436,14 @@ class FreshNames:
 
     def __init__(self, found: Iterable[Body]) -> None:
         """Take all bodies of a model."""
-        self._found = found
-        self._made: set[str] = set()
+        self._bodies = found
+        self._given: set[str] = set()
         self._next: dict[str, int] = {}
 
     @cached_property
-    def _taken(self) -> set[str]:
+    def _used_names(self) -> set[str]:
         found: set[str] = set()
-        for body in self._found:
+        for body in self._bodies:
             found.update(body.definitions, body.names)
             # An entry for a value that does not exist would state the type of a new one of that name.
             found.update(value.name for value in body.proto.value_info)
@@ -452,16 +452,16 @@ class FreshNames:
     def fresh(self, stem: str) -> str:
         """Return `stem` itself if it is free, else `stem` with the lowest free number behind it."""
         name, number = stem, self._next.get(stem, 0)
-        while name in self._taken or name in self._made:
+        while name in self._used_names or name in self._given:
             number += 1
             name = f"{stem}_{number}"
         self._next[stem] = number
-        self._made.add(name)
+        self._given.add(name)
         return name
 
-    def occurs(self, name: str) -> bool:
+    def is_in_model(self, name: str) -> bool:
         """Whether the model itself has a name, anywhere."""
-        return name in self._taken
+        return name in self._used_names
 
 
 def _call_order(functions: Mapping[FunctionKey, Body]) -> list[Body]:
@@ -494,5 +494,5 @@ def _functions_called_in(function: Body, known: Mapping[FunctionKey, Body]) -> s
     while pending:
         body = pending.pop()
         found.update(map(body.function_key, range(len(body.nodes))))
-        pending.extend(body.inside)
+        pending.extend(body.inner_bodies)
     return found & known.keys()

@@ -53,7 +53,7 @@ class _Scope:
             return ""
         raise Unfit(f"the function uses {quote(name)}, which nothing in it defines")
 
-    def noted(self, name: str) -> str:
+    def annotation_name(self, name: str) -> str:
         """Return the new name of a value that an annotation names, which may be none."""
         try:
             return self[name]
@@ -72,7 +72,7 @@ def splice_function(function: Any, call: Any, names: FreshNames, certain: Collec
 
     Raises Unfit where the function cannot take the call's place.
     """
-    return _Splicer(function, call, names, certain).run()
+    return _Splicer(function, call, names, certain).splice()
 
 
 class _Splicer:
@@ -85,7 +85,7 @@ class _Splicer:
         self._declared = {*function.attribute, *self._defaults}
         self._given = {each.name: each for each in call.attribute}
 
-    def run(self) -> Splice:
+    def splice(self) -> Splice:
         function, call = self._function, self._call
         if len(call.input) > len(function.input) or len(call.output) > len(function.output):
             raise Unfit(
@@ -103,16 +103,16 @@ class _Splicer:
             elif actual:
                 passed.append((name, actual))
         for name in inner:
-            scope.names[name] = self._fresh(name)
-        made = self._nodes(scope)
-        made += [self._identity(scope[name], actual) for name, actual in passed]
+            scope.names[name] = self._fresh_name(name)
+        made = self._renamed_nodes(scope)
+        made += [self._identity_node(scope[name], actual) for name, actual in passed]
         stated = [value for value in function.value_info if value.name in inner and value.name not in function.output]
         return Splice(made, [_renamed_value_info(value, scope) for value in stated])
 
-    def _fresh(self, name: str) -> str:
+    def _fresh_name(self, name: str) -> str:
         return self._names.fresh(f"{self._stem}__{name[:_WIDTH]}")
 
-    def _nodes(self, scope: _Scope) -> list[Any]:
+    def _renamed_nodes(self, scope: _Scope) -> list[Any]:
         """Return the function's nodes with the names of the call, and new ones for the values of their subgraphs."""
         made = []
         for node in self._function.node:
@@ -123,22 +123,22 @@ class _Splicer:
         while pending:
             nodes, scope, ours = pending.pop()
             for node in nodes:
-                given = self._bind(node) if ours else set()
+                given = self._bind_attributes(node) if ours else set()
                 _rename_values(node, scope)
-                self._mark(node)
+                self._mark_origin(node)
                 for name, graph in subgraphs(node):
                     # Which names a graph sees that a call gives, the specification leaves open: none here.
                     outer = None if name.partition("[")[0] in given else scope
-                    pending.append((graph.node, self._graph(graph, outer), ours and outer is not None))
+                    pending.append((graph.node, self._rename_graph(graph, outer), ours and outer is not None))
         return made
 
-    def _bind(self, node: Any) -> set[str]:
+    def _bind_attributes(self, node: Any) -> set[str]:
         """Set a node's attributes that refer to the function's; return the names of those that have a value now."""
         absent, given = [], set()
         for index, attribute in enumerate(node.attribute):
             if not attribute.ref_attr_name:
                 continue
-            value = self._value(attribute.ref_attr_name)
+            value = self._attribute_value(attribute.ref_attr_name)
             if value is None:
                 absent.append(index)
             else:
@@ -150,7 +150,7 @@ class _Splicer:
             del node.attribute[index]
         return given
 
-    def _value(self, name: str) -> Any:
+    def _attribute_value(self, name: str) -> Any:
         """Return the value of one of the function's attributes as an AttributeProto, None where it has none."""
         value, default = self._given.get(name), self._defaults.get(name)
         if value is None:
@@ -165,14 +165,14 @@ class _Splicer:
             )
         return value
 
-    def _graph(self, graph: Any, outer: _Scope | None) -> _Scope:
+    def _rename_graph(self, graph: Any, outer: _Scope | None) -> _Scope:
         """Rename what a subgraph defines; return its scope, for its nodes and their outputs."""
         scope = _Scope({}, outer)
         held = [*graph.initializer, *[sparse.values for sparse in graph.sparse_initializer]]
         computed = (name for node in graph.node for name in node.output)
         for name in chain((value.name for value in graph.input), (tensor.name for tensor in held), computed):
             if name and name not in scope.names:
-                scope.names[name] = self._fresh(name)
+                scope.names[name] = self._fresh_name(name)
         for tensor in held:
             tensor.name = scope[tensor.name]
         stated = [value for value in graph.value_info if value.name in scope.names]
@@ -184,12 +184,12 @@ class _Splicer:
             del values[:]
             values.extend(made)
         for annotation in graph.quantization_annotation:
-            annotation.tensor_name = scope.noted(annotation.tensor_name)
+            annotation.tensor_name = scope.annotation_name(annotation.tensor_name)
             for entry in annotation.quant_parameter_tensor_names:
-                entry.value = scope.noted(entry.value)
+                entry.value = scope.annotation_name(entry.value)
         return scope
 
-    def _mark(self, node: Any) -> None:
+    def _mark_origin(self, node: Any) -> None:
         """Name a node after the call, and give it the call's metadata and device configurations beside its own."""
         call = self._call
         if call.name or node.name:
@@ -208,12 +208,12 @@ class _Splicer:
                     del made.sharding_spec[:]
                     made.sharding_spec.extend(spec for spec in each.sharding_spec if spec.tensor_name in names)
 
-    def _identity(self, name: str, actual: str) -> Any:
+    def _identity_node(self, name: str, actual: str) -> Any:
         """Return a node for an output that is an input, or another output."""
         if not name:
             raise Unfit(f"the output {quote(actual)} is an input that the call omits")
         node = pb.NodeProto(op_type="Identity", input=[name], output=[actual])
-        self._mark(node)
+        self._mark_origin(node)
         return node
 
 
@@ -223,7 +223,7 @@ def _rename_values(node: Any, scope: _Scope) -> None:
             names[:] = [scope[name] for name in names]
     for configuration in node.device_configurations:
         for spec in configuration.sharding_spec:
-            spec.tensor_name = scope.noted(spec.tensor_name)
+            spec.tensor_name = scope.annotation_name(spec.tensor_name)
 
 
 def _renamed_value_info(value: Any, scope: _Scope) -> Any:

@@ -50,31 +50,31 @@ class OpenFolder:
             raise NotADirectoryError(errno.ENOTDIR, "there is a link or a file on the way", path)
         if os.open in os.supports_dir_fd:
             follow = NO_FOLLOW if above is not None else 0
-            name, within = (above.at(self._name), above.descriptor) if above is not None else (path, None)
+            name, within = (above.entry_path(self._name), above.descriptor) if above is not None else (path, None)
             try:
                 self.descriptor = os.open(name, _READ | follow, dir_fd=within)
             except PermissionError:  # what is in it may be written and not be listed
                 self.descriptor = os.open(name, FOLDER | follow, dir_fd=within)
 
-    def at(self, name: str) -> str:
+    def entry_path(self, name: str) -> str:
         """Return the path of an entry for the functions of `os`, to go with dir_fd=`descriptor`."""
         return name if self.descriptor is not None else os.path.join(self.path, name)
 
     def status(self, name: str) -> os.stat_result | None:
         """Return the status of an entry, that of a link if it is one, or None if there is none."""
         try:
-            return os.stat(self.at(name), dir_fd=self.descriptor, follow_symlinks=False)
+            return os.stat(self.entry_path(name), dir_fd=self.descriptor, follow_symlinks=False)
         except FileNotFoundError:
             return None
 
     def open(self, name: str, flags: int, mode: int = 0o600) -> int:
         """Return a descriptor of an entry that is no link."""
-        return os.open(self.at(name), flags | NO_FOLLOW | OPEN, mode, dir_fd=self.descriptor)
+        return os.open(self.entry_path(name), flags | NO_FOLLOW | OPEN, mode, dir_fd=self.descriptor)
 
     def remove(self, name: str) -> None:
         """Remove an entry, a folder if it is empty; raise OSError."""
         remove = os.rmdir if _is_folder(self.status(name)) else os.unlink
-        remove(self.at(name), dir_fd=self.descriptor)
+        remove(self.entry_path(name), dir_fd=self.descriptor)
 
     def flush(self) -> None:
         """Make renames in the folder safe on the disk, where the system does that for folders."""
@@ -178,7 +178,7 @@ class Files:
             path, name = os.path.split(path)
             missing.insert(0, name)
         if path not in self._folders:
-            self._opened(OpenFolder(path))
+            self._add_folder(OpenFolder(path))
         return self.inside(self._folders[path], missing)
 
     def inside(self, folder: OpenFolder, names: Sequence[str]) -> OpenFolder:
@@ -190,13 +190,13 @@ class Files:
             path = os.path.join(folder.path, name)
             if path not in self._folders:
                 if folder.status(name) is None:
-                    os.mkdir(folder.at(name), dir_fd=folder.descriptor)
+                    os.mkdir(folder.entry_path(name), dir_fd=folder.descriptor)
                     self._created.append(Place(folder, name))
-                self._opened(OpenFolder(path, folder))
+                self._add_folder(OpenFolder(path, folder))
             folder = self._folders[path]
         return folder
 
-    def _opened(self, folder: OpenFolder) -> None:
+    def _add_folder(self, folder: OpenFolder) -> None:
         self._folders[folder.path] = folder
         if len(self._folders) > MOST_FOLDERS:
             help = "external='move' puts all data into one file, external='inline' puts it into the model"
@@ -229,7 +229,7 @@ class Files:
         self._waiting.append((temporary, place))
         folder = place.folder
         try:
-            os.link(path, folder.at(temporary), dst_dir_fd=folder.descriptor, follow_symlinks=False)
+            os.link(path, folder.entry_path(temporary), dst_dir_fd=folder.descriptor, follow_symlinks=False)
             made = folder.status(temporary)
             if made is None or not os.path.samestat(made, os.fstat(descriptor)):
                 raise OSError(errno.ESTALE, "the file was exchanged meanwhile")
@@ -256,7 +256,7 @@ class Files:
     def _rename(self, temporary: str, place: Place) -> None:
         """Rename a file, over an existing one only with `force`; raise UsageError U102."""
         folder = place.folder
-        old, new, within = folder.at(temporary), folder.at(place.name), folder.descriptor
+        old, new, within = folder.entry_path(temporary), folder.entry_path(place.name), folder.descriptor
         if not self.force:
             try:
                 # Unlike a rename, this fails where something is.

@@ -53,7 +53,7 @@ class Model(ModelParts):
         Raises:
             ModelError: M111 if the bytes are more than protobuf can hold, M105 if the source changed.
         """
-        return self._joined(*self.pieces())
+        return self._join_pieces(*self.pieces())
 
     def as_given(self) -> Any:
         """Return the model in the form in which it was loaded.
@@ -66,9 +66,9 @@ class Model(ModelParts):
         """
         if self._given is None:
             return self
-        return parse_message(self._given, self._joined(*self.pieces(checked=False)), self.path or "")
+        return parse_message(self._given, self._join_pieces(*self.pieces(checked=False)), self.path or "")
 
-    def _joined(self, pieces: Sequence[Piece], size: int) -> bytes:
+    def _join_pieces(self, pieces: Sequence[Piece], size: int) -> bytes:
         if size > wire.LARGEST_MESSAGE:
             raise wire.too_large_error(size, self.path or "")
         whole = io.BytesIO()

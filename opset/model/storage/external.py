@@ -77,7 +77,7 @@ class Folder:
         """Return the path that a location leads to with every link resolved, or "" where it cannot lead anywhere."""
         return "" if "\0" in location else resolve_links(os.path.join(self.path, location))
 
-    def holds(self, folder: str) -> bool:
+    def is_own(self, folder: str) -> bool:
         """Return whether a folder is the model's own."""
         return resolve_links(folder) == self._own[0]
 
@@ -105,9 +105,9 @@ class ExternalFile:
         try:
             if not self._trusted and os.fstat(descriptor).st_nlink > 1:
                 raise _other_names_error(self.name, self._where)
-            self._check(descriptor)
+            self._check_identity(descriptor)
             yield descriptor
-            self._check(descriptor)
+            self._check_identity(descriptor)
         finally:
             os.close(descriptor)
 
@@ -116,7 +116,7 @@ class ExternalFile:
         with self.descriptor() as descriptor:
             return read_exactly(descriptor, offset, count, self.name)
 
-    def _check(self, descriptor: int) -> None:
+    def _check_identity(self, descriptor: int) -> None:
         status = os.fstat(descriptor)
         identity = (status.st_dev, status.st_ino, *file_state(status))
         if self._identity is None:

@@ -120,7 +120,7 @@ def _write_model(model: ModelParts, place: Place, external: str, files: Files) -
     if external not in MODES:
         raise UsageError(Finding("U103", f"external={quote(external)} is not known", help=", ".join(MODES)))
     if external == "auto":
-        kept = model.folder is None or model.folder.holds(place.folder.path)
+        kept = model.folder is None or model.folder.is_own(place.folder.path)
         external = "keep" if kept else "copy"
     if external in ("copy", "link"):
         _bring_data_files(model, place, files, link=external == "link")

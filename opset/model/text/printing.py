@@ -67,10 +67,10 @@ def to_text(source: Any, *, limit: int | None = None) -> str:
     message = source if model is None else model.proto
     name = getattr(getattr(message, "DESCRIPTOR", None), "full_name", type(source).__name__).removeprefix("onnx.")
     prints = {
-        "ModelProto": _Printer.model,
-        "GraphProto": _Printer.graph,
-        "FunctionProto": _Printer.function,
-        "NodeProto": _Printer.node,
+        "ModelProto": _Printer.model_text,
+        "GraphProto": _Printer.graph_text,
+        "FunctionProto": _Printer.function_text,
+        "NodeProto": _Printer.node_text,
     }
     if name not in prints:
         help = "give a model, a graph, a function or a node"
@@ -86,7 +86,7 @@ def lay_out_graph(text: str) -> str:
     White space alone changes. Raises ModelError as `parse_node` does.
     """
     layout: _Layout = _Layout(text)
-    read(layout, pb.GraphProto(), Reader.graph)
+    read(layout, pb.GraphProto(), Reader.read_graph)
     return layout.lines()
 
 
@@ -119,14 +119,14 @@ class _Printer:
 
     # Fields that have no other syntax
 
-    def further(self, message: Any, written: Iterable[str], missing: Sequence[str] = ()) -> str:
+    def extra_fields_text(self, message: Any, written: Iterable[str], missing: Sequence[str] = ()) -> str:
         """Return ` &{…}` for the fields of a message that are not written, and for those that are and not there."""
-        parts = self._parts(message, written, missing)
+        parts = self._field_texts(message, written, missing)
         return f" &{{{', '.join(parts)}}}" if parts else ""
 
-    def _parts(self, message: Any, written: Iterable[str] = (), missing: Sequence[str] = ()) -> list[str]:
+    def _field_texts(self, message: Any, written: Iterable[str] = (), missing: Sequence[str] = ()) -> list[str]:
         parts = [
-            f"{field.name}: {self._field(message, field, value)}"
+            f"{field.name}: {self._field_text(message, field, value)}"
             for field, value in message.ListFields()
             if field.name not in written
         ]
@@ -135,14 +135,14 @@ class _Printer:
             parts.append(f'{UNKNOWN}: "{encoded.hex()}"')
         return parts
 
-    def fields(self, message: Any) -> str:
+    def fields_text(self, message: Any) -> str:
         """Return all fields of a message between braces."""
-        return f"{{{', '.join(self._parts(message))}}}"
+        return f"{{{', '.join(self._field_texts(message))}}}"
 
-    def _field(self, message: Any, field: Any, value: Any) -> str:
+    def _field_text(self, message: Any, field: Any, value: Any) -> str:
         values = value if is_repeated(field) else [value]
         if field.message_type is not None:
-            shown = [self._part(each) for each in values]
+            shown = [self._part_text(each) for each in values]
         elif field.cpp_type == field.CPPTYPE_FLOAT:
             shown = _float_texts(message, field.name, values)
         elif field.cpp_type == field.CPPTYPE_DOUBLE:
@@ -153,86 +153,88 @@ class _Printer:
             shown = [str(int(each)) for each in values]
         return f"[{', '.join(shown)}]" if is_repeated(field) else shown[0]
 
-    def _part(self, message: Any) -> str:
+    def _part_text(self, message: Any) -> str:
         """Return a message that is a field of another one: in its own syntax, or by its fields."""
         match message.DESCRIPTOR.name:
             case "GraphProto":
-                return self.graph(message)
+                return self.graph_text(message)
             case "NodeProto":
-                return self.node(message)
+                return self.node_text(message)
             case "ValueInfoProto":
-                return self.value(message)
+                return self.value_text(message)
             case "TensorProto":
-                return self.tensor(message).removeprefix("&")
+                return self.tensor_text(message).removeprefix("&")
             case "TypeProto":
-                return self.type(message).removeprefix("&")
-            case "StringStringEntryProto" if self._regular([message]):
+                return self.type_text(message).removeprefix("&")
+            case "StringStringEntryProto" if self._are_plain_pairs([message]):
                 return f"{string_text(message.key)}: {string_text(message.value)}"
-        return self.fields(message)
+        return self.fields_text(message)
 
-    def _regular(self, entries: Iterable[Any]) -> bool:
+    def _are_plain_pairs(self, entries: Iterable[Any]) -> bool:
         """Whether entries have a key and a value, and nothing else."""
-        return all(each.HasField("key") and each.HasField("value") and not self._more(each) for each in entries)
+        return all(
+            each.HasField("key") and each.HasField("value") and not self._has_unknown_fields(each) for each in entries
+        )
 
-    def _more(self, message: Any) -> bool:
+    def _has_unknown_fields(self, message: Any) -> bool:
         """Whether a message has fields that onnx.proto does not have."""
         return self._unknown and bool(_unknown_fields(message))
 
     # Types and tensors
 
-    def type(self, message: Any) -> str:
+    def type_text(self, message: Any) -> str:
         """Return a type."""
-        words = self._type(message)
+        words = self._type_words(message)
         if words is None:
-            return f"&{self.fields(message)}"
-        return words + self.further(message, [message.WhichOneof("value")])
+            return f"&{self.fields_text(message)}"
+        return words + self.extra_fields_text(message, [message.WhichOneof("value")])
 
-    def _type(self, message: Any) -> str | None:
+    def _type_words(self, message: Any) -> str | None:
         """Return the words for a type, None where there are none for it."""
         kind = message.WhichOneof("value")
         inner = getattr(message, kind) if kind else None
-        if inner is None or self._more(inner):
+        if inner is None or self._has_unknown_fields(inner):
             return None
         match kind:
             case "tensor_type":
-                return self._tensor_type(inner)
+                return self._tensor_type_words(inner)
             case "sparse_tensor_type":
-                words = self._tensor_type(inner)
+                words = self._tensor_type_words(inner)
                 return words and f"sparse_tensor({words})"
             case "sequence_type" | "optional_type" if inner.HasField("elem_type"):
-                return f"{'seq' if kind == 'sequence_type' else 'optional'}({self.type(inner.elem_type)})"
+                return f"{'seq' if kind == 'sequence_type' else 'optional'}({self.type_text(inner.elem_type)})"
             case "map_type" if element_name(inner.key_type) and inner.HasField("value_type"):
-                return f"map({element_name(inner.key_type)}, {self.type(inner.value_type)})"
+                return f"map({element_name(inner.key_type)}, {self.type_text(inner.value_type)})"
             case "opaque_type" if inner.HasField("name") or not inner.HasField("domain"):
                 names = [name_text(each) for each in (inner.domain,) * inner.HasField("domain")]
                 return f"opaque({', '.join([*names, *[name_text(inner.name)] * inner.HasField('name')])})"
         return None
 
-    def _tensor_type(self, message: Any) -> str | None:
+    def _tensor_type_words(self, message: Any) -> str | None:
         element = element_name(message.elem_type)
-        if element is None or self._more(message.shape):
+        if element is None or self._has_unknown_fields(message.shape):
             return None
         if not message.HasField("shape"):
             return f"{element}[]"
-        dims = [self._dim(dim) for dim in message.shape.dim]
+        dims = [self._dim_text(dim) for dim in message.shape.dim]
         return f"{element}[{', '.join(dims)}]" if dims else element
 
-    def _dim(self, dim: Any) -> str:
+    def _dim_text(self, dim: Any) -> str:
         kind = dim.WhichOneof("value")
         shown = "?" if kind is None else str(dim.dim_value) if kind == "dim_value" else name_text(dim.dim_param)
         # A shape may have a million of them.
-        return shown + self.further(dim, [kind]) if self._unknown or dim.HasField("denotation") else shown
+        return shown + self.extra_fields_text(dim, [kind]) if self._unknown or dim.HasField("denotation") else shown
 
-    def tensor(self, message: Any, listed: bool = False) -> str:
+    def tensor_text(self, message: Any, listed: bool = False) -> str:
         """Return a tensor; one that is `listed` among the values of a graph has its name in any case."""
         elided = self._limit is not None and _element_count(message) > self._limit and not message.external_data
         if not elided:
-            message = self._complete(message)
-        data = self._data(message, elided)
+            message = self._complete_tensor(message)
+        data = self._data_text(message, elided)
         if data is None and listed:
-            return f"{name_text(message.name)} = &{{{', '.join(self._parts(message, {'name'}, ['name']))}}}"
+            return f"{name_text(message.name)} = &{{{', '.join(self._field_texts(message, {'name'}, ['name']))}}}"
         if data is None:
-            return f"&{self.fields(message)}"
+            return f"&{self.fields_text(message)}"
         dims = f"[{', '.join(map(str, message.dims))}]" if message.dims else ""
         kind = f"{element_name(message.data_type)}{dims}"
         raw = data[0] == "!"
@@ -245,9 +247,9 @@ class _Printer:
         unset = (raw or "name" in self._unset) and not listed
         if unset and message.HasField("name") and not message.name and not raw:
             written.remove("name")
-        return f"{kind} {data}{self.further(message, written, () if unset or elided else ['name'])}"
+        return f"{kind} {data}{self.extra_fields_text(message, written, () if unset or elided else ['name'])}"
 
-    def _complete(self, message: Any) -> Any:
+    def _complete_tensor(self, message: Any) -> Any:
         """Return a tensor with the data that was left in the file."""
         segments = self._model.segments(message) if self._model is not None and message.opset_payload else []
         if not segments:
@@ -259,7 +261,7 @@ class _Printer:
             found.MergeFromString(segment.read())
         return found
 
-    def _data(self, message: Any, elided: bool) -> str | None:
+    def _data_text(self, message: Any, elided: bool) -> str | None:
         """Return the data of a tensor, None where it is not what dims and type ask for."""
         element, count = ELEMENTS.get(message.data_type), _element_count(message)
         if element is None or count < 0:
@@ -271,9 +273,9 @@ class _Printer:
         external = message.HasField("data_location") and message.data_location == pb.TensorProto.EXTERNAL
         if external or "external_data" in present:
             entries = message.external_data
-            if not external or present != {"external_data"} or not self._regular(entries):
+            if not external or present != {"external_data"} or not self._are_plain_pairs(entries):
                 return None
-            return f"[{', '.join(map(self._part, entries))}]"
+            return f"[{', '.join(map(self._part_text, entries))}]"
         if "raw_data" in present:
             fits = present == {"raw_data"} and len(message.raw_data) == -(-count * element.bits // 8) and element.bits
             return _raw_data_text(message.data_type, message.raw_data, count) if fits else None
@@ -284,7 +286,7 @@ class _Printer:
 
     # Attributes, nodes, graphs, functions, models
 
-    def attribute(self, message: Any, bare: bool = False) -> str:
+    def attribute_text(self, message: Any, bare: bool = False) -> str:
         """Return an attribute; a `bare` one may have a type and no value."""
         kind, end = _KINDS.get(message.type, ("", ""))
         field = FIELDS[kind][bool(end)] if kind else ""
@@ -295,16 +297,16 @@ class _Printer:
                 f" = @{name_text(message.ref_attr_name)}",
             )
         elif kind and (end or message.HasField(field)):
-            value = f" = {self._value(message, kind, field, end)}"
+            value = f" = {self._value_text(message, kind, field, end)}"
             written = {"name", "type", field}
         elif kind and bare and {each.name for each, _ in message.ListFields()} <= {"name", "type", "doc_string"}:
             written, value = {"name", "type"}, ""
         else:
-            parts = self._parts(message, {"name"}, ["name"])
+            parts = self._field_texts(message, {"name"}, ["name"])
             return f"{name_text(message.name)} &{{{', '.join(parts)}}}"
-        return name_text(message.name) + self.further(message, written, ["name"]) + typed + value
+        return name_text(message.name) + self.extra_fields_text(message, written, ["name"]) + typed + value
 
-    def _value(self, message: Any, kind: str, field: str, end: str) -> str:
+    def _value_text(self, message: Any, kind: str, field: str, end: str) -> str:
         found = getattr(message, field)
         values = found if end else [found]
         match kind:
@@ -315,16 +317,16 @@ class _Printer:
             case "STRING":
                 shown = [*map(string_text, values)]
             case "TENSOR":
-                shown = [self.tensor(each) for each in values]
+                shown = [self.tensor_text(each) for each in values]
             case "GRAPH":
-                shown = [self.graph(each) for each in values]
+                shown = [self.graph_text(each) for each in values]
             case "TYPE_PROTO":
-                shown = [self.type(each) for each in values]
+                shown = [self.type_text(each) for each in values]
             case _:
-                shown = [f"&{self.fields(each)}" for each in values]
+                shown = [f"&{self.fields_text(each)}" for each in values]
         return _bracket_rows(shown, "[", "]") if end else shown[0]
 
-    def node(self, message: Any) -> str:
+    def node_text(self, message: Any) -> str:
         """Return a node."""
         label = f"[{name_text(message.name) if message.name else ''}] " if message.HasField("name") else ""
         outputs = ", ".join(map(name_text, message.output))
@@ -334,7 +336,7 @@ class _Printer:
         operator = f"{domain}{domain and '.'}{_word_or_string(message.op_type)}"
         if message.HasField("overload"):
             operator += f":{name_text(message.overload)}"
-        attributes = ", ".join(map(self.attribute, message.attribute))
+        attributes = ", ".join(map(self.attribute_text, message.attribute))
         operator += f" <{attributes}>" if attributes else ""
         inputs = ", ".join(map(name_text, message.input))
         written, missing = _NODE, ["op_type"]
@@ -343,60 +345,60 @@ class _Printer:
                 written = _NODE - {"domain"}
             else:
                 missing.append("domain")
-        further = self.further(message, written, missing)
+        further = self.extra_fields_text(message, written, missing)
         return f"{label}{outputs}{outputs and ' '}= {operator} ({inputs}){further}"
 
-    def value(self, message: Any) -> str:
+    def value_text(self, message: Any) -> str:
         """Return a value: its type, if there is one, and its name."""
-        kind = f"{self.type(message.type)} " if message.HasField("type") else ""
-        return kind + name_text(message.name) + self.further(message, {"name", "type"}, ["name"])
+        kind = f"{self.type_text(message.type)} " if message.HasField("type") else ""
+        return kind + name_text(message.name) + self.extra_fields_text(message, {"name", "type"}, ["name"])
 
-    def graph(self, message: Any) -> str:
+    def graph_text(self, message: Any) -> str:
         """Return a graph."""
-        inputs, outputs = (", ".join(map(self.value, values)) for values in (message.input, message.output))
+        inputs, outputs = (", ".join(map(self.value_text, values)) for values in (message.input, message.output))
         self._level += 1
-        held = [self.tensor(each, listed=True) for each in message.initializer]
-        held += [self.value(each) for each in message.value_info]
-        nodes = [self.node(each) for each in message.node]
+        held = [self.tensor_text(each, listed=True) for each in message.initializer]
+        held += [self.value_text(each) for each in message.value_info]
+        nodes = [self.node_text(each) for each in message.node]
         self._level -= 1
-        head = f"{name_text(message.name)} ({inputs}) => ({outputs}) {self._lines('<', ',', held, '> ')}"
-        return f"{head}{self._lines('{', '', nodes, '}') or '{}'}{self.further(message, _GRAPH, ['name'])}"
+        head = f"{name_text(message.name)} ({inputs}) => ({outputs}) {self._bracket_lines('<', ',', held, '> ')}"
+        rest = self.extra_fields_text(message, _GRAPH, ["name"])
+        return f"{head}{self._bracket_lines('{', '', nodes, '}') or '{}'}{rest}"
 
-    def _lines(self, opening: str, between: str, lines: list[str], closing: str) -> str:
+    def _bracket_lines(self, opening: str, between: str, lines: list[str], closing: str) -> str:
         """Return lines between brackets, indented; "" where there are none."""
         outer = "\n" + "  " * self._level
         return f"{opening}{outer}  {f'{between}{outer}  '.join(lines)}{outer}{closing}" if lines else ""
 
-    def function(self, message: Any) -> str:
+    def function_text(self, message: Any) -> str:
         """Return a function."""
-        keys, written = self._header(message, ("domain", "overload", "doc_string"))
+        keys, written = self._header_text(message, ("domain", "overload", "doc_string"))
         self._level += 1
         attributes = [
             *map(name_text, message.attribute),
-            *[self.attribute(each, True) for each in message.attribute_proto],
+            *[self.attribute_text(each, True) for each in message.attribute_proto],
         ]
         inputs, outputs = (", ".join(map(name_text, names)) for names in (message.input, message.output))
-        held = [self.value(each) for each in message.value_info]
-        nodes = [self.node(each) for each in message.node]
+        held = [self.value_text(each) for each in message.value_info]
+        nodes = [self.node_text(each) for each in message.node]
         self._level -= 1
         declared = f"<{', '.join(attributes)}> " if attributes else ""
-        head = (
-            f"{keys}{name_text(message.name)} {declared}({inputs}) => ({outputs}) {self._lines('<', ',', held, '> ')}"
-        )
-        rest = self.further(message, {*_FUNCTION, *written}, ["name"])
-        return f"{head}{self._lines('{', '', nodes, '}') or '{}'}{rest}"
+        values = self._bracket_lines("<", ",", held, "> ")
+        head = f"{keys}{name_text(message.name)} {declared}({inputs}) => ({outputs}) {values}"
+        rest = self.extra_fields_text(message, {*_FUNCTION, *written}, ["name"])
+        return f"{head}{self._bracket_lines('{', '', nodes, '}') or '{}'}{rest}"
 
-    def model(self, message: Any) -> str:
+    def model_text(self, message: Any) -> str:
         """Return a model."""
-        keys, written = self._header(
+        keys, written = self._header_text(
             message, ("ir_version", "producer_name", "producer_version", "domain", "model_version", "doc_string")
         )
-        further = self.further(message, {"graph", "functions", *written}, ["graph"]).lstrip()
-        graph = [self.graph(message.graph)] if message.HasField("graph") else []
-        functions = [self.function(each) for each in message.functions]
+        further = self.extra_fields_text(message, {"graph", "functions", *written}, ["graph"]).lstrip()
+        graph = [self.graph_text(message.graph)] if message.HasField("graph") else []
+        functions = [self.function_text(each) for each in message.functions]
         return "\n".join([*[each.rstrip() for each in (keys, further) if each], *graph, *functions])
 
-    def _header(self, message: Any, keys: Iterable[str]) -> tuple[str, list[str]]:
+    def _header_text(self, message: Any, keys: Iterable[str]) -> tuple[str, list[str]]:
         """Return the head of a model or function, and the fields that it has."""
         found = {}
         for key in keys:
@@ -404,11 +406,15 @@ class _Printer:
                 value = getattr(message, key)
                 found[key] = str(value) if isinstance(value, int) else string_text(value)
         imports = message.opset_import
-        if imports and all(each.HasField("version") and not self._more(each) for each in imports):
+        if imports and all(each.HasField("version") and not self._has_unknown_fields(each) for each in imports):
             shown = [f"{string_text(each.domain)}: " * each.HasField("domain") + str(each.version) for each in imports]
             found["opset_import"] = f"[{', '.join(shown)}]"
-        if message.DESCRIPTOR.name == "ModelProto" and message.metadata_props and self._regular(message.metadata_props):
-            found["metadata_props"] = f"[{', '.join(map(self._part, message.metadata_props))}]"
+        if (
+            message.DESCRIPTOR.name == "ModelProto"
+            and message.metadata_props
+            and self._are_plain_pairs(message.metadata_props)
+        ):
+            found["metadata_props"] = f"[{', '.join(map(self._part_text, message.metadata_props))}]"
         text = ", ".join(f"{key}: {value}" for key, value in found.items())
         return f"<{text}>\n" if text else "", [*found]
 
@@ -618,15 +624,15 @@ class _Layout(Reader):
         self.tokens.append((self.start, self.stop))
         return passed
 
-    def node(self, node: Any) -> None:
+    def read_node(self, node: Any) -> None:
         """Read a node, which begins a line."""
         self.indents[len(self.tokens) - 1] = self.level
-        super().node(node)
+        super().read_node(node)
 
-    def nodes(self, nodes: Any) -> None:
+    def read_nodes(self, nodes: Any) -> None:
         """Read nodes between braces; where there are any, the closing one begins a line."""
         self.level += 1
-        super().nodes(nodes)
+        super().read_nodes(nodes)
         self.level -= 1
         if nodes:
             self.indents[len(self.tokens) - 2] = self.level  # the last token is the one after the brace

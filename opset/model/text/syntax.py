@@ -85,7 +85,7 @@ def parse_node(text: str) -> Any:
     Raises ModelError M301 where the text is not ONNX text syntax, M104 where it is nested too deeply; the place is
     line:column.
     """
-    return _parse_message(text, pb.NodeProto(), Reader.node)
+    return _parse_message(text, pb.NodeProto(), Reader.read_node)
 
 
 def parse_graph(text: str) -> Any:
@@ -93,7 +93,7 @@ def parse_graph(text: str) -> Any:
 
     Raises ModelError as `parse_node` does.
     """
-    return _parse_message(text, pb.GraphProto(), Reader.graph)
+    return _parse_message(text, pb.GraphProto(), Reader.read_graph)
 
 
 def parse_function(text: str) -> Any:
@@ -101,7 +101,7 @@ def parse_function(text: str) -> Any:
 
     Raises ModelError as `parse_node` does.
     """
-    return _parse_message(text, pb.FunctionProto(), Reader.function)
+    return _parse_message(text, pb.FunctionProto(), Reader.read_function)
 
 
 def parse_model(text: str) -> Any:
@@ -109,7 +109,7 @@ def parse_model(text: str) -> Any:
 
     Raises ModelError as `parse_node` does.
     """
-    return _parse_message(text, pb.ModelProto(), Reader.model)
+    return _parse_message(text, pb.ModelProto(), Reader.read_model)
 
 
 def _parse_message(text: str, message: Any, begin: Callable[[Reader, Any], None]) -> Any:
@@ -136,35 +136,35 @@ class Reader(Tokens):
 
     # Types and tensors
 
-    def type(self, message: Any) -> None:
+    def read_type(self, message: Any) -> None:
         """Read a type into a TypeProto."""
         message.SetInParent()  # a type that states nothing is there, too
         word = self.text if self.kind == "word" else ""
         if word in NUMBERS:
-            self.tensor_type(message.tensor_type)
+            self.read_tensor_type(message.tensor_type)
         elif word in TYPE_WORDS:
             self.enter(2)
             self.advance()
             self.expect("(")
             if word in _NESTED_TYPES:
-                self.type(getattr(message, _NESTED_TYPES[word]).elem_type)
+                self.read_type(getattr(message, _NESTED_TYPES[word]).elem_type)
             elif word == "map":
                 message.map_type.key_type = self.element_type()
                 self.expect(",")
-                self.type(message.map_type.value_type)
+                self.read_type(message.map_type.value_type)
             elif word == "sparse_tensor":
-                self.tensor_type(message.sparse_tensor_type)
+                self.read_tensor_type(message.sparse_tensor_type)
             else:
-                self.opaque(message.opaque_type)
+                self.read_opaque_type(message.opaque_type)
             self.expect(")")
             self.depth -= 2
-        elif not self.at("&"):
+        elif not self.is_at("&"):
             self.fail("a type")
-        self.further(message)
+        self.read_extra_fields(message)
 
-    def at_type(self) -> bool:
+    def is_at_type(self) -> bool:
         """Return whether a type is next."""
-        return (self.kind == "word" and self.text in TYPE_WORDS) or self.at("&")
+        return (self.kind == "word" and self.text in TYPE_WORDS) or self.is_at("&")
 
     def element_type(self) -> int:
         """Return the number of an element type."""
@@ -172,35 +172,35 @@ class Reader(Tokens):
             self.fail("an element type")
         return NUMBERS[self.advance()]
 
-    def tensor_type(self, message: Any) -> None:
+    def read_tensor_type(self, message: Any) -> None:
         """Read an element type and dims: without brackets a scalar, with empty brackets of unknown rank."""
         message.elem_type = self.element_type()
         if not self.take("["):
             message.shape.SetInParent()
             return
-        for _ in self.listed("]"):
+        for _ in self.list_items("]"):
             dim = message.shape.dim.add()
             if self.kind == "whole":
-                dim.dim_value = self.whole()
+                dim.dim_value = self.whole_number()
             elif not self.take("?"):
                 dim.dim_param = self.name("a size, a name or '?'")
-            self.further(dim)
+            self.read_extra_fields(dim)
 
-    def opaque(self, message: Any) -> None:
+    def read_opaque_type(self, message: Any) -> None:
         """Read the content of the parentheses of an opaque type: nothing, a name, or domain and name."""
         message.SetInParent()
-        if not self.at(")"):
-            message.name = ".".join(self.dotted("a name"))
+        if not self.is_at(")"):
+            message.name = ".".join(self.dotted_names("a name"))
             if self.take(","):
-                message.domain, message.name = message.name, ".".join(self.dotted("a name"))
+                message.domain, message.name = message.name, ".".join(self.dotted_names("a name"))
 
     def tensor_name(self) -> str | None:
         """Return the name of a tensor that need not have one, None where it is not set."""
         if self.kind != "mark":
             return self.name("the name of a tensor")
-        return None if self.at("!") or "name" in self.unset else ""
+        return None if self.is_at("!") or "name" in self.unset else ""
 
-    def data(self, type_proto: Any, name: str | None, tensor: Any, start: int) -> None:
+    def read_data(self, type_proto: Any, name: str | None, tensor: Any, start: int) -> None:
         """Read the data of a tensor, whose type and name stood before it; the type starts at `start`."""
         kind = type_proto.tensor_type
         if type_proto.WhichOneof("value") != "tensor_type" or not kind.HasField("shape"):
@@ -217,16 +217,16 @@ class Reader(Tokens):
             self.fail("dims that a tensor can have", start, why=error.why)
         if self.take("["):
             tensor.data_location = pb.TensorProto.EXTERNAL
-            self.pairs(tensor.external_data, empty=False)
+            self.read_pairs(tensor.external_data, empty=False)
         elif self.take("!"):
-            tensor.raw_data = self.raw(tensor.data_type, count)
+            tensor.raw_data = self.read_raw_data(tensor.data_type, count)
         else:
             opening = self.start
             self.expect("{", "'['")
-            self.entries(tensor, count, opening)
-        self.further(tensor)
+            self.read_entries(tensor, count, opening)
+        self.read_extra_fields(tensor)
 
-    def raw(self, data_type: int, count: int) -> bytes:
+    def read_raw_data(self, data_type: int, count: int) -> bytes:
         """Return the raw_data that elements between braces stand for, or that is there in hexadecimal digits."""
         opening = self.start
         if self.kind == "string":
@@ -240,15 +240,15 @@ class Reader(Tokens):
         found: list[Any]
         self.refuse_elided()
         if element.small_float is not None or element.name == "bfloat16" or element.code in tuple("efd"):
-            found = [self.real(single=element.code == "f") for _ in self.listed("}")]
+            found = [self.real_number(single=element.code == "f") for _ in self.list_items("}")]
             if element.name.startswith("complex"):
                 found = [complex(*pair) for pair in zip(found[::2], found[1::2], strict=False)] * (len(found) % 2 == 0)
         elif element.code == "?":
-            found = [self.whole(0, 1) for _ in self.listed("}")]
+            found = [self.whole_number(0, 1) for _ in self.list_items("}")]
         else:
             low = 0 if element.name.startswith("u") else -(1 << element.bits - 1)
             high = low + (1 << element.bits) - 1
-            found = [self.whole(low, high) for _ in self.listed("}")]
+            found = [self.whole_number(low, high) for _ in self.list_items("}")]
         if len(found) != count:
             self.fail(f"as many values as the dims ask for, {count}", opening, why=f"there are {len(found)}")
         try:
@@ -258,73 +258,73 @@ class Reader(Tokens):
 
     def refuse_elided(self) -> None:
         """Refuse `...` for values."""
-        if self.at("."):
+        if self.is_at("."):
             self.fail("values", why="the text was printed with a limit, and is no model")
 
-    def entries(self, tensor: Any, count: int, opening: int) -> None:
+    def read_entries(self, tensor: Any, count: int, opening: int) -> None:
         """Read a tensor's values into the field of its type; its dims ask for `count` elements."""
         self.refuse_elided()
         if tensor.data_type == STRING:
-            tensor.string_data.extend(self.data_of_string() for _ in self.listed("}"))
+            tensor.string_data.extend(self.data_of_string() for _ in self.list_items("}"))
             found = len(tensor.string_data)
         else:
             element = ELEMENTS[tensor.data_type]
             field = getattr(tensor, element.field)
             if element.field in ("float_data", "double_data"):
-                for _ in self.listed("}"):
-                    self.number(tensor, element.field)
+                for _ in self.list_items("}"):
+                    self.read_number(tensor, element.field)
                 count *= 2 if element.name.startswith("complex") else 1
             else:
                 lowest, highest, why = bounds(tensor.data_type)
-                field.extend(self.whole(lowest, highest, why) for _ in self.listed("}"))
+                field.extend(self.whole_number(lowest, highest, why) for _ in self.list_items("}"))
                 count = -(-count * element.bits // 8) if element.bits in (2, 4) else count
             found = len(field)
         if found != count:
             self.fail(f"as many values as the dims ask for, {count}", opening, why=f"there are {found}")
 
-    def pairs(self, entries: Any, empty: bool = True) -> None:
+    def read_pairs(self, entries: Any, empty: bool = True) -> None:
         """Read pairs of texts up to the closing bracket into a list of StringStringEntryProto."""
-        for _ in self.listed("]", empty):
+        for _ in self.list_items("]", empty):
             key = self.string()
             self.expect(":")
             entries.add(key=key, value=self.string())
 
     # Fields that have no other syntax
 
-    def further(self, message: Any) -> bool:
+    def read_extra_fields(self, message: Any) -> bool:
         """Return whether fields of a message follow, `&{doc_string: "…"}`, and if so read them."""
         found = self.take("&")
         if found:
-            self.fields(message)
+            self.read_fields(message)
         return found
 
-    def fields(self, message: Any) -> None:
+    def read_fields(self, message: Any) -> None:
         """Read fields of a message by their names between braces."""
         self.enter(1)
         self.expect("{")
         known, seen, cleared = message.DESCRIPTOR.fields_by_name, set(), set()
-        for _ in self.listed("}"):
+        for _ in self.list_items("}"):
             start, key = self.start, self.word("the name of a field")
             if key in seen or (key != UNKNOWN and key not in known):
                 self.fail(f"a field of {message.DESCRIPTOR.name}", start, why="a field is not repeated" * (key in seen))
             seen.add(key)
             self.expect(":")
             if key == UNKNOWN:
-                self.unknown(message)
+                self.read_unknown_fields(message)
             elif self.kind == "word" and self.text == "none":
                 self.advance()
                 message.ClearField(key)
                 cleared.add(key)
             elif is_repeated(known[key]):
                 self.expect("[", "'none'")
-                for _ in self.listed("]"):
-                    self.field(message, known[key])
+                for _ in self.list_items("]"):
+                    self.read_field(message, known[key])
             else:
-                self.field(message, known[key])
+                self.read_field(message, known[key])
         self.cleared = cleared
         self.depth -= 1
 
-    def unknown(self, message: Any) -> None:
+    def read_unknown_fields(self, message: Any) -> None:
         """Read fields that onnx.proto does not have, in hexadecimal digits."""
         start = self.start
         try:
@@ -332,7 +332,7 @@ class Reader(Tokens):
         except (ValueError, DecodeError) as error:
             self.fail("fields of a message in hexadecimal digits", start, why=str(error))
 
-    def field(self, message: Any, field: Any) -> None:
+    def read_field(self, message: Any, field: Any) -> None:
         """Read a field of a message, or one of its entries."""
         start, repeated = self.start, is_repeated(field)
         found: Any
@@ -342,45 +342,45 @@ class Reader(Tokens):
                 part = part.add()
             else:
                 part.SetInParent()
-            self.message(part)
+            self.read_message(part)
             return
         if field.cpp_type in (field.CPPTYPE_FLOAT, field.CPPTYPE_DOUBLE):
-            self.number(message, field.name)
+            self.read_number(message, field.name)
             return
         if field.cpp_type == field.CPPTYPE_STRING:
             found = self.data_of_string() if field.type == field.TYPE_BYTES else self.string()
         else:
             low, high = _RANGES.get(field.cpp_type, _RANGES[field.CPPTYPE_INT32])
-            found = self.whole(low, high)
+            found = self.whole_number(low, high)
         try:
             getattr(message, field.name).append(found) if repeated else setattr(message, field.name, found)
         except ValueError as error:
             self.fail("a value of the field", start, why=str(error))
 
-    def message(self, message: Any) -> None:
+    def read_message(self, message: Any) -> None:
         """Read a message: by its fields between braces, or in its own syntax."""
         name = message.DESCRIPTOR.name
-        if self.at("{") or name not in _OWN_SYNTAX:
-            self.fields(message)
+        if self.is_at("{") or name not in _OWN_SYNTAX:
+            self.read_fields(message)
         elif name == "StringStringEntryProto":
             message.key = self.string()
             self.expect(":")
             message.value = self.string()
         elif name == "TensorProto":
             start, kind = self.start, pb.TypeProto()
-            self.type(kind)
+            self.read_type(kind)
             tensor_name = self.tensor_name()
             self.take("=")
-            self.data(kind, tensor_name, message, start)
+            self.read_data(kind, tensor_name, message, start)
         else:
             _OWN_SYNTAX[name](self, message)
 
     # Attributes
 
-    def attribute(self, attribute: Any) -> bool:
+    def read_attribute(self, attribute: Any) -> bool:
         """Read an attribute; return whether it has a value or a reference for one."""
         attribute.name = self.name("the name of an attribute")
-        wanted, many, further = "", False, self.further(attribute)
+        wanted, many, further = "", False, self.read_extra_fields(attribute)
         if self.take(":"):
             if self.kind != "word" or self.text not in _ATTRIBUTE_TYPES:
                 self.fail(f"an attribute type ({', '.join(_ATTRIBUTE_TYPES)})")
@@ -396,39 +396,39 @@ class Reader(Tokens):
         if self.take("["):
             if wanted and not many:
                 self.fail(f"one value of type {wanted.lower()}, not a list", start)
-            if not wanted and self.at("]"):
+            if not wanted and self.is_at("]"):
                 self.fail("a value", why="a list without values needs a type before it, such as `: ints`")
-            for _ in self.listed("]"):
-                wanted = self.value(attribute, wanted, many=True)
+            for _ in self.list_items("]"):
+                wanted = self.read_value(attribute, wanted, many=True)
             wanted += "S"
         elif many:
             self.fail(f"'[' and a list of values of type {wanted.lower()}")
         else:
-            wanted = self.value(attribute, wanted, many=False)
+            wanted = self.read_value(attribute, wanted, many=False)
         attribute.type = pb.AttributeProto.AttributeType.Value(wanted)
         return True
 
-    def value(self, attribute: Any, wanted: str, many: bool) -> str:
+    def read_value(self, attribute: Any, wanted: str, many: bool) -> str:
         """Read one value, or one of many, into an attribute, and return its kind; `wanted` is the known kind."""
         start = self.start
         found: Any
-        if self.at("&") and wanted in _MESSAGES:
+        if self.is_at("&") and wanted in _MESSAGES:
             kind, found = wanted, _MESSAGES[wanted]()
-            self.further(found)
-        elif self.at_type():
-            kind, found = self.tensor_or_type()
+            self.read_extra_fields(found)
+        elif self.is_at_type():
+            kind, found = self.read_tensor_or_type()
         elif self.kind in ("word", "string") and self.next_is("("):
             kind, found = "GRAPH", pb.GraphProto()
-            self.graph(found)
+            self.read_graph(found)
         elif wanted == "FLOAT" and self.kind in ("string", "whole", "real", "word"):
-            self.number(attribute, "floats" if many else "f")
+            self.read_number(attribute, "floats" if many else "f")
             return wanted
         elif self.kind == "string":
             kind, found = "STRING", self.data_of_string()
         elif self.is_real():
-            kind, found = "FLOAT", self.real()
+            kind, found = "FLOAT", self.real_number()
         elif self.kind == "whole":
-            kind, found = "INT", self.whole()
+            kind, found = "INT", self.whole_number()
         else:
             self.fail("a value", why="text is in quotes; a word begins a type or a graph" * (self.kind == "word"))
         if wanted and kind != wanted:
@@ -442,7 +442,7 @@ class Reader(Tokens):
             getattr(attribute, single).CopyFrom(found)
         return kind
 
-    def number(self, message: Any, field: str) -> None:
+    def read_number(self, message: Any, field: str) -> None:
         """Read a number into a field of floats or doubles, or its bits: a NaN has more than a Python float holds."""
         descriptor = message.DESCRIPTOR.fields_by_name[field]
         double = descriptor.cpp_type == descriptor.CPPTYPE_DOUBLE
@@ -450,159 +450,159 @@ class Reader(Tokens):
             tag = varint(descriptor.number << 3 | (FIXED64 if double else FIXED32))
             message.MergeFromString(tag + self.pattern(8 if double else 4))
             return
-        found = self.real(not double)
+        found = self.real_number(not double)
         if is_repeated(descriptor):
             getattr(message, field).append(found)
         else:
             setattr(message, field, found)
 
-    def tensor_or_type(self) -> tuple[str, Any]:
+    def read_tensor_or_type(self) -> tuple[str, Any]:
         """Return the kind and message of a value that begins with a type: a tensor if a name or data follows."""
         start, kind = self.start, pb.TypeProto()
-        self.type(kind)
-        if self.kind not in ("word", "string") and not any(map(self.at, "={!")):
+        self.read_type(kind)
+        if self.kind not in ("word", "string") and not any(map(self.is_at, "={!")):
             return "TYPE_PROTO", kind
         tensor = pb.TensorProto()
         name = self.tensor_name()
-        if self.take("=") or self.at("{") or self.at("!"):
-            self.data(kind, name, tensor, start)
+        if self.take("=") or self.is_at("{") or self.is_at("!"):
+            self.read_data(kind, name, tensor, start)
         else:
             self.fail("'=' or '{'", why="a type and a name begin a tensor, and its data is missing")
         return "TENSOR", tensor
 
     # Nodes, graphs, functions, models
 
-    def node(self, node: Any) -> None:
+    def read_node(self, node: Any) -> None:
         """Read a node: its name, outputs, operator, attributes and inputs."""
         if self.take("["):
-            node.name = "" if self.at("]") else self.name("the name of the node")
+            node.name = "" if self.is_at("]") else self.name("the name of the node")
             self.expect("]")
         node.output.extend(self.names())
         self.expect("=", "','")
-        *domain, node.op_type = self.operator()
+        *domain, node.op_type = self.read_operator()
         if domain or "domain" not in self.unset:
             node.domain = ".".join(domain)
         if self.take(":"):
             node.overload = self.name("the overload of the function")
         if self.take("<"):
-            self.node_attributes(node)
+            self.read_node_attributes(node)
         self.expect("(", "" if node.attribute else "'<'")
         node.input.extend(self.names())
         self.expect(")", "','")
         if not node.attribute and self.take("<"):
-            self.node_attributes(node)
-        self.further(node)
+            self.read_node_attributes(node)
+        self.read_extra_fields(node)
 
-    def operator(self) -> list[str]:
+    def read_operator(self) -> list[str]:
         """Return domain and name of an operator; onnx.printer writes domains as they are, with digits and hyphens."""
         found = _OPERATOR.match(self.source, self.start)
         if found and self.kind == "word":
             self.stop = found.end()
             self.advance()
             return found[0].rsplit(".", 1)
-        return self.dotted("an operator")
+        return self.dotted_names("an operator")
 
-    def node_attributes(self, node: Any) -> None:
+    def read_node_attributes(self, node: Any) -> None:
         """Read the attributes of a node up to the closing '>'."""
-        for _ in self.listed(">", empty=False):
-            if not self.attribute(node.attribute.add()):
+        for _ in self.list_items(">", empty=False):
+            if not self.read_attribute(node.attribute.add()):
                 self.fail("'='")
 
-    def nodes(self, nodes: Any) -> None:
+    def read_nodes(self, nodes: Any) -> None:
         """Read nodes between braces."""
         self.expect("{")
         while not self.take("}"):
             if self.kind not in ("word", "string") and self.text not in ("[", ",", "="):
                 self.fail("a node or '}'")
-            self.node(nodes.add())
+            self.read_node(nodes.add())
 
-    def value_info(self, value: Any) -> None:
+    def read_value_info(self, value: Any) -> None:
         """Read a value's type, if there is one, and its name."""
-        if self.at_type():
+        if self.is_at_type():
             value.type.SetInParent()
-            self.type(value.type)
+            self.read_type(value.type)
         value.name = self.name("the name of a value")
-        self.further(value)
+        self.read_extra_fields(value)
 
-    def graph(self, graph: Any) -> None:
+    def read_graph(self, graph: Any) -> None:
         """Read a graph: its name, inputs, outputs, initializers and types of other values, and nodes."""
         self.enter(3)
         graph.name = self.name("the name of a graph")
         self.expect("(")
-        for _ in self.listed(")"):
-            self.graph_value(graph, graph.input.add())
+        for _ in self.list_items(")"):
+            self.read_graph_value(graph, graph.input.add())
         self.expect("=>")
         self.expect("(")
-        for _ in self.listed(")"):
-            self.value_info(graph.output.add())
+        for _ in self.list_items(")"):
+            self.read_value_info(graph.output.add())
         if self.take("<"):
-            for _ in self.listed(">"):
+            for _ in self.list_items(">"):
                 value = pb.ValueInfoProto()
-                if not self.graph_value(graph, value):
+                if not self.read_graph_value(graph, value):
                     graph.value_info.append(value)
-        self.nodes(graph.node)
-        self.further(graph)
+        self.read_nodes(graph.node)
+        self.read_extra_fields(graph)
         self.depth -= 3
 
-    def graph_value(self, graph: Any, value: Any) -> bool:
+    def read_graph_value(self, graph: Any, value: Any) -> bool:
         """Read a value and, if data follows, the initializer of its name; return whether it does."""
         start = self.start
-        self.value_info(value)
+        self.read_value_info(value)
         if not self.take("="):
             return False
         tensor = graph.initializer.add()
-        if self.at("&"):
+        if self.is_at("&"):
             tensor.name = value.name
-            self.further(tensor)
+            self.read_extra_fields(tensor)
         else:
-            self.data(value.type, value.name, tensor, start)
+            self.read_data(value.type, value.name, tensor, start)
         return True
 
-    def function(self, function: Any) -> None:
+    def read_function(self, function: Any) -> None:
         """Read a function: its keys, name, attributes, inputs, outputs, types of other values, and nodes."""
-        self.header(function, _FUNCTION_KEYS)
+        self.read_header(function, _FUNCTION_KEYS)
         function.name = self.name("the name of a function")
         if self.take("<"):
-            for _ in self.listed(">", empty=False):
+            for _ in self.list_items(">", empty=False):
                 attribute = pb.AttributeProto()
-                if self.attribute(attribute) or attribute.HasField("type"):
+                if self.read_attribute(attribute) or attribute.HasField("type"):
                     function.attribute_proto.append(attribute)
                 else:
                     function.attribute.append(attribute.name)
         self.expect("(")
-        self.function_values(function, ")", function.input)
+        self.read_function_values(function, ")", function.input)
         self.expect("=>")
         self.expect("(")
-        self.function_values(function, ")", function.output)
+        self.read_function_values(function, ")", function.output)
         if self.take("<"):
-            self.function_values(function, ">")
-        self.nodes(function.node)
-        self.further(function)
+            self.read_function_values(function, ">")
+        self.read_nodes(function.node)
+        self.read_extra_fields(function)
 
-    def function_values(self, function: Any, end: str, names: Any = None) -> None:
+    def read_function_values(self, function: Any, end: str, names: Any = None) -> None:
         """Read values up to the end mark: their names into `names`, and what has a type, or no `names`, as it is."""
-        for _ in self.listed(end):
+        for _ in self.list_items(end):
             value = pb.ValueInfoProto()
-            self.value_info(value)
+            self.read_value_info(value)
             if names is not None:
                 names.append(value.name)
             if names is None or value.HasField("type"):
                 function.value_info.append(value)
 
-    def model(self, model: Any) -> None:
+    def read_model(self, model: Any) -> None:
         """Read a model: its keys, graph and functions."""
-        self.header(model, _MODEL_KEYS)
-        if not (self.further(model) and "graph" in self.cleared):
-            self.graph(model.graph)
+        self.read_header(model, _MODEL_KEYS)
+        if not (self.read_extra_fields(model) and "graph" in self.cleared):
+            self.read_graph(model.graph)
         while self.kind != "end":
-            self.function(model.functions.add())
+            self.read_function(model.functions.add())
 
-    def header(self, message: Any, keys: tuple[str, ...]) -> None:
+    def read_header(self, message: Any, keys: tuple[str, ...]) -> None:
         """Read the keys between '<' and '>' before a model or a function, if they are there."""
         if not self.take("<"):
             return
         left = list(keys)
-        for _ in self.listed(">", empty=False):
+        for _ in self.list_items(">", empty=False):
             if self.kind != "word" or self.text not in left:
                 self.fail(f"a key ({', '.join(left)})", why="a key is not repeated")
             left.remove(self.text)
@@ -610,17 +610,17 @@ class Reader(Tokens):
             self.expect(":")
             if key == "opset_import":
                 self.expect("[")
-                for _ in self.listed("]"):
+                for _ in self.list_items("]"):
                     entry = message.opset_import.add()
                     if self.kind != "whole":
                         entry.domain = self.string()
                         self.expect(":")
-                    entry.version = self.whole()
+                    entry.version = self.whole_number()
             elif key == "metadata_props":
                 self.expect("[")
-                self.pairs(message.metadata_props)
+                self.read_pairs(message.metadata_props)
             else:
-                setattr(message, key, self.whole() if key in ("ir_version", "model_version") else self.string())
+                setattr(message, key, self.whole_number() if key in ("ir_version", "model_version") else self.string())
 
 
 _MESSAGES: Final = {
@@ -630,12 +630,12 @@ _MESSAGES: Final = {
     "TYPE_PROTO": pb.TypeProto,
 }
 _OWN_SYNTAX: Final[dict[str, Callable[[Any, Any], Any]]] = {
-    "GraphProto": Reader.graph,
-    "NodeProto": Reader.node,
-    "TypeProto": Reader.type,
-    "ValueInfoProto": Reader.value_info,
-    "TensorProto": Reader.message,
-    "StringStringEntryProto": Reader.message,
+    "GraphProto": Reader.read_graph,
+    "NodeProto": Reader.read_node,
+    "TypeProto": Reader.read_type,
+    "ValueInfoProto": Reader.read_value_info,
+    "TensorProto": Reader.read_message,
+    "StringStringEntryProto": Reader.read_message,
 }
 _RANGES: Final = {
     FieldDescriptor.CPPTYPE_INT32: (-(1 << 31), (1 << 31) - 1),

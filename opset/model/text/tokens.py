@@ -63,7 +63,7 @@ class Tokens:
         self.start, self.stop = found.span(self.kind)
         return passed
 
-    def at(self, mark: str) -> bool:
+    def is_at(self, mark: str) -> bool:
         """Return whether this mark is next."""
         return self.text == mark and self.kind == "mark"
 
@@ -81,7 +81,7 @@ class Tokens:
 
     def take(self, mark: str) -> bool:
         """Return whether this mark is next, and if so step over it."""
-        found = self.at(mark)
+        found = self.is_at(mark)
         if found:
             self.advance()
         return found
@@ -91,7 +91,7 @@ class Tokens:
         if not self.take(mark):
             self.fail(f"'{mark}'{instead and ' or '}{instead}")
 
-    def listed(self, end: str, empty: bool = True) -> Iterator[None]:
+    def list_items(self, end: str, empty: bool = True) -> Iterator[None]:
         """Step through a list with commas up to its end mark; yield once for each item, which the caller reads."""
         if empty and self.take(end):
             return
@@ -133,7 +133,7 @@ class Tokens:
         """Return a name: a word, or anything in quotes."""
         return self.string(expected) if self.kind == "string" else self.word(expected)
 
-    def dotted(self, expected: str) -> list[str]:
+    def dotted_names(self, expected: str) -> list[str]:
         """Return names with dots between them."""
         found = [self.name(expected)]
         while self.take("."):
@@ -188,7 +188,7 @@ class Tokens:
             self.fail(f"the bits of the number as {2 * size} hexadecimal digits", start)
         return bytes.fromhex(text)[::-1]
 
-    def whole(self, lowest: int = INT64[0], highest: int = INT64[1], why: str = "") -> int:
+    def whole_number(self, lowest: int = INT64[0], highest: int = INT64[1], why: str = "") -> int:
         """Return a whole number within bounds."""
         # Of very many digits Python is slow to make a number, or refuses to.
         found = int(self.text) if self.kind == "whole" and len(self.text) < 1000 else None
@@ -201,7 +201,7 @@ class Tokens:
         """Return whether the next token is a number that is not written as a whole one."""
         return self.kind == "real" or (self.kind == "word" and self.text.lower() in _NOT_FINITE)
 
-    def real(self, single: bool = True) -> float:
+    def real_number(self, single: bool = True) -> float:
         """Return a number as the nearest that a float, or else a double, has."""
         if self.kind != "whole" and not self.is_real():
             self.fail("a number")

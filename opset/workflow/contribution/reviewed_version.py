@@ -160,7 +160,7 @@ class ReviewedVersion:
         def hooks(families: Collection[str]) -> lint.Hooks:
             written = None
             if not self.registry.files_left_out(domain, adapters.LAYER.file):
-                table = adapters.LAYER.of_files(self.registry.files(domain, adapters.LAYER.file))
+                table = adapters.LAYER.run_files(self.registry.files(domain, adapters.LAYER.file))
                 written = adapters.registered_adapters(families, table)
             inferred = Inferred(inference.registered_rules(families), inference.rule_problem)
             return lint.Hooks(written, kernels.kernel_keys(families), inferred)

@@ -33,7 +33,7 @@ def check_functions(registry: Registry, domain: str, part: str, report: Report) 
     if part not in LAYERS:
         return
     layer, noun = LAYERS[part]
-    for (kind, of, operator), hooks in layer.of_files(registry.files(domain, layer.file)).items():
+    for (kind, of, operator), hooks in layer.run_files(registry.files(domain, layer.file)).items():
         versions = registry.versions(operator, of)
         used = _versions_in_use(kind, versions, sorted(hooks))
         for since in sorted(hooks.keys() - used):

@@ -184,7 +184,7 @@ class ExampleRunner:
 
     def evaluate(self, model: Any, feeds: Mapping[str, Any]) -> list[Any]:
         """Return the outputs of a model, as the standard has them. Raises RunError."""
-        limits = self.budget.remaining(self.limits)
+        limits = self.budget.remaining_limits(self.limits)
         evaluator = ReferenceEvaluator(model, schemas=self.registry, limits=limits, seed=0, strict=True)
         try:
             return evaluator.run(None, feeds)
