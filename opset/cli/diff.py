@@ -89,7 +89,7 @@ def command(
         choices = Choices(folders, allow_hooks, approved, today, locked, not no_examples, strict)
         return compare_against(against, choices, form, limits)
     markdown = "form" if form == "markdown" else ""
-    alone = ("strict", "approved", "today", "locked", "no_examples", "allow_hooks", *limits.given(), markdown)
+    alone = ("strict", "approved", "today", "locked", "no_examples", "allow_hooks", *limits.as_dict(), markdown)
     _refuse_parameters(context, "is missing beside", "opset diff --against REV", *alone)
     if what is None or before is None:
         raise click.UsageError("name an operator and two versions, two versions of an operator set, or --against")
