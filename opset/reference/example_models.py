@@ -19,7 +19,7 @@ from opset.schemas.model import Example, ExampleValue, OpSchema, Parameter
 def model_of(schema: OpSchema, example: Example) -> Any:
     """Return an example as a ModelProto of one node, which imports the operator's domain at the schema's version.
 
-    Its inputs are named `input_0` and on, its outputs `output_0` and on, and typed as the example's values are.
+    Its inputs are named `input_0` and on, its outputs `output_0` and on, with the types of the example's values.
     """
     model = pb.ModelProto(producer_name="opset")
     model.opset_import.add(domain=schema.domain, version=schema.since_version)
@@ -129,7 +129,13 @@ def type_proto(text: str, shape: tuple[int, ...] | None = None) -> Any:
 
 
 def attribute_of(name: str, kind: str, value: Any) -> Any:
-    """Return an attribute of an example, or a default, as an AttributeProto of a type such as "ints"."""
+    """Return an attribute of an example, or a default, as an AttributeProto.
+
+    Args:
+        name: name of the attribute.
+        kind: type of the attribute, such as "ints".
+        value: value as in YAML; an ExampleValue for tensors, text for graphs and types.
+    """
     attribute = pb.AttributeProto(name=name, type=FIELDS[kind][0])
     match kind:
         case "float":

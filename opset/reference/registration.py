@@ -125,9 +125,16 @@ LAYER = Layer("kernels.py", "opset.reference.kernels", "kernel", RunError, "R201
 def kernel(*operators: str, since: int = 0, domain: str = "", any_type: bool = False) -> Callable[[Function], Function]:
     """Register the kernel of operators from version `since` on; without it, from the first on.
 
-    With `any_type`, outputs may be of types that the version does not list. Registering a function again, as a notebook
-    does, replaces it. Raises RunError R201 for a second kernel, and for an operator of the standard, which has its
-    kernel.
+    Registering a function again, as a notebook does, replaces it.
+
+    Args:
+        operators: names of the operators.
+        since: first version for which the kernel holds.
+        domain: domain of the operators.
+        any_type: whether outputs may be of types that the version does not list.
+
+    Raises:
+        RunError: R201 for a second kernel, and for an operator of the standard, which has its kernel.
     """
     return LAYER.register("kernel", operators, since, domain, partial(_describe_kernel, any_type=any_type))
 

@@ -15,9 +15,16 @@ _WHOLE = 2.0**53
 
 
 def compare_results(want: Any, have: Any, tolerance: float) -> tuple[str, bool]:
-    """Return how a result differs from the one in another type ("" if it does not), and whether values were compared.
+    """Compare results of two types, as far as both types hold their values.
 
-    The text has `{}` for the number of the output.
+    Args:
+        want: result in the type to compare with.
+        have: result in the other type.
+        tolerance: relative tolerance that is allowed at least.
+
+    Returns:
+        How the results differ, with `{}` for the number of the output ("" if they do not), and whether values other
+        than 0 were compared.
     """
     if want.shape != have.shape:
         return f"output {{}} has the shape {list(have.shape)}, and {list(want.shape)}", True

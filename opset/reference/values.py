@@ -43,7 +43,10 @@ def outline(value: Any) -> str:
 
 
 def fit_value(value: Any, declared: ValueInfo) -> tuple[Any, str]:
-    """Return a value in the form that kernels take, and why it does not fit its declaration ("" if it does)."""
+    """Return a value in the form that kernels take, and why it does not fit its declaration ("" if it does).
+
+    Lists are checked by their first element, maps by their class alone.
+    """
     kind = declared.type.removeprefix("sparse_") if declared.type is not None else None  # its values are dense
     if kind is None or not kind.startswith("tensor("):
         value = _to_native(value)
@@ -103,9 +106,12 @@ def _to_native(value: Any) -> Any:
 
 
 def copy_shared(value: Any, feeds: Collection[int], hold: Callable[[int], None]) -> Any:
-    """Return a result that the caller may change: a copy of a view, a constant or an input (`feeds`, by id).
+    """Return a result that the caller may change: a copy of a view, a constant or an input.
 
-    `hold` is called with the bytes of each copy before it is made.
+    Args:
+        value: the result; arrays in lists are copied as well.
+        feeds: ids of the inputs.
+        hold: function that is called with the bytes of each copy before it is made.
     """
     if isinstance(value, list):
         return [copy_shared(entry, feeds, hold) for entry in value]

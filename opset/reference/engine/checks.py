@@ -108,8 +108,9 @@ def _has_value(step: Step, inputs: Sequence[Any], name: str) -> bool:
 def check_outputs(step: Step, result: Any, location: str) -> None:
     """Raise RunError if a kernel returned no value, or a type that its operator does not have at this version.
 
-    Raises R202 for a type that an attribute requests and only a newer version has, R204 for no value, or one that is no
-    tensor.
+    Raises:
+        RunError: R202 for a type that an attribute requests and only a newer version has, R204 for no value, or one
+            that is no tensor.
     """
     schema = step.schema
     if schema is None:

@@ -43,18 +43,23 @@ class ReferenceEvaluator:
         strict: bool = False,
         allow_external_roots: Iterable[str | Path] = (),
     ) -> None:
-        """Take a model: a path, bytes, a Model or a ModelProto.
+        """Read a model and prepare its runs.
 
-        - `schemas`: folders of operator YAML beside the standard's;
-        - `dims`: numbers for sizes that the inputs leave open, by dim_param, or "x.0" for the first size of input x;
-          inputs of other sizes are refused;
-        - `freeze`: names of initializers that a caller may override, and that become constants, or "all";
-        - `seed`: of the random numbers of nodes without a `seed` of their own; without it, they differ in each run;
-        - `strict`: forms that runtimes accept against the standard (`opset explain quirks`) are errors;
-        - `trace`: called with (path of the node, name, value) for each computed value, in order.
+        Args:
+            model: a path, bytes, a Model or a ModelProto.
+            schemas: folders of operator YAML beside the standard's.
+            dims: numbers for sizes that the inputs leave open, by dim_param, or "x.0" for the first size of input x;
+                inputs of other sizes are refused.
+            limits: steps, bytes and seconds that a run may take.
+            freeze: names of initializers that a caller may override, and that become constants, or "all".
+            seed: seed of the random numbers of nodes without a `seed` of their own; by default, each run has others.
+            trace: function that is called with (path of the node, name, value) for each computed value, in order.
+            strict: whether forms that runtimes accept against the standard (`opset explain quirks`) are errors.
+            allow_external_roots: folders, besides the model's own, that external data may be in.
 
-        Raises ModelError if the model cannot be read or is malformed, UsageError U103 for a name in `dims` that no
-        input has, or in `freeze` that no initializer has.
+        Raises:
+            ModelError: if the model cannot be read or is malformed.
+            UsageError: U103 for a name in `dims` that no input has, or in `freeze` that no initializer has.
         """
         self.model = load(model, allow_external_roots=tuple(allow_external_roots))
         if dims:
@@ -99,8 +104,14 @@ class ReferenceEvaluator:
     def run(self, output_names: Sequence[str] | None, feed_inputs: Mapping[str, Any]) -> list[Any]:
         """Return the outputs, or the values of the main graph that `output_names` names, computed from inputs by name.
 
-        A tensor is a numpy array, a sequence a list, an optional its value or None, a map a dict. Raises RunError with
-        all that is wrong with the inputs (R1…), with what failed at which node (R2…), or with the limit reached (R3…).
+        A tensor is a numpy array, a sequence a list, an optional its value or None, a map a dict.
+
+        Args:
+            output_names: names of the values to compute, None for all outputs of the model.
+            feed_inputs: values of the inputs by name; inputs with a default may be left out.
+
+        Raises:
+            RunError: R1… with all problems of the inputs, R2… for a node that failed, R3… for a limit that is reached.
         """
         names = tuple(self.output_names if output_names is None else output_names)
         feeds = self._fit_feeds(feed_inputs)

@@ -29,8 +29,14 @@ ContextOf = Callable[[Step], KernelContext]
 def gradients(graph: Program, values: Sequence[Any], count: int, context_of: ContextOf) -> list[Array | None]:
     """Return the derivatives of a graph's first output by its first `count` inputs, None for 0.
 
-    `values` are all outputs of a run of the graph: its program returns every value that one of its nodes reads or
-    computes. Raises RunError R201 if a node in between has no derivative, R204 if a derivative cannot be computed.
+    Args:
+        graph: program of the graph, which returns every value that one of its nodes reads or computes.
+        values: all outputs of a run of the program.
+        count: number of inputs to differentiate by.
+        context_of: function that returns the context of a step's kernel.
+
+    Raises:
+        RunError: R201 if a node in between has no derivative, R204 if a derivative cannot be computed.
     """
     by_slot = dict(zip(graph.results, values, strict=True))
     active = set(range(count))
