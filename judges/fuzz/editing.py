@@ -16,6 +16,8 @@ from random import Random
 from typing import Any
 
 from opset.schemas.model import OpSchema
+from opset.schemas.yaml.likeness import complete_examples, complete_versions
+from opset.schemas.yaml.reader import YamlNode
 
 BREAKS, HARMLESS, RAISED, USELESS = "breaks", "harmless", "raised", "useless"
 """An edit of what is released; one that changes nothing; a new version on top; and a new version without a change."""
@@ -88,16 +90,12 @@ def edit(verdict: str) -> Callable[[Edit], Edit]:
     return enter
 
 
-def spelled(document: Document) -> Document:
-    """Return a document in which no version leaves out what it shares with a newer one, prose apart."""
-    document = copy.deepcopy(document)
-    complete: dict[int, Document] = {}
-    for version in document["versions"]:
-        for key in version.pop("shares", ()):
-            shared, own = complete[version["same_as"]][key], version.get(key)
-            version[key] = copy.deepcopy(shared | own if own and isinstance(shared, dict) else shared)
-        complete[version["since"]] = version
-    return document
+def spelled(root: YamlNode) -> Document:
+    """Return a document in which no version or example leaves out what it has of another one."""
+    versions = [*complete_versions(root).values()]
+    for version in versions:
+        version.pop("like", None)
+    return {**root.plain(), "versions": versions, "examples": complete_examples(root)}
 
 
 # Attributes
@@ -483,23 +481,13 @@ def deprecation_changed(draft: Draft) -> str | None:
 _PROSE = ("doc", "formula", "counterparts", "constraints")
 
 
-def _drop(draft: Draft, version: Document) -> None:
-    """Take a version out; those that share its prose keep it."""
-    draft.versions.remove(version)
-    for each in draft.versions:
-        if each.get("same_as") == version["since"]:
-            del each["same_as"]
-            own = {key: copy.deepcopy(version[key]) for key in (*_PROSE, "same_as") if key in version}
-            each |= own | {key: value for key, value in each.items() if key in own}
-    draft.versions[-1].pop("change", None)
-
-
 @edit(BREAKS)
 def version_deleted(draft: Draft) -> str | None:
     version = draft.released()
     if draft.raised or sum(each["since"] in draft.schemas for each in draft.versions) < 2:
         return None
-    _drop(draft, version)
+    draft.versions.remove(version)
+    draft.versions[-1].pop("change", None)
     return f"{version['since']}: version deleted"
 
 
@@ -514,9 +502,6 @@ def since_moved(draft: Draft) -> str | None:
     if draft.raised or not free:
         return None
     version["since"], draft.closed = draft.random.choice(free), True
-    for each in draft.versions:
-        if each.get("same_as") == old:
-            each["same_as"] = version["since"]
     return f"{old}: since {version['since']}"
 
 
@@ -557,7 +542,7 @@ def shared_by_mistake(draft: Draft) -> str | None:
     draft.versions[0]["types"] = old | {
         name: [*(old[name] if isinstance(old[name], list) else [old[name]]), "float6e2m3"]
     }
-    newest |= {"same_as": draft.versions[0]["since"], "shares": ["types"]}
+    newest |= {"like": draft.versions[0]["since"]}
     return f"{newest['since']}: shares types of a new version that allows more"
 
 
@@ -579,7 +564,6 @@ def version_inserted(draft: Draft) -> str | None:
     if not free:
         return None
     version = _copy_of(draft.versions[at], draft.random.choice(free))
-    version.pop("same_as", None)
     version |= {key: copy.deepcopy(draft.versions[0][key]) for key in _PROSE if key in draft.versions[0]}
     attributes_of(version)[draft.fresh()] = {"type": "int", "default": 0, "doc": "more"}
     draft.versions.insert(at, version)

@@ -90,7 +90,7 @@ def sources() -> list[Path]:
 @lru_cache(maxsize=256)
 def _operator(path: Path) -> tuple[Operator, Document]:
     operator = load_operator(path, _sets())
-    return operator, spelled(operator.root.plain())
+    return operator, spelled(operator.root)
 
 
 @lru_cache(maxsize=1)

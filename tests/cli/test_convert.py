@@ -530,14 +530,9 @@ versions:
   types:
     T: [float]
 - since: 1
-  same_as: 2
+  like: 2
   doc: "Gives `2 * X`."
-  inputs:
-  - {name: X, type: T}
-  outputs:
-  - {name: Y, type: T}
-  types:
-    T: [float]
+  attributes: {scale: null}
 """
 
 

@@ -161,7 +161,7 @@ BOMBS = {
     "attributes in every version": TWO.replace("2", "250")
     + "  attributes: {" + ", ".join(f"a{n}: {{type: int, required: true, doc: d}}" for n in range(250)) + "}\n"
     + "".join(
-        f"- {{since: {n}, same_as: 250, shares: [attributes], change: {{adapters: {{up: derived, down: derived}}}}}}\n"
+        f"- {{since: {n}, like: 250, change: {{adapters: {{up: derived, down: derived}}}}}}\n"
         for n in range(249, 1, -1)
     ) + ONE + "examples:\n" + "".join(f"- {{name: e{n}, since: 2, outputs: []}}\n" for n in range(5000)),
     "constraints without an end": ONE + "  constraints: {"

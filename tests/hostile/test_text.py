@@ -160,11 +160,9 @@ versions:
   attributes: {{{name}: {{type: string, default: b, doc: {name}}}, f: {{type: float, default: .nan, doc: x}}}}
   types: {{T: [float]}}
 - since: 1
-  same_as: 2
-  inputs: [{{name: {name}, type: T}}]
-  outputs: [{{name: y, type: T}}]
-  attributes: {{{name}: {{type: string, default: {name}}}, f: {{type: float, default: .nan}}}}
-  types: {{T: [float]}}
+  like: 2
+  inputs: [{name}]
+  attributes: {{{name}: {{default: {name}}}}}
 """
 
 

@@ -25,8 +25,7 @@ versions:
   outputs: [{{name: Y, type: T, doc: results}}]
   types: {{T: [float]}}
 - since: 1
-  same_as: 2
-  shares: [inputs, outputs, types]
+  like: 2
 examples: [{{name: one, since: 1, inputs: [{{float: [1, 2]}}], outputs: [{{float: [2, 4]}}]}}]
 """
 HOOKS = {

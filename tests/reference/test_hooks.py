@@ -33,11 +33,8 @@ versions:
   types: {T: [float]}
   constraints: {C1: factor > 0}
 - since: 1
-  same_as: 2
-  inputs: [{name: X, type: T}]
-  outputs: [{name: Y, type: T}]
-  attributes: {factor: {type: float, default: 2.0}}
-  types: {T: [float]}
+  like: 2
+  attributes: {bias: null}
 """
 KERNELS = """\
 from opset.extend import Violation, kernel

@@ -42,17 +42,16 @@ versions:
     C1: it is so
     C2: it is otherwise
 - since: 1
-  same_as: 3
+  like: 3
   inputs:
-  - {name: X, type: T, variadic: true, heterogeneous: true, min_arity: 0}
+  - X
   outputs:
-  - {name: Y, type: tensor(float), variadic: true, min_arity: 0}
-  attributes:
-    name: {type: string, required: true}
+  - {name: Y, type: tensor(float), heterogeneous: null}
+  attributes: {body: null, by: null, bys: null, kind: null, name: {required: true}, size: null, sparse: null,
+    value: null, values: null}
   types:
     T: [float]
-  constraints:
-    C1: it was so
+  constraints: {C1: it was so, C2: null}
 examples:
 """
 EVERY = "[tensors, int4, seq(tensors), optional(tensors), optional(seq(tensors)), "

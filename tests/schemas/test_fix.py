@@ -12,14 +12,10 @@ SETS = load_sets(FOLDER / "types.yaml")
 DECLARED = "    attributes: {axis: {added: int, default: 1, old: 0}, by: {removed: float, input: by}}\n"
 OLDER = """\
 - since: 1
-  same_as: 2
-  shares: [outputs]
-  inputs:
-  - {name: X, type: T}
-  attributes:
-    by: {type: float, required: true, doc: factor}
-  types:
-    T: floats
+  like: 2
+  inputs: [X]
+  attributes: {by: {type: float, required: true, doc: factor}, axis: null}
+  types: {T: floats}
 """
 RIGHT = (
     SCALE.partition("- since: 1\n")[0]
@@ -31,7 +27,7 @@ WRONG = (
     .replace("added: int, default: 1, old: 0", "old: 0")
     .replace("removed: float, input: by", "input: by")
     .replace("    types: {T: [+bfloat16]}\n", "")
-    .replace("  shares: [outputs]\n", "  outputs: [{name: Y, type: T}]\n")
+    .replace("  inputs: [X]\n", "  doc: Scales.\n  inputs: [{name: X, type: T}]\n")
 )
 
 
@@ -84,10 +80,8 @@ versions:
   attributes:
     b: {type: int, doc: d}
 - since: 1
-  same_as: 2
-  shares: [attributes]
-  attributes:
-    a: {type: int, doc: d}
+  like: 2
+  attributes: {a: {type: int, doc: d}}
 """
     path.write_text(text)
     assert fixed_text(load_operator(path, SETS), SETS) == text

@@ -166,11 +166,13 @@ versions:
     C2: {rank: {X: 2}, where: {c: p}}
   shape: same(X)
 - since: 1
-  same_as: 2
-  shares: [inputs, outputs]
-  types:
-    T: float
-  constraints: {}
+  deprecated: null
+  replacement: null
+  like: 2
+  attributes: null
+  types: {T: float, U: null}
+  constraints: null
+  shape: null
 special_cases: [one, {text: two, chosen: why}]
 examples:
 - {name: e, since: 2, attributes: {a: [1]}, inputs: [{float: [1]}], outputs: [{float: [1]}]}

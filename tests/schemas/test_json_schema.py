@@ -54,10 +54,10 @@ def test_they_have_the_keys_of_the_loader_and_no_others():
     change = PARTS["change"]["properties"]
     assert set(change["adapters"]["properties"]) == set(keys.ADAPTERS_KEYS)
     version, attribute = PARTS["version"]["properties"], PARTS["attribute"]["properties"]
-    assert version["shares"]["items"]["enum"] == list(keys.SHARED_KEYS)
-    assert version["determinism"]["enum"] == change["determinism"]["items"]["enum"] == list(keys.DETERMINISM)
+    assert change["determinism"]["items"]["enum"] == list(keys.DETERMINISM)
+    assert version["determinism"]["enum"] == [*keys.DETERMINISM, None]
     assert set(attribute["type"]["enum"]) == set(keys.ATTRIBUTE_TYPES)
-    assert set(attribute["kind"]["enum"]) == set(signature.KINDS)
+    assert set(attribute["kind"]["enum"]) == {*signature.KINDS, None}
     (pattern,) = PARTS["value"]["patternProperties"]
     elements = [each for each in NUMBERS if re.search(pattern, each)]
     assert elements == list(NUMBERS) and not re.search(pattern, "flaot")
@@ -101,8 +101,9 @@ RIGHT = {
             "function": [{"opset": 13, "nodes": "Y = Exp (X)"}],
         },
         {
-            "since": 1, "same_as": 2, "shares": ["inputs", "outputs"], "types": {"T": "float"},
-            "constraints": {"C3": "it is"},
+            "since": 1, "like": 2, "inputs": ["X"], "outputs": [{"name": "Y", "doc": "more"}],
+            "attributes": {"axis": {"default": None}}, "types": {"T": "float"},
+            "constraints": {"C2": None, "C3": "it is"}, "function": None,
         },
     ],
     "special_cases": [
@@ -117,6 +118,7 @@ RIGHT = {
     ],
 }  # fmt: skip
 NEWER = ("versions", 0)
+NULL = object()
 EDITS = [
     (("family",), None), (("operator",), 3), (("kind",), "x"), (("versions",), []), (("versions",), {}),
     ((*NEWER, "since"), None), ((*NEWER, "since"), 0), ((*NEWER, "since"), "2"), ((*NEWER, "dok"), "x"),
@@ -132,7 +134,10 @@ EDITS = [
     ((*NEWER, "change", "attributes", "axis", "added"), "number"), (("special_cases",), [""]),
     (("special_cases",), [{"text": "it", "chosen": "a", "stated": "1 summary"}]),
     (("special_cases",), [{"chosen": "a"}]), (("special_cases", 1, "since"), "2"), (("examples", 1, "chosen"), ""),
-    (("versions", 1, "same_as"), None), (("versions", 1, "shares"), ["doc"]), (("versions", 1, "shares"), []),
+    (("versions", 1, "like"), None), (("versions", 1, "like"), "2"), (("versions", 1, "inputs"), [3]),
+    (("versions", 1, "inputs"), [{"type": "T"}]), (("versions", 1, "attributes", "axis", "type"), "integer"),
+    ((*NEWER, "inputs", 0), "X"), ((*NEWER, "attributes", "axis", "type"), None), ((*NEWER, "types", "T"), NULL),
+    ((*NEWER, "function"), NULL), ((*NEWER, "attributes", "axis", "range"), NULL),
     (("examples", 0, "name"), "a b"), (("examples", 0, "error"), "C1"), (("examples", 0, "outputs"), None),
     (("examples", 1, "tolerance"), 0.1), (("examples", 0, "inputs"), [{"flaot": 1}]),
     (("examples", 0, "inputs"), [{"float": 1, "double": 1}]), (("examples", 0, "inputs"), [3]),
@@ -149,7 +154,7 @@ def edited(path, value):
     if value is None:
         del at[last]
     else:
-        at[last] = value
+        at[last] = None if value is NULL else value
     return document
 
 

@@ -26,8 +26,9 @@ def lint(*arguments):
 
 ADDED = "    attributes: {axis: {added: int, default: 1}}\n"
 SIGNATURE = "    axis: {type: int, default: 1, doc: where}\n"
-GONE = "  types:\n    T: floats\n"
-OLD_ATTRIBUTES = "  attributes:\n    axis: {type: int, default: 1}\n    by: {type: int, doc: factor}\n" + GONE
+TYPES = "  types:\n    T: floats\n"
+GONE = "  attributes: null\n" + TYPES
+OLD_ATTRIBUTES = "  attributes:\n    axis: {type: int, default: 1}\n    by: {type: int, doc: factor}\n" + TYPES
 
 
 def write(folder, text=TEXT, name="Scale", domain="com.acme"):
@@ -54,6 +55,7 @@ EQUAL = edited(
     ("    types: {T: [+bfloat16]}\n", ""),
     (ADDED, ""),
     ("  attributes:\n" + SIGNATURE, ""),
+    ("  attributes: null\n", ""),
     ("floats_ir4", "floats"),
 )
 REMOVED = edited(
@@ -66,7 +68,15 @@ REQUIRED = edited(
 )
 DEPRECATED = edited(
     ("- since: 2\n  change:\n", "- since: 2\n  deprecated: true\n  change:\n    deprecated: true\n"),
+    ("  like: 2\n", "  like: 2\n  deprecated: null\n"),
 )
+
+
+def replaced(name):
+    """Return the text of an operator that another one replaces."""
+    text = DEPRECATED.replace("  change", f"  replacement: {name}\n  change")
+    return text.replace("  like: 2\n", "  like: 2\n  replacement: null\n")
+
 
 # A file, the place of the one finding in it, and what its help begins with.
 
@@ -74,7 +84,10 @@ DEPRECATED = edited(
 def with_body(*bodies):
     """Return the text with function bodies of its newer version: keys before `nodes`, and what these are."""
     lines = [f"  - {keys}\n    nodes: {json.dumps(nodes)}\n" for keys, nodes in bodies]
-    return edited(("    T: floats_ir4\n", f"    T: floats_ir4\n  function:\n{''.join(lines)}"))
+    return edited(
+        ("  like: 2\n", "  like: 2\n  function: null\n"),
+        ("    T: floats_ir4\n", f"    T: floats_ir4\n  function:\n{''.join(lines)}"),
+    )
 
 
 PRODUCT = "Y = Mul (X, by)"
@@ -114,9 +127,9 @@ BROKEN = {
         "",
     ),
     "S210 renamed": (
-        REMOVED.replace(
-            "removed: int}}", "removed: int, ignored: true}, size: {added: int, default: 1, renamed: bye}}"
-        ).replace(SIGNATURE, SIGNATURE + "    size: {type: int, default: 1, doc: how large}\n"),
+        REMOVED.replace("removed: int}}", "removed: int, ignored: true}, size: {added: int, default: 1, renamed: bye}}")
+        .replace(SIGNATURE, SIGNATURE + "    size: {type: int, default: 1, doc: how large}\n")
+        .replace("    by: {type: int, doc: factor}\n", "    by: {type: int, doc: factor}\n    size: null\n"),
         "S210 6:59",
         "did you mean by?",
     ),
@@ -132,7 +145,7 @@ BROKEN = {
         edited(
             ("{axis: {added: int, default: 1}}", "{axis: {values: {a: b}}}"),
             ("int, default: 1, doc: where", "string, choices: [b, c], doc: where"),
-            (GONE, "  attributes:\n    axis: {type: string, choices: [b, c]}\n" + GONE),
+            (GONE, "  attributes:\n    axis: {type: string, choices: [b, c]}\n" + TYPES),
         ),
         "S210 6:24",
         "",
@@ -142,15 +155,25 @@ BROKEN = {
     "S229 not new": (edited(("    adapters:", "    emulate: {float16: float}\n    adapters:")), "S229 8:24", ""),
     "S229 not allowed": (edited(("    adapters:", "    emulate: {bfloat16: int8}\n    adapters:")), "S229 8:25", ""),
     "S211": (
-        edited(("    T: floats_ir4\n", "    T: floats_ir4\n    U: bool\n"), ("+bfloat16]", "+bfloat16], U: new")),
+        edited(
+            ("    T: floats\n", "    T: floats\n    U: null\n"),
+            ("    T: floats_ir4\n", "    T: floats_ir4\n    U: bool\n"),
+            ("+bfloat16]", "+bfloat16], U: new"),
+        ),
         "S211 19:8",
         "",
     ),
     "S212": (edited((", doc: where", "")), "S212 16:11", ""),
     "S213": (edited(("doc: Scales.", "doc: ' '")), None, None),
     "S214 none": (DEPRECATED, "S214 4:3", ""),
-    "S214 unknown": (DEPRECATED.replace("  change", "  replacement: Mull\n  change"), "S214 6:16", "did you mean Mul"),
-    "S214 not deprecated": (edited(("- since: 2\n", "- since: 2\n  replacement: Mul\n")), "S214 5:16", ""),
+    "S214 unknown": (replaced("Mull"), "S214 6:16", "did you mean Mul"),
+    "S214 not deprecated": (
+        edited(
+            ("- since: 2\n", "- since: 2\n  replacement: Mul\n"), ("  like: 2\n", "  like: 2\n  replacement: null\n")
+        ),
+        "S214 5:16",
+        "",
+    ),
     "S230": (
         edited(("T: floats_ir4", "T: [float, floats_ir4, bool]"), ("[+bfloat16]", "[+bfloat16, +bool]")),
         "S230 18:8",
@@ -311,7 +334,7 @@ def test_the_unbroken_example_is_clean(tmp_path):
     assert lint([write(tmp_path, REMOVED.replace("{removed: int}", "{removed: int, ignored: true}"))]) == []
     assert lint([write(tmp_path, REQUIRED.replace("required: true}}", "required: true, old: 0}}"))]) == []
     assert lint([write(tmp_path, EQUAL.replace("    adapters", "    clarified: it\n    adapters"))]) == []
-    assert lint([write(tmp_path, DEPRECATED.replace("  change", "  replacement: Mul\n  change"))]) == []
+    assert lint([write(tmp_path, replaced("Mul"))]) == []
     assert lint([write(tmp_path, edited(("    adapters:", "    emulate: {bfloat16: float}\n    adapters:")))]) == []
 
 
@@ -494,12 +517,12 @@ REWORDED = BOTH.replace("C1: by is a scalar\n    C2", "C1: by is one number\n   
         (CONSTRAINED, []),
         (BOTH, ["S221 21:9"]),
         (REWORDED + AXIS, []),
-        (REWORDED.replace("since: 1, inp", "since: 2, inp") + AXIS, ["S221 32:9", "S240 30:8"]),
+        (REWORDED.replace("since: 1, inp", "since: 2, inp") + AXIS, ["S221 28:9", "S240 26:8"]),
         (
             BOTH.replace("attributes: {axis: 0}, ", "") + AXIS.replace("attributes: {axis: 9}, ", ""),
             ["S222 16:11"],
         ),
-        (BOTH + AXIS + AXIS.replace("axis_wrong", "again").replace("error", "doc: it, error"), ["S223 39:3"]),
+        (BOTH + AXIS + AXIS.replace("axis_wrong", "again").replace("error", "doc: it, error"), ["S223 35:3"]),
     ],
 )
 def test_s220_to_s223_examples(text, found, tmp_path):
@@ -573,9 +596,9 @@ TYPED = [
 ]
 
 
-@pytest.mark.parametrize(("same", "code"), [("1", ["S107"]), ("9", ["S107"]), ("[]", ["S105", "S107"]), ("2", [])])
+@pytest.mark.parametrize(("same", "code"), [("1", ["S107"]), ("9", ["S107"]), ("[]", ["S105"]), ("2", [])])
 def test_a_version_that_shares_the_prose_of_none_is_a_finding(same, code, tmp_path):
-    text = TEXT.replace("family: acme", "family: pool").replace("same_as: 2", f"same_as: {same}")
+    text = TEXT.replace("family: acme", "family: pool").replace("like: 2", f"like: {same}")
     found = codes(lint([write(tmp_path, text, domain="ai.onnx")]))
     assert [each for each in found if each in ("S105", "S107")] == code
 
@@ -672,7 +695,7 @@ def test_s224_and_s225_kernels_and_versions_agree(tmp_path):
     assert codes(lint([tmp_path], None, [second])) == ["S224"]
     assert lint([tmp_path], None, [("com.acme", "Scale", 0)]) == []
     assert codes(lint([tmp_path], None, [first, ("com.acme", "Scale", 3)])) == ["S225"]
-    write(tmp_path, DEPRECATED.replace("  change", "  replacement: Mul\n  change"))
+    write(tmp_path, replaced("Mul"))
     assert codes(lint([tmp_path], None, [other])) == ["S224", "S225"]
     assert lint([tmp_path]) == []
 
@@ -691,9 +714,10 @@ def test_s226_to_s228_versions_say_how_outputs_are_inferred(tmp_path):
     assert found(second) == ["S226"]
     assert found(first, ("com.acme", "Scale", 3)) == ["S228"]
     assert found(first, ("org.acme", "Other", 0)) == []
-    write(tmp_path, TEXT.replace("  attributes:\n    axis", "  shape: scalar\n  attributes:\n    axis", 1))
+    without = TEXT.replace("  like: 2\n", "  like: 2\n  shape: null\n")
+    write(tmp_path, without.replace("  attributes:\n    axis", "  shape: scalar\n  attributes:\n    axis", 1))
     assert found(second) == ["S226", "S228"]
-    write(tmp_path, TEXT.replace("  attributes:\n    axis", "  shape: same(X)\n  attributes:\n    axis", 1))
+    write(tmp_path, without.replace("  attributes:\n    axis", "  shape: same(X)\n  attributes:\n    axis", 1))
     assert found(first) == ["S227"]
     inferred = Inferred([second], lambda schema: "no rule" * ("same" in schema.shape))
     rule, nothing = lint([tmp_path], None, None, inferred)[::-1][:2][::-1]
@@ -857,7 +881,7 @@ def test_a_file_has_the_findings_that_it_has_in_its_folder(tmp_path):
     body = with_body(("opset: 13", "Y = com.acme.Other (X, by)"))
     write(tmp_path, body.replace(", doc: where", ""))
     write(tmp_path, body.replace("Scale\n", "Other\n").replace("acme.Other", "acme.Scale"), "Other")
-    write(tmp_path, DEPRECATED.replace("Scale", "Gone").replace("  change", "  replacement: Other\n  change"), "Gone")
+    write(tmp_path, replaced("Other").replace("Scale", "Gone"), "Gone")
     written = [("com.acme", name, 2, "up") for name in ("Scale", "Lost")]
     hooks = Hooks(written, [("com.acme", "Scale", 9)], Inferred([("com.acme", "Other", 7)], lambda schema: ""))
     whole = check(folder_of_domains(tmp_path), lambda families: hooks).findings

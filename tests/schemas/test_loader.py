@@ -105,17 +105,19 @@ versions:
   - opset: 13
     nodes: "Y = Mul (input, C)"
 - since: 1
-  same_as: 2
-  shares: [outputs]
-  inputs:
-  - {name: X, type: T, doc: what was scaled}
-  - {name: C, type: tensor(int64)}
+  experimental: null
+  determinism: null
+  like: 2
+  inputs: [{name: X, type: T, doc: what was scaled}, {name: C, optional: null}]
   attributes:
+    by: {default: 1.0}
     axes: {type: ints, default: [0, 2, 3], doc: where}
-    by: {type: float, default: 1.0}
     unused: {type: int, doc: nothing}
-  types:
-    T: [double, float, float16, seq(float)]
+    dilations: null
+    mode: null
+    strict: null
+  types: {T: [double, float, float16, seq(float)], I: null}
+  function: null
 """
 
 
@@ -205,7 +207,7 @@ def test_what_a_file_says(tmp_path):
     )
 
 
-def test_a_version_shares_the_prose_that_it_does_not_write(tmp_path):
+def test_a_version_has_the_prose_of_the_one_that_it_is_like(tmp_path):
     newer = "  formula: |-\n    \\frac{x}{y}\n  counterparts: {numpy: x * y}\n"
     operator = load(tmp_path, SCALE.replace("  doc: Scales.\n", f"  doc: Scales.\n{newer}"))
     assert [(each.formula, each.counterparts) for each in operator.docs] == [("\\frac{x}{y}", {"numpy": "x * y"})] * 2
@@ -231,7 +233,7 @@ special_cases:
         ["of the newer", "of both"],
     ]
     assert dump_operator(operator).endswith(f"\n{cases}")
-    for text, line in (("of both", "31:3"), ("of the older", "32:3"), ("gone", "29:1")):
+    for text, line in (("of both", "27:3"), ("of the older", "28:3"), ("gone", "25:1")):
         assert operator.place(2, "special_cases", text).endswith(f"Scale.yaml:{line}"), text
 
 
@@ -251,20 +253,20 @@ def test_special_cases_that_cannot_hold(case, message, tmp_path):
     assert [each.message for each in caught.value.findings] == [message]
 
 
-def test_a_version_that_says_constraints_has_those_alone(tmp_path):
-    own = load(tmp_path, TWO + "  constraints:\n    C2: own\n    C1: first\n")
+def test_constraints_that_a_version_writes_are_added_or_replace(tmp_path):
+    own = load(tmp_path, TWO + "  constraints:\n    C10: null\n    C2: own\n    C1: first\n")
     assert list(own.docs[0].constraints.items()) == [("C1", "first"), ("C2", "own")]
     assert list(own.docs[1].constraints) == ["C1", "C10"]
-    assert dump_operator(own).endswith("    C1: first\n    C2: own\n")
-    assert load(tmp_path, TWO + "  constraints: {}\n").docs[0].constraints == {}
+    assert dump_operator(own).endswith("    C1: first\n    C2: own\n    C10: null\n  function: null\n")
+    assert load(tmp_path, TWO + "  constraints: null\n").docs[0].constraints == {}
 
 
 def test_places_of_parts(tmp_path):
     operator = load(tmp_path, TWO)
     path = operator.path
     assert operator.place(2, "change", "types") == f"{path}:18:12"
-    assert operator.place(1, "inputs", "C") == f"{path}:55:5"
-    assert operator.place(1, "attributes", "not there") == f"{path}:57:5"
+    assert operator.place(1, "inputs", "C") == f"{path}:54:54"
+    assert operator.place(1, "attributes", "not there") == f"{path}:56:5"
 
 
 ONE = "operator: Scale\nfamily: acme\nversions:\n- since: 1\n  doc: it\n"
@@ -273,24 +275,26 @@ ADAPTERS = "adapters: {up: derived, down: derived}"
 NEWER = f"operator: Scale\nfamily: acme\nversions:\n- since: 2\n  doc: it\n  change:\n    {ADAPTERS}\n"
 OLD = "- since: 1\n  doc: it\n"
 
-SHARING = f"""\
+ALIKE = f"""\
 operator: Scale
 family: acme
 versions:
 - since: 3
-  change: {{meaning: x, {ADAPTERS}}}
+  change:
+    meaning: x
+    {ADAPTERS}
   doc: it
   inputs:
-  - {{name: X, type: T}}
+  - {{name: X, type: T, doc: it}}
+  - {{name: Z, type: tensor(bool), optional: true, doc: whether}}
   attributes:
-    a: {{type: int, doc: a number}}
+    a: {{type: int, range: ">= 0", doc: a number}}
   types:
     T: floats
 - since: 1
-  deprecated: false
+  like: 3
   doc: older
-  same_as: 3
-  shares: [inputs, types]
+  attributes: null
 """
 
 BROKEN = {
@@ -303,17 +307,17 @@ BROKEN = {
     "since zero": (ONE.replace("since: 1", "since: 0"), ["S105 4:10"]),
     "since twice": (NEWER + OLD.replace("1", "2"), ["S106 8:3", "S103 6:3", "S104 8:3"]),
     "no doc": (ONE.replace("  doc: it\n", ""), ["S104 4:3"]),
-    "same_as of nothing": (ONE.replace("doc: it", "same_as: 2"), ["S107 5:12"]),
-    "same_as of an older one": (NEWER.replace("doc: it", "same_as: 1") + OLD, ["S107 5:12"]),
-    "shares without same_as": (ONE + "  shares: [inputs]\n", ["S104 6:11"]),
-    "shares of nothing": (SHARING.replace("same_as: 3", "same_as: 9"), ["S107 16:12"]),
-    "shares what is not there": (SHARING.replace("[inputs, types]", "[inputs, outputs]"), ["S107 17:20", "S107 8:21"]),
-    "shares no key": (SHARING.replace("[inputs, types]", "[]"), ["S105 17:11"]),
-    "shares prose": (SHARING.replace("[inputs, types]", "[inputs, types, doc]"), ["S105 17:27"]),
-    "shares a key twice": (SHARING.replace("[inputs, types]", "[inputs, inputs, types]"), ["S106 17:20"]),
-    "shares and says": (SHARING + "  inputs:\n  - {name: X, type: T}\n", ["S103 17:12"]),
-    "shares and says no mapping": (SHARING + "  types: [float]\n", ["S105 18:10", "S107 8:21"]),
-    "shares what is wrong": (SHARING.replace("type: T}", "type: U}"), ["S107 8:21"]),
+    "like nothing": (ONE.replace("doc: it", "like: 2"), ["S107 5:9"]),
+    "like an older one": (NEWER.replace("doc: it", "like: 1") + OLD, ["S107 5:9"]),
+    "like what is not there": (ALIKE.replace("like: 3", "like: 9"), ["S107 17:9"]),
+    "like what is wrong": (ALIKE.replace("type: T,", "type: U,"), ["S107 10:21"]),
+    "null without like": (ONE + "  inputs: null\n", ["S105 6:11"]),
+    "null of nothing": (ALIKE + "  formula: null\n", ["S107 20:12"]),
+    "null of no entry": (ALIKE.replace("attributes: null", "attributes: {b: null}"), ["S107 19:19"]),
+    "an entry of no mapping": (ALIKE.replace("attributes: null", "attributes: {a: 1}"), ["S105 19:19"]),
+    "a parameter of nothing": (ALIKE + "  inputs: [Y]\n", ["S107 20:12"]),
+    "a name without like": (INPUT.replace("{name: X, type: T}", "X"), ["S105 7:5"]),
+    "an entry that says too little": (ALIKE + "  outputs: [{name: Y}]\n", ["S104 20:13"]),
     "no change": (NEWER.replace(f"  change:\n    {ADAPTERS}\n", "") + OLD, ["S104 4:3"]),
     "change of the first": (NEWER, ["S103 6:3"]),
     "no adapters": (NEWER.replace("adapters: {up: derived, down: derived}", "meaning: x") + OLD, ["S104 7:5"]),
@@ -378,10 +382,7 @@ HELPS = {
     "missing and unknown keys": ["did you mean operator?"],
     "names that are not text": ["quote it"],
     "since twice": ["every version but the first has it"],
-    "no doc": ["or 'same_as': a newer version"],
-    "shares without same_as": ["name the version that shares"],
-    "shares what is not there": ["leave it out"],
-    "shares and says": ["leave one of them out"],
+    "no doc": ["or 'like': a newer version"],
     "unknown key of a version": ["did you mean formula?"],
     "parameters that are no list": [],
     "type constraint": ["did you mean T?"],
@@ -402,48 +403,53 @@ def test_what_helps_is_told(name, tmp_path):
     assert [each.help for each in caught.value.findings if each.help] == HELPS[name]
 
 
-def test_a_version_shares_keys_that_it_lists_and_no_others(tmp_path):
-    older, newer = load(tmp_path, SHARING).schemas
-    assert (older.inputs, older.types) == (newer.inputs, newer.types)
-    assert (older.attributes, list(newer.attributes)) == ({}, ["a"])
+def test_a_version_has_the_keys_of_the_one_that_it_is_like(tmp_path):
+    older, newer = load(tmp_path, ALIKE).schemas
+    assert (older.inputs, older.types, list(newer.attributes)) == (newer.inputs, newer.types, ["a"])
+    assert older.attributes == {}
+    middle = "- since: 2\n  change: {meaning: x, " + ADAPTERS + "}\n  like: 3\n  types: {T: ints}\n"
+    text = ALIKE.replace("like: 3", "like: 2").replace("- since: 1\n", middle + "- since: 1\n")
+    oldest, middle, newest = load(tmp_path, text).schemas
+    assert (oldest.inputs, oldest.types, oldest.attributes) == (newest.inputs, middle.types, {})
+    assert list(middle.attributes) == ["a"]
 
 
-def test_a_version_shares_what_the_named_one_shares(tmp_path):
-    middle = "- since: 2\n  change: {meaning: x, " + ADAPTERS + "}\n  same_as: 3\n  shares: [inputs, types]\n"
-    text = SHARING.replace("same_as: 3", "same_as: 2").replace("- since: 1\n", middle + "- since: 1\n")
-    oldest, _, newest = load(tmp_path, text).schemas
-    assert (oldest.inputs, oldest.types) == (newest.inputs, newest.types)
+ENTRIES = [
+    ("attributes: {b: {type: int, doc: it}}", "attributes", {"a": "int", "b": "int"}),
+    ("attributes: {a: {type: float}}", "attributes", {"a": "float"}),
+    ("attributes: {b: {type: int, doc: it}, a: null}", "attributes", {"b": "int"}),
+    ("types: {U: bool}", "types", {"T": SETS["floats"], "U": ("tensor(bool)",)}),
+    ("types: {T: bool}", "types", {"T": ("tensor(bool)",)}),
+    ("inputs: [Z, X]", "inputs", {"Z": "tensor(bool)", "X": "T"}),
+    ("inputs: [{name: X, type: tensor(int8)}]", "inputs", {"X": "tensor(int8)"}),
+    ("inputs: [X, {name: W, type: T, doc: it}]", "inputs", {"X": "T", "W": "T"}),
+    ("inputs: []", "inputs", {}),
+]
 
 
-def older_version(operator):
-    return dump_operator(operator).partition("- since: 1\n")[2]
-
-
-def test_what_a_version_writes_beside_what_it_shares_is_added_or_replaces(tmp_path):
-    head = SHARING.replace("T: floats", "T: floats\n    B: bool").replace("  doc: older\n", "")
-    text = head.replace("[inputs, types]", "[inputs, attributes, types]")
-    text += "  attributes:\n    b: {type: int, doc: another}\n  types:\n    T: ints\n"
+@pytest.mark.parametrize(("written", "part", "expected"), ENTRIES)
+def test_entries_of_a_version_like_another_one(written, part, expected, tmp_path):
+    text = ALIKE.replace("  attributes: null\n", f"  {written}\n")
     operator = load(tmp_path, text)
-    older, newer = operator.schemas
-    boolean = ("tensor(bool)",)
-    assert list(older.types.items()) == [("T", SETS["ints"]), ("B", boolean)]
-    assert newer.types == {"T": SETS["floats"], "B": boolean}
-    assert (list(older.attributes), list(newer.attributes)) == (["a", "b"], ["a"])
-    assert older_version(operator) == text.partition("- since: 1\n")[2]
-    assert older_version(load(tmp_path, f"{text}    B: bool\n")) == older_version(operator)
+    older = getattr(operator.schemas[0], part)
+    found = {each.name: each.type for each in older} if part == "inputs" else dict(older)
+    assert {name: getattr(each, "type", each) for name, each in found.items()} == expected
+    assert list(found) == list(expected)
+    assert dump_operator(operator) == text
 
 
-@pytest.mark.parametrize("types", ["B: bool\n    T: ints", "T: ints\n    B: string", "T: ints"])
-def test_types_in_another_order_or_all_other_ones_are_not_shared(types, tmp_path):
-    head = SHARING.replace(", types]", "]").replace("T: floats", "T: floats\n    B: bool").replace("  doc: older\n", "")
-    text = f"{head}  types:\n    {types}\n"
-    assert older_version(load(tmp_path, text)) == text.partition("- since: 1\n")[2]
+def test_an_entry_has_the_keys_that_it_does_not_write(tmp_path):
+    older = "inputs: [{name: Z, optional: null}]\n  attributes: {a: {default: 2, doc: null}}"
+    operator = load(tmp_path, ALIKE.replace("attributes: null", older))
+    assert operator.schemas[0].inputs == (Parameter("Z", "tensor(bool)"),)
+    assert operator.schemas[0].attributes["a"] == Attribute("a", "int", 2, range=">= 0")
+    assert (operator.docs[0].inputs, operator.docs[0].attributes) == ({"Z": "whether"}, {"a": ""})
 
 
 def test_many_versions_that_share_many_values_are_refused(tmp_path):
     many = "".join(f"    a{n}: {{type: int, doc: x}}\n" for n in range(2000))
     text = ONE.replace("since: 1", "since: 5000") + "  attributes:\n" + many
-    text += "".join(f"- since: {n}\n  same_as: 5000\n  shares: [attributes]\n" for n in range(4999, 0, -1))
+    text += "".join(f"- since: {n}\n  like: 5000\n" for n in range(4999, 0, -1))
     with pytest.raises(SchemaError) as caught:
         load(tmp_path, text)
     assert {each.code for each in caught.value.findings} == {"S102"}
@@ -458,15 +464,12 @@ def test_conditions_are_read_up_to_their_most(tmp_path):
     ]
 
 
-def test_what_is_repeated_prints_as_shared(tmp_path):
-    keys = "  inputs:\n  - {name: X, type: T}\n  types:\n    T: floats\n"
-    repeated = SHARING.replace("  shares: [inputs, types]\n", keys)
-    printed = dump_operator(load(tmp_path, repeated))
-    assert printed == dump_operator(load(tmp_path, SHARING))
-    assert "  same_as: 3\n  shares: [inputs, types]\n" in printed
-    differs = repeated.replace("    T: floats\n", "    T: bool\n", 1).replace("type: T}", "type: T, doc: an input}", 1)
-    assert "shares" in dump_operator(load(tmp_path, differs))  # an older version without prose has that of the newer
-    assert "types" not in dump_operator(load(tmp_path, differs)).partition("shares:")[2].partition("\n")[0]
+def test_what_is_repeated_is_not_printed(tmp_path):
+    keys = "  inputs:\n  - {name: X, type: T, doc: it}\n  - Z\n  types:\n    T: floats\n"
+    assert dump_operator(load(tmp_path, ALIKE + keys)) == ALIKE
+    assert dump_operator(load(tmp_path, (ALIKE + keys).replace("  - Z\n", ""))) == ALIKE.replace(
+        "  attributes: null", "  inputs: [X]\n  attributes: null"
+    )
 
 
 def test_an_attribute_of_many_lines_has_a_line_for_each_key(tmp_path):
@@ -906,13 +909,13 @@ versions:
   constraints:
     C3: by is small
 - since: 1
-  same_as: 2
-  shares: [inputs, types]
+  like: 2
   attributes:
-    axis: {type: int, default: 0, kind: axis, range: ">= 0", constraint: C1}
-    by: {type: floats, default: [0.5]}
-    only: {type: int}
-    to: {type: int}
+    axis: {default: 0, range: ">= 0"}
+    by: {range: null, constraint: null}
+    only: {kind: null}
+    to: {kind: null, choices: null, constraint: null}
+    kind: null
 """
 
 
@@ -982,27 +985,30 @@ versions:
     b: {type: int}
   types:
     T: floats
+  constraints:
+    C1: it is so
 examples:
 - {name: one, since: 1, attributes: {a: [1, 2], b: 3}, inputs: [{float: 1}], outputs: [{float: 1}]}
-- {name: two, since: 1, like: one, attributes: {b: 4}, inputs: [{float: 1}], outputs: [{float: 1}]}
-- {name: three, since: 1, like: two, inputs: [{float: 1}], outputs: [{float: 1}]}
+- {name: two, like: one, attributes: {b: 4}, inputs: [{float: 1}]}
+- {name: three, like: two, doc: another, attributes: {a: null}, outputs: null, error: C1}
 """
 
 
-def test_an_example_has_the_attributes_of_one_above_but_for_its_own(tmp_path):
+def test_an_example_has_what_it_does_not_write_of_one_above(tmp_path):
     operator = load(tmp_path, LIKE)
-    assert [each.attributes for each in operator.examples] == [
-        {"a": [1, 2], "b": 3},
-        {"a": [1, 2], "b": 4},
-        {"a": [1, 2], "b": 4},
-    ]
+    one, two, three = operator.examples
+    assert [each.attributes for each in (one, two, three)] == [{"a": [1, 2], "b": 3}, {"a": [1, 2], "b": 4}, {"b": 4}]
+    assert (two.inputs, two.outputs, two.since) == (one.inputs, one.outputs, 1)
+    assert (three.inputs, three.outputs, three.error, three.doc) == (one.inputs, None, "C1", "another")
     assert dump_operator(operator) == LIKE
 
 
 def test_like_is_printed_where_it_saves_lines(tmp_path):
     numbers = str(list(range(200)))
     text = LIKE.replace("a: [1, 2]", f"a: {numbers}")
-    text = text.replace("like: one, attributes: {b", f"attributes: {{a: {numbers}, b")
+    text = text.replace(
+        "like: one, attributes: {b", f"since: 1, outputs: [{{float: 1}}], attributes: {{a: {numbers}, b"
+    )
     operator = load(tmp_path, text)
     printed = dump_operator(operator)
     assert "like: one" in printed and printed.count("199") == 1
@@ -1013,10 +1019,12 @@ def test_like_is_printed_where_it_saves_lines(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
-        ("like: one", "like: three", "S107 17:31"),
-        ("like: one", "like: two", "S107 17:31"),
-        ("like: one", "like: 1", "S105 17:31"),
-        ("attributes: {b: 4}", "attributes: {c: 4}", "S107 17:49"),
+        ("like: one", "since: 1, outputs: [null], like: three", "S107 19:48"),
+        ("like: one", "since: 1, outputs: [null], like: two", "S107 19:48"),
+        ("like: one", "since: 1, outputs: [null], like: 1", "S105 19:48"),
+        ("attributes: {b: 4}", "attributes: {c: 4}", "S107 19:39"),
+        ("outputs: null, error", "error", "S103 20:65"),
+        ("outputs: null", "tolerance: null, outputs: null", "S107 20:76"),
     ],
 )
 def test_like_names_an_example_above(old, new, expected, tmp_path):

@@ -144,9 +144,9 @@ examples:
      {WORDS}]}}],
    outputs: [null]}}
 - name: g
+  like: e
   since: 2
   doc: d
-  like: e
   attributes:
     body: |
       x

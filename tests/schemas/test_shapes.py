@@ -417,7 +417,7 @@ def test_a_version_has_so_many_conditions(tmp_path, count, is_read):
 
 
 def test_constraints_are_inherited_and_read_with_the_names_of_each_version(tmp_path):
-    older = "- since: 1\n  same_as: 2\n  inputs:\n  - {name: Y, type: T, doc: y}\n  types:\n    T: float\n"
+    older = "- since: 1\n  like: 2\n  inputs:\n  - {name: Y, type: T, doc: y}\n  types:\n    T: float\n"
     text = HEAD.replace("since: 1", "since: 2\n  change: {adapters: {up: written, down: written}}")
     path = tmp_path / "com.acme" / "Op.yaml"
     path.parent.mkdir()
@@ -427,7 +427,7 @@ def test_constraints_are_inherited_and_read_with_the_names_of_each_version(tmp_p
     path.write_text(f"{text}    C1: {{rank: {{X: 2}}}}\n{older.replace('name: Y', 'name: X')}")
     new, old = load_operator(path, {}).schemas[::-1]
     assert new.conditions == old.conditions != ()
-    path.write_text(path.read_text().replace("same_as: 2", "same_as: 1"))
+    path.write_text(path.read_text().replace("like: 2", "like: 1"))
     with pytest.raises(SchemaError, match="there is no newer version 1"):
         load_operator(path, {})
 

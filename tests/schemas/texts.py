@@ -20,12 +20,8 @@ versions:
   types:
     T: floats_ir4
 - since: 1
-  same_as: 2
-  inputs:
-  - {name: X, type: T}
-  - {name: by, type: T}
-  outputs:
-  - {name: Y, type: T}
+  like: 2
+  attributes: null
   types:
     T: floats
 """

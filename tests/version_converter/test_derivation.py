@@ -41,20 +41,18 @@ versions:
       way: {default: [ud, up], values: {ud: up, dd: down}}
       ways: {values: {ud: up, dd: down}}
     adapters: {up: derived, down: derived}
-  same_as: 3
-  shares: [inputs, outputs, attributes]
-  shape: same(X)
+  like: 3
+  deprecated: null
+  replacement: null
 - since: 1
-  same_as: 3
-  shares: [inputs, outputs]
+  like: 2
   attributes:
     by: {type: float, default: 2.0}
-    kind: {type: string, kind: data_type, constraint: C1}
+    kind: {type: string}
+    size: null
     sizes: {type: ints, range: ">= 0", constraint: C3, doc: sizes}
-    step: {type: int}
-    way: {type: string, default: ud, choices: [ud, dd, same], constraint: C2}
-    ways: {type: strings}
-  shape: same(X)
+    step: {required: null}
+    way: {default: ud, choices: [ud, dd, same]}
 """
 REPLACEMENT = """\
 operator: Stretch
@@ -148,7 +146,7 @@ def test_an_operator_goes_on_under_another_name(folder):
 
 def test_a_transition_that_is_declared_impossible_is_refused_with_the_reason(folder):
     stated = "adapters: {up: 'impossible: nobody scales upwards', down: written}"
-    text = OPERATOR.replace("adapters: {up: derived, down: derived}\n  same_as", stated + "\n  same_as")
+    text = OPERATOR.replace("adapters: {up: derived, down: derived}\n  like", stated + "\n  like")
     (folder / "com.acme" / "Scale.yaml").write_text(text)
     for version, to, why in ((1, 2, "nobody scales upwards"), (2, 1, "no adapter is written for it")):
         with pytest.raises(ConversionError) as caught:
@@ -168,8 +166,8 @@ def test_an_attribute_that_alone_keeps_a_node_from_crossing_is_refused(tmp_path)
         "operator: Scale", "family: acme", "versions:", "- since: 2", "  change:",
         "    attributes: {gone: {removed: string}}", "    adapters: {up: derived, down: derived}", "  doc: Scales.",
         "  inputs: [{name: X, type: tensor(float), doc: x}]", "  outputs: [{name: Y, type: tensor(float), doc: y}]",
-        "  shape: same(X)", "- since: 1", "  same_as: 2", "  shares: [inputs, outputs]",
-        "  attributes: {gone: {type: string, doc: a name}}", "  shape: same(X)", "",
+        "  shape: same(X)", "- since: 1", "  like: 2",
+        "  attributes: {gone: {type: string, doc: a name}}", "",
     ]  # fmt: skip
     (tmp_path / "com.acme" / "Scale.yaml").write_text("\n".join(lines))
     assert moved(tmp_path, 1, 2) == ("Scale", {})
@@ -211,20 +209,17 @@ versions:
   types: {T: [int64, string]}
   shape: same(X)
 - since: 1
-  same_as: 2
-  inputs:
-  - {name: X, type: tensor(float), doc: values}
-  outputs:
-  - {name: Y, type: tensor(float), doc: the result}
+  like: 2
+  inputs: [X]
+  outputs: [Y]
   attributes:
     count: {type: int, doc: how many}
     far: {type: float, doc: how far}
     few: {type: ints, required: true, doc: which}
     gone: {type: string, doc: a name}
     kept: {type: int, doc: nothing}
-    turn: {type: int, doc: axis}
-    way: {type: string, doc: direction}
-  shape: same(X)
+    way: {type: string}
+  types: null
 """
 
 

@@ -310,11 +310,9 @@ versions:
     T: [tensor(float), tensor(double)]
   shape: same(X)
 - since: 1
-  same_as: 30
-  shares: [inputs, outputs, attributes]
+  like: 30
   types:
     T: [tensor(float)]
-  shape: same(X)
 """
 KERNEL = """\
 from opset.extend import Violation, kernel

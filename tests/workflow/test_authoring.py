@@ -250,7 +250,7 @@ def test_a_widening_from_the_copy_to_the_declared_change(folder):
     assert data["files"][1]["functions"] == ["thin_2_down"]
     final = path.read_text()
     assert "    types: {T: [+int32]}\n    adapters: {up: derived, down: written}\n" in final
-    assert "  same_as: 2\n  shares: [inputs, outputs]\n" in final
+    assert "- since: 1\n  like: 2\n  types:\n    T: floats\n" in final
     assert "# as asked for" in final and final.startswith("# ours\n") and "#:" not in final
     assert [each.types["T"] for each in parse_operator(path.read_bytes(), path, SETS).schemas] == [
         SETS["floats"],

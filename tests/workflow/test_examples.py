@@ -56,13 +56,13 @@ versions:
       product = Mul (X, factor)
       Y = Add (product, bias)
 - since: 1
-  same_as: 2
-  shares: [inputs, outputs]
+  like: 2
   doc: Returns `factor * X`.
   attributes:
-    factor: {type: float, default: 2.0}
+    bias: null
     hint: {type: int, default: 0, doc: nothing}
   types: {T: [float]}
+  function: null
 examples:
 - {name: plain, since: 1, inputs: [{float: [1, 2]}], outputs: [{float: [2, 4]}]}
 - {name: hinted, since: 1, until: 1, attributes: {hint: 1}, inputs: [{float: [1.25]}], outputs: [{float: [2.5]}]}
@@ -96,11 +96,12 @@ versions:
     mode: {type: string, default: min, choices: [min, max], doc: which one}
   types: {T: [float, float16]}
 - since: 1
-  same_as: 2
-  inputs: [{name: X, type: T}]
-  shares: [outputs]
+  like: 2
+  inputs: [X]
   attributes:
-    axis: {type: int, default: 0, range: 0 <= x < rank, constraint: C1, doc: the axis}
+    axis: {kind: null, range: 0 <= x < rank}
+    exact: null
+    mode: null
     kind: {type: string, default: small, choices: [small, large], doc: which one}
     scale: {type: int, default: 1, doc: the factor}
   types: {T: [float]}

@@ -368,13 +368,13 @@ def a_version_of_2_to_the_70() -> str:
 
 @schema((0, 2), lint=1)
 def ten_thousand_versions() -> str:
-    versions = "".join(f"- since: {n}\n  same_as: 1\n" for n in range(10_000, 1, -1))
+    versions = "".join(f"- since: {n}\n  like: 1\n" for n in range(10_000, 1, -1))
     return scale().replace("versions:\n", f"versions:\n{versions}")
 
 
 @schema(2, lint=1)
-def versions_that_are_the_same_as_each_other() -> str:
-    return "operator: Scale\nfamily: acme\nversions:\n- since: 2\n  same_as: 1\n- since: 1\n  same_as: 2\n"
+def versions_that_are_like_each_other() -> str:
+    return "operator: Scale\nfamily: acme\nversions:\n- since: 2\n  like: 1\n- since: 1\n  like: 2\n"
 
 
 @schema((0, 2), lint=(0, 1))

@@ -533,9 +533,10 @@ def sets_for(domain: str, sets: TypeSets) -> TypeSets:
 def _types_of(operator: Operator) -> Iterator[tuple[int, str, YamlNode]]:
     """Yield what is written as the types of every type constraint, with the version and the constraint's name."""
     for version in operator.root.value["versions"].value:
-        types = version.value.get("types")
-        for constraint, node in types.value.items() if types is not None else ():
-            yield version.value["since"].value, constraint, node
+        types = version.value["types"].value or {} if "types" in version.value else {}
+        for constraint, node in types.items():
+            if node.value is not None:  # the constraint of another version, which this one leaves out
+                yield version.value["since"].value, constraint, node
 
 
 def _is_set(node: YamlNode, sets: TypeSets) -> bool:
@@ -553,20 +554,17 @@ def withdrawn_once(operator: Operator, context: LintContext) -> Iterator[Finding
 
 
 def texts_of_their_own(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """A text that a constraint states is not the one that follows from what it or attributes declare (S232).
-
-    A constraint that is the only one of its version may be: without it, the version would share those of another one.
-    """
+    """A text that a constraint states is not the one that follows from what it or attributes declare (S232)."""
     schemas = {schema.since_version: schema for schema in operator.schemas}
     for version in operator.root.value["versions"].value:
         since = version.value["since"].value
-        stated = version.value["constraints"].value if "constraints" in version.value else {}
+        stated = version.value["constraints"].value or {} if "constraints" in version.value else {}
         made = all_constraints(schemas[since], {}) if stated else {}
         for label in made.keys() & stated.keys():
             node = stated[label]
             clauses = [each.value for each in (node.value if isinstance(node.value, list) else [node])]
             texts = [each["text"].value for each in clauses if isinstance(each, dict) and "text" in each]
-            if isinstance(node.value, str) and not ("same_as" in version.value and len(stated) == 1):
+            if isinstance(node.value, str):
                 texts.append(node.value)
             if any(_words_of(text) == _words_of(made[label]) for text in texts):
                 place = operator.place(since, "constraints", label)

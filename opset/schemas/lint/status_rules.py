@@ -52,10 +52,9 @@ def _grounds(operator: Operator) -> Iterator[_Grounded]:
         until = fields["until"].value if "until" in fields else None
         newest = until if isinstance(until, int) else MAX_VERSION
         yield _Grounded(node, _text(fields, "text"), _text(fields, "stated"), _text(fields, "chosen"), newest)
-    for node in _items(operator.root, "examples") if operator.examples_read else ():
-        fields = node.value
-        since = fields["since"].value
-        yield _Grounded(node, _text(fields, "doc"), _text(fields, "stated"), _text(fields, "chosen"), since)
+    nodes = _items(operator.root, "examples") if operator.examples_read else ()
+    for node, example in zip(nodes, operator.examples, strict=False):
+        yield _Grounded(node, example.doc, example.stated, example.chosen, example.since)
 
 
 def _items(node: YamlNode, key: str) -> list[YamlNode]:

@@ -11,7 +11,7 @@ examples:
   inputs: [{float: [[1, 2], [3, 4]]}, null]          null: absent, or an output that is not requested
   outputs: [{float: [[0.1, 0.2], [0.3, 0.4]]}]
   tolerance: 1e-3                      where that of the element type is not apt
-- {name: other, since: 13, like: plain, attributes: {axis: 1}, ...}     the attributes of an example above, and others
+- {name: other, like: plain, attributes: {axis: 1}}          all else is that of an example above: see likeness.py
 - {name: wrong_axis, since: 13, attributes: {axis: 2}, inputs: [...], error: C1}    the constraint that it breaks
 
 A value has one type and its content:
@@ -37,7 +37,7 @@ from opset.model.elements import NUMBERS
 from opset.schemas.model import UNBOUNDED, Docs, Example, ExampleValue, OpSchema, example_versions
 from opset.schemas.names import near_miss
 from opset.schemas.type_sets import expand
-from opset.schemas.yaml.fields import Fields
+from opset.schemas.yaml.likeness import Likeness
 from opset.schemas.yaml.reader import Findings, YamlNode
 
 MAX_DIMENSION = 2**20
@@ -50,7 +50,7 @@ _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,19}")
 _COMPLEX = re.compile(r"[-+0-9.einfaj]{1,80}")
 
 
-class Examples(Fields):
+class Examples(Likeness):
     """Reads the examples of one operator, whose versions have been read."""
 
     def __init__(
@@ -65,7 +65,8 @@ class Examples(Fields):
             since: [each.name for each in schema.attributes.values() if each.required]
             for since, schema in self.schemas.items()
         }
-        self.attribute_nodes: dict[str, tuple[YamlNode, int]] = {}
+        self.complete: dict[str, dict[str, YamlNode]] = {}
+        """The keys of the examples above, with those of other ones that they are like."""
 
     def read(self, node: YamlNode) -> tuple[Example, ...]:
         """Return all examples, in their order."""
@@ -79,18 +80,22 @@ class Examples(Fields):
 
     def example(self, node: YamlNode) -> Example:
         """Return one example."""
-        fields = self.mapping(node, _KEYS, ("name", "since"))
+        fields = self.inherit_keys(self.mapping(node, _KEYS, ("name",)))
         name = self.name(fields.get("name"))
         if name and not _NAME.fullmatch(name):
             self.wrong(fields["name"], "a name of at most 80 letters, digits and _")
         since, until = self.span(fields, self.schemas)
         if "outputs" in fields and "error" in fields:
-            self.findings.add("S103", "an example has outputs or an error, not both", node.keys["error"])
+            at = node.keys.get("error", node)
+            help = "write null for the one of the example that it is like" if "like" in fields else ""
+            self.findings.add("S103", "an example has outputs or an error, not both", at, help)
         elif isinstance(node.value, dict) and not {"outputs", "error"} & fields.keys():
             help = "or 'error': the constraint that it breaks"
             self.findings.add("S104", "the key 'outputs' is missing", node, help)
+        if "since" not in fields and isinstance(node.value, dict):
+            self.findings.add("S104", "the key 'since' is missing", node)
         if "tolerance" in fields and "outputs" not in fields:
-            self.findings.add("S103", "'tolerance' belongs to outputs", node.keys["tolerance"])
+            self.findings.add("S103", "'tolerance' belongs to outputs", node.keys.get("tolerance", node))
         outputs = self.values(fields["outputs"], unknown=True) if "outputs" in fields else None
         stated, chosen = self.grounds(fields)
         example = Example(
@@ -108,13 +113,23 @@ class Examples(Fields):
         known = [each for each in self.schemas if each not in self.broken]
         versions = [self.schemas[each] for each in example_versions(example, known)] if since else []
         self.findings.charge(len(versions), node)
-        attributes = self.attributes_like(fields)
-        example = example._replace(attributes=self.attributes(node, attributes, versions))
+        example = example._replace(attributes=self.attributes(node, fields.get("attributes"), versions))
         if example.error:
             self.label(fields["error"], example.error, versions)
         else:
             self.signature(node, fields, example, versions)
         return example
+
+    def inherit_keys(self, fields: dict[str, YamlNode]) -> dict[str, YamlNode]:
+        """Return the keys of an example with those of the one above that it is like."""
+        like = self.name(fields.get("like"))
+        if like in self.complete:
+            fields = self.complete_example(fields, self.complete[like])
+        elif like:
+            self.undefined(fields["like"], "example above", like, self.complete)
+        if "name" in fields:
+            self.complete[self.text(fields["name"])] = fields
+        return fields
 
     def tolerance(self, node: YamlNode) -> float:
         """Return a number that is not negative."""
@@ -160,27 +175,6 @@ class Examples(Fields):
         return False
 
     # Attributes.
-
-    def attributes_like(self, fields: dict[str, YamlNode]) -> YamlNode | None:
-        """Return the attributes of an example: those of the one that `like` names, and its own in place of these."""
-        attributes = fields.get("attributes")
-        size = attributes.size() if attributes is not None else 0
-        if "like" in fields:
-            like = self.name(fields["like"])
-            if like not in self.attribute_nodes:
-                self.undefined(fields["like"], "example with attributes above", like, self.attribute_nodes)
-                return attributes
-            other, other_size = self.attribute_nodes[like]
-            size += other_size
-            self.findings.charge(size, fields["like"])  # a few words stand for all of them
-            if attributes is None:
-                attributes = other
-            elif isinstance(attributes.value, dict) and isinstance(other.value, dict):
-                keys = other.keys | attributes.keys
-                attributes = YamlNode(other.value | attributes.value, attributes.line, attributes.column, keys)
-        if attributes is not None and "name" in fields:
-            self.attribute_nodes[self.text(fields["name"])] = attributes, size
-        return attributes
 
     def attributes(self, example: YamlNode, node: YamlNode | None, versions: Sequence[OpSchema]) -> dict[str, Any]:
         """Return the attributes by name; each has to be one of every version, and no required one may be missing."""

@@ -13,12 +13,10 @@ DETERMINISM = ("deterministic", "nondeterministic", "unknown")
 
 OPERATOR_KEYS = ("operator", "family", "versions", "special_cases", "examples")
 VERSION_KEYS = (
-    *("since", "deprecated", "replacement", "experimental", "determinism", "change", "same_as", "shares"),
+    *("since", "deprecated", "replacement", "experimental", "determinism", "change", "like"),
     *("doc", "formula", "counterparts"),
     *("inputs", "outputs", "attributes", "types", "constraints", "shape", "function"),
 )
-SHARED_KEYS = ("inputs", "outputs", "attributes", "types", "function")
-NAMED_KEYS = ("attributes", "types")  # those of which a version may share a part
 PARAMETER_KEYS = ("name", "type", "optional", "variadic", "heterogeneous", "min_arity", "differentiable", "doc")
 CASE_KEYS = ("text", "since", "until", "stated", "chosen")
 BODY_KEYS = ("opset", "where", "types", "emulate", "nodes")

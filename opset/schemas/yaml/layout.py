@@ -8,21 +8,19 @@ from typing import Any
 
 from opset.errors import ModelError
 from opset.model.text.printing import lay_out_graph
-from opset.schemas.model import Docs, OpSchema
 from opset.schemas.yaml.keys import (
     ATTRIBUTE_KEYS,
     BODY_KEYS,
-    NAMED_KEYS,
     OPERATOR_KEYS,
     PARAMETER_KEYS,
-    SHARED_KEYS,
     VERSION_KEYS,
 )
+from opset.schemas.yaml.likeness import complete_examples, complete_versions, shorten_example, shorten_version
 from opset.schemas.yaml.loader import Operator
 from opset.schemas.yaml.printer import dump_document, flow
 
 SAVED = 80
-"""Characters of attributes that `like` has to save."""
+"""Characters of an example that `like` has to save."""
 CHAINED = 40
 """Characters that an example with a `like` of its own has to save beside one without."""
 RECENT = 64
@@ -35,32 +33,40 @@ def dump_operator(operator: Operator) -> str:
 
 
 def canonical_document(operator: Operator) -> dict[str, Any]:
-    """Return an operator's document with its keys in order, in which a version shares what it repeats."""
+    """Return an operator's document with its keys in order, in which a version says alone what it has not in common."""
     document: dict[str, Any] = _ordered(operator.root.plain(), OPERATOR_KEYS)
-    known = {schema.since_version: (schema, docs) for schema, docs in zip(operator.schemas, operator.docs, strict=True)}
-    document["versions"] = [_sharing(_in_order(version), known) for version in document["versions"]]
+    complete = {since: _in_order(version) for since, version in complete_versions(operator.root).items()}
+    document["versions"] = [
+        _in_order(shorten_version(version, complete[version["like"]])) if "like" in version else version
+        for version in (complete[each["since"]] for each in document["versions"])
+    ]
     if document.get("examples"):
         attributes = [each for schema in operator.schemas for each in schema.attributes.values()]
         graphs = {each.name for each in attributes if each.type == "graph"}
-        document["examples"] = _alike([_with_graphs(example, graphs) for example in document["examples"]])
+        examples, complete_ones = (
+            [_with_graphs(example, graphs) for example in each]
+            for each in (document["examples"], complete_examples(operator.root))
+        )
+        document["examples"] = _alike(examples, complete_ones)
     return document
 
 
 def _in_order(version: dict[str, Any]) -> dict[str, Any]:
     """Return a version with its keys, and those of its parameters and attributes, in the order of every file."""
-    ordered = _ordered(version, VERSION_KEYS)
+    ordered: dict[str, Any] = _ordered(version, VERSION_KEYS)
     for side in ("inputs", "outputs"):
-        if side in ordered:
+        if ordered.get(side):
             ordered[side] = [_ordered(each, PARAMETER_KEYS) for each in ordered[side]]
-    if "attributes" in ordered:
+    if ordered.get("attributes"):
         ordered["attributes"] = {name: _ordered(each, ATTRIBUTE_KEYS) for name, each in ordered["attributes"].items()}
-    if "function" in ordered:
+    if ordered.get("function"):
         ordered["function"] = [_ordered(each, BODY_KEYS) for each in ordered["function"]]
     return ordered
 
 
-def _ordered(mapping: dict[str, Any], keys: Sequence[str]) -> dict[str, Any]:
-    return {key: mapping[key] for key in keys if key in mapping}
+def _ordered(mapping: Any, keys: Sequence[str]) -> Any:
+    """Return a mapping with its keys in this order; what is none, as the name of a shared parameter, stays as it is."""
+    return {key: mapping[key] for key in keys if key in mapping} if isinstance(mapping, dict) else mapping
 
 
 def _with_graphs(example: dict[str, Any], graphs: Set[str]) -> dict[str, Any]:
@@ -77,75 +83,38 @@ def _laid_out(text: str) -> str:
         return text
 
 
-def _alike(examples: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return examples that name another one above by `like` where that makes their attributes shorter by SAVED."""
-    texts: dict[str, dict[str, str]] = {}
+def _alike(examples: list[dict[str, Any]], complete: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return examples that are `like` another one above where that makes them shorter by SAVED."""
+    above: dict[str, tuple[dict[str, Any], dict[str, str]]] = {}
     cost: dict[str, int] = {}
-    complete: dict[str, dict[str, Any]] = {}
     short = []
-    for example in examples:
-        name, attributes = example["name"], example.get("attributes") or {}
-        attributes = complete.get(example.get("like", ""), {}) | attributes
-        own = {key: flow(value) for key, value in attributes.items()}
-        recent = itertools.islice(reversed(texts.items()), RECENT)
-        lengths = {other: _length(own, held) for other, held in recent if held.keys() <= own.keys()}
-        best = min(lengths, key=lambda each: lengths[each] + cost[each], default="")
-        saved = _length(own, {}) - lengths[best] if best else 0
-        short.append(_like(example | {"attributes": attributes}, best, texts[best]) if saved >= SAVED else example)
-        if attributes:
-            complete[name], texts[name] = attributes, own
-            cost[name] = CHAINED if "like" in short[-1] else 0
+    for example, whole in zip(examples, complete, strict=True):
+        own = _parts(whole)
+        lengths = {}
+        for name, (other, parts) in itertools.islice(reversed(above.items()), RECENT):
+            if _keeps_order(whole.get("attributes") or {}, other.get("attributes") or {}):
+                lengths[name] = _length(own, parts)
+        best = min(lengths, key=lambda name: lengths[name] + cost[name], default="")
+        if best and _length(own, {}) - lengths[best] >= SAVED:
+            example = {"like": best, **shorten_example(whole, above[best][0])}
+        short.append(example)
+        above[whole["name"]] = whole, own
+        cost[whole["name"]] = CHAINED if "like" in example else 0
     return short
+
+
+def _keeps_order(own: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Whether attributes stay in their order where those of another example, and then further ones, are before them."""
+    return [name for name in other if name in own] + [name for name in own if name not in other] == [*own]
+
+
+def _parts(example: dict[str, Any]) -> dict[str, str]:
+    """Return the texts of the keys of an example, and of its attributes."""
+    attributes = {f"attributes {name}": flow(value) for name, value in (example.get("attributes") or {}).items()}
+    return attributes | {key: flow(each) for key, each in example.items() if key not in ("name", "attributes")}
 
 
 def _length(own: dict[str, str], other: dict[str, str]) -> int:
-    """Return how many characters those attributes take that another example does not have, or has otherwise."""
-    return sum(len(key) + len(text) + 4 for key, text in own.items() if other.get(key) != text)
-
-
-def _like(example: dict[str, Any], name: str, other: dict[str, str]) -> dict[str, Any]:
-    """Return an example with those attributes alone that another one does not have, or has otherwise."""
-    own = {key: value for key, value in example["attributes"].items() if other.get(key) != flow(value)}
-    rest = {key: value for key, value in example.items() if key not in ("attributes", "like")}
-    return rest | {"like": name} | ({"attributes": own} if own else {})
-
-
-def _sharing(version: dict[str, Any], known: dict[int, tuple[OpSchema, Docs]]) -> dict[str, Any]:
-    """Return a version without what is the same in the version that `same_as` names."""
-    if "same_as" not in version:
-        return version
-    own, named = known[version["since"]], known[version["same_as"]]
-    left = {key: _unshared(key, version.get(key, {}), own, named) for key in SHARED_KEYS}
-    shares = [key for key in SHARED_KEYS if left[key] is not None]
-    short: dict[str, Any] = {}
-    for key, value in version.items():
-        if key == "same_as" and shares:
-            short |= {key: value, "shares": shares}
-        elif key in shares:
-            short |= {key: left[key]} if left[key] else {}
-        elif key != "shares":
-            short[key] = value
-    return short
-
-
-def _unshared(key: str, said: Any, own: tuple[OpSchema, Docs], named: tuple[OpSchema, Docs]) -> Any:
-    """Return what a version that shares a key has to say of it nevertheless; None where it shares nothing of it."""
-    entries, others = _entries(key, *own), _entries(key, *named)
-    if entries and list(entries.items()) == list(others.items()):
-        return {}
-    together = list(others | entries)
-    if key == "attributes":  # those of a version are in the order of their names
-        together.sort()
-    if not entries or key not in NAMED_KEYS or together != list(entries):
-        return None
-    same = {name for name in others if entries[name] == others[name]}
-    return {name: each for name, each in said.items() if name not in same} if same else None
-
-
-def _entries(key: str, schema: OpSchema, docs: Docs) -> dict[str, str]:
-    """Return all that a version says of a key, by name, as text in which 0.0 and -0.0 differ."""
-    content, prose = getattr(schema, key), getattr(docs, key, {})
-    if key == "function":
-        return {str(index): repr(each) for index, each in enumerate(content)}
-    pairs = content.items() if key in NAMED_KEYS else ((each.name, each) for each in content)
-    return {name: repr((each, prose.get(name))) for name, each in pairs}
+    """Return how many characters it takes to say what another example does not have, or has otherwise."""
+    written = sum(len(key) + len(text) + 4 for key, text in own.items() if other.get(key) != text)
+    return written + sum(len(key) + len(": null, ") for key in other if key not in own)

@@ -20,10 +20,7 @@ versions:                              newest first
     renamed: true                      the operator goes on under the name of its replacement
     meaning: ...                       what changed beyond the signature, or clarified: what was only said better
     adapters: {up: derived, down: written}           or "impossible: reason"
-  same_as: 15                          a newer version: what this one leaves unsaid in prose, that one says
-  shares: [inputs, outputs]            keys that are left out here and are wholly those of the version that same_as
-                                       names; also function, and attributes, types, of which what is written here as
-                                       well is added to those of that version, or takes their place
+  like: 15                             a newer version: what this one does not write is that of that one: likeness.py
   doc: ...
   inputs:                              outputs alike; also variadic, heterogeneous, min_arity, differentiable
   - {name: X, type: T, optional: true, doc: ...}
@@ -98,12 +95,11 @@ from opset.schemas.yaml.keys import (
     CASE_KEYS,
     DETERMINISM,
     KIND_TYPES,
-    NAMED_KEYS,
     OPERATOR_KEYS,
     PARAMETER_KEYS,
-    SHARED_KEYS,
     VERSION_KEYS,
 )
+from opset.schemas.yaml.likeness import OWN_KEYS, Likeness
 from opset.schemas.yaml.reader import MAX_FINDINGS, MAX_SIZE, MAX_STEPS, Findings, YamlNode, read, reading_budget
 
 TYPES_FILE = "types.yaml"
@@ -413,7 +409,7 @@ def read_file(path: Path | str, findings: Findings) -> YamlNode:
     raise SchemaError(findings)
 
 
-class _Reading(Changes):
+class _Reading(Changes, Likeness):
     """Reads one file's operator."""
 
     def __init__(self, findings: Findings, sets: TypeSets, domain: str, complete: bool) -> None:
@@ -425,8 +421,6 @@ class _Reading(Changes):
         """Versions with names of types that types.yaml may have, which is broken."""
         self.unchanged: set[int] = set()
         """Versions with a fault in `change`."""
-        self.constraints: dict[int, YamlNode | None] = {}
-        """What each version states, or the newer one that `same_as` names."""
 
     # The operator, from the outside in.
 
@@ -455,10 +449,9 @@ class _Reading(Changes):
         cases = self.special_cases(fields.get("special_cases"), [each.schema.since_version for each in versions])
         for version in reversed(versions):
             since = version.schema.since_version
-            docs[since] = self.docs(version, docs, cases[since])
-            same = self.number(version.fields["same_as"]) if "same_as" in version.fields else 0
-            if same in self.broken or (same in self.unclear and "shares" in version.fields):
-                (self.broken if same in self.broken else self.unclear).add(version.schema.since_version)
+            docs[since] = self.docs(version, cases[since])
+            if "like" in version.fields and self.number(version.fields["like"]) in self.broken:
+                self.broken.add(since)
         self.broken |= self.unclear
         return self.sound(root, fields, versions, docs, dated)
 
@@ -478,7 +471,7 @@ class _Reading(Changes):
         if "examples" in fields:
             examples = Examples(self.findings, schemas, prose, self.broken).read(fields["examples"])
         found = [version for version in versions if version.schema.since_version not in self.broken]
-        own = [version for version in versions if version not in found and "same_as" not in version.fields]
+        own = [version for version in versions if version not in found and "like" not in version.fields]
         if not found and not own:
             return None
         gaps = self.unchanged | {after for each, after in itertools.pairwise(sinces) if each in self.broken}
@@ -520,7 +513,7 @@ class _Reading(Changes):
         dated = "since" in fields and type(fields["since"].value) is int and fields["since"].value == since
         if not isinstance(node.value, dict):
             return None
-        fields |= self.shared(fields, newer)
+        fields = self.inherit_keys(fields, newer)
         if dated:
             newer[since] = fields
         types = {key: self.types(each) for key, each in self.names(fields.get("types"), "types").items()}
@@ -548,13 +541,7 @@ class _Reading(Changes):
             determinism=self.choice(fields["determinism"], DETERMINISM) if "determinism" in fields else DETERMINISM[0],
             shape=self.name(fields.get("shape")),
         )
-        stated = fields.get("constraints")
-        if stated is None and "same_as" in fields:
-            stated = self.constraints.get(self.number(fields["same_as"]))
-            stated = stated and self.merged(stated, None, fields["same_as"])
-        if dated:
-            self.constraints[since] = stated
-        conditions, texts = Conditions(self.findings, schema).read(stated)
+        conditions, texts = Conditions(self.findings, schema).read(fields.get("constraints"))
         if dated and self.faults() != before:
             (self.broken if len(self.findings) > before[0] else self.unclear).add(since)
         before = self.faults()
@@ -584,72 +571,32 @@ class _Reading(Changes):
             self.wrong(node, "at least one function body")
         return tuple(bodies)
 
-    def shared(self, fields: dict[str, YamlNode], newer: dict[int, dict[str, YamlNode]]) -> dict[str, YamlNode]:
-        """Return the keys that `shares` lists: those of the version that `same_as` names, with what is written here."""
-        found: dict[str, YamlNode] = {}
-        if "shares" not in fields:
-            return found
-        if "same_as" not in fields:
-            self.findings.add("S104", "the key 'same_as' is missing", fields["shares"], "name the version that shares")
-            return found
-        since = self.number(fields["same_as"])
-        if not self.items(fields["shares"]):
-            self.wrong(fields["shares"], "at least one key")
-        for each in self.items(fields["shares"]):
-            key = self.choice(each, SHARED_KEYS)
-            if key not in SHARED_KEYS:
-                continue
-            if key in fields and key not in NAMED_KEYS:
-                self.findings.add("S103", f"{key!r} is shared, and written as well", each, "leave one of them out")
-            elif key in found:
-                self.findings.add("S106", f"the key {key!r} is duplicate", each)
-            elif key in newer.get(since, {}):
-                found[key] = self.merged(newer[since][key], fields.get(key), each)
-            elif since in newer:
-                self.findings.add("S107", f"version {since} has no {key} to share", each, "leave it out")
-        return found
+    def inherit_keys(self, fields: dict[str, YamlNode], newer: dict[int, dict[str, YamlNode]]) -> dict[str, YamlNode]:
+        """Return the keys of a version with those of the newer one that it is like; without that one, its own alone."""
+        if "like" not in fields:
+            return fields
+        since = self.number(fields["like"])
+        if since in newer:
+            return self.complete_version(fields, newer[since])
+        if since == fields["like"].value:
+            self.findings.add("S107", f"there is no newer version {since} to be like", fields["like"])
+        return {key: each for key, each in fields.items() if key in OWN_KEYS}
 
-    def merged(self, shared: YamlNode, own: YamlNode | None, at: YamlNode) -> YamlNode:
-        """Return a key that is shared with what a version writes itself added or put in its place."""
-        self.findings.charge(shared.size(), at)
-        if own is None or not isinstance(own.value, dict) or not isinstance(shared.value, dict):
-            return own or shared
-        return YamlNode(shared.value | own.value, own.line, own.column, shared.keys | own.keys)
-
-    def docs(self, version: _Version, newer: dict[int, Docs], cases: Sequence[SpecialCase]) -> Docs:
-        """Return a version's prose; what it does not say itself is that of the newer version that `same_as` names.
-
-        Its special cases are `cases`. Constraints without text are described by what they or attributes declare.
-        """
-        own, shared = version.fields, Docs("")
-        if "same_as" in own:
-            since = self.number(own["same_as"])
-            if since in newer:
-                shared = newer[since]
-            else:
-                self.findings.add("S107", f"there is no newer version {since} to share prose with", own["same_as"])
-        elif "doc" not in own:
-            self.findings.add("S104", "the key 'doc' is missing", version.node, "or 'same_as': a newer version")
-        names = {
-            "inputs": [p.name for p in version.schema.inputs],
-            "outputs": [p.name for p in version.schema.outputs],
-            "attributes": list(version.schema.attributes),
-        }
-        said = {
-            part: {name: version.docs[part].get(name) or getattr(shared, part).get(name, "") for name in names[part]}
-            for part in names
-        }
-        complete = all_constraints(version.schema, version.texts)
-        named = own.get("counterparts")
+    def docs(self, version: _Version, cases: Sequence[SpecialCase]) -> Docs:
+        """Return a version's prose; constraints without text are described by what they or attributes declare."""
+        fields, said = version.fields, version.docs
+        if "doc" not in fields and "like" not in version.node.value:
+            self.findings.add("S104", "the key 'doc' is missing", version.node, "or 'like': a newer version")
+        counterparts = self.names(fields.get("counterparts"), "counterparts")
         return Docs(
-            self.text(own.get("doc")) or shared.doc,
-            **said,
-            constraints=complete,
-            formula=self.text(own["formula"]) if "formula" in own else shared.formula,
-            special_cases=tuple(cases),
-            counterparts=shared.counterparts
-            if named is None
-            else {name: self.phrase(each) for name, each in self.names(named, "counterparts").items()},
+            self.text(fields.get("doc")),
+            said["inputs"],
+            said["outputs"],
+            said["attributes"],
+            all_constraints(version.schema, version.texts),
+            self.text(fields.get("formula")),
+            tuple(cases),
+            {name: self.phrase(each) for name, each in counterparts.items()},
         )
 
     def special_cases(self, node: YamlNode | None, known: Collection[int]) -> dict[int, list[SpecialCase]]:

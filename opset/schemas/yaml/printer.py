@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 import textwrap
@@ -24,7 +25,8 @@ _PLAIN = re.compile(_START + r"(?:[^\s:#?,\[\]{}\"]|:(?=[^\s?,\[\]{}])| (?![-:#\
 _OTHERWISE = re.compile(r"(?i:yes|no|on|off)|=|<<|(?![0-9]+\.\.[0-9]+$)[-+.0-9][-+.0-9_: TtZzEe]*|0[bx][0-9a-fA-F_]+")
 _HELD = "\0"  # a space in a key, where no line may end; as a character of text it is always escaped
 _EXAMPLE_KEYS = Example._fields
-_ORDER = {key: index for index, key in enumerate(_EXAMPLE_KEYS)} | {"like": _EXAMPLE_KEYS.index("attributes") - 0.5}
+_ORDER = {key: index for index, key in enumerate(("name", "like", *_EXAMPLE_KEYS[1:]))}
+_SIGNATURE = ("inputs", "outputs", "attributes", "types")
 _SIGNED = re.compile(r"[-+][a-z][a-z0-9_()]*")
 
 
@@ -46,7 +48,7 @@ def dump_document(document: dict[str, Any]) -> str:
         for version in content:
             first = len(lines)
             for key, value in version.items():
-                lines += _BLOCKS.get(key, _entry)(key, value) if value else _entry(key, value)
+                lines += difference_lines(key, value) if "like" in version else entry_lines(key, value)
             lines[first] = "- " + lines[first][2:]
     return "\n".join(lines).replace(_HELD, " ") + "\n"
 
@@ -58,7 +60,8 @@ def example_lines(example: dict[str, Any]) -> list[str]:
     """
     ordered = sorted(example.items(), key=lambda each: _ORDER[each[0]])
     if any(map(_is_literal, (example.get("attributes") or {}).values())):
-        lines = [line for key, value in ordered for line in _EXAMPLE_BLOCKS.get(key, _entry)(key, value)]
+        blocks = ((_EXAMPLE_BLOCKS.get(key, _entry) if value else _entry)(key, value) for key, value in ordered)
+        lines = [*itertools.chain.from_iterable(blocks)]
         return ["- " + lines[0][2:], *lines[1:]]
     line = f"- {_flow(dict(ordered))}"
     if len(line) <= WIDTH:
@@ -71,6 +74,12 @@ def example_lines(example: dict[str, Any]) -> list[str]:
     parts[-1] = parts[-1][:-1] + "}"
     starts = ["- {"] + ["   "] * len(parts)
     return [line for start, part in zip(starts, parts, strict=False) for line in _wrapped(start + part, "     ")]
+
+
+def difference_lines(key: str, value: Any) -> list[str]:
+    """Return the lines of a key of a version that is like another one: a signature is on one line where it fits."""
+    line = f"  {key}: {flow(value)}"
+    return [line] if key in _SIGNATURE and len(line) <= WIDTH else entry_lines(key, value)
 
 
 def _entry(key: str, value: Any) -> list[str]:
@@ -106,7 +115,7 @@ def _attributes(key: str, value: dict[str, Any]) -> list[str]:
         if len(entry) > LONG:
             entry = [f"    {_key(name)}:"]
             for inner, item in each.items():
-                entry += (_prose if inner == "doc" else _literal)(inner, item, "      ")
+                entry += (_nested if inner == "doc" else _literal)(inner, item, "      ")
         lines += entry
     return lines
 
@@ -207,7 +216,7 @@ def _cases(value: list[Any]) -> list[str]:
 
 def _phrases(key: str, value: dict[str, str]) -> list[str]:
     """Print a mapping of prose."""
-    return [f"  {key}:"] + [line for name, each in value.items() for line in _prose(_key(name), each, "    ")]
+    return [f"  {key}:"] + [line for name, each in value.items() for line in _nested(name, each, "    ")]
 
 
 _BLOCKS: dict[str, Callable[[str, Any], list[str]]] = {

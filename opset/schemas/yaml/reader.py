@@ -21,7 +21,7 @@ MAX_SIZE = 2**20
 MAX_DEPTH = 32
 MAX_KEY = 256
 MAX_STEPS = 2**18
-"""Steps of reading the files of a folder: their values, and what a few words stand for. The standard takes 130,000."""
+"""Steps of reading the files of a folder: their values, and what a few words stand for. The standard takes 238,000."""
 MAX_FINDINGS = 100
 MAX_MESSAGE = 500
 

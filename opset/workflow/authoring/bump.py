@@ -1,8 +1,9 @@
 """`opset bump`: a new version of an operator, written above the others, which every other byte of the file outlives.
 
 A bump copies the newest version, and what it says, above it; nothing else changes. The author edits the copy. The next
-bump then writes the difference into the `change:` block of the copy, lets the version below share what both say alike,
-and removes the lines of guidance. Each text is read back before it is written: every other version has to be the same.
+bump then writes the difference into the `change:` block of the copy, makes the version below like it where both say the
+same, and removes the lines of guidance. Each text is read back before it is written: every other version has to be the
+same.
 """
 
 from __future__ import annotations
@@ -23,9 +24,10 @@ from opset.schemas.model import OpSchema
 from opset.schemas.names import shown
 from opset.schemas.type_sets import TypeSets
 from opset.schemas.untrusted_files import file_bytes
-from opset.schemas.yaml.keys import CHANGE_KEYS, GUIDANCE, SHARED_KEYS
+from opset.schemas.yaml.keys import CHANGE_KEYS, GUIDANCE
+from opset.schemas.yaml.likeness import shorten_version
 from opset.schemas.yaml.loader import Operator, parse_operator
-from opset.schemas.yaml.printer import entry_lines, flow
+from opset.schemas.yaml.printer import difference_lines, entry_lines, flow
 from opset.schemas.yaml.reader import MAX_SIZE, YamlNode
 from opset.version_converter.registration import LAYER as ADAPTERS
 from opset.workflow.authoring.blocks import VersionLines, key_lines, line_end, lines_of, locate_versions
@@ -33,8 +35,7 @@ from opset.workflow.authoring.destinations import check_since, destination_of, n
 from opset.workflow.authoring.new import WrittenOperator, add_hooks
 from opset.workflow.authoring.stubs import Stub, adapter_stub, render_template
 
-_PROSE = ("doc", "formula", "counterparts", "constraints")
-_LEFT_OUT = ("since", "change", "same_as", "shares")
+_LEFT_OUT = ("since", "change", "like")
 
 
 class EditedVersion(NamedTuple):
@@ -231,7 +232,7 @@ def _check_result(operator: Operator, data: bytes, sets: TypeSets, same: Callabl
 def complete_version(operator: Operator, data: bytes, sets: TypeSets) -> bytes:
     """Return an operator's file with the difference of its newest version in its `change:` block.
 
-    Where the version says all, the guidance goes, and the version below shares what both say alike. Raises UsageError
+    Where the version says all, the guidance goes, and the version below is like it in what both say. Raises UsageError
     U103 where comments, or the layout, would be lost.
     """
     step = operator.transitions[-1]
@@ -304,34 +305,37 @@ def _entry_lines(key: str, value: Any, indent: str, end: str) -> list[str]:
 
 def _check_comments(operator: Operator, lines: list[str], node: YamlNode) -> None:
     """Raise UsageError U103 where a comment is on one of these lines, behind something that is written again."""
-    own = [line for line in lines if not line.lstrip().startswith("#")]
-    if "".join(own).count("#") > flow(node.plain()).count("#"):
+    if _has_comments([line for line in lines if not line.lstrip().startswith("#")], node):
         message = "the comments of this change block would be lost"
         help = "opset lint says what to write; or move them to lines of their own"
         raise UsageError(Finding("U103", message, help=help, place=f"{operator.path}:{node.line}:{node.column}"))
 
 
+def _has_comments(lines: list[str], node: YamlNode) -> bool:
+    """Whether there is a comment on the lines of a value."""
+    return "".join(lines).count("#") > flow(node.plain()).count("#")
+
+
 def _share_keys(operator: Operator, data: bytes, sets: TypeSets) -> bytes:
-    """Return a file in which the version below the newest shares what both write alike, if it shares nothing yet."""
+    """Return a file in which the version below the newest is like it, if both say the same and it is like none yet."""
     lines = lines_of(data.decode())
     written = sorted(locate_versions(operator.path, operator.root, lines), key=lambda each: -each.since)
     newest, older = written[:2]
-    if "same_as" in older.keys:
+    own, other = older.node.plain(), newest.node.plain()
+    if "like" in own or own.get("doc") != other.get("doc"):
         return data
-    same = [
-        key
-        for key in (*_PROSE, *SHARED_KEYS)
-        if key in older.keys and key in newest.keys and key_lines(older, lines, key) == key_lines(newest, lines, key)
-    ]
-    if "doc" not in same:
+    left = shorten_version(own, other)
+    moved = [key for key in older.keys if key not in left or left[key] != own[key]]
+    if any(_has_comments(key_lines(older, lines, key), older.node.value[key]) for key in moved):
         return data
-    shares = [key for key in SHARED_KEYS if key in same]
     pad, end = " " * older.column, line_end(lines)
-    made = [f"{pad}same_as: {newest.since}{end}"] + [f"{pad}shares: [{', '.join(shares)}]{end}"] * bool(shares)
     kept: list[str] = []
     for key in older.keys:
-        block = key_lines(older, lines, key) if key not in same else []
-        kept += [*block, *made] if key == ("change" if "change" in older.keys else "since") else block
+        if key in left:
+            kept += key_lines(older, lines, key) if left[key] == own[key] else _difference_of(key, left[key], pad, end)
+        if key == ("change" if "change" in older.keys else "since"):
+            kept.append(f"{pad}like: {newest.since}{end}")
+    kept += [line for key in left if key not in own for line in _difference_of(key, left[key], pad, end)]
     kept[0] = lines[older.start][: older.column] + kept[0][older.column :]
     result = "".join([*lines[: older.start], *kept, *lines[older.end :]]).encode()
     try:
@@ -339,3 +343,8 @@ def _share_keys(operator: Operator, data: bytes, sets: TypeSets) -> bytes:
     except SchemaError:
         return data
     return result if (again.schemas, again.docs) == (operator.schemas, operator.docs) else data
+
+
+def _difference_of(key: str, value: Any, pad: str, end: str) -> list[str]:
+    """Return the lines of a key of a version that is like another one."""
+    return [pad + line[2:] + end for line in difference_lines(key, value)]

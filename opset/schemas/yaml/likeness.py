@@ -1,0 +1,174 @@
+"""Completes a version that is `like` a newer one, and an example that is like one above.
+
+What it does not write is that of the other one, and what is null is not there. `attributes`, `types`, `constraints` and
+`counterparts` go on entry by entry, an attribute of a version key by key. A list of parameters names all of them in
+their order: one that is a name alone is that of the other version, and a mapping has what differs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from opset.schemas.yaml.fields import Fields
+from opset.schemas.yaml.reader import Findings, YamlNode
+
+PARAMETERS = ("inputs", "outputs")
+DEPTHS = {"attributes": 2, "types": 1, "constraints": 1, "counterparts": 1}
+"""Keys of a version that go on entry by entry, and those of which the entries do, too."""
+EXAMPLE_DEPTHS = {"attributes": 1}
+OWN_KEYS = ("since", "change", "like")
+"""What a version says of itself alone."""
+EXAMPLE_OWN_KEYS = ("name", "like")
+
+
+class Likeness(Fields):
+    """Reads what is like something else."""
+
+    def complete_version(self, fields: Mapping[str, YamlNode], other: Mapping[str, YamlNode]) -> dict[str, YamlNode]:
+        """Return the keys of a version that is like another one, which is complete."""
+        found = self._inherit(fields, other, OWN_KEYS, DEPTHS)
+        for key in PARAMETERS:
+            if key in fields and isinstance(fields[key].value, list):
+                found[key] = self._parameters(key, fields[key], other.get(key))
+        return found
+
+    def complete_example(self, fields: Mapping[str, YamlNode], other: Mapping[str, YamlNode]) -> dict[str, YamlNode]:
+        """Return the keys of an example that is like another one, which is complete."""
+        return self._inherit(fields, other, EXAMPLE_OWN_KEYS, EXAMPLE_DEPTHS)
+
+    def _inherit(
+        self,
+        fields: Mapping[str, YamlNode],
+        other: Mapping[str, YamlNode],
+        own: Collection[str],
+        depths: Mapping[str, int],
+    ) -> dict[str, YamlNode]:
+        """Return the keys that are written, and those of another one that are not."""
+        shared = {key: each for key, each in other.items() if key not in own}
+        self.findings.charge(sum(each.size() for each in shared.values()), fields["like"])
+        found = dict(shared)
+        for key, each in fields.items():
+            if each.value is None:
+                self._leave_out(found, key, each)
+            else:
+                found[key] = self._merge(each, shared[key], depths.get(key, 0)) if key in shared else each
+        return found
+
+    def _merge(self, own: YamlNode, other: YamlNode, depth: int) -> YamlNode:
+        """Return a mapping with the entries of another one that it does not write."""
+        if not depth or not isinstance(own.value, dict) or not isinstance(other.value, dict):
+            return own
+        found = dict(other.value)
+        for key, each in own.value.items():
+            if each.value is None:
+                self._leave_out(found, key, each)
+            else:
+                found[key] = self._merge(each, other.value[key], depth - 1) if key in other.value else each
+        return YamlNode(found, own.line, own.column, other.keys | own.keys)
+
+    def _leave_out(self, found: dict[str, YamlNode], key: str, at: YamlNode) -> None:
+        """Take out what is null, which has to be there."""
+        if key not in found:
+            self.findings.add("S107", f"there is no {key!r} that null would leave out", at)
+        found.pop(key, None)
+
+    def _parameters(self, key: str, node: YamlNode, other: YamlNode | None) -> YamlNode:
+        """Return a list of parameters, with those of another one that it names."""
+        known = {_name(each): each for each in self.items(other) if _name(each)} if other is not None else {}
+        found = []
+        for each in node.value:
+            shared = known.get(_name(each))
+            if isinstance(each.value, str):
+                if shared is None:
+                    self.undefined(each, key[:-1], each.value, known)
+                    continue
+                found.append(shared)
+            else:
+                found.append(self._merge(each, shared, 1) if shared is not None else each)
+        return YamlNode(found, node.line, node.column)
+
+
+def _name(parameter: YamlNode) -> str:
+    """Return the name of a parameter, "" where a file with faults has something else."""
+    value = parameter.value
+    if isinstance(value, dict):
+        value = value["name"].value if "name" in value else ""
+    return value if isinstance(value, str) else ""
+
+
+def complete_versions(root: YamlNode) -> dict[int, dict[str, Any]]:
+    """Return the keys of each version of an operator's document without faults, with those that are of other ones."""
+    complete: dict[int, dict[str, YamlNode]] = {}
+    likeness = Likeness(Findings(""))
+    for node in sorted(root.value["versions"].value, key=lambda each: -each.value["since"].value):
+        fields = node.value
+        if "like" in fields:
+            fields = likeness.complete_version(fields, complete[fields["like"].value])
+        complete[fields["since"].value] = fields
+    return {since: {key: each.plain() for key, each in fields.items()} for since, fields in complete.items()}
+
+
+def complete_examples(root: YamlNode) -> list[dict[str, Any]]:
+    """Return the examples of an operator's document without faults, each with all of its keys and without `like`."""
+    complete: dict[str, dict[str, YamlNode]] = {}
+    likeness = Likeness(Findings(""))
+    for node in root.value["examples"].value if "examples" in root.value else ():
+        fields = node.value
+        if "like" in fields:
+            fields = likeness.complete_example(fields, complete[fields["like"].value])
+        complete[fields["name"].value] = {key: each for key, each in fields.items() if key != "like"}
+    return [{key: each.plain() for key, each in fields.items()} for fields in complete.values()]
+
+
+def shorten_version(own: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a complete version writes if it is like another one: the inverse of `complete_version`."""
+    found = _shorten(own, other, OWN_KEYS, DEPTHS)
+    for key in PARAMETERS:
+        if key in found and found[key] is not None:
+            found[key] = _shorten_parameters(own[key], other.get(key) or [])
+    return found
+
+
+def shorten_example(own: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a complete example writes if it is like another one: the inverse of `complete_example`."""
+    return _shorten(own, other, EXAMPLE_OWN_KEYS, EXAMPLE_DEPTHS)
+
+
+def _shorten(
+    own: Mapping[str, Any], other: Mapping[str, Any], always: Collection[str], depths: Mapping[str, int]
+) -> dict[str, Any]:
+    """Return the keys that differ from those of another one, with null for those that are not there."""
+    found: dict[str, Any] = {key: each for key, each in own.items() if key in always}
+    for key, each in own.items():
+        if key not in always and not (key in other and _is_same(each, other[key])):
+            found[key] = _differing_part(each, other[key], depths.get(key, 0)) if key in other else each
+    return found | {key: None for key in other if key not in own and key not in always}
+
+
+def _differing_part(own: Any, other: Any, depth: int) -> Any:
+    """Return what of a mapping differs from another one."""
+    if not depth or not isinstance(own, dict) or not isinstance(other, dict):
+        return own
+    found = {
+        key: _differing_part(each, other[key], depth - 1) if key in other else each
+        for key, each in own.items()
+        if key not in other or not _is_same(each, other[key])
+    }
+    return found | {key: None for key in other if key not in own}
+
+
+def _shorten_parameters(own: list[dict[str, Any]], other: list[dict[str, Any]]) -> list[Any]:
+    """Return parameters by name alone where they are those of another list."""
+    known = {each["name"]: each for each in other}
+    found: list[Any] = []
+    for each in own:
+        shared = known.get(each["name"], {"name": each["name"]})
+        left = {"name": each["name"]} | _differing_part(each, shared, 1)
+        found.append(left if len(left) > 1 or each["name"] not in known else each["name"])
+    return found
+
+
+def _is_same(own: Any, other: Any) -> bool:
+    """Whether two values are the same, in which 0.0 and -0.0, and 1 and true, are not; the order of entries counts."""
+    return repr(own) == repr(other)
