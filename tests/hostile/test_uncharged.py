@@ -18,58 +18,65 @@ FILES = [
     for path in sorted((ROOT / folder).rglob("*.py"))
     if "kernels" not in path.parts
 ]
-CHARGES = {"charge", "charge_elements", "work", "hold", "reserve", "check_bytes", "small_count"}
+CHARGES = {"charge", "charge_elements", "hold", "reserve", "check_bytes", "small_count"}
 RANKS = {"rank", "need_rank", "len", "charge_elements", "input_count", "output_count"}
 """Functions, attributes and parameters whose numbers are as small as the file: a rank is that of a stated shape."""
 DECIDED = {
     "elements of a small constant, or along the axes of one: at most MAX_DATA": """
-        inference/create.constant_of_shape_9_data inference/create.range_11_data inference/elements.picked
-        inference/indexing.gather_1_data inference/indexing._tuple_offsets inference/indexing.compress_9_data
-        inference/indexing.scatter_nd_11_data inference/indexing._written inference/layout.concat_1_data
-        inference/layout._data_or_shape inference/layout.tile_6_data inference/reduce._accumulated
-        inference/resize._elements inference/slicing._bounds inference/slicing.slice_1_data
-        inference/slicing.split_1_data inference/slicing.pad_1_data""",
+        inference/families/create.constant_of_shape_9_data inference/families/create.range_11_data
+        inference/building/elements.pick_elements inference/families/indexing.gather_1_data
+        inference/families/indexing._tuple_offsets inference/families/indexing.compress_9_data
+        inference/families/indexing.scatter_nd_11_data inference/families/indexing._write_updates
+        inference/families/layout.concat_1_data inference/families/layout._elements_or_unknown
+        inference/families/layout.tile_6_data inference/families/reduce._accumulate
+        inference/families/resize._elements_of_input inference/families/slicing._slice_bounds
+        inference/families/slicing.slice_1_data inference/families/slicing.split_1_data
+        inference/families/slicing.pad_1_data""",
     "ranks, axes, inputs, outputs and bodies of the node, which stand in the file": """
-        inference/control_flow.scan_9 inference/control_flow.scan_8 inference/control_flow._list
-        inference/einsum.contraction inference/elements.broadcast_shape inference/engine._leave
-        inference/indexing.scatter_9 inference/reshape.squeeze_13 inference/rules/elementwise.broadcast_shapes
-        inference/sequence.concat_from_sequence_11 inference/training._step version_converter/derivation.check_types
-        version_converter/derivation._convert_inputs version_converter/rewrite._make version_converter/rewrite.arguments
-        version_converter/validity.plain_nodes_fit adapters/families/attention.tensor_scatter_lowered
-        adapters/families/binary.axis_to_broadcasting adapters/families/control_flow.scan_9_down
-        adapters/families/control_flow.scan_lowered adapters/families/control_flow.scan_11_down
-        adapters/families/conv._kernel_positions adapters/families/indexing._flat_positions
-        adapters/building/interpolation._resize_axis adapters/families/linalg._as_matrices
-        adapters/families/linalg._sizes_of adapters/families/norm.along_channels
-        adapters/building/positions.merge_first_axes adapters/families/quantize._broadcast_parameter
-        adapters/families/reduce._accumulation_loop adapters/families/reshape.squeeze_13_down
-        adapters/families/indexing.gather_nd_12_down adapters/families/slicing.split_18_down
-        adapters/families/slicing._split_at_run_time schemas/shapes._indices reference/engine/checks.check_inputs
+        inference/families/control_flow.scan_9 inference/families/control_flow.scan_8
+        inference/families/control_flow._numbers_of_attribute inference/building/einsum.parse_equation
+        inference/building/elements.broadcast_shape inference/engine/engine._abandon_rest
+        inference/families/indexing.scatter_9 inference/families/reshape.squeeze_13
+        inference/rules/elementwise.broadcast_shapes inference/families/sequence.concat_from_sequence_11
+        inference/families/training._types_of_update version_converter/derivation.check_types
+        version_converter/derivation._convert_inputs version_converter/rewrite._make
+        version_converter/rewrite.arguments version_converter/validity.plain_nodes_fit
+        adapters/families/attention.tensor_scatter_lowered adapters/families/binary.axis_to_broadcasting
+        adapters/families/control_flow.scan_9_down adapters/families/control_flow.scan_lowered
+        adapters/families/control_flow.scan_11_down adapters/families/conv._kernel_positions
+        adapters/families/indexing._flat_positions adapters/building/interpolation._resize_axis
+        adapters/families/linalg._as_matrices adapters/families/linalg._sizes_of
+        adapters/families/norm.along_channels adapters/building/positions.merge_first_axes
+        adapters/families/quantize._broadcast_parameter adapters/families/reduce._accumulation_loop
+        adapters/families/reshape.squeeze_13_down adapters/families/indexing.gather_nd_12_down
+        adapters/families/slicing.split_18_down adapters/families/slicing._split_at_run_time
+        schemas/constraints/input_shapes._indices reference/engine/checks.check_inputs
         reference/derivatives._keep_axes reference/derivatives.convolution reference/engine/gradients.gradients
         reference/numerics/broadcasting.align_at_axis reference/numerics/broadcasting.sum_to""",
     "a few, by the operator or its lowering: halves, digits, spatial axes, parts of a complex number": """
-        inference/sampling.affine_grid_20 adapters/families/sampling._neighbors_of
+        inference/families/sampling.affine_grid_20 adapters/families/sampling._neighbors_of
         adapters/families/sampling.affine_grid_lowered adapters/families/signal.dft_20_down
         adapters/families/signal.dft_lowered adapters/families/signal.stft_lowered
         adapters/families/reduce._single_axis_steps""",
     "bits or digits of an element type": """
-        inference/cast._lowest_bits adapters/families/binary.bitwise_lowered
+        inference/families/cast._lowest_bits adapters/families/binary.bitwise_lowered
         adapters/families/binary._hexadecimal_digits adapters/families/cast._float_of_bits
         adapters/families/linalg._parts_of_integers adapters/families/linalg._product_of_integers
-        adapters/families/unary.bitwise_not_lowered schemas/examples.element
+        adapters/families/unary.bitwise_not_lowered schemas/yaml/examples.element
         reference/numerics/products._product_of_digits""",
-    "the exponent is at most 64": "inference/binary._power inference/binary._exact_power",
+    "the exponent is at most 64": "inference/families/binary._raise_to_power inference/families/binary._exact_power",
     "versions of the operator set of the target, which is known": "version_converter/rewrite._written_in",
     "the caller, or what is called before, has compared or charged it": """
-        adapters/families/resize._nearest_indices inference/ml_trees._check_trees inference/shapes.equal_parts
-        adapters/families/create._positions_of_entries adapters/families/indexing._compare_rows
-        adapters/building/interpolation._coordinates adapters/families/layout._regrouping_order
-        adapters/families/indexing._merge_index_tuples adapters/families/ml_trees._ensemble_attributes
-        adapters/families/pool._positions_of_maxima adapters/families/regions._points_along""",
+        adapters/families/resize._nearest_indices inference/families/ml_trees._check_trees
+        inference/building/shapes.equal_parts adapters/families/create._positions_of_entries
+        adapters/families/indexing._compare_rows adapters/building/interpolation._coordinates
+        adapters/families/layout._regrouping_order adapters/families/indexing._merge_index_tuples
+        adapters/families/ml_trees._ensemble_attributes adapters/families/pool._positions_of_maxima
+        adapters/families/regions._points_along""",
     "each makes a node, which is charged": "adapters/building/positions.integers_of",
     "a range, of which no list is made": """
         adapters/families/create._elements_of_range adapters/families/slicing._slice_indices""",
-    "a text or not": "schemas/lint._lost_functions",
+    "a text or not": "schemas/lint/rules._lost_functions",
     "arrays, whose bytes are held": """
         reference/derivatives.power reference/numerics/error_function.erf reference/numerics/windows.taps
         reference/numerics/windows._taps_within tensor_io/json_values._nest tensor_io/random_inputs.value""",
