@@ -275,11 +275,12 @@ def move(node: Node) -> Sequence[Any]:
         attributes["value"] = 0  # of Pad: 0 is the number of no element
     moved = node.compute(*numbers, **attributes)
     sums = np.zeros(first)
-    for each, dy in zip(moved if isinstance(moved, tuple) else (moved,), node.derivatives, strict=False):
+    moved = moved if isinstance(moved, tuple) else (moved,)
+    for output, dy in zip(moved, node.derivatives, strict=False):
         if dy is not None:
-            sums += np.bincount(each.ravel(), dy.ravel(), first)
+            sums += np.bincount(output.ravel(), dy.ravel(), first)
     # np.take keeps the shape of a scalar.
-    return [np.take(sums, each) if is_float(x) else None for x, each in zip(node.inputs, numbers, strict=True)]
+    return [np.take(sums, index) if is_float(x) else None for x, index in zip(node.inputs, numbers, strict=True)]
 
 
 # Reductions, along the axes of an attribute or, later, of an input.

@@ -100,7 +100,7 @@ def _numeric_array(content: list[Any], dtype: np.dtype[Any]) -> Any:
     """Return numbers of a type; integers of 64 bits are not converted by way of a float."""
     if dtype.kind in "iub":
         return np.array(content, dtype)
-    with np.errstate(over="ignore"):  # what is too large becomes infinite, as in a model
+    with np.errstate(over="ignore"):  # too large values become infinite, as in a model
         return np.array(content, np.float64).astype(dtype)
 
 

@@ -64,7 +64,7 @@ def _comparable_values(want: Any, have: Any) -> tuple[Any, Any, Any]:
         comparable = np.isfinite(wide) & (np.abs(wide) < _WHOLE)
         for array in (want, have):
             limits = _limits(array.dtype)
-            if limits is not None:  # what is near the greatest number may have been wrapped, or cut off
+            if limits is not None:  # near the greatest number, a result may be wrapped or cut off
                 comparable &= (np.abs(wide) <= limits[1] // 2) & (wide >= limits[0])
             if array.dtype.kind == "b":
                 comparable &= (wide == 0) | (wide == 1)

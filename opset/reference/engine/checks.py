@@ -22,7 +22,7 @@ from opset.schemas.model import OpSchema, Parameter
 _MAX_LEGAL = 64
 """Shapes of inputs that are remembered as legal: in a loop, each turn may have others."""
 _SMALL = 1024
-"""Bytes of the largest input whose elements are part of what is remembered."""
+"""Bytes of the largest input whose elements are part of a remembered key."""
 
 
 def check_inputs(step: Step, inputs: Sequence[Any], location: str) -> None:

@@ -141,7 +141,7 @@ class _BodyCompiler:
             raise RunError(findings)
         program.results = tuple(self._slot_of(name) for name in results)
         program.captured = tuple(self._captured)
-        program.size = len(program.names)  # more than there are names where initializers are duplicates
+        program.size = len(program.names)  # duplicate initializers have slots, too
         self._set_frees()
 
     def _add_constants(self) -> None:
@@ -150,8 +150,9 @@ class _BodyCompiler:
         inputs = len(self.program.inputs)
         for tensor in (*proto.initializer, *proto.sparse_initializer):
             name = tensor.values.name if tensor.DESCRIPTOR.name == "SparseTensorProto" else tensor.name
-            known = self._slots.get(name)
-            slot = self._add_slot(name) if known is None or known >= inputs else known
+            slot = self._slots.get(name)
+            if slot is None or slot >= inputs:
+                slot = self._add_slot(name)
             self.program.constants.append((slot, partial(self._compiler.constants.initializer, tensor)))
 
     def _needed_nodes(self, results: Iterable[str]) -> list[int]:
@@ -202,7 +203,7 @@ class _BodyCompiler:
             resolved.schema,
             resolved.kernel,
             attributes,
-            # An attribute may name the type of an output, so what was found legal holds for this node alone.
+            # An attribute may name the type of an output, so input types that were found legal are legal for this node alone.
             set() if has_attributes else resolved.legal_types,
             resolved.plan,
             resolved.legal_inputs(attributes),

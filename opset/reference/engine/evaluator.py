@@ -150,8 +150,8 @@ class ReferenceEvaluator:
             if why:
                 findings.append(Finding("R103", f"the input {quote(name)} does not fit its declaration", why=why))
         for value_info in self.inputs:
-            optional = value_info.type is not None and value_info.type.startswith("optional(")
-            if value_info.name not in values and not value_info.has_default and not optional:
+            is_optional = value_info.type is not None and value_info.type.startswith("optional(")
+            if value_info.name not in values and not value_info.has_default and not is_optional:
                 message, help = f"the input {quote(value_info.name)} is missing", f"it has to be {value_info}"
                 findings.append(Finding("R101", message, help=help))
         if findings:

@@ -62,7 +62,7 @@ def gradients(graph: Program, values: Sequence[Any], count: int, context_of: Con
 
 
 def _node_of(step: Step, values: dict[int, Any], derivative_of: dict[int, Array], context: KernelContext) -> Node:
-    """Return a step with its values; the derivatives by its outputs are removed from `derivatives`."""
+    """Return a step with its values; the derivatives by its outputs are removed from `derivative_of`."""
     assert step.schema is not None
     assert step.kernel is not None
     compute = partial(step.kernel.function, context=context) if step.kernel.takes_context else step.kernel.function

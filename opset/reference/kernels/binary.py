@@ -58,7 +58,7 @@ def _power_of_integers(x: Array, y: Array) -> Array:
     return np.where((y < 0) & (np.abs(x) != 1), x.dtype.type(0), powers)
 
 
-# Operators of two operands, with the function of their elements; those of the last two tables are newer than opset 7.
+# Operators of two operands, with the function of their elements; the last two tables are newer than opset 7.
 _ARITHMETIC: dict[str, Function] = {
     "Add": np.add,
     "And": np.logical_and,

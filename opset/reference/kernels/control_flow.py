@@ -44,7 +44,7 @@ def loop_1(
     shape = _shape_of_number(body)
     stacks: list[list[Array]] = [[] for _ in body.outputs[states + 1 :]]
     sizes = dict.fromkeys(map(id, carried), 0)
-    # Numbers of a range, unlike those of numpy, do not overflow.
+    # Numbers of a range do not overflow, unlike numpy's.
     for number in count() if trips is None else range(int(trips.item())):
         if not going:
             break
@@ -92,9 +92,10 @@ def _describe_arity(body: Graph) -> str:
 
 def _check_types(before: Sequence[Any], after: list[Any], label: str) -> list[Any]:
     """Return the next states. Raises Violation of `label` if their types are not the types of the previous ones."""
-    for number, (old, new) in enumerate(zip(before, after, strict=True)):
-        if isinstance(old, np.ndarray) and (not isinstance(new, np.ndarray) or new.dtype != old.dtype):
-            raise Violation(label, f"value {number} was of type {old.dtype}, and is {getattr(new, 'dtype', 'none')}")
+    for number, (previous, value) in enumerate(zip(before, after, strict=True)):
+        if isinstance(previous, np.ndarray) and (not isinstance(value, np.ndarray) or value.dtype != previous.dtype):
+            kind = getattr(value, "dtype", "none")
+            raise Violation(label, f"value {number} was of type {previous.dtype}, and is {kind}")
     return after
 
 

@@ -284,7 +284,7 @@ def _sample_image(image: Array, moved: Array, windows: Windows, context: KernelC
     groups, elements, rank, *output = moved.shape
     sizes, count = image.shape[1:], math.prod(image.shape[1:])
     values = np.zeros((groups, image.shape[0] // groups, count + 1), image.dtype)
-    values[:, :, :count] = image.reshape(groups, -1, count)  # the last one is what is outside
+    values[:, :, :count] = image.reshape(groups, -1, count)  # the last one is for points outside
     lows, parts = [], []
     taps = np.indices(windows.kernel).reshape(rank, -1)
     for axis in range(rank):

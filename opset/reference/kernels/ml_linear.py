@@ -40,7 +40,7 @@ def linear_classifier_1(
     rows = len(coefficients) // features if features else len(labels)
     scores = _linear_scores(x, coefficients, intercepts, rows, context)
     if rows == 1 and len(labels) == 2:
-        # One row of coefficients separates two classes: its score is that of the second against the first.
+        # One row of coefficients separates two classes: it scores the second against the first.
         margin = scores[:, 0]
         pair = transform_scores(np.stack([-margin, margin], axis=1), post_transform)
         return labels[(margin > 0).astype(np.int64)], pair.astype(np.float32)

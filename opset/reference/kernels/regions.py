@@ -137,13 +137,13 @@ def _align_region(image: Array, rows: Points, columns: Points, mode: str, contex
     """Return the cells (C, rows, columns) of one region of an image (C, H, W)."""
     channels, count = len(image), rows[0].shape[1] * columns[0].shape[1]
     if mode == "avg" and np.isfinite(image).all():
-        # Averaging is separable: one matrix of weights for each axis. Weights of 0 would spread what is not finite.
+        # Averaging is separable: one matrix of weights for each axis. Weights of 0 would spread infinity and NaN.
         down, across = (
             _mean_weights(points, size) for points, size in zip((rows, columns), image.shape[1:], strict=True)
         )
         context.reserve(channels * down.shape[0] * image.shape[2], image.dtype)
         return down @ image @ across.T
-    # The neighbors, their weights, both multiplied, and what is combined so far.
+    # The neighbors, their weights, both multiplied, and the result so far.
     context.reserve(4 * channels * len(rows[0]) * len(columns[0]) * count, image.dtype)
     shape = (channels, len(rows[0]), len(columns[0]), count)
     combined = np.full(shape, 0 if mode == "avg" else -np.inf, image.dtype)

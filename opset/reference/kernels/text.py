@@ -19,7 +19,7 @@ _SHORT_STRING = 64  # about the bytes of a short string
 _MAX_PROGRAM = 8 << 20  # bytes of a compiled regular expression, which also bounds the time per byte of text
 
 Text = str | bytes
-"""An element: bytes where it is not valid UTF-8."""
+"""An element: bytes if it is not valid UTF-8."""
 
 
 def _texts(x: Array, context: KernelContext) -> Iterator[Text]:

@@ -91,7 +91,7 @@ def _as_power(x: Array, saturate: bool, round_mode: str) -> Array:
     least, largest = 2.0**-127, 2.0**127
     inside = x >= 0 if saturate else (x >= least) & (x <= largest)
     fraction, exponent = np.frexp(np.clip(np.where(inside, x, 1.0), least, largest))
-    # fraction is in [0.5, 1): the powers around are those of exponent - 1 and exponent.
+    # fraction is in [0.5, 1): the powers around have exponent - 1 and exponent.
     above = {"up": fraction > 0.5, "down": np.zeros_like(inside), "nearest": fraction >= 0.75}[round_mode]
     codes = np.where(inside, exponent - 1 + above + 127, 255)
     return codes.astype(np.uint8).view(E8M0)

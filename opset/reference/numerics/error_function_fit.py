@@ -3,7 +3,7 @@
 BORDER = 1.25
 """Up to which distance from 0 the first polynomial counts."""
 
-# By type: P and Q from the constant term on, and where the result is 1 when rounded.
+# By type: P and Q from the constant term on, and the least x whose result is rounded to 1.
 FITTED: dict[str, tuple[tuple[float, ...], tuple[float, ...], float]] = {
     "float32": (
         (0.128379166, -0.3761263004, 0.11283675, -0.02686024641, 0.005209014305, -0.0008339551396, 0.000103937912,

@@ -13,7 +13,7 @@ from opset.reference.registration import KernelContext
 EXACT = 2**53
 """Integers up to this one are exact in double."""
 DIGIT = 16
-"""Bits of the digits that integers are split into where sums of their products are not exact in double."""
+"""Bits of the digits that integers are split into if sums of their products are not exact in double."""
 WORK = 1 << 34
 """Multiplications between two checks of the time: BLAS takes a second, about."""
 _ROWS = 256  # of the smallest piece: BLAS is slow with few
