@@ -203,7 +203,7 @@ class _BodyCompiler:
             resolved.schema,
             resolved.kernel,
             attributes,
-            # An attribute may name the type of an output, so input types that were found legal are legal for this node alone.
+            # An attribute may name the type of an output, so legal input types hold for this node alone.
             set() if has_attributes else resolved.legal_types,
             resolved.plan,
             resolved.legal_inputs(attributes),
