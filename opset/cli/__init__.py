@@ -85,6 +85,7 @@ class Verbs(click.Group):
         ctx.exit(status)
 
     def _run_verb(self, ctx: click.Context) -> int:
+        """Run a verb, write its errors, and return the exit status."""
         try:
             status: int = super().invoke(ctx) or 0
             sys.stdout.flush()
@@ -108,7 +109,7 @@ class Verbs(click.Group):
 
 
 def _debug_option() -> click.Option:
-    """Return the option of every verb that asks for tracebacks of errors, those in functions of users too."""
+    """Return the option --debug, which every verb has."""
 
     def ask(ctx: click.Context, param: click.Parameter, value: bool) -> None:
         if value:
@@ -158,7 +159,7 @@ def main() -> None:
 
 
 def _run_command_line() -> Any:
-    """Run the command line; return its exit status, also where not even help or an error can be written."""
+    """Run the command line and return its exit status, even if no help or error can be written."""
     stdout, stderr = sys.stdout, sys.stderr
     try:
         try:
@@ -196,13 +197,13 @@ def _report_unwritable(error: OSError) -> int:
 
 
 def _open_closed_streams() -> None:
-    """Open those of the standard streams that the caller closed: stdin is empty, writing to stdout fails."""
+    """Open the standard streams that the caller closed: stdin is empty, writing to stdout fails."""
     for name, mode, access in (("stdin", "r", os.O_RDONLY), ("stdout", "w", os.O_RDONLY), ("stderr", "w", os.O_WRONLY)):
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, access), mode, encoding="utf-8"))
 
 
 def _discard(stream: IO[str]) -> None:
-    """Redirect a stream to the null device: what Python flushes at exit would fail once more."""
+    """Redirect a stream to the null device, since Python flushes it once more at exit."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -29,9 +29,9 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 class Call(NamedTuple):
-    """What the options of `writing` say, and what follows from the inputs.
+    """The options of a verb that writes models.
 
-    `alone` is whether there is one model, `output` where the results go, None where none is written.
+    `alone` is true if there is one model; `output` is the destination of the results, None if no model is written.
     """
 
     known: Folders
@@ -47,13 +47,13 @@ class Call(NamedTuple):
     alone: bool = False
     output: Output | None = None
 
-    def write_result(self, made: Model, model: Input, suffix: str, notes: list[str]) -> str:
-        """Write the result for a model; return the path, "-" for stdout."""
+    def write_result(self, result: Model, source: Input, suffix: str, notes: list[str]) -> str:
+        """Write the result for a model, add notes about it, and return its path, "-" for stdout."""
         assert self.output is not None
-        return write_result(made, model, suffix, self.output, self.roots, self.external, self.force, notes)
+        return write_result(result, source, suffix, self.output, self.roots, self.external, self.force, notes)
 
     def can_skip_writing(self, changed: bool) -> bool:
-        """Whether a result that is as it was would be written over itself."""
+        """Whether writing can be skipped, since the result is the unchanged input and would replace it."""
         in_place = self.output is not None and self.output.in_place
         return in_place and not changed and self.external in ("auto", "keep")
 
@@ -61,8 +61,8 @@ class Call(NamedTuple):
 class Verb(NamedTuple):
     """A verb that works on many models.
 
-    `words` are what a summary says for each status, `undone` what is reported as not done when a process died,
-    `files` the names of Python files beside operator YAML that it may run, `late` the code of work that took too long.
+    `words` name each status in a summary, `undone` is the message about a model whose process died, `files` are the
+    names of Python files beside operator YAML that the verb may run, and `late` is the code of work that took too long.
     """
 
     words: Mapping[str, str]
@@ -71,15 +71,18 @@ class Verb(NamedTuple):
     late: str = "C401"
 
 
-def writing_options(where: str) -> Callable[[Command], Command]:
-    """Return the options of a verb that writes models, which takes them as `call`; `where` is the help of -o.
+def writing_options(output_help: str) -> Callable[[Command], Command]:
+    """Return a decorator that adds the options of a verb that writes models, which the verb takes as `call`.
 
-    What is wrong with folders of operator YAML is raised there once, before any model.
+    The verb raises SchemaError for faulty folders of operator YAML once, before any model is read.
+
+    Args:
+        output_help: The help of -o.
     """
     options = (
         hooks_option,
         limits_options,
-        click.option("-o", "--output", "given", metavar="FILE|DIR|-", help=where),
+        click.option("-o", "--output", "given", metavar="FILE|DIR|-", help=output_help),
         click.option("--in-place", is_flag=True, help="Put the result in the input's place."),
         click.option("--force", is_flag=True, help="Overwrite an output that exists."),
         click.option(
@@ -113,15 +116,15 @@ def writing_options(where: str) -> Callable[[Command], Command]:
 
     def decorate(command: Command) -> Any:
         @wraps(command)
-        def called(folders: tuple[Path, ...], allow_hooks: bool | None, **values: Any) -> Any:
+        def run_command(folders: tuple[Path, ...], allow_hooks: bool | None, **values: Any) -> Any:
             known = folders_for(folders, allow_hooks)
             known.registry()
-            own = {name: values.pop(name) for name in Call._fields if name in values}
-            return command(call=Call(known, **own), **values)
+            call_options = {name: values.pop(name) for name in Call._fields if name in values}
+            return command(call=Call(known, **call_options), **values)
 
         for option in reversed(options):
-            called = option(called)
-        return called
+            run_command = option(run_command)
+        return run_command
 
     return decorate
 
@@ -136,17 +139,23 @@ def process_files(
     *,
     writes: bool = True,
 ) -> int:
-    """Work on the models of a verb, report, and return the exit status.
+    """Process the models that a verb is given, report on each, and return the exit status.
 
-    `work` takes one model, `settings`, the call, and the registry as keywords. `write` writes a report as text: to a
-    stream, and whether quietly. Without `writes`, the report goes to stdout, as no model does.
+    Args:
+        work: Returns the report on one model; it takes `settings`, `call` and `registry` as keywords.
+        write: Writes a report as text, to a stream, quietly if its last argument is true.
+        writes: Whether models are written; if not, the report goes to stdout.
+
+    Raises:
+        ModelError: An input stands for no model.
+        UsageError: The output does not fit the inputs.
     """
-    given = call.in_place or call.given is not None
-    models = expand_inputs(inputs, products=given)
-    where = output_for(call.given, call.in_place, models) if writes or given else None
-    if where is not None and writes:
-        refuse_terminal(where)
-    call = call._replace(alone=len(models) == 1, output=where if writes else None)
+    names_output = call.in_place or call.given is not None
+    models = expand_inputs(inputs, products=names_output)
+    destination = output_for(call.given, call.in_place, models) if writes or names_output else None
+    if destination is not None and writes:
+        refuse_terminal(destination)
+    call = call._replace(alone=len(models) == 1, output=destination if writes else None)
     # The report goes where the model does not.
     stream = sys.stderr if call.output is not None and call.output.stream else sys.stdout
 
@@ -162,13 +171,14 @@ def process_files(
 
 
 def _worker(work: Callable[..., dict[str, Any]], settings: Any, call: Call, verb: Verb) -> Work:
+    """Return the function that processes one model, in a child process if its time is limited."""
     working = partial(_process_file, partial(work, settings=settings, call=call, registry=call.known.registry()))
     seconds = call.limits.timeout
     return working if seconds is None or not supervision.POSSIBLE else partial(_supervise_file, working, verb, seconds)
 
 
 def _supervise_file(work: Work, verb: Verb, seconds: float, model: Input) -> dict[str, Any]:
-    """Return the report of the work on one model in a process that is ended when its time is up."""
+    """Return the report on one model, which is processed in a child that is ended when its time is up."""
     try:
         report: dict[str, Any] = supervision.run_supervised(partial(work, model), seconds)
         return report
@@ -184,26 +194,29 @@ def _supervise_file(work: Work, verb: Verb, seconds: float, model: Input) -> dic
 def _collect_reports(
     models: Sequence[Input], start: Callable[[], Work], jobs: int, undone: str, show: Callable[[dict[str, Any]], None]
 ) -> list[dict[str, Any]]:
-    """Return the report of every model, and show each as soon as it is complete.
+    """Return the report on every model, and show each as soon as it is complete.
 
-    `start` returns the function that works on one model; each process calls it once.
+    `start` returns the function that processes one model; each child process calls it once.
     """
-    found: list[dict[str, Any]] = []
-    jobs = min(jobs, len(models)) if all(each.path != STREAM for each in models) else 1  # other processes have no stdin
+    reports: list[dict[str, Any]] = []
+    jobs = (
+        min(jobs, len(models)) if all(model.path != STREAM for model in models) else 1
+    )  # other processes have no stdin
     results = _yield_reports(models, start, jobs, undone)
     with closing(results):
         for data in results:
-            found.append(data)
+            reports.append(data)
             show(data)
-            if 1 < len(found) < len(models) and sys.stderr.isatty():
-                sys.stderr.write(f"[{len(found)}/{len(models)}]\r")
+            if 1 < len(reports) < len(models) and sys.stderr.isatty():
+                sys.stderr.write(f"[{len(reports)}/{len(models)}]\r")
                 sys.stderr.flush()
-    return found
+    return reports
 
 
 def _yield_reports(
     models: Sequence[Input], start: Callable[[], Work], jobs: int, undone: str
 ) -> Generator[dict[str, Any], None, None]:
+    """Yield the report on every model in order, from child processes if there are several jobs."""
     if jobs > 1:
         from opset.cli.processes import run_in_processes
 
@@ -213,7 +226,7 @@ def _yield_reports(
 
 
 def _process_file(work: Work, model: Input) -> dict[str, Any]:
-    """Return the report of the work on one model, errors included."""
+    """Return the report on one model; errors become findings of the report."""
     try:
         return work(model)
     except OpsetError as error:
@@ -228,14 +241,16 @@ def _process_file(work: Work, model: Input) -> dict[str, Any]:
 
 
 def _crash_report(undone: str, model: Input, late: bool) -> dict[str, Any]:
+    """Return the report on a model whose process died."""
     why = "the process that worked on it was killed, perhaps for want of memory"
     finding = Finding("M101", undone, why=why, help="use fewer processes: -j 1", file=model.path)
     return _failure_report(model.path, FindingList([finding]), INTERNAL)
 
 
 def _failure_report(path: str, findings: FindingList, exit_status: int) -> dict[str, Any]:
-    found = output.findings_data(findings)
-    return {"input": path, "output": None, **found, "status": "failed", "exit_status": exit_status}
+    """Return the report on a model that failed with these findings."""
+    data = output.findings_data(findings)
+    return {"input": path, "output": None, **data, "status": "failed", "exit_status": exit_status}
 
 
 def _summarize(reports: Sequence[Mapping[str, Any]], statuses: Iterable[str]) -> dict[str, int]:
@@ -256,9 +271,9 @@ def _write_summary(
     stream: IO[str],
     notes: Sequence[str],
 ) -> int:
-    """Write the summary of all reports, in `words` for each status, or the reports as JSON; return the exit status.
+    """Write the summary of all reports, or the reports as JSON, and return the exit status.
 
-    `notes` are about the whole call; as text they have been written.
+    `words` name each status in the summary. `notes` are about the whole call, and have been written as text before.
     """
     summary = _summarize(reports, words)
     if form == "json" and not quiet:
@@ -270,33 +285,41 @@ def _write_summary(
     return summary["exit_status"]
 
 
-def refuse_terminal(where: Output) -> None:
-    """Raise UsageError U104 where a model would be written to a terminal."""
-    if where.stream and not where.text and sys.stdout.isatty():
+def refuse_terminal(destination: Output) -> None:
+    """Raise UsageError U104 if a model would be written to a terminal."""
+    if destination.stream and not destination.text and sys.stdout.isatty():
         help = "give -o FILE, or lead stdout elsewhere"
         raise UsageError(Finding("U104", "a model is not written to a terminal", help=help))
 
 
-def load_input(given: Input, roots: Iterable[Path]) -> Model:
-    """Return an input's model; where a folder or a pattern was named, a pipe in it is refused, and not waited for."""
-    if given.path == STREAM:
-        return load_text(sys.stdin.buffer) if given.text else load(sys.stdin.buffer)
-    return load_file(given.path, roots, pipes=not given.found)
+def load_input(source: Input, roots: Iterable[Path]) -> Model:
+    """Return the model of an input.
+
+    Args:
+        source: The input; a pipe that was found in a folder or by a pattern is refused, and not waited for.
+        roots: Folders in which external data is allowed.
+
+    Raises:
+        ModelError: The model cannot be read.
+    """
+    if source.path == STREAM:
+        return load_text(sys.stdin.buffer) if source.text else load(sys.stdin.buffer)
+    return load_file(source.path, roots, pipes=not source.found)
 
 
 def write_result(
     model: Model,
-    given: Input,
+    source: Input,
     suffix: str,
-    where: Output,
+    destination: Output,
     roots: Iterable[Path],
     external: str,
     force: bool,
     notes: list[str],
 ) -> str:
-    """Write a result to its destination; return the path, "-" for stdout."""
-    if where.stream:
-        write_stream(model, sys.stdout.buffer, external=external, text=where.text)
+    """Write a result to its destination, add notes about it to `notes`, and return the path, "-" for stdout."""
+    if destination.stream:
+        write_stream(model, sys.stdout.buffer, external=external, text=destination.text)
         if external != "inline" and any(map(is_external, tensors(model.proto))):
             notes.append("external data is not part of the stream; it stays where it is")
         return STREAM
@@ -305,11 +328,11 @@ def write_result(
             "data files that were linked have two names: give --allow-external-root to read either model; "
             "--external-data copy leaves each one name, and shares blocks where the file system can"
         )
-    if where.file:
-        model.save(where.file, external=external, force=force)
-        return where.file
-    folder, relative = where.result_path(given, suffix)
-    if where.in_place:
+    if destination.file:
+        model.save(destination.file, external=external, force=force)
+        return destination.file
+    folder, relative = destination.result_path(source, suffix)
+    if destination.in_place:
         save_in_place(model, folder, relative, roots, external=external, force=force)
     else:
         save_below(model, folder, relative, external=external, force=force)

@@ -1,4 +1,4 @@
-"""`opset diff --against`: whether two states of schemas break what was released."""
+"""`opset diff --against`: the breaking changes between two states of schemas."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from opset.workflow.breaking.states import FUNCTIONS, State, folder_state, merge
 
 COLOURS = {ERR: "red", WARN: "yellow", INFO: "dim", "approved": "green"}
 HOOKS = FUNCTIONS
-"""What the examples of operators that changed may run."""
+"""Python files that the examples of changed operators may run."""
 KINDS = ("folder", "file", "release", "rev")
-"""What `--against` may be, in the order in which it is tried; each is also a prefix that says which: `rev:v1.2`."""
+"""Kinds of `--against`, in the order in which they are tried; each is also a prefix: `rev:v1.2`."""
 
 
 class Choices(NamedTuple):
@@ -45,7 +45,7 @@ class Choices(NamedTuple):
 
 
 SECONDS = 300.0
-"""What the examples of what changed may take together, where --timeout does not say it."""
+"""Time that the examples of changed operators may take together, unless --timeout is given."""
 
 
 def compare_against(against: str, choices: Choices, form: str, limits: Limits) -> int:
@@ -54,7 +54,9 @@ def compare_against(against: str, choices: Choices, form: str, limits: Limits) -
 
 
 def _compare_states(against: str, choices: Choices, form: str, budget: Budget) -> int:
-    day, approved = _parse_day(choices.today), choices.approved
+    """Compare two states within a budget, write the report, and return the exit status."""
+    day = _parse_day(choices.today)
+    approved = choices.approved
     known = folders_of(choices.folders, choices.hooks) if choices.folders else folders_for((), choices.hooks)
     named = [*known.trusted, *known.data] or [FOLDER]
     new = merge_states([folder_state(folder, "now") for folder in named])
@@ -81,7 +83,7 @@ def _compare_states(against: str, choices: Choices, form: str, budget: Budget) -
 
 
 def _registry_for_examples(known: Folders, named: Sequence[Path]) -> Registry | None:
-    """Return the operators by which examples are run; None for a copy of the standard's, which declares them again."""
+    """Return the registry in which examples are run, None if the folders declare operators of the standard again."""
     if any(os.path.realpath(folder) == os.path.realpath(FOLDER) for folder in named):
         return default_registry()
     try:
@@ -95,6 +97,7 @@ def _style_text(text: str, kind: str) -> str:
 
 
 def _parse_day(text: str | None) -> datetime.date:
+    """Return the day of `--today`, the current one by default. Raises UsageError U103 for a text that is no day."""
     try:
         return datetime.date.today() if text is None else parse_date(text)
     except ValueError:
@@ -102,7 +105,7 @@ def _parse_day(text: str | None) -> datetime.date:
 
 
 def _older_state(against: str, folders: Sequence[Path], new: State) -> tuple[State, bool]:
-    """Return the state to compare with, and whether it is of one operator alone."""
+    """Return the older state of the folders, and whether it has one operator alone."""
     kind, text = _split_kind(against, new)
     if kind == "release":
         # A copy of the standard's schemas is compared with this package's, since it may have been edited.
@@ -120,7 +123,7 @@ def _older_state(against: str, folders: Sequence[Path], new: State) -> tuple[Sta
 
 
 def _split_kind(against: str, new: State) -> tuple[str, str]:
-    """Return what `--against` is: what its prefix says, else the first that there is of KINDS."""
+    """Return the kind of `--against` and its name: by its prefix, else the first of KINDS that exists."""
     prefix, colon, rest = against.partition(":")
     if colon and prefix in KINDS:
         return prefix, rest

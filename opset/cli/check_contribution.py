@@ -29,7 +29,7 @@ from opset.workflow.contribution.checklist import (
 from opset.workflow.contribution.reviewed_version import MISSING, NOT_APPLICABLE, OPEN, PASSED, STATED
 
 SECONDS = 300.0
-"""What all examples may take together, where --timeout does not say it."""
+"""Time that all examples may take together, unless --timeout is given."""
 HOOKS = ("adapters.py", "inference.py", "kernels.py")
 _STYLES = {MISSING: "red", OPEN: "yellow", STATED: "green", PASSED: "green"}
 
@@ -106,7 +106,7 @@ def _parse_statement(text: str) -> tuple[str, str]:
 
 
 def _checklist_lines(candidate: ReviewedVersion, points: Sequence[ChecklistItem]) -> Iterator[str]:
-    """Yield a checklist as text: each point with what was found and where, and in the end how many there are."""
+    """Yield a checklist as text: a line for each point, with its state and place, and in the end their numbers."""
     yield style_text(escape_text(f"{candidate.title} {candidate.since}"), "bold", sys.stdout)
     section = ""
     for point in points:

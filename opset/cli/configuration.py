@@ -1,4 +1,4 @@
-"""Which operators the command line knows: the standard's, and those of folders that the user or a package names.
+"""The operators that the command line knows: the standard's, and others in folders that the user or a package names.
 
 Operator YAML is data, and may come from any of these folders. Python files beside it are code: they run only if the
 call itself names the folder, if the user trusts it, or if it belongs to an installed package. `./pyproject.toml` may
@@ -47,9 +47,10 @@ hooks_option = click.option(
 
 
 class Folders(NamedTuple):
-    """The folders of operator YAML that a call uses: those whose Python files may run, and those of data alone.
+    """The folders of operator YAML that a call uses.
 
-    `noted` are those of data alone whose Python files somebody may miss.
+    Python files may run in `trusted` folders, and not in folders of `data` alone. `noted` are the folders of data about
+    which a note is written if they have Python files.
     """
 
     trusted: tuple[Path, ...]
@@ -57,7 +58,7 @@ class Folders(NamedTuple):
     noted: tuple[Path, ...] = ()
 
     def registry(self) -> Registry:
-        """Return the standard's operators with those of the folders. Raises SchemaError for YAML that is wrong."""
+        """Return the registry of the standard's and the folders' operators. Raises SchemaError for faulty YAML."""
         return registry_with(self.trusted, data=self.data)
 
     def note_left_out(self, quiet: bool, *names: str) -> list[str]:
@@ -70,6 +71,7 @@ class Folders(NamedTuple):
 
 
 def _left_out_note(folder: Path, files: list[Path]) -> str:
+    """Return the note that these Python files of a folder are not run."""
     names = ", ".join(str(each.relative_to(folder)) for each in files[:LISTED])
     more = f" and {len(files) - LISTED:,} more" if len(files) > LISTED else ""
     return (
@@ -80,10 +82,13 @@ def _left_out_note(folder: Path, files: list[Path]) -> str:
 
 
 def registry_for(folders: tuple[Path, ...]) -> Registry:
-    """Return the standard's operators with those of `--schemas`, of ./pyproject.toml and of installed packages.
+    """Return the operators of the standard, `--schemas`, ./pyproject.toml and installed packages.
 
-    For verbs that never run Python files beside YAML. Raises SchemaError for YAML that is wrong, UsageError U103 for a
-    pyproject.toml that cannot be used.
+    No Python files beside YAML run.
+
+    Raises:
+        SchemaError: The YAML of an operator is wrong.
+        UsageError: U103, ./pyproject.toml cannot be used.
     """
     return folders_for(folders, False).registry()
 
@@ -91,8 +96,13 @@ def registry_for(folders: tuple[Path, ...]) -> Registry:
 def folders_for(named: tuple[Path, ...], hooks: bool | None = None) -> Folders:
     """Return the folders of `--schemas`, of ./pyproject.toml and of installed packages, each once.
 
-    Those of ./pyproject.toml are data alone unless `hooks`, OPSET_ALLOW_HOOKS or `--schemas` trusts them; with `hooks`
-    False, all are. Raises UsageError U103 for a pyproject.toml or a variable that cannot be used.
+    Args:
+        named: The folders of `--schemas`.
+        hooks: Whether Python files may run: in no folder if False, also in the folders of ./pyproject.toml if True. By
+            default those are data alone, unless OPSET_ALLOW_HOOKS or `--schemas` names them.
+
+    Raises:
+        UsageError: U103, ./pyproject.toml or OPSET_ALLOW_HOOKS cannot be used.
     """
     project = {os.path.realpath(folder): folder for folder in _project_folders()}
     allowed = [*project.values()] if hooks else []
@@ -107,7 +117,7 @@ def folders_for(named: tuple[Path, ...], hooks: bool | None = None) -> Folders:
 
 
 def folders_of(named: tuple[Path, ...], hooks: bool | None, data: tuple[Path, ...] = ()) -> Folders:
-    """Return folders that may run their Python files unless `hooks` is False, and those that are data alone."""
+    """Return the folders of a call: `named` ones are trusted unless `hooks` is False, `data` ones never."""
     return Folders((), (*named, *data)) if hooks is False else Folders(named, data, noted=data)
 
 
@@ -144,7 +154,7 @@ def _project_folders() -> list[Path]:
 
 
 def _project_text() -> bytes:
-    """Return ./pyproject.toml, b"" without one. Raises UsageError U103 where it is no regular file, or a large one."""
+    """Return ./pyproject.toml, b"" without one. Raises UsageError U103 if it is no regular file, or too large."""
     try:
         return file_bytes(PROJECT, MAX_BYTES)
     except FileNotFoundError:
@@ -162,11 +172,11 @@ _TOML = re.compile(
     rb"#[^\n]*|[\[\]{}.=,\n]",
     re.DOTALL,
 )
-"""What decides how deep a TOML document is: text and comments, to be passed over, and punctuation."""
+"""Tokens that decide how deep a TOML document is: punctuation, and texts and comments to be passed over."""
 
 
 def _parse_toml(text: bytes) -> dict[str, Any]:
-    """Return a TOML document. Raises UsageError U103 where it is malformed or deeper than MAX_DEPTH.
+    """Return a TOML document as data. Raises UsageError U103 if it is malformed or deeper than MAX_DEPTH.
 
     The depth is checked first: a parser recurses with brackets, and takes quadratic time for keys of many parts.
     """
@@ -177,9 +187,12 @@ def _parse_toml(text: bytes) -> dict[str, Any]:
 
     depth = dots = 0
     for token in _TOML.finditer(text):
-        each = token[0]
-        depth += (each in b"[{") - (each in b"]}")
-        dots = dots + 1 if each == b"." else dots if each[:1] in b"\"'" else 0
+        mark = token[0]
+        depth += (mark in b"[{") - (mark in b"]}")
+        if mark == b".":
+            dots += 1
+        elif mark[:1] not in b"\"'":
+            dots = 0
         if depth > MAX_DEPTH or dots > MAX_DEPTH:
             raise _configuration_error(f"it is nested more than {MAX_DEPTH} levels deep")
     try:
@@ -189,7 +202,7 @@ def _parse_toml(text: bytes) -> dict[str, Any]:
 
 
 def _check_contained(folders: Sequence[Path]) -> None:
-    """Raise UsageError U103 where the configuration would have files read that lie outside of the project's folder."""
+    """Raise UsageError U103 if a folder of the configuration, or a file in it, lies outside of the project's folder."""
     if not folders:
         return
     from opset.schemas.lock import LOCK_FILE

@@ -131,13 +131,14 @@ def command(
 
 
 def _check_no_report(folder: str) -> None:
-    """Raise UsageError U102 where a report is there already: before a run that takes long."""
-    there = [path for path in matrix.report_paths(folder).values() if os.path.lexists(path)]
-    if there:
-        raise UsageError(finding for path in there for finding in output_exists_error(path).findings)
+    """Raise UsageError U102 if the folder has a report already, before a run that takes long."""
+    existing = [path for path in matrix.report_paths(folder).values() if os.path.lexists(path)]
+    if existing:
+        raise UsageError(finding for path in existing for finding in output_exists_error(path).findings)
 
 
 def _split_command(name: str) -> list[str]:
+    """Return the words of a runtime's command. Raises UsageError U103 if a quotation has no end."""
     try:
         return shlex.split(name)
     except ValueError as error:
@@ -147,7 +148,7 @@ def _split_command(name: str) -> list[str]:
 
 @contextmanager
 def _open_corpus(folder: str | None, quiet: bool) -> Iterator[Corpus]:
-    """Read a corpus, or make that of the standard's operators in a folder that is removed at the end."""
+    """Yield the corpus of a folder, by default a new one of the standard's operators, which is removed at the end."""
     if folder is not None:
         yield read_corpus(folder)
         return
@@ -165,7 +166,7 @@ def _open_corpus(folder: str | None, quiet: bool) -> Iterator[Corpus]:
 def _findings_of_run(
     results: list[Result], known: ExpectationReport, strict: bool, min_cases: int, changed: matrix.Changes | None
 ) -> tuple[FindingList, int]:
-    """Return what is wrong with a run, and the exit status."""
+    """Return the findings of a run, and the exit status."""
     found = FindingList()
     judged = sum(each.result in (*GOOD, *BAD, "accepted") for each in results)
     missing = [each for each in results if each.result == MISSING]
@@ -195,11 +196,12 @@ def _findings_of_run(
     return found, status or (1 if found else 0)
 
 
-def _disagreement(found: Result) -> Finding:
-    case = found.case
+def _disagreement(result: Result) -> Finding:
+    """Return the finding for a case in which the runtime disagrees with the standard."""
+    case = result.case
     place = f"{case.operator} {case.version}, example {case.example}"
     help = "opset run with the case's model and inputs shows the values that the standard determines"
-    return Finding("T225", f"{case.name}: {found.result}", place=place, why=found.why, help=help)
+    return Finding("T225", f"{case.name}: {result.result}", place=place, why=result.why, help=help)
 
 
 def _report_lines(data: dict[str, Any], written: list[str]) -> list[str]:

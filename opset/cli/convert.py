@@ -75,7 +75,7 @@ def command(
 
 
 def convert_files(inputs: tuple[str, ...], call: Call, settings: Settings) -> int:
-    """Convert the models that a verb is given, report, and return the exit status."""
+    """Convert the models that a verb is given, report on each, and return the exit status."""
     plan_only = settings.plan_only
 
     def write(data: dict[str, Any], stream: Any, quiet: bool) -> None:

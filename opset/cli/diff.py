@@ -1,4 +1,4 @@
-"""`opset diff`: what changed between two versions of an operator, and what it means for a conversion."""
+"""`opset diff`: the changes between two versions of an operator, and their meaning for a conversion."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def command(
 
 
 def _refuse_parameters(context: click.Context, why: str, help: str, *names: str) -> None:
-    """Raise UsageError U103 where one of these parameters is given."""
+    """Raise UsageError U103 if one of these parameters is given."""
     given = [name for name in names if context.params.get(name) not in (None, False)]
     if given:
         said = {"what": "OPERATOR", "before": "version", "after": "version", "form": "--format markdown"}

@@ -8,7 +8,7 @@ from opset.schemas.names import normalised, shown
 
 
 def known_domain(registry: Registry, domain: str) -> str:
-    """Return a domain as schemas name it. Raises UsageError U105 where it is not known."""
+    """Return a domain as schemas name it. Raises UsageError U105 if it is not known."""
     name = normalised(domain)
     if name not in registry.domains:
         known = ", ".join(map(shown, registry.domains))
@@ -17,7 +17,7 @@ def known_domain(registry: Registry, domain: str) -> str:
 
 
 def check_version(registry: Registry, domain: str, version: int) -> None:
-    """Raise UsageError U105 where an operator set that is known has no such version."""
+    """Raise UsageError U105 if the operator set of a known domain has no such version."""
     last = registry.domains[domain]
     if not 1 <= version <= last:
         help = f"versions of {shown(domain)} go from 1 to {last}"

@@ -47,6 +47,7 @@ def _list_lines(listed: list[dict[str, str]]) -> list[str]:
 
 
 def _suggestion(name: str) -> str:
+    """Return the help for a name that is no code or guide: those that are like it."""
     alike = [known for known in CODES if known[:2] == name[:2].upper()]
     guess = f"there are {', '.join(alike)}" if alike else "`opset explain` lists all"
     return near_miss(name.upper(), CODES) or near_miss(name.lower(), [guide.name for guide in guides()]) or guess

@@ -1,4 +1,4 @@
-"""`opset infer`: reports the types and shapes of a model's values, and where inference stops, and writes them."""
+"""`opset infer`: reports and writes the types and shapes of a model's values, and reports gaps of the inference."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _progress_writer() -> Callable[[int, int], None]:
 def inference_data(found: Inference, everything: bool) -> dict[str, Any]:
     """Return an inference as plain data: coverage, gaps, and with `everything` the type of every value.
 
-    Nodes and gaps refer to `graphs` by number, values to `types`: both may be long, and those of many values.
+    Nodes and gaps refer to `graphs` by number, and values to `types`, since many share a long name or type.
     """
     labels, data = BodyLabels(), dict[str, Any]()
     data["coverage"] = found.coverage
@@ -142,7 +142,7 @@ def _node_data(found: Inference, labels: BodyLabels) -> dict[str, Any]:
 
 
 def _type_data(type_: Type) -> dict[str, Any]:
-    """Return a type as plain data; the shape is left out where it is so long that the text is cut."""
+    """Return a type as plain data; the shape is None if it is unknown, or so long that the text is cut."""
     sizes = [each if each is None or isinstance(each, int) else str(each) for each in type_.shape or ()]
     stated = type_.shape is not None and sum(len(str(size)) for size in sizes) <= LONGEST
     return {"type": type_.text, "shape": sizes if stated else None, "shown": str(type_)}

@@ -75,12 +75,12 @@ def _function_label(named: dict[str, Any]) -> str:
     return brief_name(f"{named['domain']}.{named['name']}{named['overload'] and ':' + named['overload']}")
 
 
-def _count_text(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
+def _count_text(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _write_report(data: dict[str, Any], stream: Any, quiet: bool) -> None:
-    """Write the report of one model as text: what was inlined to `stream`, errors to stderr."""
+    """Write the report of one model as text: inlined functions to `stream`, errors to stderr."""
     name = "stdin" if data["input"] == STREAM else safe_text(data["input"])
     if not quiet and data["status"] in ("inlined", "unchanged"):
         calls = sum(each["calls"] for each in data["functions"])

@@ -46,9 +46,12 @@ def expand_inputs(arguments: Iterable[str], *, products: bool) -> list[Input]:
     """Return the models that files, folders (recursively), patterns and "-" stand for, each once.
 
     Without `products`, files that an earlier run wrote beside their originals in a folder or pattern are left out.
-    Raises ModelError M101 where an argument stands for nothing, UsageError U103 where folders have too many entries.
+
+    Raises:
+        ModelError: M101, an argument stands for no model.
+        UsageError: U103, folders have more than MOST_ENTRIES entries.
     """
-    found: dict[str, Input] = {}
+    models: dict[str, Input] = {}
     findings = []
     listing = _Listing()
     for argument in arguments:
@@ -65,11 +68,11 @@ def expand_inputs(arguments: Iterable[str], *, products: bool) -> list[Input]:
         if not named:
             why = "no file *.onnx or *.onnxtxt was found"
             findings.append(Finding("M101", "there is no model here", why=why, file=argument))
-        for each in named:
-            found.setdefault(os.path.normpath(each.path), each)
+        for model in named:
+            models.setdefault(os.path.normpath(model.path), model)
     if findings:
         raise ModelError(findings)
-    return list(found.values())
+    return list(models.values())
 
 
 class _Listing:
@@ -79,16 +82,16 @@ class _Listing:
         self._count = 0
 
     def list_entries(self, folder: str) -> list[os.DirEntry[str]]:
-        """Return a folder's entries by name. Raises OSError, and UsageError U103 where they are too many."""
-        found = []
+        """Return a folder's entries by name. Raises OSError, and UsageError U103 if they are too many."""
+        listed = []
         with os.scandir(folder or os.curdir) as entries:
             for entry in entries:
-                found.append(entry)
-                if self._count + len(found) > MOST_ENTRIES:
+                listed.append(entry)
+                if self._count + len(listed) > MOST_ENTRIES:
                     why = f"there are more than {MOST_ENTRIES:,} files and folders in what is named"
                     raise _usage_error("the folder is too large", "name a folder below it, or the files", why)
-        self._count += len(found)
-        return sorted(found, key=lambda entry: entry.name)
+        self._count += len(listed)
+        return sorted(listed, key=lambda entry: entry.name)
 
     def walk_below(self, folder: str) -> Iterator[tuple[str, list[os.DirEntry[str]] | None]]:
         """Yield a folder and all folders below it, as paths relative to it: with their entries, None if unreadable."""
@@ -114,16 +117,16 @@ def _is_folder(entry: os.DirEntry[str], follow: bool) -> bool:
 
 def _models_in_folder(folder: str, listing: _Listing) -> list[Input]:
     """Return the models in a folder; a folder that cannot be read is among them, to be reported like a model."""
-    found = []
+    models = []
     for below, entries in listing.walk_below(folder):
         place = os.path.join(folder, below) if below else folder
         if entries is None:
-            found.append(Input(place, True, folder, below))
+            models.append(Input(place, True, folder, below))
             continue
-        models = [each for each in entries if each.name.endswith((".onnx", TEXT_SUFFIX))]
-        names = [each.name for each in models if not _is_folder(each, follow=True)]
-        found += [Input(os.path.join(place, name), True, folder, below) for name in names]
-    return found
+        candidates = [entry for entry in entries if entry.name.endswith((".onnx", TEXT_SUFFIX))]
+        names = [entry.name for entry in candidates if not _is_folder(entry, follow=True)]
+        models += [Input(os.path.join(place, name), True, folder, below) for name in names]
+    return models
 
 
 def _matching_paths(pattern: str, listing: _Listing) -> list[str]:
@@ -163,6 +166,7 @@ def _matching_names(folder: str, pattern: str, listing: _Listing) -> list[str]:
 
 
 def _without_products(inputs: list[Input], products: bool) -> list[Input]:
+    """Return the inputs, without `products` only those that no earlier run made from another input."""
     paths = {each.path for each in inputs}
     if products:
         return inputs
@@ -170,9 +174,7 @@ def _without_products(inputs: list[Input], products: bool) -> list[Input]:
 
 
 class Output(NamedTuple):
-    """Where results go: `stream`, as `text` or not; the given `file`; below the given `folder`; in place; or beside the
-    input.
-    """
+    """The destination of results: a stream, with `text` as text; a file; a folder; the inputs; or files beside them."""
 
     stream: bool = False
     text: bool = False
@@ -181,10 +183,10 @@ class Output(NamedTuple):
     in_place: bool = False
 
     def result_path(self, model: Input, suffix: str) -> tuple[str, str]:
-        """Return the folder that a result is written to, and its path below it: <name>-<suffix>.onnx (.onnxtxt for one
-        that is text), or the input's.
+        """Return the folder to which a result is written, and its path below it.
 
-        The folder is one that the user named, or that of a file which the user named.
+        The folder is one that the user named, or has a file that the user named. The result is <name>-<suffix>.onnx,
+        or .onnxtxt if the input is text; in place it has the input's name.
         """
         if self.folder:
             folder, below = self.folder, model.below or ""
@@ -204,7 +206,7 @@ def suffix_of(opsets: Mapping[str, int]) -> str:
 
 
 def output_for(given: str | None, in_place: bool, inputs: list[Input]) -> Output:
-    """Return where the results of `-o` and `--in-place` go. Raises UsageError U103 where they do not fit the inputs."""
+    """Return the destination that `-o` and `--in-place` name. Raises UsageError U103 if it does not fit the inputs."""
     streams = any(each.path == STREAM for each in inputs)
     if in_place:
         if given is not None:
@@ -256,15 +258,15 @@ def _stem_of(model: Input) -> str:
 
 
 def _parse_sizes(ctx: click.Context, param: click.Parameter, options: Iterable[str]) -> dict[str, int]:
-    """Return the numbers of `--dim NAME=N`. Raises BadParameter."""
-    found: dict[str, int] = {}
-    for each in options:
-        name, _, size = each.rpartition("=")
+    """Return the numbers of `--dim NAME=N`. Raises BadParameter for another form, or two numbers of one name."""
+    sizes: dict[str, int] = {}
+    for option in options:
+        name, _, size = option.rpartition("=")
         if not name or not re.fullmatch(r"\d{1,18}", size, re.ASCII):
-            raise click.BadParameter(f"{each!r} is not NAME=N")
-        if found.setdefault(name, int(size)) != int(size):
+            raise click.BadParameter(f"{option!r} is not NAME=N")
+        if sizes.setdefault(name, int(size)) != int(size):
             raise click.BadParameter(f"'{name}' is given two numbers")
-    return found
+    return sizes
 
 
 dims_option = click.option(

@@ -1,4 +1,4 @@
-"""The options of a verb that say how much its work may take."""
+"""The options of a verb that limit its work."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 def parse_size(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
-    """Return the number of bytes that 1000000, 512M or 2G stands for."""
+    """Return the number of bytes of a size such as 1000000, 512M or 2G. Raises BadParameter for another text."""
     if value is None:
         return None
     match = re.fullmatch(r"(\d{1,18})([KMGT]?)(?:i?B)?", value, re.IGNORECASE | re.ASCII)
@@ -28,7 +28,7 @@ def limits_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Return a command with the options --max-steps, --max-bytes and --timeout, which it takes as `limits`."""
 
     @wraps(command)
-    def limited(max_steps: int | None, max_bytes: int | None, timeout: float | None, **options: Any) -> Any:
+    def run_command(max_steps: int | None, max_bytes: int | None, timeout: float | None, **options: Any) -> Any:
         return command(limits=Limits(max_steps, max_bytes, timeout), **options)
 
     options = (
@@ -42,5 +42,5 @@ def limits_options(command: Callable[..., Any]) -> Callable[..., Any]:
         ),
     )
     for option in reversed(options):
-        limited = option(limited)
-    return limited
+        run_command = option(run_command)
+    return run_command

@@ -118,7 +118,7 @@ def _version_label(operator: Any, since: int) -> str:
 
 
 def _counts_of(checked: Sequence[Checked]) -> dict[str, int]:
-    """Return how much was checked: operators of which something could be read, their domains, and all files."""
+    """Return the numbers of operators that could be read, at least in part, of their domains, and of all files."""
     return {
         "operators": sum(len(each.operators) for each in checked),
         "domains": len({operator.domain for each in checked for operator in each.operators}),
@@ -138,16 +138,16 @@ def _report_lines(data: dict[str, Any], findings: int) -> list[str]:
     return [*lines, f"{_count_text(findings, 'finding')} in {operators}{unread}"]
 
 
-def _count_text(number: int, what: str) -> str:
-    return f"{f'{number:,}' if number else 'no'} {what}{'' if number == 1 else 's'}"
+def _count_text(number: int, noun: str) -> str:
+    return f"{f'{number:,}' if number else 'no'} {noun}{'' if number == 1 else 's'}"
 
 
 def _load_adapters(
     target: Target, known: Folders, allow_hooks: bool | None
 ) -> tuple[Table, frozenset[str] | None, FindingList]:
-    """Return what the adapter files of a target register, and the domains whose files cannot be run.
+    """Return the adapters that the files of a target register, the domains whose files failed, and their findings.
 
-    None in place of the domains where files are not run at all.
+    The domains are None if the files are not trusted, and not run at all.
     """
     table: Table = {}
     unknown: set[str] = set()
@@ -179,12 +179,12 @@ def _is_trusted(target: Target, known: Folders, allow_hooks: bool | None) -> boo
 
 
 def _write_notes(selection: Selection, known: Folders, allow_hooks: bool | None) -> list[str]:
-    """Return what was left out of the check, and write it to stderr."""
+    """Return notes about links and files that the check left out, and write them to stderr."""
     notes = list(islice(selection.notes, SHOWN))
     if len(selection.notes) > SHOWN:
         notes.append(f"{len(selection.notes) - SHOWN:,} more links to folders were not searched")
-    for target in selection.targets if allow_hooks is None else ():
-        if target.found and (files := _adapter_files(target)):
+    for target in selection.targets:
+        if allow_hooks is None and target.found and (files := _adapter_files(target)):
             names = f"{safe_text(str(files[0]))}{f' and {len(files) - 1:,} more' if len(files) > 1 else ''}"
             notes.append(
                 f"{names} {'was' if len(files) == 1 else 'were'} not run: the call does not name the folder "
@@ -195,7 +195,7 @@ def _write_notes(selection: Selection, known: Folders, allow_hooks: bool | None)
 
 
 def _fix_targets(targets: Sequence[Target]) -> tuple[list[str], list[str]]:
-    """Write what can be computed into the files of targets; return the files written, and those with comments."""
+    """Write computed parts into the files of targets; return files written, and files left alone for their comments."""
     fixed: list[str] = []
     commented: list[str] = []
     for target in targets:

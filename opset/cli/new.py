@@ -1,4 +1,4 @@
-"""`opset new`: the files of a new operator, with guidance where its author has to write."""
+"""`opset new`: the files of a new operator, with guidance for its author."""
 
 from __future__ import annotations
 
@@ -69,13 +69,13 @@ def quote_path(path: Path | str) -> str:
 
 
 def operator_arguments(made: WrittenOperator) -> str:
-    """Return an operator and its folder as verbs take them."""
+    """Return the arguments by which verbs take an operator and its folder."""
     name = f"{made.domain}.{made.operator}" if made.domain else made.operator
     return f"{name} --schemas {quote_path(made.root)}" if made.own else name
 
 
 def files_data(made: WrittenOperator, done: str, steps: dict[str, str]) -> dict[str, Any]:
-    """Return what was written, and the commands to go on with, as plain data."""
+    """Return the written files, and the commands to go on with, as plain data."""
     return {
         "done": done,
         "operator": made.operator,
@@ -88,7 +88,7 @@ def files_data(made: WrittenOperator, done: str, steps: dict[str, str]) -> dict[
 
 
 def files_lines(made: WrittenOperator, steps: dict[str, str]) -> list[str]:
-    """Return what was written, and the commands to go on with, as text."""
+    """Return the written files, and the commands to go on with, as text."""
     lines = []
     for path, functions in made.files.items():
         lines.append(safe_text(f"wrote {path}{': ' if functions else ''}{', '.join(functions)}"))

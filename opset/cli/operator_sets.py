@@ -1,4 +1,4 @@
-"""Versions of operator sets on the command line: what is in one, and what changed between two."""
+"""Versions of operator sets on the command line: the operators of one, and the changes between two."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from opset.plain_text import prose_lines, style_text, table_lines
 
 
 def domain_with_versions(registry: Registry, domain: str, *versions: int) -> str:
-    """Return a domain as schemas name it. Raises UsageError U105 where it is not known, or lacks a version."""
+    """Return a domain as schemas name it. Raises UsageError U105 if it is not known, or lacks a version."""
     name = known_domain(registry, domain)
     for version in versions:
         check_version(registry, name, version)

@@ -18,7 +18,9 @@ def versions_of(registry: Registry, name: str, domain: str | None = None) -> tup
     """Return all versions of "Softmax", "ai.onnx.ml.Scaler", or of a name in a domain, oldest first.
 
     A name without a domain is one of the standard's default domain, or else of the only domain that has it.
-    Raises UsageError U105 where there is none.
+
+    Raises:
+        UsageError: U105, there is no such operator, or several domains have it.
     """
     if domain is None and "." in name:
         domain, _, name = name.rpartition(".")
@@ -36,7 +38,7 @@ def versions_of(registry: Registry, name: str, domain: str | None = None) -> tup
 
 
 def version_at(registry: Registry, versions: tuple[OpSchema, ...], version: int) -> OpSchema:
-    """Return what an operator is at a version of its operator set. Raises UsageError U105 where there is none."""
+    """Return the schema of an operator at a version of its operator set. Raises UsageError U105 if it has none."""
     newest = versions[-1]
     check_version(registry, newest.domain, version)
     schema = registry.schema(newest.name, version, newest.domain)
@@ -50,9 +52,10 @@ def version_at(registry: Registry, versions: tuple[OpSchema, ...], version: int)
 def operator_at(
     registry: Registry, text: str, domain: str | None = None
 ) -> tuple[tuple[OpSchema, ...], OpSchema | None]:
-    """Return all versions of the operator that OP[@V] names, and what it is at V; None where V is left out.
+    """Return all versions of the operator that OP[@V] names, and its schema at V, None if V is left out.
 
-    Raises UsageError U105 where there is none, or V is no number.
+    Raises:
+        UsageError: U105, there is no such operator or version, or V is no number.
     """
     name, at, version = text.partition("@")
     versions = versions_of(registry, name, domain)
@@ -107,7 +110,7 @@ def schema_lines(data: dict[str, Any]) -> list[str]:
 
 
 def _ground_lines(data: dict[str, Any], indent: str) -> list[str]:
-    """Return on which ground a special case or an example stands, if it is not derived."""
+    """Return the ground of a special case or an example, nothing if it is derived."""
     words = status_words(data["status"], data["because"])
     return prose_lines(escape_text(f"({words})"), indent) if words else []
 
@@ -137,7 +140,7 @@ def example_lines(examples: list[dict[str, Any]]) -> list[str]:
 
 
 def _content_text(value: Any) -> str:
-    """Return a value of an example on a line that fits."""
+    """Return a value of an example, cut to one line."""
     if value is None:
         return "none"
     if not isinstance(value, dict) or "content" not in value:
@@ -148,7 +151,7 @@ def _content_text(value: Any) -> str:
 
 
 def shorten(text: str) -> str:
-    """Return text as it fits on a line beside its label."""
+    """Return text on one line, cut to the room beside its label."""
     text, room = " ".join(text.split()), prose_width() - 14
     return text if len(text) <= room else f"{text[: room - 1]}…"
 
@@ -179,7 +182,7 @@ def _attribute_text(attribute: dict[str, Any]) -> str:
 
 
 def _declaration_text(entry: dict[str, Any]) -> str:
-    """Return what an attribute declares about its values, and the constraint that others break."""
+    """Return the values that an attribute may have, and the constraint that others break."""
     words = [entry["kind"]] if entry.get("kind") else []
     words += [f"one of {', '.join(map(value_text, entry['choices']))}"] if entry.get("choices") else []
     words += [entry["range"]] if entry.get("range") else []

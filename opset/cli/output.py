@@ -17,7 +17,7 @@ from opset.plain_text import style_text
 
 _BATCH = 10_000  # parts of JSON that are written at once
 UNMAPPED = ("failed to map segment", "annot allocate memory")
-"""What the loader and the system say where there is no memory for a library."""
+"""Parts of the messages of the loader and the system if there is no memory for a library."""
 format_option = click.option(
     "--format", "form", type=click.Choice(["text", "json"]), default="text", help="Form of the output."
 )
@@ -49,10 +49,10 @@ def findings_of(data: Mapping[str, Any]) -> FindingList:
 
 
 def write_errors(findings: FindingList | OpsetError, stream: IO[str] | None = None) -> None:
-    """Write findings in the layout of errors, on stderr or another stream, and where to read about their codes.
+    """Write findings in the layout of errors, on stderr or another stream, with the command that explains their codes.
 
-    Nodes that are refused for the same reason are one entry with their number. Only the first entries are written; of
-    the others, how many there are.
+    Nodes that are refused for the same reason are one entry with their number. Only the first entries are written, and
+    the number of the others.
     """
     found = findings.finding_list if isinstance(findings, OpsetError) else findings
     stream = stream or sys.stderr

@@ -31,20 +31,24 @@ def run_in_processes(
     lost: Callable[[Item, bool], Result],
     seconds: float = math.inf,
 ) -> Generator[Result, None, None]:
-    """Return the result of every item, in order. Each process calls `start` once, which gives the function to call.
+    """Yield the result of every item, in order; closing the generator ends all processes.
 
-    `lost` gives the result of an item whose process died, or (True) was ended since the item took more than `seconds`.
-    Closing the generator ends all processes.
+    Args:
+        start: Returns the function that computes the result of an item; each process calls it once.
+        items: The items, which are sent to processes.
+        jobs: Number of processes.
+        lost: Returns the result of an item whose process died, or, with True, was ended as it took too long.
+        seconds: Time that an item may take.
     """
     workers: dict[Connection, multiprocessing.Process] = {}
-    busy: dict[Connection, tuple[int, float]] = {}  # an item's number, and when it is late
+    busy: dict[Connection, tuple[int, float]] = {}  # an item's index, and the time at which it is late
     results: dict[int, Result] = {}
     begun = 0
     try:
         for number in range(len(items)):
             while number not in results:
                 while len(busy) < jobs and begun < len(items):
-                    idle = next((each for each in workers if each not in busy), None)
+                    idle = next((worker for worker in workers if worker not in busy), None)
                     allowed = seconds if idle is not None else seconds + STARTING
                     idle = idle or _start_worker(start, workers)
                     busy[idle] = begun, time.monotonic() + allowed
@@ -63,7 +67,7 @@ def run_in_processes(
 
 
 def _wait_for_workers(busy: dict[Connection, tuple[int, float]]) -> Iterator[tuple[Connection, bool]]:
-    """Wait, and yield the processes that have sent something or died, and with True those that are late."""
+    """Wait, and yield the workers that sent a result, died, or (True) are late."""
     first = min(late for _, late in busy.values())
     left = None if first == math.inf else max(first - time.monotonic(), 0)
     ready = wait(list(busy), left)
@@ -75,7 +79,7 @@ def _wait_for_workers(busy: dict[Connection, tuple[int, float]]) -> Iterator[tup
 def _receive_result(
     ready: Connection, workers: dict[Connection, multiprocessing.Process], lost: Callable[[bool], Result], late: bool
 ) -> Result:
-    """Return what a process sends; if it died or is late, `lost()`, and it is no longer among the workers."""
+    """Return the result that a worker sends; if it died or is late, remove it and return `lost(late)`."""
     if late:
         workers[ready].kill()
     else:

@@ -1,4 +1,4 @@
-"""How much of long work is done, on a terminal."""
+"""Progress of long work on a terminal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def show_progress(quiet: bool, step: int) -> Iterator[Callable[[int, int], None] | None]:
-    """Show how much is done after every `step`, on a line of the terminal that is cleared at the end."""
+    """Yield a function that shows progress after every `step`, on a line of the terminal that is cleared at the end.
+
+    Without a terminal, or with `quiet`, it yields None.
+    """
     if quiet or not sys.stderr.isatty():
         yield None
         return

@@ -90,7 +90,7 @@ class Report:
 
 
 Product = tuple[int, str, tuple[tuple[str, ...], ...], int]
-"""The exit status, what goes to stdout, and findings for stderr with the number of those omitted."""
+"""The exit status, the text for stdout, and findings for stderr with the number of omitted ones."""
 
 
 @click.command(no_args_is_help=True)
@@ -154,9 +154,9 @@ def command(
             _evaluate_model(report, settings, registry, dims, freeze, limits, roots, trace)
             return _product_of(report, form, quiet)
         except MemoryError:
-            return failed(out_of_memory())
+            return failure(out_of_memory())
 
-    def failed(error: RunError) -> Product:
+    def failure(error: RunError) -> Product:
         findings = error.finding_list.in_file(model)
         return _product_of(Report(model, report.notes, findings=findings, status=1), form, quiet)
 
@@ -166,7 +166,7 @@ def command(
     except supervision.NoResult as ended:
         if ended.status in (BROKEN_PIPE, INTERNAL):
             return ended.status
-        status, text, findings, omitted = failed(supervision.failure(ended, limits))
+        status, text, findings, omitted = failure(supervision.failure(ended, limits))
     sys.stdout.write(text)
     if findings:
         output.write_errors(FindingList((Finding(*each) for each in findings), omitted))
@@ -183,7 +183,7 @@ def _evaluate_model(
     roots: tuple[Path, ...],
     stream: IO[str] | None,
 ) -> None:
-    """Fill in a report: what the evaluation gave, or what is wrong, and the exit status."""
+    """Evaluate a model, and fill in a report: results, or findings, and the exit status."""
     model, budget = report.model, Budget(Limits(timeout=limits.timeout))
     trace = _Trace(report, stream) if settings.trace else None
     try:
@@ -206,7 +206,7 @@ def _evaluate_model(
 
 
 def _product_of(report: Report, form: str, quiet: bool) -> Product:
-    """Return the exit status, what goes to stdout, and the findings that go to stderr."""
+    """Return the exit status, the text for stdout, and the findings for stderr."""
     if form == "json" and not quiet:
         errors = output.findings_data(report.findings)
         data = {"model": report.model, **report.data, **report.trace, **report.notes}
@@ -283,7 +283,7 @@ def _run_evaluator(evaluator: ReferenceEvaluator, settings: Settings, report: Re
 
 @contextmanager
 def _show_progress(evaluator: ReferenceEvaluator) -> Iterator[None]:
-    """Show on a terminal, once a second, how many nodes have been run."""
+    """Show the number of nodes that have been run, once a second, on a terminal."""
     if not sys.stderr.isatty():
         yield
         return
@@ -304,7 +304,7 @@ def _show_progress(evaluator: ReferenceEvaluator) -> Iterator[None]:
 
 
 def _read_inputs(settings: Settings, inputs: Sequence[ValueInfo], limit: int) -> dict[str, Any]:
-    """Return the inputs that files, stdin and `--set` hold. Raises RunError with all that is wrong with them."""
+    """Return the inputs that files, stdin and `--set` hold. Raises RunError with all findings about them."""
     found: dict[str, Any] = {}
     origin: dict[str, str] = {}
     findings = FindingList()
@@ -345,7 +345,7 @@ def _read_inputs(settings: Settings, inputs: Sequence[ValueInfo], limit: int) ->
 
 
 def _name_in(argument: str, names: Collection[str]) -> str:
-    """Return the name that "NAME=…" begins with, the longest one of these, else what precedes the first "="."""
+    """Return the longest of the names with which "NAME=…" begins, else the text before the first "="."""
     longest = max(map(len, names), default=0)
     for at in range(min(longest, len(argument) - 1), 0, -1):
         if argument[at] == "=" and argument[:at] in names:

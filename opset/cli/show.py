@@ -1,4 +1,4 @@
-"""`opset show`: what an operator is at a version, or what a model contains."""
+"""`opset show`: an operator at a version, the operators of an operator set, or the contents of a model."""
 
 from __future__ import annotations
 
@@ -75,7 +75,10 @@ def command(
 
 
 def _split_version(what: str | None, version: int | None, at: int | None) -> tuple[str | None, int | None]:
-    """Return what to show and its version, given after an @, as an argument, or by --opset; at most once."""
+    """Return the name to show and its version, which may follow an @, or be an argument or --opset.
+
+    Raises UsageError U103 if there is more than one version, or nothing to show.
+    """
     given = [each for each in (version, at) if each is not None]
     if what is not None and "@" in what and not os.path.exists(what):
         name, _, number = what.rpartition("@")
@@ -101,7 +104,7 @@ def _operator_lines(data: dict[str, Any]) -> list[str]:
 
 
 def _model_data(path: str, registry: Registry) -> dict[str, Any]:
-    """Return what a model contains; raises ModelError where it is malformed."""
+    """Return the contents of a model as plain data. Raises ModelError if it is malformed."""
     model = load_input(parse_input(path), ())
     proto = model.proto
     index = ModelIndex(proto, registry.domains)

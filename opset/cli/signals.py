@@ -46,7 +46,7 @@ def _raise_stopped(number: int, frame: Any) -> None:
 
 
 def _report_unraisable(unraisable: sys.UnraisableHookArgs) -> None:
-    """Report an exception that cannot be raised where it occurred, as in a finalizer; Stopped is raised again later."""
+    """Report an exception that cannot be raised at its place, as in a finalizer; Stopped is raised again later."""
     if not isinstance(unraisable.exc_value, Stopped):
         sys.__unraisablehook__(unraisable)
         return

@@ -22,7 +22,7 @@ from opset.errors import Finding, OpsetError, RunError
 POSSIBLE = hasattr(os, "fork") and sys.platform != "darwin"
 """Whether a process can be copied; on macOS, libraries that numpy uses do not survive it."""
 GRACE = 0.3
-"""Seconds that the work has beyond its own to report where its time ended."""
+"""Seconds that the work has beyond its own to report the place at which its time ended."""
 PATIENCE = 0.5
 """Seconds that it then has to remove its temporary files before it is killed."""
 _INTERRUPTS = {signal.SIGINT, signal.SIGTERM}
@@ -38,11 +38,17 @@ class NoResult(Exception):
 
 
 def run_supervised(work: Callable[[], Any], seconds: float) -> Any:
-    """Return what `work` returns in a child process: numbers, text, and tuples of these.
+    """Return the result of `work`, which is done in a child process that is ended in time.
 
-    The child has the streams of this process, and may read stdin. Raises Ended, and what interrupts this process, once
-    the child is gone; an unexpected exception in the child is written to stderr, and its status is that of a verb.
-    Where the system allows no other process, the work is done in this one.
+    The child has the streams of this process, and may read stdin. If the system allows no other process, the work is
+    done in this one.
+
+    Args:
+        work: Returns numbers, text, and tuples of these. An unexpected exception is written to stderr.
+        seconds: Time for the work.
+
+    Raises:
+        NoResult: The time was up, or the child died; its status is the exit status of a verb.
     """
     seconds = min(seconds, _LONGEST)
     deadline = time.monotonic() + seconds + GRACE
@@ -81,10 +87,15 @@ def run_supervised(work: Callable[[], Any], seconds: float) -> Any:
 
 
 def run_in_bounds(work: Callable[[Budget], int], limits: Limits, seconds: float) -> int:
-    """Return the exit status of work that has one budget for all that it evaluates, of `seconds` if no limit says it.
+    """Return the exit status of work that has one budget for all evaluations.
 
-    With a limit of seconds, it is done in a process that is ended in time, and writes what a verb writes. Raises
-    RunError R301 to R303 where a limit is reached.
+    Args:
+        work: Writes the product of a verb, and returns its exit status.
+        limits: Limits of the budget; with a limit of seconds, the work is done in a child that is ended in time.
+        seconds: Time of the budget if the limits have none.
+
+    Raises:
+        RunError: R301 to R303, a limit is reached.
     """
     budget = Budget(replace(limits, timeout=limits.timeout or seconds))
 
@@ -138,7 +149,7 @@ def _fork() -> int:
 
 
 def _read_result(reader: int, deadline: float) -> bytes | None:
-    """Return all that the child writes, None where it has not come to an end in time."""
+    """Return all that the child writes, None if it has not come to an end in time."""
     parts: list[bytes] = []
     poll = select.poll()
     poll.register(reader, select.POLLIN)

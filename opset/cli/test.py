@@ -29,7 +29,7 @@ from opset.schemas.yaml.loader import domain_of
 from opset.workflow.examples.examination import PARTS, ExampleRunner, Report, Subject, examine_subject, subjects
 
 SECONDS = 60.0
-"""What an example may take at all its versions, where --timeout does not say it."""
+"""Time that an example may take at all its versions, unless --timeout is given."""
 NOTES, REASONS = 20, 8
 """Notes, and reasons why something was not run, that text shows."""
 HOOKS = ("kernels.py", "inference.py", "adapters.py")
@@ -111,7 +111,7 @@ def command(
 def _yield_reports(
     start: Callable[[], Any], chosen: Sequence[Subject], jobs: int, seconds: float, registry: Registry
 ) -> Generator[Report | str, None, None]:
-    """Return the report of each subject. A process that does not end is killed, and its subject reported."""
+    """Yield the report of each subject, also of one whose process did not end in time and was killed."""
     from opset.cli.processes import run_in_processes
 
     yield from run_in_processes(
@@ -132,7 +132,7 @@ def _examine_subject(runner: ExampleRunner, parts: tuple[str, ...], subject: Sub
 
 
 def _lost_report(registry: Registry, seconds: float, subject: Subject, late: bool) -> Report:
-    """Return the report of a subject whose process was ended, or died."""
+    """Return the report of a subject whose process died, or was ended since it was late."""
     runner = ExampleRunner(registry)
     why = f"it did not end within {seconds:g} seconds" if late else "its process died"
     help = "allow more: --timeout" if late else "use fewer processes: -j 1"
@@ -157,7 +157,7 @@ def _is_path(target: str) -> bool:
 
 
 def _folders_of_call(targets: Sequence[Target], folders: tuple[Path, ...], allow_hooks: bool | None) -> Folders:
-    """Return the folders of a call with those of its paths: a folder to which a search led is data, nobody named it."""
+    """Return the folders of a call and of its targets; a folder that a search found is data, since nobody named it."""
     own = [each for each in targets if not _is_standard(each)]
     known = folders_for((*folders, *(each.folder for each in own if allow_hooks or not each.found)), allow_hooks)
     found = tuple(each.folder for each in own if each.found and not allow_hooks)
@@ -171,7 +171,7 @@ def _is_standard(target: Target) -> bool:
 def _chosen_versions(
     names: Sequence[str], targets: Sequence[Target], registry: Registry, known: Folders
 ) -> list[OpSchema]:
-    """Return the versions of operators that a call names by paths and names, by default all of its folders."""
+    """Return the versions of operators that a call names by paths and names, by default all in its folders."""
     if not names and not targets:
         own = (*known.trusted, *known.data) or (FOLDER,)
         targets = [folder_of_domains(each) for each in own]

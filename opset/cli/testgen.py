@@ -23,7 +23,7 @@ from opset.schemas.model import OpSchema
 from opset.workflow.corpus.cases import Corpus, Pick, build_corpus, pick_cases, write_corpus
 
 SECONDS = 3600.0
-"""What all examples may take together, where --timeout does not say it."""
+"""Time that all examples may take together, unless --timeout is given."""
 STEP = 20
 """Cases between two lines of progress."""
 
@@ -79,7 +79,7 @@ def command(
 
 
 def _write_cases(folder: str, made: Corpus, notes: Sequence[str], form: str) -> int:
-    """Write cases into a folder, say how many there are, and return the exit status."""
+    """Write cases into a folder, report their numbers, and return the exit status."""
     written = write_corpus(folder, made)
     kinds = Counter(case["kind"] for case in made.cases)
     data: dict[str, Any] = {

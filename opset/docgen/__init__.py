@@ -12,16 +12,21 @@ if TYPE_CHECKING:
 FORMS = {"html": "site", "markdown": "markdown", "json": "document"}
 """The forms of documentation, each with the module whose `pages` makes it. They are slow to import."""
 Progress = Callable[[int, int], None]
-"""Takes how many pages or operators are done, and of how many."""
+"""Takes the number of pages or operators that are done, and of all."""
 
 
 def documentation(
     registry: Registry, form: str = "html", domains: Iterable[str] | None = None, progress: Progress | None = None
 ) -> Iterator[tuple[str, bytes]]:
-    """Yield the files of the documentation in one of FORMS, each as its path, with "/", and its content.
+    """Yield the files of the documentation, each as its path, with "/", and its content.
 
-    `domains` are those of the registry that are documented, all by default. What is yielded depends on the registry
-    and nothing else.
+    The files depend on the registry and nothing else.
+
+    Args:
+        registry: The operators.
+        form: One of FORMS.
+        domains: The domains that are documented, all by default.
+        progress: Called after each page or operator.
     """
     chosen = list(registry.domains) if domains is None else [*domains]
     yield from import_module(f"opset.docgen.{FORMS[form]}").pages(registry, chosen, progress)

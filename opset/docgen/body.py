@@ -1,4 +1,4 @@
-"""Function bodies of operators as pictures: constants are written where they are used, subgraphs are one node."""
+"""Function bodies of operators as pictures: constants stand in the nodes that use them, and a subgraph is one node."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from opset.schemas.model import FunctionBody, OpSchema
 from opset.schemas.names import shown
 
 MOST, MOST_EDGES, MOST_LINES = 45, 200, 8
-"""Nodes of a body that is drawn, those of constants not counted, its edges, and lines of detail of a node.
+"""Most nodes, besides constants, and edges of a body that is drawn, and most lines of detail of a node.
 
-What is larger is easier to read as text.
+A larger body is easier to read as text.
 """
 _SHORT = 22
-"""Characters of a constant that is written where it is used."""
+"""Characters of a constant that stands in the node that uses it."""
 # Tensors whose values are the entries of a field, whatever their bits.
 _FIELDS = {1: "float_data", 11: "double_data", 7: "int64_data", **dict.fromkeys((2, 3, 4, 5, 6, 9), "int32_data")}
 
 
 def body_picture(schema: OpSchema, body: FunctionBody, links: Mapping[str, str] | None = None) -> Markup:
-    """Return a function body as a picture; nothing where it has more than 45 nodes or 200 edges, or cannot be read.
+    """Return a function body as a picture; it is empty if the body is too large or cannot be read.
 
     `links` maps operators, as the text of the body names them, to addresses of their pages.
     """
@@ -40,10 +40,13 @@ def body_picture(schema: OpSchema, body: FunctionBody, links: Mapping[str, str] 
 
 
 def body_graph(schema: OpSchema, body: FunctionBody, links: Mapping[str, str]) -> Graph | None:
-    """Return a function body as a graph, None where it is empty or too large.
+    """Return a function body as a graph, None if it is empty or too large.
 
-    The arguments of a node stand in its box; a constant is there with its value, a cast of it to the type of another
-    value too. Raises SchemaError S233 where the body cannot be read.
+    The arguments of a node stand in its box; a constant, or a cast of it to the type of another value, stands there
+    with its value.
+
+    Raises:
+        SchemaError: S233, the body cannot be read.
     """
     outputs = [parameter.name for parameter in schema.outputs]
     constants: dict[str, str] = {}
@@ -79,7 +82,7 @@ def operator_names(nodes: Sequence[Any]) -> str:
 
 
 def _fold_constant(node: Any, constants: dict[str, str], outputs: Sequence[str]) -> bool:
-    """Whether a node is a constant that is written where it is used; if so, it is added to `constants`."""
+    """Whether a node is a short constant; if so, its text is added to `constants`, and it needs no box."""
     if node.domain or len(node.output) != 1 or node.output[0] in outputs:
         return False
     text = ""
@@ -101,13 +104,14 @@ def _names_used(node: Any) -> Iterator[str]:
     """Yield the values that a node uses; its subgraphs, too."""
     pending = [(node, frozenset[str]())]
     while pending:
-        each, inner = pending.pop()
-        yield from (name for name in each.input if name and name not in inner)
-        for attribute in each.attribute:
-            for graph in (*((attribute.g,) if attribute.HasField("g") else ()), *attribute.graphs):
-                own = {value.name for value in (*graph.input, *graph.initializer)}
-                own.update(name for nested in graph.node for name in nested.output)
-                pending += [(nested, inner | own) for nested in reversed(graph.node)]
+        user, inner = pending.pop()
+        yield from (name for name in user.input if name and name not in inner)
+        for attribute in user.attribute:
+            graphs = [attribute.g] if attribute.HasField("g") else []
+            for graph in (*graphs, *attribute.graphs):
+                defined = {value.name for value in (*graph.input, *graph.initializer)}
+                defined.update(name for nested in graph.node for name in nested.output)
+                pending += [(nested, inner | defined) for nested in reversed(graph.node)]
 
 
 def _detail_lines(node: Any, constants: Mapping[str, str]) -> Iterator[str]:
@@ -125,6 +129,7 @@ def _attribute_text(node: Any, attribute: Any) -> str:
 
 
 def _wrap(parts: Sequence[str], end: str = "") -> Iterator[str]:
+    """Yield lines of at most LONGEST characters that list the parts, the last one followed by `end`."""
     line = ""
     for number, part in enumerate(parts, 1):
         part += end if number == len(parts) else ","
@@ -143,7 +148,7 @@ def _shorten(text: str) -> str:
 
 
 def _value_text(attribute: Any) -> str:
-    """Return the value of an attribute as short text; "" for one that has none."""
+    """Return the value of an attribute as short text, "" if it is too long or of another kind."""
     if attribute.ref_attr_name:
         return f"@{_shorten(attribute.ref_attr_name)}"
     kind, value = attribute_type(attribute), attribute_value(attribute)
@@ -164,7 +169,7 @@ def _value_text(attribute: Any) -> str:
 
 
 def _number_text(value: float, single: bool) -> str:
-    """Return a number in at most six digits, with a mark where that is not all of it."""
+    """Return a number in at most six digits, with a mark if it has more."""
     if isinstance(value, int):
         return str(value)
     short = f"{value:.6g}"

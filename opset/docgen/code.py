@@ -51,7 +51,7 @@ _groups: Any = bygroups  # which has no types
 
 
 class OnnxLexer(RegexLexer):
-    """Models, graphs, functions and nodes in ONNX text syntax; what follows `=` and has inputs is an operator."""
+    """Models, graphs, functions and nodes in ONNX text syntax; a name after `=` that has inputs is an operator."""
 
     name = "ONNX text"
     aliases = ["onnx"]

@@ -1,4 +1,4 @@
-"""What happens to a node that is converted, for each version of its operator and each target opset, as plain data.
+"""Convertibility of operators: the fate of a node, for each version of its operator and each target, as plain data.
 
 `Convertibility(registry).table_of(operator, domain)` returns
 
@@ -16,8 +16,8 @@
           "operators": [{"domain": "ai.onnx", "operator": "Transpose"}], "lowered": [], "through": []}]}]}
 
 Versions are newest first, and so are ranges, which cover 1 to `newest`; `until` is the last opset of a version. `steps`
-are the transitions that may touch nodes, by id, in the order in which nodes cross them. A transition's `opset` is that
-which its result is written in, `to` is 0 where the operator does not exist on the other side (`id` is "20-lowered").
+are the transitions that may touch nodes, by id, in the order in which nodes cross them. A transition's `opset` is the
+one in which its result is written; `to` is 0 if the operator does not exist on the other side (`id` is "20-lowered").
 Of an operator with more than 64 versions, the newest 64 are there, and targets from the oldest of these on; `omitted`
 is the number of others.
 
@@ -29,20 +29,20 @@ is the number of others.
 - `lower`: it becomes other operators, or is refused;
 - `refuse`: every node is refused; of a range, `text` is the reason.
 
-`how` says where a transition comes from: "derived" of the signatures, "written" as a function, of which `text` is the
+`how` is the origin of a transition: "derived" from the signatures, "written" as a function, of which `text` is the
 documentation, "body" of the operator's function body, "" for a refusal. `text` and `why` are sentences and clauses of
-inline Markdown, in which names stand in backticks; `also` has what is derived for those nodes that a written adapter
+inline Markdown, in which names stand in backticks; `also` has the derived changes of nodes that a written adapter
 leaves as they are.
 
-`operators` and `refusals` are what may happen, never what must: they are read in the code of adapters (reflection.py)
-and in the signatures. `codes` of a range are all with which nodes may be refused on the way to one of its targets, and
-`operators` all that its steps make. These are rewritten in their turn where the target lacks them or takes less:
+`operators` and `refusals` may happen, but need not: they are read in the code of adapters (reflection.py) and in the
+signatures. `codes` of a range are all with which nodes may be refused on the way to one of its targets, and
+`operators` all that its steps make. These are rewritten in their turn if the target lacks them or takes less:
 `lowered` has those that become others, `through` the codes with which nodes may be refused for them, each `below` a
 target (down), or `from` one on (up): {"code": "C207", "why": "", "below": 7, "operators": [{"domain", "operator"}]}.
-Constant and Identity may be made everywhere and are not listed. What any node may be refused for is in `GENERAL`.
+Constant and Identity may be made everywhere and are not listed. Reasons to refuse any node are in `GENERAL`.
 Operators of other domains are made for the versions that the model imports and are not followed.
 
-Nothing here knows what an adapter does: transitions are those of the version converter (routes.py), which applies them.
+The transitions are found by the version converter (routes.py), which applies them.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ _NEEDS = {
     "need_shape": ("C207", "the shape of {} is not fully known"),
     "need_constant": ("C205", "the value of {} is computed at run time, or a caller may override it"),
 }
-"""What methods of a node refuse."""
+"""Refusals of methods of a node."""
 _STAYS = "The node stays as it is."
 _CHECKED = "The node stays as it is, unless it is refused."
 Key = tuple[str, str]
@@ -95,7 +95,7 @@ MOST_VERSIONS, MOST_TARGETS = 64, 256
 
 
 class Transition(NamedTuple):
-    """One transition: its data, and what follows from it for the operators that it makes."""
+    """One transition: its data, and facts of the operators that it makes."""
 
     data: Data
     made: frozenset[Key]
@@ -105,20 +105,20 @@ class Transition(NamedTuple):
     stays: bool
     """Whether every node goes on as the operator."""
     then: int | None
-    """The version as which nodes go on; None where they are other operators, or refused."""
+    """The version as which nodes go on; None if they become other operators, or are refused."""
     types: int
     """The first opset that has all element types of the version: below, refusals name the type."""
     inner: tuple[tuple[Key, int], ...] = ()
-    """The operators that it makes in the same domain, with their versions, 0 where these cannot be made."""
+    """The operators that it makes in the same domain, with their versions, 0 if these cannot be made."""
 
 
 class Outcome(NamedTuple):
-    """What happens to a node on the way to a target."""
+    """The fate of a node on the way to a target."""
 
     kind: str
     codes: frozenset[str] = frozenset()
     reason: str = ""
-    """Why every node is refused; "" where some may not be."""
+    """The reason why every node is refused; "" if some may not be."""
 
 
 Query = tuple[Key, int, int]
@@ -127,7 +127,7 @@ _KEPT = Outcome(KEEP)
 
 
 class Convertibility:
-    """What happens to the nodes of the operators of a registry; each transition is read once."""
+    """The convertibility of the operators of a registry; each transition is read once."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry, self._routes = registry, routes_of(registry)
@@ -140,7 +140,7 @@ class Convertibility:
         self._ends: dict[tuple[Key, int], int] = {}
 
     def table_of(self, operator: str, domain: str = "") -> Data:
-        """Return the convertibility of an operator that the registry has: see the module."""
+        """Return the convertibility of an operator of the registry, in the form that the module describes."""
         key = (normalised(domain), operator)
         sinces = self._versions_of(key)
         listed = sinces[-MOST_VERSIONS:]
@@ -159,7 +159,7 @@ class Convertibility:
         }
 
     def _ranges_of(self, key: Key, since: int, spans: list[Span]) -> list[Data]:
-        """Return what happens to nodes of one version, by ranges of targets, the highest ones first."""
+        """Return the ranges of targets at which nodes of one version fare alike, the highest ones first."""
         above, below = self._transitions_from(key, since, True), self._transitions_from(key, since, False)
         rows: list[tuple[tuple[Any, ...], list[Span], list[Transition]]] = []
         for span in reversed(spans):
@@ -176,16 +176,16 @@ class Convertibility:
         return [self._range_data(key, since, reached, moves) for _, reached, moves in rows]
 
     def _transitions_from(self, key: Key, since: int, up: bool) -> list[tuple[int, Transition]]:
-        """Return the transitions that nodes of a version cross, with the version that each leads from."""
-        found = []
+        """Return the transitions that nodes of a version cross, with the source version of each."""
+        crossed = []
         at: int | None = since
-        while at is not None and (move := self._transition_of(key, at, up)) is not None:
-            found.append((at, move))
-            at = move.then
-        return found
+        while at is not None and (transition := self._transition_of(key, at, up)) is not None:
+            crossed.append((at, transition))
+            at = transition.then
+        return crossed
 
     def _range_data(self, key: Key, since: int, spans: list[Span], moves: list[Transition]) -> Data:
-        """Return what happens to nodes of one version at neighbouring targets, the highest ones first."""
+        """Return one range as plain data: the fate of nodes of one version at neighbouring targets, highest first."""
         first, last = spans[-1][0], spans[0][1]
         outcomes = [self._outcome_of((key, since, start)) for start, _ in spans]
         made = {(*each, move.data["opset"]) for move in moves for each in move.inner if not outcomes[0].reason}
@@ -214,8 +214,9 @@ class Convertibility:
         }
 
     def _spans_by_reason(self, key: Key, since: int, opset: int) -> dict[Reason, list[Span]]:
-        """Return the targets of a version that is made at an opset: by the codes and reasons with which it may be
-        refused there, and by "" those that lack the operator.
+        """Return the targets at which a version that is made at an opset may be refused, by code and reason.
+
+        The targets that lack the operator are at the code "".
         """
         known = (key, since, 0 if since else opset)
         if known not in self._further:
@@ -228,7 +229,7 @@ class Convertibility:
         return self._further[known]
 
     def _outcome_of(self, asked: Query) -> Outcome:
-        """Return what happens to the nodes of an operator's version on the way to a target."""
+        """Return the fate of the nodes of an operator's version on the way to a target."""
         pending = [] if asked in self._outcomes else [asked]
         while pending:
             if missing := [each for each in self._prerequisites(pending[-1]) if each not in self._outcomes]:
@@ -239,7 +240,7 @@ class Convertibility:
         return self._outcomes[asked]
 
     def _prerequisites(self, asked: Query) -> list[Query]:
-        """Return what has to be known of other versions and operators."""
+        """Return the queries about other versions and operators on which the outcome depends."""
         key, _, target = asked
         move = self._first_transition(asked)
         if move is None:
@@ -248,14 +249,14 @@ class Convertibility:
         return made if move.then is None else [*made, (key, move.then, target)]
 
     def _first_transition(self, asked: Query) -> Transition | None:
-        """Return the transition that nodes cross first, None where there is none on the way."""
+        """Return the transition that nodes cross first, None if there is none on the way."""
         key, since, target = asked
         return (
             None if since <= target <= self._last_opset(key, since) else self._transition_of(key, since, target > since)
         )
 
     def _find_outcome(self, asked: Query) -> Outcome:
-        """Return what happens to nodes; the first transition and all that it needs are known."""
+        """Return the fate of nodes; the outcomes on which it depends are known."""
         key, _, target = asked
         move = self._first_transition(asked)
         if move is None:
@@ -281,7 +282,7 @@ class Convertibility:
         return Outcome(max(kind, CHECK if rest.reason else rest.kind, key=KINDS.index), codes)
 
     def _outcome_without(self, key: Key, opset: int) -> Outcome:
-        """Return what happens to nodes that need an operator which an opset does not have."""
+        """Return the refusal of nodes that need an operator which an opset lacks."""
         sinces = self._versions_of(key)
         why = f"`{key[1]}` is withdrawn" if sinces and sinces[0] <= opset else f"there is no `{key[1]}`"
         if sinces and opset < sinces[0]:
@@ -289,7 +290,7 @@ class Convertibility:
         return Outcome(REFUSE, frozenset(["C201"]), why)
 
     def _version_at(self, key: Key, opset: int) -> int:
-        """Return the version of an operator at an opset, 0 where nodes of it cannot be made."""
+        """Return the version of an operator at an opset, 0 if nodes of it cannot be made."""
         schema = self._registry.schema(key[1], opset, key[0])
         return 0 if schema is None or schema.deprecated else schema.since_version
 
@@ -310,7 +311,7 @@ class Convertibility:
     def _spans_of(self, key: Key, first: int) -> list[Span]:
         """Return ranges of opsets from one on, within each of which no operator of the domain changes, lowest first.
 
-        In a domain of very many versions they are those of the operator alone.
+        In a domain of very many versions, only the operator itself does not change within a range.
         """
         domain = key[0]
         if domain not in self._spans:
@@ -322,7 +323,7 @@ class Convertibility:
         return [span for span in found if span[0] >= first]
 
     def _transition_of(self, key: Key, since: int, up: bool) -> Transition | None:
-        """Return the transition of a version up or down, None where there is none."""
+        """Return the transition of a version up or down, None if there is none."""
         known = (key, since, up)
         if known not in self._moves:
             self._moves[known] = self._find_transition(key, since, up)
@@ -405,7 +406,7 @@ class Convertibility:
         return Transition(data, made, certain - IMPLIED, codes, stays, going, _first_opset_of_types(step), inner)
 
     def _key_of(self, name: str, stated: str | None, domain: str) -> Key:
-        """Return the operator that an adapter of a domain means by a name, and perhaps a domain."""
+        """Return the operator that an adapter of a domain names, perhaps with a domain."""
         if stated is not None:
             return normalised(stated), name
         return (domain if self._registry.versions(name, domain) else ""), name
@@ -427,7 +428,7 @@ def _transition_head(since: int, to: int, opset: int, up: bool) -> Data:
 
 
 def _refusals_of_adapter(reflection: Reflection, step: Step) -> list[Data]:
-    """Return the refusals that an adapter's code names, and those of outputs that it does not return."""
+    """Return the refusals that an adapter's code names, and a refusal for outputs that it does not return."""
     schema = step.source
     general = {each["code"] for each in GENERAL}
     found = [_refusal_data(code, _quote_names(why)) for code, why in reflection.refusals if code not in general]
@@ -441,7 +442,7 @@ def _refusals_of_adapter(reflection: Reflection, step: Step) -> list[Data]:
 
 
 def _facts_of_bodies(schema: OpSchema) -> tuple[frozenset[Key], frozenset[Key], list[Data]]:
-    """Return the operators that a function body is made of, those of all bodies, and why none may serve a node."""
+    """Return the operators of any function body, the operators in all bodies, and why no body may serve a node."""
     bodies = schema.function_bodies(schema.since_version - 1) if not schema.domain else schema.function
     used = []
     for body in bodies:
@@ -460,7 +461,7 @@ def _facts_of_bodies(schema: OpSchema) -> tuple[frozenset[Key], frozenset[Key], 
 
 
 class _DerivedChanges:
-    """What a transition does to nodes by the signatures alone, and what it refuses."""
+    """The changes and refusals of nodes in a transition that follow from the signatures alone."""
 
     def __init__(self, step: Step) -> None:
         self.does: list[str] = []
@@ -601,7 +602,7 @@ class _DerivedChanges:
 
 
 def _rewrites_of(pair: Counterpart) -> list[str]:
-    """Return what is done to an attribute that both sides have."""
+    """Return the rewrites of an attribute that both sides have, as sentences."""
     here, there = pair.source, pair.target
     does = [f"Write {_value_text(old)} as {_value_text(new)} in `{here.name}`." for old, new in pair.values.items()]
     if here.name != there.name:
@@ -614,7 +615,7 @@ def _rewrites_of(pair: Counterpart) -> list[str]:
 
 
 def _legal_values(pair: Counterpart) -> str:
-    """Return in brackets what an attribute may be on the other side."""
+    """Return the values that an attribute may have on the other side, in brackets, "" if any."""
     legal = [_value_text(each) for each in pair.target.choices] or (
         [f"`{pair.target.range}`"] if pair.target.range else []
     )
@@ -663,7 +664,7 @@ def _spans_between(changes: Iterable[int], newest: int) -> list[Span]:
 
 
 def _range_text(outcome: Outcome, moves: Sequence[Transition]) -> str:
-    """Return what happens to nodes in a range of targets as a sentence."""
+    """Return the fate of nodes in a range of targets as a sentence."""
     if outcome.kind == REFUSE:
         return f"Refused: {outcome.reason}."
     if outcome.kind in (KEEP, CHECK):

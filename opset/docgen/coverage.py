@@ -1,4 +1,4 @@
-"""What this package can do with each version of an operator: evaluate, infer and convert it."""
+"""Coverage of operators: the kernel, inference and conversion of each version."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ from opset.version_converter.rewrite import Refusal
 from opset.version_converter.routes import Routes, Step, routes_of
 
 NONE, UNKNOWN, FUNCTION, BODY = "none", "unknown", "function", "body"
-"""UNKNOWN is what a file that nobody trusts may have; FUNCTION a written one; BODY the function body."""
+"""UNKNOWN stands for the contents of a file that nobody trusts, FUNCTION for a written function, BODY for the body."""
 
 
 class Coverage(NamedTuple):
-    """What there is for one version of an operator; "" where nothing can be.
+    """The kernel, inference and conversion of one version of an operator.
 
-    `kernel` is WRITTEN, `inference` a rule or FUNCTION, `up` what takes nodes of the version before to this one, `down`
-    the reverse: NOTHING (to do), DERIVED, WRITTEN or "impossible: reason". `lowering`, of a first version, is WRITTEN
-    or BODY: what expresses the operator where it does not exist. Each may also be NONE or UNKNOWN.
+    `kernel` is WRITTEN, `inference` a rule or FUNCTION. `up` is the conversion from the version before to this one,
+    `down` the reverse: NOTHING (to do), DERIVED, WRITTEN or "impossible: reason". `lowering`, of a first version, is
+    WRITTEN or BODY: it expresses the operator in older opsets. Each may also be NONE or UNKNOWN, and is "" if it does
+    not apply.
     """
 
     operator: str
@@ -39,9 +40,9 @@ class Coverage(NamedTuple):
 
 
 def coverage(registry: Registry, domain: str) -> Iterator[Coverage]:
-    """Yield what there is for the operators of a domain by name, for each its versions, the newest first.
+    """Yield the coverage of the operators of a domain by name, of each its versions, the newest first.
 
-    Raises what loading the Python files beside users' YAML raises.
+    Exceptions of the Python files beside users' YAML pass through.
     """
     kernels, rules, routes = Lookup(KERNELS, registry), RuleLookup(registry), routes_of(registry)
     no_kernel, no_rule = (UNKNOWN if each.left_out(domain) else NONE for each in (kernels, rules))
@@ -67,7 +68,7 @@ def coverage(registry: Registry, domain: str) -> Iterator[Coverage]:
 
 
 def _work_of_step(step: Step | Refusal | None) -> str:
-    """Return what a transition takes."""
+    """Return the work of a transition."""
     if isinstance(step, Refusal):
         return UNKNOWN
     if step is None:
@@ -78,6 +79,7 @@ def _work_of_step(step: Step | Refusal | None) -> str:
 
 
 def _lowering_of(routes: Routes, first: OpSchema) -> str:
+    """Return the lowering of the first version of an operator."""
     since = first.since_version
     step = routes.step(first.domain, first.name, since, since - 1)
     if isinstance(step, Step):
@@ -86,6 +88,6 @@ def _lowering_of(routes: Routes, first: OpSchema) -> str:
 
 
 def count_column(rows: Iterable[Coverage], column: str) -> tuple[int, int]:
-    """Return of how many rows a column has something, and of how many it could."""
+    """Return the number of rows in which a column has something, and of rows to which it applies."""
     values = [value for row in rows if (value := getattr(row, column))]
     return sum(value not in (NONE, UNKNOWN) and not value.startswith(IMPOSSIBLE) for value in values), len(values)

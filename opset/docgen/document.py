@@ -1,4 +1,4 @@
-"""A registry as one JSON document, for other programs; operators.schema.json says what is in it."""
+"""A registry as one JSON document, for other programs; operators.schema.json describes it."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _json_line(data: Any) -> str:
 
 
 def operator_data(registry: Registry, domain: str, name: str, convertibility: Convertibility) -> dict[str, Any]:
-    """Return all that is known of an operator as plain data, as operators.schema.json says."""
+    """Return all facts of an operator as plain data, in the form of operators.schema.json."""
     versions = registry.versions(name, domain)
     changed = {each["since"]: each for each in changes(versions, registry.type_sets)}
     moves = convertibility.table_of(name, domain)
@@ -119,7 +119,7 @@ def _parameter_data(data: dict[str, Any], parameter: Parameter) -> dict[str, Any
 
 
 def _change_data(change: Change, computed: dict[str, Any]) -> dict[str, Any]:
-    """Return a change: what was computed, and all that its YAML declares."""
+    """Return a change as plain data: the computed difference, and all that its YAML declares."""
     difference = computed["difference"]
     return {
         "before": computed["before"],

@@ -49,7 +49,7 @@ def files_in_wheel(checkout: Path) -> dict[str, str]:
 
 
 def plain_text(text: str) -> str:
-    """Return Markdown whose links to files are words: a guide is the command that shows it."""
+    """Return Markdown in which links to files are plain text, and links to guides the commands that show them."""
     known = {guide.name for guide in guides()}
 
     def words(match: re.Match[str]) -> str:

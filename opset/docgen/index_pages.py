@@ -1,4 +1,4 @@
-"""What pages other than those of operators show: indexes by opset, release, type, family and domain; codes; guides."""
+"""Pages other than the operators', as data: indexes by opset, release, type, family and domain, and codes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ KINDS = {
 
 
 class IndexPage(NamedTuple):
-    """A page: where it is, what its template shows, and as what the search finds it."""
+    """A page: its path, the data that its template shows, and its kind and text for the search."""
 
     path: str
     page: dict[str, Any]
@@ -50,7 +50,7 @@ def index_page(
     parts: Iterable[dict[str, Any]] = (),
     trail: Iterable[dict[str, str]] = (),
 ) -> IndexPage:
-    """Return a page; `parts` are made by `part`."""
+    """Return a page; `part` makes its parts, and `link` its trail."""
     page = {"title": escape_text(title), "lead": lead, "body": body, "parts": [*parts], "trail": [*trail]}
     return IndexPage(path, page, kind, text)
 
@@ -111,7 +111,7 @@ def _operator_row(site: Site, entry: Operator, root: str) -> dict[str, Any]:
 
 
 def index_pages(site: Site, operators: list[Operator]) -> Iterator[IndexPage]:
-    """Yield all pages but those of operators, guides and the home page."""
+    """Yield all pages but operators, guides and the home page."""
     yield from _domain_pages(site, operators)
     yield from _opset_pages(site)
     yield from _release_pages(site)
@@ -123,11 +123,11 @@ def index_pages(site: Site, operators: list[Operator]) -> Iterator[IndexPage]:
 
 def _domain_pages(site: Site, operators: list[Operator]) -> Iterator[IndexPage]:
     for domain in site.paths.domains:
-        own = [each for each in operators if each.domain == domain]
+        members = [operator for operator in operators if operator.domain == domain]
         newest = site.registry.domains[domain]
-        lead = f"{len(own)} operators; the newest version of the operator set is {newest}."
+        lead = f"{len(members)} operators; the newest version of the operator set is {newest}."
         versions = [link(each, f"../{site.paths.opset(domain, each)}") for each in range(newest, 0, -1)]
-        rows = [_operator_row(site, each, "../") for each in own]
+        rows = [_operator_row(site, each, "../") for each in members]
         yield index_page(
             site.paths.domain(domain),
             "domain",
@@ -167,20 +167,20 @@ def _opset_pages(site: Site) -> Iterator[IndexPage]:
 
 
 def _opset_page(site: Site, domain: str, version: int, data: dict[str, Any]) -> IndexPage:
-    def linked(each: dict[str, Any]) -> dict[str, str]:
+    def version_link(each: dict[str, Any]) -> dict[str, str]:
         found = site.link(each["operator"], domain, "../")
         return {**found, "href": f"{found['href']}#v{each['since']}"}
 
     parts = []
     if data["new"]:
-        parts.append(part("New", names=[linked(each) for each in data["new"]]))
+        parts.append(part("New", names=[version_link(each) for each in data["new"]]))
     if version > 1:
         difference = opsets_difference(site.registry, domain, version - 1, version)
         rows = [
             {
                 "id": "",
                 "cells": [
-                    cell(links=[linked({"operator": each["operator"], "since": each["since_after"]})]),
+                    cell(links=[version_link({"operator": each["operator"], "since": each["since_after"]})]),
                     cell(f"{each['since_before']} → {each['since_after']}"),
                     cell("; ".join(each["words"])),
                     cell(inline(" ".join(each["meaning"]))),
@@ -193,10 +193,10 @@ def _opset_page(site: Site, domain: str, version: int, data: dict[str, Any]) -> 
             head = ["Operator", "Versions", "Signature", "Meaning", "Conversion up"]
             parts.append(part("Changed", table={"head": head, "rows": rows}))
     if data["withdrawn"]:
-        parts.append(part("Withdrawn", names=[linked(each) for each in data["withdrawn"]]))
+        parts.append(part("Withdrawn", names=[version_link(each) for each in data["withdrawn"]]))
     families: dict[str, list[dict[str, str]]] = {}
     for each in data["operators"]:
-        families.setdefault(each["family"], []).append({**linked(each), "note": str(each["since"])})
+        families.setdefault(each["family"], []).append({**version_link(each), "note": str(each["since"])})
     rows = [
         {
             "id": "",
@@ -305,7 +305,10 @@ def _type_pages(site: Site, operators: list[Operator]) -> Iterator[IndexPage]:
 
 
 def _type_cells(site: Site, entry: Operator, wanted: str) -> list[dict[str, Any]]:
-    """Return the cells of an operator in the index of a type: since when it takes the type, and where."""
+    """Return the cells of an operator in the index of a type: the version from which it takes it, and its parameters.
+
+    They are empty if no version takes the type.
+    """
     for schema in entry.versions:
         constraints = {name for name, types in schema.types.items() if wanted in types}
         inputs = [each.name for each in schema.inputs if each.type in constraints or each.type == wanted]

@@ -52,7 +52,7 @@ class _Domain(NamedTuple):
     anchors: dict[str, str]
 
     def link(self, operator: str, from_other: bool = True) -> str:
-        """Return the link to an operator, which may be from another file."""
+        """Return the link to an operator, from another file or from its own."""
         return f"[{escape(operator)}]({self.file if from_other else ''}#{self.anchors[operator]})"
 
 
@@ -77,7 +77,7 @@ def pages(registry: Registry, domains: Sequence[str], progress: Progress | None 
 
 
 def _file_names(domains: Sequence[str]) -> dict[str, str]:
-    """Return the name of the file of each domain, which is not that of another file."""
+    """Return the name of the file of each domain, which differs from the names of all other files."""
     taken = [each.removesuffix(".md") for each in (INDEX, COVERAGE)]
     odd = [each for each in domains if each.lower().startswith(CHANGELOG)]
     plain = unique_slugs((shown(each) for each in domains if each not in odd), taken)
@@ -136,7 +136,7 @@ _TENSOR = re.compile(r"((?:\w+\()*tensor\()(\w+)(\)+)")
 
 
 def _head_lines(registry: Registry, domain: _Domain) -> list[str]:
-    """Return the beginning of the file of a domain: what it is, and its operators by family."""
+    """Return the beginning of the file of a domain: its title and newest version, and its operators by family."""
     newest = registry.domains[domain.name]
     operators = registry.operators(domain.name)
     lines = [f"# {escape(shown(domain.name))}", ""]
@@ -152,7 +152,7 @@ def _head_lines(registry: Registry, domain: _Domain) -> list[str]:
 
 
 def operator_section(registry: Registry, domain: str, name: str) -> list[str]:
-    """Return an operator: its newest version in full, and what changed in each version."""
+    """Return the section of an operator: its newest version in full, and the changes of each version."""
     versions = registry.versions(name, domain)
     newest = versions[-1]
     data = schema_data(registry, newest)
@@ -190,7 +190,7 @@ def operator_section(registry: Registry, domain: str, name: str) -> list[str]:
 
 
 def _ground_text(data: dict[str, Any]) -> str:
-    """Return on which ground a special case or an example stands, if it is not derived."""
+    """Return the ground of a special case or an example, "" if it is derived."""
     words = status_words(data["status"], data["because"])
     return f" ({phrase(words)})" if words else ""
 
@@ -230,7 +230,7 @@ def _signature_lines(data: dict[str, Any]) -> list[str]:
 
 
 def _allowed_text(sets: str, types: Sequence[str]) -> str:
-    """Return the named sets that types are, and the types; the types alone where no set fits any."""
+    """Return the named sets of types, and the types; the types alone if no set fits any."""
     listed = _types_text(types)
     return listed if sorted(sets.split(", ")) == sorted(map(brief_type, types)) else f"{code_span(sets)}: {listed}"
 
@@ -244,7 +244,7 @@ def _parameter_text(parameter: dict[str, Any]) -> str:
 
 
 def _declaration_text(attribute: dict[str, Any]) -> str:
-    """Return the type of an attribute, its default, and what it declares about its values."""
+    """Return the type of an attribute, its default, and the values that it may have."""
     words = [escape(attribute["type"])]
     words += [f"default {code_span(default_text(attribute['default']))}"] if attribute["default"] is not None else []
     words += ["required"] if attribute["required"] else []
@@ -302,7 +302,7 @@ def _shorten(text: str) -> str:
 
 
 def _change_text(change: dict[str, Any]) -> str:
-    """Return what changed, and what the version converter has to do about it."""
+    """Return the changes of a version, and the work of the version converter on them."""
     words = "; ".join(map(escape, change["words"]))
     parts = [f"{words}."] if words else []
     parts += [phrase(change["meaning"])] if change["meaning"] else []
@@ -312,7 +312,7 @@ def _change_text(change: dict[str, Any]) -> str:
 
 
 def _changelog_lines(registry: Registry, domain: _Domain) -> list[str]:
-    """Return what each version of an operator set brought, the newest first."""
+    """Return the changes of each version of an operator set, the newest first."""
     lines = [f"# Changes of {escape(shown(domain.name))}", ""]
     brought: dict[int, dict[str, list[str]]] = {}
     for name in registry.operators(domain.name):
@@ -345,7 +345,7 @@ _COLUMNS = {
 
 
 def _coverage_lines(registry: Registry, domains: Sequence[_Domain]) -> list[str]:
-    """Return what there is to evaluate, infer and convert each version of the operators."""
+    """Return the page about the coverage of each version of the operators."""
     found = [(each, [*coverage(registry, each.name)]) for each in domains]
     lines = ["# Coverage", "", "For each version of an operator, what there is that", ""]
     lines += [f"- {column}: {says}" for column, says in _COLUMNS.items()]

@@ -35,7 +35,7 @@ def html(text: str, resolve: Resolve | None = None, *, page: bool = False) -> Ma
     """Return Markdown as HTML blocks: prose of an operator, or with `page` a whole page of a guide.
 
     A page has its headings, with the ids that links to them use; in a fragment they are bold paragraphs, as the page
-    around it has headings of its own. `resolve` maps the target of a link to the one that is written.
+    around it has headings of its own. `resolve` maps the target of a link to the written one.
     """
     if len(text) > LONGEST_PROSE and not page:
         return Markup("<p>{}</p>\n").format(escape_invisible(text))
@@ -64,7 +64,7 @@ def inline(text: str) -> Markup:
 
 
 def sections(text: str) -> Iterator[tuple[str, str, str]]:
-    """Yield the sections of a page: heading, its id as in `html`, and words; first what precedes all headings.
+    """Yield the sections of a page: heading, its id as in `html`, and words; the first precedes all headings.
 
     The title of the page begins no section. Paragraphs, items and lines of code are lines, a table is one.
     """
@@ -179,7 +179,7 @@ def _link_open(self: Any, tokens: Sequence[Token], index: int, options: Any, env
 
 
 def _table_open(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
-    """A table in a region of its own: what is wider than the page is scrolled, with the keyboard, too."""
+    """A table in a region of its own: one that is wider than the page is scrolled, with the keyboard, too."""
     return '<div class="table" tabindex="0"><table>\n'
 
 
@@ -222,7 +222,7 @@ _ATTRIBUTES: dict[str, tuple[str, ...] | None] = {
 
 
 class _UnreadableFormula(Exception):
-    """A formula that is not MathML without a doubt."""
+    """A formula that cannot be written as MathML without a doubt."""
 
 
 @lru_cache(maxsize=4096)
@@ -244,7 +244,10 @@ def formula(latex: str) -> Markup:
 
 
 def _arrange(row: Element) -> Element:
-    """Return the same with what browsers know: words in one element, classes for alignment, lines as a table."""
+    """Change a row of MathML to forms that browsers know, and return it.
+
+    Words become one element, alignment a class, and several lines a table.
+    """
     for element in row.iter():
         element.text = unescape(element.text or "")
         if element.tag == "mtext":
@@ -262,14 +265,14 @@ def _arrange(row: Element) -> Element:
 
 
 def _core_of(element: Element) -> Element:
-    """Return the element itself, or what its scripts belong to."""
+    """Return the element to which scripts belong, the element itself if it has none."""
     while element.tag in _UNDER and len(element):
         element = element[0]
     return element
 
 
 def _space_functions(parent: Element) -> None:
-    """Set functions apart from what is beside them, but not from parentheses; limits are below those that have them."""
+    """Set functions apart from their neighbors, but not from parentheses, and put limits below functions and sums."""
     children = [*parent]
     for before, child, after in zip([None, *children], children, [*children[1:], None], strict=False):
         core = _core_of(child)
@@ -336,7 +339,7 @@ def _serialize(element: Element) -> Iterator[str]:
 
 
 def stylesheet() -> str:
-    """Return the CSS of what is made here: files above code, headings in fragments, tables and formulas."""
+    """Return the CSS of names of files above code, headings in fragments, tables and formulas."""
     return (
         ".file { margin-bottom: 0; font-weight: 600; }\n"
         ".file + .code { margin-top: 0.25em; }\n"

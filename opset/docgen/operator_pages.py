@@ -1,4 +1,4 @@
-"""What the page of an operator shows, as data that its template puts into place."""
+"""The page of an operator, as data that its template puts into place."""
 
 from __future__ import annotations
 
@@ -44,22 +44,22 @@ OPEN = 6
 
 
 class Site(NamedTuple):
-    """What pages are made of."""
+    """The sources of pages: operators, paths and convertibility."""
 
     registry: Registry
     paths: Paths
     convertibility: Convertibility
     bodies: Mapping[str, str]
-    """Where operators of ai.onnx are, from the page of another: what function bodies are made of."""
+    """Paths of the operators of ai.onnx, from the page of another operator: function bodies consist of them."""
 
     def link(self, name: str, domain: str, root: str) -> dict[str, str]:
-        """Return an operator's name and the way to its page, "" where it has none."""
+        """Return an operator's name and the address of its page, "" if it has none."""
         path = self.paths.operator(name, domain)
         return {"name": escape_text(name), "href": f"{root}{path}" if path else "", "note": ""}
 
 
 def operator_page(site: Site, domain: str, name: str) -> dict[str, Any]:
-    """Return what the page of an operator shows."""
+    """Return the data of the page of an operator."""
     registry, root = site.registry, "../"
     versions = registry.versions(name, domain)
     newest = versions[-1]
@@ -93,7 +93,7 @@ def operator_page(site: Site, domain: str, name: str) -> dict[str, Any]:
 
 
 def _conversion_data(site: Site, name: str, domain: str, root: str) -> dict[str, Any]:
-    """Return what happens to nodes by version and target, and on each transition."""
+    """Return the fate of nodes by version and target, and on each transition."""
     data = site.convertibility.table_of(name, domain)
     named = {each["id"]: _transition_name(each) for each in data["transitions"]}
     own = {each["id"]: {refusal["code"] for refusal in each["refusals"]} for each in data["transitions"]}
@@ -140,7 +140,7 @@ def _transition_name(step: Mapping[str, Any]) -> str:
 
 
 def _lowered_text(entries: Iterable[Mapping[str, Any]]) -> str:
-    """Return which of the operators that are made become others in their turn, and where."""
+    """Return a sentence about made operators that become others in their turn, "" if there are none."""
     found: dict[int, list[str]] = {}
     for each in entries:
         found.setdefault(each["below"], []).append(each["operator"])
@@ -149,7 +149,7 @@ def _lowered_text(entries: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _through_text(row: Mapping[str, Any], code: str) -> str:
-    """Return for which of the operators that are made a code may be raised, and where."""
+    """Return the made operators that may be refused with a code, and the targets, "" if there are none."""
     parts = []
     for each in row["through"]:
         if each["code"] == code:
@@ -182,7 +182,7 @@ def _examples_data(versions: tuple[OpSchema, ...], examples: Iterable[Example]) 
 
 
 def _opset_spans(registry: Registry, versions: tuple[OpSchema, ...]) -> dict[int, str]:
-    """Return for which opsets each version holds."""
+    """Return the opsets at which each version holds, as text."""
     last = registry.domains[versions[0].domain]
     ends = [each.since_version - 1 for each in versions[1:]] + [last]
     return {
@@ -203,7 +203,7 @@ def _badges(data: Mapping[str, Any]) -> list[str]:
 def _section_data(
     schema: OpSchema, data: Mapping[str, Any], newer: Mapping[str, Any] | None, links: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Return what a page shows of one version; prose that is that of the newer version is not repeated."""
+    """Return the section of one version; prose that equals the newer version's is not repeated."""
     since = schema.since_version
     anchor = f"v{since}"
     same = newer is not None and all(data[key] == newer[key] for key in ("doc", "formula", "special_cases"))
@@ -248,7 +248,7 @@ def _section_data(
 
 
 def signature(data: Mapping[str, Any]) -> str:
-    """Return a node of an operator in ONNX text, with the defaults of attributes, "?" at what is optional."""
+    """Return a node of an operator in ONNX text, with the defaults of attributes, and "?" at optional parts."""
 
     def names(side: str) -> str:
         marks = {"optional": "?", VARIADIC: ", …"}
@@ -270,7 +270,7 @@ def _withdrawal_text(data: Mapping[str, Any]) -> str:
 
 
 def _attribute_data(data: Mapping[str, Any], anchor: str, ids: Mapping[str, str]) -> dict[str, Any]:
-    """Return an attribute with what it declares."""
+    """Return the entry of an attribute, with the facts that it declares."""
     default = data["default"]
     facts = [data["type"] if default is None else f"{data['type']} = {default_text(default)}"]
     facts += ["required"] if data["required"] else ["optional"] if default is None else []
@@ -294,7 +294,7 @@ def _list_entry(anchor: str, name: str, facts: Iterable[str], doc: Markup | str)
 
 
 def _parameter_data(data: Mapping[str, Any], anchor: str, side: str) -> dict[str, Any]:
-    """Return an input or output with what it declares."""
+    """Return the entry of an input or output, with the facts that it declares."""
     facts = [brief_type(data["type"]), *arity_words(data)]
     return _list_entry(f"{anchor}-{side}-{slug(data['name'])}", data["name"], facts, inline(data["doc"]))
 
@@ -313,7 +313,7 @@ def _change_data(change: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 
 def _type_matrix(site: Site, versions: tuple[OpSchema, ...], root: str) -> dict[str, Any]:
-    """Return which types each version takes, and by which of its type constraints; types alike share a row."""
+    """Return the types that each version takes, with its type constraints; types alike share a row."""
     cells: dict[str, list[str]] = {}
     for position, schema in enumerate(versions):
         for name, types in schema.types.items():
@@ -337,7 +337,7 @@ def _type_links(types: Iterable[str], root: str) -> Iterator[dict[str, str]]:
 
 
 def _comparisons_data(registry: Registry, versions: tuple[OpSchema, ...]) -> dict[str, Any]:
-    """Return what differs between any two versions, in each direction."""
+    """Return the differences between any two versions, in each direction."""
     pairs: dict[tuple[int, int], dict[str, Any]] = {}
     for before, after in permutations(versions, 2):
         words = difference_words(signature_diff(before, after), registry.type_sets)
@@ -390,7 +390,7 @@ def _example_data(versions: tuple[OpSchema, ...], example: Example, number: int)
 
 
 def _ground_data(data: Mapping[str, Any]) -> dict[str, str]:
-    """Return on which ground a special case or an example stands, if it is not derived."""
+    """Return the status and the ground of a special case or an example."""
     return {"status": data["status"], "ground": inline(status_words(data["status"], data["because"]))}
 
 
@@ -402,7 +402,7 @@ def _attribute_texts(attributes: Mapping[str, Any]) -> Iterator[tuple[str, str]]
 
 
 def _versions_text(held: list[int], versions: tuple[OpSchema, ...]) -> str:
-    """Return for which versions an example holds, "" where for all."""
+    """Return the versions for which an example holds, "" for all."""
     if len(held) == len(versions):
         return ""
     if held[-1] == versions[-1].since_version:

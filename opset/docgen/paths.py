@@ -9,7 +9,7 @@ from opset.opsets.registry import Registry
 from opset.schemas.names import normalised, shown
 
 TOP = frozenset(("index", "api", "releases", "assets", "errors", "families", "guides", "opsets", "sets", "types"))
-"""Names that are those of other pages and folders of the site."""
+"""Names of other pages and folders of the site."""
 
 
 class Paths:
@@ -29,7 +29,7 @@ class Paths:
         return f"{self._folders[shown(normalised(domain))]}/index.html"
 
     def operator(self, name: str, domain: str) -> str:
-        """Return the path of the page of an operator, "" where it has none."""
+        """Return the path of the page of an operator, "" if it has none."""
         found = self._operators.get(normalised(domain), {}).get(name)
         return f"{self._folders[shown(normalised(domain))]}/{found}.html" if found is not None else ""
 

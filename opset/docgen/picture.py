@@ -1,8 +1,8 @@
 """Pictures of small graphs as SVG: layers from top to bottom, drawn with classes alone; function bodies of operators.
 
-The layout is that of Sugiyama: every box is in the layer below the lowest one that it depends on, values that pass
-layers have a point in each of them, sweeps order the layers to avoid crossings, and boxes move towards what they are
-connected with. All is computed from the order of the boxes, so equal graphs are equal pictures.
+The layout is Sugiyama's: every box is in the layer below the lowest one that it depends on, values that pass
+layers have a point in each of them, sweeps order the layers to avoid crossings, and boxes move towards their
+neighbors. All is computed from the order of the boxes, so equal graphs are equal pictures.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Graph(NamedTuple):
 
 
 class _Point:
-    """A box in its layer, or where a value passes a layer; `x` is its centre."""
+    """A box in its layer, or the place at which a value passes a layer; `x` is its center."""
 
     def __init__(self, layer: int, box: Box | None = None, labels: Sequence[str] = ()) -> None:
         self.layer, self.box, self.labels, self.x = layer, box, labels, 0.0
@@ -71,7 +71,7 @@ class _Point:
             self.height = LINE * (1 + len(box.detail)) + 10
 
     def stem_x(self, label: str) -> float:
-        """The x of the stem of a value below it."""
+        """Return the x of the stem of a value below the box, the center if the box has no such value."""
         if label not in self.labels:
             return self.x
         return self.x + self.width * ((self.labels.index(label) + 0.5) / len(self.labels) - 0.5)
@@ -86,7 +86,7 @@ class _Line(NamedTuple):
 
 
 def column_count(text: str) -> int:
-    """Return how many columns of a font of fixed width a text takes."""
+    """Return the number of columns that a text takes in a font of fixed width."""
     return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
 
 
@@ -161,7 +161,7 @@ def _points_and_lines(graph: Graph) -> tuple[list[_Point], list[_Line]]:
 
 
 def _order_layers(points: Sequence[_Point]) -> list[list[_Point]]:
-    """Return the layers, ordered so that few lines cross: by the means of what is above and below, in turn."""
+    """Return the layers, ordered so that few lines cross: by the mean places of points above and below, in turn."""
     layers: list[list[_Point]] = [[] for _ in range(1 + max(point.layer for point in points))]
     for point in points:
         layers[point.layer].append(point)
@@ -184,7 +184,7 @@ def _order_layers(points: Sequence[_Point]) -> list[list[_Point]]:
 
 
 def _count_crossings(layers: Sequence[Sequence[_Point]]) -> int:
-    """Return how many pairs of lines between neighbouring layers cross: those whose ends are in the other order."""
+    """Return the number of pairs of lines between adjacent layers that cross, as their ends are in the other order."""
     found = 0
     for upper, lower in pairwise(layers):
         places = {id(point): place for place, point in enumerate(lower)}
@@ -198,7 +198,7 @@ def _count_crossings(layers: Sequence[Sequence[_Point]]) -> int:
 
 
 def _place_points(layers: Sequence[Sequence[_Point]]) -> None:
-    """Set the centres of all points: close to those that they are connected with, in order and without overlap."""
+    """Set the centers of all points: close to the points that they are connected with, and without overlap."""
     for layer in layers:
         _spread_points(layer, [0.0] * len(layer))
     for sweep in range(SWEEPS + 1):
@@ -237,7 +237,7 @@ def _next_in_run(point: _Point) -> _Point | None:
 
 
 def _straighten_run(run: Sequence[_Point], layers: Sequence[Sequence[_Point]]) -> None:
-    """Move points to one x, where those beside them leave room."""
+    """Move points to one x, if the points beside them leave room."""
     low, high = -inf, inf
     for point in run:
         layer = layers[point.layer]
@@ -257,9 +257,9 @@ def _least_distance(one: _Point, other: _Point) -> float:
 
 
 def _spread_points(layer: Sequence[_Point], wanted: Sequence[float]) -> None:
-    """Place the points of a layer as close to where they should be as the room between them allows.
+    """Place the points of a layer as close to their wanted centers as the least distances allow.
 
-    That is the isotonic regression of the wanted centres less the least distances: neighbours in the wrong order are
+    This is the isotonic regression of the wanted centres less the least distances: neighbours in the wrong order are
     pooled at their mean.
     """
     offsets = [0.0]

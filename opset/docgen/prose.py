@@ -1,7 +1,7 @@
 """Text of a registry in Markdown: prose is parsed and then written without HTML, links and images.
 
-What a registry says is data. Characters that would do something are escaped, code is in spans and fences that are long
-enough, and control and bidirectional characters are made visible.
+The texts of a registry are data. Characters with a meaning in Markdown are escaped, code is in spans and fences that
+are long enough, and control and bidirectional characters are made visible.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _IN_CODE = re.compile(r"(?<!\\)\|")
 
 
 def escape(text: str) -> str:
-    """Return text of one line in which no character does anything."""
+    """Return text on one line in which no character has a meaning in Markdown."""
     return _escape_start(_escape_active(" ".join(escape_invisible(text).split())))
 
 
@@ -47,7 +47,7 @@ def _escape_start(line: str) -> str:
 
 
 def code_span(text: str) -> str:
-    """Return text as a code span; it is on one line, and nothing where there is no text."""
+    """Return text as a code span on one line, "" if it is blank."""
     text = " ".join(escape_invisible(text).split("\n"))
     if not text.strip():
         return ""
@@ -100,7 +100,7 @@ def _inline_text(tokens: Iterable[Token]) -> str:
 
 
 def _address_text(address: str, shown: str) -> str:
-    """Return the address of a link as text behind what is shown for it."""
+    """Return the address of a link in brackets, "" if it is shown already."""
     return "" if not address or _escape_active(address) == shown else f" ({code_span(address)})"
 
 
@@ -118,7 +118,7 @@ class _Blocks:
         self._within.append(rest)
 
     def close(self) -> None:
-        """End it."""
+        """End the item or quotation that was begun last."""
         if self._marker:  # it is empty
             self.add([""])
         self._within.pop()
@@ -133,7 +133,7 @@ class _Blocks:
             self.space()
 
     def space(self) -> None:
-        """Add an empty line, where none is."""
+        """Add an empty line, unless the last one is empty."""
         empty = "".join(self._within).rstrip()
         if self.lines and self.lines[-1] != empty:
             self.lines.append(empty)

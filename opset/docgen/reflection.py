@@ -1,8 +1,8 @@
-"""What the code of an adapter says about itself: the operators that it makes, and why it may refuse.
+"""Facts of an adapter that its code shows: the operators that it makes, and its reasons to refuse.
 
-An adapter is read, never run: its source, and that of the functions and classes that it uses, as far as they belong to
-adapters. What is found is more than what happens for one node: every operator that is named anywhere, and every reason
-that may be raised. `certain` alone is what no node gets around, unless it is refused.
+An adapter is read, never run: its source, and the source of functions and classes that it uses, as far as they belong
+to adapters. The facts are more than one node meets: every operator that is named anywhere, and every reason that may be
+raised. Only `certain` holds for every node, unless it is refused.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from opset.version_converter.rewrite import Builder, Node, Refusal
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Reason = tuple[str, str]
-"""Code and reason of a refusal; what is known at conversion alone is written "…"."""
+"""Code and reason of a refusal; "…" stands for parts that are known at conversion alone."""
 _FOLLOWED = ("opset.adapters", "opset.version_converter")
 NEEDS = frozenset(("need_element", "need_rank", "need_shape", "need_constant"))
-"""Methods of a node that refuse where what they return is not known."""
+"""Methods of a node that refuse if their result is not known."""
 _BRANCHES = (ast.If, ast.For, ast.While, ast.Try, ast.With)
 _CONDITIONAL = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.FunctionDef)
 _COMPARED = (ast.Name, ast.Constant, ast.Tuple, ast.List, ast.Set)
@@ -32,12 +32,12 @@ UNKNOWN = "…"
 
 
 class Reflection(NamedTuple):
-    """What an adapter's code says.
+    """The facts of an adapter.
 
-    - `operators`: names that it may make, with the domain where it states one, else None;
-    - `certain`: those that every node becomes which is not refused;
+    - `operators`: names that it may make, with the domain that it states, else None;
+    - `certain`: the operators that every node becomes which is not refused;
     - `refusals`: codes and reasons, in the order of the code;
-    - `needs`: what it requires to be known, as the method of the node, and the input where one is named;
+    - `needs`: methods of the node by which it requires a fact, with the input that it names, else None;
     - `stays`: whether the node goes on as the same operator in any case;
     - `leaves`: whether it may leave the node as it is; `checks`: whether it always does, or refuses it.
     """
@@ -52,7 +52,7 @@ class Reflection(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """What one function says, without those that it calls."""
+    """The facts of one function, without the functions that it calls."""
 
     operators: frozenset[tuple[str, str | None]]
     strings: frozenset[str]
@@ -64,12 +64,12 @@ class _Part(NamedTuple):
     stays: bool
     checks: bool
     leaves: bool
-    """Whether it returns None; what it calls for its result is in `returned`."""
+    """Whether it returns None; functions that it calls for its result are in `returned`."""
     returned: frozenset[str]
 
 
 def reflect(adapter: Callable[..., Any], operator: str, operators: frozenset[str]) -> Reflection:
-    """Return what an adapter of an operator says in its code; `operators` are the names of all that there are."""
+    """Return the facts of an adapter of an operator; `operators` are the names of all operators."""
     found: dict[Any, _Part] = {}
     pending: list[Any] = [_unwrap(adapter)]
     reasons: dict[Reason, None] = {}
@@ -111,17 +111,17 @@ def reflect(adapter: Callable[..., Any], operator: str, operators: frozenset[str
 
 
 def summary_of(adapter: Callable[..., Any]) -> str:
-    """Return the first paragraph of an adapter's documentation on one line, "" where it has none."""
+    """Return the first paragraph of an adapter's documentation on one line, "" if it has none."""
     return " ".join((inspect.getdoc(_unwrap(adapter)) or "").split("\n\n")[0].split())
 
 
 def _certain_parts(function: Any, found: Mapping[Any, _Part], calls: Mapping[Any, Mapping[str, Any]]) -> list[_Part]:
-    """Return a function and those that it calls in any case."""
+    """Return a function and the functions that it calls in any case."""
     return [found[each] for each in _reachable_functions(function, found, calls, lambda part: part.certain_calls)]
 
 
 def _returned_parts(function: Any, found: Mapping[Any, _Part], calls: Mapping[Any, Mapping[str, Any]]) -> list[_Part]:
-    """Return a function and those whose result it may return."""
+    """Return a function and the functions whose result it may return."""
     return [found[each] for each in _reachable_functions(function, found, calls, lambda part: part.returned)]
 
 
@@ -174,7 +174,7 @@ def _free_variables(function: Any) -> dict[str, Any]:
 
 
 def _member_values(value: Any, operator: str, deep: int = 3) -> Iterator[Any]:
-    """Yield what a global value is or holds; of a table by operators, what it holds for this one."""
+    """Yield a global value, or the values in it; of a table by operators, only the values for this one."""
     if isinstance(value, Mapping) and deep:
         for each in [value[operator]] if operator in value else value.values():
             yield from _member_values(each, "", deep - 1)
@@ -186,7 +186,7 @@ def _member_values(value: Any, operator: str, deep: int = 3) -> Iterator[Any]:
 
 
 def _part_of(function: Any) -> _Part | None:
-    """Return what a function says, None where its source is not there."""
+    """Return the facts of a function, None if its source is not there."""
     code = getattr(function, "__code__", None)
     if code is None:
         return None
@@ -201,7 +201,7 @@ def _part_of(function: Any) -> _Part | None:
 
 
 _FILES: dict[str, tuple[Mapping[str, Any], dict[tuple[int, str], Function | _Part]]] = {}
-"""The functions of files, or what they say, with the globals that they were read with: a file may be run again."""
+"""The functions of files, or their facts, with the globals that they were read with: a file may be run again."""
 
 
 def _functions_in(file: str) -> dict[tuple[int, str], Function | _Part]:
@@ -271,7 +271,7 @@ def _read_function(function: Function, values: Mapping[str, Any]) -> _Part:
 
 
 def _input_position(arguments: list[ast.expr], values: Mapping[str, Any]) -> int | None:
-    """Return the input that a call names, None where it is computed."""
+    """Return the index of the input that a call names, None if it is computed."""
     first = arguments[0] if arguments else None
     value = first.value if isinstance(first, ast.Constant) else None
     value = values.get(first.id) if isinstance(first, ast.Name) else value
@@ -296,7 +296,7 @@ def _returned_expressions(
 
 
 def _walk(function: Function) -> Iterator[ast.AST]:
-    """Yield the nodes of a function's body in order, without what is compared: that makes nothing."""
+    """Yield the nodes of a function's body in order, without operands of comparisons, which make nothing."""
     pending: list[ast.AST] = [*reversed(function.body)]
     if ast.get_docstring(function, clean=False) is not None:
         pending.pop()
@@ -310,7 +310,7 @@ def _walk(function: Function) -> Iterator[ast.AST]:
 
 
 def _children(node: ast.AST) -> list[ast.AST]:
-    """Return the nodes in a node, without those that say how a name is used."""
+    """Return the nodes in a node, without the context of names."""
     found: list[ast.AST] = []
     for field in node._fields:
         if field != "ctx":
@@ -323,7 +323,7 @@ def _children(node: ast.AST) -> list[ast.AST]:
 
 
 def _stated_domain(call: ast.Call, values: Mapping[str, Any]) -> str | None:
-    """Return the domain that a call states, None where it states none."""
+    """Return the domain that a call states, None if it states none."""
     for each in call.keywords:
         if each.arg == "domain":
             value = values.get(each.value.id) if isinstance(each.value, ast.Name) else None
@@ -333,14 +333,14 @@ def _stated_domain(call: ast.Call, values: Mapping[str, Any]) -> str | None:
 
 
 def _is_copy(value: ast.expr) -> bool:
-    """Whether what is returned is the node itself, in this or another form."""
+    """Whether a result is the node itself, in this or another form."""
     if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute):
         return False
     return value.func.attr == "copy" and not any(each.arg == "op_type" for each in value.keywords)
 
 
 def _assignments(nodes: list[ast.AST]) -> dict[str, list[ast.expr]]:
-    """Return what is assigned to each name."""
+    """Return the values that are assigned to each name."""
     found: dict[str, list[ast.expr]] = {}
     for node in nodes:
         if isinstance(node, ast.Assign):
@@ -353,7 +353,7 @@ def _assignments(nodes: list[ast.AST]) -> dict[str, list[ast.expr]]:
 def _refusal_reasons(
     call: ast.Call, assigned: Mapping[str, list[ast.expr]], values: Mapping[str, Any]
 ) -> Iterator[Reason]:
-    """Yield what a refusal may say."""
+    """Yield the codes and reasons that a refusal may have."""
     codes = _possible_texts(call.args[0], assigned, values) if call.args else []
     for code in codes:
         if code in CODES:
@@ -364,7 +364,7 @@ def _refusal_reasons(
 def _possible_texts(
     value: ast.expr, assigned: Mapping[str, list[ast.expr]], values: Mapping[str, Any], deep: int = 4
 ) -> list[str]:
-    """Return the texts that an expression may be, with a mark for each part that is not known."""
+    """Return the texts that an expression may give, with a mark for each part that is not known."""
     if isinstance(value, ast.Constant):
         return [str(value.value)]
     if isinstance(value, ast.FormattedValue):
@@ -393,7 +393,7 @@ def _possible_texts(
 
 
 def _certain_names(function: Function) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the names of operators made, and of functions called, on every way through a function."""
+    """Return the operators made and the functions called on every way through a function."""
     operators: set[str] = set()
     called: set[str] = set()
     for statement in function.body:

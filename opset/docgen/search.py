@@ -1,4 +1,4 @@
-"""The search index of the site: a script that assigns what assets/search.js reads, so that pages need no server.
+"""The search index of the site: a script that assigns the data of assets/search.js, so that pages need no server.
 
     {"lists": [[name, …], …], "domains": [[name, newest], …], "families": [name, …], "operators": […], "pages": […]}
     operator: [name, domain, family, href, summary, synonyms, calls, text, [version, …]], versions oldest first
@@ -154,7 +154,7 @@ def index_script(registry: Registry, domains: Iterable[str], pages: Iterable[Pag
 
 
 def _indexed_pages(page: Page) -> Iterable[Page]:
-    """Yield a page as it is indexed: of Markdown the words, and of a guide each section."""
+    """Yield the entries of a page: the words of Markdown, each section of a guide."""
     if page.kind in ("error", "api"):
         yield page._replace(text="\n".join(words for _, _, words in sections(page.text)))
     elif page.kind == "guide":
@@ -213,13 +213,13 @@ def _prose_of(docs: Docs) -> Iterable[str]:
 
 
 def _calls_of(docs: Docs) -> Iterable[str]:
-    """Yield the function that is first in each counterpart: `torch.softmax` of `torch.softmax(x, dim)`."""
+    """Yield the first function in each counterpart: `torch.softmax` of `torch.softmax(x, dim)`."""
     for counterpart in docs.counterparts.values():
         if call := re.match(r"[^`]*`(\w[\w.]*\.\w+)\(", counterpart):
             yield call[1]
 
 
 def _plain_text(text: str) -> str:
-    """Return text without the marks of code and empty lines, in characters that are printed, cut to what is indexed."""
+    """Return text without marks of code and empty lines, in printable characters, cut to LONGEST."""
     lines = (" ".join(line.split()) for line in text[:LONGEST].replace("`", "").split("\n"))
     return "\n".join(safe_text(line, LONGEST) for line in lines if line)

@@ -41,8 +41,9 @@ def pages(
 ) -> Iterator[tuple[str, bytes]]:
     """Yield the files of a site: path relative to its root, with "/", and content."""
     paths = Paths(registry, registry.domains if domains is None else domains)
-    own = registry.operators("") if "" in paths.domains else ()
-    site = Site(registry, paths, Convertibility(registry), {name: f"../{paths.operator(name, '')}" for name in own})
+    standard = registry.operators("") if "" in paths.domains else ()
+    bodies = {name: f"../{paths.operator(name, '')}" for name in standard}
+    site = Site(registry, paths, Convertibility(registry), bodies)
     operators = operators_of(site)
     environment = _environment(len(operators))
     others = [*_guide_pages(), *index_pages(site, operators)]
@@ -54,18 +55,18 @@ def pages(
     ]
     total = len(operators) + len(others) + 2
 
-    def rendered(template: str, path: str, page: Any) -> tuple[str, bytes]:
+    def render(template: str, path: str, page: Any) -> tuple[str, bytes]:
         root = "../" * path.count("/")
         return path, environment.get_template(template).render(page=page, root=root).encode()
 
-    yield rendered("page.html", "index.html", _home_page(site, operators))
-    yield rendered("api.html", "api.html", api)
+    yield render("page.html", "index.html", _home_page(site, operators))
+    yield render("api.html", "api.html", api)
     for number, (domain, name, *_) in enumerate(operators, 3):
-        yield rendered("operator.html", site.paths.operator(name, domain), operator_page(site, domain, name))
+        yield render("operator.html", site.paths.operator(name, domain), operator_page(site, domain, name))
         if progress is not None:
             progress(number, total)
     for number, other in enumerate(others, len(operators) + 3):
-        yield rendered("page.html", other.path, other.page)
+        yield render("page.html", other.path, other.page)
         if progress is not None:
             progress(number, total)
     yield "assets/index.js", index_script(registry, site.paths.domains, found).encode()
@@ -136,14 +137,14 @@ def _guide_page(guide: Guide) -> IndexPage:
 
 
 def _resolve_link(target: str) -> str:
-    """Return where a link of a guide leads on the site."""
+    """Return the address on the site for the target of a link in a guide."""
     name, hash_, anchor = target.partition("#")
     known = {f"{each.name}.md": each.name for each in guides()}
     return f"../{Paths.guide(known[name])}{hash_}{anchor}" if name in known else target
 
 
 def _api_data() -> tuple[dict[str, Any], list[Page]]:
-    """Return what the page of the Python API shows, and its names as the search finds them."""
+    """Return the data of the page of the Python API, and its names as pages of the search."""
     found: list[Page] = []
 
     def shown_entry(entry: Entry) -> dict[str, Any]:
