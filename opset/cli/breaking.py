@@ -93,6 +93,7 @@ def _registry_for_examples(known: Folders, named: Sequence[Path]) -> Registry | 
 
 
 def _style_text(text: str, kind: str) -> str:
+    """Return a text in the color of its kind of finding, on a terminal."""
     return style_text(text, COLOURS[kind], sys.stdout)
 
 
@@ -136,6 +137,7 @@ def _split_kind(against: str, new: State) -> tuple[str, str]:
 
 
 def _is_release(text: str) -> bool:
+    """Whether a text is the version of a release of ONNX."""
     try:
         found: Release = release(text)
     except UsageError:

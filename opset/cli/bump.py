@@ -68,22 +68,29 @@ def command(
 
 
 def _qualified_name(domain: str, name: str) -> str:
+    """Return the name of an operator with its domain."""
     return f"{domain}.{name}" if domain else name
 
 
 def _schemas_argument(made: Any) -> str:
+    """Return the --schemas option for a folder of one's own, "" for the standard's."""
     return f" --schemas {quote_path(made.root)}" if made.own else ""
 
 
 def _state_data(state: LockComparison) -> dict[str, Any]:
+    """Return the state of an operator as plain data."""
     operator = state.operator
     return {
         "operator": operator.name,
         "domain": shown(operator.domain),
         "needed": bool(state.edited),
         "edited": [
-            {"since": each.since, "place": each.place, "difference": each.difference if each.before else None}
-            for each in state.edited
+            {
+                "since": version.since,
+                "place": version.place,
+                "difference": version.difference if version.before else None,
+            }
+            for version in state.edited
         ],
         "in_development": state.developed,
         "difference": state.difference,
@@ -92,11 +99,15 @@ def _state_data(state: LockComparison) -> dict[str, Any]:
 
 
 def _state_lines(state: LockComparison) -> list[str]:
+    """Return the state of an operator as text."""
     name = state.operator.name
     lines = [f"{name}: a new version is {'needed' if state.edited else 'not needed'}"]
-    for each in state.edited:
-        differs = flow(each.difference) if each.before else "more than one part of it was edited"
-        lines += [f"  version {each.since} is released, and its signature was edited: {differs}", f"    {each.place}"]
+    for version in state.edited:
+        differs = flow(version.difference) if version.before else "more than one part of it was edited"
+        lines += [
+            f"  version {version.since} is released, and its signature was edited: {differs}",
+            f"    {version.place}",
+        ]
     if not state.locked:
         lines.append("  none of its versions is released: no lock holds one")
     elif state.developed:

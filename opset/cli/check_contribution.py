@@ -69,13 +69,15 @@ def command(
     known = folders_for(folders, allow_hooks)
     registry = known.registry()
     statements = dict(_parse_statement(each) for each in stated)
-    named = [operator_at(registry, each, domain) for each in operators]
+    named = [operator_at(registry, operator, domain) for operator in operators]
     schemas = [versions[-1] if schema is None else schema for versions, schema in named]
     notes = known.note_left_out(form != "text", *HOOKS)
 
     def work(budget: Budget) -> int:
         candidates = [ReviewedVersion(registry, schema, budget) for schema in schemas]
-        return _write_checklists([(each, checklist(each, statements)) for each in candidates], notes, form)
+        return _write_checklists(
+            [(candidate, checklist(candidate, statements)) for candidate in candidates], notes, form
+        )
 
     return supervision.run_in_bounds(work, limits, SECONDS)
 

@@ -72,7 +72,7 @@ class Folders(NamedTuple):
 
 def _left_out_note(folder: Path, files: list[Path]) -> str:
     """Return the note that these Python files of a folder are not run."""
-    names = ", ".join(str(each.relative_to(folder)) for each in files[:LISTED])
+    names = ", ".join(str(file.relative_to(folder)) for file in files[:LISTED])
     more = f" and {len(files) - LISTED:,} more" if len(files) > LISTED else ""
     return (
         f"{safe_text(names)}{more} in {safe_text(folder)} {'was' if len(files) == 1 else 'were'} not run: {PROJECT} "
@@ -220,4 +220,5 @@ def _check_contained(folders: Sequence[Path]) -> None:
 
 
 def _configuration_error(why: str, help: str = 'write [tool.opset] and below it schemas = ["folder"]') -> UsageError:
+    """Return the error for a ./pyproject.toml that cannot be used."""
     return UsageError(Finding("U103", "the configuration cannot be used", why=why, help=help, file=str(PROJECT)))

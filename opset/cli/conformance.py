@@ -180,19 +180,19 @@ def _findings_of_run(
         found.append(Finding("T222", f"{each.case.name} is not complete", why=each.why, help=help))
     status = 3 if found else 0
     chosen = {each.case.name for each in results if each.case.chosen}
-    for each in results:
-        bad = each.result in BAD or (strict and each.result == REFUSED)
-        if bad and each.case.name not in chosen and each.case.name not in known.reasons:
-            found.append(_disagreement(each))
+    for result in results:
+        bad = result.result in BAD or (strict and result.result == REFUSED)
+        if bad and result.case.name not in chosen and result.case.name not in known.reasons:
+            found.append(_disagreement(result))
     found += known.findings
     if strict:
         help = "correct the name, or remove it"
         message = "names no case of the corpus"
         found += [Finding("T226", f"'{safe_text(each, 200)}' {message}", help=help) for each in known.unused]
-    for name, old, new in changed.worse if changed is not None else ():
-        if name in chosen:
-            continue
-        found.append(Finding("T228", f"{name} was {old}, and is {new}"))
+    worse = changed.worse if changed is not None else ()
+    for name, old, new in worse:
+        if name not in chosen:
+            found.append(Finding("T228", f"{name} was {old}, and is {new}"))
     return found, status or (1 if found else 0)
 
 
@@ -206,22 +206,24 @@ def _disagreement(result: Result) -> Finding:
 
 def _report_lines(data: dict[str, Any], written: list[str]) -> list[str]:
     """Return the totals, and the operators that do not do well, as text."""
-    about, totals = data["runtime"], data["totals"]
+    about = data["runtime"]
+    totals = data["totals"]
     cases = sum(sum(counts.values()) for counts in totals.values())
     lines = [safe_text(f"{about['name']} {about['version']}".strip()) + f": {cases:,} cases"]
     names = [each for each in matrix.MEANINGS if any(each in counts for counts in totals.values())]
     rows = [["", *names]]
     rows += [[kind, *(str(counts.get(each, "")) for each in names)] for kind, counts in totals.items() if counts]
     lines += table_lines(rows, right=range(1, len(names) + 1))
-    if expected := sum("expected" in each for each in data["cases"]):
+    if expected := sum("expected" in case for case in data["cases"]):
         lines.append(f"  {expected:,} of them {'is' if expected == 1 else 'are'} named disagreements")
-    if chosen := sum("chosen" in each and each["result"] in BAD for each in data["cases"]):
+    if chosen := sum("chosen" in case and case["result"] in BAD for case in data["cases"]):
         lines.append(f"  {chosen:,} of them {'is' if chosen == 1 else 'are'} where the standard leaves it open")
     lines += _change_lines(data)
     return lines + [f"  wrote {safe_text(path)}" for path in written]
 
 
 def _change_lines(data: dict[str, Any]) -> list[str]:
+    """Return a line that compares the run with an earlier one, nothing without one."""
     if "changes" not in data:
         return []
     worse, better = (len(data["changes"][key]) for key in ("worse", "better"))

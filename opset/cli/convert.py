@@ -90,7 +90,7 @@ def convert_file(model: Input, settings: Settings, call: Call, registry: Registr
     made = convert_model(loaded, settings.target, registry, settings.dims, call.limits, settings.freeze)
     made.refusals = made.refusals.in_file(model.path)
     odd = odd_keys(loaded.proto)
-    made.notes += [f"{each.place}: {each.why} (opset explain {each.code})" for each in odd]
+    made.notes += [f"{finding.place}: {finding.why} (opset explain {finding.code})" for finding in odd]
     made.notes += [f"{odd.omitted:,} more tensors have such keys"] if odd.omitted else []
     data = {"input": model.path, "output": None, **report.conversion_data(made, places=call.form == "json")}
     if made.model is None:

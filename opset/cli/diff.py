@@ -117,8 +117,8 @@ def command(
         "difference": difference,
         "words": difference_words(difference, registry.type_sets),
         "transitions": crossed if before <= after else crossed[::-1],
-        "up": worst_work([each["up"] for each in crossed]),
-        "down": worst_work([each["down"] for each in crossed]),
+        "up": worst_work([change["up"] for change in crossed]),
+        "down": worst_work([change["down"] for change in crossed]),
     }
     output.write_product(json_data(data), lambda: _difference_lines(data), form)
     return 0
@@ -134,6 +134,7 @@ def _refuse_parameters(context: click.Context, why: str, help: str, *names: str)
 
 
 def _difference_lines(data: dict[str, Any]) -> list[str]:
+    """Return the changes between two versions of an operator as text."""
     title = style_text(safe_text(f"{data['operator']} {data['before']} -> {data['after']}"), "bold", sys.stdout)
     if not data["transitions"]:
         return [f"{title}: the same, version {data['since_before']}"]
@@ -141,5 +142,5 @@ def _difference_lines(data: dict[str, Any]) -> list[str]:
     lines += [line for words in data["words"] for line in prose_lines(escape_text(words), "  ")]
     backwards = data["since_before"] > data["since_after"]
     lines += ["", f"transitions{', each as the newer version changed it' if backwards else ''}"]
-    lines += [line for each in data["transitions"] for line in change_lines(each)]
+    lines += [line for transition in data["transitions"] for line in change_lines(transition)]
     return [*lines, "", safe_text(f"up: {data['up']}"), safe_text(f"down: {data['down']}")]

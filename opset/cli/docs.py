@@ -60,8 +60,8 @@ def command(
         raise UsageError(Finding("U103", "the folder to write to has no name", help="name one: -o DIR"))
     known = folders_for(folders, allow_hooks)
     registry = known.registry()
-    wanted = {known_domain(registry, each) for each in domains}
-    chosen = [each for each in registry.domains if each in wanted] or None
+    wanted = {known_domain(registry, domain) for domain in domains}
+    chosen = [domain for domain in registry.domains if domain in wanted] or None
     known.note_left_out(quiet, *HOOKS)
     with show_progress(quiet, STEP) as show:
         files = dict(documentation(registry, form, chosen, show))

@@ -41,6 +41,7 @@ def command(names: tuple[str, ...], form: str) -> int:
 
 
 def _list_lines(listed: list[dict[str, str]]) -> list[str]:
+    """Return the list of all codes and guides as text."""
     width = max((len(guide.name) for guide in guides()), default=0)
     lines = [f"{each['code']}  {each['title']}" for each in listed if "code" in each]
     return [*lines, "", *(f"{guide.name:{width}}  {guide.summary}" for guide in guides())]
@@ -54,6 +55,7 @@ def _suggestion(name: str) -> str:
 
 
 def _page_text(listed: dict[str, str]) -> str:
+    """Return the page of a code or a guide."""
     if code := listed.get("code"):
         text = (PAGES / f"{code}.md").read_text(encoding="utf-8")
     else:

@@ -93,6 +93,8 @@ def infer_file(model: Input, settings: Settings, call: Call, registry: Registry)
 
 
 def _progress_writer() -> Callable[[int, int], None]:
+    """Return a function that shows the number of inferred nodes on a terminal."""
+
     def show(done: int, total: int) -> None:
         sys.stderr.write(f"[{done:,}/{total:,} nodes]\r")
         sys.stderr.flush()
@@ -105,7 +107,8 @@ def inference_data(found: Inference, everything: bool) -> dict[str, Any]:
 
     Nodes and gaps refer to `graphs` by number, and values to `types`, since many share a long name or type.
     """
-    labels, data = BodyLabels(), dict[str, Any]()
+    labels = BodyLabels()
+    data: dict[str, Any] = {}
     data["coverage"] = found.coverage
     data["gaps"] = [
         {
@@ -123,6 +126,7 @@ def inference_data(found: Inference, everything: bool) -> dict[str, Any]:
 
 
 def _node_data(found: Inference, labels: BodyLabels) -> dict[str, Any]:
+    """Return the types of the outputs of all nodes, which refer to a list of types by index."""
     nodes: list[dict[str, Any]] = []
     types: dict[Type, int] = {}
     for values in found.by_node():
@@ -149,6 +153,7 @@ def _type_data(type_: Type) -> dict[str, Any]:
 
 
 def _write_report(data: dict[str, Any], stream: Any, quiet: bool, everything: bool) -> None:
+    """Write the report of one model as text, errors to stderr."""
     name = "stdin" if data["input"] == STREAM else safe_text(data["input"])
     if not quiet and data["status"] != "failed":
         stream.write(f"{style_text(name, 'bold', stream)}: {_coverage_line(data['coverage'])}\n")
@@ -169,12 +174,14 @@ _COVERAGE = {
 
 
 def _coverage_line(coverage: Mapping[str, int]) -> str:
+    """Return the number of values, and how well their types are known."""
     counts = [f"{coverage[each]:,} {words}" for each, words in _COVERAGE.items() if coverage[each]]
     total = sum(coverage.values())
     return f"{total:,} value{'s' * (total != 1)}: {', '.join(counts) or 'none'}"
 
 
 def _report_lines(data: Mapping[str, Any], everything: bool) -> Iterator[str]:
+    """Yield the lines of a report below its headline."""
     if everything and data["nodes"]:
         yield from table_lines([["value", "type", "where"], *_value_rows(data)])
     gaps = data["gaps"] if everything else data["gaps"][:FEW]
@@ -192,6 +199,7 @@ def _report_lines(data: Mapping[str, Any], everything: bool) -> Iterator[str]:
 
 
 def _value_rows(data: Mapping[str, Any]) -> Iterator[list[str]]:
+    """Yield name, type and place of every value of the report."""
     for node in data["nodes"]:
         where = f"{data['graphs'][node['graph']]}, {node_label(node['name'], node['operator'], node['node'])}"
         for value in node["outputs"]:

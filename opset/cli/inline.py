@@ -67,15 +67,18 @@ def inline_file(model: Input, settings: Settings, call: Call, registry: Registry
 
 
 def _function_data(key: FunctionKey) -> dict[str, str]:
+    """Return the name of a function as plain data."""
     domain, name, overload = key
     return {"domain": shown(domain), "name": name, "overload": overload}
 
 
 def _function_label(named: dict[str, Any]) -> str:
+    """Return the name of a function as text."""
     return brief_name(f"{named['domain']}.{named['name']}{named['overload'] and ':' + named['overload']}")
 
 
 def _count_text(count: int, noun: str) -> str:
+    """Return a number with its noun, in the plural if needed."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 

@@ -109,6 +109,7 @@ class _Listing:
 
 
 def _is_folder(entry: os.DirEntry[str], follow: bool) -> bool:
+    """Whether an entry is a folder; one that cannot be read is none."""
     try:
         return entry.is_dir(follow_symlinks=follow)
     except OSError:
@@ -157,6 +158,7 @@ def _visible_folders(folder: str, listing: _Listing) -> Iterator[str]:
 
 
 def _matching_names(folder: str, pattern: str, listing: _Listing) -> list[str]:
+    """Return the names in a folder that match a pattern, none if it cannot be read."""
     try:
         names = [entry.name for entry in listing.list_entries(folder)]
     except OSError:
@@ -167,10 +169,10 @@ def _matching_names(folder: str, pattern: str, listing: _Listing) -> list[str]:
 
 def _without_products(inputs: list[Input], products: bool) -> list[Input]:
     """Return the inputs, without `products` only those that no earlier run made from another input."""
-    paths = {each.path for each in inputs}
+    paths = {model.path for model in inputs}
     if products:
         return inputs
-    return [each for each in inputs if not ((m := _PRODUCT.fullmatch(each.path)) and f"{m[1]}{m[2]}" in paths)]
+    return [model for model in inputs if not ((m := _PRODUCT.fullmatch(model.path)) and f"{m[1]}{m[2]}" in paths)]
 
 
 class Output(NamedTuple):
@@ -207,7 +209,7 @@ def suffix_of(opsets: Mapping[str, int]) -> str:
 
 def output_for(given: str | None, in_place: bool, inputs: list[Input]) -> Output:
     """Return the destination that `-o` and `--in-place` name. Raises UsageError U103 if it does not fit the inputs."""
-    streams = any(each.path == STREAM for each in inputs)
+    streams = any(model.path == STREAM for model in inputs)
     if in_place:
         if given is not None:
             raise _usage_error("--in-place and -o exclude each other", "give one of them")
@@ -235,24 +237,28 @@ def output_for(given: str | None, in_place: bool, inputs: list[Input]) -> Output
 
 
 def _check_distinct_names(inputs: list[Input], folder: str) -> None:
+    """Raise UsageError U103 if two results would be written to the same file."""
     seen: dict[tuple[str, str], str] = {}
-    for each in inputs:
-        key = _result_folder(each, folder), _stem_of(each) + _extension_of(each)
+    for model in inputs:
+        key = _result_folder(model, folder), _stem_of(model) + _extension_of(model)
         if key in seen:
-            why = f"'{seen[key]}' and '{each.path}' would be written to the same file"
+            why = f"'{seen[key]}' and '{model.path}' would be written to the same file"
             raise _usage_error("two models have one name", "convert them one by one", why)
-        seen[key] = each.path
+        seen[key] = model.path
 
 
 def _result_folder(model: Input, folder: str) -> str:
+    """Return the folder of the result for a model, in the folder of `-o` if there is one."""
     return os.path.join(folder, model.below or "") if folder else os.path.dirname(model.path)
 
 
 def _extension_of(model: Input) -> str:
+    """Return the extension of the result for a model: text stays text."""
     return TEXT_SUFFIX if model.text or model.path.endswith(TEXT_SUFFIX) else ".onnx"
 
 
 def _stem_of(model: Input) -> str:
+    """Return the name of a model's file without its extension."""
     name = os.path.basename(model.path)
     return "stdin" if name == STREAM else os.path.splitext(name)[0]
 
@@ -286,4 +292,5 @@ freeze_option = click.option(
 
 
 def _usage_error(message: str, help: str, why: str = "") -> UsageError:
+    """Return the error for arguments that do not fit each other."""
     return UsageError(Finding("U103", message, why=why, help=help))

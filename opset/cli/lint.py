@@ -114,20 +114,22 @@ def command(
 
 
 def _version_label(operator: Any, since: int) -> str:
+    """Return the label of a version: domain, operator and number."""
     return f"{shown(operator.domain)}.{operator.name}:{since}"
 
 
 def _counts_of(checked: Sequence[Checked]) -> dict[str, int]:
     """Return the numbers of operators that could be read, at least in part, of their domains, and of all files."""
     return {
-        "operators": sum(len(each.operators) for each in checked),
-        "domains": len({operator.domain for each in checked for operator in each.operators}),
-        "files": sum(each.files for each in checked),
-        "unread": sum(each.unread for each in checked),
+        "operators": sum(len(report.operators) for report in checked),
+        "domains": len({operator.domain for report in checked for operator in report.operators}),
+        "files": sum(report.files for report in checked),
+        "unread": sum(report.unread for report in checked),
     }
 
 
 def _report_lines(data: dict[str, Any], findings: int) -> list[str]:
+    """Return locked and unlocked versions, and the number of findings, as text."""
     lines = [f"locked {safe_text(name)}" for name in data["locked"]]
     if unlocked := data["unlocked"]:
         more = f" and {len(unlocked) - SHOWN:,} more" if len(unlocked) > SHOWN else ""
@@ -139,6 +141,7 @@ def _report_lines(data: dict[str, Any], findings: int) -> list[str]:
 
 
 def _count_text(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural if needed."""
     return f"{f'{number:,}' if number else 'no'} {noun}{'' if number == 1 else 's'}"
 
 

@@ -49,27 +49,27 @@ def command(
     elif things == "releases":
         data = [
             {
-                "release": each.name,
-                "ir_version": each.ir,
-                "ai.onnx": each.opset,
-                "ai.onnx.ml": each.ml,
-                "ai.onnx.preview.training": each.training or None,
+                "release": release.name,
+                "ir_version": release.ir,
+                "ai.onnx": release.opset,
+                "ai.onnx.ml": release.ml,
+                "ai.onnx.preview.training": release.training or None,
             }
-            for each in RELEASES
+            for release in RELEASES
         ]
     else:
         data = [
             {
-                "runtime": each.name,
-                "release": each.release,
-                "min_opset": each.min_opset,
-                "max_opset": each.max_opset,
-                "max_ai.onnx.ml": each.max_ml,
-                "max_ir_version": each.max_ir,
-                "how": each.how,
-                "source": each.source,
+                "runtime": runtime.name,
+                "release": runtime.release,
+                "min_opset": runtime.min_opset,
+                "max_opset": runtime.max_opset,
+                "max_ai.onnx.ml": runtime.max_ml,
+                "max_ir_version": runtime.max_ir,
+                "how": runtime.how,
+                "source": runtime.source,
             }
-            for each in RUNTIMES
+            for runtime in RUNTIMES
         ]
     output.write_product(data, lambda: _table_lines(data), form)
     return 0
@@ -78,6 +78,7 @@ def command(
 def _operators_data(
     registry: Registry, domain: str | None, version: int | None, family: str | None
 ) -> list[dict[str, Any]]:
+    """Return the operators that the options choose. Raises UsageError U105 for an unknown family."""
     domains = list(registry.domains) if domain is None else [known_domain(registry, domain)]
     if version is not None:
         domains = domains if domain is not None else [""]
@@ -117,6 +118,7 @@ def _table_lines(data: list[dict[str, Any]]) -> list[str]:
 
 
 def _cell_text(value: Any) -> str:
+    """Return a value as the text of a cell."""
     if isinstance(value, bool):
         return "yes" if value else ""
     if value is None:

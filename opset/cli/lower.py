@@ -36,5 +36,5 @@ def command(
     INPUT is a file, a folder (all *.onnx and *.onnxtxt below it), a pattern, or - for stdin. The result is written
     beside the input as <name>-lowered.onnx unless -o or --in-place says otherwise.
     """
-    names = [name.strip() for each in ops for name in each.split(",") if name.strip()]
+    names = [name.strip() for argument in ops for name in argument.split(",") if name.strip()]
     return convert_files(inputs, call, Settings(target_without(names, call.known.registry()), dims, freeze, plan_only))

@@ -30,8 +30,8 @@ def opset_lines(data: dict[str, Any]) -> list[str]:
         if data[part]:
             lines += ["", part, *prose_lines(", ".join(each["operator"] for each in data[part]), "  ")]
     families: dict[str, list[str]] = {}
-    for each in data["operators"]:
-        families.setdefault(each["family"], []).append(f"{each['operator']} {each['since']}")
+    for operator in data["operators"]:
+        families.setdefault(operator["family"], []).append(f"{operator['operator']} {operator['since']}")
     lines += ["", "operators, with the version that each has here"]
     for family, operators in sorted(families.items()):
         lines += [f"  {escape_text(family)}", *prose_lines(", ".join(operators), "    ")]
@@ -47,8 +47,8 @@ def opsets_difference_lines(data: dict[str, Any]) -> list[str]:
     if data["changed"]:
         lines += ["", "changed"]
         names = [
-            [each["operator"], f"{each['since_before']} -> {each['since_after']}", each["work"]]
-            for each in data["changed"]
+            [change["operator"], f"{change['since_before']} -> {change['since_after']}", change["work"]]
+            for change in data["changed"]
         ]
         for line, each in zip(table_lines(names), data["changed"], strict=True):
             lines.append(line)

@@ -81,7 +81,7 @@ def schema_lines(data: dict[str, Any]) -> list[str]:
     lines += ["", *prose_lines(data["formula"], "  ")] if data["formula"] else []
     for side in ("inputs", "outputs"):
         lines += _section_lines(side, [[each["name"], _parameter_text(each)] for each in data[side]], data[side])
-    kinds = [[each["name"], _attribute_text(each)] for each in data["attributes"]]
+    kinds = [[attribute["name"], _attribute_text(attribute)] for attribute in data["attributes"]]
     lines += _section_lines("attributes", kinds, data["attributes"])
     if data["types"]:
         lines += ["", "types"]
@@ -95,9 +95,9 @@ def schema_lines(data: dict[str, Any]) -> list[str]:
             lines += prose_lines(f"{label}: {text}", "  ")
     if data["special_cases"]:
         lines += ["", "special cases"]
-        for each in data["special_cases"]:
-            first, *rest = prose_lines(each["text"], "    ")
-            lines += [f"  - {first.strip()}", *rest, *_ground_lines(each, "    ")]
+        for case in data["special_cases"]:
+            first, *rest = prose_lines(case["text"], "    ")
+            lines += [f"  - {first.strip()}", *rest, *_ground_lines(case, "    ")]
     lines += ["", "shapes of outputs", f"  {escape_text(data['shape'])}"] if data["shape"] else []
     if data["counterparts"]:
         lines += ["", "elsewhere"]
@@ -123,16 +123,17 @@ def example_lines(examples: list[dict[str, Any]]) -> list[str]:
     """Return the first few of an operator's examples as text: those with results come before those that are errors."""
     ordered = sorted(examples, key=lambda each: bool(each["error"]))
     lines = ["", "examples"] if examples else []
-    for each in ordered[:EXAMPLES]:
-        lines += prose_lines(escape_text(f"{each['name']}{': ' if each['doc'] else ''}{each['doc']}"), "  ")
-        lines += _ground_lines(each, "      ")
-        attributes = ", ".join(f"{name} = {_content_text(value)}" for name, value in each["attributes"].items())
+    for example in ordered[:EXAMPLES]:
+        lines += prose_lines(escape_text(f"{example['name']}{': ' if example['doc'] else ''}{example['doc']}"), "  ")
+        lines += _ground_lines(example, "      ")
+        attributes = ", ".join(f"{name} = {_content_text(value)}" for name, value in example["attributes"].items())
         rows = [["", shorten(attributes)]] if attributes else []
-        rows += [["in" if number == 0 else "", _content_text(value)] for number, value in enumerate(each["inputs"])]
+        rows += [["in" if number == 0 else "", _content_text(value)] for number, value in enumerate(example["inputs"])]
         rows += [
-            ["out" if number == 0 else "", _content_text(value)] for number, value in enumerate(each["outputs"] or ())
+            ["out" if number == 0 else "", _content_text(value)]
+            for number, value in enumerate(example["outputs"] or ())
         ]
-        rows += [["error", each["error"]]] if each["error"] else []
+        rows += [["error", example["error"]]] if example["error"] else []
         lines += table_lines(rows, indent="      ")
     if len(examples) > EXAMPLES:
         lines.append(f"  and {len(examples) - EXAMPLES} more: --format json")
@@ -152,7 +153,8 @@ def _content_text(value: Any) -> str:
 
 def shorten(text: str) -> str:
     """Return text on one line, cut to the room beside its label."""
-    text, room = " ".join(text.split()), prose_width() - 14
+    text = " ".join(text.split())
+    room = prose_width() - 14
     return text if len(text) <= room else f"{text[: room - 1]}…"
 
 
@@ -171,10 +173,12 @@ def _section_lines(title: str, cells: list[list[str]], entries: list[dict[str, A
 
 
 def _parameter_text(parameter: dict[str, Any]) -> str:
+    """Return the type and the arity of an input or output."""
     return ", ".join([brief_type(parameter["type"]), *arity_words(parameter)])
 
 
 def _attribute_text(attribute: dict[str, Any]) -> str:
+    """Return the type and the default of an attribute."""
     default = attribute["default"]
     words = [attribute["type"] if default is None else f"{attribute['type']} = {default_text(default)}"]
     words += ["required"] if attribute["required"] else []

@@ -91,6 +91,7 @@ def _receive_result(
 
 
 def _start_worker(start: Start[Item, Result], workers: dict[Connection, multiprocessing.Process]) -> Connection:
+    """Start a process, add it to the workers, and return the connection to it."""
     ours, theirs = multiprocessing.Pipe()
     process = multiprocessing.Process(target=_run_worker, args=(start, theirs), daemon=True)
     # Until the process is known, nothing may interrupt: it would be left alone. An interrupt from the keyboard reaches
@@ -106,6 +107,7 @@ def _start_worker(start: Start[Item, Result], workers: dict[Connection, multipro
 
 
 def _send_item(worker: Connection, item: object) -> None:
+    """Send an item to a worker, which may have died."""
     try:
         worker.send(item)
     except OSError:
@@ -113,6 +115,7 @@ def _send_item(worker: Connection, item: object) -> None:
 
 
 def _run_worker(start: Start[Item, Result], connection: Connection) -> None:
+    """Compute the results of items in a worker until nobody waits for more."""
     signals.install_handlers()
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     function = start()

@@ -169,7 +169,7 @@ def command(
         status, text, findings, omitted = failure(supervision.failure(ended, limits))
     sys.stdout.write(text)
     if findings:
-        output.write_errors(FindingList((Finding(*each) for each in findings), omitted))
+        output.write_errors(FindingList((Finding(*finding) for finding in findings), omitted))
     return status
 
 
@@ -184,7 +184,8 @@ def _evaluate_model(
     stream: IO[str] | None,
 ) -> None:
     """Evaluate a model, and fill in a report: results, or findings, and the exit status."""
-    model, budget = report.model, Budget(Limits(timeout=limits.timeout))
+    model = report.model
+    budget = Budget(Limits(timeout=limits.timeout))
     trace = _Trace(report, stream) if settings.trace else None
     try:
         try:
@@ -238,14 +239,17 @@ def _check_settings(settings: Settings, model: str) -> None:
 
 
 def _run_evaluator(evaluator: ReferenceEvaluator, settings: Settings, report: Report, budget: Budget) -> None:
+    """Read the inputs, run the evaluator, and write, summarize and compare the outputs."""
     inputs = evaluator.inputs
     feeds = _read_inputs(settings, inputs, budget.max_bytes)
     if settings.random:
-        needed = {each.name for each in inputs if not each.has_default}
+        needed = {value.name for value in inputs if not value.has_default}
         protos = [each for each in evaluator.model.proto.graph.input if each.name in needed or each.name in feeds]
         feeds |= random_inputs(protos, feeds, settings.seed, evaluator.limits)
         report.data["seed"] = settings.seed
-    report.data["inputs"] = {each.name: summary(feeds[each.name], each.type) for each in inputs if each.name in feeds}
+    report.data["inputs"] = {
+        value.name: summary(feeds[value.name], value.type) for value in inputs if value.name in feeds
+    }
     declared = dict.fromkeys(evaluator.output_names)
     names = [*dict.fromkeys(settings.names or declared)]
     inside = [name for name in names if name not in declared]
@@ -258,11 +262,11 @@ def _run_evaluator(evaluator: ReferenceEvaluator, settings: Settings, report: Re
         raise RunError(Finding("R105", "the file of values cannot be read", why=why, file=path))
     if settings.target is not None:
         computed = {*names}
-        written = [each for each in outputs if each.name in computed]
+        written = [value for value in outputs if value.name in computed]
         check_format(settings.target, [*inputs, *written] if settings.save_inputs else written)
     with _show_progress(evaluator):
         values = dict(zip(names, evaluator.run(names, feeds), strict=True))
-    kinds = {each.name: each.type for each in outputs}
+    kinds = {value.name: value.type for value in outputs}
     budget.hold(sum(map(nbytes, (*feeds.values(), *values.values()))))
     kept = {"input": feeds, "output": values} if settings.save_inputs else {"output": values}
     if settings.target is not None:
@@ -274,7 +278,7 @@ def _run_evaluator(evaluator: ReferenceEvaluator, settings: Settings, report: Re
         report.data["written"] = settings.target
     if path:
         types = {name: kinds[name] or type_of(value) for name, value in values.items()}
-        outputs = [replace(each, type=types.get(each.name, each.type)) for each in outputs]
+        outputs = [replace(value, type=types.get(value.name, value.type)) for value in outputs]
         wanted = read_values(path, outputs, budget.max_bytes - budget.live, "output", of)
         for name in kinds.keys() - values.keys():
             wanted.pop(name, None)  # an output that was not requested
@@ -327,7 +331,7 @@ def _read_inputs(settings: Settings, inputs: Sequence[ValueInfo], limit: int) ->
         limit = max(limit - sum(map(nbytes, values.values())), 0)
         found |= values
         origin |= dict.fromkeys(values, argument)
-    known = {each.name: each for each in inputs}
+    known = {value.name: value for value in inputs}
     help = f"its inputs are {listing([*known]) or 'none'}"
     for setting in settings.values:
         name = _name_in(setting, known)
@@ -340,7 +344,7 @@ def _read_inputs(settings: Settings, inputs: Sequence[ValueInfo], limit: int) ->
             message = f"the value of --set {brief_name(name)} cannot be read"
             findings.append(Finding("R105", message, why=str(error)))
     if findings:
-        raise (UsageError if all(each.code == "U103" for each in findings) else RunError)(findings)
+        raise (UsageError if all(finding.code == "U103" for finding in findings) else RunError)(findings)
     return found
 
 

@@ -66,7 +66,9 @@ def command(
     examples = registry.examples(schema.name, schema.domain)
     data = {
         **schema_data(registry, schema),
-        "examples": [example_data(each) for each in examples if example_versions(each, [schema.since_version])],
+        "examples": [
+            example_data(example) for example in examples if example_versions(example, [schema.since_version])
+        ],
         "versions": [each.since_version for each in versions],
         "changes": changes(versions, registry.type_sets),
     }
@@ -93,6 +95,7 @@ def _split_version(what: str | None, version: int | None, at: int | None) -> tup
 
 
 def _operator_lines(data: dict[str, Any]) -> list[str]:
+    """Return an operator as text."""
     title = style_text(safe_text(f"{data['operator']} {data['since']}"), "bold", sys.stdout)
     versions = ", ".join(map(str, data["versions"]))
     what = safe_text(f"({data['domain']}; versions {versions}; family {data['family']})")
@@ -146,6 +149,7 @@ def _model_data(path: str, registry: Registry) -> dict[str, Any]:
 
 
 def _model_lines(data: dict[str, Any]) -> list[str]:
+    """Return the contents of a model as text."""
     opsets = [
         f"{brief_name(each['domain'])} {each['version']}"
         + (f" of {each['newest']}" if each["newest"] else " (no schemas)")
@@ -162,9 +166,11 @@ def _model_lines(data: dict[str, Any]) -> list[str]:
         ["nodes", str(data["nodes"])],
     ]
     rows = [["operator", "since", "nodes"]]
-    for each in data["operators"]:
-        name = each["operator"] if each["domain"] == "ai.onnx" else f"{each['domain']}.{each['operator']}"
-        rows.append([brief_name(name), str(each["since"] or "unknown"), str(each["nodes"])])
+    for operator in data["operators"]:
+        name = (
+            operator["operator"] if operator["domain"] == "ai.onnx" else f"{operator['domain']}.{operator['operator']}"
+        )
+        rows.append([brief_name(name), str(operator["since"] or "unknown"), str(operator["nodes"])])
     for each in data["functions"]:
         name = brief_name(f"{each['domain']}.{each['function']}")
         rows.append([name, "function", str(each["calls"])])

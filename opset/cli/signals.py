@@ -40,6 +40,7 @@ _received: list[int] = []
 
 
 def _raise_stopped(number: int, frame: Any) -> None:
+    """Raise Stopped for a signal; a second signal ends the process."""
     signal.signal(number, signal.SIG_DFL)
     _received.append(number)
     raise Stopped(128 + number)

@@ -143,6 +143,7 @@ def failure(ended: NoResult, limits: Limits) -> RunError:
 
 
 def _fork() -> int:
+    """Copy the process, and return the child's id, 0 in the child."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of threads: those of BLAS are prepared for it
         return os.fork()

@@ -36,6 +36,7 @@ HOOKS = ("kernels.py", "inference.py", "adapters.py")
 
 
 def _parse_parts(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:
+    """Return the parts of `--only`, in the order in which they run. Raises BadParameter."""
     chosen = [each.strip() for each in value.split(",")] if value is not None else [*PARTS]
     for each in chosen:
         if each not in PARTS:
@@ -69,14 +70,14 @@ def command(
     and of installed packages are tested, or the standard's where there are none. Each example may take 60 seconds, or
     --timeout.
     """
-    paths = [Path(each) for each in targets if _is_path(each)]
+    paths = [Path(target) for target in targets if _is_path(target)]
     selection = select(paths)
     try:
         if selection.findings:
             raise SchemaError(selection.findings)
         known = _folders_of_call(selection.targets, folders, allow_hooks)
         registry = known.registry()
-        names = [each for each in targets if not _is_path(each)]
+        names = [target for target in targets if not _is_path(target)]
         schemas = _chosen_versions(names, selection.targets, registry, known)
     except SchemaError as error:
         if not paths:
@@ -87,9 +88,10 @@ def command(
     chosen = [*subjects(registry, schemas, parts, pattern)]
     if pattern and not chosen:
         raise UsageError(Finding("U105", f"no example has '{safe_text(pattern, 60)}' in its name"))
-    report, failure = Report(), ""
-    for schema in schemas if not pattern else ():
-        if not any(True for _ in registry.examples(schema.name, schema.domain)):
+    report = Report()
+    failure = ""
+    for schema in schemas:
+        if not pattern and not any(True for _ in registry.examples(schema.name, schema.domain)):
             report.skip("kernel", f"{shown(schema.domain)}.{schema.name} has no examples")
     seconds = limits.timeout or SECONDS
     work = partial(_worker, known, Limits(limits.max_steps, limits.max_bytes, seconds), parts)
@@ -120,10 +122,12 @@ def _yield_reports(
 
 
 def _worker(known: Folders, limits: Limits, parts: tuple[str, ...]) -> Callable[[Subject], Report | str]:
+    """Return the function of a process that tests a subject."""
     return partial(_examine_subject, ExampleRunner(known.registry(), limits), parts)
 
 
 def _examine_subject(runner: ExampleRunner, parts: tuple[str, ...], subject: Subject) -> Report | str:
+    """Return the report of a subject, or the line for an internal error."""
     try:
         return examine_subject(runner, subject, parts)
     except Exception as error:
@@ -153,18 +157,20 @@ def _lost_report(registry: Registry, seconds: float, subject: Subject, late: boo
 
 
 def _is_path(target: str) -> bool:
+    """Whether a target is a path, and not the name of an operator."""
     return target.endswith((".yaml", ".yml")) or os.sep in target or os.path.exists(target)
 
 
 def _folders_of_call(targets: Sequence[Target], folders: tuple[Path, ...], allow_hooks: bool | None) -> Folders:
     """Return the folders of a call and of its targets; a folder that a search found is data, since nobody named it."""
-    own = [each for each in targets if not _is_standard(each)]
+    own = [target for target in targets if not _is_standard(target)]
     known = folders_for((*folders, *(each.folder for each in own if allow_hooks or not each.found)), allow_hooks)
     found = tuple(each.folder for each in own if each.found and not allow_hooks)
     return known._replace(data=(*known.data, *found), noted=(*known.noted, *(found if allow_hooks is None else ())))
 
 
 def _is_standard(target: Target) -> bool:
+    """Whether a target is the folder of the standard's operators."""
     return os.path.realpath(target.folder) == os.path.realpath(FOLDER)
 
 
@@ -182,11 +188,13 @@ def _chosen_versions(
 
 
 def _versions_named(target: str, registry: Registry) -> tuple[OpSchema, ...]:
+    """Return the versions that OP[@V] names."""
     versions, schema = operator_at(registry, target)
     return versions if schema is None else (schema,)
 
 
 def _write_report(report: Report, parts: Sequence[str], form: str) -> None:
+    """Write the report as text or JSON."""
     findings = FindingList(report.findings)
     if form == "text" and findings:
         output.write_errors(findings, sys.stdout)
@@ -194,8 +202,8 @@ def _write_report(report: Report, parts: Sequence[str], form: str) -> None:
     skipped = {part: {why: count for (of, why), count in report.skipped.items() if of == part} for part in parts}
     data = {
         "parts": [
-            {"part": each, "passed": report.passed[each], "failed": report.failed[each], "not_run": skipped[each]}
-            for each in parts
+            {"part": part, "passed": report.passed[part], "failed": report.failed[part], "not_run": skipped[part]}
+            for part in parts
         ],
         "findings": found["errors"],
         "omitted": found["omitted"],
@@ -205,6 +213,7 @@ def _write_report(report: Report, parts: Sequence[str], form: str) -> None:
 
 
 def _report_lines(report: Report, parts: Sequence[str], skipped: dict[str, dict[str, int]]) -> Iterator[str]:
+    """Yield notes, a table of the parts, and the number of findings, as text."""
     for note in report.notes[:NOTES]:
         yield f"note: {safe_text(note)}"
     if len(report.notes) > NOTES:

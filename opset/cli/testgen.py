@@ -117,8 +117,8 @@ def _pick_examples(
         return pick_cases(registry, every, every_version)
     found: dict[tuple[str, str], tuple[OpSchema, ...]] = {}
     wanted: dict[tuple[str, str], set[int]] = {}
-    for each in operators:
-        versions, schema = operator_at(registry, each, domain)
+    for operator in operators:
+        versions, schema = operator_at(registry, operator, domain)
         key = versions[0].domain, versions[0].name
         found[key] = versions
         wanted.setdefault(key, set()).add(0 if schema is None else schema.since_version)
@@ -127,6 +127,7 @@ def _pick_examples(
 
 
 def _list_cases(picks: list[Pick], form: str) -> int:
+    """Write the list of cases, and return the exit status."""
     data = [
         {
             "name": pick.name,

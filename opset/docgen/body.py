@@ -54,8 +54,9 @@ def body_graph(schema: OpSchema, body: FunctionBody, links: Mapping[str, str]) -
     if not 0 < len(nodes) <= MOST:
         return None
     used = {name for node in nodes for name in _names_used(node)} - constants.keys()
-    boxes = [Box(_shorten(each.name), kind="input") for each in schema.inputs if each.name in used]
-    made = {each.name: index for index, each in enumerate(each for each in schema.inputs if each.name in used)}
+    inputs = [parameter.name for parameter in schema.inputs if parameter.name in used]
+    boxes = [Box(_shorten(name), kind="input") for name in inputs]
+    made = {name: index for index, name in enumerate(inputs)}
     edges = []
     for node in nodes:
         edges += [
@@ -143,6 +144,7 @@ def _wrap(parts: Sequence[str], end: str = "") -> Iterator[str]:
 
 
 def _shorten(text: str) -> str:
+    """Return text with control characters escaped, cut to a line of a box."""
     text = escape_text(text)
     return text if len(text) <= LONGEST - 4 else f"{text[: LONGEST - 5]}…"
 

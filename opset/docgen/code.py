@@ -100,6 +100,7 @@ def escape_invisible(text: str) -> str:
 
 @lru_cache(maxsize=64)
 def _lexer_of(language: str) -> Any:
+    """Return the lexer of a language."""
     if language == "onnx":
         return OnnxLexer(stripnl=False)
     from pygments.lexers import get_lexer_by_name
@@ -120,14 +121,17 @@ def highlight(text: str, language: str = "", links: Mapping[str, str] | None = N
     if "".join(value for _, value in tokens) == text:
         content = "".join(_token_spans(tokens, links or {}))
     else:
-        content, language = str(escape(text)), "text"
+        content = str(escape(text))
+        language = "text"
     # What is wider than the page is scrolled: with the keyboard, too.
     return Markup(f'<pre class="code {language}" tabindex="0"><code>{content.rstrip()}</code></pre>')
 
 
 def _token_spans(tokens: Iterable[tuple[_TokenType, str]], links: Mapping[str, str]) -> Iterator[str]:
+    """Yield tokens as HTML with classes, operators with links to their pages."""
     for kind, text in tokens:
-        shown, name = str(escape(text.rstrip("\n"))), _class_of(kind)
+        shown = str(escape(text.rstrip("\n")))
+        name = _class_of(kind)
         if name == "f" and text in links:
             yield f'<a class="f" href="{escape(links[text])}">{shown}</a>'
         else:
@@ -137,6 +141,7 @@ def _token_spans(tokens: Iterable[tuple[_TokenType, str]], links: Mapping[str, s
 
 @lru_cache(maxsize=256)
 def _class_of(kind: _TokenType) -> str:
+    """Return the class of a kind of token, "" if it has none."""
     above: _TokenType | None = kind
     while above is not None:
         if above in _CLASSES:

@@ -132,7 +132,7 @@ class Convertibility:
     def __init__(self, registry: Registry) -> None:
         self._registry, self._routes = registry, routes_of(registry)
         self._names = frozenset(name for domain in registry.domains for name in registry.operators(domain))
-        self._moves: dict[tuple[Key, int, bool], Transition | None] = {}
+        self._transitions: dict[tuple[Key, int, bool], Transition | None] = {}
         self._outcomes: dict[Query, Outcome] = {}
         self._further: dict[tuple[Key, int, int], dict[Reason, list[Span]]] = {}
         self._sinces: dict[Key, list[int]] = {}
@@ -144,14 +144,14 @@ class Convertibility:
         key = (normalised(domain), operator)
         sinces = self._versions_of(key)
         listed = sinces[-MOST_VERSIONS:]
-        moves = [self._transition_of(key, since, up) for since in listed for up in (False, True)]
+        transitions = [self._transition_of(key, since, up) for since in listed for up in (False, True)]
         spans = self._spans_of(key, listed[0] if len(listed) < len(sinces) else 1)
         return {
             "domain": shown(key[0]),
             "operator": operator,
             "newest": self._registry.domains[key[0]],
             "omitted": len(sinces) - len(listed),
-            "transitions": [move.data for move in moves if move is not None],
+            "transitions": [transition.data for transition in transitions if transition is not None],
             "versions": [
                 {"since": since, "until": self._last_opset(key, since), "ranges": self._ranges_of(key, since, spans)}
                 for since in reversed(listed)
@@ -164,16 +164,16 @@ class Convertibility:
         rows: list[tuple[tuple[Any, ...], list[Span], list[Transition]]] = []
         for span in reversed(spans):
             if span[0] > since:
-                crossed = [move for at, move in above if span[0] > self._last_opset(key, at)]
+                crossed = [transition for at, transition in above if span[0] > self._last_opset(key, at)]
             else:
-                crossed = [move for at, move in below if span[0] < at]
-            moves = [move for move in crossed if move.data["kind"] != KEEP]
+                crossed = [transition for at, transition in below if span[0] < at]
+            transitions = [transition for transition in crossed if transition.data["kind"] != KEEP]
             outcome = self._outcome_of((key, since, span[0]))
-            head = (outcome.kind, outcome.reason, [move.data["id"] for move in moves])
+            head = (outcome.kind, outcome.reason, [transition.data["id"] for transition in transitions])
             if not rows or rows[-1][0] != head:
-                rows.append((head, [], moves))
+                rows.append((head, [], transitions))
             rows[-1][1].append(span)
-        return [self._range_data(key, since, reached, moves) for _, reached, moves in rows]
+        return [self._range_data(key, since, reached, transitions) for _, reached, transitions in rows]
 
     def _transitions_from(self, key: Key, since: int, up: bool) -> list[tuple[int, Transition]]:
         """Return the transitions that nodes of a version cross, with the source version of each."""
@@ -184,11 +184,16 @@ class Convertibility:
             at = transition.then
         return crossed
 
-    def _range_data(self, key: Key, since: int, spans: list[Span], moves: list[Transition]) -> Data:
+    def _range_data(self, key: Key, since: int, spans: list[Span], transitions: list[Transition]) -> Data:
         """Return one range as plain data: the fate of nodes of one version at neighbouring targets, highest first."""
         first, last = spans[-1][0], spans[0][1]
         outcomes = [self._outcome_of((key, since, start)) for start, _ in spans]
-        made = {(*each, move.data["opset"]) for move in moves for each in move.inner if not outcomes[0].reason}
+        made = {
+            (*each, transition.data["opset"])
+            for transition in transitions
+            for each in transition.inner
+            if not outcomes[0].reason
+        }
         limits: dict[tuple[str, str, Key], int] = {}
         down = last < since
         for name, version, opset in made:
@@ -205,10 +210,10 @@ class Convertibility:
         return {
             "targets": [first, last],
             "kind": outcomes[0].kind,
-            "text": _range_text(outcomes[0], moves),
-            "steps": [move.data["id"] for move in moves],
+            "text": _range_text(outcomes[0], transitions),
+            "steps": [transition.data["id"] for transition in transitions],
             "codes": sorted(frozenset[str]().union(*(each.codes for each in outcomes))),
-            "operators": _operators_data({name for move in moves for name in move.made}),
+            "operators": _operators_data({name for transition in transitions for name in transition.made}),
             "lowered": [_operator_data(name) | {word: lowered[name]} for name in sorted(lowered, key=_sort_key)],
             "through": _through_data(through, word),
         }
@@ -242,11 +247,11 @@ class Convertibility:
     def _prerequisites(self, asked: Query) -> list[Query]:
         """Return the queries about other versions and operators on which the outcome depends."""
         key, _, target = asked
-        move = self._first_transition(asked)
-        if move is None:
+        transition = self._first_transition(asked)
+        if transition is None:
             return []
-        made = [(name, since, target) for name, since in move.inner if since]
-        return made if move.then is None else [*made, (key, move.then, target)]
+        made = [(name, since, target) for name, since in transition.inner if since]
+        return made if transition.then is None else [*made, (key, transition.then, target)]
 
     def _first_transition(self, asked: Query) -> Transition | None:
         """Return the transition that nodes cross first, None if there is none on the way."""
@@ -258,24 +263,27 @@ class Convertibility:
     def _find_outcome(self, asked: Query) -> Outcome:
         """Return the fate of nodes; the outcomes on which it depends are known."""
         key, _, target = asked
-        move = self._first_transition(asked)
-        if move is None:
+        transition = self._first_transition(asked)
+        if transition is None:
             return _KEPT
-        kind: str = move.data["kind"]
+        kind: str = transition.data["kind"]
         if kind == REFUSE:
-            return Outcome(REFUSE, move.codes, move.data["text"])
-        rest = self._outcomes[key, move.then, target] if move.then is not None else _KEPT
+            return Outcome(REFUSE, transition.codes, transition.data["text"])
+        rest = self._outcomes[key, transition.then, target] if transition.then is not None else _KEPT
         if kind == KEEP:
             return rest
-        found, reason = [move.codes, rest.codes], rest.reason if move.stays else ""
-        for made, since in move.inner:
-            inner = self._outcomes[made, since, target] if since else self._outcome_without(made, move.data["opset"])
+        found = [transition.codes, rest.codes]
+        reason = rest.reason if transition.stays else ""
+        for made, since in transition.inner:
+            inner = (
+                self._outcomes[made, since, target] if since else self._outcome_without(made, transition.data["opset"])
+            )
             if inner is not _KEPT:
                 found.append(inner.codes)
-                if inner.reason and made in move.certain:
+                if inner.reason and made in transition.certain:
                     reason = reason or f"it is expressed by `{_full_name(made)}`, and {inner.reason}"
         codes = frozenset[str]().union(*found)
-        if codes and target < move.types:
+        if codes and target < transition.types:
             codes |= {"C202"}
         if reason:
             return Outcome(REFUSE, codes, reason)
@@ -297,7 +305,7 @@ class Convertibility:
     def _versions_of(self, key: Key) -> list[int]:
         """Return the versions of an operator, oldest first."""
         if key not in self._sinces:
-            self._sinces[key] = [each.since_version for each in self._registry.versions(key[1], key[0])]
+            self._sinces[key] = [schema.since_version for schema in self._registry.versions(key[1], key[0])]
         return self._sinces[key]
 
     def _last_opset(self, key: Key, since: int) -> int:
@@ -325,11 +333,12 @@ class Convertibility:
     def _transition_of(self, key: Key, since: int, up: bool) -> Transition | None:
         """Return the transition of a version up or down, None if there is none."""
         known = (key, since, up)
-        if known not in self._moves:
-            self._moves[known] = self._find_transition(key, since, up)
-        return self._moves[known]
+        if known not in self._transitions:
+            self._transitions[known] = self._find_transition(key, since, up)
+        return self._transitions[known]
 
     def _find_transition(self, key: Key, since: int, up: bool) -> Transition | None:
+        """Return the transition of a version up or down, None if it is the newest or there is no opset below."""
         final = self._registry.domains[key[0]] if up else since - 1
         if not final:
             return None
@@ -343,7 +352,8 @@ class Convertibility:
         index = bisect_left(versions, since) + (1 if up else -1)
         to = versions[index] if 0 <= index < len(versions) else 0
         if isinstance(step, Step):
-            to, opset = 0 if step.lowers else step.target.since_version, step.version
+            to = 0 if step.lowers else step.target.since_version
+            opset = step.version
             if not step.impossible:
                 return self._describe_transition(key, step, _transition_head(since, to, opset, up))
             step = Refusal("C208", step.impossible)
@@ -367,30 +377,41 @@ class Convertibility:
     def _describe_transition(self, key: Key, step: Step, head: Data) -> Transition:
         """Return a transition that nodes can cross."""
         derived = _DerivedChanges(step)
-        text, also, how = " ".join(derived.does), [], "derived"
-        made, certain, stays = derived.operators, frozenset[Key](), True
-        refusals, rewrites = derived.refusals, bool(derived.does)
+        text = " ".join(derived.does)
+        how = "derived"
+        also: list[str] = []
+        made = derived.operators
+        certain = frozenset[Key]()
+        refusals = derived.refusals
+        rewrites = bool(derived.does)
+        stays = True
         if step.adapter is lower_by_body:
             text, how, stays = "Replaced by its function body.", "body", False
             made, certain, refusals = _facts_of_bodies(step.source)
         elif step.adapter is not None:
             reflection = reflect(step.adapter, key[1], self._names)
             text = summary_of(step.adapter) or f"By a function without documentation, of {key[1]}."
-            how, stays = "written", reflection.stays
+            how = "written"
+            stays = reflection.stays
             also = [*derived.does] if reflection.leaves and not step.lowers else []
             found = {name: self._key_of(name, domain, key[0]) for name, domain in reflection.operators}
             rewrites = not reflection.checks
             certain = frozenset(found[name] for name in reflection.certain if name in found)
             made = frozenset(found.values()) | (made if also else frozenset())
             # What an adapter makes of the operator itself has to be of types that the other side takes, too.
-            kept = [each for each in refusals if reflection.leaves or each["code"] == "C202"] if not step.lowers else []
-            refusals = _refusals_of_adapter(reflection, step) + kept
+            kept = [refusal for refusal in refusals if reflection.leaves or refusal["code"] == "C202"]
+            refusals = _refusals_of_adapter(reflection, step) + ([] if step.lowers else kept)
         going = step.target.since_version if not step.lowers and not step.derived.renamed else None
         if step.derived.renamed:
             renamed = frozenset([(step.target.domain, step.target.name)])
             made, certain = made | renamed, certain | renamed if stays else certain
         refusals = _distinct_refusals(refusals)
-        kind = LOWER if step.lowers else ADAPT if rewrites or also else CHECK if refusals or step.adapter else KEEP
+        if step.lowers:
+            kind = LOWER
+        elif rewrites or also:
+            kind = ADAPT
+        else:
+            kind = CHECK if refusals or step.adapter else KEEP
         data = head | {
             "kind": kind,
             "how": how,
@@ -401,7 +422,7 @@ class Convertibility:
         }
         # What stands for the operator itself goes on as that.
         made = made - IMPLIED - ({key} if going else set())
-        codes = frozenset(each["code"] for each in refusals)
+        codes = frozenset(refusal["code"] for refusal in refusals)
         inner = tuple((name, self._version_at(name, step.version)) for name in made if name[0] == key[0])
         return Transition(data, made, certain - IMPLIED, codes, stays, going, _first_opset_of_types(step), inner)
 
@@ -415,7 +436,7 @@ class Convertibility:
 def _first_opset_of_types(step: Step) -> int:
     """Return the first opset of ai.onnx that has all element types of a version."""
     taken = (
-        {_element_name(each) for types in step.source.types.values() for each in types}
+        {_element_name(type_) for types in step.source.types.values() for type_ in types}
         if not step.source.domain
         else ()
     )
@@ -423,6 +444,7 @@ def _first_opset_of_types(step: Step) -> int:
 
 
 def _transition_head(since: int, to: int, opset: int, up: bool) -> Data:
+    """Return the data of a transition that its versions determine."""
     name = f"{since}-{to}" if to else f"{since}-lowered"
     return {"id": name, "direction": "up" if up else "down", "from": since, "to": to, "opset": opset}
 
@@ -478,6 +500,7 @@ class _DerivedChanges:
         self._describe_types()
 
     def _add_refusal(self, code: str, why: str, **more: Any) -> None:
+        """Add a refusal, with more data about it."""
         self.refusals.append(_refusal_data(code, why) | more)
 
     def _describe_attributes(self) -> None:
@@ -550,6 +573,7 @@ class _DerivedChanges:
             self._describe_missing()
 
     def _describe_missing(self) -> None:
+        """Describe the inputs and outputs that the other side lacks or requires."""
         source, target, since = self._source, self._derived.target, self._since
         for word, here, there in (("input", source.inputs, target.inputs), ("output", source.outputs, target.outputs)):
             moved = self._derived.to_attribute if word == "input" else {}
@@ -585,8 +609,8 @@ class _DerivedChanges:
                 tied[there.type].append(here.name)
         emulated = {f"tensor({name})" for name in derived.emulate}
         for (name, types), _ in lost.items():
-            types = tuple(each for each in types if each not in emulated)
-            names = [_element_name(each) for each in types]
+            types = tuple(type_ for type_ in types if type_ not in emulated)
+            names = [_element_name(type_) for type_ in types]
             if names:
                 self._add_refusal(
                     "C202", f"version {since} does not take {_enumeration(names)} as `{name}`", types=names
@@ -616,19 +640,20 @@ def _rewrites_of(pair: Counterpart) -> list[str]:
 
 def _legal_values(pair: Counterpart) -> str:
     """Return the values that an attribute may have on the other side, in brackets, "" if any."""
-    legal = [_value_text(each) for each in pair.target.choices] or (
+    legal = [_value_text(choice) for choice in pair.target.choices] or (
         [f"`{pair.target.range}`"] if pair.target.range else []
     )
     return f" ({_enumeration(legal, 'or')})" if legal else ""
 
 
 def _refusal_data(code: str, why: str) -> Data:
+    """Return a refusal as plain data."""
     return {"code": code, "why": why}
 
 
 def _distinct_refusals(refusals: Iterable[Data]) -> list[Data]:
     """Return refusals by code, each once."""
-    found = {(each["code"], each["why"]): each for each in refusals}
+    found = {(refusal["code"], refusal["why"]): refusal for refusal in refusals}
     return [found[key] for key in sorted(found, key=lambda key: key[0])]
 
 
@@ -650,10 +675,12 @@ def _value_text(value: Any) -> str:
 
 
 def _element_name(type_: str) -> str:
+    """Return the element type of a tensor, or another type as it is."""
     return type_.removeprefix("tensor(").removesuffix(")") if type_.startswith("tensor(") else type_
 
 
 def _enumeration(names: Sequence[str], word: str = "and") -> str:
+    """Return names as an enumeration: "a, b and c"."""
     return f"{', '.join(names[:-1])} {word} {names[-1]}" if len(names) > 1 else "".join(names)
 
 
@@ -663,14 +690,17 @@ def _spans_between(changes: Iterable[int], newest: int) -> list[Span]:
     return [*zip(starts, [*(each - 1 for each in starts[1:]), newest], strict=True)]
 
 
-def _range_text(outcome: Outcome, moves: Sequence[Transition]) -> str:
+def _range_text(outcome: Outcome, transitions: Sequence[Transition]) -> str:
     """Return the fate of nodes in a range of targets as a sentence."""
     if outcome.kind == REFUSE:
         return f"Refused: {outcome.reason}."
     if outcome.kind in (KEEP, CHECK):
         return _STAYS if outcome.kind == KEEP else _CHECKED
     names = _enumeration(
-        [f"`{_full_name(key)}`" for key in sorted({n for move in moves for n in move.made}, key=_sort_key)]
+        [
+            f"`{_full_name(key)}`"
+            for key in sorted({n for transition in transitions for n in transition.made}, key=_sort_key)
+        ]
     )
     if outcome.kind == LOWER:
         return f"Expressed by {names}." if names else "Expressed by constants."
@@ -690,16 +720,20 @@ def _through_data(found: dict[tuple[str, str, Key], int], word: str) -> list[Dat
 
 @lru_cache(maxsize=4096)
 def _operator_data(key: Key) -> Data:
+    """Return the name of an operator as plain data."""
     return {"domain": shown(key[0]), "operator": key[1]}
 
 
 def _sort_key(key: Key) -> tuple[str, str]:
+    """Return the key by which operators are sorted: name, then domain."""
     return key[1], key[0]
 
 
 def _full_name(key: Key) -> str:
+    """Return the name of an operator, with its domain if that is not the default one."""
     return f"{key[0]}.{key[1]}" if key[0] else key[1]
 
 
 def _operators_data(keys: Iterable[Key]) -> list[Data]:
+    """Return the names of operators as plain data, sorted."""
     return [_operator_data(key) for key in sorted(keys, key=_sort_key)]

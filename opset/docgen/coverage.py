@@ -75,7 +75,9 @@ def _work_of_step(step: Step | Refusal | None) -> str:
         return NOTHING
     if step.impossible:
         return f"{IMPOSSIBLE}: {step.impossible}"
-    return WRITTEN if step.adapter is not None else DERIVED if step.touches else NOTHING
+    if step.adapter is not None:
+        return WRITTEN
+    return DERIVED if step.touches else NOTHING
 
 
 def _lowering_of(routes: Routes, first: OpSchema) -> str:

@@ -41,21 +41,21 @@ def _document_text(registry: Registry, domains: Sequence[str], progress: Progres
         "opset": __version__,
         "releases": [
             {
-                "release": each.name,
-                "ir_version": each.ir,
-                "opsets": {shown(domain): version for domain in domains if (version := each.opset_of(domain))},
+                "release": release.name,
+                "ir_version": release.ir,
+                "opsets": {shown(domain): version for domain in domains if (version := release.opset_of(domain))},
             }
-            for each in RELEASES
+            for release in RELEASES
         ],
         "element_types": [
             {
-                "name": each.name,
-                "number": each.number,
-                "bits": each.bits,
-                "ir_version": each.ir_version,
-                "opset": each.opset,
+                "name": element.name,
+                "number": element.number,
+                "bits": element.bits,
+                "ir_version": element.ir_version,
+                "opset": element.opset,
             }
-            for each in ELEMENTS.values()
+            for element in ELEMENTS.values()
         ],
         "type_sets": registry.type_sets,
         "families": dict(sorted(families.items())),
@@ -89,18 +89,19 @@ def operator_data(registry: Registry, domain: str, name: str, convertibility: Co
     """Return all facts of an operator as plain data, in the form of operators.schema.json."""
     versions = registry.versions(name, domain)
     changed = {each["since"]: each for each in changes(versions, registry.type_sets)}
-    moves = convertibility.table_of(name, domain)
+    table = convertibility.table_of(name, domain)
     return {
         "operator": name,
         "domain": shown(domain),
         "family": versions[-1].family,
         "versions": [_version_data(registry, schema, changed.get(schema.since_version)) for schema in versions],
-        "examples": [_example_data(each) for each in registry.examples(name, domain)],
-        "convertibility": {key: moves[key] for key in ("newest", "omitted", "transitions", "versions")},
+        "examples": [_example_data(example) for example in registry.examples(name, domain)],
+        "convertibility": {key: table[key] for key in ("newest", "omitted", "transitions", "versions")},
     }
 
 
 def _version_data(registry: Registry, schema: OpSchema, changed: dict[str, Any] | None) -> dict[str, Any]:
+    """Return a version as plain data, with its change if it has one."""
     data = schema_data(registry, schema)
     for side, parameters in (("inputs", schema.inputs), ("outputs", schema.outputs)):
         data[side] = [_parameter_data(*each) for each in zip(data[side], parameters, strict=True)]
@@ -110,6 +111,7 @@ def _version_data(registry: Registry, schema: OpSchema, changed: dict[str, Any] 
 
 
 def _parameter_data(data: dict[str, Any], parameter: Parameter) -> dict[str, Any]:
+    """Return an input or output as plain data, with its arity."""
     return {
         **data,
         "homogeneous": parameter.homogeneous,
@@ -137,6 +139,7 @@ def _change_data(change: Change, computed: dict[str, Any]) -> dict[str, Any]:
 
 
 def _example_data(example: Example) -> dict[str, Any]:
+    """Return an example as plain data, with its versions and tolerance."""
     return {
         **example_data(example),
         "since": example.since,

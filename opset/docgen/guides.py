@@ -76,6 +76,7 @@ def _index_entries(folder: Path) -> Iterator[tuple[str, Path, str, str]]:
 
 
 def _guide_name(file: str) -> str:
+    """Return the name of the guide in a file."""
     return Path(file).stem.lower()
 
 

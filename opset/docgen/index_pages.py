@@ -104,7 +104,7 @@ def _operator_row(site: Site, entry: Operator, root: str) -> dict[str, Any]:
     """Return a row of a table of operators."""
     return {
         **site.link(entry.name, entry.domain, root),
-        "versions": [each.since_version for each in reversed(entry.versions)],
+        "versions": [schema.since_version for schema in reversed(entry.versions)],
         "summary": entry.summary,
         "badge": "withdrawn" if entry.newest.deprecated else "",
     }
@@ -122,12 +122,13 @@ def index_pages(site: Site, operators: list[Operator]) -> Iterator[IndexPage]:
 
 
 def _domain_pages(site: Site, operators: list[Operator]) -> Iterator[IndexPage]:
+    """Yield a page for each domain."""
     for domain in site.paths.domains:
         members = [operator for operator in operators if operator.domain == domain]
         newest = site.registry.domains[domain]
         lead = f"{len(members)} operators; the newest version of the operator set is {newest}."
         versions = [link(each, f"../{site.paths.opset(domain, each)}") for each in range(newest, 0, -1)]
-        rows = [_operator_row(site, each, "../") for each in members]
+        rows = [_operator_row(site, member, "../") for member in members]
         yield index_page(
             site.paths.domain(domain),
             "domain",
@@ -167,6 +168,8 @@ def _opset_pages(site: Site) -> Iterator[IndexPage]:
 
 
 def _opset_page(site: Site, domain: str, version: int, data: dict[str, Any]) -> IndexPage:
+    """Return the page of a version of an operator set."""
+
     def version_link(each: dict[str, Any]) -> dict[str, str]:
         found = site.link(each["operator"], domain, "../")
         return {**found, "href": f"{found['href']}#v{each['since']}"}
@@ -180,14 +183,14 @@ def _opset_page(site: Site, domain: str, version: int, data: dict[str, Any]) -> 
             {
                 "id": "",
                 "cells": [
-                    cell(links=[version_link({"operator": each["operator"], "since": each["since_after"]})]),
-                    cell(f"{each['since_before']} → {each['since_after']}"),
-                    cell("; ".join(each["words"])),
-                    cell(inline(" ".join(each["meaning"]))),
-                    cell(each["work"]),
+                    cell(links=[version_link({"operator": change["operator"], "since": change["since_after"]})]),
+                    cell(f"{change['since_before']} → {change['since_after']}"),
+                    cell("; ".join(change["words"])),
+                    cell(inline(" ".join(change["meaning"]))),
+                    cell(change["work"]),
                 ],
             }
-            for each in difference["changed"]
+            for change in difference["changed"]
         ]
         if rows:
             head = ["Operator", "Versions", "Signature", "Meaning", "Conversion up"]
@@ -195,14 +198,14 @@ def _opset_page(site: Site, domain: str, version: int, data: dict[str, Any]) -> 
     if data["withdrawn"]:
         parts.append(part("Withdrawn", names=[version_link(each) for each in data["withdrawn"]]))
     families: dict[str, list[dict[str, str]]] = {}
-    for each in data["operators"]:
-        families.setdefault(each["family"], []).append({**version_link(each), "note": str(each["since"])})
+    for operator in data["operators"]:
+        families.setdefault(operator["family"], []).append({**version_link(operator), "note": str(operator["since"])})
     rows = [
         {
             "id": "",
             "cells": [
                 cell(links=[link(family, f"../{site.paths.family(family)}")]),
-                cell(links=[{**each, "name": f"{each['name']} {each['note']}"} for each in names]),
+                cell(links=[{**name, "name": f"{name['name']} {name['note']}"} for name in names]),
             ],
         }
         for family, names in sorted(families.items())
@@ -230,15 +233,16 @@ def _opset_page(site: Site, domain: str, version: int, data: dict[str, Any]) -> 
 
 
 def _release_pages(site: Site) -> Iterator[IndexPage]:
-    domains = [each for each in site.paths.domains if RELEASES[-1].opset_of(each)]
+    """Yield the page of the releases."""
+    domains = [domain for domain in site.paths.domains if RELEASES[-1].opset_of(domain)]
     rows = []
-    for each in reversed(RELEASES):
-        versions = [(domain, each.opset_of(domain)) for domain in domains]
+    for release in reversed(RELEASES):
+        versions = [(domain, release.opset_of(domain)) for domain in domains]
         cells = [
             cell(links=[link(version, site.paths.opset(domain, version))]) if version else cell("-")
             for domain, version in versions
         ]
-        rows.append({"id": slug(each.name), "cells": [cell(f"onnx {each.name}"), cell(each.ir), *cells]})
+        rows.append({"id": slug(release.name), "cells": [cell(f"onnx {release.name}"), cell(release.ir), *cells]})
     head = ["Release", "IR version", *map(shown, domains)]
     lead = "The IR version and the newest operator sets of each release of onnx."
     yield index_page(
@@ -247,15 +251,16 @@ def _release_pages(site: Site) -> Iterator[IndexPage]:
 
 
 def _family_pages(site: Site, operators: list[Operator]) -> Iterator[IndexPage]:
+    """Yield a page for each family, and the index of them."""
     families: dict[str, list[Operator]] = {}
-    for each in operators:
-        families.setdefault(each.newest.family, []).append(each)
+    for operator in operators:
+        families.setdefault(operator.newest.family, []).append(operator)
     names = []
     for family, members in sorted(families.items()):
         path = site.paths.family(family)
         names.append({**link(family, f"../{path}"), "note": str(len(members))})
-        rows = [_operator_row(site, each, "../") for each in members]
-        text = f"{family.replace('_', ' ')} {' '.join(each.name for each in members)}"
+        rows = [_operator_row(site, member, "../") for member in members]
+        text = f"{family.replace('_', ' ')} {' '.join(member.name for member in members)}"
         yield index_page(
             path,
             "family",
@@ -270,6 +275,7 @@ def _family_pages(site: Site, operators: list[Operator]) -> Iterator[IndexPage]:
 
 
 def _type_pages(site: Site, operators: list[Operator]) -> Iterator[IndexPage]:
+    """Yield a page for each element type, and the index of them."""
     names = []
     for element in ELEMENTS.values():
         wanted = f"tensor({element.name})"
@@ -277,8 +283,8 @@ def _type_pages(site: Site, operators: list[Operator]) -> Iterator[IndexPage]:
         count = 0
         for domain in site.paths.domains:
             rows = []
-            for each in operators:
-                if each.domain == domain and (cells := _type_cells(site, each, wanted)):
+            for operator in operators:
+                if operator.domain == domain and (cells := _type_cells(site, operator, wanted)):
                     rows.append({"id": "", "cells": cells})
             if rows:
                 head = ["Operator", "Version", "Inputs and outputs"]
@@ -311,20 +317,25 @@ def _type_cells(site: Site, entry: Operator, wanted: str) -> list[dict[str, Any]
     """
     for schema in entry.versions:
         constraints = {name for name, types in schema.types.items() if wanted in types}
-        inputs = [each.name for each in schema.inputs if each.type in constraints or each.type == wanted]
-        outputs = [each.name for each in schema.outputs if each.type in constraints or each.type == wanted]
+        inputs = [
+            parameter.name for parameter in schema.inputs if parameter.type in constraints or parameter.type == wanted
+        ]
+        outputs = [
+            parameter.name for parameter in schema.outputs if parameter.type in constraints or parameter.type == wanted
+        ]
         if inputs or outputs:
             found = site.link(entry.name, entry.domain, "../")
             words = ", ".join(dict.fromkeys((*inputs, *outputs)))
             newest = entry.newest
             gone = newest.deprecated or not any(wanted in types for types in newest.types.values())
-            gone = gone and not any(each.type == wanted for each in (*newest.inputs, *newest.outputs))
+            gone = gone and not any(parameter.type == wanted for parameter in (*newest.inputs, *newest.outputs))
             since = f"from {schema.since_version}" + (f", not in {newest.since_version}" if gone else "")
             return [cell(links=[found]), cell(since), cell(words)]
     return []
 
 
 def _sets_page(site: Site) -> IndexPage:
+    """Return the page of the named sets of types."""
     rows = [
         {"id": slug(name), "cells": [cell(name), cell(", ".join(map(brief_type, types)))]}
         for name, types in site.registry.type_sets.items()
@@ -335,6 +346,7 @@ def _sets_page(site: Site) -> IndexPage:
 
 
 def _code_pages() -> Iterator[IndexPage]:
+    """Yield a page for each error code, and the index of them."""
     parts = []
     for letter, title in KINDS.items():
         codes = [code for code in CODES if code[0] == letter]

@@ -63,7 +63,8 @@ def pages(registry: Registry, domains: Sequence[str], progress: Progress | None 
         anchors = _anchors((shown(domain), "Contents", *registry.operators(domain)))
         found.append(_Domain(domain, f"{file}.md", f"{CHANGELOG}{file}.md", anchors))
     yield INDEX, _encode_lines(_index_lines(registry, found))
-    total, done = sum(len(registry.operators(domain)) for domain in domains), 0
+    total = sum(len(registry.operators(domain)) for domain in domains)
+    done = 0
     for each in found:
         lines = _head_lines(registry, each)
         for operator in registry.operators(each.name):
@@ -79,13 +80,14 @@ def pages(registry: Registry, domains: Sequence[str], progress: Progress | None 
 def _file_names(domains: Sequence[str]) -> dict[str, str]:
     """Return the name of the file of each domain, which differs from the names of all other files."""
     taken = [each.removesuffix(".md") for each in (INDEX, COVERAGE)]
-    odd = [each for each in domains if each.lower().startswith(CHANGELOG)]
-    plain = unique_slugs((shown(each) for each in domains if each not in odd), taken)
-    other = unique_slugs((f"_{each}" for each in odd), (*taken, *plain.values()))
-    return {each: other[f"_{each}"] if each in odd else plain[shown(each)] for each in domains}
+    odd = [domain for domain in domains if domain.lower().startswith(CHANGELOG)]
+    plain = unique_slugs((shown(domain) for domain in domains if domain not in odd), taken)
+    other = unique_slugs((f"_{domain}" for domain in odd), (*taken, *plain.values()))
+    return {domain: other[f"_{domain}"] if domain in odd else plain[shown(domain)] for domain in domains}
 
 
 def _encode_lines(lines: Iterable[str]) -> bytes:
+    """Return lines as the bytes of a file."""
     return "".join(f"{line}\n" for line in lines).encode()
 
 
@@ -104,6 +106,7 @@ def _anchors(headings: Iterable[str]) -> dict[str, str]:
 
 
 def _index_lines(registry: Registry, domains: Sequence[_Domain]) -> list[str]:
+    """Return the index of the domains, and the named sets of types."""
     lines = [
         "# Operators",
         "",
@@ -111,10 +114,10 @@ def _index_lines(registry: Registry, domains: Sequence[_Domain]) -> list[str]:
         "",
         *_table_head("domain", "newest version", "operators", "what changed"),
     ]
-    for each in domains:
-        count, newest = len(registry.operators(each.name)), registry.domains[each.name]
-        name = f"[{escape(shown(each.name))}]({each.file})"
-        lines.append(_row(name, str(newest), str(count), f"[changelog]({each.changelog})"))
+    for domain in domains:
+        count, newest = len(registry.operators(domain.name)), registry.domains[domain.name]
+        name = f"[{escape(shown(domain.name))}]({domain.file})"
+        lines.append(_row(name, str(newest), str(count), f"[changelog]({domain.changelog})"))
     lines += ["", f"What there is to evaluate, infer and convert each version: [coverage]({COVERAGE})."]
     lines += ["", "## Type sets", "", "Types are written as named sets where one fits:", ""]
     lines += [f"- {code_span(name)}: {_types_text(types)}" for name, types in registry.type_sets.items()]
@@ -124,9 +127,9 @@ def _index_lines(registry: Registry, domains: Sequence[_Domain]) -> list[str]:
 def _types_text(types: Iterable[str]) -> str:
     """Return a list of types: the elements of tensors, and of sequences and optionals of them, under their kind."""
     kinds: dict[str, list[str]] = {}
-    for each in types:
-        found = _TENSOR.fullmatch(each)
-        kinds.setdefault(f"{found[1]}…{found[3]}" if found else "", []).append(found[2] if found else each)
+    for type_ in types:
+        found = _TENSOR.fullmatch(type_)
+        kinds.setdefault(f"{found[1]}…{found[3]}" if found else "", []).append(found[2] if found else type_)
     plain = [code_span(each) for kind in ("tensor(…)", "") for each in kinds.pop(kind, ())]
     others = [f"{code_span(kind)} of {', '.join(map(code_span, some))}" for kind, some in kinds.items()]
     return "; ".join([", ".join(plain), *others] if plain else others)
@@ -156,7 +159,7 @@ def operator_section(registry: Registry, domain: str, name: str) -> list[str]:
     versions = registry.versions(name, domain)
     newest = versions[-1]
     data = schema_data(registry, newest)
-    sinces = ", ".join(str(each.since_version) for each in versions)
+    sinces = ", ".join(str(schema.since_version) for schema in versions)
     facts = [f"since {newest.since_version}", f"versions {sinces}", f"family {escape(newest.family)}"]
     facts += [data["determinism"]] if data["determinism"] != "deterministic" else []
     facts += ["experimental"] if data["experimental"] else []
@@ -173,7 +176,7 @@ def operator_section(registry: Registry, domain: str, name: str) -> list[str]:
         (f"{escape(label)} ({data['checked'][label]}): {phrase(text)}" for label, text in data["constraints"].items()),
     )
     lines += _section_lines(
-        "Special cases", (f"{phrase(each['text'])}{_ground_text(each)}" for each in data["special_cases"])
+        "Special cases", (f"{phrase(case['text'])}{_ground_text(case)}" for case in data["special_cases"])
     )
     lines += ["**Shapes of outputs**", "", code_span(data["shape"]), ""] if data["shape"] else []
     for body in data["function"]:
@@ -184,7 +187,7 @@ def operator_section(registry: Registry, domain: str, name: str) -> list[str]:
     lines += _example_lines(newest, registry.examples(name, domain))
     changed = reversed(changes(versions, registry.type_sets))
     lines += _section_lines(
-        "Earlier versions", (f"{each['before']} → {each['since']}: {_change_text(each)}" for each in changed)
+        "Earlier versions", (f"{change['before']} → {change['since']}: {_change_text(change)}" for change in changed)
     )
     return lines[:-1]
 
@@ -197,18 +200,21 @@ def _ground_text(data: dict[str, Any]) -> str:
 
 def _section_lines(title: str, entries: Iterable[str]) -> list[str]:
     """Return a title with a list below it; nothing for an empty one."""
-    lines = [f"- {each}" for each in entries]
+    lines = [f"- {entry}" for entry in entries]
     return [f"**{title}**", "", *lines, ""] if lines else []
 
 
 def _signature_lines(data: dict[str, Any]) -> list[str]:
+    """Return the inputs, outputs, attributes and types of a version."""
     lines: list[str] = []
     for title, side, least, most in (
         ("Inputs", "inputs", "min_input", "max_input"),
         ("Outputs", "outputs", "min_output", "max_output"),
     ):
         low, high = data[least], data[most]
-        count = f"{low}" if low == high else f"{low} or more" if high is None else f"{low} to {high}"
+        count = str(low)
+        if low != high:
+            count += " or more" if high is None else f" to {high}"
         lines += _section_lines(
             f"{title} ({count})",
             (f"{code_span(each['name'])} ({_parameter_text(each)}){_doc_text(each['doc'])}" for each in data[side]),
@@ -216,8 +222,8 @@ def _signature_lines(data: dict[str, Any]) -> list[str]:
     lines += _section_lines(
         "Attributes",
         (
-            f"{code_span(each['name'])} ({_declaration_text(each)}){_doc_text(each['doc'])}"
-            for each in data["attributes"]
+            f"{code_span(attribute['name'])} ({_declaration_text(attribute)}){_doc_text(attribute['doc'])}"
+            for attribute in data["attributes"]
         ),
     )
     return lines + _section_lines(
@@ -236,10 +242,12 @@ def _allowed_text(sets: str, types: Sequence[str]) -> str:
 
 
 def _doc_text(doc: str) -> str:
+    """Return the documentation of a parameter behind its name, "" if it has none."""
     return f": {phrase(doc)}" if doc.strip() else ""
 
 
 def _parameter_text(parameter: dict[str, Any]) -> str:
+    """Return the type and the arity of an input or output."""
     return ", ".join([code_span(brief_type(parameter["type"])), *arity_words(parameter)])
 
 
@@ -251,7 +259,7 @@ def _declaration_text(attribute: dict[str, Any]) -> str:
     words += [_KINDS[attribute["kind"]]] if attribute["kind"] else []
     if choices := attribute["choices"]:
         text = str if attribute["kind"] == "data_type" else default_text
-        words.append(f"one of {', '.join(code_span(text(each)) for each in choices)}")
+        words.append(f"one of {', '.join(code_span(text(choice)) for choice in choices)}")
     words += [code_span(attribute["range"])] if attribute["range"] else []
     words += [escape(attribute["constraint"])] if attribute["constraint"] else []
     return "; ".join(words)
@@ -268,14 +276,14 @@ _KINDS = {
 
 def _example_lines(schema: OpSchema, examples: Sequence[Example]) -> list[str]:
     """Return the first few examples with results that hold for a version."""
-    holding = [each for each in examples if each.outputs and example_versions(each, [schema.since_version])]
+    holding = [example for example in examples if example.outputs and example_versions(example, [schema.since_version])]
     lines: list[str] = []
     for each in holding[:EXAMPLES]:
         data = example_data(each)
         inputs, outputs = example_rows(schema, data)
         rows = [_attribute_text(schema, name, value) for name, value in data["attributes"].items()]
-        rows += [_value_line(*each) for each in inputs]
-        rows += [f"-> {_value_line(*each)}" for each in outputs]
+        rows += [_value_line(*value) for value in inputs]
+        rows += [f"-> {_value_line(*value)}" for value in outputs]
         said = f"{f': {phrase(each.doc)}' if each.doc else ''}{_ground_text(data)}"
         lines += [f"{code_span(each.name)}{said}", "", *fence("\n".join(rows)), ""]
     return ["**Examples**", "", *lines] if lines else []
@@ -293,10 +301,12 @@ def _attribute_text(schema: OpSchema, name: str, value: Any) -> str:
 
 
 def _value_line(name: str, kind: str, value: str) -> str:
+    """Return a value of an example with its name and type."""
     return f"{name}: {kind}{' ' if kind else ''}{_shorten(value)}"
 
 
 def _shorten(text: str) -> str:
+    """Return text on one line, cut to LONGEST."""
     text = " ".join(text.split("\n"))
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
@@ -320,7 +330,9 @@ def _changelog_lines(registry: Registry, domain: _Domain) -> list[str]:
         changed = {each["since"]: each for each in changes(versions, registry.type_sets)}
         for schema in versions:
             since = schema.since_version
-            kind = "Withdrawn" if schema.deprecated else "Changed" if since in changed else "New"
+            kind = "Changed" if since in changed else "New"
+            if schema.deprecated:
+                kind = "Withdrawn"
             said = f": {_change_text(changed[since])}" if since in changed else ""
             parts = brought.setdefault(since, {"New": [], "Changed": [], "Withdrawn": []})
             parts[kind].append(domain.link(name) + said)
@@ -365,12 +377,17 @@ def _coverage_lines(registry: Registry, domains: Sequence[_Domain]) -> list[str]
 
 
 def _count_text(some: int, most: int) -> str:
-    return "" if not most else str(some) if some == most else f"{some} of {most}"
+    """Return how many of all there are, "" if there are none."""
+    if not most:
+        return ""
+    return str(some) if some == most else f"{some} of {most}"
 
 
 def _table_head(*columns: str) -> list[str]:
+    """Return the head of a table."""
     return [_row(*columns), "| --- " * len(columns) + "|"]
 
 
 def _row(*cells: str) -> str:
+    """Return a row of a table."""
     return f"| {' | '.join(cells)} |"

@@ -105,6 +105,7 @@ def reader() -> MarkdownIt:
 
 
 def _is_harmless(url: str) -> bool:
+    """Whether an address is relative, or of a scheme that runs nothing."""
     found = _SCHEME.match(url)
     return found is None or (found[1] or "").lower() in _SCHEMES
 
@@ -122,6 +123,7 @@ def _parse_emphasis(state: StateInline, silent: bool) -> bool:
 
 
 def _finish_headings(tokens: Sequence[Token], page: bool) -> None:
+    """Give the headings of a page their ids, and make those of a fragment paragraphs."""
     used: dict[str, int] = {}
     for number, token in enumerate(tokens):
         if token.type not in ("heading_open", "heading_close"):
@@ -146,12 +148,14 @@ def _heading_id(heading: Token, used: dict[str, int]) -> str:
 
 
 def _resolve_links(tokens: Sequence[Token], resolve: Resolve) -> None:
+    """Replace the targets of links."""
     for token in tokens:
         if token.type == "link_open":
             token.attrSet("href", resolve(str(token.attrGet("href"))))
 
 
 def _set_alignment_class(token: Token) -> None:
+    """Replace the style of a cell of a table by a class."""
     style = token.attrs.pop("style", None)
     if style:
         token.attrSet("class", str(style).removeprefix("text-align:"))
@@ -308,6 +312,7 @@ def _join_letters(parent: Element) -> None:
 
 
 def _break_lines(row: Element) -> None:
+    """Make the lines of a formula the rows of a table."""
     lines: list[list[Element]] = [[]]
     for child in [*row]:
         if child.get("linebreak") == "newline":
@@ -323,6 +328,7 @@ def _break_lines(row: Element) -> None:
 
 
 def _serialize(element: Element) -> Iterator[str]:
+    """Yield an element as text. Raises _UnreadableFormula for elements and attributes that are not known."""
     text = element.text or ""
     if element.tag not in _ELEMENTS or "\\" in text or not text.replace("\xa0", " ").isprintable():
         raise _UnreadableFormula

@@ -60,7 +60,8 @@ class Site(NamedTuple):
 
 def operator_page(site: Site, domain: str, name: str) -> dict[str, Any]:
     """Return the data of the page of an operator."""
-    registry, root = site.registry, "../"
+    registry = site.registry
+    root = "../"
     versions = registry.versions(name, domain)
     newest = versions[-1]
     data = {schema.since_version: schema_data(registry, schema) for schema in versions}
@@ -95,8 +96,10 @@ def operator_page(site: Site, domain: str, name: str) -> dict[str, Any]:
 def _conversion_data(site: Site, name: str, domain: str, root: str) -> dict[str, Any]:
     """Return the fate of nodes by version and target, and on each transition."""
     data = site.convertibility.table_of(name, domain)
-    named = {each["id"]: _transition_name(each) for each in data["transitions"]}
-    own = {each["id"]: {refusal["code"] for refusal in each["refusals"]} for each in data["transitions"]}
+    named = {transition["id"]: _transition_name(transition) for transition in data["transitions"]}
+    own = {
+        transition["id"]: {refusal["code"] for refusal in transition["refusals"]} for transition in data["transitions"]
+    }
 
     def row(each: dict[str, Any]) -> dict[str, Any]:
         low, high = each["targets"]
@@ -121,29 +124,32 @@ def _conversion_data(site: Site, name: str, domain: str, root: str) -> dict[str,
         ],
         "transitions": [
             {
-                "id": f"convert-{each['id']}",
-                "name": named[each["id"]],
-                "kind": each["kind"],
-                "how": {"body": "by its function body"}.get(each["how"], each["how"]),
-                "text": inline(each["text"]),
-                "also": [*map(inline, each["also"])],
-                "operators": [site.link(made["operator"], made["domain"], root) for made in each["operators"]],
-                "refusals": [{"code": refusal["code"], "why": inline(refusal["why"])} for refusal in each["refusals"]],
+                "id": f"convert-{transition['id']}",
+                "name": named[transition["id"]],
+                "kind": transition["kind"],
+                "how": {"body": "by its function body"}.get(transition["how"], transition["how"]),
+                "text": inline(transition["text"]),
+                "also": [*map(inline, transition["also"])],
+                "operators": [site.link(made["operator"], made["domain"], root) for made in transition["operators"]],
+                "refusals": [
+                    {"code": refusal["code"], "why": inline(refusal["why"])} for refusal in transition["refusals"]
+                ],
             }
-            for each in data["transitions"]
+            for transition in data["transitions"]
         ],
     }
 
 
 def _transition_name(step: Mapping[str, Any]) -> str:
+    """Return the name of a transition on the page."""
     return f"{step['from']} → {step['to']}" if step["to"] else f"{step['from']} → older operators"
 
 
 def _lowered_text(entries: Iterable[Mapping[str, Any]]) -> str:
     """Return a sentence about made operators that become others in their turn, "" if there are none."""
     found: dict[int, list[str]] = {}
-    for each in entries:
-        found.setdefault(each["below"], []).append(each["operator"])
+    for entry in entries:
+        found.setdefault(entry["below"], []).append(entry["operator"])
     parts = [f"{', '.join(names)} below {below}" for below, names in sorted(found.items())]
     return f"These become others: {'; '.join(parts)}." if parts else ""
 
@@ -184,7 +190,7 @@ def _examples_data(versions: tuple[OpSchema, ...], examples: Iterable[Example]) 
 def _opset_spans(registry: Registry, versions: tuple[OpSchema, ...]) -> dict[int, str]:
     """Return the opsets at which each version holds, as text."""
     last = registry.domains[versions[0].domain]
-    ends = [each.since_version - 1 for each in versions[1:]] + [last]
+    ends = [schema.since_version - 1 for schema in versions[1:]] + [last]
     return {
         each.since_version: f"opset {each.since_version}"
         if each.since_version == end
@@ -194,6 +200,7 @@ def _opset_spans(registry: Registry, versions: tuple[OpSchema, ...]) -> dict[int
 
 
 def _badges(data: Mapping[str, Any]) -> list[str]:
+    """Return the words that a page shows beside a version: withdrawn, experimental, function."""
     found = ["withdrawn"] if data["deprecated"] else []
     found += ["experimental"] if data["experimental"] else []
     found += [escape_text(data["determinism"])] if data["determinism"] != "deterministic" else []
@@ -222,10 +229,10 @@ def _section_data(
         "signature": highlight(signature(data), "onnx"),
         "doc": html(data["doc"]),
         "formula": formula(data["formula"]) if data["formula"] else "",
-        "cases": [{"text": inline(each["text"]), **_ground_data(each)} for each in data["special_cases"]],
-        "attributes": [_attribute_data(each, anchor, ids) for each in data["attributes"]],
-        "inputs": [_parameter_data(each, anchor, "in") for each in data["inputs"]],
-        "outputs": [_parameter_data(each, anchor, "out") for each in data["outputs"]],
+        "cases": [{"text": inline(case["text"]), **_ground_data(case)} for case in data["special_cases"]],
+        "attributes": [_attribute_data(attribute, anchor, ids) for attribute in data["attributes"]],
+        "inputs": [_parameter_data(parameter, anchor, "in") for parameter in data["inputs"]],
+        "outputs": [_parameter_data(parameter, anchor, "out") for parameter in data["outputs"]],
         "types": [
             _list_entry(f"{anchor}-type-{slug(key)}", key, [named], escape_text(listed) if listed != named else "")
             for key, types in data["types"].items()
@@ -266,6 +273,7 @@ def signature(data: Mapping[str, Any]) -> str:
 
 
 def _withdrawal_text(data: Mapping[str, Any]) -> str:
+    """Return the sentence about a withdrawn operator."""
     return f"Withdrawn{'; use `' + data['replacement'] + '`' if data['replacement'] else ''}."
 
 
@@ -273,7 +281,10 @@ def _attribute_data(data: Mapping[str, Any], anchor: str, ids: Mapping[str, str]
     """Return the entry of an attribute, with the facts that it declares."""
     default = data["default"]
     facts = [data["type"] if default is None else f"{data['type']} = {default_text(default)}"]
-    facts += ["required"] if data["required"] else ["optional"] if default is None else []
+    if data["required"]:
+        facts.append("required")
+    elif default is None:
+        facts.append("optional")
     facts += [data["kind"]] if data["kind"] else []
     facts += [f"one of {', '.join(map(value_text, data['choices']))}"] if data["choices"] else []
     facts += [data["range"]] if data["range"] else []
@@ -300,6 +311,7 @@ def _parameter_data(data: Mapping[str, Any], anchor: str, side: str) -> dict[str
 
 
 def _change_data(change: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Return a change with its texts as HTML, None for the first version."""
     if change is None:
         return None
     return {
@@ -331,6 +343,7 @@ def _type_matrix(site: Site, versions: tuple[OpSchema, ...], root: str) -> dict[
 
 
 def _type_links(types: Iterable[str], root: str) -> Iterator[dict[str, str]]:
+    """Yield types with links to the pages of their element types."""
     for type_ in types:
         element = brief_type(type_)
         yield {"name": escape_text(element), "href": f"{root}{Paths.element(element)}" if element != type_ else ""}
@@ -342,7 +355,7 @@ def _comparisons_data(registry: Registry, versions: tuple[OpSchema, ...]) -> dic
     for before, after in permutations(versions, 2):
         words = difference_words(signature_diff(before, after), registry.type_sets)
         here, there = before.since_version, after.since_version
-        crossed = [each for each in versions if min(here, there) < each.since_version <= max(here, there)]
+        crossed = [schema for schema in versions if min(here, there) < schema.since_version <= max(here, there)]
         said = [
             {"since": each.since_version, "text": inline(text)}
             for each in (crossed if here < there else crossed[::-1])
@@ -359,7 +372,7 @@ def _comparisons_data(registry: Registry, versions: tuple[OpSchema, ...]) -> dic
             "title": f"What differs from version {here} to {there}",
             "arrow": "↑" if here < there else "↓",
         }
-    sinces = [each.since_version for each in versions]
+    sinces = [schema.since_version for schema in versions]
     rows = [{"since": here, "cells": [pairs.get((here, there)) for there in sinces]} for here in sinces]
     return {"columns": sinces, "rows": rows, "pairs": [*pairs.values()]}
 
@@ -395,6 +408,7 @@ def _ground_data(data: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _attribute_texts(attributes: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the attributes of an example with their values as text."""
     for name, value in attributes.items():
         if isinstance(value, dict) and "content" in value:
             value = value["content"]
@@ -411,6 +425,7 @@ def _versions_text(held: list[int], versions: tuple[OpSchema, ...]) -> str:
 
 
 def _shorten(text: str) -> str:
+    """Return text with control characters escaped, cut to LONGEST."""
     lines = [escape_text(line) for line in text.splitlines()] or [""]
     whole = "\n".join(lines)
     return whole if len(whole) <= LONGEST else f"{whole[: LONGEST - 1]}…"

@@ -102,14 +102,16 @@ def picture(graph: Graph) -> Markup:
     for point in points:
         point.x -= left
     width = max(point.x + point.width / 2 for point in points) + MARGIN
-    tops, height = [], MARGIN
+    tops = []
+    height = MARGIN
     for layer in layers:
         tops.append(height)
         height += max(point.height for point in layer) + STEM + BETWEEN
     height += MARGIN - STEM - BETWEEN
     named = {(id(points[edge.start]), edge.label) for edge in graph.edges if _is_named_by(graph.boxes[edge.end], edge)}
     drawn = [*_draw_lines(lines, tops, named), *(shape for point in points for shape in _draw_box(point, tops))]
-    title, role = escape(escape_text(graph.title)), "group" if any(box.href for box in graph.boxes) else "img"
+    title = escape(escape_text(graph.title))
+    role = "group" if any(box.href for box in graph.boxes) else "img"
     # On a narrow screen it is made smaller as far as it can be read, and scrolled where that is not enough.
     least = min(int(width * 0.7 / 100), WIDEST)
     return Markup(
@@ -131,6 +133,7 @@ def _escape_graph(graph: Graph) -> Graph:
 
 
 def _is_named_by(box: Box, edge: Edge) -> bool:
+    """Whether a box is an output that has the name of the edge."""
     return box.kind == "output" and box.label == edge.label
 
 
@@ -230,6 +233,7 @@ def _aligned_runs(layers: Sequence[Sequence[_Point]]) -> Iterator[list[_Point]]:
 
 
 def _next_in_run(point: _Point) -> _Point | None:
+    """Return the only point that should be right below another, None if there is none."""
     if point.box:
         only = point.below[0] if len(point.below) == 1 else None
         return only if only and only.box and len(only.above) == 1 else None
@@ -253,6 +257,7 @@ def _straighten_run(run: Sequence[_Point], layers: Sequence[Sequence[_Point]]) -
 
 
 def _least_distance(one: _Point, other: _Point) -> float:
+    """Return the least distance of the centers of two neighbors."""
     return (one.width + other.width) / 2 + BESIDE
 
 
@@ -304,6 +309,7 @@ def _draw_lines(lines: Iterable[_Line], tops: Sequence[float], named: set[tuple[
 
 
 def _draw_box(point: _Point, tops: Sequence[float]) -> Iterator[str]:
+    """Yield a box with its label, detail and link; nothing for another point."""
     if not (box := point.box):
         return
     x, y = point.x - point.width / 2, tops[point.layer]

@@ -33,6 +33,7 @@ def escape(text: str) -> str:
 
 
 def _escape_active(text: str) -> str:
+    """Return text with the characters escaped that have a meaning within a line."""
     return _ACTIVE.sub(r"\\\g<0>", text)
 
 
@@ -64,6 +65,7 @@ def fence(text: str, language: str = "") -> list[str]:
 
 
 def _longest_run(text: str) -> int:
+    """Return the length of the longest run of backticks."""
     return max(map(len, re.findall("`+", text)), default=0)
 
 
@@ -75,6 +77,7 @@ def phrase(text: str) -> str:
 
 
 def _inline_text(tokens: Iterable[Token]) -> str:
+    """Return tokens of one block as Markdown without links and images."""
     parts: list[str] = []
     links: list[tuple[str, int]] = []
     for token in tokens:

@@ -86,7 +86,8 @@ def reflect(adapter: Callable[..., Any], operator: str, operators: frozenset[str
         needs.update(dict.fromkeys(part.needs))
         strings |= part.strings
         made |= part.operators
-        values, enclosed = function.__globals__, _free_variables(function)
+        values = function.__globals__
+        enclosed = _free_variables(function)
         calls[function] = {}
         for name in part.names:
             held = enclosed.get(name, values.get(name))
@@ -131,6 +132,7 @@ def _reachable_functions(
     calls: Mapping[Any, Mapping[str, Any]],
     of: Callable[[_Part], frozenset[str]],
 ) -> list[Any]:
+    """Return a function, and all functions that it reaches by the names that `of` returns for its facts."""
     seen: dict[Any, None] = {}
     pending = [function]
     while pending:
@@ -215,13 +217,14 @@ def _functions_in(file: str) -> dict[tuple[int, str], Function | _Part]:
     while pending:
         node = pending.pop()
         if isinstance(node, Function):
-            found[min([node.lineno, *(each.lineno for each in node.decorator_list)]), node.name] = node
+            found[min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)]), node.name] = node
         for field in ("body", "orelse", "finalbody"):
             pending += getattr(node, field, ())
     return found
 
 
 def _read_function(function: Function, values: Mapping[str, Any]) -> _Part:
+    """Return the facts of a function, read from its tree."""
     operators: set[tuple[str, str | None]] = set()
     strings: set[str] = set()
     names: dict[str, None] = {}
@@ -253,8 +256,10 @@ def _read_function(function: Function, values: Mapping[str, Any]) -> _Part:
             returns.append(node.value)
     certain, certain_calls = _certain_names(function)
     results = [each for value in returns for each in _returned_expressions(value, assigned)]
-    leaves = any(each is None for each in results) or not isinstance(function.body[-1], ast.Return | ast.Raise)
-    called_names = {each.func.id for each in results if isinstance(each, ast.Call) and isinstance(each.func, ast.Name)}
+    leaves = any(result is None for result in results) or not isinstance(function.body[-1], ast.Return | ast.Raise)
+    called_names = {
+        result.func.id for result in results if isinstance(result, ast.Call) and isinstance(result.func, ast.Name)
+    }
     return _Part(
         frozenset(operators),
         frozenset(strings),
@@ -263,8 +268,8 @@ def _read_function(function: Function, values: Mapping[str, Any]) -> _Part:
         tuple(refusals),
         (*names,),
         (*needs,),
-        stays=all(each is None or _is_copy(each) for each in results),
-        checks=all(each is None for each in results),
+        stays=all(result is None or _is_copy(result) for result in results),
+        checks=all(result is None for result in results),
         leaves=leaves,
         returned=frozenset(called_names),
     )
@@ -324,10 +329,10 @@ def _children(node: ast.AST) -> list[ast.AST]:
 
 def _stated_domain(call: ast.Call, values: Mapping[str, Any]) -> str | None:
     """Return the domain that a call states, None if it states none."""
-    for each in call.keywords:
-        if each.arg == "domain":
-            value = values.get(each.value.id) if isinstance(each.value, ast.Name) else None
-            value = each.value.value if isinstance(each.value, ast.Constant) else value
+    for keyword in call.keywords:
+        if keyword.arg == "domain":
+            value = values.get(keyword.value.id) if isinstance(keyword.value, ast.Name) else None
+            value = keyword.value.value if isinstance(keyword.value, ast.Constant) else value
             return value if isinstance(value, str) else None
     return None
 
@@ -336,7 +341,7 @@ def _is_copy(value: ast.expr) -> bool:
     """Whether a result is the node itself, in this or another form."""
     if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute):
         return False
-    return value.func.attr == "copy" and not any(each.arg == "op_type" for each in value.keywords)
+    return value.func.attr == "copy" and not any(keyword.arg == "op_type" for keyword in value.keywords)
 
 
 def _assignments(nodes: list[ast.AST]) -> dict[str, list[ast.expr]]:

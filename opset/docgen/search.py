@@ -172,6 +172,7 @@ def _operator_entry(
     lists: dict[tuple[str, ...], int],
     families: dict[str, int],
 ) -> list[Any]:
+    """Return the entry of an operator, without its name and domain."""
     newest = versions[-1]
     docs = registry.documentation(newest)
     synonyms = SYNONYMS.get(newest.name, "") if registry.is_standard(newest.name, newest.domain) else ""
@@ -182,16 +183,17 @@ def _operator_entry(
         _plain_text(f"{synonyms} {newest.replacement}"),
         _plain_text(" ".join([*_calls_of(docs), *(word for word in synonyms.split() if "." in word)])),
         _plain_text("\n".join(_prose_of(docs))),
-        [_version_entry(each, lists) for each in versions],
+        [_version_entry(schema, lists) for schema in versions],
     ]
 
 
 def _version_entry(schema: OpSchema, lists: dict[tuple[str, ...], int]) -> list[int]:
+    """Return the entry of a version; its lists are positions in `lists`, which grows."""
     columns = (
         tuple(sorted(element_words(schema))),
         tuple(schema.attributes),
-        tuple(each.name for each in schema.inputs),
-        tuple(each.name for each in schema.outputs),
+        tuple(parameter.name for parameter in schema.inputs),
+        tuple(parameter.name for parameter in schema.outputs),
     )
     flags = DEPRECATED * schema.deprecated | FUNCTION * bool(schema.function)
     return [schema.since_version, flags, *(lists.setdefault(each, len(lists)) for each in columns)]
@@ -199,14 +201,15 @@ def _version_entry(schema: OpSchema, lists: dict[tuple[str, ...], int]) -> list[
 
 def element_words(schema: OpSchema) -> set[str]:
     """Return the words in the types of a schema's inputs and outputs: element types, and seq, map, optional, sparse."""
-    types = {type_ for each in (*schema.inputs, *schema.outputs) for type_ in schema.allowed(each)}
+    types = {type_ for parameter in (*schema.inputs, *schema.outputs) for type_ in schema.allowed(parameter)}
     words = {word for type_ in types for word in re.findall(r"\w+", type_)}
     return {"sparse" if word == "sparse_tensor" else word for word in words - {"tensor"}}
 
 
 def _prose_of(docs: Docs) -> Iterable[str]:
+    """Yield the texts of an operator."""
     yield docs.doc
-    yield from (each.text for each in docs.special_cases)
+    yield from (case.text for case in docs.special_cases)
     yield from docs.counterparts.values()
     for phrases in (docs.inputs, docs.outputs, docs.attributes):
         yield from (f"{name}: {phrase}." for name, phrase in phrases.items())

@@ -48,10 +48,15 @@ def pages(
     environment = _environment(len(operators))
     others = [*_guide_pages(), *index_pages(site, operators)]
     api, found = _api_data()
-    found += [Page(each.page["title"], each.path, each.kind, each.text) for each in others]
+    found += [Page(other.page["title"], other.path, other.kind, other.text) for other in others]
     found += [
-        Page(f"onnx {each.name}", f"releases.html#{slug(each.name)}", "release", f"release with IR version {each.ir}")
-        for each in RELEASES
+        Page(
+            f"onnx {release.name}",
+            f"releases.html#{slug(release.name)}",
+            "release",
+            f"release with IR version {release.ir}",
+        )
+        for release in RELEASES
     ]
     total = len(operators) + len(others) + 2
 
@@ -79,6 +84,7 @@ def pages(
 
 @lru_cache(maxsize=4)
 def _environment(count: int) -> Environment:
+    """Return the environment of the templates."""
     environment = Environment(
         loader=PackageLoader("opset.docgen"),
         autoescape=True,
@@ -106,7 +112,7 @@ def _home_page(site: Site, operators: list[Operator]) -> dict[str, Any]:
     first = [{**link(guide.title, Paths.guide(guide.name)), "note": guide.summary} for guide in guides()[1:]]
     parts = [part("Domains", names=domains), part("Guides", names=first, described=True)]
     for domain in site.paths.domains:
-        names = [site.link(each.name, domain, "") for each in operators if each.domain == domain]
+        names = [site.link(operator.name, domain, "") for operator in operators if operator.domain == domain]
         parts.append(part(f"Operators of {shown(domain)}", names=names))
     lead = f"What {len(operators)} operators compute, version by version, and what a conversion does with them."
     return index_page("index.html", "index", "Operator sets", lead=lead, parts=parts).page
@@ -125,6 +131,7 @@ def _guide_pages() -> Iterator[IndexPage]:
 
 
 def _guide_page(guide: Guide) -> IndexPage:
+    """Return the page of a guide."""
     body = guide.text.partition("\n")[2]
     return index_page(
         Paths.guide(guide.name),
@@ -139,7 +146,7 @@ def _guide_page(guide: Guide) -> IndexPage:
 def _resolve_link(target: str) -> str:
     """Return the address on the site for the target of a link in a guide."""
     name, hash_, anchor = target.partition("#")
-    known = {f"{each.name}.md": each.name for each in guides()}
+    known = {f"{guide.name}.md": guide.name for guide in guides()}
     return f"../{Paths.guide(known[name])}{hash_}{anchor}" if name in known else target
 
 
