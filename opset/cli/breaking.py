@@ -57,24 +57,26 @@ def _compare_states(against: str, choices: Choices, form: str, budget: Budget) -
     """Compare two states within a budget, write the report, and return the exit status."""
     day = _parse_day(choices.today)
     approved = choices.approved
-    known = folders_of(choices.folders, choices.hooks) if choices.folders else folders_for((), choices.hooks)
-    named = [*known.trusted, *known.data] or [FOLDER]
-    new = merge_states([folder_state(folder, "now") for folder in named])
-    old, partial = _older_state(against, named, new)
+    configured = folders_of(choices.folders, choices.hooks) if choices.folders else folders_for((), choices.hooks)
+    folders = [*configured.trusted, *configured.data] or [FOLDER]
+    current = merge_states([folder_state(folder, "now") for folder in folders])
+    older, partial = _older_state(against, folders, current)
     if partial:
-        new = new.within(old.operators)
+        current = current.within(older.operators)
     if approved is not None and not os.path.isfile(approved):
         raise UsageError(Finding("U103", f"there is no file '{safe_text(approved)}'", help="--approved takes a file"))
-    files = [approved] if approved is not None else [folder / APPROVED_FILE for folder in named]
-    read = [read_approvals(file) for file in files]
-    wanted = choices.examples and not old.released
-    registry = _registry_for_examples(known, named) if wanted else None
-    notes = known.note_left_out(True, *HOOKS) if wanted else []
+    files = [approved] if approved is not None else [folder / APPROVED_FILE for folder in folders]
+    approvals = [read_approvals(file) for file in files]
+    wanted = choices.examples and not older.released
+    registry = _registry_for_examples(configured, folders) if wanted else None
+    notes = configured.note_left_out(True, *HOOKS) if wanted else []
     if wanted and registry is None:
         notes.append("no examples were run, since the folders declare operators of the standard once more")
-    report = compare(old, new, partial=partial, locked=choices.locked, registry=registry, budget=budget)
+    report = compare(older, current, partial=partial, locked=choices.locked, registry=registry, budget=budget)
     report = replace(report, notes=(*report.notes, *notes))
-    report = approve(report, [each for one, _ in read for each in one], [each for _, one in read for each in one], day)
+    report = approve(
+        report, [each for one, _ in approvals for each in one], [each for _, one in approvals for each in one], day
+    )
     if form == "markdown":
         sys.stdout.writelines(f"{line}\n" for line in markdown_lines(report, choices.strict))
     else:
@@ -105,25 +107,25 @@ def _parse_day(text: str | None) -> datetime.date:
         raise UsageError(Finding("U103", "--today is no day", help="write 2027-03-31")) from None
 
 
-def _older_state(against: str, folders: Sequence[Path], new: State) -> tuple[State, bool]:
+def _older_state(against: str, folders: Sequence[Path], current: State) -> tuple[State, bool]:
     """Return the older state of the folders, and whether it has one operator alone."""
-    kind, text = _split_kind(against, new)
+    kind, text = _split_kind(against, current)
     if kind == "release":
         # A copy of the standard's schemas is compared with this package's, since it may have been edited.
         standard = standard_state()
-        keys = [key for key in standard.operators if key[0] in new.domains]
-        return release_state(release(text), standard.within(keys) if keys else new), False
+        keys = [key for key in standard.operators if key[0] in current.domains]
+        return release_state(release(text), standard.within(keys) if keys else current), False
     if kind == "rev":
-        return replace(merge_states([revision_state(folder, text, new) for folder in folders]), name=text), False
+        return replace(merge_states([revision_state(folder, text, current) for folder in folders]), name=text), False
     if len(folders) > 1:
         help = "compare one folder at a time: --schemas DIR"
         raise UsageError(Finding("U103", f"{len(folders)} folders cannot be compared with one {kind}", help=help))
     if kind == "folder":
         return folder_state(Path(text), text), False
-    return file_state(Path(text), new)
+    return file_state(Path(text), current)
 
 
-def _split_kind(against: str, new: State) -> tuple[str, str]:
+def _split_kind(against: str, current: State) -> tuple[str, str]:
     """Return the kind of `--against` and its name: by its prefix, else the first of KINDS that exists."""
     prefix, colon, rest = against.partition(":")
     if colon and prefix in KINDS:
@@ -132,7 +134,7 @@ def _split_kind(against: str, new: State) -> tuple[str, str]:
         return "folder", against
     if os.path.lexists(against):
         return "file", against
-    standard = any(RELEASES[-1].opset_of(domain) for domain in new.domains)
+    standard = any(RELEASES[-1].opset_of(domain) for domain in current.domains)
     return ("release" if standard and _is_release(against) else "rev"), against
 
 

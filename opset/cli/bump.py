@@ -43,27 +43,27 @@ def command(
         state = compare_with_lock(operator, domain, folder)
         output.write_product(_state_data(state), lambda: _state_lines(state), form)
         return 1 if state.edited else 0
-    made, done = bump(operator, domain, folder, since)
-    folders = f" {quote_path(made.root)}" if made.own else ""
-    again = f"opset bump {operator_arguments(made)}"
+    result, done = bump(operator, domain, folder, since)
+    folders = f" {quote_path(result.root)}" if result.own else ""
+    again = f"opset bump {operator_arguments(result)}"
     edited = done in ("completed", "unchanged")
     steps = {} if edited else {again: "after you edited it: writes what differs"}
     steps |= {f"opset lint{folders}": "says what is wrong or missing"}
     if edited:
         steps |= {f"opset lint --fix{folders}": "writes the layout of operator files"}
         tested = "runs its examples at every version, and to other versions and back"
-        steps |= {f"opset test {operator_arguments(made)}": tested}
-        whole = _qualified_name(made.domain, made.operator)
-        steps |= {f"opset diff {whole} {made.before} {made.since}{_schemas_argument(made)}": "shows what changed"}
+        steps |= {f"opset test {operator_arguments(result)}": tested}
+        whole = _qualified_name(result.domain, result.operator)
+        steps |= {f"opset diff {whole} {result.before} {result.since}{_schemas_argument(result)}": "shows what changed"}
     what = {
-        "added": f"version {made.since} of {made.operator}, a copy of version {made.before} to be edited",
-        "completed": f"version {made.since} of {made.operator} declares what it changes",
-        "unedited": f"nothing to write: version {made.since} of {made.operator} does not differ from version "
-        f"{made.before} yet, and does not say what it clarifies",
-        "unchanged": f"nothing to write: version {made.since} of {made.operator} is not released, and declares what "
-        "differs",
+        "added": f"version {result.since} of {result.operator}, a copy of version {result.before} to be edited",
+        "completed": f"version {result.since} of {result.operator} declares what it changes",
+        "unedited": f"nothing to write: version {result.since} of {result.operator} does not differ from version "
+        f"{result.before} yet, and does not say what it clarifies",
+        "unchanged": f"nothing to write: version {result.since} of {result.operator} is not released, and declares "
+        "what differs",
     }[done]
-    output.write_product(files_data(made, done, steps), lambda: [safe_text(what), *files_lines(made, steps)], form)
+    output.write_product(files_data(result, done, steps), lambda: [safe_text(what), *files_lines(result, steps)], form)
     return 0
 
 
@@ -72,9 +72,9 @@ def _qualified_name(domain: str, name: str) -> str:
     return f"{domain}.{name}" if domain else name
 
 
-def _schemas_argument(made: Any) -> str:
+def _schemas_argument(result: Any) -> str:
     """Return the --schemas option for a folder of one's own, "" for the standard's."""
-    return f" --schemas {quote_path(made.root)}" if made.own else ""
+    return f" --schemas {quote_path(result.root)}" if result.own else ""
 
 
 def _state_data(state: LockComparison) -> dict[str, Any]:

@@ -69,8 +69,8 @@ def command(
     known = folders_for(folders, allow_hooks)
     registry = known.registry()
     statements = dict(_parse_statement(each) for each in stated)
-    named = [operator_at(registry, operator, domain) for operator in operators]
-    schemas = [versions[-1] if schema is None else schema for versions, schema in named]
+    named_versions = [operator_at(registry, operator, domain) for operator in operators]
+    schemas = [versions[-1] if schema is None else schema for versions, schema in named_versions]
     notes = known.note_left_out(form != "text", *HOOKS)
 
     def work(budget: Budget) -> int:
@@ -83,19 +83,19 @@ def command(
 
 
 def _write_checklists(
-    found: Sequence[tuple[ReviewedVersion, Sequence[ChecklistItem]]], notes: Sequence[str], form: str
+    checklists: Sequence[tuple[ReviewedVersion, Sequence[ChecklistItem]]], notes: Sequence[str], form: str
 ) -> int:
     """Write checklists, and return the exit status."""
-    data: dict[str, Any] = {"operators": [checklist_data(*each) for each in found]}
+    data: dict[str, Any] = {"operators": [checklist_data(*each) for each in checklists]}
     if notes:
         data["notes"] = notes
 
     def lines() -> Sequence[str]:
-        listed = [markdown_lines(*each) if form == "markdown" else _checklist_lines(*each) for each in found]
+        listed = [markdown_lines(*each) if form == "markdown" else _checklist_lines(*each) for each in checklists]
         return [line for index, each in enumerate(listed) for line in (*[""] * (index > 0), *each)]
 
     output.write_product(json_data(data), lines, "json" if form == "json" else "text")
-    return 1 if any(point.state == MISSING for _, points in found for point in points) else 0
+    return 1 if any(point.state == MISSING for _, points in checklists for point in points) else 0
 
 
 def _parse_statement(text: str) -> tuple[str, str]:

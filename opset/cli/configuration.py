@@ -63,8 +63,8 @@ class Folders(NamedTuple):
 
     def note_left_out(self, quiet: bool, *names: str) -> list[str]:
         """Return a note for each folder with files of these names that are not run, and write it to stderr."""
-        found = {folder: [each for name in names for each in files_named(folder, name)] for folder in self.noted}
-        notes = [_left_out_note(folder, files) for folder, files in found.items() if files]
+        left_out = {folder: [each for name in names for each in files_named(folder, name)] for folder in self.noted}
+        notes = [_left_out_note(folder, files) for folder, files in left_out.items() if files]
         if not quiet:
             sys.stderr.write("".join(f"note: {note}\n" for note in notes))
         return notes
@@ -108,8 +108,8 @@ def folders_for(named: tuple[Path, ...], hooks: bool | None = None) -> Folders:
     allowed = [*project.values()] if hooks else []
     if project and hooks is None:
         # A folder is taken as it was when it was compared: a link could be exchanged afterwards.
-        ours = _trusted_folders()
-        allowed = [Path(real) for real in project if real in ours]
+        trusted_paths = _trusted_folders()
+        allowed = [Path(real) for real in project if real in trusted_paths]
     trusted = {os.path.realpath(each): each for each in reversed([*named, *allowed, *entry_point_folders()])}
     data = tuple(folder for real, folder in project.items() if real not in trusted)
     _check_contained(data)
@@ -123,12 +123,12 @@ def folders_of(named: tuple[Path, ...], hooks: bool | None, data: tuple[Path, ..
 
 def _trusted_folders() -> frozenset[str]:
     """Return the folders of OPSET_ALLOW_HOOKS, with links resolved. Raises UsageError U103 for a relative one."""
-    given = [each for each in os.environ.get(TRUSTED, "").split(os.pathsep) if each]
-    if relative := [each for each in given if not os.path.isabs(each)]:
+    paths = [each for each in os.environ.get(TRUSTED, "").split(os.pathsep) if each]
+    if relative := [each for each in paths if not os.path.isabs(each)]:
         why = f"'{relative[0]}' is relative, and would name another folder wherever opset is called"
         help = f"give absolute paths, separated by '{os.pathsep}'"
         raise UsageError(Finding("U103", f"{TRUSTED} cannot be used", why=why, help=help))
-    return frozenset(map(os.path.realpath, given))
+    return frozenset(map(os.path.realpath, paths))
 
 
 def _project_folders() -> list[Path]:

@@ -167,33 +167,33 @@ def _findings_of_run(
     results: list[Result], known: ExpectationReport, strict: bool, min_cases: int, changed: matrix.Changes | None
 ) -> tuple[FindingList, int]:
     """Return the findings of a run, and the exit status."""
-    found = FindingList()
+    findings = FindingList()
     judged = sum(each.result in (*GOOD, *BAD, "accepted") for each in results)
     missing = [each for each in results if each.result == MISSING]
     if judged < max(min_cases, 0):
         counted = f"{len(results):,} cases are in the corpus, {len(missing):,} of them damaged"
         why = f"{judged:,} cases were run and judged, and {min_cases:,} are required; {counted}"
         help = "opset testgen --all -o DIR makes the whole corpus; --min-cases N requires fewer"
-        found.append(Finding("T223", "fewer test cases were judged than required", why=why, help=help))
+        findings.append(Finding("T223", "fewer test cases were judged than required", why=why, help=help))
     for each in missing:
         help = "make the corpus again: opset testgen -o DIR"
-        found.append(Finding("T222", f"{each.case.name} is not complete", why=each.why, help=help))
-    status = 3 if found else 0
+        findings.append(Finding("T222", f"{each.case.name} is not complete", why=each.why, help=help))
+    status = 3 if findings else 0
     chosen = {each.case.name for each in results if each.case.chosen}
     for result in results:
         bad = result.result in BAD or (strict and result.result == REFUSED)
         if bad and result.case.name not in chosen and result.case.name not in known.reasons:
-            found.append(_disagreement(result))
-    found += known.findings
+            findings.append(_disagreement(result))
+    findings += known.findings
     if strict:
         help = "correct the name, or remove it"
         message = "names no case of the corpus"
-        found += [Finding("T226", f"'{safe_text(each, 200)}' {message}", help=help) for each in known.unused]
+        findings += [Finding("T226", f"'{safe_text(each, 200)}' {message}", help=help) for each in known.unused]
     worse = changed.worse if changed is not None else ()
     for name, old, new in worse:
         if name not in chosen:
-            found.append(Finding("T228", f"{name} was {old}, and is {new}"))
-    return found, status or (1 if found else 0)
+            findings.append(Finding("T228", f"{name} was {old}, and is {new}"))
+    return findings, status or (1 if findings else 0)
 
 
 def _disagreement(result: Result) -> Finding:

@@ -84,25 +84,25 @@ def convert_files(inputs: tuple[str, ...], call: Call, settings: Settings) -> in
     return process_files(inputs, call, VERB, convert_file, settings, write, writes=not plan_only)
 
 
-def convert_file(model: Input, settings: Settings, call: Call, registry: Registry) -> dict[str, Any]:
+def convert_file(source: Input, settings: Settings, call: Call, registry: Registry) -> dict[str, Any]:
     """Convert one model, write the result if it was not refused, and return the report."""
-    loaded = load_input(model, call.roots)
-    made = convert_model(loaded, settings.target, registry, settings.dims, call.limits, settings.freeze)
-    made.refusals = made.refusals.in_file(model.path)
-    odd = odd_keys(loaded.proto)
-    made.notes += [f"{finding.place}: {finding.why} (opset explain {finding.code})" for finding in odd]
-    made.notes += [f"{odd.omitted:,} more tensors have such keys"] if odd.omitted else []
-    data = {"input": model.path, "output": None, **report.conversion_data(made, places=call.form == "json")}
-    if made.model is None:
+    model = load_input(source, call.roots)
+    conversion = convert_model(model, settings.target, registry, settings.dims, call.limits, settings.freeze)
+    conversion.refusals = conversion.refusals.in_file(source.path)
+    odd_tensors = odd_keys(model.proto)
+    conversion.notes += [f"{finding.place}: {finding.why} (opset explain {finding.code})" for finding in odd_tensors]
+    conversion.notes += [f"{odd_tensors.omitted:,} more tensors have such keys"] if odd_tensors.omitted else []
+    data = {"input": source.path, "output": None, **report.conversion_data(conversion, places=call.form == "json")}
+    if conversion.model is None:
         return {**data, "status": "refused", "exit_status": 1}
     if settings.plan_only:
-        return {**data, "status": "planned" if made.changes else "unchanged", "exit_status": 0}
-    status = "converted" if made.changes else "unchanged"
-    if call.can_skip_writing(bool(made.changes)):
+        return {**data, "status": "planned" if conversion.changes else "unchanged", "exit_status": 0}
+    status = "converted" if conversion.changes else "unchanged"
+    if call.can_skip_writing(bool(conversion.changes)):
         return {**data, "status": status, "exit_status": 0}
-    reached = {domain: made.target.get(domain, version) for domain, version in settings.target.opsets.items()}
+    reached = {domain: conversion.target.get(domain, version) for domain, version in settings.target.opsets.items()}
     name = suffix_of(reached) if reached else LOWERED
-    path = call.write_result(made.model, model, name, data["notes"])
+    path = call.write_result(conversion.model, source, name, data["notes"])
     return {**data, "output": path, "status": status, "exit_status": 0}
 
 

@@ -126,10 +126,10 @@ def command(
 
 def _refuse_parameters(context: click.Context, why: str, help: str, *names: str) -> None:
     """Raise UsageError U103 if one of these parameters is given."""
-    given = [name for name in names if context.params.get(name) not in (None, False)]
-    if given:
-        said = {"what": "OPERATOR", "before": "version", "after": "version", "form": "--format markdown"}
-        shown_as = said.get(given[0], f"--{given[0].replace('_', '-')}")
+    conflicting = [name for name in names if context.params.get(name) not in (None, False)]
+    if conflicting:
+        labels = {"what": "OPERATOR", "before": "version", "after": "version", "form": "--format markdown"}
+        shown_as = labels.get(conflicting[0], f"--{conflicting[0].replace('_', '-')}")
         raise UsageError(Finding("U103", f"--against {why} {shown_as}", help=help))
 
 

@@ -66,11 +66,11 @@ def command(inputs: tuple[str, ...], call: Call, **asked: Any) -> int:
     return process_files(inputs, call, VERB, infer_file, settings, write, writes=writes)
 
 
-def infer_file(model: Input, settings: Settings, call: Call, registry: Registry) -> dict[str, Any]:
+def infer_file(source: Input, settings: Settings, call: Call, registry: Registry) -> dict[str, Any]:
     """Infer the types of one model, write it with them if an output is named, and return the report."""
-    loaded = load_input(model, call.roots)
-    found = infer(
-        loaded,
+    model = load_input(source, call.roots)
+    inference = infer(
+        model,
         dims=settings.dims,
         check_type=settings.check_types,
         overwrite=settings.overwrite,
@@ -79,16 +79,21 @@ def infer_file(model: Input, settings: Settings, call: Call, registry: Registry)
         freeze=settings.freeze,
         progress=_progress_writer() if call.alone and not call.quiet and sys.stderr.isatty() else None,
     )
-    findings = FindingList(found.findings, found.omitted).in_file(model.path)
-    data = {"input": model.path, "output": None, **inference_data(found, settings.report), "notes": [*found.notes]}
-    if found.stopped:
-        data["notes"].append(f"inference stopped at {found.stopped}; {ALLOW_MORE}")
+    findings = FindingList(inference.findings, inference.omitted).in_file(source.path)
+    data = {
+        "input": source.path,
+        "output": None,
+        **inference_data(inference, settings.report),
+        "notes": [*inference.notes],
+    }
+    if inference.stopped:
+        data["notes"].append(f"inference stopped at {inference.stopped}; {ALLOW_MORE}")
     data |= output.findings_data(findings)
     if call.output is not None and not (settings.strict and findings):
-        made = found.written(settings.overwrite)
-        if found.left_out:
-            data["notes"].append(f"{found.left_out:,} types are not written: together they are too large")
-        data["output"] = call.write_result(made, model, SUFFIX, data["notes"])
+        result = inference.written(settings.overwrite)
+        if inference.left_out:
+            data["notes"].append(f"{inference.left_out:,} types are not written: together they are too large")
+        data["output"] = call.write_result(result, source, SUFFIX, data["notes"])
     return {**data, "status": "contradicted" if findings else "inferred", "exit_status": int(bool(findings))}
 
 
@@ -102,14 +107,14 @@ def _progress_writer() -> Callable[[int, int], None]:
     return show
 
 
-def inference_data(found: Inference, everything: bool) -> dict[str, Any]:
+def inference_data(inference: Inference, everything: bool) -> dict[str, Any]:
     """Return an inference as plain data: coverage, gaps, and with `everything` the type of every value.
 
     Nodes and gaps refer to `graphs` by number, and values to `types`, since many share a long name or type.
     """
     labels = BodyLabels()
     data: dict[str, Any] = {}
-    data["coverage"] = found.coverage
+    data["coverage"] = inference.coverage
     data["gaps"] = [
         {
             "graph": labels.number_of(body),
@@ -118,18 +123,18 @@ def inference_data(found: Inference, everything: bool) -> dict[str, Any]:
             "reason": reason,
             "values": [{"name": gap.value, "known": gap.known} for gap in gaps],
         }
-        for (body, index, reason), gaps in groupby(found.gaps, attrgetter("body", "index", "reason"))
+        for (body, index, reason), gaps in groupby(inference.gaps, attrgetter("body", "index", "reason"))
     ]
     if everything:
-        data |= _node_data(found, labels)
+        data |= _node_data(inference, labels)
     return {**data, "graphs": labels.labels}
 
 
-def _node_data(found: Inference, labels: BodyLabels) -> dict[str, Any]:
+def _node_data(inference: Inference, labels: BodyLabels) -> dict[str, Any]:
     """Return the types of the outputs of all nodes, which refer to a list of types by index."""
     nodes: list[dict[str, Any]] = []
     types: dict[Type, int] = {}
-    for values in found.by_node():
+    for values in inference.by_node():
         body, index = values[0].body, values[0].index
         outputs = [
             {

@@ -45,24 +45,24 @@ def command(inputs: tuple[str, ...], only: tuple[str, ...], exclude: tuple[str, 
     return process_files(inputs, call, VERB, inline_file, Settings(only, exclude), _write_report)
 
 
-def inline_file(model: Input, settings: Settings, call: Call, registry: Registry) -> dict[str, Any]:
+def inline_file(source: Input, settings: Settings, call: Call, registry: Registry) -> dict[str, Any]:
     """Inline the functions of one model, write the result if it was not refused, and return the report."""
-    loaded = load_input(model, call.roots)
-    made = inline_model(loaded, settings.only or None, settings.exclude, registry, call.limits)
-    findings = made.refusals.in_file(model.path)
+    model = load_input(source, call.roots)
+    inlining = inline_model(model, settings.only or None, settings.exclude, registry, call.limits)
+    findings = inlining.refusals.in_file(source.path)
     data = {
-        "input": model.path,
+        "input": source.path,
         "output": None,
-        "functions": [{**_function_data(key), "calls": calls} for key, calls in made.calls.items()],
-        "removed": [_function_data(key) for key in made.removed],
-        "notes": made.notes,
+        "functions": [{**_function_data(key), "calls": calls} for key, calls in inlining.calls.items()],
+        "removed": [_function_data(key) for key in inlining.removed],
+        "notes": inlining.notes,
         **output.findings_data(findings),
     }
-    if made.model is None:
+    if inlining.model is None:
         return {**data, "status": "refused", "exit_status": 1}
-    status = "inlined" if made.changes else "unchanged"
-    if not call.can_skip_writing(bool(made.changes)):
-        data["output"] = call.write_result(made.model, model, SUFFIX, made.notes)
+    status = "inlined" if inlining.changes else "unchanged"
+    if not call.can_skip_writing(bool(inlining.changes)):
+        data["output"] = call.write_result(inlining.model, source, SUFFIX, inlining.notes)
     return {**data, "status": status, "exit_status": 0}
 
 

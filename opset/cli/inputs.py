@@ -56,19 +56,19 @@ def expand_inputs(arguments: Iterable[str], *, products: bool) -> list[Input]:
     listing = _Listing()
     for argument in arguments:
         if os.path.isdir(argument):
-            named = _without_products(_models_in_folder(argument, listing), products)
+            matches = _without_products(_models_in_folder(argument, listing), products)
         elif glob.has_magic(argument) and not os.path.lexists(argument):
             paths = sorted(path for path in _matching_paths(argument, listing) if not os.path.isdir(path))
-            named = _without_products([Input(path, found=True) for path in paths], products)
+            matches = _without_products([Input(path, found=True) for path in paths], products)
         elif glob.has_magic(argument):
             # Whoever makes a file of that name decides what is read, as for any other file that a pattern finds.
-            named = [Input(argument, found=True)]
+            matches = [Input(argument, found=True)]
         else:
-            named = [parse_input(argument)]
-        if not named:
+            matches = [parse_input(argument)]
+        if not matches:
             why = "no file *.onnx or *.onnxtxt was found"
             findings.append(Finding("M101", "there is no model here", why=why, file=argument))
-        for model in named:
+        for model in matches:
             models.setdefault(os.path.normpath(model.path), model)
     if findings:
         raise ModelError(findings)
@@ -134,20 +134,20 @@ def _matching_paths(pattern: str, listing: _Listing) -> list[str]:
     """Return the paths that a pattern matches; ** is any number of folders, and no wildcard matches hidden names."""
     drive, rest = os.path.splitdrive(pattern)
     parts = [part for part in _SEPARATOR.split(rest) if part]
-    found = [f"{drive}{os.sep if _SEPARATOR.match(rest) else ''}"]
+    paths = [f"{drive}{os.sep if _SEPARATOR.match(rest) else ''}"]
     for part in [*parts, "*"] if parts[-1] == "**" else parts:
         if part == "**":
-            found = [
+            paths = [
                 os.path.join(each, below) if below else each
-                for each in found
+                for each in paths
                 for below in _visible_folders(each, listing)
             ]
         elif glob.has_magic(part):
-            found = [os.path.join(each, name) for each in found for name in _matching_names(each, part, listing)]
+            paths = [os.path.join(each, name) for each in paths for name in _matching_names(each, part, listing)]
         else:
-            found = [path for each in found if os.path.lexists(path := os.path.join(each, part))]
-        found = [*dict.fromkeys(found)]
-    return found
+            paths = [path for each in paths if os.path.lexists(path := os.path.join(each, part))]
+        paths = [*dict.fromkeys(paths)]
+    return paths
 
 
 def _visible_folders(folder: str, listing: _Listing) -> Iterator[str]:

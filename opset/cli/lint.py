@@ -93,10 +93,10 @@ def command(
         ]
         findings = FindingList(hold)
     unlocked = [] if locked else [_version_label(*each) for one in checked for each in one.unlocked]
-    found = output.findings_data(findings)
+    listed = output.findings_data(findings)
     data: dict[str, Any] = {
-        "findings": found["errors"],
-        "omitted": found["omitted"],
+        "findings": listed["errors"],
+        "omitted": listed["omitted"],
         "locked": locked,
         "unlocked": unlocked,
         "checked": _counts_of(checked),
@@ -202,10 +202,12 @@ def _fix_targets(targets: Sequence[Target]) -> tuple[list[str], list[str]]:
     fixed: list[str] = []
     commented: list[str] = []
     for target in targets:
-        found = fixes(target)
-        if found.texts:
+        target_fixes = fixes(target)
+        if target_fixes.texts:
             folder = target.folder
-            write_below(folder, {os.path.relpath(path, folder): text.encode() for path, text in found.texts.items()})
-        fixed += found.texts
-        commented += found.commented
+            write_below(
+                folder, {os.path.relpath(path, folder): text.encode() for path, text in target_fixes.texts.items()}
+            )
+        fixed += target_fixes.texts
+        commented += target_fixes.commented
     return fixed, commented

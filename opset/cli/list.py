@@ -35,8 +35,8 @@ def command(
     An operator has all its versions beside it, or with --opset the one that holds there.
     """
     filters = {"--domain": domain, "--opset": version, "--family": family}
-    if given := [name for name, value in filters.items() if value is not None and things != "operators"]:
-        raise UsageError(Finding("U103", f"{given[0]} chooses among operators, not among {things}"))
+    if misplaced := [name for name, value in filters.items() if value is not None and things != "operators"]:
+        raise UsageError(Finding("U103", f"{misplaced[0]} chooses among operators, not among {things}"))
     if things == "operators":
         registry = registry_for(folders)
         data = _operators_data(registry, domain, version, family)

@@ -52,14 +52,14 @@ def command(
     Lines that begin with #: say what to write. Nothing is overwritten, and no Python file is run. OP is a name such as
     com.acme.Thin; one without a domain is of the standard.
     """
-    made = new_operator(operator, domain, like=like, folder=folder, family=family, shape=shape, since=since)
-    folders = f" {quote_path(made.root)}" if made.own else ""
+    result = new_operator(operator, domain, like=like, folder=folder, family=family, shape=shape, since=since)
+    folders = f" {quote_path(result.root)}" if result.own else ""
     steps = {
         f"opset lint{folders}": "names what is left to fill in",
-        f"opset test {operator_arguments(made)}": "runs its examples",
-        f"opset show {operator_arguments(made)}": "shows it as users see it",
+        f"opset test {operator_arguments(result)}": "runs its examples",
+        f"opset show {operator_arguments(result)}": "shows it as users see it",
     }
-    output.write_product(files_data(made, "new", steps), lambda: files_lines(made, steps), form)
+    output.write_product(files_data(result, "new", steps), lambda: files_lines(result, steps), form)
     return 0
 
 
@@ -68,28 +68,28 @@ def quote_path(path: Path | str) -> str:
     return shlex.quote(str(path))
 
 
-def operator_arguments(made: WrittenOperator) -> str:
+def operator_arguments(result: WrittenOperator) -> str:
     """Return the arguments by which verbs take an operator and its folder."""
-    name = f"{made.domain}.{made.operator}" if made.domain else made.operator
-    return f"{name} --schemas {quote_path(made.root)}" if made.own else name
+    name = f"{result.domain}.{result.operator}" if result.domain else result.operator
+    return f"{name} --schemas {quote_path(result.root)}" if result.own else name
 
 
-def files_data(made: WrittenOperator, done: str, steps: dict[str, str]) -> dict[str, Any]:
+def files_data(result: WrittenOperator, done: str, steps: dict[str, str]) -> dict[str, Any]:
     """Return the written files, and the commands to go on with, as plain data."""
     return {
         "done": done,
-        "operator": made.operator,
-        "domain": shown(made.domain),
-        "since": made.since,
-        "family": made.family,
-        "files": [{"path": path, "functions": [*functions]} for path, functions in made.files.items()],
+        "operator": result.operator,
+        "domain": shown(result.domain),
+        "since": result.since,
+        "family": result.family,
+        "files": [{"path": path, "functions": [*functions]} for path, functions in result.files.items()],
         "next": [{"command": each, "why": why} for each, why in steps.items()],
     }
 
 
-def files_lines(made: WrittenOperator, steps: dict[str, str]) -> list[str]:
+def files_lines(result: WrittenOperator, steps: dict[str, str]) -> list[str]:
     """Return the written files, and the commands to go on with, as text."""
     lines = []
-    for path, functions in made.files.items():
+    for path, functions in result.files.items():
         lines.append(safe_text(f"wrote {path}{': ' if functions else ''}{', '.join(functions)}"))
     return [*lines, "next", *table_lines([[safe_text(each), why] for each, why in steps.items()])]

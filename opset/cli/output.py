@@ -39,8 +39,8 @@ def write_product(data: Any, text: Callable[[], Sequence[str]], form: str, strea
 
 def findings_data(findings: FindingList | OpsetError) -> dict[str, Any]:
     """Return findings as plain data: `errors` has the first ones, `omitted` is the number of others."""
-    found = findings.finding_list if isinstance(findings, OpsetError) else findings
-    return {"errors": [finding._asdict() for finding in found], "omitted": found.omitted}
+    listed = findings.finding_list if isinstance(findings, OpsetError) else findings
+    return {"errors": [finding._asdict() for finding in listed], "omitted": listed.omitted}
 
 
 def findings_of(data: Mapping[str, Any]) -> FindingList:
@@ -54,33 +54,33 @@ def write_errors(findings: FindingList | OpsetError, stream: IO[str] | None = No
     Nodes that are refused for the same reason are one entry with their number. Only the first entries are written, and
     the number of the others.
     """
-    found = findings.finding_list if isinstance(findings, OpsetError) else findings
+    listed = findings.finding_list if isinstance(findings, OpsetError) else findings
     stream = stream or sys.stderr
     if stream is sys.stderr:
         sys.stdout.flush()
-    kinds = found.group_by_kind()
+    kinds = listed.group_by_kind()
     for finding in kinds[:SHOWN]:
         head, newline, rest = str(finding).partition("\n")
         label, bracket, message = head.partition("] ")
         stream.write(f"{style_text(label + bracket.rstrip(), 'red', stream)} {message}{newline}{rest}\n")
-    if (more := max(len(kinds) - SHOWN, 0) + found.omitted) > 0:
+    if (more := max(len(kinds) - SHOWN, 0) + listed.omitted) > 0:
         stream.write(f"… and {more:,} more\n")
-    codes = " ".join(dict.fromkeys(finding.code for finding in found))
+    codes = " ".join(dict.fromkeys(finding.code for finding in listed))
     stream.write(style_text(f"more: opset explain {codes}", "dim", stream) + "\n")
 
 
 def shortage(error: BaseException) -> Finding | None:
     """Return the finding for an exception that a lack of memory caused, at the import of a package, too; else None."""
     cause: BaseException | None = error
-    found = None
+    finding = None
     while cause is not None:
         unmapped = isinstance(cause, ImportError | OSError) and any(each in str(cause) for each in UNMAPPED)
         if unmapped or isinstance(cause, MemoryError):
             why = safe_text(cause, 200) if unmapped else ""
             help = "allow the process more, or use fewer processes: ulimit -v, -j 1"
-            found = Finding("U106", "there is not enough memory", why=why, help=help)
+            finding = Finding("U106", "there is not enough memory", why=why, help=help)
         cause = cause.__cause__ or cause.__context__
-    return found
+    return finding
 
 
 def internal_error(error: BaseException) -> str:

@@ -309,14 +309,14 @@ def _show_progress(evaluator: ReferenceEvaluator) -> Iterator[None]:
 
 def _read_inputs(settings: Settings, inputs: Sequence[ValueInfo], limit: int) -> dict[str, Any]:
     """Return the inputs that files, stdin and `--set` hold. Raises RunError with all findings about them."""
-    found: dict[str, Any] = {}
+    feeds: dict[str, Any] = {}
     origin: dict[str, str] = {}
     findings = FindingList()
     arrays = iter(inputs)
     for argument in settings.inputs:
         path, name = _split_argument(argument, inputs)
         if not name and path.lower().endswith(".npy"):
-            name = next((each.name for each in arrays if each.name not in found), "")
+            name = next((each.name for each in arrays if each.name not in feeds), "")
         try:
             if path == STREAM:
                 values = values_in_stream(sys.stdin.buffer, inputs, "input", limit)
@@ -325,11 +325,11 @@ def _read_inputs(settings: Settings, inputs: Sequence[ValueInfo], limit: int) ->
         except RunError as error:
             findings += error.finding_list
             continue
-        for name in values.keys() & found.keys():
+        for name in values.keys() & feeds.keys():
             why = f"{origin[name]} and {argument} both hold it"
             findings.append(Finding("U103", f"the input {quote(name)} is given twice", why=why))
         limit = max(limit - sum(map(nbytes, values.values())), 0)
-        found |= values
+        feeds |= values
         origin |= dict.fromkeys(values, argument)
     known = {value.name: value for value in inputs}
     help = f"its inputs are {listing([*known]) or 'none'}"
@@ -339,13 +339,13 @@ def _read_inputs(settings: Settings, inputs: Sequence[ValueInfo], limit: int) ->
             findings.append(Finding("R102", f"--set {safe_text(setting[:60])} names no input", help=help))
             continue
         try:
-            found[name] = declared_value(json_values.parse(setting[len(name) + 1 :]), known[name], limit)
+            feeds[name] = declared_value(json_values.parse(setting[len(name) + 1 :]), known[name], limit)
         except ValueError as error:
             message = f"the value of --set {brief_name(name)} cannot be read"
             findings.append(Finding("R105", message, why=str(error)))
     if findings:
         raise (UsageError if all(finding.code == "U103" for finding in findings) else RunError)(findings)
-    return found
+    return feeds
 
 
 def _name_in(argument: str, names: Collection[str]) -> str:
@@ -377,12 +377,12 @@ def _compare_outputs(
         if name not in expected:
             verdicts[name] = {"verdict": "not compared"}
             continue
-        found = [*differences(expected[name], value, settings.rtol, settings.atol, absolute=_ABSOLUTE)]
-        wrong = [each for each in found if each.why]
+        deviations = [*differences(expected[name], value, settings.rtol, settings.atol, absolute=_ABSOLUTE)]
+        wrong = [each for each in deviations if each.why]
         verdicts[name] = {
             "verdict": "different" if wrong else "same",
-            "absolute": json_values.json_of(max((each.absolute for each in found), default=0.0)),
-            "relative": json_values.json_of(max((each.relative for each in found), default=0.0)),
+            "absolute": json_values.json_of(max((each.absolute for each in deviations), default=0.0)),
+            "relative": json_values.json_of(max((each.relative for each in deviations), default=0.0)),
         }
         if wrong:
             message = f"the output {quote(name)} differs from what was expected"
@@ -419,14 +419,14 @@ def _report_lines(report: Report) -> list[str]:
         return []
     name = "stdin" if report.model in (STREAM, TEXT_STREAM) else safe_text(report.model)
     head = f"{style_text(name, 'bold', sys.stdout)}:"
-    found = [f"{head} inputs drawn with --seed {data['seed']}"] if "seed" in data else [head]
-    found += [f"  note: {safe_text(note)}" for note in report.mended]
+    report_lines = [f"{head} inputs drawn with --seed {data['seed']}"] if "seed" in data else [head]
+    report_lines += [f"  note: {safe_text(note)}" for note in report.mended]
     for each, value in data["outputs"].items():
-        found += [f"  {line}" for line in summary_lines(each, value)]
+        report_lines += [f"  {line}" for line in summary_lines(each, value)]
     for each, verdict in data.get("comparison", {}).items():
         style = {"same": "green", "different": "red"}.get(verdict["verdict"], "dim")
         line = f"  {brief_name(each)}: {style_text(verdict['verdict'], style, sys.stdout)}"
         if verdict.get("absolute"):
             line += f", by {float(verdict['absolute']):.1e} at most ({float(verdict['relative']):.1e} relative)"
-        found.append(line)
-    return found + ([f"  wrote {safe_text(data['written'])}"] if "written" in data else [])
+        report_lines.append(line)
+    return report_lines + ([f"  wrote {safe_text(data['written'])}"] if "written" in data else [])

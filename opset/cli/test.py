@@ -96,11 +96,11 @@ def command(
     seconds = limits.timeout or SECONDS
     work = partial(_worker, known, Limits(limits.max_steps, limits.max_bytes, seconds), parts)
     with closing(_yield_reports(work, chosen, jobs, seconds, registry)) as results, show_progress(False, 10) as show:
-        for number, found in enumerate(results, 1):
-            if isinstance(found, str):
-                failure = failure or found
+        for number, outcome in enumerate(results, 1):
+            if isinstance(outcome, str):
+                failure = failure or outcome
             else:
-                report += found
+                report += outcome
             if show is not None:
                 show(number, len(chosen))
     _write_report(report, parts, form)
@@ -163,10 +163,12 @@ def _is_path(target: str) -> bool:
 
 def _folders_of_call(targets: Sequence[Target], folders: tuple[Path, ...], allow_hooks: bool | None) -> Folders:
     """Return the folders of a call and of its targets; a folder that a search found is data, since nobody named it."""
-    own = [target for target in targets if not _is_standard(target)]
-    known = folders_for((*folders, *(each.folder for each in own if allow_hooks or not each.found)), allow_hooks)
-    found = tuple(each.folder for each in own if each.found and not allow_hooks)
-    return known._replace(data=(*known.data, *found), noted=(*known.noted, *(found if allow_hooks is None else ())))
+    custom = [target for target in targets if not _is_standard(target)]
+    known = folders_for((*folders, *(each.folder for each in custom if allow_hooks or not each.found)), allow_hooks)
+    searched = tuple(each.folder for each in custom if each.found and not allow_hooks)
+    return known._replace(
+        data=(*known.data, *searched), noted=(*known.noted, *(searched if allow_hooks is None else ()))
+    )
 
 
 def _is_standard(target: Target) -> bool:
@@ -179,12 +181,12 @@ def _chosen_versions(
 ) -> list[OpSchema]:
     """Return the versions of operators that a call names by paths and names, by default all in its folders."""
     if not names and not targets:
-        own = (*known.trusted, *known.data) or (FOLDER,)
-        targets = [folder_of_domains(each) for each in own]
+        domain_folders = (*known.trusted, *known.data) or (FOLDER,)
+        targets = [folder_of_domains(each) for each in domain_folders]
     files = [file for target in targets for file in target.files]
-    found = [schema for file in files for schema in registry.versions(file.stem, domain_of(file))]
-    found += [schema for name in names for schema in _versions_named(name, registry)]
-    return [*{(each.domain, each.name, each.since_version): each for each in found}.values()]
+    schemas = [schema for file in files for schema in registry.versions(file.stem, domain_of(file))]
+    schemas += [schema for name in names for schema in _versions_named(name, registry)]
+    return [*{(each.domain, each.name, each.since_version): each for each in schemas}.values()]
 
 
 def _versions_named(target: str, registry: Registry) -> tuple[OpSchema, ...]:
@@ -198,15 +200,15 @@ def _write_report(report: Report, parts: Sequence[str], form: str) -> None:
     findings = FindingList(report.findings)
     if form == "text" and findings:
         output.write_errors(findings, sys.stdout)
-    found = output.findings_data(findings)
+    listed = output.findings_data(findings)
     skipped = {part: {why: count for (of, why), count in report.skipped.items() if of == part} for part in parts}
     data = {
         "parts": [
             {"part": part, "passed": report.passed[part], "failed": report.failed[part], "not_run": skipped[part]}
             for part in parts
         ],
-        "findings": found["errors"],
-        "omitted": found["omitted"],
+        "findings": listed["errors"],
+        "omitted": listed["omitted"],
         "notes": report.notes,
     }
     output.write_product(data, lambda: [*_report_lines(report, parts, skipped)], form)

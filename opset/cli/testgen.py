@@ -72,39 +72,40 @@ def command(
 
     def work(budget: Budget) -> int:
         with show_progress(form == "json", STEP) as show:
-            made = build_corpus(registry, picks, show, budget)
-        return _write_cases(folder, made, notes, form)
+            test_corpus = build_corpus(registry, picks, show, budget)
+        return _write_cases(folder, test_corpus, notes, form)
 
     return supervision.run_in_bounds(work, limits, SECONDS)
 
 
-def _write_cases(folder: str, made: Corpus, notes: Sequence[str], form: str) -> int:
+def _write_cases(folder: str, test_corpus: Corpus, notes: Sequence[str], form: str) -> int:
     """Write cases into a folder, report their numbers, and return the exit status."""
-    written = write_corpus(folder, made)
-    kinds = Counter(case["kind"] for case in made.cases)
+    written = write_corpus(folder, test_corpus)
+    kinds = Counter(case["kind"] for case in test_corpus.cases)
     data: dict[str, Any] = {
         "folder": folder,
         "cases": dict(sorted(kinds.items())),
-        "files": len(made.files),
-        "bytes": sum(map(len, made.files.values())),
+        "files": len(test_corpus.files),
+        "bytes": sum(map(len, test_corpus.files.values())),
         "written": written.written,
         "removed": written.removed,
-        **output.findings_data(made.findings),
+        **output.findings_data(test_corpus.findings),
         **({"notes": [*notes]} if notes else {}),
     }
-    if form == "text" and made.findings:
-        output.write_errors(made.findings)
+    if form == "text" and test_corpus.findings:
+        output.write_errors(test_corpus.findings)
 
     def lines() -> list[str]:
         counted = ", ".join(f"{count:,} {kind}" for kind, count in sorted(kinds.items())) or "none"
-        size = size_text(made.files.values())
+        size = size_text(test_corpus.files.values())
         return [
-            f"{len(made.cases):,} cases ({counted}) in {safe_text(folder)}: {len(made.files):,} files, {size}; "
+            f"{len(test_corpus.cases):,} cases ({counted}) in {safe_text(folder)}: "
+            f"{len(test_corpus.files):,} files, {size}; "
             f"{written.written:,} written, {written.removed:,} removed"
         ]
 
     output.write_product(data, lines, form)
-    return 1 if made.findings else 0
+    return 1 if test_corpus.findings else 0
 
 
 def _pick_examples(
@@ -115,15 +116,15 @@ def _pick_examples(
         domains = registry.domains if domain is None else [known_domain(registry, domain)]
         every = [registry.versions(name, each) for each in domains for name in registry.operators(each)]
         return pick_cases(registry, every, every_version)
-    found: dict[tuple[str, str], tuple[OpSchema, ...]] = {}
+    versions_by_name: dict[tuple[str, str], tuple[OpSchema, ...]] = {}
     wanted: dict[tuple[str, str], set[int]] = {}
     for operator in operators:
         versions, schema = operator_at(registry, operator, domain)
         key = versions[0].domain, versions[0].name
-        found[key] = versions
+        versions_by_name[key] = versions
         wanted.setdefault(key, set()).add(0 if schema is None else schema.since_version)
     only = {key: versions for key, versions in wanted.items() if 0 not in versions}
-    return pick_cases(registry, found.values(), every_version, only)
+    return pick_cases(registry, versions_by_name.values(), every_version, only)
 
 
 def _list_cases(picks: list[Pick], form: str) -> int:

@@ -53,23 +53,25 @@ def body_graph(schema: OpSchema, body: FunctionBody, links: Mapping[str, str]) -
     nodes = [node for node in body_nodes(body.nodes) if not _fold_constant(node, constants, outputs)]
     if not 0 < len(nodes) <= MOST:
         return None
-    used = {name for node in nodes for name in _names_used(node)} - constants.keys()
-    inputs = [parameter.name for parameter in schema.inputs if parameter.name in used]
+    used_names = {name for node in nodes for name in _names_used(node)} - constants.keys()
+    inputs = [parameter.name for parameter in schema.inputs if parameter.name in used_names]
     boxes = [Box(_shorten(name), kind="input") for name in inputs]
-    made = {name: index for index, name in enumerate(inputs)}
+    positions = {name: index for index, name in enumerate(inputs)}
     edges = []
     for node in nodes:
         edges += [
-            Edge(made[name], len(boxes), _shorten(name)) for name in dict.fromkeys(_names_used(node)) if name in made
+            Edge(positions[name], len(boxes), _shorten(name))
+            for name in dict.fromkeys(_names_used(node))
+            if name in positions
         ]
-        made |= dict.fromkeys(filter(None, node.output), len(boxes))
+        positions |= dict.fromkeys(filter(None, node.output), len(boxes))
         operator = f"{shown(node.domain)}.{node.op_type}" if node.domain else node.op_type
         detail = [*_detail_lines(node, constants)]
         detail = detail if len(detail) <= MOST_LINES else [*detail[:MOST_LINES], "…"]
         boxes.append(Box(_shorten(operator), detail, links.get(operator, "")))
     for name in outputs:
-        if name in made:
-            edges.append(Edge(made[name], len(boxes), _shorten(name)))
+        if name in positions:
+            edges.append(Edge(positions[name], len(boxes), _shorten(name)))
             boxes.append(Box(_shorten(name), kind="output"))
     if len(edges) > MOST_EDGES:
         return None

@@ -223,47 +223,47 @@ class Convertibility:
 
         The targets that lack the operator are at the code "".
         """
-        known = (key, since, 0 if since else opset)
-        if known not in self._further:
-            found: dict[Reason, list[Span]] = {}
+        query = (key, since, 0 if since else opset)
+        if query not in self._further:
+            spans_by_reason: dict[Reason, list[Span]] = {}
             for span in self._spans_of(key, 1):
                 inner = self._outcome_of((key, since, span[0])) if since else self._outcome_without(key, opset)
                 for code in (*inner.codes, *([""] if inner.kind == LOWER else [])):
-                    found.setdefault((code, inner.reason if code else ""), []).append(span)
-            self._further[known] = found
-        return self._further[known]
+                    spans_by_reason.setdefault((code, inner.reason if code else ""), []).append(span)
+            self._further[query] = spans_by_reason
+        return self._further[query]
 
-    def _outcome_of(self, asked: Query) -> Outcome:
+    def _outcome_of(self, query: Query) -> Outcome:
         """Return the fate of the nodes of an operator's version on the way to a target."""
-        pending = [] if asked in self._outcomes else [asked]
+        pending = [] if query in self._outcomes else [query]
         while pending:
             if missing := [each for each in self._prerequisites(pending[-1]) if each not in self._outcomes]:
                 pending += missing
             else:
                 each = pending.pop()
                 self._outcomes[each] = self._find_outcome(each)
-        return self._outcomes[asked]
+        return self._outcomes[query]
 
-    def _prerequisites(self, asked: Query) -> list[Query]:
+    def _prerequisites(self, query: Query) -> list[Query]:
         """Return the queries about other versions and operators on which the outcome depends."""
-        key, _, target = asked
-        transition = self._first_transition(asked)
+        key, _, target = query
+        transition = self._first_transition(query)
         if transition is None:
             return []
         made = [(name, since, target) for name, since in transition.inner if since]
         return made if transition.then is None else [*made, (key, transition.then, target)]
 
-    def _first_transition(self, asked: Query) -> Transition | None:
+    def _first_transition(self, query: Query) -> Transition | None:
         """Return the transition that nodes cross first, None if there is none on the way."""
-        key, since, target = asked
+        key, since, target = query
         return (
             None if since <= target <= self._last_opset(key, since) else self._transition_of(key, since, target > since)
         )
 
-    def _find_outcome(self, asked: Query) -> Outcome:
+    def _find_outcome(self, query: Query) -> Outcome:
         """Return the fate of nodes; the outcomes on which it depends are known."""
-        key, _, target = asked
-        transition = self._first_transition(asked)
+        key, _, target = query
+        transition = self._first_transition(query)
         if transition is None:
             return _KEPT
         kind: str = transition.data["kind"]
@@ -272,17 +272,17 @@ class Convertibility:
         rest = self._outcomes[key, transition.then, target] if transition.then is not None else _KEPT
         if kind == KEEP:
             return rest
-        found = [transition.codes, rest.codes]
+        code_sets = [transition.codes, rest.codes]
         reason = rest.reason if transition.stays else ""
         for made, since in transition.inner:
             inner = (
                 self._outcomes[made, since, target] if since else self._outcome_without(made, transition.data["opset"])
             )
             if inner is not _KEPT:
-                found.append(inner.codes)
+                code_sets.append(inner.codes)
                 if inner.reason and made in transition.certain:
                     reason = reason or f"it is expressed by `{_full_name(made)}`, and {inner.reason}"
-        codes = frozenset[str]().union(*found)
+        codes = frozenset[str]().union(*code_sets)
         if codes and target < transition.types:
             codes |= {"C202"}
         if reason:
@@ -325,17 +325,17 @@ class Convertibility:
         if domain not in self._spans:
             changes = {1}.union(*(self._versions_of((domain, name)) for name in self._registry.operators(domain)))
             self._spans[domain] = _spans_between(changes, self._registry.domains[domain])
-        found = self._spans[domain]
-        if len(found) > MOST_TARGETS:
-            found = _spans_between({1, *self._versions_of(key)}, self._registry.domains[domain])
-        return [span for span in found if span[0] >= first]
+        spans = self._spans[domain]
+        if len(spans) > MOST_TARGETS:
+            spans = _spans_between({1, *self._versions_of(key)}, self._registry.domains[domain])
+        return [span for span in spans if span[0] >= first]
 
     def _transition_of(self, key: Key, since: int, up: bool) -> Transition | None:
         """Return the transition of a version up or down, None if there is none."""
-        known = (key, since, up)
-        if known not in self._transitions:
-            self._transitions[known] = self._find_transition(key, since, up)
-        return self._transitions[known]
+        query = (key, since, up)
+        if query not in self._transitions:
+            self._transitions[query] = self._find_transition(key, since, up)
+        return self._transitions[query]
 
     def _find_transition(self, key: Key, since: int, up: bool) -> Transition | None:
         """Return the transition of a version up or down, None if it is the newest or there is no opset below."""
@@ -394,14 +394,14 @@ class Convertibility:
             how = "written"
             stays = reflection.stays
             also = [*derived.does] if reflection.leaves and not step.lowers else []
-            found = {name: self._key_of(name, domain, key[0]) for name, domain in reflection.operators}
+            keys = {name: self._key_of(name, domain, key[0]) for name, domain in reflection.operators}
             rewrites = not reflection.checks
-            certain = frozenset(found[name] for name in reflection.certain if name in found)
-            made = frozenset(found.values()) | (made if also else frozenset())
+            certain = frozenset(keys[name] for name in reflection.certain if name in keys)
+            made = frozenset(keys.values()) | (made if also else frozenset())
             # What an adapter makes of the operator itself has to be of types that the other side takes, too.
             kept = [refusal for refusal in refusals if reflection.leaves or refusal["code"] == "C202"]
             refusals = _refusals_of_adapter(reflection, step) + ([] if step.lowers else kept)
-        going = step.target.since_version if not step.lowers and not step.derived.renamed else None
+        next_version = step.target.since_version if not step.lowers and not step.derived.renamed else None
         if step.derived.renamed:
             renamed = frozenset([(step.target.domain, step.target.name)])
             made, certain = made | renamed, certain | renamed if stays else certain
@@ -421,10 +421,10 @@ class Convertibility:
             "refusals": refusals,
         }
         # What stands for the operator itself goes on as that.
-        made = made - IMPLIED - ({key} if going else set())
+        made = made - IMPLIED - ({key} if next_version else set())
         codes = frozenset(refusal["code"] for refusal in refusals)
         inner = tuple((name, self._version_at(name, step.version)) for name in made if name[0] == key[0])
-        return Transition(data, made, certain - IMPLIED, codes, stays, going, _first_opset_of_types(step), inner)
+        return Transition(data, made, certain - IMPLIED, codes, stays, next_version, _first_opset_of_types(step), inner)
 
     def _key_of(self, name: str, stated: str | None, domain: str) -> Key:
         """Return the operator that an adapter of a domain names, perhaps with a domain."""
@@ -453,14 +453,14 @@ def _refusals_of_adapter(reflection: Reflection, step: Step) -> list[Data]:
     """Return the refusals that an adapter's code names, and a refusal for outputs that it does not return."""
     schema = step.source
     general = {each["code"] for each in GENERAL}
-    found = [_refusal_data(code, _quote_names(why)) for code, why in reflection.refusals if code not in general]
+    refusals = [_refusal_data(code, _quote_names(why)) for code, why in reflection.refusals if code not in general]
     for method, position in reflection.needs:
         name = schema.inputs[position].name if position is not None and position < len(schema.inputs) else ""
         code, why = _NEEDS[method]
-        found.append(_refusal_data(code, why.format(f"`{name}`" if name else "an input")))
+        refusals.append(_refusal_data(code, why.format(f"`{name}`" if name else "an input")))
     if schema.max_output > 1 and not reflection.stays:
-        found.append(_refusal_data("C204", f"an output is used that has no equal at version {step.version}"))
-    return found
+        refusals.append(_refusal_data("C204", f"an output is used that has no equal at version {step.version}"))
+    return refusals
 
 
 def _facts_of_bodies(schema: OpSchema) -> tuple[frozenset[Key], frozenset[Key], list[Data]]:
@@ -653,8 +653,8 @@ def _refusal_data(code: str, why: str) -> Data:
 
 def _distinct_refusals(refusals: Iterable[Data]) -> list[Data]:
     """Return refusals by code, each once."""
-    found = {(refusal["code"], refusal["why"]): refusal for refusal in refusals}
-    return [found[key] for key in sorted(found, key=lambda key: key[0])]
+    by_reason = {(refusal["code"], refusal["why"]): refusal for refusal in refusals}
+    return [by_reason[key] for key in sorted(by_reason, key=lambda key: key[0])]
 
 
 def _quote_names(why: str) -> str:
@@ -707,10 +707,10 @@ def _range_text(outcome: Outcome, transitions: Sequence[Transition]) -> str:
     return f"Rewritten where needed, with {names}." if names else "Rewritten where needed."
 
 
-def _through_data(found: dict[tuple[str, str, Key], int], word: str) -> list[Data]:
+def _through_data(limits: dict[tuple[str, str, Key], int], word: str) -> list[Data]:
     """Return codes and reasons with which operators that were made may be refused, `word` a target."""
     grouped: dict[tuple[str, str, int], list[Key]] = {}
-    for (code, why, key), limit in sorted(found.items()):
+    for (code, why, key), limit in sorted(limits.items()):
         grouped.setdefault((code, why, limit), []).append(key)
     return [
         {"code": code, "why": why, word: limit, "operators": _operators_data(keys)}

@@ -30,17 +30,17 @@ class Guide(NamedTuple):
 def guides() -> tuple[Guide, ...]:
     """Return all guides in reading order; the first is the index of the others. A copy of the code alone has none."""
     entries = [*_index_entries(CARRIED if CARRIED.is_dir() else PACKAGE.parent / "docs")]
-    known = {name for name, *_ in entries}
+    names = {name for name, *_ in entries}
 
     def link(match: re.Match[str]) -> str:
         name = _guide_name(match["file"])
-        return f"[{match['text']}]({name}.md{match['anchor'] or ''})" if name in known else match["text"]
+        return f"[{match['text']}]({name}.md{match['anchor'] or ''})" if name in names else match["text"]
 
-    found = []
+    pages = []
     for name, path, group, summary in entries:
         text = _COMMENT.sub("", _replace_links(path.read_text(encoding="utf-8"), link))
-        found.append(Guide(name, text.partition("\n")[0].removeprefix("# "), text, group, summary))
-    return tuple(found)
+        pages.append(Guide(name, text.partition("\n")[0].removeprefix("# "), text, group, summary))
+    return tuple(pages)
 
 
 def files_in_wheel(checkout: Path) -> dict[str, str]:
@@ -50,11 +50,11 @@ def files_in_wheel(checkout: Path) -> dict[str, str]:
 
 def plain_text(text: str) -> str:
     """Return Markdown in which links to files are plain text, and links to guides the commands that show them."""
-    known = {guide.name for guide in guides()}
+    names = {guide.name for guide in guides()}
 
     def words(match: re.Match[str]) -> str:
         name = _guide_name(match["file"])
-        return f"{match['text']} (`opset explain {name}`)" if name in known else match["text"]
+        return f"{match['text']} (`opset explain {name}`)" if name in names else match["text"]
 
     return _replace_links(text, words)
 

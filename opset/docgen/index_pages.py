@@ -91,13 +91,13 @@ class Operator(NamedTuple):
 def operators_of(site: Site) -> list[Operator]:
     """Return the operators of a site, by domain and name."""
     registry = site.registry
-    found = []
+    entries = []
     for domain in site.paths.domains:
         for name in registry.operators(domain):
             versions = registry.versions(name, domain)
             summary = first_sentence(registry.documentation(versions[-1]).doc).rstrip(".")
-            found.append(Operator(domain, name, versions, escape_text(summary)))
-    return found
+            entries.append(Operator(domain, name, versions, escape_text(summary)))
+    return entries
 
 
 def _operator_row(site: Site, entry: Operator, root: str) -> dict[str, Any]:

@@ -58,14 +58,14 @@ class _Domain(NamedTuple):
 
 def pages(registry: Registry, domains: Sequence[str], progress: Progress | None = None) -> Iterator[tuple[str, bytes]]:
     """Yield the files, the index first."""
-    found = []
+    files = []
     for domain, file in _file_names(domains).items():
         anchors = _anchors((shown(domain), "Contents", *registry.operators(domain)))
-        found.append(_Domain(domain, f"{file}.md", f"{CHANGELOG}{file}.md", anchors))
-    yield INDEX, _encode_lines(_index_lines(registry, found))
+        files.append(_Domain(domain, f"{file}.md", f"{CHANGELOG}{file}.md", anchors))
+    yield INDEX, _encode_lines(_index_lines(registry, files))
     total = sum(len(registry.operators(domain)) for domain in domains)
     done = 0
-    for each in found:
+    for each in files:
         lines = _head_lines(registry, each)
         for operator in registry.operators(each.name):
             lines += operator_section(registry, each.name, operator)
@@ -74,7 +74,7 @@ def pages(registry: Registry, domains: Sequence[str], progress: Progress | None 
                 progress(done, total)
         yield each.file, _encode_lines(lines)
         yield each.changelog, _encode_lines(_changelog_lines(registry, each))
-    yield COVERAGE, _encode_lines(_coverage_lines(registry, found))
+    yield COVERAGE, _encode_lines(_coverage_lines(registry, files))
 
 
 def _file_names(domains: Sequence[str]) -> dict[str, str]:
@@ -93,7 +93,7 @@ def _encode_lines(lines: Iterable[str]) -> bytes:
 
 def _anchors(headings: Iterable[str]) -> dict[str, str]:
     """Return the anchors that viewers give headings of a file: of equal ones all but the first end with a number."""
-    found: dict[str, str] = {}
+    anchors: dict[str, str] = {}
     used: dict[str, int] = {}
     for heading in headings:
         base = anchor = _NOT_IN_ANCHOR.sub("", safe_text(heading, len(heading) * 10).lower()).replace(" ", "-")
@@ -101,8 +101,8 @@ def _anchors(headings: Iterable[str]) -> dict[str, str]:
             used[base] += 1
             anchor = f"{base}-{used[base]}"
         used[anchor] = 0
-        found[heading] = anchor
-    return found
+        anchors[heading] = anchor
+    return anchors
 
 
 def _index_lines(registry: Registry, domains: Sequence[_Domain]) -> list[str]:
@@ -128,8 +128,8 @@ def _types_text(types: Iterable[str]) -> str:
     """Return a list of types: the elements of tensors, and of sequences and optionals of them, under their kind."""
     kinds: dict[str, list[str]] = {}
     for type_ in types:
-        found = _TENSOR.fullmatch(type_)
-        kinds.setdefault(f"{found[1]}…{found[3]}" if found else "", []).append(found[2] if found else type_)
+        tensor = _TENSOR.fullmatch(type_)
+        kinds.setdefault(f"{tensor[1]}…{tensor[3]}" if tensor else "", []).append(tensor[2] if tensor else type_)
     plain = [code_span(each) for kind in ("tensor(…)", "") for each in kinds.pop(kind, ())]
     others = [f"{code_span(kind)} of {', '.join(map(code_span, some))}" for kind, some in kinds.items()]
     return "; ".join([", ".join(plain), *others] if plain else others)
@@ -358,15 +358,15 @@ _COLUMNS = {
 
 def _coverage_lines(registry: Registry, domains: Sequence[_Domain]) -> list[str]:
     """Return the page about the coverage of each version of the operators."""
-    found = [(each, [*coverage(registry, each.name)]) for each in domains]
+    tables = [(each, [*coverage(registry, each.name)]) for each in domains]
     lines = ["# Coverage", "", "For each version of an operator, what there is that", ""]
     lines += [f"- {column}: {says}" for column, says in _COLUMNS.items()]
     lines += ["", "It is empty where nothing can be, and `none` where nothing is there. How many versions have it:", ""]
     lines += _table_head("domain", "versions", *_COLUMNS)
-    for domain, rows in found:
+    for domain, rows in tables:
         numbers = (count_column(rows, column) for column in _COLUMNS)
         lines.append(_row(escape(shown(domain.name)), str(len(rows)), *(_count_text(*each) for each in numbers)))
-    for domain, rows in found:
+    for domain, rows in tables:
         lines += ["", f"## {escape(shown(domain.name))}", "", *_table_head("operator", "version", *_COLUMNS)]
         for row in rows:
             rule = row.inference if row.inference in (NONE, UNKNOWN, FUNCTION) else code_span(row.inference)

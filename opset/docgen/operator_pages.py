@@ -97,14 +97,14 @@ def _conversion_data(site: Site, name: str, domain: str, root: str) -> dict[str,
     """Return the fate of nodes by version and target, and on each transition."""
     data = site.convertibility.table_of(name, domain)
     named = {transition["id"]: _transition_name(transition) for transition in data["transitions"]}
-    own = {
+    direct_codes = {
         transition["id"]: {refusal["code"] for refusal in transition["refusals"]} for transition in data["transitions"]
     }
 
     def row(each: dict[str, Any]) -> dict[str, Any]:
         low, high = each["targets"]
         refused = each["kind"] == "refuse"
-        direct = {*each["codes"]} if refused else {code for step in each["steps"] for code in own[step]}
+        direct = {*each["codes"]} if refused else {code for step in each["steps"] for code in direct_codes[step]}
         return {
             "targets": str(low) if low == high else f"{low} to {high}",
             "kind": each["kind"],
@@ -147,10 +147,10 @@ def _transition_name(step: Mapping[str, Any]) -> str:
 
 def _lowered_text(entries: Iterable[Mapping[str, Any]]) -> str:
     """Return a sentence about made operators that become others in their turn, "" if there are none."""
-    found: dict[int, list[str]] = {}
+    names_by_limit: dict[int, list[str]] = {}
     for entry in entries:
-        found.setdefault(entry["below"], []).append(entry["operator"])
-    parts = [f"{', '.join(names)} below {below}" for below, names in sorted(found.items())]
+        names_by_limit.setdefault(entry["below"], []).append(entry["operator"])
+    parts = [f"{', '.join(names)} below {below}" for below, names in sorted(names_by_limit.items())]
     return f"These become others: {'; '.join(parts)}." if parts else ""
 
 
@@ -183,8 +183,8 @@ def _kernels_data(registry: Registry, versions: tuple[OpSchema, ...]) -> dict[st
 def _examples_data(versions: tuple[OpSchema, ...], examples: Iterable[Example]) -> dict[str, list[Any]] | None:
     """Return the examples that are shown at once and those that unfold; those that are errors come last."""
     ordered = sorted(examples, key=lambda each: bool(each.error))
-    found = [_example_data(versions, each, number) for number, each in enumerate(ordered, 1)]
-    return {"first": found[:OPEN], "others": found[OPEN:]} if found else None
+    entries = [_example_data(versions, each, number) for number, each in enumerate(ordered, 1)]
+    return {"first": entries[:OPEN], "others": entries[OPEN:]} if entries else None
 
 
 def _opset_spans(registry: Registry, versions: tuple[OpSchema, ...]) -> dict[int, str]:
@@ -201,10 +201,10 @@ def _opset_spans(registry: Registry, versions: tuple[OpSchema, ...]) -> dict[int
 
 def _badges(data: Mapping[str, Any]) -> list[str]:
     """Return the words that a page shows beside a version: withdrawn, experimental, function."""
-    found = ["withdrawn"] if data["deprecated"] else []
-    found += ["experimental"] if data["experimental"] else []
-    found += [escape_text(data["determinism"])] if data["determinism"] != "deterministic" else []
-    return found + (["function"] if data["function"] else [])
+    badges = ["withdrawn"] if data["deprecated"] else []
+    badges += ["experimental"] if data["experimental"] else []
+    badges += [escape_text(data["determinism"])] if data["determinism"] != "deterministic" else []
+    return badges + (["function"] if data["function"] else [])
 
 
 def _section_data(
@@ -288,8 +288,8 @@ def _attribute_data(data: Mapping[str, Any], anchor: str, ids: Mapping[str, str]
     facts += [data["kind"]] if data["kind"] else []
     facts += [f"one of {', '.join(map(value_text, data['choices']))}"] if data["choices"] else []
     facts += [data["range"]] if data["range"] else []
-    found = _list_entry(f"{anchor}-attr-{slug(data['name'])}", data["name"], facts, inline(data["doc"]))
-    return {**found, "label": escape_text(data["constraint"]), "label_id": ids.get(data["constraint"], "")}
+    entry = _list_entry(f"{anchor}-attr-{slug(data['name'])}", data["name"], facts, inline(data["doc"]))
+    return {**entry, "label": escape_text(data["constraint"]), "label_id": ids.get(data["constraint"], "")}
 
 
 def _list_entry(anchor: str, name: str, facts: Iterable[str], doc: Markup | str) -> dict[str, Any]:

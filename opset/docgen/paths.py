@@ -30,8 +30,8 @@ class Paths:
 
     def operator(self, name: str, domain: str) -> str:
         """Return the path of the page of an operator, "" if it has none."""
-        found = self._operators.get(normalised(domain), {}).get(name)
-        return f"{self._folders[shown(normalised(domain))]}/{found}.html" if found is not None else ""
+        file = self._operators.get(normalised(domain), {}).get(name)
+        return f"{self._folders[shown(normalised(domain))]}/{file}.html" if file is not None else ""
 
     def opset(self, domain: str, version: int) -> str:
         """Return the path of the page of a version of an operator set."""

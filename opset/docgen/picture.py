@@ -179,8 +179,8 @@ def _order_layers(points: Sequence[_Point]) -> list[list[_Point]]:
                 means[id(point)] = sum(places[id(each)] for each in near) / len(near) if near else place
             layer.sort(key=lambda point: means[id(point)])
             places.update((id(point), place) for place, point in enumerate(layer))
-        if (found := _count_crossings(layers)) < least:
-            best, least = [[*layer] for layer in layers], found
+        if (crossings := _count_crossings(layers)) < least:
+            best, least = [[*layer] for layer in layers], crossings
         if not least:
             break
     return best
@@ -188,16 +188,16 @@ def _order_layers(points: Sequence[_Point]) -> list[list[_Point]]:
 
 def _count_crossings(layers: Sequence[Sequence[_Point]]) -> int:
     """Return the number of pairs of lines between adjacent layers that cross, as their ends are in the other order."""
-    found = 0
+    count = 0
     for upper, lower in pairwise(layers):
         places = {id(point): place for place, point in enumerate(lower)}
         before: list[int] = []
         for point in upper:
             ends = sorted(places[id(end)] for end in point.below)
-            found += sum(len(before) - bisect_right(before, end) for end in ends)
+            count += sum(len(before) - bisect_right(before, end) for end in ends)
             for end in ends:
                 insort(before, end)
-    return found
+    return count
 
 
 def _place_points(layers: Sequence[Sequence[_Point]]) -> None:

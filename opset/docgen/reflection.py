@@ -70,7 +70,7 @@ class _Part(NamedTuple):
 
 def reflect(adapter: Callable[..., Any], operator: str, operators: frozenset[str]) -> Reflection:
     """Return the facts of an adapter of an operator; `operators` are the names of all operators."""
-    found: dict[Any, _Part] = {}
+    facts: dict[Any, _Part] = {}
     pending: list[Any] = [_unwrap(adapter)]
     reasons: dict[Reason, None] = {}
     strings: set[str] = set()
@@ -79,9 +79,9 @@ def reflect(adapter: Callable[..., Any], operator: str, operators: frozenset[str
     needs: dict[tuple[str, int | None], None] = {}
     while pending:
         function = pending.pop(0)
-        if function in found or (part := _part_of(function)) is None:
+        if function in facts or (part := _part_of(function)) is None:
             continue
-        found[function] = part
+        facts[function] = part
         reasons.update(dict.fromkeys(part.refusals))
         needs.update(dict.fromkeys(part.needs))
         strings |= part.strings
@@ -102,12 +102,12 @@ def reflect(adapter: Callable[..., Any], operator: str, operators: frozenset[str
     known = {each for each in made if each[0] in operators}
     named = {name for name, _ in known}
     known |= {(each, None) for each in strings & operators if each not in named}
-    first = found.get(_unwrap(adapter))
+    first = facts.get(_unwrap(adapter))
     if first is None:  # a callable without source: anything may happen
         return Reflection(frozenset(known), frozenset(), tuple(reasons), tuple(needs), False, True, False)
-    reached = _certain_parts(_unwrap(adapter), found, calls)
+    reached = _certain_parts(_unwrap(adapter), facts, calls)
     certain = frozenset[str]().union(*(each.certain for each in reached)) & operators
-    leaves = any(each.leaves for each in _returned_parts(_unwrap(adapter), found, calls))
+    leaves = any(each.leaves for each in _returned_parts(_unwrap(adapter), facts, calls))
     return Reflection(frozenset(known), certain, tuple(reasons), tuple(needs), first.stays, leaves, first.checks)
 
 
@@ -116,19 +116,19 @@ def summary_of(adapter: Callable[..., Any]) -> str:
     return " ".join((inspect.getdoc(_unwrap(adapter)) or "").split("\n\n")[0].split())
 
 
-def _certain_parts(function: Any, found: Mapping[Any, _Part], calls: Mapping[Any, Mapping[str, Any]]) -> list[_Part]:
+def _certain_parts(function: Any, facts: Mapping[Any, _Part], calls: Mapping[Any, Mapping[str, Any]]) -> list[_Part]:
     """Return a function and the functions that it calls in any case."""
-    return [found[each] for each in _reachable_functions(function, found, calls, lambda part: part.certain_calls)]
+    return [facts[each] for each in _reachable_functions(function, facts, calls, lambda part: part.certain_calls)]
 
 
-def _returned_parts(function: Any, found: Mapping[Any, _Part], calls: Mapping[Any, Mapping[str, Any]]) -> list[_Part]:
+def _returned_parts(function: Any, facts: Mapping[Any, _Part], calls: Mapping[Any, Mapping[str, Any]]) -> list[_Part]:
     """Return a function and the functions whose result it may return."""
-    return [found[each] for each in _reachable_functions(function, found, calls, lambda part: part.returned)]
+    return [facts[each] for each in _reachable_functions(function, facts, calls, lambda part: part.returned)]
 
 
 def _reachable_functions(
     function: Any,
-    found: Mapping[Any, _Part],
+    facts: Mapping[Any, _Part],
     calls: Mapping[Any, Mapping[str, Any]],
     of: Callable[[_Part], frozenset[str]],
 ) -> list[Any]:
@@ -137,9 +137,9 @@ def _reachable_functions(
     pending = [function]
     while pending:
         each = pending.pop()
-        if each not in seen and each in found:
+        if each not in seen and each in facts:
             seen[each] = None
-            pending += [calls[each][name] for name in of(found[each]) if name in calls[each]]
+            pending += [calls[each][name] for name in of(facts[each]) if name in calls[each]]
     return [*seen]
 
 
@@ -166,13 +166,13 @@ def _is_followed(value: Any, user: Any) -> bool:
 
 def _free_variables(function: Any) -> dict[str, Any]:
     """Return the values of a function's free variables."""
-    found = {}
+    variables = {}
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         try:
-            found[name] = cell.cell_contents
+            variables[name] = cell.cell_contents
         except ValueError:  # not bound yet
             continue
-    return found
+    return variables
 
 
 def _member_values(value: Any, operator: str, deep: int = 3) -> Iterator[Any]:
@@ -192,13 +192,13 @@ def _part_of(function: Any) -> _Part | None:
     code = getattr(function, "__code__", None)
     if code is None:
         return None
-    known = _FILES.get(code.co_filename)
-    if known is None or known[0] is not function.__globals__:
-        known = _FILES[code.co_filename] = function.__globals__, _functions_in(code.co_filename)
+    cached = _FILES.get(code.co_filename)
+    if cached is None or cached[0] is not function.__globals__:
+        cached = _FILES[code.co_filename] = function.__globals__, _functions_in(code.co_filename)
     key = code.co_firstlineno, code.co_name
-    found = known[1].get(key)
+    found = cached[1].get(key)
     if isinstance(found, Function):  # its tree is large, and not kept
-        found = known[1][key] = _read_function(found, function.__globals__)
+        found = cached[1][key] = _read_function(found, function.__globals__)
     return found
 
 
@@ -212,15 +212,15 @@ def _functions_in(file: str) -> dict[tuple[int, str], Function | _Part]:
         tree = ast.parse(Path(file).read_bytes())
     except (OSError, ValueError, SyntaxError):
         return {}
-    found: dict[tuple[int, str], Function | _Part] = {}
+    functions: dict[tuple[int, str], Function | _Part] = {}
     pending: list[ast.stmt] = [*tree.body]
     while pending:
         node = pending.pop()
         if isinstance(node, Function):
-            found[min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)]), node.name] = node
+            functions[min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)]), node.name] = node
         for field in ("body", "orelse", "finalbody"):
             pending += getattr(node, field, ())
-    return found
+    return functions
 
 
 def _read_function(function: Function, values: Mapping[str, Any]) -> _Part:
@@ -316,15 +316,15 @@ def _walk(function: Function) -> Iterator[ast.AST]:
 
 def _children(node: ast.AST) -> list[ast.AST]:
     """Return the nodes in a node, without the context of names."""
-    found: list[ast.AST] = []
+    children: list[ast.AST] = []
     for field in node._fields:
         if field != "ctx":
             value = getattr(node, field, None)
             if isinstance(value, ast.AST):
-                found.append(value)
+                children.append(value)
             elif type(value) is list:
-                found += [each for each in value if isinstance(each, ast.AST)]
-    return found
+                children += [each for each in value if isinstance(each, ast.AST)]
+    return children
 
 
 def _stated_domain(call: ast.Call, values: Mapping[str, Any]) -> str | None:
@@ -346,13 +346,13 @@ def _is_copy(value: ast.expr) -> bool:
 
 def _assignments(nodes: list[ast.AST]) -> dict[str, list[ast.expr]]:
     """Return the values that are assigned to each name."""
-    found: dict[str, list[ast.expr]] = {}
+    values: dict[str, list[ast.expr]] = {}
     for node in nodes:
         if isinstance(node, ast.Assign):
             for target in node.targets:
                 if isinstance(target, ast.Name):
-                    found.setdefault(target.id, []).append(node.value)
-    return found
+                    values.setdefault(target.id, []).append(node.value)
+    return values
 
 
 def _refusal_reasons(

@@ -47,9 +47,9 @@ def pages(
     operators = operators_of(site)
     environment = _environment(len(operators))
     others = [*_guide_pages(), *index_pages(site, operators)]
-    api, found = _api_data()
-    found += [Page(other.page["title"], other.path, other.kind, other.text) for other in others]
-    found += [
+    api, search_pages = _api_data()
+    search_pages += [Page(other.page["title"], other.path, other.kind, other.text) for other in others]
+    search_pages += [
         Page(
             f"onnx {release.name}",
             f"releases.html#{slug(release.name)}",
@@ -74,7 +74,7 @@ def pages(
         yield render("page.html", other.path, other.page)
         if progress is not None:
             progress(number, total)
-    yield "assets/index.js", index_script(registry, site.paths.domains, found).encode()
+    yield "assets/index.js", index_script(registry, site.paths.domains, search_pages).encode()
     for name in ASSETS:
         content = files("opset.docgen").joinpath("assets", name).read_bytes()
         if name == "style.css":
@@ -107,8 +107,8 @@ def _home_page(site: Site, operators: list[Operator]) -> dict[str, Any]:
     domains = []
     for domain in site.paths.domains:
         newest = site.registry.domains[domain]
-        found = link(shown(domain), site.paths.domain(domain))
-        domains.append({**found, "note": f"{len(site.registry.operators(domain))} operators, version {newest}"})
+        entry = link(shown(domain), site.paths.domain(domain))
+        domains.append({**entry, "note": f"{len(site.registry.operators(domain))} operators, version {newest}"})
     first = [{**link(guide.title, Paths.guide(guide.name)), "note": guide.summary} for guide in guides()[1:]]
     parts = [part("Domains", names=domains), part("Guides", names=first, described=True)]
     for domain in site.paths.domains:
@@ -152,10 +152,10 @@ def _resolve_link(target: str) -> str:
 
 def _api_data() -> tuple[dict[str, Any], list[Page]]:
     """Return the data of the page of the Python API, and its names as pages of the search."""
-    found: list[Page] = []
+    search_pages: list[Page] = []
 
     def shown_entry(entry: Entry) -> dict[str, Any]:
-        found.append(Page(entry.anchor, f"api.html#{entry.anchor}", "api", entry.doc))
+        search_pages.append(Page(entry.anchor, f"api.html#{entry.anchor}", "api", entry.doc))
         return {
             **entry._asdict(),
             "signature": code.highlight(entry.signature, "python"),
@@ -168,5 +168,5 @@ def _api_data() -> tuple[dict[str, Any], list[Page]]:
         for each in api_page()
     ]
     lead = "What the modules opset and opset.extend offer: the first for users, the second for authors of operators."
-    found.append(Page("Python API", "api.html", "index", lead))
-    return {"title": "Python API", "lead": lead, "sections": sections}, found
+    search_pages.append(Page("Python API", "api.html", "index", lead))
+    return {"title": "Python API", "lead": lead, "sections": sections}, search_pages
