@@ -123,7 +123,7 @@ def _parse_emphasis(state: StateInline, silent: bool) -> bool:
 
 
 def _finish_headings(tokens: Sequence[Token], page: bool) -> None:
-    """Give the headings of a page their ids, and make those of a fragment paragraphs."""
+    """Set the ids of the headings of a page, and turn headings of a fragment into paragraphs."""
     used: dict[str, int] = {}
     for number, token in enumerate(tokens):
         if token.type not in ("heading_open", "heading_close"):
