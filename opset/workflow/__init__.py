@@ -1,1 +1,1 @@
-"""Contributing an operator: what is written, checked and compared before a version is released."""
+"""Contributes an operator: writes, checks and compares its files before a version is released."""

@@ -1,1 +1,1 @@
-"""New operators and versions: what `opset new` and `opset bump` write."""
+"""Writes new operators and versions: `opset new` and `opset bump`."""

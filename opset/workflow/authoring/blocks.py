@@ -1,4 +1,4 @@
-"""Where the versions of an operator file and their keys are written, so that an edit leaves every other byte alone."""
+"""Locates the versions of an operator file and their keys, so that an edit leaves every other byte alone."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ITEM = re.compile(r" *- +")
 
 
 class VersionLines(NamedTuple):
-    """The lines of a version, from `start` up to `end`, those of its keys, and the column at which these begin."""
+    """Lines of a version, from `start` up to `end`, spans of its keys, and the column of the keys."""
 
     since: int
     node: YamlNode
@@ -31,9 +31,10 @@ def lines_of(text: str) -> list[str]:
 
 
 def locate_versions(path: str, root: YamlNode, lines: list[str]) -> list[VersionLines]:
-    """Return where the versions of a file are, in its order.
+    """Return the lines of each version of a file, in the file's order.
 
-    Raises UsageError U103 where they are not written in blocks, a key a line: such a file has no lines to insert.
+    Raises:
+        UsageError: U103 if a version is not written as a block with a key a line.
     """
     nodes = root.value["versions"].value
     after = [key.line - 1 for key in root.keys.values() if key.line > nodes[-1].line]
@@ -62,13 +63,13 @@ def locate_versions(path: str, root: YamlNode, lines: list[str]) -> list[Version
 
 
 def _is_outside(line: str, column: int) -> bool:
-    """Whether a line behind a version is none of it: it is empty, or a comment further to the left."""
+    """Whether a line behind a version is not part of it: an empty line, or a comment further to the left."""
     text = line.strip()
     return not text or (text.startswith("#") and len(line) - len(line.lstrip()) < column)
 
 
 def key_lines(version: VersionLines, lines: list[str], key: str) -> list[str]:
-    """Return the lines of a key as they are below another one: without the dash of a list's entry."""
+    """Return the lines of a key as they are below another key, without the dash of a list's entry."""
     start, end = version.keys[key]
     found = lines[start:end]
     if start == version.start:
@@ -77,6 +78,6 @@ def key_lines(version: VersionLines, lines: list[str], key: str) -> list[str]:
 
 
 def line_end(lines: list[str]) -> str:
-    """Return how the lines of a file end."""
+    """Return the line ending of a file."""
     found = _BREAK.search(lines[0])
     return found[0] if found else "\n"

@@ -1,8 +1,8 @@
-"""`opset bump`: a new version of an operator, written above the others, which every other byte of the file outlives.
+"""Writes a new version of an operator above the others, and leaves every other byte of the file alone: `opset bump`.
 
-A bump copies the newest version, and what it says, above it; nothing else changes. The author edits the copy. The next
-bump then writes the difference into the `change:` block of the copy, makes the version below like it where both say the
-same, and removes the lines of guidance. Each text is read back before it is written: every other version has to be the
+A bump copies the newest version above itself; nothing else changes. The author edits the copy. The next bump then
+writes the difference into the `change:` block of the copy, makes the version below `like` it if both have the same
+text, and removes the lines of guidance. Each text is read back before it is written: every other version has to be the
 same.
 """
 
@@ -39,7 +39,7 @@ _LEFT_OUT = ("since", "change", "like")
 
 
 class EditedVersion(NamedTuple):
-    """A released version whose signature is not the one that was released; `before`, if known, is that one."""
+    """A released version with another signature than it was released with: `before`, None if it is not found."""
 
     since: int
     place: str
@@ -48,7 +48,7 @@ class EditedVersion(NamedTuple):
 
 
 class LockComparison(NamedTuple):
-    """What is known of an operator beside its lock: what was edited, and which versions are in development."""
+    """An operator beside its lock: released versions that were edited, and versions in development."""
 
     operator: Operator
     edited: list[EditedVersion]
@@ -60,7 +60,17 @@ class LockComparison(NamedTuple):
 
 
 def compare_with_lock(name: str, domain: str | None = None, folder: Path | None = None) -> LockComparison:
-    """Return what of an operator differs from what was released. Raises UsageError U105, SchemaError."""
+    """Return how an operator differs from its released versions.
+
+    Args:
+        name: "com.acme.Thin", or "Thin" with a domain.
+        domain: Domain of the operator, if the name has none.
+        folder: Folder of operator YAML; by default the standard's, or `schemas` for other domains.
+
+    Raises:
+        UsageError: U105 if there is no such operator.
+        SchemaError: If its file cannot be read.
+    """
     domain, name = split_name(name, domain)
     destination = destination_of(domain, folder)
     sets = destination.type_sets()
@@ -68,6 +78,7 @@ def compare_with_lock(name: str, domain: str | None = None, folder: Path | None 
 
 
 def _compare_operator(operator: Operator, lock: Lock, sets: TypeSets) -> LockComparison:
+    """Return the comparison of an operator with its lock."""
     versions = lock.get(shown(operator.domain), {}).get(operator.name, {})
     edited = []
     for schema in operator.schemas:
@@ -86,7 +97,7 @@ def _compare_operator(operator: Operator, lock: Lock, sets: TypeSets) -> LockCom
 
 
 def _released_schema(schema: OpSchema, operator: Operator, digest: str, sets: TypeSets) -> OpSchema | None:
-    """Return what a schema was when it had this hash: it is looked for among those that differ in one part."""
+    """Return the similar schema with this hash; None if none has it."""
     return next((each for each in _similar_schemas(schema, operator, sets) if signature_hash(each) == digest), None)
 
 
@@ -117,11 +128,20 @@ def _similar_schemas(schema: OpSchema, operator: Operator, sets: TypeSets) -> It
 def bump(
     name: str, domain: str | None = None, folder: Path | None = None, since: int | None = None
 ) -> tuple[WrittenOperator, str]:
-    """Add a version to an operator, or complete the one in development; return what was written, and what was done.
+    """Add a version to an operator, or complete the one in development.
 
-    That is "added"; "completed", where the `change:` block was written; "unchanged", where it is right; or "unedited",
-    where the version does not say what it changes. Raises UsageError U103 where none of this is possible, U105 where
-    there is no such operator, SchemaError where its file cannot be read.
+    Returns the written files, and the outcome: "added"; "completed" if the `change:` block was written; "unchanged" if
+    it was complete; "unedited" if the version does not differ from the one before.
+
+    Args:
+        name: "com.acme.Thin", or "Thin" with a domain.
+        domain: Domain of the operator, if the name has none.
+        folder: Folder of operator YAML; by default the standard's, or `schemas` for other domains.
+        since: Number of the new version; by default the next one.
+
+    Raises:
+        UsageError: U103 if the file cannot be edited, U105 if there is no such operator.
+        SchemaError: If its file cannot be read.
     """
     domain, name = split_name(name, domain)
     destination = destination_of(domain, folder)
@@ -167,23 +187,31 @@ def bump(
 
 
 def _is_incomplete(operator: Operator, data: bytes) -> bool:
-    """Whether the newest version still has to say what it changes."""
+    """Whether the newest version has guidance, or does not declare its changes."""
     guidance = GUIDANCE.encode() in data
     steps = operator.transitions
     return bool(steps) and (guidance or bool(steps[-1].undeclared) or says_nothing(steps[-1]))
 
 
 def _adapter_stubs(operator: Operator, standard: bool) -> list[Stub]:
-    """Return stubs of the adapters that the newest version declares written."""
+    """Return stubs of the adapters that the newest version declares as written."""
     change = operator.transitions[-1].change
     declared = {"up": change.up, "down": change.down}
     return [adapter_stub(operator.schemas[-1], each, standard) for each in declared if declared[each] == "written"]
 
 
 def add_version(operator: Operator, data: bytes, since: int, command: str, sets: TypeSets) -> bytes:
-    """Return an operator's file with a copy of its newest version above that one, which is version `since`.
+    """Return an operator's file with a copy of its newest version above that one; every other byte stays.
 
-    Everything else is inserted to, byte for byte. Raises UsageError U103 where the file's layout does not allow that.
+    Args:
+        operator: The operator.
+        data: Bytes of its file.
+        since: Number of the copy.
+        command: Command that completes the version, for the guidance.
+        sets: Type sets that the file may name.
+
+    Raises:
+        UsageError: U103 if the file's layout does not allow it.
     """
     text = data.decode()
     lines = lines_of(text)
@@ -212,12 +240,13 @@ def add_version(operator: Operator, data: bytes, since: int, command: str, sets:
 
 
 def _newest_lines(operator: Operator, lines: list[str]) -> VersionLines:
+    """Return the lines of the newest version."""
     written = locate_versions(operator.path, operator.root, lines)
     return max(written, key=lambda each: each.since)
 
 
 def _check_result(operator: Operator, data: bytes, sets: TypeSets, same: Callable[[Operator], bool]) -> None:
-    """Raise UsageError U103 unless a text reads back as the operator that it has to be."""
+    """Raise UsageError U103 unless a text reads back as the expected operator."""
     try:
         kept = same(parse_operator(data, operator.path, sets))
         why = "another version would not be the same afterwards"
@@ -230,10 +259,10 @@ def _check_result(operator: Operator, data: bytes, sets: TypeSets, same: Callabl
 
 
 def complete_version(operator: Operator, data: bytes, sets: TypeSets) -> bytes:
-    """Return an operator's file with the difference of its newest version in its `change:` block.
+    """Return an operator's file with the difference of its newest version in the `change:` block.
 
-    Where the version says all, the guidance goes, and the version below is like it in what both say. Raises UsageError
-    U103 where comments, or the layout, would be lost.
+    If the block is complete, the guidance is removed, and the version below becomes `like` the newest. Raises
+    UsageError U103 if comments or the layout would be lost.
     """
     step = operator.transitions[-1]
     change = step.change
@@ -254,6 +283,7 @@ def complete_version(operator: Operator, data: bytes, sets: TypeSets) -> bytes:
 
 
 def _write_change(operator: Operator, data: bytes, step: Transition, sets: TypeSets) -> bytes:
+    """Return a file with the difference of its newest version in the `change:` block. Raises UsageError U103."""
     lines = lines_of(data.decode())
     newest = _newest_lines(operator, lines)
     node = newest.node.value["change"]
@@ -280,7 +310,7 @@ def _write_change(operator: Operator, data: bytes, step: Transition, sets: TypeS
 def _change_lines(
     operator: Operator, lines: list[str], node: YamlNode, new: dict[str, Any], span: tuple[int, int], end: str
 ) -> list[str]:
-    """Return the lines of a `change:` block below its key, with those entries written again that differ."""
+    """Return the lines of a `change:` block below its key; only entries that differ are written again."""
     old = node.plain()
     starts = [key.line - 1 for key in node.keys.values()]
     spans = dict(zip(node.keys, itertools.pairwise([*starts, span[1]]), strict=True))
@@ -300,11 +330,12 @@ def _change_lines(
 
 
 def _entry_lines(key: str, value: Any, indent: str, end: str) -> list[str]:
+    """Return a printed entry of a mapping with line endings."""
     return [line + end for line in entry_lines(key, value, indent)]
 
 
 def _check_comments(operator: Operator, lines: list[str], node: YamlNode) -> None:
-    """Raise UsageError U103 where a comment is on one of these lines, behind something that is written again."""
+    """Raise UsageError U103 if one of these lines, which are written again, ends with a comment."""
     if _has_comments([line for line in lines if not line.lstrip().startswith("#")], node):
         message = "the comments of this change block would be lost"
         help = "opset lint says what to write; or move them to lines of their own"
@@ -317,7 +348,7 @@ def _has_comments(lines: list[str], node: YamlNode) -> bool:
 
 
 def _share_keys(operator: Operator, data: bytes, sets: TypeSets) -> bytes:
-    """Return a file in which the version below the newest is like it, if both say the same and it is like none yet."""
+    """Return a file whose second newest version is `like` the newest, if both have one text and it is like none."""
     lines = lines_of(data.decode())
     written = sorted(locate_versions(operator.path, operator.root, lines), key=lambda each: -each.since)
     newest, older = written[:2]

@@ -1,4 +1,4 @@
-"""Where an operator is written: its YAML, and the files of its kernels, inference and adapters."""
+"""The files that an operator is written into: its YAML, kernels, inference functions and adapters."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _DOMAIN = re.compile(r"(?=.{1,100}\Z)[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
 
 
 class Destination(NamedTuple):
-    """The folder of operator YAML that a domain's operators are written into; `standard` where that is our own.
+    """The folder of operator YAML for a domain; `standard` is whether it is the standard's.
 
     Nothing is written outside of `root`.
     """
@@ -51,13 +51,13 @@ class Destination(NamedTuple):
         return self.folder / shown(self.domain) / f"{name}.yaml"
 
     def hooks_path(self, layer: Layer, family: str) -> Path:
-        """Return the path of the file that holds an operator's functions of a layer."""
+        """Return the path of the file with an operator's functions of a layer."""
         if self.standard:
             return self.root.joinpath(*layer.package.split(".")[1:], f"{family}.py")
         return self.folder / shown(self.domain) / layer.file
 
     def relative_path(self, path: Path) -> str:
-        """Return a path as it is relative to the root."""
+        """Return a path relative to the root."""
         return os.path.relpath(path, self.root)
 
     def type_sets(self) -> TypeSets:
@@ -65,7 +65,7 @@ class Destination(NamedTuple):
         return folder_sets(self.folder, None if self.standard else standard_sets())
 
     def read_operator(self, name: str, sets: TypeSets) -> Operator:
-        """Return an operator of the folder. Raises UsageError U105 where there is none, SchemaError."""
+        """Return an operator of the folder. Raises UsageError U105 if there is none, SchemaError if it is malformed."""
         path = self.yaml_path(name)
         if not os.path.lexists(path):
             known = [each.stem for each in self.yaml_files()]
@@ -84,9 +84,9 @@ class Destination(NamedTuple):
             yield from (each for each in operator_files(self.folder) if each.parent.name == shown(self.domain))
 
     def newest_version(self, sets: TypeSets) -> int:
-        """Return the newest version of the domain's operator set as the files have it; 0 where there is none.
+        """Return the newest version of the domain's operator set in the files; 0 if there is none.
 
-        A file that cannot be read is left to `opset lint`.
+        Files that cannot be read are left out; `opset lint` reports them.
         """
         if self.standard:
             return default_registry().domains.get(self.domain, 0)
@@ -96,7 +96,7 @@ class Destination(NamedTuple):
         return max((each.schemas[-1].since_version for each in operators if each.domain == self.domain), default=0)
 
     def newest_released(self, lock: Lock) -> int:
-        """Return the newest version of the domain's operator set that is released; 0 where none is."""
+        """Return the newest released version of the domain's operator set; 0 if there is none."""
         versions = (int(since) for each in lock.get(shown(self.domain), {}).values() for since in each)
         return max((RELEASES[-1].opset_of(self.domain) if self.standard else 0, *versions))
 
@@ -106,9 +106,14 @@ class Destination(NamedTuple):
 
 
 def destination_of(domain: str, folder: Path | None) -> Destination:
-    """Return where a domain's operators are written: into `folder`, our own, or the folder `schemas` here.
+    """Return the destination of a domain's operators.
 
-    Raises UsageError U103 where that would be our own and this is no checkout, U104 where `schemas` here is a link.
+    Args:
+        domain: Domain of the operators.
+        folder: Folder of operator YAML; by default the standard's, or `schemas` for other domains.
+
+    Raises:
+        UsageError: U103 if it is the standard's and this is no checkout, U104 if `schemas` is a link.
     """
     domain = normalised(domain)
     if folder is None and domain not in default_registry().domains:
@@ -127,9 +132,10 @@ def destination_of(domain: str, folder: Path | None) -> Destination:
 
 
 def split_name(name: str, domain: str | None) -> tuple[str, str]:
-    """Return the domain and the name of an operator, "com.acme.Thin", or "Thin" of a domain that is given.
+    """Return the domain and the name of an operator: "com.acme.Thin", or "Thin" with a domain.
 
-    Raises UsageError S215 where one of them cannot be a file's or a folder's name.
+    Raises:
+        UsageError: S215 if one of them cannot be the name of a file or folder.
     """
     if domain is None:
         domain, _, name = name.rpartition(".")
@@ -146,10 +152,15 @@ def split_name(name: str, domain: str | None) -> tuple[str, str]:
 
 
 def next_version(newest: int, released: int, own: int) -> int:
-    """Return the version of a domain's operator set that an operator whose newest version is `own` goes into.
+    """Return the version of a domain's operator set for the next version of an operator.
 
-    It is the one after the newest, or the newest itself as long as that is in development. It is 0 for an operator that
-    has that already.
+    It is the newest if that is in development, else the one after it; 0 if the operator already has a version in
+    development.
+
+    Args:
+        newest: Newest version of the operator set.
+        released: Newest released version of the operator set, 0 for none.
+        own: Newest version of the operator, 0 for none.
     """
     if newest > released > 0:
         return newest if own < newest else 0
@@ -157,7 +168,7 @@ def next_version(newest: int, released: int, own: int) -> int:
 
 
 def check_since(since: int, own: int, released: int, name: str) -> Finding | None:
-    """Return what is wrong with a version that the author chose."""
+    """Return a finding about a version number that the author chose; None if it is possible."""
     least = max(own, released) + 1
     if least <= since <= MAX_VERSION:
         return None
@@ -167,7 +178,7 @@ def check_since(since: int, own: int, released: int, name: str) -> Finding | Non
 
 
 def hook_source(path: Path) -> str:
-    """Return the text of a file of hooks, "" where there is none yet. Raises UsageError U103."""
+    """Return the text of a file of hooks; "" if there is none. Raises UsageError U103 if it cannot be read."""
     try:
         return file_bytes(path, MAX_HOOKS).decode()
     except FileNotFoundError:

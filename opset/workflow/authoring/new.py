@@ -1,4 +1,4 @@
-"""`opset new`: the YAML of a new operator with guidance in place, and stubs of the functions that it needs."""
+"""Writes the YAML of a new operator with guidance, and stubs of its functions: `opset new`."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ _COPIED = ("determinism", "inputs", "outputs", "attributes", "types", "constrain
 
 
 class WrittenOperator(NamedTuple):
-    """What was written for an operator: the files, each with the functions that were added to it.
+    """The files that were written for an operator, each with the functions that were added to it.
 
-    `root` is the folder of operator YAML; `own` says that it is none of ours. `before` is the version below, if any.
+    `root` is the folder of operator YAML, `own` whether it is not the standard's, `before` the version below or 0.
     """
 
     domain: str
@@ -81,10 +81,19 @@ def new_operator(
     shape: str | None = None,
     since: int | None = None,
 ) -> WrittenOperator:
-    """Write the files of a new operator, and return which.
+    """Write the files of a new operator, and return them.
 
-    `like` names an operator whose signature, family, shape rule and function bodies are the beginning; `shape` is a
-    rule, or FUNCTION where none fits. Raises UsageError with all that stands in the way, and then nothing is written.
+    Args:
+        name: "com.acme.Thin", or "Thin" with a domain.
+        domain: Domain of the operator, if the name has none.
+        like: Operator whose signature, family, shape rule and function bodies are copied.
+        folder: Folder of operator YAML; by default the standard's, or `schemas` for other domains.
+        family: Family; by default that of `like`, or the last word of the domain.
+        shape: Shape rule, or FUNCTION if none fits.
+        since: Version; by default the next one.
+
+    Raises:
+        UsageError: With all obstacles; then nothing is written.
     """
     domain, name = split_name(name, domain)
     destination = destination_of(domain, folder)
@@ -129,10 +138,12 @@ def new_operator(
 def add_hooks(
     destination: Destination, schema: OpSchema, stubs: Mapping[Layer, Iterable[Stub]]
 ) -> tuple[dict[str, bytes], dict[str, tuple[str, ...]]]:
-    """Return the new bytes of files of hooks below the root, and by path the functions that they add.
+    """Return the new bytes of files of hooks by path below the root, and the added functions by path.
 
-    A function that is registered there already is left alone. Raises UsageError for files that cannot be added to, and
-    U102 where they have a function of the same name.
+    A function that is registered already is left alone.
+
+    Raises:
+        UsageError: U103 for a file that is not Python, U102 for one with another function of the same name.
     """
     changed: dict[str, bytes] = {}
     added: dict[str, tuple[str, ...]] = {}
@@ -161,7 +172,7 @@ def add_hooks(
 
 
 def operator_text(name: str, family: str, since: int, document: Mapping[str, Any], inference: str) -> str:
-    """Return the text of a new operator's file, of which `document` has the signature, with what to write beside it."""
+    """Return the text of a new operator's file: its signature, and guidance for the rest."""
     blocks = {key: "".join(f"{line}\n" for line in _key_lines(key, document)) for key in _COPIED}
     determinism = blocks.pop("determinism")
     text = render_template(
@@ -171,11 +182,12 @@ def operator_text(name: str, family: str, since: int, document: Mapping[str, Any
 
 
 def _key_lines(key: str, document: Mapping[str, Any]) -> list[str]:
+    """Return a key of a document as lines of YAML; none if it is missing."""
     return entry_lines(key, document[key]) if key in document else []
 
 
 def _initial_document(model: Operator | None, domain: str, sets: TypeSets, shape: str | None) -> dict[str, Any]:
-    """Return the signature that a new operator begins with: that of another one, each phrase to be written."""
+    """Return the first signature of a new operator, copied from a model if given, without phrases."""
     document = dict(PLAIN)
     if model is not None:
         newest = max(model.root.value["versions"].value, key=lambda each: each.value["since"].value).plain()
@@ -199,13 +211,13 @@ def _initial_document(model: Operator | None, domain: str, sets: TypeSets, shape
 
 
 def _type_set_names(expression: Any) -> list[str]:
-    """Return the names of type sets of domains that an expression of types, or a list of them, has."""
+    """Return the names of a domain's type sets in an expression of types or a list of these."""
     texts = expression if isinstance(expression, list) else [expression]
     return [each for each in map(str, texts) if each.partition("_")[0] in SETS_OF_DOMAINS and "_" in each]
 
 
 def _find_model(like: str, destination: Destination, sets: TypeSets, findings: list[Finding]) -> Operator | None:
-    """Return the operator that a new one is like, of the same folder or of the standard; None with a finding."""
+    """Return the operator that a new one is like, of the same folder or of the standard; None adds a finding."""
     try:
         domain, name = split_name(like, None)
         registry = default_registry()
@@ -225,6 +237,7 @@ def _find_model(like: str, destination: Destination, sets: TypeSets, findings: l
 
 
 def _standard_operator(domain: str, name: str) -> Operator:
+    """Return an operator of the standard from its YAML."""
     from opset.schemas.index import FOLDER
     from opset.schemas.yaml.loader import load_operator, standard_sets
 
@@ -234,7 +247,7 @@ def _standard_operator(domain: str, name: str) -> Operator:
 def _choose_family(
     destination: Destination, family: str | None, model: Operator | None, findings: list[Finding]
 ) -> str:
-    """Return the family of a new operator; for the standard, it is one of FAMILIES."""
+    """Return the family of a new operator; for the standard, adds a finding unless it is one of FAMILIES."""
     family = family or (model.family if model is not None else "")
     if destination.standard and family not in FAMILIES:
         message = f"there is no family {family}" if family else "the family is not given"

@@ -1,4 +1,4 @@
-"""Functions that an author has still to write: stubs that say so when they are run, added to files of hooks."""
+"""Stubs of functions for an author to write, which refuse until then, and their insertion into files of hooks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 class Stub(NamedTuple):
-    """A function to be added to a file: its name, the decorator that registers it, its text, and what it imports."""
+    """A function to add to a file: its name, the decorator that registers it, its text, and its imports."""
 
     name: str
     decorator: str
@@ -32,7 +32,7 @@ class Stub(NamedTuple):
 
 @lru_cache(maxsize=1)
 def _templates() -> Any:
-    """Return the templates. They put text into its place, and decide nothing."""
+    """Return the environment of the templates."""
     from jinja2 import Environment, PackageLoader, StrictUndefined  # slow
 
     return Environment(
@@ -44,18 +44,18 @@ def _templates() -> Any:
 
 
 def render_template(template: str, **values: Any) -> str:
-    """Return a template with values in it."""
+    """Return a template filled with values."""
     text: str = _templates().get_template(template).render(values)
     return text
 
 
 def snake_case(name: str) -> str:
-    """Return an operator's name as that of a function: layer_normalization for LayerNormalization."""
+    """Return an operator's name in the form of a function: layer_normalization for LayerNormalization."""
     return _WORDS.sub("_", name).lower()
 
 
 def kernel_stub(schema: OpSchema, standard: bool) -> Stub:
-    """Return the kernel of a new operator, which raises until it is written."""
+    """Return the stub of a new operator's kernel, which raises until it is written."""
     imports: dict[str, tuple[str, ...]] = {"opset.extend": ("kernel",)}
     if standard:
         imports = {"opset.reference.registration": ("kernel",), "opset.reference.numerics.arrays": ("Array",)}
@@ -66,7 +66,7 @@ def kernel_stub(schema: OpSchema, standard: bool) -> Stub:
 
 
 def inference_stub(schema: OpSchema, standard: bool) -> Stub:
-    """Return the function that infers the outputs of a new operator, for which nothing is known until it is written."""
+    """Return the stub of a new operator's inference function, which knows nothing until it is written."""
     imports: dict[str, tuple[str, ...]] = {"opset.extend": ("Call", "Unknown", "infer")}
     if standard:
         imports = {
@@ -79,7 +79,7 @@ def inference_stub(schema: OpSchema, standard: bool) -> Stub:
 
 
 def adapter_stub(schema: OpSchema, direction: str, standard: bool) -> Stub:
-    """Return an adapter of a version, `up` to it or `down` from it, which refuses every node until it is written."""
+    """Return the stub of an adapter `up` to or `down` from a version, which refuses every node until it is written."""
     names = ("Builder", "Node", "Refusal", "Result")
     imports: dict[str, tuple[str, ...]] = {"opset.extend": (*names, direction)}
     if standard:
@@ -99,6 +99,7 @@ def _make_stub(
     suffix: str = "",
     **values: str,
 ) -> Stub:
+    """Return a stub, named after operator and version, from a template."""
     name = f"{snake_case(schema.name)}_{schema.since_version}{suffix}"
     arguments = [f'"{schema.name}"'] + ([f"since={since}"] if since else [])
     arguments += [f'domain="{schema.domain}"'] if schema.domain else []
@@ -115,7 +116,7 @@ def _make_stub(
 
 
 def _kernel_signature(schema: OpSchema, typed: bool) -> str:
-    """Return the parameters of a kernel: inputs by position, attributes by their names, and what it returns."""
+    """Return the signature of a kernel: inputs by position, attributes by name, and the result if typed."""
     taken = {*schema.attributes, "context"}
     inputs: list[str] = []
     for number, parameter in enumerate(schema.inputs):
@@ -141,19 +142,27 @@ def _kernel_signature(schema: OpSchema, typed: bool) -> str:
 
 
 def _annotation(attribute: Any) -> str:
+    """Return the type annotation of an attribute."""
     kind = _KINDS.get(attribute.type, "Any")
     absent = not attribute.required and attribute.default is None and kind != "Any"
     return f"{kind} | None" if absent else kind
 
 
 def _is_name(text: str) -> bool:
+    """Whether a text can be the name of a parameter."""
     return text.isascii() and text.isidentifier() and not keyword.iskeyword(text)
 
 
 def add_stubs(source: str, stubs: Iterable[Stub], docstring: str) -> str:
-    """Return the text of a file with stubs at its end, and the imports that they need.
+    """Return the text of a file with stubs at its end, and their imports at its top.
 
-    `docstring` is that of a file that is new. Raises SyntaxError where the file is not Python.
+    Args:
+        source: Text of the file, "" for a new one.
+        stubs: Functions to add.
+        docstring: Docstring of a new file.
+
+    Raises:
+        SyntaxError: If the file is not Python.
     """
     text = source if source.strip() else f'"""{docstring}"""\n'
     end = "\r\n" if "\r\n" in text else "\n"
@@ -164,12 +173,12 @@ def add_stubs(source: str, stubs: Iterable[Stub], docstring: str) -> str:
 
 
 def _split_lines(text: str) -> list[str]:
-    """Return the lines of Python, with their ends: a form feed is none."""
+    """Return the lines of Python with their ends; a form feed ends none."""
     return re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+", text)
 
 
 def _add_imports(text: str, imports: Mapping[str, tuple[str, ...]], end: str) -> str:
-    """Return Python with imports of the names that it does not import yet, in the order of the modules."""
+    """Return Python with the missing imports of these names, in the order of the modules."""
     for module, names in imports.items():
         body = ast.parse(text).body
         froms = [node for node in body if isinstance(node, ast.ImportFrom) and node.module]
@@ -193,7 +202,7 @@ def _import_line(module: str, names: Iterable[str]) -> str:
 
 
 def _import_position(body: list[ast.stmt], module: str) -> tuple[int, bool]:
-    """Return the line that an import goes before, counted from 0, and whether it is set apart from what is above."""
+    """Return the index of the line before which an import goes, and whether an empty line sets it apart."""
     top = module.partition(".")[0]
     imports = [node for node in body if isinstance(node, ast.Import | ast.ImportFrom)]
     names = {node.lineno: getattr(node, "module", None) or "" for node in imports}
@@ -208,7 +217,7 @@ def _import_position(body: list[ast.stmt], module: str) -> tuple[int, bool]:
 
 
 def conflicting_definition(source: str, stub: Stub) -> str:
-    """Return what a file has already where a stub would be added: a function of its name; "" where it has none."""
+    """Return the name and line of a definition with a stub's name; "" if a file has none."""
     for node in ast.parse(source).body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == stub.name:
             return f"{node.name}, line {node.lineno}"
@@ -216,7 +225,7 @@ def conflicting_definition(source: str, stub: Stub) -> str:
 
 
 def is_registered(source: str, stub: Stub) -> bool:
-    """Whether a file has a function already that is registered for what a stub is; it is read, and never run."""
+    """Whether a file already registers a function for the operator and version of a stub; the file is not run."""
     for node in ast.parse(source).body:
         for each in node.decorator_list if isinstance(node, ast.FunctionDef) else ():
             if not isinstance(each, ast.Call) or not isinstance(each.func, ast.Name) or each.func.id != stub.decorator:

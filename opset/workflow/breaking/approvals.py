@@ -1,13 +1,13 @@
-"""Breaks that somebody approved, each with a reason and the day until which it is: `approved.yaml` beside lock.json.
+"""Breaks that somebody approved, each with a reason and its last day: `approved.yaml` beside lock.json.
 
 - rule: B125
-  operator: com.acme.Thin        or domain: com.acme, for what is found of a domain as a whole
-  versions: [1, 2]               left out where the finding names no version
+  operator: com.acme.Thin        or domain: com.acme, for a finding about a domain as a whole
+  versions: [1, 2]               left out if the finding names no version
   message: "the default of the attribute 'alpha' changed: 1.0 -> 2.0"
   reason: no model was written with version 1 yet
   until: 2026-12-31
 
-An entry approves what it names, word for word: there are no wildcards, so that another break is never hidden.
+An entry approves exactly the findings that it names: there are no wildcards, so that another break is never hidden.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ WHY = "an approved break names what it approves, why, and until when"
 
 
 class Approval(NamedTuple):
-    """An entry of approved.yaml, and where it is."""
+    """An entry of approved.yaml, and its location."""
 
     rule: str
     subject: str
@@ -46,7 +46,7 @@ class Approval(NamedTuple):
     place: str
 
     def matches(self, each: Break) -> bool:
-        """Whether this is the break that the entry approves."""
+        """Whether the entry approves a finding."""
         name = f"{shown(each.domain)}.{each.operator}" if each.operator else shown(each.domain)
         versions = self.versions or (0,)
         same = (self.rule, self.subject, self.message) == (each.rule, name, each.message)
@@ -54,7 +54,14 @@ class Approval(NamedTuple):
 
 
 def approve(report: Report, approvals: Sequence[Approval], faults: Iterable[Break], today: datetime.date) -> Report:
-    """Return a report in which approved breaks are such, with what is wrong with the approvals."""
+    """Return a report in which approved findings carry their reason, and findings about the approvals are added.
+
+    Args:
+        report: Report of a comparison.
+        approvals: Entries of all approved.yaml files.
+        faults: Findings about malformed entries.
+        today: Day after which an entry has ended.
+    """
     found: list[Break] = [*faults]
     used: set[Approval] = set()
     for each in report.findings:
@@ -74,15 +81,17 @@ def approve(report: Report, approvals: Sequence[Approval], faults: Iterable[Brea
 
 
 def _approval_fault(rule: str, severity: str, entry: Approval, message: str, help: str) -> Break:
+    """Return the finding that an entry has ended, or matches nothing."""
     domain, _, operator = entry.subject.rpartition(".")
     version = entry.versions[0] if entry.versions else 0
     return Break(rule, severity, NONE, normalised(domain), operator, version, message, entry.place, WHY, help)
 
 
 def read_approvals(path: Path) -> tuple[list[Approval], list[Break]]:
-    """Return the entries of a file, and findings about those that are incomplete; none where there is no file.
+    """Return the entries of an approved.yaml, and findings about malformed entries; both are empty if there is no file.
 
-    Raises ComparisonError B194 where it cannot be read.
+    Raises:
+        ComparisonError: B194 if the file cannot be read.
     """
     findings = Findings(str(path))
     try:
@@ -114,6 +123,7 @@ def read_approvals(path: Path) -> tuple[list[Approval], list[Break]]:
 
 
 def _unreadable_list(path: Path, findings: Iterable[Finding]) -> ComparisonError:
+    """Return the error for an approved.yaml that cannot be read."""
     head = Finding("B194", "the list of approved findings cannot be read", place=str(path), help="nothing was compared")
     return ComparisonError([head, *findings])
 
@@ -122,6 +132,7 @@ class _EntryReader(Fields):
     """Reads one entry."""
 
     def read_entry(self, node: YamlNode, place: str) -> Approval | None:
+        """Return an entry, which is incomplete if there are findings; None if it is no mapping."""
         fields = self.mapping(node, KEYS, ("rule", "message", "reason", "until"))
         if not isinstance(node.value, dict):
             return None
@@ -140,6 +151,7 @@ class _EntryReader(Fields):
         )
 
     def read_date(self, fields: dict[str, YamlNode]) -> datetime.date:
+        """Return the day of `until`; the first day of the calendar if it is malformed."""
         node = fields.get("until")
         if node is not None:
             try:
@@ -149,14 +161,14 @@ class _EntryReader(Fields):
         return datetime.date.min
 
     def faults(self) -> Iterator[Break]:
-        """Yield what is wrong with the entry."""
+        """Yield the faults of the entry."""
         help = f"an entry has {', '.join(KEYS)}"
         for each in self.findings:
             yield Break("B186", ERR, NONE, APPROVED_FILE, "", 0, each.message, each.place, WHY, each.help or help)
 
 
 def parse_date(text: object) -> datetime.date:
-    """Return the day that `2027-03-31` is. Raises ValueError."""
+    """Return the day of a text such as `2027-03-31`. Raises ValueError if it is malformed."""
     if not isinstance(text, str) or not _DATE.fullmatch(text):
         raise ValueError("this is no day")
     return datetime.date.fromisoformat(text)

@@ -1,4 +1,4 @@
-"""Rules about what a version means beside its signature: constraints, shapes, bodies, prose, changes, examples."""
+"""Rules about the meaning of a version beside its signature: constraints, shapes, bodies, prose, changes, examples."""
 
 from __future__ import annotations
 
@@ -88,20 +88,23 @@ def constraint_label(pair: VersionPair) -> Iterator[RuleFinding]:
 
 
 def _condition_texts(version: Version, label: str) -> list[str]:
+    """Return the checked conditions of a constraint as sorted texts."""
     return sorted(_condition_text(each) for each in version.schema.conditions if each.label == label)
 
 
 def _condition_text(each: Condition) -> str:
+    """Return a condition in words."""
     where = f" where {', '.join(f'{name} {form}' for name, form in each.where)}" if each.where else ""
     return f"{each.kind} of {each.subject}: {each.form}{where}"
 
 
 def _is_declared_by_attribute(version: Version, label: str) -> bool:
+    """Whether an attribute of the version names the constraint for its illegal values."""
     return any(each.constraint == label for each in version.schema.attributes.values())
 
 
 def _labels_of_same_constraint(other: Version, version: Version, label: str) -> list[str]:
-    """Return the labels of the other version that say what this label says here, where the other one means another."""
+    """Return the labels under which another version has a constraint; none if it has it under the same label."""
     text, conditions = version.docs.constraints[label], _condition_texts(version, label)
     if other.docs.constraints.get(label) == text:
         return []
@@ -182,7 +185,7 @@ def replacement(pair: VersionPair) -> Iterator[RuleFinding]:
 def doc(pair: VersionPair) -> Iterator[RuleFinding]:
     """The text of a version, of a parameter or of an attribute was edited: right where it clarifies.
 
-    Where more than a few words differ, it is a warning: the schema does not say which of both it is.
+    It is a warning if more than a few words differ: the schema does not say whether the meaning changed.
     """
     if not pair.in_place:
         return
@@ -202,14 +205,14 @@ def doc(pair: VersionPair) -> Iterator[RuleFinding]:
 
 
 def _is_reworded(old: str, new: str) -> bool:
-    """Whether more than two words came or went, or one that a meaning may hang on: a number, a negation."""
+    """Whether more than two words came or went, or a word that can change the meaning: a number, a negation."""
     before, after = (Counter(_words(text)) for text in (old, new))
     moved = [*(after - before).elements()], [*(before - after).elements()]
     return max(map(len, moved)) > 2 or any(_DECISIVE.search(each) for words in moved for each in words)
 
 
 def _words(text: str) -> Iterator[str]:
-    """Yield words and numbers, with the marks inside of them and before them."""
+    """Yield words and numbers, with the marks inside and before them."""
     runs = (each.rstrip(".+-") for each in re.findall(r"[\w.+-]+", text.lower()))
     return filter(None, runs)
 
@@ -332,6 +335,7 @@ def example_tolerance(operators: OperatorPair) -> Iterator[RuleFinding]:
 def _example_finding(
     operators: OperatorPair, message: str, versions: list[int], help: str | None = None
 ) -> RuleFinding:
+    """Return a finding about an example at some versions; `help` is how to mend an edit unless given."""
     held = f" (version{'s' if len(versions) > 1 else ''} {listing(list(map(str, versions)))})"
     return RuleFinding(message + held, version=versions[-1], help=mending_help(operators.old) if help is None else help)
 
@@ -341,9 +345,9 @@ COMPARED = 20
 
 
 def _match_examples(operators: OperatorPair) -> list[tuple[Example, Example | None, list[int]]]:
-    """Return each old example, the one of the new state on the same inputs, and the versions at which both are.
+    """Return each old example, the new example on the same inputs, and the versions at which both hold.
 
-    None stands for one that the new state does not have; versions with the same examples are left out.
+    The new example is None if there is none on these inputs. Versions with the same examples are left out.
     """
     found: dict[tuple[str, str], tuple[Example, Example | None, list[int]]] = {}
     for since, old in operators.old.versions.items():
@@ -365,20 +369,22 @@ def _match_examples(operators: OperatorPair) -> list[tuple[Example, Example | No
 
 
 def _inputs_text(example: Example) -> str:
-    """Return what an example gives to its operator, as text."""
+    """Return the attributes and inputs of an example as text to compare."""
     return _canonical_text([example.attributes, example.inputs])
 
 
 def _result_text(example: Example) -> str:
+    """Return the outputs of an example, or the constraint that it breaks, as text to compare."""
     return _canonical_text([example.outputs, example.error])
 
 
 def _canonical_text(value: Any) -> str:
+    """Return a value as JSON that is equal for values that mean the same."""
     return json.dumps(_canonical_value(value), sort_keys=True)
 
 
 def _canonical_value(value: Any) -> Any:
-    """Return a value as plain data that is the same for values that mean the same, however they are written."""
+    """Return a value as plain data that is equal for values that mean the same, however they are written."""
     if isinstance(value, ExampleValue):
         content = _canonical_value(value.content)
         if value.type.startswith("tensor(") and isinstance(content, list):
@@ -395,4 +401,5 @@ def _canonical_value(value: Any) -> Any:
 
 
 def _is_float(element: Any, type_: str) -> bool:
+    """Whether an integer in an example stands for a float exactly."""
     return type(element) is int and "float" in type_ and abs(element) < 2**53

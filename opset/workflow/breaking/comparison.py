@@ -35,12 +35,20 @@ def compare(
     rules: Collection[str] | None = None,
     budget: Budget | None = None,
 ) -> Report:
-    """Return what every rule, or those named, finds in two states.
+    """Return a report of all differences between two states that rules name.
 
-    A state is a registry, operators that were read from YAML, or made by `opset.workflow.breaking.states`. With
-    `partial`, operators that the old state lacks are left out; with `locked`, versions that the lock of the old state
-    does not hold may change. With a `registry` of the newer state, examples of what changed are run (B189), within
-    a `budget`. Raises ComparisonError where nothing can be compared, and Exhausted where the budget is used up.
+    Args:
+        old: Older state: a registry, operators read from YAML, or a `State`.
+        new: Newer state, in the same forms.
+        partial: Whether the older state has some operators only; the others are not compared.
+        locked: Whether versions outside of the older state's lock are in development, and may change.
+        registry: Registry of the newer state, to run the examples of changed versions (B189); None runs none.
+        rules: Ids of the rules to apply, all by default.
+        budget: Work that the examples may take together.
+
+    Raises:
+        ComparisonError: B193 if a state is empty, both have nothing in common, or the lock is missing.
+        Exhausted: If the budget is used up.
     """
     old_state, new_state = _state_of(old, "the older state"), _state_of(new, "the newer state")
     comparison = Comparison(old_state, new_state, partial, registry, locked, budget or Budget(Limits()))
@@ -58,7 +66,7 @@ def compare(
 
 
 def _soften_unreleased(comparison: Comparison, found: Break) -> Break:
-    """Return a finding as a notice where it is about what is not released, unless it is a fault there, too."""
+    """Return a finding as a notice if it is about a version in development, unless its rule holds for these, too."""
     if found.severity == INFO or found.rule in RULES_OF_NEW_STATE or not comparison.is_in_development(found):
         return found
     message = f"{found.message} (not released yet)"
@@ -66,6 +74,7 @@ def _soften_unreleased(comparison: Comparison, found: Break) -> Break:
 
 
 def _notes(comparison: Comparison) -> tuple[str, ...]:
+    """Return notes on omissions of the comparison."""
     notes = []
     if comparison.old.released:
         notes.append("of a release, the lock has signatures alone: other edits show beside a revision, --against rev:…")
@@ -76,13 +85,14 @@ def _notes(comparison: Comparison) -> tuple[str, ...]:
 
 
 def _state_of(given: State | Registry | Iterable[Operator], name: str) -> State:
+    """Return the state of a registry or of operators; a state is returned as it is."""
     if isinstance(given, State):
         return given
     return registry_state(given, name) if isinstance(given, Registry) else loaded_state(given, name)
 
 
 def _check_common(comparison: Comparison) -> None:
-    """Raise ComparisonError B193 where a state is empty, or both have no operator, nor even a name, in common."""
+    """Raise ComparisonError B193 if a state is empty, or both have no domain and no operator name in common."""
     for state in (comparison.old, comparison.new):
         if not state.operators:
             raise ComparisonError(Finding("B193", f"no operator was read of {state.name}"))
@@ -95,6 +105,7 @@ def _check_common(comparison: Comparison) -> None:
 
 
 def _comparison_text(comparison: Comparison) -> str:
+    """Return the number of operators, their domains and both states in words."""
     old, new = comparison.old, comparison.new
     count = len(new.operators)
     domains = listing(list(map(shown, new.domains)), 3)

@@ -1,4 +1,4 @@
-"""Rules about what has to agree: opsets and what they change, type sets, function bodies, operators of a family."""
+"""Rules about agreement: opsets with their changes, type sets, function bodies, operators of a family."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def type_set_edited(comparison: Comparison) -> Iterator[RuleFinding]:
 
 
 def _has_changed_types(pair: VersionPair, came: set[str], went: set[str]) -> bool:
-    """Whether a type constraint of the version got or lost such a type, also as what a sequence holds."""
+    """Whether a type constraint of the version got or lost one of these types, also inside of a sequence."""
     return any(
         any(each in token[1:] for each in (came if token[0] == "+" else went))
         for tokens in pair.difference.get("types", {}).values()
@@ -90,10 +90,12 @@ def body_types(pair: VersionPair) -> Iterator[RuleFinding]:
 
 
 def _has_same_types(old: OpSchema, new: OpSchema) -> bool:
+    """Whether two schemas have the same type constraints, function bodies and inputs."""
     return old.types == new.types and old.function == new.function and old.inputs == new.inputs
 
 
 def _standard_versions(domain: str, name: str) -> Sequence[OpSchema]:
+    """Return the versions of an operator of the standard."""
     return default_registry().versions(name, domain)
 
 
@@ -127,6 +129,7 @@ def siblings_differ(comparison: Comparison) -> Iterator[RuleFinding]:
 
 
 def _sibling_differences(groups: Any, most: list[OperatorState], old: State) -> Iterator[RuleFinding]:
+    """Yield a finding for each group of operators that no longer allows the types of the largest group."""
     others = listing([each.name for each in most], 5)
     for group in groups:
         first = group[0]
@@ -145,11 +148,12 @@ def _sibling_differences(groups: Any, most: list[OperatorState], old: State) -> 
 
 
 def _has_same_arity(one: OperatorState, other: OperatorState) -> bool:
+    """Whether the newest versions of two operators have as many inputs and outputs."""
     left, right = one.newest.schema, other.newest.schema
     return len(left.inputs) == len(right.inputs) and len(left.outputs) == len(right.outputs)
 
 
 def _allowed_types(operator: OperatorState) -> Any:
-    """Return how many inputs and outputs the newest version has, and what they allow."""
+    """Return the allowed types of each input and output of the newest version."""
     schema = operator.newest.schema
     return tuple(tuple([schema.allowed(each) for each in side]) for side in (schema.inputs, schema.outputs))

@@ -1,4 +1,4 @@
-"""A state that one file holds: the YAML of an operator, or the JSON that `opset docs --format json` writes."""
+"""Reads a state from one file: the YAML of an operator, or the JSON of `opset docs --format json`."""
 
 from __future__ import annotations
 
@@ -40,9 +40,14 @@ MAX_DEPTH = 64
 
 
 def file_state(path: Path, new: State) -> tuple[State, bool]:
-    """Return the older state that a file holds, and whether it is of one operator alone.
+    """Return the older state in a file, and whether it has one operator only.
 
-    Raises ComparisonError B192 where it cannot be read, B193 where it has no operator that is compared.
+    Args:
+        path: YAML of an operator, or JSON of `opset docs`.
+        new: State to compare with; its domains decide which operators are read.
+
+    Raises:
+        ComparisonError: B192 if the file cannot be read, B193 if it has no operator of the newer state.
     """
     try:
         data = file_bytes(path, MAX_BYTES)
@@ -55,12 +60,13 @@ def file_state(path: Path, new: State) -> tuple[State, bool]:
 
 
 def _unreadable_file(path: Path, why: str) -> ComparisonError:
+    """Return the error for a file that holds no state."""
     help = "give the YAML of an operator, or the JSON that opset docs wrote"
     return ComparisonError(Finding("B192", f"the schemas of {path} cannot be read", why=why, help=help))
 
 
 def _yaml_state(path: Path, data: bytes, new: State) -> State:
-    """Return the operator of a YAML file; where its folder is no domain that is compared, the one that has its name."""
+    """Return the operator of a YAML file; its folder names the domain, or else the one domain that has its name."""
     from opset.schemas.yaml.loader import parse_operator
 
     domain = normalised(path.parent.resolve().name)
@@ -84,7 +90,7 @@ def _yaml_state(path: Path, data: bytes, new: State) -> State:
 
 
 def _json_state(path: Path, data: bytes, new: State) -> State:
-    """Return the operators of a document, of the domains that are compared where there are such."""
+    """Return the operators of a document, restricted to the compared domains if it has any of them."""
     try:
         document = parse_json(data)
         _check_depth(document)
@@ -101,6 +107,7 @@ def _json_state(path: Path, data: bytes, new: State) -> State:
 
 
 def _check_depth(document: Any) -> None:
+    """Raise ValueError if plain data is nested too deep."""
     level, depth = [document], 0
     while level:
         depth += 1
@@ -110,6 +117,7 @@ def _check_depth(document: Any) -> None:
 
 
 def _children(value: Any) -> Iterator[Any]:
+    """Yield the values of a mapping or list."""
     if isinstance(value, dict):
         yield from value.values()
     elif isinstance(value, list):
@@ -117,6 +125,7 @@ def _children(value: Any) -> Iterator[Any]:
 
 
 def _parse_operator(data: Mapping[str, Any]) -> OperatorState:
+    """Return an operator of a document."""
     domain, name = normalised(_require_text(data["domain"])), _require_text(data["operator"])
     versions = sorted(data["versions"], key=lambda each: int(each["since"]))
     schemas = [_parse_schema(domain, name, each) for each in versions]
@@ -125,6 +134,7 @@ def _parse_operator(data: Mapping[str, Any]) -> OperatorState:
 
 
 def _require_text(value: Any) -> str:
+    """Return a value that has to be text. Raises ValueError if it is none."""
     if not isinstance(value, str):
         raise ValueError(f"{value!r:.80} is no text")
     return value
@@ -190,7 +200,7 @@ _UNFINITE = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
 
 
 def _parse_number(value: Any, kind: str = "") -> Any:
-    """Return a value as schemas hold it: lists as tuples, and floats that JSON writes as text."""
+    """Return a value in the form of schemas: lists as tuples, and floats instead of their texts in JSON."""
     if isinstance(value, list):
         return tuple(_parse_number(each, kind) for each in value)
     if kind.startswith("float") and isinstance(value, str):
@@ -259,7 +269,7 @@ def _parse_special_case(data: Any) -> SpecialCase:
 
 
 def _parse_grounds(data: Mapping[str, Any]) -> tuple[str, str]:
-    """Return by what clause something is stated, and why it is chosen."""
+    """Return the clause that states something and the reason for a choice; "" for the one that does not apply."""
     status, because = data.get("status", DERIVED), _require_text(data.get("because", ""))
     return because if status == STATED else "", because if status == CHOSEN else ""
 
@@ -281,7 +291,7 @@ def _parse_example(data: Mapping[str, Any]) -> Example:
 
 
 def _parse_value(data: Any) -> Any:
-    """Return a value as examples hold it: the elements of a tensor as one list, in row-major order."""
+    """Return a value in the form of examples: the elements of a tensor as one list, in row-major order."""
     if isinstance(data, list):
         return [_parse_value(each) for each in data]
     if not isinstance(data, dict) or data.keys() != {"type", "shape", "content"}:

@@ -1,4 +1,4 @@
-"""The rule that what an operator declares, its inference and its kernel agree: the examples of what changed are run."""
+"""Rule that the declarations, inference and kernel of an operator agree: examples of changed versions are run."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def examples_fail(comparison: Comparison) -> Iterator[RuleFinding]:
 
 
 def changed_versions(comparison: Comparison) -> dict[Key, list[OpSchema]]:
-    """Return the versions of each operator that are new, or of which more than prose or the functions were edited."""
+    """Return the versions of each operator that are new, or changed in more than prose, or whose functions changed."""
     found: dict[Key, list[OpSchema]] = {}
     for key, operator in comparison.new.operators.items() if not comparison.old.released else ():
         old = comparison.old.operators.get(key)

@@ -1,4 +1,4 @@
-"""Rules about what there is: domains, operators and versions, and the opsets in which they came."""
+"""Rules about the inventory: domains, operators and versions, and the opsets that introduce them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def operator_removed(comparison: Comparison) -> Iterator[RuleFinding]:
 
 
 def _new_name(operator: OperatorState, comparison: Comparison) -> str:
-    """Return the new operator of the domain that has the signature of one that is gone."""
+    """Return the name of a new operator with the signature of a removed one; "" if there is none."""
     newest = operator.newest.schema
     same = comparison.new_operators.get((operator.domain, newest.since_version, signature_key(newest)), [])
     return same[0] if same else ""
@@ -76,6 +76,7 @@ def version_renumbered(operators: OperatorPair) -> Iterator[RuleFinding]:
 
 
 def _removed_versions(operators: OperatorPair) -> list[tuple[int, Version]]:
+    """Return the versions of the old state that the new one lacks."""
     return [(since, each) for since, each in operators.old.versions.items() if since not in operators.new.versions]
 
 
@@ -97,6 +98,7 @@ def lock_contradicted(comparison: Comparison) -> Iterator[RuleFinding]:
 def _lock_findings(
     key: Key, since: int, digest: str, operator: OperatorState | None, before: OperatorState | None
 ) -> Iterator[RuleFinding]:
+    """Yield a finding if a locked version is missing in both states, or has another signature in both."""
     now = operator.versions.get(since) if operator is not None else None
     then = before.versions.get(since) if before is not None else None
     if now is None:
@@ -130,11 +132,13 @@ def version_added(comparison: Comparison) -> Iterator[RuleFinding]:
 
 
 def _added_operators(comparison: Comparison) -> Iterator[tuple[tuple[tuple[str, str], int], OperatorState]]:
+    """Yield each added version with its operator."""
     for key, since in comparison.added_versions:
         yield (key, since), comparison.new.operators[key]
 
 
 def _addition(comparison: Comparison, operator: OperatorState, since: int, message: str) -> RuleFinding:
+    """Return the finding of an added version: a notice in a new opset, a break in a released one."""
     newest = comparison.newest_released(operator.key)
     raised = since > newest
     domain = shown(operator.domain)
@@ -177,7 +181,7 @@ def opsets_several(comparison: Comparison) -> Iterator[RuleFinding]:
 
 
 def _new_opsets(comparison: Comparison) -> dict[str, list[int]]:
-    """Return the opsets above those of the old state in which versions came; releases of the standard are apart."""
+    """Return the opsets of added versions by domain, without released ones."""
     found: dict[str, set[int]] = {}
     for key, since in comparison.added_versions:
         if since > comparison.newest_released(key) and not comparison.partial and since not in released_opsets(key[0]):

@@ -1,4 +1,4 @@
-"""What a comparison of two states found: findings with a rule, a severity and what each requires; as text and JSON."""
+"""The findings of a comparison, each with a rule, a severity and a requirement; as text, Markdown and JSON."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ SHOWN = 100
 
 
 class Break(NamedTuple):
-    """One finding: what changed of an operator's version, by which rule, and what that requires.
+    """One finding: the change of a version, the rule, and its requirement.
 
-    `version` is the since_version in question, 0 for an operator as a whole; `operator` is "" for a domain as a whole.
+    `version` is the since_version, 0 for an operator as a whole; `operator` is "" for a domain as a whole.
     `approved` is the reason of the entry that approves it.
     """
 
@@ -39,7 +39,7 @@ class Break(NamedTuple):
 
     @property
     def title(self) -> str:
-        """Domain, operator and version as messages write them."""
+        """Domain, operator and version in the form of messages."""
         name = f"{shown(self.domain)}.{self.operator}" if self.operator else shown(self.domain)
         return f"{name} {self.version}" if self.version else name
 
@@ -50,7 +50,7 @@ class Break(NamedTuple):
 
 @dataclass(frozen=True)
 class Report:
-    """The findings of a comparison, the gravest first, and what was compared."""
+    """The findings of a comparison, the gravest first, with the names and sizes of the states."""
 
     compared: str
     operators: int
@@ -70,11 +70,11 @@ class Report:
 
     @property
     def requires(self) -> str:
-        """The most that a finding requires."""
+        """The strongest requirement of a finding."""
         return max((each.requires for each in self.findings), key=REQUIREMENTS.index, default=NONE)
 
     def status(self, strict: bool = False) -> int:
-        """Return the exit status: 1 where something breaks; with `strict`, also where there are warnings."""
+        """Return the exit status: 1 if something breaks or, with `strict`, if there are warnings; else 0."""
         return 1 if self.breaks or (strict and self.warnings) else 0
 
     def data(self, strict: bool = False) -> dict[str, Any]:
@@ -97,7 +97,7 @@ class Report:
         return {key: found[key] for key in (*SEVERITIES, "approved")}
 
     def summary(self) -> str:
-        """Return what was compared and how many findings there are, on one line."""
+        """Return the names of the states and the numbers of findings, on one line."""
         counts = self.counts()
         words = [
             _count_text(counts[ERR], "break"),
@@ -109,11 +109,12 @@ class Report:
 
 
 def _count_text(count: int, word: str) -> str:
+    """Return a number with its noun: "no breaks", "1 break"."""
     return f"{count or 'no'} {word}{'' if count == 1 else 's'}"
 
 
 def sort_findings(findings: Iterable[Break]) -> tuple[Break, ...]:
-    """Return findings by severity, then by operator, version and rule; each once."""
+    """Return findings by severity, then by operator, version and rule, without duplicates."""
     return tuple(
         sorted(
             dict.fromkeys(findings),
@@ -126,7 +127,7 @@ _LABELS = {ERR: "error", WARN: "warning", INFO: "notice"}
 
 
 def group_findings(findings: Iterable[Break]) -> list[tuple[Break, str]]:
-    """Return findings, those that are the same at several versions of an operator as one, and how each is titled."""
+    """Return findings with their titles; equal findings at several versions of an operator are one."""
     groups: dict[Break, list[Break]] = {}
     for each in findings:
         groups.setdefault(each._replace(version=0, place="", help=""), []).append(each)
@@ -138,7 +139,7 @@ def group_findings(findings: Iterable[Break]) -> list[tuple[Break, str]]:
 
 
 def text_lines(report: Report, style: Callable[[str, str], str] = lambda text, kind: text) -> list[str]:
-    """Return a report as text; `style` colours the beginning of a finding by its severity."""
+    """Return a report as lines of text; `style` colors the beginning of a finding by its severity."""
     lines: list[str] = []
     for severity in SEVERITIES:
         found = group_findings(each for each in report.findings if each.severity == severity)
@@ -154,6 +155,7 @@ def text_lines(report: Report, style: Callable[[str, str], str] = lambda text, k
 
 
 def _finding_lines(each: Break, title: str, style: Callable[[str, str], str]) -> list[str]:
+    """Return a finding as lines of text."""
     label = "approved" if each.approved else _LABELS[each.severity]
     head = f"{style(f'{label}[{each.rule}]', 'approved' if each.approved else each.severity)} "
     head += f"{safe_text(title)}: {safe_text(each.message)}"
@@ -168,7 +170,7 @@ def _finding_lines(each: Break, title: str, style: Callable[[str, str], str]) ->
 
 
 def markdown_lines(report: Report, strict: bool = False) -> list[str]:
-    """Return a report as Markdown for a pull request: a table, and what mends each break."""
+    """Return a report as lines of Markdown for a pull request: a table, and how to mend each break."""
     verdict = "Clean" if report.status(strict) == 0 else "Breaking"
     lines = [f"### {verdict}: {_table_cell(report.summary())}", ""]
     for note in report.notes:
@@ -192,5 +194,5 @@ _MARKDOWN = {ord(character): f"&#{ord(character)};" for character in "\\|<>&*_`[
 
 
 def _table_cell(text: str) -> str:
-    """Return text for a cell of a table, in which Markdown and HTML mean nothing."""
+    """Return text for a cell of a table, with Markdown and HTML escaped."""
     return escape_text(text if len(text) <= 1000 else f"{text[:999]}…").translate(_MARKDOWN)

@@ -1,8 +1,8 @@
-"""Schemas as they were at a git revision: read from the repository's objects, and never checked out.
+"""Reads schemas of a git revision from the repository's objects, without checking them out.
 
-Commands of git run without a shell, and take no option from the name of a revision. What the configuration of a
-repository could make them run, the transport of a clone that lacks objects, is forbidden by the environment; variables
-of the caller, such as those that a hook of git has, are left out, since they may name another repository.
+Commands of git run without a shell, and take no option from the name of a revision. The environment forbids the one
+program that a repository's configuration could run: the transport of a clone that lacks objects. The caller's
+variables of git are left out, since a hook's name another repository.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Blob(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """An entry of a tree: what it is, the name of its object, and its path."""
+    """An entry of a tree: mode and kind, the name of its object, and its path."""
 
     mode: str
     kind: str
@@ -71,7 +71,7 @@ class Entry(NamedTuple):
 
 
 class Revision(NamedTuple):
-    """A folder at a revision: the repository that it is in, the revision as it was named, and the files."""
+    """A folder at a revision: its repository's prefix, the revision's name as given, its commit and files."""
 
     folder: Path
     prefix: str
@@ -81,11 +81,15 @@ class Revision(NamedTuple):
 
 
 def revision_state(folder: Path, revision: str, beside: State) -> State:
-    """Return the operators of a folder as they were at a revision.
+    """Return the operators of a folder at a revision.
 
-    Those whose files are the same as the present ones are the very objects of the state `beside`, unless type sets
-    changed. Raises ComparisonError B191 where git cannot read the revision, B192 where its schemas cannot be read, B193
-    where it has none.
+    Args:
+        folder: Folder of operator YAML in a repository.
+        revision: Tag, branch or commit.
+        beside: Present state; its operators are reused for unchanged files, unless type sets changed.
+
+    Raises:
+        ComparisonError: B191 if git cannot read the revision, B192 if its schemas cannot be read, B193 if it has none.
     """
     found = find_revision(folder, revision)
     files = [each for each in found.blobs if _is_operator_file(each.path)]
@@ -111,6 +115,7 @@ def revision_state(folder: Path, revision: str, beside: State) -> State:
 def _read_state(
     found: Revision, files: Sequence[Blob], same: Mapping[str, OperatorState], contents: Mapping[str, bytes], name: str
 ) -> State:
+    """Return the state of a revision's files, with the operators of unchanged files. Raises SchemaError."""
     from opset.schemas.lock import parse_lock
     from opset.schemas.yaml.loader import Operator, parse_operator, parse_sets
     from opset.schemas.yaml.reader import reading_budget
@@ -146,15 +151,18 @@ MAX_FINDINGS = 500
 
 
 def _restore_command(found: Revision, key: Key) -> str:
+    """Return the git command that restores an operator's file."""
     path = os.path.join(os.fspath(found.folder), key[0] or "ai.onnx", f"{key[1]}.yaml")
     return f"git checkout {shlex.quote(found.name)} -- {shlex.quote(path)}"
 
 
 def _is_operator_file(path: str) -> bool:
+    """Whether a path is `<domain>/<Operator>.yaml`."""
     return path.count("/") == 1 and Path(path).suffix == ".yaml"
 
 
 def _is_function_file(path: str) -> bool:
+    """Whether a path is a Python file of functions in the folder of a domain."""
     return path.count("/") == 1 and path.rpartition("/")[2] in FUNCTIONS
 
 
@@ -165,7 +173,7 @@ def _has_same_type_sets(found: Revision, texts: Mapping[str, Blob]) -> bool:
 
 
 def _unchanged_operator(found: Revision, blob: Blob, beside: State) -> OperatorState | None:
-    """Return the present operator of a file whose bytes are the same."""
+    """Return the present operator if its file has the same bytes as at the revision, else None."""
     domain, name = blob.path.split("/")
     operator = beside.operators.get((normalised(domain), name.removesuffix(".yaml")))
     path = found.folder / domain / name
@@ -173,7 +181,7 @@ def _unchanged_operator(found: Revision, blob: Blob, beside: State) -> OperatorS
 
 
 def _object_name(path: Path, digits: int) -> str:
-    """Return the name of the object that a file would be in git; "" where there is none."""
+    """Return the name that git would give to a file's object; "" if there is no such file."""
     try:
         data = file_bytes(path, MAX_BYTES)
     except (OSError, ValueError):
@@ -186,7 +194,7 @@ def _object_name(path: Path, digits: int) -> str:
 
 
 def find_revision(folder: Path, revision: str) -> Revision:
-    """Return the files of a folder at a revision, two levels deep. Raises ComparisonError B191."""
+    """Return a folder's files at a revision, two levels deep. Raises ComparisonError B191 if git cannot read it."""
     if not revision or revision.startswith("-") or not revision.isprintable():
         raise _revision_error(revision, "this is no name of a revision", "name a tag, a branch or a commit")
     where = _run_git(folder, revision, "rev-parse", "--show-prefix", "--show-toplevel", "--is-shallow-repository")
@@ -213,11 +221,12 @@ def find_revision(folder: Path, revision: str) -> Revision:
 
 
 def _list_blobs(folder: Path, prefix: str, revision: str, tree: str) -> Iterator[Blob]:
-    """Yield the files of schemas in a tree, of its two upper levels: a small repository may hold endless trees."""
+    """Yield the files of schemas in the two upper levels of a tree: a small repository may hold endless trees."""
     missing = f"the folder {prefix or '.'} has to be in the revision; where it was elsewhere, compare with a copy of it"
     left = MAX_ENTRIES
 
     def list_entries(*folders: str) -> list[Entry]:
+        """Return the entries of folders. Raises ComparisonError B191 if all together are too many."""
         nonlocal left
         entries = _run_git(folder, revision, "ls-tree", "-z", "--full-tree", tree, "--", *folders, missing=missing)
         left -= entries.count(b"\0")
@@ -247,14 +256,14 @@ def _list_blobs(folder: Path, prefix: str, revision: str, tree: str) -> Iterator
 
 
 def _parse_entry(line: bytes) -> Entry:
-    """Return an entry as `git ls-tree -z` writes it."""
+    """Return the entry in a line of `git ls-tree -z`."""
     facts, _, raw = line.partition(b"\t")
     mode, kind, name = facts.decode("ascii").split(" ")
     return Entry(mode, kind, name, raw.decode("utf-8", "surrogateescape"))
 
 
 def _read_contents(found: Revision, blobs: Sequence[Blob]) -> dict[str, bytes]:
-    """Return the bytes of files by their paths. Raises ComparisonError B191 where the repository lacks one."""
+    """Return the bytes of files by their paths. Raises ComparisonError B191 if the repository lacks one."""
     if not blobs:
         return {}
     asked = "".join(f"{each.object}\n" for each in blobs).encode()
@@ -277,7 +286,7 @@ def _read_contents(found: Revision, blobs: Sequence[Blob]) -> dict[str, bytes]:
 
 
 def _run_git(folder: Path, revision: str, *arguments: str, given: bytes = b"", missing: str = "") -> bytes:
-    """Return what a command of git prints. Raises ComparisonError B191 where it fails, or prints too much."""
+    """Return the output of a git command. Raises ComparisonError B191 if it fails, or prints too much."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")} | _ENVIRONMENT
     command = ["git", "--no-pager", *arguments]
     try:
@@ -305,7 +314,7 @@ def _run_git(folder: Path, revision: str, *arguments: str, given: bytes = b"", m
 def _command_output(
     command: Sequence[str], folder: Path, environment: Mapping[str, str], given: bytes
 ) -> tuple[int, bytes, bytes]:
-    """Return the status of a command, what it prints, at most a byte beyond MAX_BYTES, and the errors it writes.
+    """Return a command's status, its output up to one byte beyond MAX_BYTES, and its errors.
 
     Raises OSError, ValueError, subprocess.TimeoutExpired; the process has ended in any case.
     """
@@ -319,6 +328,7 @@ def _command_output(
             late = Event()
 
             def end() -> None:
+                """Kill the process, and note that it was late."""
                 late.set()
                 process.kill()
 
@@ -341,4 +351,5 @@ def _command_output(
 
 
 def _revision_error(revision: str, why: str, help: str = "") -> ComparisonError:
+    """Return the error for a revision that cannot be read."""
     return ComparisonError(Finding("B191", f"the revision {quote(revision)} cannot be read", why=why, help=help))

@@ -1,9 +1,9 @@
-"""What a rule of breaking changes is: an id, a name, what it requires, and the clause of the standard behind it.
+"""Rules of breaking changes: each has an id, a name, a requirement, and a clause of the standard behind it.
 
-A rule compares one thing of two states, and yields what it finds. There are three kinds, by what they take: a `Pair` of
-versions, an operator in both states (`OperatorPair`), or the whole `Comparison`. A pair has one version before and
-after an edit (`in_place`), where a break is an error; or a new version and the one before it: the new version is what
-the break requires, and the finding is a notice.
+A rule compares one aspect of two states, and yields findings. There are three kinds, by their argument: a
+`VersionPair`, an operator in both states (`OperatorPair`), or the whole `Comparison`. A version pair is one version
+before and after an edit (`in_place`), of which a break is an error; or a new version with the one before it: then the
+version number was raised as the rule requires, and the finding is a notice.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ CLAUSES = (PARAMETERS, ATTRIBUTES, ATTRIBUTE_TYPES, TYPES, BEHAVIOUR, CLARIFIED,
 
 
 class RuleFinding(NamedTuple):
-    """What a rule found; `keys` lead to the location in the new version, "" stands for what the rule declares."""
+    """A finding of a rule; `keys` lead to its location in the new version, and empty fields take the rule's values."""
 
     message: str
     keys: tuple[str, ...] = ()
@@ -54,7 +54,7 @@ class RuleFinding(NamedTuple):
 
 @dataclass(frozen=True)
 class VersionPair:
-    """Two versions of an operator: the same one in both states, or in the new state a new one and the one before."""
+    """Two versions of an operator: one version in both states, or a new version and the one before it."""
 
     old: Version
     new: Version
@@ -64,22 +64,22 @@ class VersionPair:
 
     @cached_property
     def difference(self) -> dict[str, Any]:
-        """The difference of the signatures."""
+        """The difference of the two signatures."""
         return signature_diff(self.old.schema, self.new.schema)
 
     def side_difference(self, side: str, key: str) -> Any:
-        """Return a part of the difference of inputs or outputs; an empty one where there is none."""
+        """Return a part of the difference of inputs or outputs; an empty one if they do not differ in it."""
         return self.difference.get(side, {}).get(key, {})
 
     @cached_property
     def attribute_differences(self) -> Mapping[str, Any]:
-        """What differs in attributes, by name."""
+        """The differences of attributes, by name."""
         found: Mapping[str, Any] = self.difference.get("attributes", {})
         return found
 
     @cached_property
     def renamed_attributes(self) -> dict[str, str]:
-        """Attributes that were renamed, new name by old one: as declared, or where all but the name is the same."""
+        """New names of attributes by old ones: as declared, or if all but the name is the same."""
         before, after = self.old.schema.attributes, self.new.schema.attributes
         gone = [name for name in before if name not in after]
         came = [name for name in after if name not in before]
@@ -101,7 +101,7 @@ class OperatorPair:
 
     @cached_property
     def version_renumbering(self) -> dict[int, int]:
-        """Versions that are gone, with new ones of the same signature, each once."""
+        """Numbers of new versions by removed versions with the same signature."""
         came: dict[str, list[int]] = {}
         for since, version in self.new.versions.items():
             if since not in self.old.versions:
@@ -114,7 +114,7 @@ class OperatorPair:
 
 
 def signature_key(schema: OpSchema) -> str:
-    """Return what is the same for versions of the same signature, whatever their names and numbers."""
+    """Return a key that is equal for schemas of the same signature, whatever their names and numbers."""
     sides = [[each[:5] for each in side] for side in (schema.inputs, schema.outputs)]
     attributes = sorted((name, repr(each[1:4])) for name, each in schema.attributes.items())
     flags = schema.deprecated, schema.experimental, schema.determinism
@@ -123,10 +123,15 @@ def signature_key(schema: OpSchema) -> str:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two states; `partial` where the older one is of some operators alone, and says nothing about the others.
+    """Two states, and how they are compared.
 
-    `registry` has the operators of the newer state, with the kernels by which their examples are run; None where they
-    are not. With `locked`, versions that the lock of the older state does not hold are in development: not released.
+    Attributes:
+        old: Older state.
+        new: Newer state.
+        partial: Whether the older state has some operators only, and says nothing about the others.
+        registry: Operators of the newer state with their kernels, to run examples; None runs none.
+        locked: Whether versions outside of the older state's lock are in development.
+        budget: Work that the examples may take together.
     """
 
     old: State
@@ -160,12 +165,12 @@ class Comparison:
 
     @cached_property
     def changed_operators(self) -> tuple[OperatorPair, ...]:
-        """The operators of both states that are not the very same object in both."""
+        """The operators of both states that are not one object in both."""
         return tuple([each for each in self.common_operators if each.old is not each.new])
 
     @cached_property
     def changed_function_files(self) -> Mapping[str, frozenset[str]]:
-        """The Python files beside the YAML that are not the same in both states, by domain."""
+        """The Python files beside the YAML that differ between the states, by domain."""
         old, new = self.old.functions, self.new.functions
         found: dict[str, set[str]] = {}
         if old is None or new is None:
@@ -177,12 +182,12 @@ class Comparison:
 
     @cached_property
     def version_pairs(self) -> tuple[VersionPair, ...]:
-        """The pairs of versions of the operators that changed."""
+        """The version pairs of the changed operators."""
         return tuple([pair for each in self.changed_operators for pair in _version_pairs(each)])
 
     @cached_property
     def added_versions(self) -> tuple[tuple[Key, int], ...]:
-        """The versions that the new state has and the old one does not, in domains that both have."""
+        """The versions that the new state alone has, in domains that both have."""
         old = self.old.operators
         return tuple(
             (key, since)
@@ -193,9 +198,9 @@ class Comparison:
         )
 
     def newest_released(self, key: Key) -> int:
-        """Return the newest released version of an operator's domain in the old state; 0 where none is.
+        """Return the newest released version of an operator's domain in the old state; 0 if none is released.
 
-        Of a partial one, that of the operator.
+        If the old state is partial, it is the newest version of the operator itself.
         """
         if self.partial:
             return self.old.operators[key].newest.since
@@ -217,7 +222,7 @@ class Comparison:
         return str(since) in self.old.lock.get(shown(key[0]), {}).get(key[1], {})
 
     def is_in_development(self, each: Break) -> bool:
-        """Whether what a finding is about is in development, so that it may be edited, renumbered or removed."""
+        """Whether a finding is about a version in development, which may be edited, renumbered or removed."""
         key = each.domain, each.operator
         old = self.old.operators.get(key)
         if not self.locked or old is None:
@@ -228,6 +233,7 @@ class Comparison:
 
 
 def _version_pairs(operators: OperatorPair) -> Iterator[VersionPair]:
+    """Yield the version pairs of an operator: edited versions, and each new version with the one before it."""
     old, new = operators.old, operators.new
     before = None
     for since, version in new.versions.items():
@@ -240,7 +246,7 @@ def _version_pairs(operators: OperatorPair) -> Iterator[VersionPair]:
 
 
 class Rule(NamedTuple):
-    """A rule: `requires` and `severity` are what its findings have unless they say otherwise."""
+    """A rule, with the requirement and severity of its findings unless they have their own."""
 
     id: str
     name: str
@@ -252,12 +258,12 @@ class Rule(NamedTuple):
 
     @property
     def summary(self) -> str:
-        """What it finds, in a sentence."""
+        """The rule in a sentence."""
         return (self.function.__doc__ or "").partition("\n")[0].rstrip(".")
 
     @property
     def title(self) -> str:
-        """What it finds, in a phrase, as the table of codes has it."""
+        """The rule in a phrase, for the table of codes."""
         phrase = self.summary.partition(":")[0]
         return phrase[:1].lower() + phrase[1:]
 
@@ -270,7 +276,16 @@ T = TypeVar("T", VersionPair, OperatorPair, Comparison)
 def rule(
     id: str, name: str, kind: type[T], requires: str, clause: str, severity: str = ERR
 ) -> Callable[[Callable[[T], Iterator[RuleFinding]]], Callable[[T], Iterator[RuleFinding]]]:
-    """Return a decorator that declares a rule."""
+    """Return a decorator that declares a rule.
+
+    Args:
+        id: Code, B1xx.
+        name: Name in the documentation.
+        kind: Type of the argument: VersionPair, OperatorPair or Comparison.
+        requires: Requirement of its findings, of REQUIREMENTS.
+        clause: Clause of the standard, of CLAUSES.
+        severity: Severity of its findings.
+    """
 
     def declare(function: Callable[[T], Iterator[RuleFinding]]) -> Callable[[T], Iterator[RuleFinding]]:
         assert id not in RULES, id
@@ -281,7 +296,7 @@ def rule(
 
 
 def apply_rule(each: Rule, comparison: Comparison) -> Iterator[Break]:
-    """Yield what a rule finds in two states."""
+    """Yield the findings of a rule in two states."""
     if each.kind == Comparison.__name__:
         for found in each.function(comparison):
             yield _rule_break(each, found)
@@ -298,6 +313,7 @@ def apply_rule(each: Rule, comparison: Comparison) -> Iterator[Break]:
 
 
 def _pair_break(each: Rule, pair: VersionPair, found: RuleFinding) -> Break:
+    """Return a rule's finding about a version pair; about a new version, it is a notice unless it holds `always`."""
     schema = pair.new.schema
     since = schema.since_version
     located = pair.operator.place(since, *found.keys)
@@ -308,12 +324,13 @@ def _pair_break(each: Rule, pair: VersionPair, found: RuleFinding) -> Break:
 
 
 def mending_help(old: OperatorState) -> str:
-    """Return what to do about an edit of a released version of an operator."""
+    """Return how to mend an edit of a released version of an operator."""
     restore = f"restore it ({old.restore})" if old.restore else "restore it"
     return f"{restore}, and put the edit into a new version: opset bump {old.title}"
 
 
 def _rule_break(each: Rule, found: RuleFinding) -> Break:
+    """Return a rule's finding with the rule's id, clause and, unless it has its own, severity and requirement."""
     return Break(
         each.id,
         found.severity or each.severity,

@@ -175,7 +175,7 @@ def attribute_values(pair: VersionPair) -> Iterator[RuleFinding]:
 
 
 def _follows_type_constraints(pair: VersionPair, old: Attribute, new: Attribute) -> bool:
-    """Whether the choices of an attribute name type constraints that outputs or inputs went over to: B133 has these."""
+    """Whether choices name type constraints, and changed as the parameters' types did; B133 reports these."""
     if old.kind != DATA_TYPE or new.kind != DATA_TYPE or not (old.choices and new.choices):
         return False
     moved = {(before.type, after.type) for _, _, before, after in _retyped_parameters(pair)}
@@ -194,23 +194,26 @@ def attribute_label(pair: VersionPair) -> Iterator[RuleFinding]:
 
 
 def _changed_facet(pair: VersionPair, key: str) -> Iterator[tuple[str, Any, Any]]:
+    """Yield name, old and new value of each kept attribute of which one facet changed."""
     for name, facets in pair.attribute_differences.items():
         if key in facets and not {"added", "removed"} & facets.keys():
             yield name, *facets[key]
 
 
 def _default_text(value: Any) -> str:
+    """Return a default in words."""
     return "none" if value is None else repr(value)
 
 
 def _values_text(value: Any) -> str:
+    """Return choices, a range or a label in words."""
     if isinstance(value, tuple):
         return f"[{listing(list(map(str, value)))}]" if value else "anything"
     return repr(value) if value else "nothing"
 
 
 def _legal_change(key: str, old: Attribute, new: Attribute) -> str:
-    """Return whether more or fewer values are legal."""
+    """Return whether the legal values were tightened, loosened or changed."""
     if key == "choices":
         before, after = set(map(repr, old.choices)), set(map(repr, new.choices))
         if before and after:
@@ -225,11 +228,12 @@ def _legal_change(key: str, old: Attribute, new: Attribute) -> str:
 
 
 def _change_word(fewer: bool, more: bool) -> str:
+    """Return the word for a change that leaves fewer values, more values, or both."""
     return "changed" if fewer == more else "was tightened" if fewer else "was loosened"
 
 
 def _legal_numbers(text: str, *both: str) -> set[tuple[float, int]]:
-    """Return those values around the bounds of both ranges that one allows, with the rank at which it does."""
+    """Return the numbers around the bounds of both ranges that one range allows, each with a rank."""
     comparisons = parse_range(text)
     bounds = [each.bound for one in both for each in parse_range(one)]
     names = {bound.of for bound in bounds}
@@ -257,6 +261,7 @@ def type_removed(pair: VersionPair) -> Iterator[RuleFinding]:
 
 
 def _type_findings(pair: VersionPair, sign: str, message: str) -> Iterator[RuleFinding]:
+    """Yield a finding for each type constraint with types that came ("+") or went ("-")."""
     for name, tokens in pair.difference.get("types", {}).items():
         types = [each[1:] for each in tokens if each[0] == sign] if isinstance(tokens, list) else []
         if types and not _is_reused(pair, name):
@@ -264,7 +269,7 @@ def _type_findings(pair: VersionPair, sign: str, message: str) -> Iterator[RuleF
 
 
 def _is_reused(pair: VersionPair, constraint: str) -> bool:
-    """Whether a type constraint has the name of another one, of other parameters; of those, B133 says what changed."""
+    """Whether a type constraint kept its name, and belongs to other parameters; B133 reports these."""
     before, after = ({key for key, each in side.items() if each.type == constraint} for side in _parameter_types(pair))
     return bool(before) and bool(after) and not before & after
 
@@ -300,7 +305,7 @@ def types_tied(pair: VersionPair) -> Iterator[RuleFinding]:
 
 
 def _can_differ(one: Set[str], other: Set[str]) -> bool:
-    """Whether two parameters may be of different types, by what both versions allow of each."""
+    """Whether two parameters can have different types, by the types that both versions allow."""
     return bool(one) and bool(other) and len(one | other) > 1
 
 
@@ -323,10 +328,13 @@ def type_constraint_name(pair: VersionPair) -> Iterator[RuleFinding]:
 
 
 def _parameters(schema: OpSchema) -> Iterable[Parameter]:
+    """Return the inputs and outputs of a schema."""
     return (*schema.inputs, *schema.outputs)
 
 
 class _ParameterTypes(NamedTuple):
+    """Type constraint of a parameter, and the types that it allows."""
+
     type: str
     allowed: Set[str]
 
@@ -334,7 +342,7 @@ class _ParameterTypes(NamedTuple):
 def _parameter_types(
     pair: VersionPair,
 ) -> tuple[dict[tuple[str, str], _ParameterTypes], dict[tuple[str, str], _ParameterTypes]]:
-    """Return the types of inputs and outputs of both versions, by their names in the newer one."""
+    """Return the types of inputs and outputs at both versions, by side and newer name."""
     found: tuple[dict[tuple[str, str], _ParameterTypes], ...] = {}, {}
     for side in SIDES:
         names = pair.side_difference(side, "renamed") or {}
@@ -348,6 +356,7 @@ def _parameter_types(
 
 
 def _retyped_parameters(pair: VersionPair) -> Iterator[tuple[str, str, Parameter, Parameter]]:
+    """Yield side, name, old and new form of each parameter with another type constraint."""
     for side in SIDES:
         back = {new: old for old, new in (pair.side_difference(side, "renamed") or {}).items()}
         before = {each.name: each for each in getattr(pair.old.schema, side)}
@@ -357,4 +366,5 @@ def _retyped_parameters(pair: VersionPair) -> Iterator[tuple[str, str, Parameter
 
 
 def _types_text(types: Iterable[str]) -> str:
+    """Return types in words, with type sets in their short form."""
     return listing(shortest(types, {}))

@@ -1,4 +1,4 @@
-"""A state of schemas: the operators of a folder, of the standard, of a release or of a git revision, to be compared."""
+"""States of schemas that are compared: operators of a folder, of the standard, of a release or of a git revision."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PlaceFinder = Callable[..., str]
 
 @dataclass(frozen=True)
 class Version:
-    """One version of an operator, with its prose and the examples that hold for it."""
+    """One version of an operator, with its prose and its examples."""
 
     schema: OpSchema
     docs: Docs
@@ -46,7 +46,7 @@ class Version:
 
     @property
     def change(self) -> Change:
-        """What it declares to have changed; nothing where it is the first."""
+        """Its change block; an empty one for a first version."""
         return self.schema.change or Change()
 
 
@@ -71,7 +71,7 @@ class OperatorState:
 
     @property
     def title(self) -> str:
-        """Domain and name as messages write them."""
+        """Domain and name in the form of messages."""
         return f"{shown(self.domain)}.{self.name}"
 
     @property
@@ -80,7 +80,7 @@ class OperatorState:
         return self.versions[max(self.versions)]
 
     def place(self, since: int | None = None, *keys: str) -> str:
-        """Return where a key of a version is declared: file:line:column, or what is known of it."""
+        """Return file:line:column of a key of a version; of the file, or "", if that is not known."""
         if since is None or since not in self.versions:
             return f"{self.path}:1:1" if self.path else ""
         return self.place_of(since, *keys) if self.place_of is not None else self.path
@@ -88,7 +88,7 @@ class OperatorState:
 
 @dataclass(frozen=True)
 class State:
-    """The operators that are compared, and the name by which messages call the state."""
+    """Operators to be compared, with the name of the state in messages."""
 
     name: str
     operators: Mapping[Key, OperatorState]
@@ -110,7 +110,7 @@ class State:
         return dict(sorted(newest.items()))
 
     def within(self, keys: Iterable[Key]) -> State:
-        """Return the state with some operators alone."""
+        """Return a state that has only the given operators."""
         wanted = set(keys)
         left = {key: each for key, each in self.operators.items() if key in wanted}
         return replace(self, operators=left)
@@ -123,7 +123,15 @@ def operator_state(
     place_of: PlaceFinder | None = None,
     path: str = "",
 ) -> OperatorState:
-    """Return an operator of its versions, oldest first, and their prose."""
+    """Return an operator of its versions.
+
+    Args:
+        schemas: Versions, oldest first.
+        docs: Prose of each version.
+        examples: Examples of the operator at any version.
+        place_of: Function that locates a key of a version, if known.
+        path: File of the operator, if known.
+    """
     schemas = tuple(schemas)
     sinces = [each.since_version for each in schemas]
     shown_at: dict[int, dict[str, Example]] = {since: {} for since in sinces}
@@ -151,6 +159,7 @@ def registry_state(registry: Registry, name: str) -> State:
 
 
 def _registry_operator(registry: Registry, domain: str, name: str) -> OperatorState:
+    """Return an operator of a registry with its prose and examples."""
     schemas = registry.versions(name, domain)
     path = str(FOLDER / shown(domain) / f"{name}.yaml") if registry.is_standard(name, domain) else ""
     return operator_state(
@@ -159,9 +168,10 @@ def _registry_operator(registry: Registry, domain: str, name: str) -> OperatorSt
 
 
 def _place_finder(path: str) -> PlaceFinder | None:
-    """Return what finds the location of a key in a file of the standard by its lines, which have one layout."""
+    """Return a function that locates keys in an operator file of the standard; None if there is no file."""
 
     def place(since: int, *keys: str) -> str:
+        """Return the line of the innermost key that is found; the files of the standard have one layout."""
         lines = _file_lines(path)
         start = "special_cases:" if keys[:1] == ("special_cases",) else f"- since: {since}"
         at = next((number for number, line in enumerate(lines) if line == start), 0)
@@ -179,6 +189,7 @@ def _place_finder(path: str) -> PlaceFinder | None:
 
 @lru_cache(maxsize=64)
 def _file_lines(path: str) -> list[str]:
+    """Return the lines of a file; none if it cannot be read."""
     try:
         return Path(path).read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -195,9 +206,10 @@ def standard_state() -> State:
 
 
 def release_state(release: Release, present: State) -> State:
-    """Return what a release of the standard had: of each operator, the versions up to its operator sets.
+    """Return the state of a release of the standard: the versions of each operator up to the release's opsets.
 
-    Raises ComparisonError B193 where the present operators are none of the standard.
+    Raises:
+        ComparisonError: B193 if the present operators are not of the standard.
     """
     from opset.schemas.lock import read_lock
 
@@ -218,9 +230,10 @@ def release_state(release: Release, present: State) -> State:
 
 
 def folder_state(folder: Path, name: str) -> State:
-    """Return the operators of a folder of `<domain>/<Operator>.yaml`; the standard's own come compiled.
+    """Return the operators of a folder of `<domain>/<Operator>.yaml`; the standard's own come from the compiled index.
 
-    Raises ComparisonError B192 where any of it cannot be read, B193 where there are none.
+    Raises:
+        ComparisonError: B192 if a file cannot be read, B193 if there are no operators.
     """
     if os.path.realpath(folder) == os.path.realpath(FOLDER):
         return replace(standard_state(), name=name)
@@ -242,12 +255,12 @@ def folder_state(folder: Path, name: str) -> State:
 
 
 def hash_of(data: bytes) -> str:
-    """Return what a Python file is compared by."""
+    """Return the hash by which a Python file is compared."""
     return hashlib.sha256(data).hexdigest()
 
 
 def _function_hashes(folder: Path) -> dict[str, str]:
-    """Return the hashes of the Python files beside the YAML of a folder."""
+    """Return the hashes of the Python files beside the YAML of a folder; "" for one that cannot be read."""
     found = {}
     for file in (path for name in FUNCTIONS for path in files_named(folder, name)):
         try:
@@ -258,7 +271,11 @@ def _function_hashes(folder: Path) -> dict[str, str]:
 
 
 def merge_states(states: Sequence[State]) -> State:
-    """Return the operators of several folders as one state. Raises ComparisonError B192 where two have the same one."""
+    """Return the operators of several folders as one state.
+
+    Raises:
+        ComparisonError: B192 if two folders have the same operator.
+    """
     if len(states) == 1:
         return states[0]
     operators: dict[Key, OperatorState] = {}
@@ -281,14 +298,14 @@ def merge_states(states: Sequence[State]) -> State:
 
 
 def base_type_sets(complete: bool) -> TypeSets | None:
-    """Return the type sets that those of a folder are added to: the standard's, unless it is a copy of the standard."""
+    """Return the standard's type sets, to which a folder adds its own; None if the folder is a copy of the standard."""
     from opset.schemas.yaml.loader import standard_sets
 
     return None if complete else standard_sets()
 
 
 def unreadable_error(name: str, error: SchemaError) -> ComparisonError:
-    """Return the error for a state that cannot be read, with all that is wrong with it."""
+    """Return the error for a state that cannot be read, with all findings about its files."""
     count = len(error.findings) + error.omitted
     first = Finding(
         "B192",
@@ -306,5 +323,5 @@ def no_operators_finding(name: str, where: str) -> Finding:
 
 
 def released_opsets(domain: str) -> frozenset[int]:
-    """Return the versions of a domain's operator set that a release of the standard has."""
+    """Return the opsets of a domain in the releases of the standard."""
     return frozenset(each.opset_of(domain) for each in RELEASES) - {0}

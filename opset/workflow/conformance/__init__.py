@@ -1,1 +1,1 @@
-"""Test cases run on a runtime: `opset conformance`."""
+"""Runs test cases on a runtime: `opset conformance`."""

@@ -1,11 +1,11 @@
-"""Named disagreements: the cases with which a runtime is known to disagree, each with what happens and why.
+"""Named disagreements: cases with which a runtime is known to disagree, each with its result and the reason.
 
     onnxruntime:
     - {cases: [test_relu_v1_plain, "test_resize_v1?_*"], result: wrong, reason: It rounds halves up.}
 
 A file has a list for each runtime, by its name. `cases` are names or patterns. The list is strict: a case that it names
-has exactly this result, unless the standard leaves it open. `varies` stands for any, where a runtime reads memory that
-nothing set.
+has exactly this result, unless the standard leaves it open. `varies` stands for any result, for a runtime that reads
+memory that nothing set.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Expectation(NamedTuple):
 
 
 class ExpectationReport(NamedTuple):
-    """What a list says about results: the reason by the name of a case, what did not occur, and unused patterns."""
+    """Results beside a list: reasons by name of the case, findings about other results, and unused patterns."""
 
     reasons: dict[str, str]
     findings: list[Finding]
@@ -47,7 +47,7 @@ class ExpectationReport(NamedTuple):
 
 
 def read_expectations(path: str, runtime: str) -> tuple[Expectation, ...]:
-    """Return the list of a file for a runtime. Raises UsageError T227 where it cannot be used."""
+    """Return the entries for a runtime in a file. Raises UsageError T227 if the file cannot be used."""
     findings = Findings(path)
     try:
         root = read(file_bytes(path, _SIZE), findings)
@@ -69,6 +69,7 @@ def read_expectations(path: str, runtime: str) -> tuple[Expectation, ...]:
 
 
 def _unusable_list(path: str, why: str, place: str = "", help: str = "") -> UsageError:
+    """Return the error for a list that cannot be used."""
     help = help or "an entry is {cases: [NAME, …], result: wrong, reason: why}"
     message = "the list of expected disagreements cannot be used"
     return UsageError(Finding("T227", message, place=place, why=why[:_LONGEST], help=help, file="" if place else path))
@@ -79,6 +80,7 @@ def _place_of(path: str, node: YamlNode) -> str:
 
 
 def _parse_entry(path: str, node: YamlNode) -> Expectation:
+    """Return an entry. Raises UsageError T227 if it is malformed."""
     plain = node.plain()
     if not isinstance(plain, dict) or plain.keys() != _KEYS:
         raise _unusable_list(
@@ -98,7 +100,13 @@ def _parse_entry(path: str, node: YamlNode) -> Expectation:
 def compare_expectations(
     expectations: Iterable[Expectation], results: Sequence[Result], file: str
 ) -> ExpectationReport:
-    """Return what a list says about results. Of several entries for a case, the first one counts."""
+    """Return results beside a list of expectations.
+
+    Args:
+        expectations: Entries of the list; the first one that names a case counts.
+        results: Results of a run.
+        file: Path of the list, for findings.
+    """
     known = {each.case.name: each for each in results}
     found = ExpectationReport({}, [], [])
     for entry in expectations:
@@ -120,6 +128,7 @@ def compare_expectations(
 
 
 def _mismatch_finding(name: str, entry: Expectation, result: str, file: str) -> Finding:
+    """Return the finding that a case has another result than expected."""
     message = f"{name} is expected to be {entry.result}, and is {result}"
     better = result in GOOD or result == "refused"
     help = "remove the entry, or this case from it" if better else "state what happens now, and why"
@@ -127,7 +136,7 @@ def _mismatch_finding(name: str, entry: Expectation, result: str, file: str) -> 
 
 
 def _matching_names(pattern: str, known: dict[str, Result]) -> Iterator[str]:
-    """Yield the names of cases that a name or pattern stands for."""
+    """Yield the names of cases that a name or pattern matches."""
     if not re.search(r"[*?\[]", pattern):
         yield from [pattern] if pattern in known else []
         return

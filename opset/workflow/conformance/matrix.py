@@ -1,4 +1,4 @@
-"""A run of a corpus as a report: operator by version by result, as data, Markdown and HTML."""
+"""Reports on the run of a corpus: operator by version by result, as data, Markdown and HTML."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _NUMBER = re.compile(r"(?<=\w)\(\d+\)")
 
 
 class Changes(NamedTuple):
-    """The names of cases whose result is worse or better than in an earlier report, each with both results."""
+    """Cases with a worse or better result than in an earlier report, each with both results."""
 
     worse: list[tuple[str, str, str]]
     better: list[tuple[str, str, str]]
@@ -51,7 +51,11 @@ def report_data(
 ) -> dict[str, Any]:
     """Return a run as plain data: totals, operators, element types, and every case.
 
-    `runtime` has name and version; `reasons` say why disagreements are expected, by the name of the case.
+    Args:
+        runtime: Name and version of the runtime.
+        results: Results of the run.
+        reasons: Reasons of expected disagreements, by name of the case.
+        changed: Changes since an earlier report, if there is one.
     """
     data: dict[str, Any] = {
         "format": FORMAT,
@@ -67,12 +71,13 @@ def report_data(
 
 
 def _count_results(results: Iterable[Result]) -> dict[str, int]:
+    """Return the number of results of each kind, without zeros."""
     found = Counter(each.result for each in results)
     return {name: found[name] for name in RESULTS if found[name]}
 
 
 def _operator_counts(results: Sequence[Result]) -> list[dict[str, Any]]:
-    """Return for each operator the results of its versions, and those of invalid cases, of all versions together."""
+    """Return the results of each operator by version, and of its invalid cases over all versions."""
     groups: dict[tuple[str, str], list[Result]] = {}
     for each in results:
         groups.setdefault((each.case.domain, each.case.operator), []).append(each)
@@ -94,7 +99,7 @@ def _operator_counts(results: Sequence[Result]) -> list[dict[str, Any]]:
 
 
 def _type_counts(results: Sequence[Result]) -> dict[str, dict[str, int]]:
-    """Return the results of valid cases by the element types that they have among their inputs and outputs."""
+    """Return the results of valid cases by the element types of their inputs and outputs."""
     groups: dict[str, list[Result]] = {}
     for each in results:
         for type_ in each.case.types if each.case.kind != "invalid" else ():
@@ -103,6 +108,7 @@ def _type_counts(results: Sequence[Result]) -> dict[str, dict[str, int]]:
 
 
 def _case_data(found: Result, expected: str) -> dict[str, Any]:
+    """Return a result as plain data, with the reason if the disagreement is expected."""
     case = found.case
     data: dict[str, Any] = {
         "name": case.name,
@@ -128,11 +134,12 @@ def _case_data(found: Result, expected: str) -> dict[str, Any]:
 
 
 def _json_number(number: float) -> float | str:
+    """Return a number as JSON has it: text if it is not finite."""
     return number if math.isfinite(number) else str(number)
 
 
 def read_report(path: str) -> dict[str, str]:
-    """Return the result of each case in a report by its name. Raises UsageError U103."""
+    """Return the result of each case in a report by its name. Raises UsageError U103 if the file is no report."""
     try:
         data = parse_json(file_bytes(path, _REPORT_SIZE))
         if data["format"] != FORMAT:
@@ -149,7 +156,7 @@ def read_report(path: str) -> dict[str, str]:
 
 
 def compare_results(results: Sequence[Result], before: Mapping[str, str]) -> Changes:
-    """Return which cases of an earlier report are worse or better now: bad is worse than refused, refused than good."""
+    """Return the cases with worse or better results than before: bad is worse than refused, refused than good."""
     found = Changes([], [])
     for each in results:
         old = before.get(each.case.name, each.result)
@@ -159,11 +166,12 @@ def compare_results(results: Sequence[Result], before: Mapping[str, str]) -> Cha
 
 
 def _rank(result: str) -> int:
+    """Return the rank of a result, the best first."""
     return 0 if result in GOOD else 1 if result in (REFUSED, ACCEPTED) else 2
 
 
 def counts_text(counts: Mapping[str, int]) -> str:
-    """Return the results of a cell: "12" where all are good, "10 2w" where two are wrong."""
+    """Return the text of a cell: "12" if all cases are good, "10 2w" if two more are wrong."""
     good = sum(counts.get(each, 0) for each in GOOD)
     others = [f"{counts[each]}{letter}" for each, letter in LETTERS.items() if counts.get(each)]
     return " ".join(([str(good)] if good else []) + others)
@@ -174,7 +182,7 @@ def _title(data: Mapping[str, Any]) -> str:
 
 
 class Table(NamedTuple):
-    """A table of text: a heading of its own, words before it, heads of columns and rows, and whether it is a matrix."""
+    """A table of text: its title, an introduction, heads of columns, rows, and whether it is a matrix."""
 
     title: str
     text: str
@@ -222,6 +230,7 @@ def tables(data: Mapping[str, Any]) -> list[Table]:
 
 
 def _totals_table(data: Mapping[str, Any]) -> Table:
+    """Return the table of all results of a run."""
     whole: Counter[str] = Counter()
     for counts in data["totals"].values():
         whole.update(counts)
@@ -235,6 +244,7 @@ def _totals_table(data: Mapping[str, Any]) -> Table:
 
 
 def _matrix_table(title: str, text: str, operators: Sequence[Mapping[str, Any]]) -> Table:
+    """Return the table of operators by version."""
     versions = sorted({int(version) for each in operators for version in each["versions"]})
     rows = []
     for each in operators:
@@ -244,7 +254,7 @@ def _matrix_table(title: str, text: str, operators: Sequence[Mapping[str, Any]])
 
 
 def _case_tables(title: str, text: str, cases: Sequence[Mapping[str, Any]], key: str, head: str) -> list[Table]:
-    """Return a table with a row for all cases of an operator that have the same result for the same reason, or none."""
+    """Return a table whose rows join the cases of an operator with the same result and reason; none without cases."""
     groups: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
     for each in cases:
         why = _NUMBER.sub("", each.get(key, ""))
@@ -264,7 +274,7 @@ def _case_tables(title: str, text: str, cases: Sequence[Mapping[str, Any]], key:
 
 
 def markdown_text(data: Mapping[str, Any]) -> str:
-    """Return a report as a page of Markdown. What a runtime says is data, and shown as it is."""
+    """Return a report as a page of Markdown, with the texts of a runtime escaped."""
     from opset.docgen.prose import escape
 
     lines = [f"# {escape(_title(data))}", ""]
@@ -302,12 +312,12 @@ def html_text(data: Mapping[str, Any]) -> str:
 
 
 def report_paths(folder: str) -> dict[str, str]:
-    """Return the paths of the files of a report in a folder, by their form."""
+    """Return the paths of a report's files in a folder, by their form."""
     return {form: os.path.join(folder, f"conformance.{form}") for form in ("json", "md", "html")}
 
 
 def report_files(data: Mapping[str, Any], folder: str) -> dict[str, bytes]:
-    """Return the files of a report, by their paths in a folder."""
+    """Return the contents of a report's files, by their paths in a folder."""
     text = json.dumps(data, indent=1, allow_nan=False) + "\n"
     forms = {"json": text, "md": markdown_text(data), "html": html_text(data)}
     return {path: forms[form].encode() for form, path in report_paths(folder).items()}

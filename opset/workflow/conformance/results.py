@@ -1,8 +1,8 @@
-"""What a runtime makes of a corpus of test cases: each case is run, and its outputs are compared with the expected.
+"""Runs the cases of a corpus on a runtime, and compares the outputs with the expected ones.
 
-pass      the outputs are those of the case          rejected  an invalid case fails, as it should
+pass      the outputs are right                      rejected  an invalid case fails, as it should
 wrong     they are not                               accepted  it does not
-refused   the runtime lacks what the case needs      crash     the process died
+refused   the runtime lacks an operator or type      crash     the process died
 error     the runtime fails                          timeout   it did not come to an end
 missing   a file of the case is not there, or not the one that the manifest names
 """
@@ -51,10 +51,10 @@ _LOCATION = re.compile(r"(?<![\w.])/(?:[\w.+@-]+/)+(?=[\w.+@-]+)")
 
 
 class Case(NamedTuple):
-    """A case of a corpus: what the manifest says about it.
+    """A case of a corpus, by its manifest.
 
-    `kind` is node, invalid (a constraint is broken) or random: of the latter, `outputs` has types and shapes. `chosen`
-    says what the standard leaves open of it, and is empty where it leaves nothing open.
+    `kind` is node, invalid (a constraint is broken) or random; a random case has types and shapes in `outputs`.
+    `chosen` is the choice that the standard leaves open, "" if it leaves none.
     """
 
     name: str
@@ -79,7 +79,7 @@ class Corpus(NamedTuple):
 
 
 class Result(NamedTuple):
-    """What a runtime made of a case; `difference` is the greatest one of its outputs, with their number."""
+    """The result of a case, with the greatest difference of an output and the number of that output."""
 
     case: Case
     result: str
@@ -89,7 +89,7 @@ class Result(NamedTuple):
 
 
 def read_corpus(folder: str) -> Corpus:
-    """Return the cases of a corpus. Raises CorpusError T221 where its manifest cannot be used."""
+    """Return the cases of a corpus. Raises CorpusError T221 if its manifest cannot be used."""
     path = os.path.join(folder, MANIFEST)
     try:
         data = parse_json(file_bytes(path, _MANIFEST_SIZE))
@@ -103,7 +103,7 @@ def read_corpus(folder: str) -> Corpus:
 
 
 def _parse_cases(data: Any) -> Iterator[Case]:
-    """Yield the cases of a manifest. Raises ValueError."""
+    """Yield the cases of a manifest. Raises ValueError if it is malformed."""
     if not isinstance(data, dict) or data.get("format") != FORMAT or not isinstance(data.get("cases"), list):
         raise ValueError(f"it is no list of cases of format {FORMAT}")
     names: set[str] = set()
@@ -119,6 +119,7 @@ def _parse_cases(data: Any) -> Iterator[Case]:
 
 
 def _parse_case(entry: Any) -> Case:
+    """Return a case. Raises ValueError, KeyError, TypeError or AttributeError if its entry is malformed."""
     texts = [entry[key] for key in ("name", "kind", "domain", "operator", "example", "shows")]
     types, files = tuple(entry["types"]), dict(entry["files"])
     if not all(isinstance(each, str) for each in (*texts, *types, *files, *files.values())):
@@ -168,15 +169,23 @@ def run_corpus(
     progress: Callable[[int, int], None] | None = None,
     on_version: Callable[[str], None] = lambda version: None,
 ) -> list[Result]:
-    """Return what a runtime makes of each case of a corpus, in its order.
+    """Return the result of each case of a corpus, in its order.
 
-    `progress` is called with the number of cases that are done, and of all; `greeted` as by `answers`. Raises
-    UsageError T224 where the runtime cannot be started.
+    Args:
+        corpus: Cases to run.
+        runtime: Runtime that runs them.
+        jobs: Number of cases that run at once.
+        progress: Called with the number of cases that are done, and of all.
+        on_version: Called with the version of a runtime that states it.
+
+    Raises:
+        UsageError: T224 if the runtime cannot be started.
     """
     results: dict[int, Result] = {}
     expected: dict[int, dict[str, Any]] = {}
 
     def requests() -> Iterator[tuple[int, Request]]:
+        """Yield the requests of the cases; those whose files are missing get their result at once."""
         for number, case in enumerate(corpus.cases):
             try:
                 request, expected[number] = _read_request(corpus.folder, case)
@@ -193,15 +202,17 @@ def run_corpus(
 
 
 def _error_reason(error: Exception) -> str:
+    """Return the reason of an error in words."""
     if isinstance(error, OpsetError):
         return error.why or error.message
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
 def _read_request(folder: str, case: Case) -> tuple[Request, dict[str, Any]]:
-    """Return a case for a runtime, and its expected outputs by name, in order. Raises OpsetError, OSError, ValueError.
+    """Return the request of a case, and its expected outputs by name, in order.
 
-    Every file of the manifest is read, and nothing else; links are not followed out of the corpus.
+    Every file of the manifest is read, and nothing else; links are not followed out of the corpus. Raises OpsetError,
+    OSError or ValueError if a file cannot be used.
     """
     model = b""
     root = os.path.join(os.path.realpath(folder), "")
@@ -227,7 +238,7 @@ def _read_request(folder: str, case: Case) -> tuple[Request, dict[str, Any]]:
 
 
 def _read_case_values(folder: str, declared: Sequence[ValueInfo], case: Case, role: str) -> dict[str, Any]:
-    """Return the values of a case's inputs or outputs by name, all that are declared."""
+    """Return the values of all declared inputs or outputs of a case by name. Raises ValueError if files are missing."""
     listed = {each.rpartition("/")[2] for each in case.files if f"/{DATA}/{role}_" in each}
     if listed != {f"{role}_{number}.pb" for number in range(len(declared))}:
         raise ValueError(f"the model has {len(declared)} {role}s, and the manifest lists files for {len(listed)}")
@@ -236,7 +247,7 @@ def _read_case_values(folder: str, declared: Sequence[ValueInfo], case: Case, ro
 
 
 def _judge_answer(case: Case, answer: Answer, expected: Mapping[str, Any]) -> Result:
-    """Return the result of a case by what the runtime made of it."""
+    """Return the result of a case from the runtime's answer."""
     why = shorten_reason(answer.why)
     if answer.kind in ("crash", "timeout", REFUSED):
         return Result(case, answer.kind, why)
@@ -260,7 +271,7 @@ def _judge_answer(case: Case, answer: Answer, expected: Mapping[str, Any]) -> Re
 
 
 def _judge_random(case: Case, outputs: Sequence[Any]) -> Result:
-    """Return the result of a case whose outputs are drawn at random, by their types and shapes."""
+    """Return the result of a random case, by types and shapes of its outputs."""
     for number, (have, (kind, shape)) in enumerate(zip_longest(outputs, case.outputs, fillvalue=("nothing", None))):
         found = getattr(have, "shape", None)
         if type_of(have) != kind or (shape is not None and found != shape):
@@ -270,11 +281,11 @@ def _judge_random(case: Case, outputs: Sequence[Any]) -> Result:
 
 
 def _differences(case: Case, want: Any, have: Any) -> Iterator[Difference]:
-    """Yield how an output differs from the expected one. What is no floating-point number has to be equal."""
+    """Yield the differences between an output and the expected one; only floating-point numbers have a tolerance."""
     rtol, atol = case.tolerance if _FLOATING.search(type_of(want)) else (0.0, 0.0)
     return differences(want, have, rtol, atol)
 
 
 def shorten_reason(text: str) -> str:
-    """Return what a runtime says in one line, without the folders of its machine."""
+    """Return a text of a runtime on one line, without the folders of its machine."""
     return safe_text(_LOCATION.sub("", " ".join(text[:_READ].split())), _REASON)

@@ -1,8 +1,8 @@
-"""Runtimes in processes of their own: what a runtime makes of a case, also where it crashes, hangs or prints rubbish.
+"""Runs cases on runtimes in processes of their own, also if a process crashes, hangs or prints rubbish.
 
-A built-in runtime is served by worker.py, many cases in one process. Any other is a command, which is called for each
+worker.py serves a built-in runtime, many cases in one process. Any other runtime is a command, which is called for each
 case with the paths of the model, of the folder with its inputs and of a folder for its outputs. No process outlives
-`answers`, and nothing is read from one without an end.
+`run_requests`, and nothing is read from one without an end.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _INTERRUPTS = {signal.SIGINT, signal.SIGTERM}
 
 
 class Request(NamedTuple):
-    """A case as a runtime takes it: the model, its inputs by name, declared outputs, and the folders for a command."""
+    """A case for a runtime: the model, inputs by name, declared outputs, and the paths for a command."""
 
     model: bytes
     inputs: Mapping[str, Any]
@@ -68,9 +68,9 @@ class Request(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What a runtime made of a case: `kind` is done, refused, error, crash or timeout.
+    """The answer of a runtime to a case: `kind` is done, refused, error, crash or timeout.
 
-    `outputs` are values in the order of the model's outputs, None for one that is absent or without a value.
+    `outputs` are values in the order of the model's outputs, None for one that is absent or has no value.
     """
 
     kind: str
@@ -79,7 +79,7 @@ class Answer(NamedTuple):
 
 
 class Runtime(NamedTuple):
-    """A runtime: one of BUILT_IN, served by an interpreter, or a command. `seconds` and `memory` are for a case."""
+    """A runtime: one of BUILT_IN, served by an interpreter, or a command; with limits of time and memory for a case."""
 
     name: str
     command: tuple[str, ...]
@@ -98,9 +98,19 @@ def find_runtime(
     seconds: float = 60.0,
     memory: int | None = None,
 ) -> Runtime:
-    """Return the runtime that is named: one of BUILT_IN, or a command line, whose words are given.
+    """Return a runtime: one of BUILT_IN, or a command line.
 
-    Raises UsageError T224 where there is no such program, U103 for options that are not those of the runtime.
+    Args:
+        text: Name of the runtime, or the command line.
+        words: The command line, split.
+        name: Name in reports; by default the text.
+        python: Interpreter that has the runtime; by default this one.
+        providers: Execution providers of onnxruntime.
+        seconds: Time for a case.
+        memory: Bytes of addresses for the process; by default MEMORY, for workers without providers.
+
+    Raises:
+        UsageError: T224 if there is no such program, U103 for options of another runtime.
     """
     if text in BUILT_IN:
         if providers and text != "onnxruntime":
@@ -122,6 +132,7 @@ def find_runtime(
 
 
 def _start_error(name: str, why: str, help: str) -> UsageError:
+    """Return the error for a runtime that cannot be started."""
     return UsageError(Finding("T224", f"the runtime '{name[:200]}' cannot be started", why=why, help=help))
 
 
@@ -131,11 +142,18 @@ def run_requests(
     jobs: int = 1,
     on_version: Callable[[str], None] = lambda version: None,
 ) -> Iterator[tuple[int, Answer]]:
-    """Yield the number of each request with its answer, as they come; at most `jobs` are under way.
+    """Yield the number of each request with its answer, as they come.
 
-    Requests are taken when it is their turn. `greeted` is called with the version of a runtime that says which it is;
-    a command does not. Closing the iterator ends all processes. Raises UsageError T224 where the
-    runtime cannot be started at all.
+    Closing the iterator ends all processes.
+
+    Args:
+        runtime: Runtime that answers.
+        requests: Numbered requests; each is taken when it is its turn.
+        jobs: Number of requests under way at once.
+        on_version: Called with the version of a worker's runtime; a command has none.
+
+    Raises:
+        UsageError: T224 if the runtime cannot be started.
     """
     coming = iter(requests)
     runners: list[Runner] = []
@@ -162,7 +180,7 @@ def run_requests(
 
 
 def _wait(runners: Sequence[Runner]) -> None:
-    """Wait until one of the processes has something for us, or it is time to check on them."""
+    """Wait until a process has output or takes input, or it is time to check on all."""
     poll = select.poll()
     for runner in runners:
         for descriptor, events in runner.poll_events():
@@ -171,23 +189,23 @@ def _wait(runners: Sequence[Runner]) -> None:
 
 
 class Runner(Protocol):
-    """Cases that are run one after the other."""
+    """Runs cases one after the other."""
 
     def begin(self, request: Request) -> None:
-        """Start on a case."""
+        """Start a case."""
 
     def poll_answer(self) -> Answer | None:
-        """Return the answer if there is one, and never wait."""
+        """Return the answer, None if there is none yet; never wait."""
 
     def poll_events(self) -> Iterator[tuple[int, int]]:
-        """Yield descriptors, and the events of each that are worth a call of `outcome`."""
+        """Yield descriptors with the events after which `poll_answer` is worth a call."""
 
     def end(self) -> None:
-        """End all processes, and remove what they left."""
+        """End all processes, and remove their files."""
 
 
 class _Process:
-    """A process in a session of its own. It is written to and read from without waiting; what it prints is drained."""
+    """A process in a session of its own, which is written to and read from without waiting; its output is drained."""
 
     def __init__(self, command: Sequence[str], memory: int | None, *, serves: bool) -> None:
         self.printed, self.answered = bytearray(), bytearray()
@@ -224,10 +242,12 @@ class _Process:
             os.set_blocking(self._process.stdin.fileno(), False)
 
     def send(self, data: bytes) -> None:
+        """Set the bytes to send, and write as many as the process takes."""
         self._unsent = memoryview(data)
         self._write()
 
     def _write(self) -> None:
+        """Write as many unsent bytes as the process takes."""
         assert self._process.stdin is not None
         with suppress(BlockingIOError):
             while self._unsent:
@@ -237,12 +257,13 @@ class _Process:
                     self._unsent = memoryview(b"")  # it died, which its status shows
 
     def poll_events(self) -> Iterator[tuple[int, int]]:
+        """Yield the descriptors of the process with the events to wait for."""
         yield from ((descriptor, select.POLLIN) for descriptor in self._reading)
         if self._unsent and self._process.stdin is not None:
             yield self._process.stdin.fileno(), select.POLLOUT
 
     def status(self) -> int | None:
-        """Return the exit status, minus the number of a signal, None of a process that runs; read what there is."""
+        """Return the exit status, or minus the number of a signal; None if the process runs. Reads pending output."""
         status = self._process.poll()
         if self._unsent:
             self._write()
@@ -260,7 +281,7 @@ class _Process:
         return status
 
     def end(self) -> None:
-        """Kill the process and all that it started in its session."""
+        """Kill the process and all others in its session."""
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         with suppress(subprocess.TimeoutExpired):
@@ -273,13 +294,13 @@ class _Process:
                 self._process.stdin.close()
 
     def last_output(self) -> str:
-        """Return the end of what the process printed."""
+        """Return the end of the process's output."""
         return bytes(self.printed).decode("utf-8", "replace").strip()
 
 
 @lru_cache(maxsize=1)
 def _c_library() -> Any:
-    """Return the C library of Linux, None elsewhere."""
+    """Return the C library on Linux, None on other systems."""
     if sys.platform != "linux":
         return None
     import ctypes
@@ -288,7 +309,7 @@ def _c_library() -> Any:
 
 
 def _limit_process(mask: Iterable[int], memory: int | None, system: Any) -> None:
-    """Set signals and limits of a process that is about to begin; on Linux, it ends where this one is killed."""
+    """Set signals and limits of a process before it begins; on Linux, it ends if this process is killed."""
     import resource
 
     if system is not None:
@@ -301,13 +322,13 @@ def _limit_process(mask: Iterable[int], memory: int | None, system: Any) -> None
 
 
 def _environment(answers: int) -> dict[str, str]:
-    """Return the environment of a worker: the descriptor of its answers; one thread, as there are several workers."""
+    """Return the environment of a worker: the descriptor for answers; one thread, as there are several workers."""
     threads = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
     return {**os.environ, **dict.fromkeys(threads, "1"), ANSWERS: str(answers)}
 
 
 def _death_text(status: int, words: str) -> str:
-    """Return how a process died, and what it printed last."""
+    """Return the exit status or signal of a process and the end of its output, in words."""
     try:
         how = f"ended by {signal.Signals(-status).name}" if status < 0 else f"exit status {status}"
     except ValueError:
@@ -316,7 +337,7 @@ def _death_text(status: int, words: str) -> str:
 
 
 class _WorkerRunner:
-    """Cases that a worker answers; one that died or hung is replaced."""
+    """Runs cases on a worker, and replaces a worker that died or hung."""
 
     def __init__(self, runtime: Runtime, on_version: Callable[[str], None]) -> None:
         self._runtime, self._welcome = runtime, on_version
@@ -334,6 +355,7 @@ class _WorkerRunner:
         self._send()
 
     def _send(self) -> None:
+        """Send the case under way, or start a worker that gets it after its greeting. Raises UsageError T224."""
         if self._process is None:
             try:
                 self._process = _Process(self._runtime.command, self._runtime.memory, serves=True)
@@ -346,11 +368,11 @@ class _WorkerRunner:
             self._process.send(self._data)
 
     def poll_events(self) -> Iterator[tuple[int, int]]:
-        """Yield the descriptors of the worker."""
+        """Yield the descriptors of the worker with the events to wait for."""
         return self._process.poll_events() if self._process is not None else iter(())
 
     def poll_answer(self) -> Answer | None:
-        """Return the answer of the worker, or how it failed."""
+        """Return the worker's answer or failure, None if there is none yet."""
         assert self._process is not None
         status = self._process.status()
         try:
@@ -369,6 +391,7 @@ class _WorkerRunner:
         return None
 
     def _accept_greeting(self, header: Mapping[str, Any]) -> None:
+        """Send the case to a worker whose runtime is ready. Raises UsageError T224 if it lacks the runtime."""
         if "absent" in header:
             raise self._missing_runtime_error(str(header["absent"]))
         self._started = self._once = True
@@ -378,17 +401,23 @@ class _WorkerRunner:
         self._process.send(self._data)
 
     def _missing_runtime_error(self, why: str) -> UsageError:
+        """Return the error for an interpreter without the runtime."""
         help = "install it beside this interpreter, or name one that has it: --python PATH"
         return _start_error(self._runtime.name, why, help)
 
     def _decode_answer(self, header: Mapping[str, Any], data: bytes) -> Answer:
+        """Return the answer in a worker's message."""
         for kind in ("refused", "error"):
             if kind in header:
                 return self._final_answer(Answer(kind, why=str(header[kind])))
         return self._final_answer(Answer("done", tuple(_decode_value(each, data) for each in header["outputs"])))
 
     def _handle_failure(self, answer: Answer) -> Answer | None:
-        """End the worker. Of one that crashed after other cases, run this one again in a worker of its own."""
+        """End the worker, and return the failure; None if the case runs again alone, as the crash followed other cases.
+
+        Raises:
+            UsageError: T224 if no worker ever started.
+        """
         assert self._process is not None
         self._process.end()
         self._process = None
@@ -401,7 +430,7 @@ class _WorkerRunner:
         return self._final_answer(answer)
 
     def _final_answer(self, answer: Answer) -> Answer:
-        """Return the answer; a crash that does not occur again is one all the same."""
+        """Return the answer; a crash that does not occur again stays a crash."""
         if self._crash is None or answer.kind == "crash":
             return answer
         why = f"{self._crash.why} (after other cases; by itself, the case does not end so, but is {answer.kind})"
@@ -415,7 +444,7 @@ class _WorkerRunner:
 
 
 class _CommandRunner:
-    """Cases for each of which a command is called."""
+    """Runs each case by a call of a command."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
@@ -425,7 +454,7 @@ class _CommandRunner:
         self._deadline = 0.0
 
     def begin(self, request: Request) -> None:
-        """Call the command."""
+        """Call the command. Raises UsageError T224 if it cannot be run."""
         self._folder = tempfile.TemporaryDirectory(prefix="opset-conformance-", ignore_cleanup_errors=True)
         self._outputs = request.outputs
         command = [*self._runtime.command, request.path, request.folder, self._folder.name]
@@ -438,11 +467,11 @@ class _CommandRunner:
         self._deadline = time.monotonic() + self._runtime.seconds
 
     def poll_events(self) -> Iterator[tuple[int, int]]:
-        """Yield the descriptors of the process."""
+        """Yield the descriptors of the process with the events to wait for."""
         return self._process.poll_events() if self._process is not None else iter(())
 
     def poll_answer(self) -> Answer | None:
-        """Return what the command left behind once it has ended."""
+        """Return the command's outputs or failure once it has ended; None before."""
         assert self._process is not None
         status = self._process.status()
         late = time.monotonic() > self._deadline
@@ -456,6 +485,7 @@ class _CommandRunner:
         return answer
 
     def _command_answer(self, status: int, words: str) -> Answer:
+        """Return the answer of a command that ended with a status."""
         if status == NOT_SUPPORTED:
             return Answer("refused", why=words or "the command says that it does not support this")
         if status:
@@ -478,7 +508,7 @@ class _CommandRunner:
 
 
 def _encode_request(request: Request) -> bytes:
-    """Return a request as worker.py reads it."""
+    """Return a request in the form of worker.py."""
     data = bytearray(request.model)
     inputs = [[name, _encode_value(value, data)] for name, value in request.inputs.items()]
     header = json.dumps({"model": [0, len(request.model)], "inputs": inputs}).encode()
@@ -486,7 +516,7 @@ def _encode_request(request: Request) -> bytes:
 
 
 def _encode_value(value: Any, data: bytearray) -> dict[str, Any]:
-    """Return a value as worker.py reads it; its elements are added to `data`."""
+    """Return a value in the form of worker.py, and add its elements to `data`."""
     if value is None:
         return {"nothing": True}
     if isinstance(value, list):
@@ -507,7 +537,11 @@ def _decode_text(value: Any) -> Any:
 
 
 def _take_message(received: bytearray) -> tuple[dict[str, Any], bytes] | None:
-    """Return header and bytes of a message once it is complete, and take it from what was received."""
+    """Return header and bytes of a complete message, and remove it from the buffer; None if it is incomplete.
+
+    Raises:
+        ValueError: If it is too large, or malformed.
+    """
     if len(received) < _LENGTHS.size:
         return None
     header, data = _LENGTHS.unpack_from(received)
@@ -525,7 +559,7 @@ def _take_message(received: bytearray) -> tuple[dict[str, Any], bytes] | None:
 
 
 def _decode_value(header: Mapping[str, Any], data: bytes, depth: int = 0) -> Any:
-    """Return a value of an answer. Raises ValueError, and what malformed headers lead to."""
+    """Return a value of an answer. Raises ValueError, KeyError or TypeError if it is malformed."""
     if depth > _DEPTH:
         raise ValueError("it is nested too deeply")
     if "sequence" in header:
@@ -546,4 +580,5 @@ def _decode_value(header: Mapping[str, Any], data: bytes, depth: int = 0) -> Any
 
 
 def _scalar(value: Any) -> Any:
+    """Return the element of an array without dimensions; other values are returned as they are."""
     return value[()] if getattr(value, "shape", None) == () else value

@@ -1,8 +1,8 @@
 """Runs models on a runtime, one after the other, in a process of its own: `python worker.py RUNTIME [OPTION]...`.
 
 This file is a program, run by the interpreter that has the runtime, and no module of opset: that interpreter need not
-have opset, nor protobuf. It takes requests from stdin and answers on the descriptor that OPSET_ANSWERS names; what the
-runtime itself prints goes elsewhere. opset.workflow.conformance.runtimes is the other end.
+have opset, nor protobuf. It takes requests from stdin and answers on the descriptor that OPSET_ANSWERS names; the
+runtime's own output goes elsewhere. opset.workflow.conformance.runtimes is the other end.
 
 A message is the lengths of its two parts, then a header in JSON and the bytes of all tensors. A value in a header is
 
@@ -12,8 +12,8 @@ A message is the lengths of its two parts, then a header in JSON and the bytes o
     {"sequence": [...]}   {"map": [[key, value], ...]}   {"nothing": true}, an optional without a value
 
 The first message is {"version"} of the runtime, or {"absent": why}. A request is {"inputs": [[name, value], ...],
-"model": [start, end]}, an answer {"outputs": [...]}, {"refused": why} where the runtime does not have what the model
-needs, or {"error": why}.
+"model": [start, end]}, an answer {"outputs": [...]}, {"refused": why} if the runtime lacks an operator, version or
+type, or {"error": why}.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ BITS = {16: 16, 21: 4, 22: 4, 23: 4, 25: 2, 26: 2, 27: 6, 28: 6}
 
 
 class Refused(Exception):
-    """The runtime does not have what a model needs."""
+    """The runtime lacks an operator, a version or a type of a model."""
 
 
 class Runtime:
-    """A runtime, and how its values become those of messages. `data` are the bytes of a request, or of its answer."""
+    """A runtime, and the conversion of its values to and from messages; `data` are the bytes of a request or answer."""
 
     version = ""
 
@@ -57,15 +57,16 @@ class Runtime:
         return f"{type(error).__name__}: {error}"
 
     def outputs(self, model: bytes, inputs: list[Any], data: bytes, found: bytearray) -> list[Any]:
-        """Return the outputs of a model for a header, and add their bytes to `found`. Raises Refused."""
+        """Return the header of a model's outputs, and add their bytes to `found`. Raises Refused."""
         results = self._run(model, {name: self._to_runtime(value, data) for name, value in inputs})
         return [self._from_runtime(each, found) for each in results]
 
     def _run(self, model: bytes, feeds: dict[str, Any]) -> Any:
+        """Return the outputs of a model. Raises Refused."""
         raise NotImplementedError
 
     def _to_runtime(self, value: dict[str, Any], data: bytes) -> Any:
-        """Return a value of a header as the runtime takes it."""
+        """Return a value of a header in the runtime's form."""
         if "sequence" in value:
             return [self._to_runtime(each, data) for each in value["sequence"]]
         if "map" in value:
@@ -82,7 +83,7 @@ class Runtime:
         return self._foreign_tensor(value["tensor"], value["shape"], data[start:end])
 
     def _from_runtime(self, result: Any, found: bytearray) -> dict[str, Any]:
-        """Return what the runtime returned as a value of a header."""
+        """Return the header of a value from the runtime, and add its bytes to `found`. Raises Refused or TypeError."""
         if result is None:
             return {"nothing": True}
         if isinstance(result, (list, tuple)):
@@ -103,11 +104,11 @@ class Runtime:
         return _encode_tensor(number, array.shape, elements, found)
 
     def _foreign_tensor(self, number: int, shape: list[int], elements: bytes) -> Any:
-        """Return a tensor of a type that numpy lacks as the runtime takes it."""
+        """Return a tensor of a type that numpy lacks in the runtime's form."""
         raise NotImplementedError
 
     def _tensor_parts(self, array: Any) -> tuple[int, bytes]:
-        """Return element type and bytes of a tensor of a type that numpy lacks."""
+        """Return element type and bytes of a tensor of a type that numpy lacks. Raises Refused."""
         raise Refused(f"its interface for Python returns the type {array.dtype}")
 
 
@@ -120,13 +121,14 @@ def _decode_text(element: Any) -> str:
 
 
 def _encode_tensor(number: int, shape: Any, elements: bytes, found: bytearray) -> dict[str, Any]:
+    """Return the header of a tensor, and add its bytes to `found`."""
     start = len(found)
     found += elements
     return {"tensor": number, "shape": [int(size) for size in shape], "at": [start, len(found)]}
 
 
 class OnnxRuntime(Runtime):
-    """The package onnxruntime. Its options are execution providers.
+    """The package onnxruntime; its options are execution providers.
 
     Its calls that take arrays lack the types that numpy lacks; those that take its own values lack text and sequences.
     """
@@ -161,7 +163,7 @@ class OnnxRuntime(Runtime):
         onnxruntime.set_default_logger_severity(4)
 
     def outputs(self, model: bytes, inputs: list[Any], data: bytes, found: bytearray) -> list[Any]:
-        """Return the outputs of a model for a header, and add their bytes to `found`. Raises Refused."""
+        """Return the header of a model's outputs, and add their bytes to `found`. Raises Refused."""
         try:
             return super().outputs(model, inputs, data, found)
         except Exception as error:
@@ -182,14 +184,15 @@ class OnnxRuntime(Runtime):
 
     @classmethod
     def error_text(cls, error: Exception) -> str:
-        """Return the message of an error without its number, empty names, and where it is in the source."""
+        """Return the message of an error without its number, empty names and source location."""
         return re.sub(cls.NOISE, "", str(error))
 
     def _is_foreign(self, kind: str) -> bool:
+        """Whether a type is one that numpy lacks."""
         return any(each in kind for each in self.FOREIGN)
 
     def _own_value(self, value: Any) -> Any:
-        """Return a value as one of the runtime's own."""
+        """Return a value as an OrtValue. Raises Refused if it cannot be one."""
         if isinstance(value, np.ndarray) and value.dtype.kind not in "OUS":
             return self._module.OrtValue.ortvalue_from_numpy(value)
         if not isinstance(value, self._module.OrtValue):
@@ -250,7 +253,7 @@ class Onnx(Runtime):
 
 
 class Opset(Runtime):
-    """The reference kernels of opset itself. Its option is the folder that the package is in."""
+    """The reference kernels of opset itself; the option is the folder of the package."""
 
     def __init__(self, options: list[str]) -> None:
         sys.path[:0] = options
@@ -281,7 +284,7 @@ RUNTIMES = {"onnxruntime": OnnxRuntime, "onnx": Onnx, "opset": Opset}
 
 
 def answer(runtime: Runtime, request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
-    """Return what a runtime makes of a request, as header and bytes."""
+    """Return the header and bytes of a runtime's answer to a request."""
     start, end = request["model"]
     found = bytearray()
     try:
@@ -309,7 +312,7 @@ def send(stream: BinaryIO, header: dict[str, Any], data: bytes = b"") -> None:
 
 
 def main(name: str, options: list[str]) -> None:
-    """Answer requests until there are no more."""
+    """Answer requests until the stream ends."""
     coming = os.fdopen(os.dup(0), "rb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     answers = os.fdopen(int(os.environ.pop("OPSET_ANSWERS")), "wb")

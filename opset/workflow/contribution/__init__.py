@@ -1,1 +1,1 @@
-"""What the standard asks of an operator that is added or changed: `opset check-contribution`."""
+"""Checks the standard's demands on an operator that is added or changed: `opset check-contribution`."""

@@ -1,10 +1,10 @@
-"""The checklist of a contribution: what the standard asks of an operator that is added or changed, point by point.
+"""The checklist of a contribution: the standard's demands on an operator that is added or changed, item by item.
 
-    points = checklist(Candidate(registry, schema, folder), {"model": "…"})
-    markdown(candidate, points)
+    items = checklist(ReviewedVersion(registry, schema), {"model": "…"})
+    markdown_lines(version, items)
 
-Each point is passed, missing, or does not apply; what no machine can judge is for the author to state, and is never
-passed. The points are those of the standard's guide to adding an operator.
+Each item is passed, missing, or does not apply. Items that no machine can judge are for the author to state, and never
+pass. The items follow the standard's guide to adding an operator.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ STATES = (MISSING, OPEN, STATED, PASSED, NOT_APPLICABLE)
 
 
 class ChecklistItem(NamedTuple):
-    """One point of the checklist of a candidate, and what was found for it; `required` is what it asks for."""
+    """One item of the checklist for a version: its name, section, demand and evidence."""
 
     name: str
     section: str
@@ -56,21 +56,26 @@ class ChecklistItem(NamedTuple):
 
     @property
     def state(self) -> str:
-        """The state of the point: the worst of its items."""
+        """The state of the item: the worst of its evidence."""
         return min((each.state for each in self.evidence), key=STATES.index)
 
 
 def checks() -> list[Check]:
-    """Return the points that there are, in the order of the standard's guide."""
+    """Return the checks of all items, in the order of the standard's guide."""
     for name in ("checks", "type_checks", "example_checks"):
         import_module(f"opset.workflow.contribution.{name}")
     return sorted(CHECKS.values(), key=lambda each: SECTIONS.index(each.section))
 
 
 def checklist(version: ReviewedVersion, stated: Mapping[str, str] | None = None) -> list[ChecklistItem]:
-    """Return all points for a version of an operator; `stated` has what its author states, by name of the point.
+    """Return all items for a version of an operator.
 
-    Raises UsageError U103 for a statement on a point that is not there, or that files and examples have to show.
+    Args:
+        version: The version under review.
+        stated: The author's statements, by name of the item.
+
+    Raises:
+        UsageError: U103 for a statement on an unknown item, or on one that needs files and examples.
     """
     stated = stated or {}
     known = checks()
@@ -92,7 +97,7 @@ def checklist(version: ReviewedVersion, stated: Mapping[str, str] | None = None)
 
 
 def _apply_statement(check: Check, evidence: Evidence, text: str) -> Evidence:
-    """Return an item as its author states it. Raises UsageError U103 for one that files and examples have to show."""
+    """Return evidence with the author's statement. Raises UsageError U103 if only files and examples can show it."""
     if evidence.state == MISSING and not check.statable:
         finding = Finding(
             "U103", f"the point {check.name} cannot be stated", evidence.place, evidence.why, evidence.help
@@ -102,7 +107,7 @@ def _apply_statement(check: Check, evidence: Evidence, text: str) -> Evidence:
 
 
 def state_counts(items: Iterable[ChecklistItem]) -> dict[str, int]:
-    """Return how many points are in each state."""
+    """Return the number of items in each state."""
     found = Counter(item.state for item in items)
     return {state: found[state] for state in STATES}
 
@@ -130,7 +135,7 @@ def checklist_data(version: ReviewedVersion, items: Sequence[ChecklistItem]) -> 
 
 
 def markdown_lines(version: ReviewedVersion, items: Sequence[ChecklistItem]) -> Iterator[str]:
-    """Yield the lines of a checklist for a pull request, with ticks where a point is passed or stated."""
+    """Yield the lines of a checklist for a pull request; items that are passed or stated are ticked."""
     yield f"## `{version.title}` {version.since}"
     section = ""
     for item in items:
@@ -151,7 +156,7 @@ def markdown_lines(version: ReviewedVersion, items: Sequence[ChecklistItem]) -> 
 
 
 def _escape_text(text: str) -> str:
-    """Return text that Markdown shows as it is; what stands in backticks stays code."""
+    """Return text with Markdown escaped, except for code in backticks."""
     parts = safe_text(text).split("`")
     if len(parts) % 2 == 0:
         parts = ["'".join(parts)]
@@ -161,11 +166,12 @@ def _escape_text(text: str) -> str:
 
 
 def _escape_code(text: str) -> str:
+    """Return text for Markdown code."""
     return safe_text(text).replace("`", "'")
 
 
 def relative_place(place: str) -> str:
-    """Return a location with its path relative to the working folder, where it is below that."""
+    """Return a location with its path relative to the working folder, if it is below that."""
     path, colon, rest = place.partition(":")
     if not os.path.isabs(path):
         return place

@@ -1,4 +1,4 @@
-"""Points of the checklist of a contribution: what is written for an operator, and whether it agrees."""
+"""Checks of the checklist that the files of an operator answer: completeness and agreement."""
 
 from __future__ import annotations
 
@@ -180,6 +180,7 @@ def computed_examples(version: ReviewedVersion) -> Iterator[Evidence]:
 
 
 def _test_results(version: ReviewedVersion, part: str, what: str) -> Iterator[Evidence]:
+    """Yield the results of one part of `opset test` for the version."""
     report = version.test_part(part)
     for each in report.findings:
         help = each.help or f"opset test {version.title}@{version.since} shows it alone"
@@ -289,7 +290,7 @@ def downgrade(version: ReviewedVersion) -> Iterator[Evidence]:
 def _conversion_results(
     version: ReviewedVersion, source: OpSchema, target: OpSchema, declared: str
 ) -> Iterator[Evidence]:
-    """Yield whether examples of one version compute the same at another one."""
+    """Yield whether the converted examples of one version compute the same at another."""
     way = f"{source.since_version} -> {target.since_version}"
     same: list[Example] = []
     refused: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""Points of the checklist that examples show: every type, every constraint, the main uses and the edges."""
+"""Checks of the checklist that examples answer: every constraint, the main uses and the edges."""
 
 from __future__ import annotations
 
@@ -63,6 +63,7 @@ def uses(version: ReviewedVersion) -> Iterator[Evidence]:
 
 
 def _unused_attributes(version: ReviewedVersion) -> Iterator[tuple[str, str]]:
+    """Yield message and location of each attribute or choice that no example has."""
     steps = version.operator.transitions
     ignored = {name for step in steps for name, each in step.change.attributes.items() if each.ignored}
     for name, declared in version.schema.attributes.items():
@@ -84,6 +85,7 @@ def _unused_attributes(version: ReviewedVersion) -> Iterator[tuple[str, str]]:
 
 
 def _unused_inputs(version: ReviewedVersion) -> Iterator[tuple[str, str]]:
+    """Yield message and location of each optional input that examples always or never have."""
     for index, formal in enumerate(version.schema.inputs):
         if formal.option == OPTIONAL and (examples := [*version.examples_with_outputs]):
             given = [len(each.inputs) > index and each.inputs[index] is not None for each in examples]
@@ -93,7 +95,7 @@ def _unused_inputs(version: ReviewedVersion) -> Iterator[tuple[str, str]]:
 
 
 def _edge_evidence(version: ReviewedVersion, name: str, found: Iterable[Example], help: str) -> Evidence:
-    """Return whether there is an example of an edge."""
+    """Return evidence of an edge: its first example, or that there is none."""
     example = next(iter(found), None)
     if example is not None:
         return Evidence(PASSED, f"the example {example.name}", version.example_place(example))
@@ -103,6 +105,7 @@ def _edge_evidence(version: ReviewedVersion, name: str, found: Iterable[Example]
 
 
 def _evidence_without_tensors(version: ReviewedVersion) -> Iterator[Evidence]:
+    """Yield that an item does not apply, if no input is a tensor."""
     if version.first_tensor is None:
         yield Evidence(NOT_APPLICABLE, "none of its inputs is a tensor", version.place_of("inputs"))
 
@@ -138,11 +141,12 @@ def scalar(version: ReviewedVersion) -> Iterator[Evidence]:
 
 
 def _tensor_shape(value: ExampleValue | None) -> tuple[int, ...] | None:
+    """Return the shape of a tensor; None for other values."""
     return value.shape if value is not None and value.type.startswith("tensor(") else None
 
 
 def _constraint_against_scalars(version: ReviewedVersion, index: int) -> str:
-    """Return the constraint that a scalar as this input breaks, "" where it is not declared."""
+    """Return the declared constraint that a scalar as this input breaks; "" if there is none."""
     plan = plan_of(version.schema)
     if plan is None:
         return ""

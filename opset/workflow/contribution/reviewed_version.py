@@ -1,4 +1,4 @@
-"""One version of an operator as it is checked for a contribution, and the points of the checklist."""
+"""The version of an operator under review, and the registration of the checklist's checks."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SECTIONS = (PROPOSAL, DESCRIPTION, REFERENCE, VERSION, TESTS, CONVERSION, DOCUME
 
 
 class Evidence(NamedTuple):
-    """One thing that was found for a point: `why` it is passed or missing, where, and what to do."""
+    """Evidence for a checklist item: its state, why, location, and what to do."""
 
     state: str
     why: str
@@ -48,10 +48,10 @@ class Evidence(NamedTuple):
 
 
 class Check(NamedTuple):
-    """A point of the checklist: its name, what it asks for, and the function that yields what it finds.
+    """Check of a checklist item, with the function that yields its evidence.
 
-    `withdrawn` is whether it is for versions that are withdrawn, None for all. What is `statable` may be stated by the
-    author where it is missing; what no machine can judge always may.
+    `withdrawn` is whether it is for withdrawn versions, None for all. A `statable` item may be stated by the author if
+    files and examples do not show it; one that no machine can judge always may.
     """
 
     name: str
@@ -70,7 +70,7 @@ _Function = Callable[["ReviewedVersion"], Iterator[Evidence]]
 def check(
     section: str, withdrawn: bool | None = False, statable: bool = False, name: str = ""
 ) -> Callable[[_Function], _Function]:
-    """Return a decorator that registers the check of a checklist item; its docstring says what the item demands.
+    """Return a decorator that registers the check of a checklist item, whose docstring is the demand of the item.
 
     Args:
         section: One of SECTIONS.
@@ -89,12 +89,18 @@ def check(
 
 
 class ReviewedVersion:
-    """One version of an operator, and what is known of it: its file, its functions, and what its examples show."""
+    """One version of an operator with its file, functions and results of examples."""
 
     def __init__(self, registry: Registry, schema: OpSchema, budget: Budget | None = None) -> None:
-        """Read the operator's file; all evaluations of its examples have one budget.
+        """Read the operator's file.
 
-        Raises SchemaError where it has another name or cannot be read any more.
+        Args:
+            registry: Operators with their functions.
+            schema: The version.
+            budget: Work of all evaluations of its examples together.
+
+        Raises:
+            SchemaError: If the file has another name, or can no longer be read.
         """
         self.registry, self.schema = registry, schema
         files = [
@@ -125,7 +131,7 @@ class ReviewedVersion:
 
     @property
     def title(self) -> str:
-        """The operator as commands name it: Softmax, com.acme.Thin."""
+        """The operator in the form of commands: Softmax, com.acme.Thin."""
         return f"{self.schema.domain}.{self.schema.name}" if self.schema.domain else self.schema.name
 
     @cached_property
@@ -135,6 +141,7 @@ class ReviewedVersion:
 
     @cached_property
     def _position(self) -> int:
+        """Position of the version among the operator's."""
         return [each.since_version for each in self.operator.schemas].index(self.since)
 
     @cached_property
@@ -154,7 +161,7 @@ class ReviewedVersion:
 
     @cached_property
     def lint_findings(self) -> list[Finding]:
-        """What lint rules find in the operator's file."""
+        """Findings of lint rules in the operator's file."""
         domain = self.schema.domain
 
         def hooks(families: Collection[str]) -> lint.Hooks:
@@ -169,13 +176,13 @@ class ReviewedVersion:
         return list(lint.check(target, hooks).findings)
 
     def has_line(self, place: str) -> bool:
-        """Whether path:line:column is a line of the version."""
+        """Whether path:line:column is in the block of the version."""
         lines = sorted((node.line for node in self.operator.root.value["versions"].value), reverse=True)
         line, own = int(place.split(":")[-2]), int(self.place_of().split(":")[-2])
         return next((each for each in lines if each <= line), 0) == own
 
     def place_of(self, *keys: str) -> str:
-        """Return path:line:column of a key of the version, or of the innermost one that is there."""
+        """Return path:line:column of a key of the version, or of the innermost key that exists."""
         return self.operator.place(self.since, *keys)
 
     def example_place(self, example: Example) -> str:
@@ -186,19 +193,19 @@ class ReviewedVersion:
 
     @property
     def examples_place(self) -> str:
-        """Where a further example goes: the path and line of the list."""
+        """path:line:column of the list of examples."""
         root = self.operator.root
         node = root.keys["examples"] if "examples" in root.value else root
         return f"{self.operator.path}:{node.line}:{node.column}"
 
     def function_origin(self, layer: Layer, kind: str) -> str:
-        """Return file:line of the function of a kind that serves the version, "" where there is none."""
+        """Return file:line of the function of a kind that serves the version; "" if there is none."""
         schema = self.schema
         found = self._functions(layer).find(kind, schema.domain, schema.name, self.since, schema.family)
         return found.origin if found is not None else ""
 
     def missing_function(self, layer: Layer, why: str, place: str, help: str) -> Evidence:
-        """Return the item of a function that is not there, or in a file that was not run."""
+        """Return evidence of a function that does not exist, or is in a file that was not run."""
         left_out = self._functions(layer).left_out(self.schema.domain)
         return Evidence(MISSING, left_out or why, place, TRUST if left_out else help)
 
@@ -206,7 +213,7 @@ class ReviewedVersion:
         return Lookup(layer, self.registry)
 
     def test_part(self, part: str) -> Report:
-        """Return what the examples show of a part of PARTS."""
+        """Return the report of the examples on one part of PARTS."""
         if part not in self._tested:
             self._tested[part] = examine(
                 self.registry, [self.schema], parts=(part,), limits=LIMITS, budget=self.runner.budget
@@ -215,13 +222,13 @@ class ReviewedVersion:
 
     @cached_property
     def first_tensor(self) -> Parameter | None:
-        """The first input that may be a tensor."""
+        """The first input that may be a tensor; None if there is none."""
         allowed = ((each, self.schema.allowed(each)) for each in self.schema.inputs)
         return next((each for each, types in allowed if any(type_.startswith("tensor(") for type_ in types)), None)
 
 
 def _operator_files(folder: Path, schema: OpSchema) -> list[Path]:
-    """Return the files of a folder that declare an operator: one, or none."""
+    """Return the file of a folder that declares an operator, in a list; an empty one if there is none."""
     found = files_named(folder, f"{schema.name}.yaml")
     return [each for each in found if normalised(each.parent.name) == schema.domain]
 
@@ -232,7 +239,7 @@ def input_tensors(example: Example) -> Iterator[ExampleValue]:
 
 
 def values_of_input(example: Example, index: int, variadic: bool = False) -> tuple[ExampleValue | None, ...]:
-    """Return what an example gives for an input: one value, or for a variadic one all from it on."""
+    """Return the value of an example for an input; of a variadic input, all values from it on."""
     return example.inputs[index:] if variadic else example.inputs[index : index + 1]
 
 

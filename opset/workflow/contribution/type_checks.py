@@ -1,8 +1,8 @@
-"""The point of the checklist that the kernel computes every type, and the same values in each.
+"""Check of the checklist that the kernel computes every type, and the same values in each.
 
-For a type that no example has, examples are cast to it: values that both types have, as 0 and 1. The kernel computes
-them in the type of the example, which the example itself judges, and in the other one; both results are compared where
-both types hold them. Integers wrap and stop at limits in ways of their own, so that one example that agrees is enough.
+If no example has a type, examples are cast to it, with values that both types have, such as 0 and 1. The kernel
+computes them in the example's own type, which the example confirms, and in the other type; results that both types hold
+are compared. Integers wrap and stop at limits in ways of their own, so that one example that agrees is enough.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from opset.workflow.contribution.reviewed_version import (
 
 
 class CastResult(NamedTuple):
-    """What examples that are cast to a type show: whether one is computed, what is wrong, and whether values agree."""
+    """Result of examples that are cast to a type: whether one is computed, a fault, and whether values agree."""
 
     computed: bool = False
     why: str = ""
@@ -80,7 +80,7 @@ def all_types(version: ReviewedVersion) -> Iterator[Evidence]:
 
 
 def _example_of_type(version: ReviewedVersion, takers: Iterable[int], type_: str) -> Example | None:
-    """Return an example with outputs in which an input of these has the type."""
+    """Return an example with outputs in which one of the inputs has the type; None if there is none."""
     for example in version.examples_with_outputs:
         for index in takers:
             variadic = version.schema.inputs[index].option == VARIADIC
@@ -90,7 +90,7 @@ def _example_of_type(version: ReviewedVersion, takers: Iterable[int], type_: str
 
 
 def _try_type(version: ReviewedVersion, takers: Sequence[int], type_: str) -> CastResult:
-    """Return what all examples show that can be cast to another type."""
+    """Return the result of all examples that can be cast to a type."""
     refused, wrong, computed, compared = "", "", False, False
     for example in version.examples_with_outputs:
         cast = _cast_example(version, example, takers, type_)
@@ -119,7 +119,7 @@ def _try_type(version: ReviewedVersion, takers: Sequence[int], type_: str) -> Ca
 def _compare_with_cast(
     version: ReviewedVersion, example: Example, cast: Example, outputs: Sequence[Any]
 ) -> tuple[str, bool]:
-    """Return how results differ from those of the same values in the example's own types, and whether any could."""
+    """Return how results of cast values differ from results in the example's own types, and whether any could."""
     if is_random(example):
         return "", False
     inputs = []
@@ -153,13 +153,13 @@ def _cast_constraints(version: ReviewedVersion, example: Example, cast: Example)
 
 
 def _has_like_values(base: str, type_: str) -> bool:
-    """Whether a type computes what another one does: integers as integers and floats do, numbers as floats do."""
+    """Whether two types compute alike: integers as integers and floats, numbers as floats."""
     whole = "tensor(int", "tensor(uint"
     return base.startswith(FLOATS) or (base.startswith(whole) and type_.startswith((*whole, "tensor(bool")))
 
 
 def _array_pairs(base: Sequence[Any], outputs: Sequence[Any]) -> Iterator[tuple[int, Any, Any]]:
-    """Yield the numbers of outputs, also those in sequences, with the number of the output, as pairs."""
+    """Yield pairs of arrays, also of arrays in sequences, with the number of their output."""
     for index, pair in enumerate(zip(base, outputs, strict=False)):
         lists = [each if isinstance(each, list) else [each] for each in pair]
         for want, have in zip(*lists, strict=False):
@@ -168,7 +168,7 @@ def _array_pairs(base: Sequence[Any], outputs: Sequence[Any]) -> Iterator[tuple[
 
 
 def _cast_example(version: ReviewedVersion, example: Example, takers: Sequence[int], type_: str) -> Example | None:
-    """Return an example with inputs, and outputs of the same constraint, of another type; None where it cannot be."""
+    """Return an example with the values of one type constraint in another type; None if they cannot be cast."""
     element, constraint = type_[7:-1], version.schema.inputs[min(takers)].type
     values = [each for index in takers for each in values_of_input(example, index, True)]
     graphs = any(version.schema.attributes[name].type.startswith("graph") for name in example.attributes)
@@ -192,13 +192,14 @@ def _cast_example(version: ReviewedVersion, example: Example, takers: Sequence[i
 
 
 def _cast_value(value: ExampleValue, type_: str) -> ExampleValue:
+    """Return a value in another type."""
     many = isinstance(value.content, list)
     found = [_cast_number(each, type_[7:-1]) for each in (value.content if many else [value.content])]
     return ExampleValue(type_, found if many else found[0], value.shape)
 
 
 def _cast_number(value: Any, element: str) -> Any:
-    """Return a number as one of an element type; of an integer, 0 or 1, which every type has."""
+    """Return a number in an element type: 0 or 1 in an integer type, which every type has."""
     if element.startswith(("int", "uint")):
         return int(abs(value)) % 2 if math.isfinite(value) else 0
     return bool(value) if element == "bool" else value

@@ -1,1 +1,1 @@
-"""Examples as test cases for runtimes: what `opset testgen` writes."""
+"""Writes examples as test cases for runtimes: `opset testgen`."""

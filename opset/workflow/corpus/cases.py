@@ -3,10 +3,10 @@
     node/<name>/model.onnx, data.json (the tolerances), test_data_set_0/input_0.pb …, output_0.pb …
     invalid/<name>/…       without outputs: a constraint is broken, and a runtime should refuse it
     random/<name>/…        without outputs: only their types and shapes are determined
-    manifest.json          what each case is and shows, by what its outputs were judged, the hashes of its files
+    manifest.json          facts of each case, the judges of its outputs, the hashes of its files
 
-What is written depends on the operators alone. Outputs that contradict the kernel of their operator, or what its
-function body or lowering computes, are findings and no cases.
+The files depend on the operators alone. Outputs that contradict the kernel of their operator, its function body or
+its lowering are findings and no cases.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Progress = Callable[[int, int], None]
 
 
 class Pick(NamedTuple):
-    """An example at a version of its operator for which it holds, and the name of its case."""
+    """An example at one of its versions, with the name of its case."""
 
     schema: OpSchema
     example: Example
@@ -48,12 +48,12 @@ class Pick(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """The folder that the case belongs to."""
+        """The folder of the case."""
         return INVALID if self.example.error else RANDOM if is_random(self.example) else NODE
 
 
 class Corpus(NamedTuple):
-    """Files by path, what the manifest says of each case, and the examples that are no cases."""
+    """Files by path, the manifest's entry of each case, and findings about examples that are no cases."""
 
     files: dict[str, bytes]
     cases: list[dict[str, Any]]
@@ -66,10 +66,15 @@ def pick_cases(
     every_version: bool,
     wanted: Mapping[Any, Set[int]] = {},
 ) -> list[Pick]:
-    """Return the examples of operators, each given as all its versions, at the first version for which each holds.
+    """Return the examples of operators, each at the first version for which it holds, in the order of names.
 
-    With `every_version`, at each; but never where the operator is withdrawn, as no model may use it then. `wanted` has
-    for some operators, by domain and name, the only versions that are wanted.
+    Withdrawn versions are left out, as no model may use them.
+
+    Args:
+        registry: Operators with their examples.
+        operators: All versions of each operator.
+        every_version: Whether each example is taken at every version.
+        wanted: The only versions to take of some operators, by domain and name.
     """
     found = []
     labels = _domain_labels(registry)
@@ -87,7 +92,7 @@ def pick_cases(
 
 
 def _domain_labels(registry: Registry) -> dict[str, str]:
-    """Return what stands for each domain in names: its last word, or all of it where others have the same."""
+    """Return a prefix of names for each domain: its last word, or all words if another domain has the same."""
     last = [shown(domain).rpartition(".")[2] for domain in registry.domains]
     return {
         domain: f"{(shown(domain).replace('.', '_') if last.count(word) > 1 else word).lower()}_" if domain else ""
@@ -98,7 +103,17 @@ def _domain_labels(registry: Registry) -> dict[str, str]:
 def build_corpus(
     registry: Registry, picks: Sequence[Pick], progress: Progress | None = None, budget: Budget | None = None
 ) -> Corpus:
-    """Return the cases of examples, judged, and the manifest. Raises Exhausted where the budget is used up."""
+    """Return the judged cases of examples, with the manifest.
+
+    Args:
+        registry: Operators with their kernels.
+        picks: Examples at versions.
+        progress: Called with the number of cases that are done, and of all.
+        budget: Work of all evaluations together.
+
+    Raises:
+        Exhausted: If the budget is used up.
+    """
     from opset.workflow.corpus.judging import Judge  # which imports numpy
 
     made = Corpus({}, [], FindingList())
@@ -123,12 +138,12 @@ def build_corpus(
 
 
 def write_corpus(folder: str, made: Corpus) -> WriteCounts:
-    """Write a corpus to a folder, as `write_folder` does: only files that changed, and no file that is not ours."""
+    """Write a corpus to a folder: only files that changed, and no file that is not ours."""
     return write_folder(folder, AUTHOR, "corpus", made.files)
 
 
 def _add_case(made: Corpus, registry: Registry, judge: Judge, outside: Judgements, pick: Pick) -> None:
-    """Add a case to a corpus. Raises OpsetError where its example cannot be one."""
+    """Add a case to a corpus. Raises OpsetError if its example cannot be a case."""
     from opset.reference.example_models import model_of, value_of
     from opset.workflow.corpus.judging import case_tolerance
 
@@ -185,6 +200,7 @@ def _value_types(values: Iterable[ExampleValue | None]) -> Iterator[str]:
 
 
 def _tensor_bytes(name: str, value: Any, type_: str) -> bytes:
+    """Return a value as the bytes of a .pb file."""
     from opset.model.arrays import message_of
 
     data: bytes = message_of(name, value, type_).SerializeToString(deterministic=True)
@@ -192,14 +208,14 @@ def _tensor_bytes(name: str, value: Any, type_: str) -> bytes:
 
 
 def _case_text(registry: Registry, schema: OpSchema, example: Example) -> str:
-    """Return what a case shows: the constraint that it breaks, what its documentation says, or its name."""
+    """Return the subject of a case: the constraint that it breaks, its documentation, or its name."""
     if example.error:
         return f"{example.error}: {registry.documentation(schema).constraints.get(example.error, '')}".rstrip(": ")
     return example.doc or example.name.replace("_", " ")
 
 
 def _element_types(value: ExampleValue) -> Iterator[str]:
-    """Yield the element types of a value: that of a tensor, and those of keys and values of a map."""
+    """Yield the element types of a value; of a map, the types of its keys and values."""
     text = value.type
     for wrapper in ("optional(", "seq(", "map(", "tensor(", ")"):
         text = text.replace(wrapper, "")
@@ -207,7 +223,7 @@ def _element_types(value: ExampleValue) -> Iterator[str]:
 
 
 def _complete_model(model: Any, schema: OpSchema, example: Example) -> Any:
-    """Complete what a model declares: shapes of outputs, types of those that are never computed, the IR version."""
+    """Add shapes of outputs, types of outputs that are never computed, and the IR version to a model; return it."""
     from opset.reference.example_models import type_proto
 
     values = [each for each in example.outputs or () if each is not None]
@@ -227,7 +243,7 @@ def _complete_model(model: Any, schema: OpSchema, example: Example) -> Any:
 
 
 def _output_types(model: Any, schema: OpSchema, example: Example) -> Iterator[str]:
-    """Yield the types of the outputs of a node that breaks a constraint, "" where they are not certain."""
+    """Yield the output types of a node that breaks a constraint; "" for types that are not certain."""
     bound = {}
     for index, value in enumerate(example.inputs):
         if value is not None:

@@ -1,8 +1,8 @@
-"""How other implementations judged the cases of the standard's operators, when all of them were run on these last.
+"""Judgements of other implementations on the cases of the standard's operators, from their last run.
 
-`python -m judges corpus --write` runs them, and writes judgements.json: the judges with their versions, and
-by operator a digest of its examples and, by judge, the examples and versions with which the judge does not agree. What
-was found is of examples as they were: where the digest is another one by now, nothing is known of an operator.
+`python -m judges corpus --write` runs them, and writes judgements.json: the judges with their versions; by operator a
+digest of its examples; and by judge the examples and versions with which the judge does not agree. If the digest of the
+present examples is another one, nothing is known of the operator.
 """
 
 from __future__ import annotations
@@ -26,7 +26,13 @@ Case = tuple[str, str, int, str]
 
 
 def judgement_data(registry: Registry, judges: Mapping[str, str], agreed: Mapping[str, set[Case]]) -> dict[str, Any]:
-    """Return what judgements.json holds: `judges` are full names, and `agreed` the cases with which each agrees."""
+    """Return the contents of judgements.json.
+
+    Args:
+        registry: Operators with their examples.
+        judges: Full names of the judges.
+        agreed: Cases with which each judge agrees.
+    """
     operators = {}
     for domain in registry.domains:
         for name in registry.operators(domain):
@@ -44,7 +50,7 @@ def judgement_data(registry: Registry, judges: Mapping[str, str], agreed: Mappin
 def _disagreeing_versions(
     agreed: set[tuple[int, str]], examples: Iterable[Example], versions: Iterable[OpSchema]
 ) -> dict[str, list[int] | str]:
-    """Return the versions by example that are not among those agreed, "*" for all; {"*": "*"} for all of all."""
+    """Return the versions by example that are not among those agreed; "*" stands for all versions, or all examples."""
     found: dict[str, list[int] | str] = {}
     known = [each.since_version for each in versions]
     whole = True
@@ -65,24 +71,26 @@ def digest(examples: Iterable[Example], versions: Iterable[OpSchema]) -> str:
 
 
 def _examples_with_outputs(registry: Registry, name: str, domain: str) -> list[Example]:
+    """Return the examples of an operator that have outputs."""
     return [each for each in registry.examples(name, domain) if each.outputs is not None]
 
 
 @lru_cache(maxsize=1)
 def _read_judgements() -> Mapping[str, Any]:
+    """Return the contents of judgements.json."""
     data: Mapping[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
     return data
 
 
 class Judgements:
-    """What is known of the operators of a registry."""
+    """Stored judgements on the operators of a registry."""
 
     def __init__(self, registry: Registry, stored: Mapping[str, Any] | None = None) -> None:
         self._registry, self._stored = registry, _read_judgements() if stored is None else stored
         self._known: dict[tuple[str, str], Mapping[str, Any] | None] = {}
 
     def agreeing_judges(self, schema: OpSchema, example: Example) -> list[str]:
-        """Return the judges that agree with an example at a version of an operator."""
+        """Return the judges that agree with an example at a version of an operator; none if that is not known."""
         found = self._operator_entry(schema.domain, schema.name)
         if found is None or example.outputs is None:
             return []
@@ -93,7 +101,7 @@ class Judgements:
         ]
 
     def _operator_entry(self, domain: str, name: str) -> Mapping[str, Any] | None:
-        """Return what is stored of an operator, None where it is of other examples."""
+        """Return the stored entry of an operator; None if there is none, or its examples have changed since."""
         key = domain, name
         if key not in self._known:
             entry = self._stored["operators"].get(f"{shown(domain)}.{name}")
@@ -109,5 +117,6 @@ class Judgements:
 
 
 def _has_disagreement(others: Mapping[str, Any], example: str, since: int) -> bool:
+    """Whether a judge disagrees with an example at a version."""
     versions = others.get(ALL, others.get(example, ()))
     return versions == ALL or since in versions

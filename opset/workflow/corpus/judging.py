@@ -1,6 +1,6 @@
-"""Whether the outputs of an example are right: by the kernel of its operator, and by what expresses the operator.
+"""Judges the outputs of an example by the kernel of its operator, and by other forms of the operator.
 
-A function body or a lowering is a second implementation: it states the operator in other operators, whose kernels
+A function body or a lowering is a second implementation: it expresses the operator by other operators, whose kernels
 then compute it.
 """
 
@@ -24,7 +24,7 @@ LIMITS = Limits(max_steps=1_000_000, max_bytes=1 << 30, timeout=60)
 
 
 def case_tolerance(example: Example, expected: Sequence[Any]) -> tuple[dict[str, float], str]:
-    """Return the tolerances of a case as onnx's runner applies them, to all outputs alike, and the reason."""
+    """Return the tolerances of a case, which onnx's runner applies to all outputs alike, and the reason."""
     if example.tolerance is not None:
         return {"rtol": example.tolerance, "atol": example.tolerance}, "stated by the example"
     kinds = {array.dtype for value in expected for array in _arrays(value)}
@@ -37,7 +37,7 @@ def case_tolerance(example: Example, expected: Sequence[Any]) -> tuple[dict[str,
 
 
 def _arrays(value: Any) -> Iterator[Any]:
-    """Yield the arrays that a value consists of."""
+    """Yield the arrays in a value."""
     if isinstance(value, list | dict):
         for each in value.values() if isinstance(value, dict) else value:
             yield from _arrays(each)
@@ -52,9 +52,10 @@ class Judge:
         self._runner = ExampleRunner(registry, LIMITS, budget)
 
     def judge_example(self, schema: OpSchema, example: Example) -> list[str]:
-        """Return by what the outputs of an example were judged.
+        """Return the names of the implementations that confirm an example.
 
-        Raises OpsetError T211 where the kernel contradicts them, T212 where another implementation does.
+        Raises:
+            OpsetError: T211 if the kernel contradicts the example, T212 if another implementation does.
         """
         self._runner.clear_values()
         judges = ["kernel"] if self._is_right_by_kernel(schema, example) else []
@@ -63,7 +64,7 @@ class Judge:
         return judges
 
     def _is_right_by_kernel(self, schema: OpSchema, example: Example) -> bool:
-        """Whether there is a kernel, which agrees. Raises OpsetError T211 where it does not."""
+        """Whether the kernel confirms an example; False without a kernel. Raises OpsetError T211 on a contradiction."""
         if self._runner.why_no_kernel(schema):
             return False
         try:
@@ -81,7 +82,7 @@ class Judge:
         return True
 
     def _agreeing_implementations(self, schema: OpSchema, example: Example) -> Iterator[str]:
-        """Yield the other implementations that agree. Raises OpsetError T212 where one does not."""
+        """Yield the other implementations that confirm an example. Raises OpsetError T212 if one contradicts it."""
         for name, found in self._expressions(schema, example):
             if found.model is None:
                 continue
@@ -96,7 +97,7 @@ class Judge:
             yield name
 
     def _expressions(self, schema: OpSchema, example: Example) -> Iterator[tuple[str, Conversion]]:
-        """Yield what expresses an operator by others, and the model of an example in which it does."""
+        """Yield the name of each function body or lowering, and the conversion of an example's model by it."""
         runner, at = self._runner, {schema.domain: schema.since_version}
         if schema.function:
             done = 0

@@ -1,1 +1,1 @@
-"""Examples run on all that an operator has: what `opset test` does."""
+"""Runs examples on everything that an operator has: `opset test`."""

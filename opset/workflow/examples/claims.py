@@ -1,8 +1,8 @@
-"""Compares what `change:` blocks claim with the examples, on both sides of the transition.
+"""Compares the claims of `change:` blocks with the examples, on both sides of the transition.
 
-The adapters that follow from a claim are run by the conversion of examples. Here the claim itself is tried: attributes
-that have no effect get other values, what means the old behaviour is put into the converted node, and types that
-are computed through others are.
+The conversion of examples runs the adapters that follow from a claim. This module tests the claim itself: attributes
+without effect get other values, a value for the old behavior is put into the converted node, and types that are
+emulated are cast.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Values = tuple[ExampleValue | None, ...]
 
 
 class ClaimResult(NamedTuple):
-    """What examples say of a claim: whether any shows it, those that contradict it and how, and what is left open."""
+    """Result of a claim: whether an example shows it, the examples that contradict it, and a doubt that remains."""
 
     shown: bool
     against: Sequence[tuple[Example, str]] = ()
@@ -51,7 +51,7 @@ class ClaimResult(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """One claim of a change block: the keys below the version at which it is written, its text, and its test."""
+    """One claim of a change block: its keys below the version, its text, and its test."""
 
     keys: tuple[str, ...]
     text: str
@@ -59,7 +59,7 @@ class Claim(NamedTuple):
 
 
 def check_claims(runner: ExampleRunner, schema: OpSchema, report: Report) -> None:
-    """Add to a report what the examples say of the claims of a version."""
+    """Add the results of a version's claims to a report."""
     versions = runner.registry.versions(schema.name, schema.domain)
     position = versions.index(schema)
     if schema.change is None or not position:
@@ -94,7 +94,7 @@ def check_claims(runner: ExampleRunner, schema: OpSchema, report: Report) -> Non
 
 
 class _ClaimTests:
-    """The claims of one transition."""
+    """Tests of the claims of one transition."""
 
     def __init__(self, runner: ExampleRunner, older: OpSchema, newer: OpSchema) -> None:
         self.runner, self.older, self.newer = runner, older, newer
@@ -103,7 +103,7 @@ class _ClaimTests:
         self._converted: dict[str, Any] = {}
 
     def claims(self) -> Iterator[Claim]:
-        """Yield the claims, in the order in which the guide lists them."""
+        """Yield the claims, in the order of the guide."""
         change = self.change
         if change.clarified and not change.meaning:
             yield Claim(("change", "clarified"), "clarified", self.check_clarified)
@@ -120,6 +120,7 @@ class _ClaimTests:
             yield Claim(("change", "emulate", new), f"emulate: {{{new}: {old}}}", partial(self.check_emulate, new, old))
 
     def _facet_tests(self, name: str, facet: AttributeChange) -> Iterator[tuple[str, str, Callable[[], ClaimResult]]]:
+        """Yield key, text and test of each facet of an attribute."""
         if facet.ignored and name in self.older.attributes:
             yield "ignored", "true", partial(self.check_ignored, name)
         stated = self.change.up == "derived" or self.runner.has_key(self.newer, "change", "attributes", name, "old")
@@ -143,14 +144,14 @@ class _ClaimTests:
             yield "undefined", safe_text(facet.undefined), partial(self.check_undefined, name, facet.undefined)
 
     def examples(self, schema: OpSchema) -> Iterator[tuple[Example, list[Any]]]:
-        """Yield the examples that a version's kernel computes as they show, with the values."""
+        """Yield the examples that a version's kernel computes correctly, with their outputs."""
         for example in self.runner.examples(schema):
             values = None if is_random(example) else self._kernel_outputs(schema, example)
             if values is not None and not disagreements(example, values):
                 yield example, values
 
     def _kernel_outputs(self, schema: OpSchema, example: Example) -> list[Any] | None:
-        """Return what a version's kernel computes, None where the node is not legal there."""
+        """Return the outputs of a version's kernel; None if the node is not legal. Raises RunError at a limit."""
         try:
             return self.runner.outputs(schema, example)
         except RunError as error:
@@ -159,6 +160,7 @@ class _ClaimTests:
             return None
 
     def _run_model(self, model: Any, example: Example) -> list[Any] | None:
+        """Return the outputs of a model; None if it cannot be computed. Raises RunError at a limit."""
         try:
             return self.runner.run(model, example)
         except RunError as error:
@@ -167,7 +169,7 @@ class _ClaimTests:
             return None
 
     def convert_example(self, example: Example) -> Any:
-        """Return an example of the older version as a model at the newer one, None where the conversion is refused."""
+        """Return an example of the older version as a model at the newer one; None if the conversion is refused."""
         if example.name not in self._converted:
             found = conversion(self.runner, model_of(self.older, example), self.newer, self.newer.since_version)
             self._converted[example.name] = None if found.model is None else found.model.as_given()
@@ -179,7 +181,7 @@ class _ClaimTests:
         return [each for each in model.graph.node if (each.op_type, normalised(each.domain)) == own]
 
     def check_clarified(self) -> ClaimResult:
-        """Both versions compute the same of every example that is legal in both."""
+        """Test that both versions compute the same from every example that is legal in both."""
         against = []
         shown = False
         for here, there in ((self.older, self.newer), (self.newer, self.older)):
@@ -196,11 +198,12 @@ class _ClaimTests:
         return ClaimResult(shown, against)
 
     def _has_same_defaults(self, example: Example) -> bool:
+        """Whether each default is the same at both versions, or the example sets the attribute."""
         pairs = ((self.older.attributes.get(name), each) for name, each in self.newer.attributes.items())
         return all(old is None or old.default == new.default or new.name in example.attributes for old, new in pairs)
 
     def check_conversion(self, upwards: bool) -> ClaimResult:
-        """An example crosses the transition; that its values stay the same is what its conversion shows."""
+        """Test that an example can be converted across the transition; the conversion of examples compares values."""
         here, there = (self.older, self.newer) if upwards else (self.newer, self.older)
         for example in self.runner.examples(here):
             found = conversion(self.runner, model_of(here, example), here, there.since_version)
@@ -209,11 +212,11 @@ class _ClaimTests:
         return ClaimResult(False)
 
     def check_ignored(self, name: str) -> ClaimResult:
-        """The attribute has no effect at the older version."""
+        """Test that the attribute has no effect at the older version."""
         return self._check_no_effect(self.older, name, lambda example, values: True)
 
     def check_only_for(self, name: str, types: frozenset[str]) -> ClaimResult:
-        """The attribute has no effect where no input or output is of one of the types."""
+        """Test that the attribute has no effect if no input or output has one of the types."""
 
         def is_concerned(example: Example, values: list[Any]) -> bool:
             texts = [each.type for each in example.inputs if each is not None] + [type_of(each) for each in values]
@@ -224,6 +227,7 @@ class _ClaimTests:
     def _check_no_effect(
         self, schema: OpSchema, name: str, is_concerned: Callable[[Example, list[Any]], bool]
     ) -> ClaimResult:
+        """Test that other values of an attribute change no result of the examples that are concerned."""
         attribute, shown, against = schema.attributes[name], False, []
         for example, values in self.examples(schema):
             if not is_concerned(example, values):
@@ -237,7 +241,7 @@ class _ClaimTests:
         return ClaimResult(shown, against)
 
     def check_old(self, name: str, value: Any) -> ClaimResult:
-        """The newer version with this value computes what the older one does."""
+        """Test that the newer version with this value computes the results of the older one."""
         attribute, tried, distinct, against = self.newer.attributes[name], False, False, []
         for example, values in self.examples(self.older):
             made = self.convert_example(example)
@@ -261,7 +265,7 @@ class _ClaimTests:
         return ClaimResult(tried, against, "the examples give the same with other values than" if unclear else "")
 
     def check_renamed(self, name: str, before: str, values: Mapping[Any, Any]) -> ClaimResult:
-        """The attribute is the older one under another name, its values perhaps written in another way."""
+        """Test that the attribute is the older one under another name, perhaps with other values."""
         shown, against, missing = False, [], {*values}
         for example, _ in self.examples(self.older):
             if before not in example.attributes:
@@ -285,9 +289,13 @@ class _ClaimTests:
     def _contradiction(
         self, example: Example, made: Any, results: Sequence[Any], others: Iterable[Sequence[Any] | None]
     ) -> str:
-        """Return how the results of a claim contradict an example, "" where they do not, or something else is to blame.
+        """Return how the results of a claim contradict an example; "" if they do not, or the claim is not to blame.
 
-        `made` is the converted example as the converter made it; `others` are results with other values.
+        Args:
+            example: Example of the older version.
+            made: Converted example as the converter made it.
+            results: Results with the claimed value.
+            others: Results with other values; None if a node is not legal with one.
         """
         why = "; ".join(disagreements(example, results))
         if not why:
@@ -297,7 +305,7 @@ class _ClaimTests:
         return why if right or any(each is not None and not disagreements(example, each) for each in others) else ""
 
     def check_undefined(self, name: str, value: Any) -> ClaimResult:
-        """No example of the older version shows what the value means."""
+        """Test that no example of the older version shows a meaning of the value."""
         found = [each for each, _ in self.examples(self.older)]
         against = [each for each in found if each.attributes.get(name) == value]
         return ClaimResult(
@@ -305,7 +313,7 @@ class _ClaimTests:
         )
 
     def _run_with_attribute(self, made: Any, example: Example, name: str, value: Any) -> list[Any] | None:
-        """Return the results of a converted example with this value of an attribute; None where it has no such node."""
+        """Return the results of a converted example with this value of an attribute; None if it has no such node."""
         model = pb.ModelProto()
         model.CopyFrom(made)
         nodes = self.operator_nodes(model)
@@ -318,7 +326,7 @@ class _ClaimTests:
         return self._run_model(model, example)
 
     def check_input(self, name: str, input_name: str) -> ClaimResult:
-        """The input carries the attribute's value."""
+        """Test that the input carries the attribute's value."""
         index = next(i for i, each in enumerate(self.newer.inputs) if each.name == input_name)
         attribute, shown, against = self.older.attributes[name], False, []
         for example, _ in self.examples(self.older):
@@ -335,7 +343,7 @@ class _ClaimTests:
         return ClaimResult(shown, against)
 
     def _run_with_input(self, made: Any, example: Example, index: int, value: Any) -> list[Any] | None:
-        """Return the results of a converted example with a value as constant input; None where it has no such input."""
+        """Return the results of a converted example with a value as constant input; None if it has no such input."""
         model = pb.ModelProto()
         model.CopyFrom(made)
         nodes = self.operator_nodes(model)
@@ -358,7 +366,7 @@ class _ClaimTests:
         return self._run_model(model, example)
 
     def check_negative(self, name: str) -> ClaimResult:
-        """An axis means the same when it counts from the end."""
+        """Test that an axis means the same if it counts from the end."""
         attribute, shown, against = self.newer.attributes[name], False, []
         for example, values in self.examples(self.newer):
             given = example.attributes.get(name, attribute.default)
@@ -385,7 +393,7 @@ class _ClaimTests:
         return ClaimResult(shown, against)
 
     def check_emulate(self, new: str, old: str) -> ClaimResult:
-        """The operator computes the same when its inputs are cast to the older type, and its outputs back."""
+        """Test that the operator computes the same if its inputs are cast to the older type, and its outputs back."""
         shown, against = False, []
         for example in self._examples_of_type(new):
             values = self._kernel_outputs(self.newer, example)
@@ -400,7 +408,7 @@ class _ClaimTests:
         return ClaimResult(shown, against)
 
     def _examples_of_type(self, new: str) -> Iterator[Example]:
-        """Yield the examples of the newer version with inputs of a type, and others with values that it has, in it."""
+        """Yield the examples of the newer version in a type: those that have it, and others whose values fit it."""
         type_ = f"tensor({new})"
         for example, _ in self.examples(self.newer):
             if any(each is not None and each.type == type_ for each in example.inputs):
@@ -430,10 +438,11 @@ class _ClaimTests:
         return example._replace(inputs=values(example.inputs, self.newer.inputs), outputs=unknown)
 
     def _has_type_attribute(self, example: Example) -> bool:
+        """Whether an example sets an attribute that names an element type."""
         return any(self.newer.attributes[name].kind == DATA_TYPE for name in example.attributes)
 
     def _emulating_model(self, example: Example, values: Sequence[Any], new: str, old: str) -> Any:
-        """Return the model of an example with its inputs of a type cast to another one, and its outputs back."""
+        """Return the model of an example that casts inputs of a type to another one, and its outputs back."""
         model = with_standard(model_of(self.newer, example))
         (node,) = model.graph.node
         made = []
@@ -468,7 +477,7 @@ def _is_number(type_: str) -> bool:
 
 
 def _is_representable(example: Example) -> bool:
-    """Whether the inputs of an example have values that fit their types."""
+    """Whether the values of an example's inputs fit their types."""
     try:
         return all(each is None or value_of(each) is not None for each in example.inputs)
     except (OverflowError, ValueError):
@@ -482,7 +491,7 @@ def _cast_node(source: str, target: str, element: str) -> Any:
 
 
 def _list_length(model: Any, nodes: Sequence[Any], name: str) -> int:
-    """Return how long a list has to be that has an entry for each spatial dimension."""
+    """Return the length of a list with an entry for each spatial dimension."""
     stated = [each for node in nodes for each in node.attribute if each.name == name]
     if stated:
         return len(stated[0].ints) or len(stated[0].floats)
@@ -491,7 +500,7 @@ def _list_length(model: Any, nodes: Sequence[Any], name: str) -> int:
 
 
 def _other_values(schema: OpSchema, attribute: Attribute, value: Any) -> list[Any]:
-    """Return other legal values of an attribute, a few."""
+    """Return a few other legal values of an attribute."""
     if attribute.kind == DATA_TYPE:
         return []
     candidates: list[Any]
@@ -515,7 +524,7 @@ def _other_values(schema: OpSchema, attribute: Attribute, value: Any) -> list[An
 
 
 def _first_difference(expected: Sequence[Any], actual: Sequence[Any]) -> str:
-    """Return how results differ from others in anything, "" where they do not."""
+    """Return the first difference between results, exact to the last digit; "" if there is none."""
     for index, (want, have) in enumerate(zip(expected, actual, strict=True)):
         why, apart = ulps(want, have)
         if why or apart:

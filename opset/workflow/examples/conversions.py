@@ -1,4 +1,4 @@
-"""Examples converted to other versions and back, and expressed by function bodies: both keep their values."""
+"""Converts examples to other versions and back, and expresses them by function bodies: both keep their values."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ULP = 6
 
 
 def check_conversions(runner: ExampleRunner, schema: OpSchema, example: Example, report: Report) -> None:
-    """Add to a report whether an example at a version keeps its values at other versions and back."""
+    """Add to a report whether an example keeps its values at other versions and back."""
     if why := _why_no_values(runner, schema, example):
         report.skip("conversion", why)
         return
@@ -49,7 +49,7 @@ def check_conversions(runner: ExampleRunner, schema: OpSchema, example: Example,
 
 
 def _why_no_values(runner: ExampleRunner, schema: OpSchema, example: Example) -> str:
-    """Return why there are no values to compare, "" where the kernel computes what the example shows."""
+    """Return why there are no values to compare; "" if the kernel computes the example."""
     if why := runner.why_no_kernel(schema):
         return why
     try:
@@ -60,11 +60,10 @@ def _why_no_values(runner: ExampleRunner, schema: OpSchema, example: Example) ->
 
 
 def targets_of(runner: ExampleRunner, schema: OpSchema, example: Example) -> list[int]:
-    """Return where an example goes from a version: to its neighbours, and the long way to the first and the last one.
+    """Return the versions to which an example is converted: the neighbors, and from either end the first and the last.
 
-    From versions between those for which the example holds, the long way would be made of the same steps. Where the
-    operator can be expressed by others, the long way leads below its first version; 0 stands for the model's own opset
-    without the operator.
+    Other versions of the example reach the ends by the same steps. If other operators can express the operator, the
+    example also goes below the first version; 0 stands for the model's own opset without the operator.
     """
     numbers = [each.since_version for each in runner.registry.versions(schema.name, schema.domain)]
     at = numbers.index(schema.since_version)
@@ -112,7 +111,7 @@ def _check_conversion(runner: ExampleRunner, schema: OpSchema, example: Example,
 
 
 def conversion(runner: ExampleRunner, model: Any, schema: OpSchema, target: int) -> Conversion:
-    """Return the conversion of a model to a version of an operator's domain; 0: to no such operator."""
+    """Return the conversion of a model to a version of an operator's domain; 0 lowers the operator instead."""
     runner.budget.charge()
     if target:
         return convert_model(load(model), Target({schema.domain: target}), runner.registry, routes=runner.routes)
@@ -121,25 +120,26 @@ def conversion(runner: ExampleRunner, model: Any, schema: OpSchema, target: int)
 
 
 def with_standard(model: Any, opset: int = RELEASES[-1].opset) -> Any:
-    """Return a model that imports ai.onnx, at an opset if it does not do so yet."""
+    """Add an import of ai.onnx to a model that has none, and return the model."""
     if not any(each.domain in ("", "ai.onnx") for each in model.opset_import):
         model.opset_import.add(domain="", version=opset)
     return model
 
 
 def adapter_failure(found: Conversion) -> str:
-    """Return what an adapter did that is no refusal, "" where none did: it raised, or named what is not there."""
+    """Return how an adapter failed other than by a refusal; "" if none did."""
     whys = (each.why for each in found.refusals if each.code == LAYER.code and each.help != TRUST)
     return next(whys, "") if found.model is None else ""
 
 
 def _adapter_finding(runner: ExampleRunner, schema: OpSchema, example: Example, way: str, why: str) -> Finding:
+    """Return the finding that an adapter fails on an example."""
     message = f"{version_name(schema)}: an adapter fails on the example '{example.name}' on the way {way}"
     return Finding("T110", message, runner.place_of(schema, example), why, "correct it: opset explain adapters")
 
 
 def _is_example(runner: ExampleRunner, schema: OpSchema, example: Example, model: Any, target: int) -> bool:
-    """Whether a converted model is the example at another version, so that the way back is a test of that version."""
+    """Whether a converted model equals the example's model at the target, whose own conversion covers the way back."""
     other = runner.registry.schema(schema.name, target, schema.domain)
     if other is None or not example_versions(example, (other.since_version,)):
         return False
@@ -149,7 +149,7 @@ def _is_example(runner: ExampleRunner, schema: OpSchema, example: Example, model
 def _check_values(
     runner: ExampleRunner, schema: OpSchema, example: Example, model: Any, way: str, step: tuple[int, int]
 ) -> list[Finding]:
-    """Return the finding where a converted model does not compute what the example shows."""
+    """Return the finding that a converted model computes other values than the example; none if it does not."""
     place = runner.place_of
     try:
         found = disagreements(example, runner.run(model, example))
@@ -165,7 +165,7 @@ def _check_values(
 
 
 def adapter_declarations(runner: ExampleRunner, schema: OpSchema, source: int, target: int) -> str:
-    """Return where the adapters on the way between two versions are declared, and how."""
+    """Return the locations and declarations of the adapters between two versions, as text."""
     if not target:
         return ""
     versions = runner.registry.versions(schema.name, schema.domain)
@@ -180,7 +180,7 @@ def adapter_declarations(runner: ExampleRunner, schema: OpSchema, source: int, t
 
 
 class BodyRoutes(Routes):
-    """Routes on which the nodes of one operator are expressed by its function body, and all others stay."""
+    """Routes that express the nodes of one operator by its function body, and keep all others."""
 
     def __init__(self, registry: Registry, schema: OpSchema, opset: int) -> None:
         super().__init__(registry)
@@ -189,27 +189,27 @@ class BodyRoutes(Routes):
         )
 
     def route(self, op_type: str, domain: str, versions: Mapping[str, int], opsets: Mapping[str, int]) -> Route:
-        """Return whether a node is one of the operator."""
+        """Return the route of a node: converted if it is one of the operator, else kept."""
         schema = self._step.source
         verdict = Verdict.CONVERT if (op_type, domain) == (schema.name, schema.domain) else Verdict.KEEP
         return Route(verdict, VersionChange(domain, op_type, schema.since_version, 0))
 
     def step(self, domain: str, op_type: str, version: int, final: int) -> Step | None:
-        """Return the step by the function body for the operator alone."""
+        """Return the step by the function body; None for other operators."""
         source = self._step.source
         return self._step if (op_type, domain) == (source.name, source.domain) else None
 
 
 def express_by_body(registry: Registry, model: Any, schema: OpSchema, opset: int) -> Conversion:
-    """Return the conversion of a model in which an operator's nodes are expressed by its bodies at an opset."""
+    """Return the conversion of a model that expresses an operator's nodes by its bodies at an opset."""
     target = Target({"": opset}, lowered=frozenset(((schema.name, schema.domain),)))
     return convert_model(load(model), target, registry, routes=BodyRoutes(registry, schema, opset))
 
 
 def body_opsets(registry: Registry, schema: OpSchema) -> list[int]:
-    """Return the opsets at which bodies of a version are tried: where each begins and ends, and where a lowering goes.
+    """Return the opsets at which the bodies of a version are tested: the first and last of each, and of a lowering.
 
-    An operator of another domain goes wherever ai.onnx goes.
+    The opsets of a body in another domain end with the newest opset of ai.onnx.
     """
     last = RELEASES[-1].opset
     keys = sorted({body.opset for body in schema.function})
@@ -222,7 +222,7 @@ def body_opsets(registry: Registry, schema: OpSchema) -> list[int]:
 
 
 def check_bodies(runner: ExampleRunner, schema: OpSchema, example: Example, report: Report) -> None:
-    """Add to a report whether the function bodies that serve an example compute what the kernel does."""
+    """Add to a report whether the function bodies that serve an example agree with the kernel."""
     if not schema.function:
         return
     expected: Sequence[Any] | None = None
@@ -258,7 +258,7 @@ def check_bodies(runner: ExampleRunner, schema: OpSchema, example: Example, repo
 
 
 def _body_difference(runner: ExampleRunner, example: Example, model: Any, expected: Sequence[Any] | None) -> str:
-    """Return how a body's results differ from the kernel's, or without a kernel from the example; "" if not."""
+    """Return how a body's results differ from the kernel's, or from the example if there is no kernel; "" if equal."""
     try:
         actual = runner.run(model, example)
     except RunError as error:
@@ -273,6 +273,7 @@ def _body_difference(runner: ExampleRunner, example: Example, model: Any, expect
 
 
 def _body_finding(runner: ExampleRunner, schema: OpSchema, example: Example, opset: int, why: str) -> Finding:
+    """Return the finding that a function body does not compute an example."""
     message = (
         f"{version_name(schema)}: the function body at opset {opset} does not compute the example '{example.name}'"
     )

@@ -1,4 +1,4 @@
-"""Runs the examples of operator YAML on all that the operators have: kernels, inference, bodies, conversion, claims.
+"""Runs the examples of operator YAML on kernels, inference, function bodies, conversions and claims.
 
     examine(registry_with(["schemas"]), versions).findings
 
@@ -35,7 +35,7 @@ __all__ = ["PARTS", "ExampleRunner", "Report", "Subject", "examine", "examine_su
 
 
 class Subject(NamedTuple):
-    """What is run at once: an example at versions of its operator, or the claims of a version ("" as example).
+    """Unit of work: an example at versions of its operator, or the claims of a version ("" as example).
 
     Without an operator, it is the functions of a domain.
     """
@@ -55,10 +55,18 @@ def examine(
     limits: Limits | None = None,
     budget: Budget | None = None,
 ) -> Report:
-    """Return what the examples of these versions of operators show.
+    """Return the report of the examples of operator versions.
 
-    `parts` are those of PARTS to run, `pattern` a part of the names of examples, `limits` hold for each evaluation,
-    `budget` for all of them together; Exhausted is raised where it is used up.
+    Args:
+        registry: Operators with their kernels, inference functions and adapters.
+        schemas: Versions to test.
+        parts: Parts to run, of PARTS.
+        pattern: Text that the names of examples have to contain.
+        limits: Limits of each evaluation.
+        budget: Work of all evaluations together.
+
+    Raises:
+        Exhausted: If the budget is used up.
     """
     runner, report = ExampleRunner(registry, limits, budget), Report()
     for subject in subjects(registry, schemas, parts, pattern):
@@ -69,7 +77,7 @@ def examine(
 def subjects(
     registry: Registry, schemas: Iterable[OpSchema], parts: Collection[str], pattern: str = ""
 ) -> Iterator[Subject]:
-    """Yield what there is to run for versions of operators, operator by operator."""
+    """Yield the units of work for operator versions, operator by operator."""
     chosen: dict[tuple[str, str], list[int]] = {}
     for schema in schemas:
         chosen.setdefault((schema.domain, schema.name), []).append(schema.since_version)
@@ -87,7 +95,7 @@ def subjects(
 
 
 def examine_subject(runner: ExampleRunner, subject: Subject, parts: Collection[str]) -> Report:
-    """Return what one subject shows."""
+    """Return the report of one unit of work."""
     report = Report()
     runner.clear_values()
     runner.budget.charge()
@@ -117,7 +125,7 @@ def examine_subject(runner: ExampleRunner, subject: Subject, parts: Collection[s
 
 
 def _run_check(report: Report, part: str, check: Callable[..., None], *subject: Any) -> None:
-    """Run a check; functions of users that cannot be loaded, and the like, are findings."""
+    """Run a check; errors, such as functions of users that cannot be loaded, become findings."""
     try:
         check(*subject, report)
     except OpsetError as error:
@@ -125,7 +133,7 @@ def _run_check(report: Report, part: str, check: Callable[..., None], *subject: 
 
 
 def check_kernel(runner: ExampleRunner, schema: OpSchema, example: Example, report: Report) -> None:
-    """Add to a report whether the kernel of a version computes what an example shows."""
+    """Add to a report whether the kernel of a version computes an example."""
     if why := runner.why_no_kernel(schema):
         if schema.function or schema.deprecated or runner.why_kernels_missing(schema):
             report.skip("kernel", why)  # a function body is tried beside it
@@ -159,7 +167,7 @@ def check_kernel(runner: ExampleRunner, schema: OpSchema, example: Example, repo
 def _failure_findings(
     name: str, runner: ExampleRunner, schema: OpSchema, example: Example, error: RunError
 ) -> Iterator[Finding]:
-    """Yield the finding of an evaluation that failed, nothing where it breaks the constraint that it should."""
+    """Yield the finding of a failed evaluation; none if it breaks the expected constraint."""
     place = runner.place_of
     if error.code in LIMITS:
         yield limit_finding(schema, example, place(schema, example), error)

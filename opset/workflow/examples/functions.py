@@ -1,4 +1,4 @@
-"""Whether the functions that a domain registers belong to its operators: one that nobody calls is a typing error."""
+"""Checks that each function in a domain's files belongs to an operator: one that nobody calls is a typing error."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ LAYERS: dict[str, tuple[Layer, str]] = {
 
 
 def has_functions(registry: Registry, domain: str) -> bool:
-    """Whether a domain has files of functions that are run."""
+    """Whether the registry runs files of functions for a domain."""
     return any(registry.files(domain, layer.file) for layer, _ in LAYERS.values())
 
 
 def check_functions(registry: Registry, domain: str, part: str, report: Report) -> None:
-    """Add to a report the functions of a part that a domain's files register for nothing."""
+    """Add to a report the functions of a part that a domain's files register for no operator version."""
     if part not in LAYERS:
         return
     layer, noun = LAYERS[part]
@@ -59,7 +59,7 @@ _NEEDS = {
 
 
 def _versions_in_use(kind: str, versions: Sequence[OpSchema], sinces: Sequence[int]) -> set[int]:
-    """Return for which of these versions a function of a kind is called for one of an operator's versions."""
+    """Return the registered versions of a function that an operator's versions call."""
     if kind in ("up", "down"):
         return {each.since_version for each in versions if each.change and getattr(each.change, kind) == "written"}
     if kind == "lower":

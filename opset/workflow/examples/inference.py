@@ -1,4 +1,4 @@
-"""Whether inference agrees with examples: with their shapes, and with dim_params in place of sizes."""
+"""Checks that inference agrees with examples: with known sizes, and with dim_params in place of sizes."""
 
 from __future__ import annotations
 
@@ -54,20 +54,22 @@ def check_inference(runner: ExampleRunner, schema: OpSchema, example: Example, r
 
 
 def is_dense(value: ExampleValue) -> bool:
-    """Whether a value is a tensor whose elements an example states."""
+    """Whether a value is a tensor with stated elements."""
     return value.type.startswith("tensor(") and value.content is not None
 
 
 def _has_whole_numbers(value: ExampleValue) -> bool:
+    """Whether a value is a tensor of integers or flags that inference computes with."""
     return is_dense(value) and value.type in _WHOLE
 
 
 def _is_small(value: ExampleValue) -> bool:
+    """Whether a value is a tensor of integers or flags, or a short one of other numbers."""
     return is_dense(value) and (value.type in _WHOLE or value.shape is None or len(value.shape) < 2)
 
 
 class _InferenceRun:
-    """One inference of an example: what inference is given, and what is wrong with what it finds."""
+    """One inference of an example, in one form of its inputs."""
 
     def __init__(self, runner: ExampleRunner, schema: OpSchema, example: Example, form: str) -> None:
         self.runner, self.schema, self.example, self.form = runner, schema, example, form
@@ -76,7 +78,7 @@ class _InferenceRun:
         """Whether a broken constraint is not reported, although all inputs are known."""
 
     def check(self, model: Any, sizes: dict[str, int]) -> Iterator[Finding]:
-        """Yield what is wrong."""
+        """Yield the findings of an inference, and collect its gaps."""
         try:
             result = infer(model, schemas=self.runner.registry, strict=True)
         except OpsetError as error:
@@ -98,7 +100,7 @@ class _InferenceRun:
                 self._add_gap(found, value)
 
     def _check_constraint(self, result: Inference) -> Iterator[Finding]:
-        """Yield what is wrong with the report of a broken constraint; that there is none is noted."""
+        """Yield a finding if inference reports another fault than the broken constraint; note if it reports none."""
         label = self.example.error
         # What contradicts itself follows from what is broken.
         broken = [each for each in result.findings if each.code != "I101"]
@@ -108,7 +110,7 @@ class _InferenceRun:
         self.unseen = not result.findings and self.form == VALUES
 
     def _output_disagreement(self, found: Type | None, value: ExampleValue, index: int, sizes: dict[str, int]) -> str:
-        """Return how an inferred type is not that of an output, "" where it may be; both sides are named."""
+        """Return how an inferred type contradicts an output; "" if it does not."""
         if found is None:
             return ""
         name = f"output {index}"
@@ -121,7 +123,7 @@ class _InferenceRun:
         return f"{name}: inference gives {found}{given}; {self._expected_and_computed(value, index)}"
 
     def _expected_and_computed(self, value: ExampleValue, index: int) -> str:
-        """Return the type and shape of an output in the example, and as the kernel computes it."""
+        """Return the type and shape of an output in the example and from the kernel, in words."""
         shown = outline(value_of(value))
         if self.runner.why_no_kernel(self.schema):
             return f"the example has {shown}"
@@ -136,19 +138,21 @@ class _InferenceRun:
         return f"the example has {shown}, and the kernel computes {computed}"
 
     def _add_gap(self, found: Type | None, value: ExampleValue) -> None:
+        """Add a gap for an output that is not fully inferred; sequences and the like are left out."""
         if found is not None and found.kind != "tensor":
             return
         known = "nothing" if found is None else str(found)
         self.gaps.append(Gap(self.schema.name, self.schema.since_version, self.example.name, self.form, known))
 
     def _finding(self, code: str, what: str, why: str) -> Finding:
+        """Return a finding about the example."""
         message = f"{version_name(self.schema)}: the example '{self.example.name}' {what}"
         help = "" if self.form == VALUES else f"the sizes of inputs were dim_params: {self.form}"
         return Finding(code, message, self.runner.place_of(self.schema, self.example), why, help)
 
 
 def _is_complete(found: Type | None, sizes: dict[str, int]) -> bool:
-    """Whether each size of a tensor is a number or follows from the sizes of inputs."""
+    """Whether each size of a tensor is a number, or follows from the sizes of inputs."""
     if found is None or found.shape is None:
         return False
     return all(isinstance(size, int) or (size is not None and variables(size) <= sizes.keys()) for size in found.shape)
@@ -157,9 +161,14 @@ def _is_complete(found: Type | None, sizes: dict[str, int]) -> bool:
 def model_with_inputs(
     schema: OpSchema, example: Example, values: dict[int, Any], constant: Callable[[ExampleValue], bool], symbolic: bool
 ) -> tuple[Any, dict[str, int]]:
-    """Return an example's model, some inputs as initializers, the sizes of others as variables; and these variables.
+    """Return an example's model without types of outputs, and the sizes of its dim_params.
 
-    `values` are those of the inputs, by number. Types of outputs are left out.
+    Args:
+        schema: Version of the operator.
+        example: Example of the operator.
+        values: Values of the inputs, by number.
+        constant: Whether an input becomes an initializer.
+        symbolic: Whether sizes of the other inputs become dim_params.
     """
     model = model_of(schema, example)
     model.ir_version = max(model.ir_version, 4)
@@ -189,7 +198,7 @@ def model_with_inputs(
 
 
 def _common_shape(shapes: Sequence[tuple[int, ...]]) -> Any:
-    """Return the sizes that shapes of one rank share, None for those that differ; None for several ranks or none."""
+    """Return the sizes of shapes of one rank, None for sizes that differ; None for several ranks or no shapes."""
     if len({len(shape) for shape in shapes}) != 1:
         return None
     return tuple(sizes[0] if len({*sizes}) == 1 else None for sizes in zip(*shapes, strict=True))
@@ -205,9 +214,13 @@ def structure_of(value: Any) -> Structure:
 
 
 def disagreement(type_: Type | None, value: Structure, sizes: dict[str, int], bind: bool) -> str:
-    """Return how a type is not that of a value, "" where it may be.
+    """Return how a type contradicts a value; "" if it does not.
 
-    `sizes` are the numbers that variables stand for; with `bind`, one that is not yet among them is taken from here.
+    Args:
+        type_: Inferred type; None contradicts nothing.
+        value: Type and shape of the value.
+        sizes: Numbers of dim_params.
+        bind: Whether a dim_param without a number takes the size of the value; this adds to `sizes`.
     """
     if type_ is None:
         return ""

@@ -1,4 +1,4 @@
-"""What tests of examples share: evaluations, what operators have, where examples and claims are written, results."""
+"""Evaluates examples for all tests of operators, locates examples and claims in files, and collects results."""
 
 from __future__ import annotations
 
@@ -43,15 +43,17 @@ PACKAGE_MISSING = "R205"
 
 @dataclass
 class Report:
-    """What a test found. Reports of several operators are added.
+    """Result of tests. Reports of several operators can be added.
 
-    - `passed`, `failed`: how many examples at how many versions, by part; of claims, how many claims;
-    - `skipped`: what was not run, by part and reason;
-    - `findings`: what failed, each once;
-    - `notes`: claims that no example shows;
-    - `gaps`: outputs whose types or shapes inference does not know fully;
-    - `unseen`: (operator, example) of broken constraints that inference does not report, although it has all values;
-    - `refused`: conversions of examples that are refused: operator, version, target, example, codes.
+    Attributes:
+        passed: Number of examples at versions by part; of claims, number of claims.
+        failed: The same, for tests that failed.
+        skipped: Number of tests that were not run, by part and reason.
+        findings: Failures, without duplicates.
+        notes: Claims that no example shows.
+        gaps: Outputs whose types or shapes inference does not know fully.
+        unseen: Operator and example of broken constraints that inference does not report although it has all values.
+        refused: Conversions of examples that are refused.
     """
 
     passed: Counter[str] = field(default_factory=Counter)
@@ -77,21 +79,21 @@ class Report:
 
     @property
     def has_run(self) -> bool:
-        """Whether anything was run."""
+        """Whether any test was run."""
         return bool(sum(self.passed.values()) + sum(self.failed.values()))
 
     def count(self, part: str, findings: Sequence[Finding]) -> None:
-        """Count one test of a part, which found these."""
+        """Count one test of a part, which failed if there are findings."""
         (self.failed if findings else self.passed)[part] += 1
         self.findings += findings
 
     def skip(self, part: str, reason: str) -> None:
-        """Count one test that was not run."""
+        """Count one test of a part that was not run."""
         self.skipped[part, reason] += 1
 
 
 class Gap(NamedTuple):
-    """An output of an example whose type is not fully inferred; `form` says what inference was given."""
+    """An output whose type is not fully inferred from one form of the example's inputs."""
 
     operator: str
     since: int
@@ -111,14 +113,17 @@ class RefusedConversion(NamedTuple):
 
 
 def version_name(schema: OpSchema) -> str:
-    """Return an operator version as messages name it: "Softmax 13", "com.acme.Thin 2"."""
+    """Return an operator version in the form of messages: "Softmax 13", "com.acme.Thin 2"."""
     return f"{schema.domain and f'{schema.domain}.'}{schema.name} {schema.since_version}"
 
 
 class ExampleRunner:
-    """What is shared by the tests of operators of one registry.
+    """Evaluates the examples of one registry's operators, each model once.
 
-    `limits` hold for each evaluation, `budget` for all of them together: where it is used up, Exhausted is raised.
+    Args:
+        registry: Operators with their kernels, inference functions and adapters.
+        limits: Limits of each evaluation.
+        budget: Work of all evaluations together; Exhausted is raised if it is used up.
     """
 
     def __init__(self, registry: Registry, limits: Limits | None = None, budget: Budget | None = None) -> None:
@@ -132,43 +137,40 @@ class ExampleRunner:
 
     @cached_property
     def routes(self) -> Routes:
-        """The routes on which the converter takes nodes."""
+        """The converter's routes."""
         return routes_of(self.registry)
 
     def clear_values(self) -> None:
-        """Forget what was computed: the next example has other values."""
+        """Drop the computed values; the next example has others."""
         self._values.clear()
 
     def why_no_kernel(self, schema: OpSchema) -> str:
-        """Return why a version has no kernel, "" where it has one."""
+        """Return why a version has no kernel; "" if it has one."""
         found = self._kernels.find("kernel", schema.domain, schema.name, schema.since_version, schema.family)
         return "" if found is not None else self.why_kernels_missing(schema) or "there is no kernel"
 
     def why_kernels_missing(self, schema: OpSchema) -> str:
-        """Return why the kernels of a version's domain may be incomplete, "" where they are not."""
+        """Return why kernels of a version's domain may be missing; "" if all its files were run."""
         return self._kernels.left_out(schema.domain)
 
     def why_not_inferred(self, schema: OpSchema) -> str:
-        """Return why the outputs of a version cannot be inferred, "" where they can."""
+        """Return why the outputs of a version cannot be inferred; "" if they can."""
         if self.rules.find(schema) is not None:
             return ""
         return self.rules.left_out(schema.domain) or "there is no rule for its outputs"
 
     def lacks_written_adapter(self, schema: OpSchema, direction: str) -> bool:
-        """Whether the adapter in a direction that a version declares as written is not there."""
+        """Whether a version declares its adapter in a direction as written, and there is none."""
         key = schema.domain, schema.name, schema.since_version, schema.family
         declared = getattr(schema.change, direction, "") == "written"
         return declared and not self._adapters.left_out(schema.domain) and self._adapters.find(direction, *key) is None
 
     def outputs(self, schema: OpSchema, example: Example) -> list[Any]:
-        """Return what the kernel of a version computes of an example. Raises RunError."""
+        """Return the outputs of a version's kernel for an example. Raises RunError."""
         return self.run(model_of(schema, example), example)
 
     def run(self, model: Any, example: Example) -> list[Any]:
-        """Return the outputs of a model with an example's inputs, computed once for the versions of all its operators.
-
-        Raises RunError.
-        """
+        """Return the outputs of a model with an example's inputs; they are computed once. Raises RunError."""
         key = self._model_identity(model), id(example)
         if key not in self._values:
             found: list[Any] | RunError
@@ -183,7 +185,7 @@ class ExampleRunner:
         return found
 
     def evaluate(self, model: Any, feeds: Mapping[str, Any]) -> list[Any]:
-        """Return the outputs of a model, as the standard has them. Raises RunError."""
+        """Return the outputs of a model by the strict evaluator. Raises RunError."""
         limits = self.budget.remaining_limits(self.limits)
         evaluator = ReferenceEvaluator(model, schemas=self.registry, limits=limits, seed=0, strict=True)
         try:
@@ -192,7 +194,7 @@ class ExampleRunner:
             self.budget.charge(evaluator.steps)  # which raises Exhausted where it was the budget that ended it
 
     def _model_identity(self, model: Any) -> tuple[Any, ...]:
-        """Return what decides the results of a model: two opsets at which its operators are the same ones are equal."""
+        """Return a key that is equal for models with the same nodes at the same versions of their operators."""
         imports = {normalised(each.domain): each.version for each in model.opset_import}
         found = []
         for node in model.graph.node:
@@ -219,17 +221,17 @@ class ExampleRunner:
         return path
 
     def place_of_key(self, schema: OpSchema, *keys: str) -> str:
-        """Return path:line of a key of a version, or of the innermost one that is there."""
+        """Return path:line of a key of a version, or of the innermost key that exists."""
         path, root = self._document(schema)
         at, _ = _find_key(root, schema.since_version, keys)
         return path if at is None else f"{path}:{at.line}"
 
     def has_key(self, schema: OpSchema, *keys: str) -> bool:
-        """Whether a version has a key of its own, and not by default."""
+        """Whether a version states a key itself, and not by default."""
         return _find_key(self._document(schema)[1], schema.since_version, keys)[1]
 
     def _document(self, schema: OpSchema) -> tuple[str, YamlNode | None]:
-        """Return the path of an operator's file, and the document; None where it cannot be read any more."""
+        """Return the path of an operator's file and its document; None for a document that can no longer be read."""
         key = schema.domain, schema.name
         if key not in self._files:
             path = self._find_file(schema)
@@ -243,6 +245,7 @@ class ExampleRunner:
         return self._files[key]
 
     def _find_file(self, schema: OpSchema) -> Path | None:
+        """Return the file of an operator; None if no folder has one."""
         for folder in (FOLDER, *self.registry.folders):
             for path in files_named(folder, f"{schema.name}.yaml"):
                 if normalised(path.parent.name) == schema.domain:
@@ -251,12 +254,13 @@ class ExampleRunner:
 
 
 def _list_items(root: YamlNode | None, key: str) -> list[YamlNode]:
+    """Return the entries of a list at the top of a document; none if it is no list."""
     node = root.value.get(key) if root is not None and isinstance(root.value, dict) else None
     return node.value if node is not None and isinstance(node.value, list) else []
 
 
 def _find_key(root: YamlNode | None, since: int, keys: Sequence[str]) -> tuple[YamlNode | None, bool]:
-    """Return what is at keys of a version, or the innermost key that is there, and whether it is the last one."""
+    """Return the node of a version's key, or of the innermost key that exists, and whether all keys exist."""
     for version in _list_items(root, "versions"):
         stated = version.value.get("since") if isinstance(version.value, dict) else None
         if stated is None or stated.value != since:
@@ -271,7 +275,7 @@ def _find_key(root: YamlNode | None, since: int, keys: Sequence[str]) -> tuple[Y
 
 
 def freeze_arrays(feeds: dict[str, Any]) -> dict[str, Any]:
-    """Return inputs whose arrays cannot be written to: a kernel that changes them fails."""
+    """Make the arrays of inputs read-only, so that a kernel that changes them fails, and return the inputs."""
     for value in feeds.values():
         if hasattr(value, "flags"):
             value.flags.writeable = False
@@ -279,7 +283,7 @@ def freeze_arrays(feeds: dict[str, Any]) -> dict[str, Any]:
 
 
 def disagreements(example: Example, actual: Sequence[Any]) -> list[str]:
-    """Return how the outputs of an example differ from values, each with its number."""
+    """Return how values differ from the outputs of an example, each with its number."""
     wanted = [(index, each) for index, each in enumerate(example.outputs or ()) if each is not None]
     if len(wanted) != len(actual):
         return [f"there are {len(actual)} outputs, and the example has {len(wanted)}"]
@@ -288,7 +292,7 @@ def disagreements(example: Example, actual: Sequence[Any]) -> list[str]:
 
 
 def difference(example: Example, wanted: ExampleValue, actual: Any) -> str:
-    """Return how a value differs from one of an example, "" where it does not."""
+    """Return how a value differs from an output of an example; "" if it does not."""
     if wanted.content is None and wanted.shape is not None:  # chance decides the elements
         same = outline(actual) == f"{wanted.type}{list(wanted.shape)}"
         return "" if same else f"it is {outline(actual)}, and {wanted.type}{list(wanted.shape)} is expected"
@@ -297,13 +301,13 @@ def difference(example: Example, wanted: ExampleValue, actual: Any) -> str:
 
 
 def limit_finding(schema: OpSchema, example: Example, place: str, error: RunError) -> Finding:
-    """Return the finding of an example whose evaluation was stopped."""
+    """Return the finding of an example whose evaluation exceeded a limit."""
     message = f"{version_name(schema)}: the example '{example.name}' exceeded a limit"
     return Finding("T109", message, place, f"{error.message}: {error.why}", "allow more: --max-steps, --timeout")
 
 
 def no_kernel_finding(runner: ExampleRunner, schema: OpSchema, why: str, example: Example | None = None) -> Finding:
-    """Return the finding that neither a kernel nor a function body computes an example, or those of a version."""
+    """Return the finding that neither a kernel nor a function body computes an example, or a version's examples."""
     what = f"the example '{example.name}'" if example is not None else "its examples"
     place = runner.place_of(schema, example) if example is not None else runner.place_of_key(schema, "since")
     help = "write a kernel: opset explain evaluating; or a function body"
@@ -311,5 +315,5 @@ def no_kernel_finding(runner: ExampleRunner, schema: OpSchema, why: str, example
 
 
 def error_text(error: Any) -> str:
-    """Return an error's message and reason on a line."""
+    """Return an error's message and reason on one line."""
     return safe_text(f"{error.message}{f': {error.why}' if error.why else ''}")
