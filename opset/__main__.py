@@ -22,10 +22,10 @@ def main() -> None:
 
 
 def leave_working_folder() -> None:
-    """Remove the folders that the working folder decides from those that modules are imported from.
+    """Remove the working folder and relative entries of PYTHONPATH from sys.path.
 
-    Those are the working folder and relative entries of PYTHONPATH. They stay if this package itself comes from them,
-    and where they follow the standard library: there, installed packages put them, such as an editable installation.
+    They stay if this package itself comes from them, or if they follow the standard library: installed packages, such
+    as an editable installation, put them behind it. Mutates `sys.path` and `os.environ`.
     """
     try:
         working = os.getcwd()

@@ -1,10 +1,10 @@
-"""What work on a file may take: one budget of steps, bytes and seconds, for everything whose cost the file can choose.
+"""Budgets of steps, bytes and seconds for work on a file, whose cost the file can choose.
 
     budget = Budget(Limits(max_steps=1000, timeout=5))
     budget.charge(10)          # before ten steps of work
     budget.hold(array.nbytes)  # while the array lives
 
-Conversion, inference and evaluation each have one, and turn `Exhausted` into an error of their own with the location.
+Conversion, inference and evaluation each have one, and turn `BudgetExceeded` into an error with the location.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Literal
 
 Kind = Literal["steps", "bytes", "seconds"]
 ALLOW_MORE = "allow more: --max-steps, --max-bytes, --timeout, or Limits(max_steps=…, max_bytes=…, timeout=…)"
-"""What helps where a conversion or an inference has used up its budget."""
+"""The help of messages if a conversion or an inference has used up its budget."""
 _NEVER = float("inf")
 _NO_LIMIT = 1 << 62
 
@@ -42,7 +42,7 @@ class Limits:
 
 
 class BudgetExceeded(Exception):
-    """A budget is used up: which part of it, and what was needed and allowed."""
+    """A budget that is used up: its part (`kind`), and the numbers that were needed and allowed (`why`)."""
 
     def __init__(self, kind: Kind, why: str) -> None:
         super().__init__(why)
@@ -50,14 +50,18 @@ class BudgetExceeded(Exception):
 
 
 class Budget:
-    """What was used of the limits: steps, bytes that are held now, and the time at which to stop.
-
-    `max_steps` and `max_bytes` are the limits that hold where `limits` sets none.
-    """
+    """The used part of the limits: steps, bytes that are held now, and the time at which to stop."""
 
     __slots__ = ("_deadline", "_timeout", "live", "max_bytes", "max_steps", "steps")
 
     def __init__(self, limits: Limits, *, max_steps: int = _NO_LIMIT, max_bytes: int = _NO_LIMIT) -> None:
+        """Begin a budget, and the time of `limits`.
+
+        Args:
+            limits: The limits that the caller set.
+            max_steps: The limit of steps if `limits` sets none.
+            max_bytes: The limit of bytes if `limits` sets none.
+        """
         self.steps = self.live = 0
         self.max_steps = limits.max_steps if limits.max_steps is not None else max_steps
         self.max_bytes = limits.max_bytes if limits.max_bytes is not None else max_bytes
@@ -65,7 +69,7 @@ class Budget:
         self._deadline = time.monotonic() + limits.timeout if limits.timeout is not None else _NEVER
 
     def charge(self, steps: int = 1) -> None:
-        """Count steps. Raises Exhausted where they are too many, or where time is up."""
+        """Count steps; raise BudgetExceeded if they are too many, or if time is up."""
         self.steps += steps
         if self.steps > self.max_steps:
             raise BudgetExceeded("steps", f"more than {self.max_steps:,} steps are needed")
@@ -73,12 +77,19 @@ class Budget:
             self.check_time()
 
     def check_time(self) -> None:
-        """Raise Exhausted where time is up."""
+        """Raise BudgetExceeded if time is up."""
         if time.monotonic() > self._deadline:
             raise BudgetExceeded("seconds", f"it may take {self._timeout:g} seconds")
 
     def remaining_limits(self, limits: Limits) -> Limits:
-        """Return limits of a part of the work: none is beyond what is left. Raises Exhausted where nothing is left."""
+        """Return the limits of a part of the work, at most the rest of this budget.
+
+        Args:
+            limits: The limits that the part has by itself.
+
+        Raises:
+            BudgetExceeded: If nothing is left.
+        """
         self.charge(0)
         steps, held, seconds = limits.max_steps, limits.max_bytes, limits.timeout
         if self.max_bytes != _NO_LIMIT:
@@ -91,14 +102,14 @@ class Budget:
         return Limits(steps, held, seconds)
 
     def check_bytes(self, added: int) -> None:
-        """Raise Exhausted where `added` bytes more could not be held."""
+        """Raise BudgetExceeded if `added` bytes more could not be held."""
         if self.live + added > self.max_bytes:
             raise BudgetExceeded(
                 "bytes", f"it needs {self.live + added:,} bytes, and {self.max_bytes:,} are allowed in all"
             )
 
     def hold(self, count: int) -> None:
-        """Count bytes as held. Raises Exhausted where they are too many."""
+        """Count bytes as held; raise BudgetExceeded if they are too many."""
         self.check_bytes(count)
         self.live += count
 

@@ -1,4 +1,4 @@
-"""What is known of operators and operator sets as plain data: for the command line, pages, Markdown and JSON."""
+"""Facts of operators and operator sets as plain data: for the command line, pages, Markdown and JSON."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ NOTHING, DERIVED, WRITTEN, IMPOSSIBLE = "nothing to do", "derived", "written", "
 
 
 def schema_data(registry: Registry, schema: OpSchema) -> dict[str, Any]:
-    """Return one version of an operator as plain data: its signature and prose."""
+    """Return one version of an operator as plain data: its signature and its prose."""
     docs = registry.documentation(schema)
 
     def parameter(each: Parameter, phrases: Mapping[str, str]) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def _count_or_none(count: int) -> int | None:
 
 
 def status_data(it: Grounded) -> dict[str, str]:
-    """Return how certain a special case or an example is, and because of what."""
+    """Return the status of a special case or an example, and the ground for it."""
     return {"status": status_of(it), "because": ground_of(it)}
 
 
@@ -131,7 +131,7 @@ def _nest_elements(flat: list[Any], shape: tuple[int, ...]) -> Any:
 
 
 def body_conditions(body: dict[str, Any]) -> str:
-    """Return for which opsets, nodes and types a function body is."""
+    """Return the opsets, nodes and types that a function body serves, as a phrase."""
     words = [f" from opset {body['opset']} on"]
     words += [f"{name} {form}" if form in STATES else f"{name} = {form}" for name, form in body["where"].items()]
     words += [f"{name}: {', '.join(map(brief_type, types))}" for name, types in body["types"].items()]
@@ -140,7 +140,7 @@ def body_conditions(body: dict[str, Any]) -> str:
 
 
 def release_that_brought(schema: OpSchema) -> str:
-    """Return the first release of onnx that has a version of an operator; "" where none has it yet."""
+    """Return the first release of onnx that has a version of an operator; "" if none has it yet."""
     late = [each.release for each in amendments_of(schema) if each.late]
     return next(iter([*late, *releases_of(schema.domain, schema.since_version)]), "")
 
@@ -153,7 +153,7 @@ def releases_of(domain: str, version: int) -> list[str]:
 def example_rows(schema: OpSchema, data: Mapping[str, Any]) -> tuple[list[tuple[str, str, str]], ...]:
     """Return the inputs and the outputs of `example_data`, each as name, type with shape, and value."""
 
-    def named(parameters: Sequence[Parameter], values: Sequence[Any]) -> list[tuple[str, str, str]]:
+    def rows_of(parameters: Sequence[Parameter], values: Sequence[Any]) -> list[tuple[str, str, str]]:
         found = []
         for position, value in enumerate(values):
             parameter = parameters[min(position, len(parameters) - 1)] if parameters else None
@@ -169,14 +169,14 @@ def example_rows(schema: OpSchema, data: Mapping[str, Any]) -> tuple[list[tuple[
             found.append((name, kind, text))
         return found
 
-    return named(schema.inputs, data["inputs"]), named(schema.outputs, data["outputs"] or ())
+    return rows_of(schema.inputs, data["inputs"]), rows_of(schema.outputs, data["outputs"] or ())
 
 
 def check_times(registry: Registry, schema: OpSchema, labels: Iterable[str]) -> dict[str, str]:
-    """Return for each constraint when it can be checked: "static", of the model alone, or "run time", of its values.
+    """Return the time at which each constraint can be checked, by its label: "static" or "run time".
 
-    Static is what attributes, types and shapes decide: a declaration says so, or the function that infers the outputs
-    tests it.
+    A constraint is static if attributes, types and shapes decide it: a declaration says so, or the function that infers
+    the outputs tests it. Others depend on values of inputs.
     """
     inputs = {each.name for each in schema.inputs}
     static = {each.constraint for each in schema.attributes.values()}
@@ -227,7 +227,7 @@ def _strings_in_code(hook: Hook | None) -> set[str]:
 
 
 def changes(versions: tuple[OpSchema, ...], sets: TypeSets) -> list[dict[str, Any]]:
-    """What each version changed as plain data, oldest first: computed, declared, and what adapters have to do."""
+    """Return the transitions between versions as plain data, oldest first: differences, claims, work of adapters."""
     return [_transition_data(older, newer, sets) for older, newer in pairwise(versions)]
 
 
@@ -280,7 +280,7 @@ def difference_words(difference: dict[str, Any], sets: TypeSets) -> list[str]:
 
 
 def _signed_types(types: list[str], sets: TypeSets) -> str:
-    """Return types with a sign each as such expressions: "+float8 +int4 -bool"."""
+    """Return types with a sign each as an expression of type sets: "+float8 +int4 -bool"."""
     parts = {sign: [each[1:] for each in types if each[0] == sign] for sign in "+-"}
     return " ".join(f"{sign}{each}" for sign, some in parts.items() for each in shortest(some, sets))
 
@@ -314,7 +314,7 @@ def first_sentence(doc: str) -> str:
 
 
 def brief_type(type_: str) -> str:
-    """Return a type as people write it: `float` for `tensor(float)`."""
+    """Return the short form of a type: `float` for `tensor(float)`."""
     return type_[7:-1] if type_.startswith("tensor(") else type_
 
 
@@ -343,9 +343,10 @@ def _float_text(value: float) -> str:
 
 
 def opset_data(registry: Registry, domain: str, version: int) -> dict[str, Any]:
-    """Return a version of an operator set as plain data: its releases, its operators, and what it brought.
+    """Return a version of an operator set as plain data: its releases, its operators and its changes.
 
-    `withdrawn` are operators that this version withdrew, and `operators` those that are in it and not withdrawn.
+    The keys `new`, `changed` and `withdrawn` list operators that this version added, changed or withdrew, and
+    `operators` all that it has and that are not withdrawn.
     """
     name = normalised(domain)
     found: dict[str, list[dict[str, Any]]] = {"new": [], "changed": [], "withdrawn": [], "operators": []}
@@ -363,10 +364,10 @@ def opset_data(registry: Registry, domain: str, version: int) -> dict[str, Any]:
 
 
 def opsets_difference(registry: Registry, domain: str, before: int, after: int) -> dict[str, Any]:
-    """Return what differs between two versions of an operator set, in the direction from `before` to `after`.
+    """Return the difference between two versions of an operator set, in the direction from `before` to `after`.
 
-    `new` and `gone` are operators that only the latter or the former has, with those that are withdrawn in one of the
-    two. `changed` has the signature difference and what adapters have to do.
+    The keys `new` and `gone` list operators that only the latter or the former has; an operator that is withdrawn in
+    one of the two counts as missing there. `changed` lists signature differences and the work of adapters.
     """
     name = normalised(domain)
     found: dict[str, list[dict[str, Any]]] = {"new": [], "gone": [], "changed": []}
@@ -397,7 +398,7 @@ def opsets_difference(registry: Registry, domain: str, before: int, after: int) 
 
 
 def json_data(data: Any) -> Any:
-    """Return plain data with the numbers that JSON lacks as text: "nan", "inf", "-inf"."""
+    """Return plain data as JSON can hold it: numbers that are not finite become "nan", "inf" or "-inf"."""
     if isinstance(data, dict):
         return {key: json_data(value) for key, value in data.items()}
     if isinstance(data, list | tuple):
@@ -413,7 +414,7 @@ def default_text(value: Any) -> str:
 
 
 def arity_words(parameter: Mapping[str, Any]) -> list[str]:
-    """Return what an input or output of `schema_data` says besides its type: whether and how often it is given."""
+    """Return the phrases on how often an input or output of `schema_data` may occur: "optional", "at least 1"."""
     words = [parameter["option"]] if parameter["option"] != "single" else []
     if parameter["option"] == VARIADIC:
         words.append(f"at least {parameter['min_arity']}")

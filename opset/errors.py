@@ -281,7 +281,7 @@ def escape_text(text: object) -> str:
 
 
 def safe_text(text: object, width: int = LONGEST) -> str:
-    """Return text escaped, and cut to a width with a mark: its beginning is kept."""
+    """Return the beginning of a text, escaped and cut to a width; a text that is cut ends with "…"."""
     if not isinstance(text, str | bytes):
         text = str(text)
     shown = escape_text(text[: width + 1])
@@ -299,7 +299,13 @@ def brief_name(name: str | bytes) -> str:
 
 
 def listing(names: Sequence[str], most: int = 20, show: Callable[[str], str] = brief_name) -> str:
-    """Return names for a message, the first of many: "a, b and 7 more"."""
+    """Return the first names of many for a message: "a, b and 7 more".
+
+    Args:
+        names: All names.
+        most: The number of names that are shown.
+        show: Function that makes a name safe for a message.
+    """
     shown = ", ".join(map(show, names[:most]))
     return shown if len(names) <= most else f"{shown} and {len(names) - most:,} more"
 
@@ -308,7 +314,7 @@ _QUOTED = re.compile(r"'[^']*'")
 
 
 class Finding(NamedTuple):
-    """One thing that is wrong: a stable code, what, where, why and what would help.
+    """One problem: its stable code, message, place, reason (`why`) and help.
 
     `file` is the path as the user gave it, `place` the path of the node, attribute, value or line inside it.
     """
@@ -329,12 +335,12 @@ class Finding(NamedTuple):
         return "\n".join(lines)
 
     def in_file(self, file: str) -> Finding:
-        """Return the same finding with its file named, unless it names one already."""
+        """Return the finding with its file set to this one, unless it names one already."""
         return self if self.file else self._replace(file=file)
 
     @property
     def kind(self) -> tuple[str, ...]:
-        """What it has in common with other refusals of a conversion, whatever names of values they quote; else ()."""
+        """The key that refusals of one kind share, whatever names of values they quote; () if it is no refusal."""
         if self.code[:1] != "C":
             return ()
         return self.code, self.message, _QUOTED.sub("''", self.why), _QUOTED.sub("''", self.help), self.file
@@ -359,7 +365,7 @@ class FindingList(list[Finding]):
         self.extend(findings)
 
     def append(self, finding: Finding) -> None:
-        """Add a finding, its parts cut where they are very long, or count it."""
+        """Add a finding with very long parts cut, or count it as omitted if there are too many."""
         known = len(self._kinds)
         if known < KEPT and (kind := finding.kind):
             self._kinds.add(kind)
@@ -381,7 +387,7 @@ class FindingList(list[Finding]):
         return self
 
     def group_by_kind(self) -> list[Finding]:
-        """Return the findings, refusals of one kind as one, with the first places and the number of the others."""
+        """Return the findings with refusals of one kind merged, which name the first places and count the others."""
         kinds: dict[object, list[Finding]] = {}
         for index, finding in enumerate(self):
             kinds.setdefault(finding.kind or index, []).append(finding)
@@ -390,14 +396,14 @@ class FindingList(list[Finding]):
         ]
 
     def in_file(self, file: str) -> FindingList:
-        """Return the same with the file named in every finding that does not name one."""
+        """Return the findings with the file set in each that does not name one."""
         return FindingList((finding.in_file(file) for finding in self), self.omitted)
 
 
 class OpsetError(Exception):
     """Root of every error that opset raises on purpose.
 
-    `findings` holds what was found, in order: the first thousand, and `omitted` is the number of others.
+    `findings` holds the first thousand findings in order, and `omitted` is the number of others.
     """
 
     exit_status = 1
@@ -426,7 +432,14 @@ class OpsetError(Exception):
         return _restore_error, (type(self), self.findings, self.omitted)
 
     def in_file(self, file: str) -> OpsetError:
-        """Return the same error with the file named in every finding that does not name one."""
+        """Return the error with the file set in every finding that does not name one.
+
+        Args:
+            file: The path as the user gave it.
+
+        Returns:
+            A new error of the same class.
+        """
         return type(self)(self.finding_list.in_file(file))
 
 
@@ -463,7 +476,7 @@ class ConversionError(OpsetError):
 
 
 class RunError(OpsetError):
-    """An evaluation that failed. Where a file of values cannot be read (R105), that is an unreadable input: exit 3."""
+    """An evaluation that failed; the exit status is 3 if a file of values cannot be read (R105)."""
 
     def __init__(self, findings: Finding | Iterable[Finding]) -> None:
         super().__init__(findings)

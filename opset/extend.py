@@ -1,4 +1,4 @@
-"""What authors of operators import: decorators for kernels, inference and adapters, and what such functions work with.
+"""Imports for authors of operators: decorators for kernels, inference and adapters, and the objects that these use.
 
     from opset.extend import kernel, infer, down, Violation, Refusal
 

@@ -1,6 +1,6 @@
 """A folder that a verb writes many files to: a manifest in it lists the files that are ours, by the form they are of.
 
-Files that an earlier run wrote are replaced where they changed, and removed where they are no longer made; all others
+Files that an earlier run wrote are replaced if they changed, and removed if they are no longer made; all others
 stay. The manifest names new files before they are written and old ones until they are removed, so that a run which was
 ended halfway is repaired by the next one.
 """
@@ -34,7 +34,7 @@ class Author(NamedTuple):
 
 
 class WriteCounts(NamedTuple):
-    """How many files were written and removed; the others were there already."""
+    """The numbers of files that were written and removed; the others were there already."""
 
     written: int
     removed: int
@@ -48,18 +48,28 @@ Manifest = dict[str, list[str]]
 
 
 def write_documentation(folder: str | os.PathLike[str], form: str, files: Mapping[str, bytes], force: bool) -> None:
-    """Write the files of a form of documentation below a folder, as `write_folder` does."""
+    """Write the files of a form of documentation below a folder; raise the errors of `write_folder`."""
     write_folder(folder, DOCS, form, files, force)
 
 
 def write_folder(
     folder: str | os.PathLike[str], author: Author, form: str, files: Mapping[str, bytes], force: bool = False
 ) -> WriteCounts:
-    """Write the files of a form below a folder, all or none, and remove those that it had before.
+    """Write the files of a form below a folder, all or none, and remove the form's files of an earlier run.
 
-    Files that hold the same already are left alone. Raises UsageError U102 where other files are in the way and `force`
-    does not allow to replace them, U103 where the manifest is damaged or there are too many folders, U104 where writing
-    fails.
+    Args:
+        folder: The folder, which is made if it does not exist.
+        author: The verb that writes, and the name of its manifest.
+        form: The word for these files in the manifest, such as "html".
+        files: The content of each file by its path below the folder, with "/".
+        force: Whether files of other authors are replaced.
+
+    Returns:
+        The numbers of files written and removed; files that hold the same already are left alone.
+
+    Raises:
+        UsageError: U102 if other files are in the way and `force` is false, U103 if the manifest is damaged or there
+            are too many folders, U104 if writing fails.
     """
     folder = os.fspath(folder)
     _check_names(files, author)
@@ -111,7 +121,7 @@ def _check_names(files: Mapping[str, bytes], author: Author) -> None:
 
 
 def _check_unused(folder: str, author: Author, ours: set[str], files: Mapping[str, bytes], known: bool) -> None:
-    """Raise UsageError U102 where the folder holds files that are in the way, or files and no manifest."""
+    """Raise UsageError U102 if the folder holds files that are in the way, or files and no manifest."""
     if not known:
         try:
             occupied = bool(os.listdir(folder))
@@ -187,6 +197,6 @@ def _native_path(path: str) -> str:
 
 
 def size_text(files: Iterable[bytes]) -> str:
-    """Return how much files hold, as people say it."""
+    """Return the size of files together as text: "1.5 MB"."""
     size = sum(map(len, files))
     return f"{size / 1e6:,.1f} MB" if size >= 1e5 else f"{size / 1e3:,.1f} kB"

@@ -15,9 +15,14 @@ STYLES = {"bold": "1", "red": "1;31", "green": "32", "yellow": "33", "dim": "2"}
 
 
 def table_lines(rows: Sequence[Sequence[str]], indent: str = "  ", right: Iterable[int] = ()) -> list[str]:
-    """Return a line a row with its cells escaped and aligned; those of the columns in `right` end at the same place.
+    """Return the lines of a table, with cells escaped and columns aligned.
 
     No column is padded beyond the terminal's width: names from files may be of any length.
+
+    Args:
+        rows: The cells of each row.
+        indent: Spaces before each line.
+        right: Indices of the columns that are aligned on the right.
     """
     rows = [[*map(escape_text, row)] for row in rows]
     widest = _terminal_width()
@@ -62,7 +67,7 @@ def wrap_prose(text: str, width: int, indent: str = "") -> list[str]:
 
 
 def style_text(text: str, style: str, stream: IO[str]) -> str:
-    """Return text in a style where the stream is a terminal that may show colour, else as it is.
+    """Return text in a style if the stream is a terminal that may show color, else the text alone.
 
     NO_COLOR (https://no-color.org) and TERM=dumb turn styles off.
     """

@@ -1,9 +1,9 @@
-"""Models as runtimes take them: what exporters write against the standard, with one plain meaning, is put right.
+"""Models as runtimes take them: mistakes of exporters that have one plain meaning are put right.
 
     model, index = read_model(model, registry, freeze=["size"])
 
-Conversion, inference and evaluation read a model by this. The given model is not touched: what has to change is changed
-in a copy, and `index.notes` says what that is. Of a model that needs nothing, nothing is copied.
+Conversion, inference and evaluation read a model by this. The given model is not touched: changes are made in a copy,
+and `index.notes` lists them. A model that needs none is not copied.
 """
 
 from __future__ import annotations
@@ -29,14 +29,23 @@ _UNSORTED = ("M110", "M112")  # a graph in a node does not see the values that a
 
 
 def read_model(model: Model, registry: Registry, freeze: Freeze = ()) -> tuple[Model, ModelIndex]:
-    """Return a model that means the same and follows the standard, the given one where that does, and its index.
+    """Return a model that means the same and follows the standard, and its index.
 
     - Equal imports of one domain become one; nodes that are not sorted are sorted.
-    - Attributes of other versions that change nothing are dropped, and others mended, as schemas/quirks.py has them.
-    - `freeze` are the initializers that a caller may override (IR version 4 and up) and that become constants: they
-      are no inputs any more.
+    - Attributes of other versions that change nothing are dropped, and others mended, as schemas/quirks.py lists them.
 
-    Raises ModelError where the model is malformed, UsageError U103 for names in `freeze` of no initializer.
+    Args:
+        model: The model, which is not changed.
+        registry: The operators and domains that have schemas.
+        freeze: Initializers that a caller may override (IR version 4 and up) and that become constants: they are no
+            inputs any more.
+
+    Returns:
+        The given model if nothing has to change, else a copy; `notes` of the index lists the changes.
+
+    Raises:
+        ModelError: If the model is malformed.
+        UsageError: U103 if a name in `freeze` is not an initializer.
     """
     notes: list[str] = []
     model = _freeze_initializers(_merge_imports(model, notes), freeze, notes)
@@ -53,12 +62,14 @@ def read_model(model: Model, registry: Registry, freeze: Freeze = ()) -> tuple[M
 
 
 def _copy_model(model: Model) -> Model:
+    """Return the model with a copy of its message."""
     message = pb.ModelProto()
     message.CopyFrom(model.proto)
     return model.with_proto(message, changed=True)
 
 
 def _merge_imports(model: Model, notes: list[str]) -> Model:
+    """Return a model that imports each domain once at a version, the given one if it does already."""
     holders = [model.proto, *model.proto.functions]
     if not any(len(kept) < len(holder.opset_import) for holder in holders for kept in [_distinct_imports(holder)]):
         return model
@@ -80,7 +91,7 @@ def _distinct_imports(holder: Any) -> list[Any]:
 
 
 def _freeze_initializers(model: Model, freeze: Freeze, notes: list[str]) -> Model:
-    """Return a model in which these initializers are no inputs. Raises UsageError U103 for names of no initializer."""
+    """Return a model in which these initializers are no inputs; raise UsageError U103 if one does not exist."""
     names = {freeze} if isinstance(freeze, str) else {*freeze}
     if not names:
         return model
@@ -115,7 +126,7 @@ def _freeze_initializers(model: Model, freeze: Freeze, notes: list[str]) -> Mode
 
 
 def _sort_nodes(model: Model, registry: Registry, notes: list[str], error: ModelError) -> tuple[Model, ModelIndex]:
-    """Return a model with its nodes sorted, and its index. Raises the given error where that does not mend it."""
+    """Return a model with its nodes sorted, and its index; raise the given error if that does not help."""
     index = ModelIndex(model.proto, registry.domains)
     moved = sorted_orders(index.bodies)
     if not moved:
@@ -140,7 +151,7 @@ def _reorder(message: Any, body: Body, order: list[int], notes: list[str]) -> No
 
 
 class _AttributeFix(NamedTuple):
-    """An attribute that is mended: where it is, and the value that it gets, None where it is dropped."""
+    """An attribute to be mended: its body, node and name, and its new value; None if it is dropped."""
 
     body: Body
     position: int
@@ -149,7 +160,7 @@ class _AttributeFix(NamedTuple):
 
 
 def _attribute_fixes(index: ModelIndex, registry: Registry) -> Iterator[_AttributeFix]:
-    """Yield the attributes of the standard's operators that are to be mended."""
+    """Yield the fixes for attributes of the standard's operators."""
     for body in index.bodies:
         version = index.imports(body).get("", 0)
         known: dict[tuple[str, str], tuple[OpSchema | None, Container[str]]] = {}
@@ -172,7 +183,7 @@ def _attribute_fixes(index: ModelIndex, registry: Registry) -> Iterator[_Attribu
 def _attribute_fix(
     body: Body, position: int, attribute: Any, schema: OpSchema, version: int, registry: Registry
 ) -> _AttributeFix | None:
-    """Return what becomes of an attribute that is not as its operator has it, None where that is not known."""
+    """Return the fix for an attribute that does not fit its operator, None if no fix is known."""
     name = attribute.name
     value = None if attribute.ref_attr_name else attribute_value(attribute)
     quirk = quirks.of_attribute(schema.name, version, name, value)
@@ -187,7 +198,7 @@ def _attribute_fix(
 
 
 def _changes_nothing(schema: OpSchema, name: str, value: Any, registry: Registry) -> bool:
-    """Whether an attribute of another version has no effect here, by what the versions declare of their changes."""
+    """Whether an attribute of another version has no effect at this one, by the declared changes of the versions."""
     before: OpSchema | None = None
     ignored = False
     for each in registry.versions(schema.name, schema.domain):
@@ -208,7 +219,7 @@ def _changes_nothing(schema: OpSchema, name: str, value: Any, registry: Registry
 def _apply_fixes(
     model: Model, index: ModelIndex, registry: Registry, leftovers: list[_AttributeFix], notes: list[str]
 ) -> tuple[Model, ModelIndex]:
-    """Return a model with attributes dropped or mended, and its index."""
+    """Return a copy of the model with these attributes dropped or mended, and its index."""
     model = _copy_model(model)
     messages = messages_of(index, model.proto)
     counts: Counter[tuple[str, str, bool]] = Counter()

@@ -1,8 +1,8 @@
-"""How a model is read and written: messages, files without their weights, external data, tensors, graph walking.
+"""Reading and writing models: messages, files without their weights, external data, tensors, graph walking.
 
     load(source) -> Model       model.proto, model.payload(tensor), model.save(path), model.SerializeToString()
 
-What this package offers is imported when it is first used, so that walking a graph does not wait for protobuf.
+Its names are imported when they are first used, so that walking a graph does not wait for protobuf.
 """
 
 from __future__ import annotations

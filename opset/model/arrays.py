@@ -1,7 +1,7 @@
 """Tensors as numpy arrays, and arrays as tensors; sequences, optionals and maps of them as Python's.
 
-The types that numpy does not have are those of ml_dtypes; a string tensor is an array of objects, each a str, or bytes
-where it is not valid UTF-8. A sequence is a list, an optional its value or None, a map a dict.
+Types that numpy lacks are taken from ml_dtypes; a string tensor is an array of objects, each a str, or bytes if it is
+not valid UTF-8. A sequence is a list, an optional its value or None, a map a dict.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _PIECE: Final = 1 << 20  # elements; a multiple of 8, so that each piece ends wi
 
 
 def data_type_of(dtype: np.dtype[Any]) -> int | None:
-    """Return the TensorProto.DataType of a dtype in any byte order, STRING for text; None where there is none."""
+    """Return the TensorProto.DataType of a dtype in any byte order, STRING for text; None if there is none."""
     if dtype.kind in "US":
         return STRING
     return _NUMBERS.get(dtype.newbyteorder("=") if dtype.byteorder == ">" else dtype)
@@ -57,10 +57,16 @@ def dtype_of_element(name: str) -> np.dtype[Any]:
 
 
 def array_of(model: Model | None, tensor: Any, limit: int | None = None) -> Array:
-    """Return a TensorProto's elements, in the shape of its dims; the array may be read-only.
+    """Return a TensorProto's elements as an array of the shape of its dims, which may be read-only.
 
-    `model` is what the tensor belongs to, and may be None for one that is complete in itself. Raises ModelError M206 if
-    the data does not fit dims and type or has more than `limit` bytes, and M2xx for external data.
+    Args:
+        model: The model that the tensor belongs to; None for a tensor that is complete in itself.
+        tensor: The TensorProto.
+        limit: The most bytes that may be read; None for any number.
+
+    Raises:
+        ModelError: M206 if the data does not fit dims and type or has more than `limit` bytes; M2xx if external data
+            cannot be used.
     """
     if tensor.data_type == STRING:
         texts = tensor_values(model, tensor)  # first, as it compares the dims with the number of elements
@@ -83,7 +89,7 @@ def array_of(model: Model | None, tensor: Any, limit: int | None = None) -> Arra
 
 
 def _reshape(tensor: Any, flat: Array) -> Array:
-    """Elements in the shape of dims, of which numpy may have no array: too many, or too great ones beside a 0."""
+    """Return elements in the shape of dims; raise ModelError M206 if numpy has no such array."""
     try:
         return flat.reshape(tuple(tensor.dims))
     except (ValueError, OverflowError) as error:
@@ -91,7 +97,10 @@ def _reshape(tensor: Any, flat: Array) -> Array:
 
 
 def tensor_of(name: str, array: Array) -> Any:
-    """Return a TensorProto of an array, its data in raw_data, or in string_data for text. Raises ModelError M206."""
+    """Return a TensorProto of an array; raise ModelError M206 if no element type fits its dtype.
+
+    The data is in raw_data, or in string_data for text.
+    """
     array = np.asarray(array)
     number = data_type_of(array.dtype)
     if number is None:
@@ -109,7 +118,7 @@ def tensor_of(name: str, array: Array) -> Any:
 
 
 def decode_message(kind: str, data: bytes) -> Any:
-    """Return the message of a kind, such as "TensorProto", that bytes hold. Raises ModelError M103 or M106."""
+    """Return the message of a kind, such as "TensorProto", that bytes hold; raise ModelError M103 or M106 if none."""
     try:
         return getattr(pb, kind).FromString(data)
     except DecodeError as error:
@@ -120,7 +129,7 @@ def decode_message(kind: str, data: bytes) -> Any:
 
 
 def encode_message(message: Any) -> bytes:
-    """Return a message as bytes. Raises ModelError M111 where it is larger than protobuf can hold."""
+    """Return a message as bytes; raise ModelError M111 if it is larger than protobuf can hold."""
     try:
         data: bytes = message.SerializeToString()
     except (EncodeError, ValueError) as error:
@@ -129,14 +138,21 @@ def encode_message(message: Any) -> bytes:
 
 
 def value_of(message: Any, limit: int | None = None, kind: str | None = None) -> Any:
-    """Return what a TensorProto, SparseTensorProto, SequenceProto, OptionalProto or MapProto holds.
+    """Return the value of a TensorProto, SparseTensorProto, SequenceProto, OptionalProto or MapProto.
 
-    `kind` is the type string that is declared, as far as it is known. Where it says bfloat16, UINT16 is read as its
-    bits, which is how the test data of the standard was written up to release 1.18. A tensor that is not part of
-    something else may be of another element type than declared; the caller knows more about that.
+    Args:
+        message: The message.
+        limit: The most bytes that its arrays may take together; None for any number.
+        kind: The declared type string, as far as it is known. If it is of bfloat16, UINT16 is read as its bits: so the
+            test data of the standard was written up to release 1.18. A tensor that is not part of another value may be
+            of another element type than declared; the caller knows more about that.
 
-    Raises ModelError M206 where the arrays would take more than `limit` bytes together, where the message holds
-    something else than `kind`, where a map's keys do not fit its values, and as `array_of` does.
+    Returns:
+        An array, a list, a dict, or None for an empty optional.
+
+    Raises:
+        ModelError: M206 if the arrays would take more than `limit` bytes, the message does not fit `kind`, or a map's
+            keys do not fit its values; other codes as `array_of`.
     """
     if limit is not None and (needed := bytes_needed(message)) > limit:
         raise _value_error(f"it takes {needed:,} bytes, and no more than {limit:,} were to be read")
@@ -148,7 +164,7 @@ def _value_error(why: str) -> ModelError:
 
 
 def bytes_needed(message: Any) -> int:
-    """Return how many bytes the arrays of a message take together, a sparse tensor with its zeros."""
+    """Return the number of bytes that the arrays of a message take together, a sparse tensor with its zeros."""
     needed, pending = 0, [message]
     while pending:
         each = pending.pop()
@@ -167,13 +183,13 @@ def bytes_needed(message: Any) -> int:
 
 
 def _split_type(kind: str) -> tuple[str, str]:
-    """Return the outermost word of a type string and what it stands around, "" for what is not known."""
+    """Return the outermost word of a type string and its inner type, "" if that is not known."""
     wrapper, _, inner = kind.partition("(")
     return wrapper, "" if inner == "?)" else inner[:-1]
 
 
 def _value_in(message: Any, kind: str, part: bool = False) -> Any:
-    """Return what a message holds; protobuf nests no more than 100 in one another, so that recursion is safe."""
+    """Return the value of a message; protobuf nests no more than 100 in one another, so that recursion is safe."""
     wrapper, inner = _split_type(kind)
     name = message.DESCRIPTOR.name
     if wrapper and MESSAGES.get(wrapper) != name:
@@ -198,7 +214,7 @@ def _value_in(message: Any, kind: str, part: bool = False) -> Any:
 
 
 def _field_of_parts(message: Any, kind: str, inner: str) -> str:
-    """Return the field that holds the parts of a sequence or optional, "" where it is empty and does not say."""
+    """Return the field that holds the parts of a sequence or optional, "" if it is empty and of no stated kind."""
     if not 0 <= message.elem_type < len(_PARTS):
         raise _value_error(f"{message.elem_type} is no kind of its parts")
     present = [field.name.removesuffix("s") for field, _ in message.ListFields() if field.message_type is not None]
@@ -210,7 +226,7 @@ def _field_of_parts(message: Any, kind: str, inner: str) -> str:
 
 
 def _map_in(message: Any, inner: str) -> dict[Any, Any]:
-    """Return the map of a MapProto; `inner` is what its type string says of keys and values."""
+    """Return the map of a MapProto; `inner` has the types of keys and values: "int64, float"."""
     key, _, element = inner.partition(", ")
     text = NUMBERS.get(key, message.key_type) == STRING
     if message.keys if text else message.string_keys:
@@ -229,7 +245,7 @@ def _map_in(message: Any, inner: str) -> dict[Any, Any]:
 def message_of(name: str, value: Any, kind: str) -> Any:
     """Return the TensorProto, SequenceProto, OptionalProto or MapProto of a value of the type string `kind`.
 
-    What is not known of an empty value, "seq(?)", is left open. Raises ModelError M206 where no message holds it.
+    The unknown part of an empty value's type, "seq(?)", is left open. Raises ModelError M206 if no message holds it.
     """
     wrapper, _, inner = kind.partition("(")
     inner = inner[:-1]
@@ -272,7 +288,7 @@ def _elem_type(kind: str) -> int:
 def dense_of(model: Model | None, sparse: Any, limit: int | None = None) -> Array:
     """Return a SparseTensorProto as a dense array: its values at their indices, zeros elsewhere.
 
-    Indices are linear, or one row for each value. Raises ModelError M206 where they do not fit values and dims, or the
+    Indices are linear, or one row for each value. Raises ModelError M206 if they do not fit values and dims, or the
     dense tensor has more than `limit` bytes.
     """
     values = array_of(model, sparse.values, limit)

@@ -39,7 +39,7 @@ def attribute_type(attribute: Any) -> str:
 def attribute_value(attribute: Any) -> Any:
     """Return the value of an AttributeProto: int, float, str (bytes if not UTF-8), message, or a tuple of these.
 
-    None where the type is none that there is.
+    None stands for an attribute whose type is not known.
     """
     kind = attribute_type(attribute)
     if kind not in FIELDS:

@@ -17,12 +17,12 @@ class SmallFloat(NamedTuple):
 class Element(NamedTuple):
     """An element type of tensors.
 
-    - `number`: that of TensorProto.DataType; `name`: as type strings spell it;
+    - `number`: its value in TensorProto.DataType; `name`: its spelling in type strings;
     - `bits`: the size of one element, 0 for strings, which differ in size;
-    - `field`: the field of TensorProto that holds elements where raw_data does not;
+    - `field`: the field of TensorProto that holds elements if raw_data does not;
     - `dtype`: the name in numpy, or in ml_dtypes;
-    - `ir_version`: the one that introduced the type;
-    - `code`: the format character of the struct module, "" where it has none;
+    - `ir_version`: the IR version that introduced the type;
+    - `code`: the format character of the struct module, "" if it has none;
     - `small_float`: the layout of a float of at most 8 bits;
     - `opset`: the first one of the standard's operator set whose operators take the type.
     """

@@ -15,7 +15,7 @@ MAX_CONSTANT = 1 << 16
 class Constant(NamedTuple):
     """A small tensor known before the model runs: element type, dims, and the elements in row-major order.
 
-    In inference, an element may be a symbolic size, or None where it is not known.
+    In inference, an element may be a symbolic size, or None if it is not known.
     """
 
     element: str
@@ -24,7 +24,7 @@ class Constant(NamedTuple):
 
 
 def type_string(proto: Any) -> str | None:
-    """Return a TypeProto as a type string, "seq(tensor(float))"; None where a part is missing."""
+    """Return a TypeProto as a type string, "seq(tensor(float))"; None if a part is missing."""
     wrappers = []
     while True:
         kind = proto.WhichOneof("value")

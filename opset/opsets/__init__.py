@@ -1,1 +1,1 @@
-"""What an operator means at a version: the registry, the tables of releases and runtimes, values and their types."""
+"""Operators at a version: the registry, the tables of releases and runtimes, hooks."""

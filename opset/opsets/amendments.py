@@ -1,7 +1,7 @@
-"""What releases of onnx changed in released versions of operators: which are in force in a release.
+"""Changes that releases of onnx made to released versions of operators, and the versions as a release has them.
 
 Found by comparing what each release from 1.2.3 to 1.23.0 declares: names, arities, types, attributes. Before 1.2,
-operator sets were drafts. Corrections of texts and function bodies are not here: they say what was always meant.
+operator sets were drafts. Corrections of texts and function bodies are not listed: they change no meaning.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from opset.schemas.model import OpSchema
 
 
 class Amendment(NamedTuple):
-    """What a release changed in a version of an operator of the default domain.
+    """A change that a release made to a version of an operator of the default domain.
 
     `gained` and `lost` are element types by type parameter. `late`: the version itself came into an operator set that
     an earlier release had; `optional` are attributes that were required before.
@@ -33,7 +33,7 @@ class Amendment(NamedTuple):
 
     @property
     def text(self) -> str:
-        """What the release did to the version, in a sentence without its end."""
+        """The change as a sentence without its end: "onnx 1.3 added bool to T"."""
         did = [f"added {listing(types, len(types))} to {name}" for name, types in self.gained.items()]
         did += [f"took {listing(types, len(types))} from {name}" for name, types in self.lost.items()]
         did += [f"made '{name}' optional" for name in self.optional]
@@ -87,7 +87,7 @@ AMENDMENTS: Mapping[str, tuple[Amendment, ...]] = {
 
 
 def amendments_of(schema: OpSchema) -> tuple[Amendment, ...]:
-    """Return the amendments of a version of an operator, oldest first; those of a release are all that it has of it."""
+    """Return the amendments of a version of an operator, oldest first; none if no release changed it."""
     found = AMENDMENTS.get(schema.name, ()) if not schema.domain else ()
     return tuple(each for each in found if each.since == schema.since_version)
 
@@ -104,7 +104,15 @@ def _amendments_after(operator: str, name: str) -> Iterator[Amendment]:
 
 
 def schema_of_release(schema: OpSchema, name: str) -> OpSchema | None:
-    """Return a version of an operator as a release of onnx has it, None where it came into its operator set later."""
+    """Return a version of an operator as a release of onnx has it.
+
+    Args:
+        schema: The version as the newest release has it.
+        name: The release, as for `release`.
+
+    Returns:
+        None if the version came into its operator set after that release.
+    """
     for each in _amendments_after(schema.name, name) if not schema.domain else ():
         if each.since != schema.since_version:
             continue

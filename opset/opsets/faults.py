@@ -1,4 +1,4 @@
-"""Exceptions that users' functions raise: what messages say of them, and their tracebacks for who asks for them."""
+"""Exceptions of users' functions: their description in messages, and their tracebacks if somebody asks for them."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ DEBUG = "OPSET_DEBUG"
 
 
 def describe_exception(error: BaseException, origin: str = "") -> str:
-    """Return what an exception says, and the innermost line of the user's code that it came through.
+    """Return an exception's message, and the innermost line of the user's code that it came through.
 
-    Where it came through none, as where a function takes other arguments, that is `origin`. `--debug` shows the
-    traceback.
+    If it came through none, as when a function takes other arguments, that is `origin`. `--debug` shows the traceback.
 
     Args:
-        error: What was raised.
+        error: The exception.
         origin: file:line of the function that was called, or the file that was run.
 
     Returns:
@@ -33,7 +32,7 @@ def describe_exception(error: BaseException, origin: str = "") -> str:
 
 
 def line_of(error: BaseException, origin: str = "") -> str:
-    """Return file:line of the innermost frame of an exception in code of users, "" where there is none."""
+    """Return file:line of the innermost frame of an exception in code of users, "" if there is none."""
     if isinstance(error, SyntaxError) and error.filename and not error.filename.startswith("<"):
         return f"{error.filename}:{error.lineno or 1}"
     from traceback import walk_tb  # what errors alone need is imported late, since it takes long
@@ -48,12 +47,12 @@ def line_of(error: BaseException, origin: str = "") -> str:
 
 
 def trace(error: BaseException) -> None:
-    """Write the traceback of an exception to stderr where OPSET_DEBUG asks for it, as `--debug` does."""
+    """Write the traceback of an exception to stderr if OPSET_DEBUG asks for it, as `--debug` does."""
     sys.stderr.write(format_traceback(error))
 
 
 def format_traceback(error: BaseException) -> str:
-    """Return the traceback of an exception, safe on a terminal; "" where nobody asks for it."""
+    """Return the traceback of an exception, safe on a terminal; "" if nobody asks for it."""
     if os.environ.get(DEBUG) != "1":
         return ""
     import traceback

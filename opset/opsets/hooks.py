@@ -1,8 +1,8 @@
 """Functions that belong to operators: kernels, inference, adapters, gradients. They are registered by decorator.
 
-One table holds those of this package: by kind (the decorator's name), domain and operator, then by version. A `Layer`
-says where functions of some kinds are found: in modules of a package, one for each family, and in files of one name
-beside users' YAML. What such a file registers goes into a table of its own: it is seen by those alone who use its
+One table holds the hooks of this package: by kind (the decorator's name), domain and operator, then by version. A
+`Layer` names the places of some kinds: modules of a package, one for each family, and files of one name beside users'
+YAML. What such a file registers goes into a table of its own: it is seen by those alone who use its
 folder, and only for operators of its domain. A file is run only if its folder is trusted: the registry decides which.
 
 Nothing here imports a layer: a family's module is imported, and a file run, when a function of it is first looked up.
@@ -43,7 +43,7 @@ class Hook:
 
     @property
     def is_ours(self) -> bool:
-        """Whether it is of this package: what it raises is no fault of a user's code."""
+        """Whether it is of this package: its exceptions are no fault of a user's code."""
         return not self.origin or _is_ours(_unwrap(self.function))
 
 
@@ -56,7 +56,7 @@ Describe = Callable[[Function, str, bool], Hook]
 
 
 class Layer(NamedTuple):
-    """Where hooks of some kinds are found, and how messages name them: `noun`, `error`, `code`, and the `guide`.
+    """The file and package of hooks of some kinds, and their words in messages: `noun`, `error`, `code`, `guide`.
 
     A function holds from its version on, until a later one is registered; if `exact`, for its version alone.
     """
@@ -78,8 +78,18 @@ class Layer(NamedTuple):
     ) -> Callable[[Function], Function]:
         """Return the decorator that registers a function for operators from version `since` on.
 
-        Registering a function again, as a notebook does, replaces it. Raises `error` where there are two, and for an
-        operator of the standard, whose functions are all in this package.
+        Registering a function again, as a notebook does, replaces it.
+
+        Args:
+            kind: The name of the decorator for authors.
+            operators: The names of the operators.
+            since: The version.
+            domain: The domain of the operators.
+            describe: Makes the hook of a function.
+
+        Raises:
+            error: By the decorator, if another function is registered already, or the operator is one of the standard,
+                whose functions are all in this package.
         """
         domain, since = normalised(domain), index(since)
 
@@ -103,9 +113,17 @@ class Layer(NamedTuple):
         return register
 
     def find(self, kind: str, domain: str, operator: str, since: int, own: Table | None = None) -> Any | None:
-        """Return the hook of an operator at a version, None if there is none; `own` are those of users' files.
+        """Return the hook of an operator at a version, None if there is none.
 
-        Raises `error` where one of `own` was registered in Python, too.
+        Args:
+            kind: The name of the decorator.
+            domain: The domain.
+            operator: The name of the operator.
+            since: The version.
+            own: The hooks of users' files.
+
+        Raises:
+            error: If a hook of `own` was registered in Python, too.
         """
         key = (kind, domain, operator)
         versions = _TABLE.get(key, {})
@@ -134,9 +152,12 @@ class Layer(NamedTuple):
         return versions_of(kind, _TABLE)
 
     def run_files(self, files: Iterable[Path]) -> Table:
-        """Return what users' files register. A file is run once, and again when its text has changed.
+        """Run users' files and return the hooks that they register.
 
-        Raises `error` with all files that cannot be run, and where two register the same.
+        A file is run once, and again when its text has changed.
+
+        Raises:
+            error: With all files that cannot be run, and if two files register the same.
         """
         merged: Table = {}
         findings: list[Finding] = []
@@ -196,7 +217,7 @@ class Layer(NamedTuple):
         return Finding(self.code, message, origin, why, f'use a domain of your own: @{kind}(…, domain="com.example")')
 
     def _check_domain(self, folder: str, table: Table) -> None:
-        """Raise `error` where a file has functions of other domains than its folder's: nobody would find them."""
+        """Raise `error` if a file has functions of other domains than its folder's: nobody would find them."""
         findings = [
             Finding(
                 self.code,
@@ -229,7 +250,7 @@ class Layer(NamedTuple):
 
 
 class _File(NamedTuple):
-    """A user's file that was run: its text, and what it registers."""
+    """A user's file that was run: its text, and the hooks that it registers."""
 
     layer: Layer
     path: Path
@@ -237,7 +258,7 @@ class _File(NamedTuple):
     table: Table
 
     def check(self, layer: Layer, kind: str, operators: tuple[str, ...], origin: str) -> None:
-        """Raise the layer's error where hooks of another layer are registered: nobody would look for them here."""
+        """Raise the layer's error if hooks of another layer are registered: nobody would look for them here."""
         if layer != self.layer:
             message = f"{layer._noun_phrase} is registered for {', '.join(operators)} in {self.path.name}"
             why = f"@{kind} is looked up in {layer.file} alone"
@@ -255,7 +276,7 @@ class Lookup:
     def find(self, kind: str, domain: str, operator: str, since: int, family: str = "") -> Any | None:
         """Return the hook of an operator at a version, None if there is none.
 
-        Raises the layer's error where the files of the operator's domain cannot be run, or register one twice.
+        Raises the layer's error if the files of the operator's domain cannot be run, or register one twice.
         """
         own: Table | None = None
         if self._registry.is_standard(operator, domain):
@@ -298,7 +319,7 @@ def versions_of(kind: str, table: Table) -> frozenset[tuple[str, str, int]]:
 
 
 def unregister(kind: str, domain: str, operator: str) -> None:
-    """Remove what was registered in Python for an operator, as a test does with its own."""
+    """Remove the hooks that were registered in Python for an operator, as a test does with its own."""
     _TABLE.pop((kind, normalised(domain), operator), None)
 
 
@@ -318,7 +339,7 @@ def _is_ours(function: Function) -> bool:
 
 
 def origin_of(function: Function) -> str:
-    """Return file:line of the definition of a function; the name of what has none."""
+    """Return file:line of the definition of a function; its name if it has none, as builtins."""
     code = getattr(function, "__code__", None)
     if code is not None:
         return f"{code.co_filename}:{code.co_firstlineno}"

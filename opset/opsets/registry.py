@@ -1,4 +1,4 @@
-"""Which operators there are, and what each means at a version of its operator set."""
+"""The registry of operators: each by domain, name and version of its operator set."""
 
 from __future__ import annotations
 
@@ -43,7 +43,13 @@ class Registry:
     def __init__(
         self, sources: Iterable[Source], folders: Iterable[Path | str] = (), data: Iterable[Path | str] = ()
     ) -> None:
-        """Take compiled operators, and the folders that they came from: trusted ones, and those that are data alone."""
+        """Collect operators.
+
+        Args:
+            sources: Compiled operators.
+            folders: Trusted folders that they came from.
+            data: Folders that they came from and whose Python files are never run.
+        """
         self._sources: dict[str, dict[str, Source]] = {}
         self._sinces: dict[tuple[str, str], list[int]] = {}
         self._schemas: dict[tuple[str, str, int], OpSchema] = {}
@@ -62,16 +68,23 @@ class Registry:
         self._left_out = tuple(file for file in untrusted if os.path.realpath(file) not in files)
 
     def schema(self, op_type: str, version: int, domain: str = "") -> OpSchema | None:
-        """Return what the operator is at this version of its domain's operator set; None where there is none.
+        """Return the schema of an operator at a version of its domain's operator set.
 
-        That is the schema with the highest since_version not above it. A deprecated one is given as well.
+        Args:
+            op_type: The name of the operator.
+            version: The version of the operator set.
+            domain: The domain; "" and "ai.onnx" are the same one.
+
+        Returns:
+            The schema with the highest since_version not above the version, also if it is deprecated; None if there is
+            none.
         """
         domain = normalised(domain)
         position = bisect_right(self._versions_of(op_type, domain), version) - 1
         return self._schema_at(domain, op_type, position) if position >= 0 else None
 
     def versions(self, op_type: str, domain: str = "") -> tuple[OpSchema, ...]:
-        """Return all versions of an operator, oldest first; none where it is not known."""
+        """Return all versions of an operator, oldest first; none if it is not known."""
         domain = normalised(domain)
         return tuple(self._schema_at(domain, op_type, each) for each in range(len(self._versions_of(op_type, domain))))
 
@@ -123,7 +136,7 @@ class Registry:
         return self._phrases[types]
 
     def examples(self, operator: str, domain: str = "") -> tuple[Example, ...]:
-        """Return the examples of an operator, in the order of its file; none where it is not known."""
+        """Return the examples of an operator, in the order of its file; none if it is not known."""
         domain = normalised(domain)
         if operator not in self._sources.get(domain, {}):
             return ()
@@ -168,11 +181,17 @@ def _files_of_domain(files: Iterable[Path], domain: str, name: str) -> tuple[Pat
 
 
 def registry_with(schemas: Schemas, *, data: Iterable[Path | str] = ()) -> Registry:
-    """Return a registry of the standard's operators and those of folders of `<domain>/<Operator>.yaml`.
+    """Return a registry of the standard's operators and the operators of folders of `<domain>/<Operator>.yaml`.
 
-    Python files beside the YAML of `schemas` are trusted, and run when they are needed; those of the folders `data`
-    never are. A registry is returned as it is, so that what takes `schemas` need not read the same folders again.
-    Raises SchemaError with the findings of all folders, and when an operator is declared twice.
+    Args:
+        schemas: Folders, whose Python files beside the YAML are trusted, and run when they are needed; or a registry.
+        data: Folders whose Python files are never run.
+
+    Returns:
+        A new registry; the given one if `schemas` is one, so that the same folders need not be read again.
+
+    Raises:
+        SchemaError: With the findings of all folders; S108 if an operator is declared twice.
     """
     if isinstance(schemas, Registry):
         return schemas
@@ -243,7 +262,7 @@ def _offers_schemas(file: Path) -> bool:
 
 
 def _package_folders(module: str) -> list[Path]:
-    """Return where a package lies. Only the topmost one is looked up: finding one inside it would import it."""
+    """Return the folders of a package; only the topmost package is looked up, since that imports nothing."""
     from importlib.util import find_spec
 
     top, *inner = module.split(".")
@@ -253,9 +272,15 @@ def _package_folders(module: str) -> list[Path]:
 
 
 def get_schema(op_type: str, max_inclusive_version: int | None = None, domain: str = "") -> OpSchema:
-    """Return an operator of the standard: its newest version, or the one that holds at `max_inclusive_version`.
+    """Return the schema of an operator of the standard.
 
-    Raises UsageError U105 where there is none.
+    Args:
+        op_type: The name of the operator.
+        max_inclusive_version: The version of the operator set at which the schema holds; None for the newest.
+        domain: The domain; "" and "ai.onnx" are the same one.
+
+    Raises:
+        UsageError: U105 if the domain has no such operator at that version.
     """
     registry = default_registry()
     versions = registry.versions(op_type, domain)

@@ -1,4 +1,4 @@
-"""The releases of the standard: which IR and operator set versions each has."""
+"""The releases of the standard, with their IR version and versions of operator sets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from opset.schemas.names import near_miss, shown
 
 
 class Release(NamedTuple):
-    """One release of onnx: its IR version and its newest operator set version by domain; 0 where there is none."""
+    """One release of onnx: its IR version and its newest operator set version by domain; 0 if there is none."""
 
     name: str
     ir: int
@@ -20,7 +20,7 @@ class Release(NamedTuple):
     training: int = 0
 
     def opset_of(self, domain: str) -> int:
-        """Return the newest version of a domain's operator set in this release; 0 where it is not part of it."""
+        """Return the newest version of a domain's operator set in this release; 0 if it is not part of it."""
         return {"": self.opset, "ai.onnx": self.opset, ML: self.ml, TRAINING: self.training}.get(domain, 0)
 
 
@@ -69,7 +69,7 @@ RELEASES = (
 def release(name: str) -> Release:
     """Return the newest release whose number begins with `name`: "1.15" means 1.15.0, "1.16" means 1.16.2.
 
-    Raises UsageError U101 when there is none, with those that there are.
+    Raises UsageError U101, which lists the releases, if there is none.
     """
     parts = name.split(".")
     found = [each for each in RELEASES if _begins_with(each.name, parts)]
@@ -92,7 +92,7 @@ def ir_version_of_opset(version: int, domain: str = "") -> int:
     """Return the IR version of the first release that has this operator set version.
 
     A version between two releases' came with the later one; one that no release has yet is in development, and follows
-    the newest release. Raises UsageError U101 where no release has the domain, or the version is not positive.
+    the newest release. Raises UsageError U101 if no release has the domain, or the version is not positive.
     """
     if not is_released(domain) or version < 1:
         newest = RELEASES[-1].opset_of(domain)

@@ -1,21 +1,21 @@
-"""Which releases of onnxruntime have a kernel for a version of an operator on the CPU, and for which element types.
+"""The kernels of onnxruntime's releases for versions of operators on the CPU, and their element types.
 
-The facts are in `onnxruntime_kernels.json`: what the CPU provider of each release, 1.16 to 1.31, registers for
-operators of the standard, as read from the released packages. An entry is
+The facts are in `onnxruntime_kernels.json`: the kernels that the CPU provider of each release, 1.16 to 1.31, registers
+for operators of the standard, as read from the released packages. An entry is
 
     [first, last, {type parameter: index in "types"}, first release, last release]
 
-It serves a version of the operator that is `first`, or above `first` and not above `last`. Where `last` is null, it
-serves `first` alone: the kernel of RoiAlign 16 does not serve RoiAlign 22, and a model at opset 22 that has one does
-not load, although that release knows opset 22. A parameter that an entry does not name is not restricted; some entries
-name an input in its place. What a kernel registers beyond the types of the operator's version is left out here, and so
-are releases that do not accept the opset at all (runtimes.py).
+It serves a version of the operator that is `first`, or above `first` and not above `last`. If `last` is null, it serves
+`first` alone: the kernel of RoiAlign 16 does not serve RoiAlign 22, and a model at opset 22 that has one does not load,
+although that release knows opset 22. A parameter that an entry does not name is not restricted; some entries name an
+input in its place. Types of a kernel beyond the operator's version are left out, and so are releases that do not accept
+the opset at all (runtimes.py).
 
 Operators in "functions" are defined by a function of the standard from these versions on: a release without a kernel
 for a node may run it by that function, or not. A node of float16 without a kernel is run by one of float, between casts
 that the release inserts (seen in 1.31; below opset 6, whose Cast is another one, such a model does not load). A
-Constant needs no kernel. Other providers, other releases, and what a kernel does with attributes that it does not
-implement, are not known here.
+Constant needs no kernel. Other providers, other releases, and the effect of attributes that a kernel does not
+implement, are not known.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def kernels_data(schema: OpSchema) -> dict[str, Any]:
          "text": "1.16 to 1.31: T double, float; T float16 from 1.20"}
 
     `releases` are ranges, first and last included. `types` has an entry for each set of types that the same releases
-    take, those of the most releases first; `any` says that these are all types of the parameter. Of an operator of
+    take, the set of the most releases first; `any` says that these are all types of the parameter. Of an operator of
     several parameters, not every combination need have a kernel. `function`: see the module.
     """
     found = kernels_of(schema)
@@ -122,7 +122,7 @@ def _types_by_releases(schema: OpSchema, name: str, kernels: Iterable[Kernel]) -
 def _support_text(
     schema: OpSchema, found: Kernels, ranges: list[list[str]], types: Mapping[str, list[dict[str, Any]]]
 ) -> str:
-    """Return the releases, and types by parameter with what differs from those."""
+    """Return the releases, and the types by parameter, with releases that differ."""
     if not ranges:
         return "by its function, if at all" if found.function else "none"
     parts = []
@@ -139,7 +139,7 @@ def _support_text(
 
 
 def _types_text(types: Sequence[str], allowed: Sequence[str]) -> str:
-    """Return types by their elements, or all but which of those that are allowed, or how many, whichever is short."""
+    """Return types as the shortest of: their elements, the allowed elements that are missing, their number."""
     missing = [each for each in sorted(allowed, key=_type_sort_key) if each not in types]
     if len(types) <= FEW or (not missing and allowed):
         return ", ".join(map(_element_of, types))
@@ -220,5 +220,5 @@ def _release_number(release: str) -> tuple[int, ...]:
 
 
 def _without_patch(release: str) -> str:
-    """Return the number of a release without that of its patch: "1.16" for "1.16.3"."""
+    """Return the number of a release without its patch: "1.16" for "1.16.3"."""
     return ".".join(release.split(".")[:2])

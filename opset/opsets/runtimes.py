@@ -1,4 +1,4 @@
-"""What runtimes accept: the range of operator set versions and the highest IR version of each release."""
+"""Limits of runtimes: the range of operator set versions and the highest IR version of each release."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from opset.schemas.names import near_miss
 class Runtime(NamedTuple):
     """One release of a runtime. None stands for a limit that is not known.
 
-    `how` is "measured" where models of each version were loaded in that release, "documented" where its maker says so.
+    `how` is "measured" if models of each version were loaded in that release, "documented" if its maker states it.
     A runtime that accepts an operator set may still lack a kernel for one of its operators.
     """
 
@@ -107,6 +107,6 @@ def _nearest_releases(rows: list[Runtime], wanted: str) -> list[Runtime]:
 
 
 def _release_sort_key(release: str) -> list[tuple[int, str]]:
-    """Return what releases are sorted by: numbers by value, before them other parts by name."""
+    """Return the sort key of a release: numbers by value, before them other parts by name."""
     parts = [part.lstrip("0") if part.isdecimal() else part for part in release.split(".")]
     return [(len(part) if part.isdecimal() or not part else -1, part) for part in parts]

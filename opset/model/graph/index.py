@@ -43,7 +43,16 @@ class Body:
         index: int = -1,
         function: bool = False,
     ) -> None:
-        """Take the message; `name` is the attribute of a subgraph, of other bodies the label that messages show."""
+        """Index the message.
+
+        Args:
+            proto: The GraphProto or FunctionProto.
+            name: The attribute of a subgraph, or the label of another body in messages.
+            parent: The body around, whose values are visible too.
+            owner: The NodeProto that holds a subgraph.
+            index: The index of the owner in its body.
+            function: Whether `proto` is a FunctionProto.
+        """
         self.proto, self.name, self.parent, self.owner, self.index, self.function = (
             proto,
             name,
@@ -107,7 +116,7 @@ class Body:
 
     @cached_property
     def definitions(self) -> dict[str, int]:
-        """For every value that the body defines the index of its first node, -1 for inputs and initializers."""
+        """The index of the first node that computes each value of the body, -1 for inputs and initializers."""
         found = dict.fromkeys(self.input_names(), -1)
         if not self.function:
             found.update((tensor.name, -1) for tensor in self.proto.initializer)
@@ -133,7 +142,7 @@ class Body:
 
 
 def node_label(name: str, operator: str, index: int) -> str:
-    """Return what messages call a node; the index is said where there is no name, or only its beginning."""
+    """Return the label of a node in messages; it has the index if the name is missing or cut."""
     words = f"node {quote(name)}" if name else "node"
     if not name or words.endswith("…'"):
         words += f" number {index}"
@@ -186,12 +195,12 @@ class ModelIndex:
 
     - `proto`: the ModelProto; `bodies`: all bodies, each before those inside it, the main graph first;
     - `functions`: the bodies of functions by domain, name and overload;
-    - `opsets`: the versions that the model imports, by domain; 1 where IR version 1 or 2 imports none;
-    - `notes`: what was put right before the model was indexed.
+    - `opsets`: the versions that the model imports, by domain; 1 if IR version 1 or 2 imports none;
+    - `notes`: the changes that were made to the model before it was indexed.
     """
 
     def __init__(self, proto: Any, known_domains: Collection[str]) -> None:
-        """Take a ModelProto, and the domains that have schemas. Raises ModelError M106 to M109."""
+        """Index a ModelProto; `known_domains` have schemas. Raises ModelError M106 to M109."""
         check_head(proto)
         self.proto, self._known_domains = proto, known_domains
         self.opsets = imports_of(proto, "opset_import", known_domains) if proto.opset_import else {"": 1}
@@ -221,7 +230,7 @@ class ModelIndex:
         return self._imports[root]
 
     def call_order(self) -> list[Body]:
-        """The functions, callers before those that they call. Raises ModelError M114 where they call in a cycle."""
+        """Return the functions, callers before the functions that they call; raise ModelError M114 for a cycle."""
         if self._call_order is None:
             self._call_order = _call_order(self.functions)
         return self._call_order
@@ -247,9 +256,14 @@ def messages_of(index: ModelIndex, proto: Any) -> dict[Body, Any]:
 
 
 def index_model(proto: Any, known_domains: Collection[str]) -> ModelIndex:
-    """Return the index of a ModelProto whose names are verified; `known_domains` are those that have schemas.
+    """Return the index of a ModelProto whose names are verified.
 
-    Raises ModelError where the model is malformed.
+    Args:
+        proto: The ModelProto, which is not changed.
+        known_domains: The domains that have schemas.
+
+    Raises:
+        ModelError: M106 to M109 if imports are malformed, M110, M112 or M113 if names are.
     """
     index = ModelIndex(proto, known_domains)
     for body in index.bodies:
@@ -260,7 +274,7 @@ def index_model(proto: Any, known_domains: Collection[str]) -> ModelIndex:
 
 
 def check_head(proto: Any) -> None:
-    """Raise ModelError where a ModelProto lacks what every model must have."""
+    """Raise ModelError if a ModelProto has no graph (M109) or no opset import (M107)."""
     if not proto.HasField("graph"):
         raise ModelError(Finding("M109", "the model has no graph"))
     if proto.ir_version >= 3 and not proto.opset_import:
@@ -282,7 +296,7 @@ def normalize_domain(domain: Any) -> Any:
 def imports_of(proto: Any, location: str, known_domains: Collection[str]) -> dict[str, int]:
     """Return the domains that a ModelProto or FunctionProto imports, "ai.onnx" as "".
 
-    Equal entries count as one. Raises ModelError M107 where a domain has no version, M108 where it has two (IR
+    Equal entries count as one. Raises ModelError M107 if a domain has no version, M108 if it has two (IR
     specification, Operator Sets).
     """
     found: dict[str, int] = {}
@@ -312,11 +326,16 @@ def imports_of(proto: Any, location: str, known_domains: Collection[str]) -> dic
 
 
 def verify_names(found: Iterable[Body]) -> None:
-    """Check the rules on names that everything else relies on; `found` are bodies with those inside them.
+    """Check the rules on names that everything else relies on.
 
-    Every value is defined once in its body and before its first use, also where a body around has a value of that name,
-    and names are valid UTF-8 (IR specification, "Names within a graph", "Nodes"). Linear in the number of names. Raises
-    ModelError with all findings.
+    Every value is defined once in its body and before its first use, also if a body around has a value of that name,
+    and names are valid UTF-8 (IR specification, "Names within a graph", "Nodes"). Linear in the number of names.
+
+    Args:
+        found: Bodies with all bodies inside them.
+
+    Raises:
+        ModelError: With all findings: M106, M110, M112, M113.
     """
     findings = FindingList()
     for body in found:
@@ -432,10 +451,10 @@ def _encoding_fault(location: str, name: Any) -> Finding:
 
 
 class FreshNames:
-    """Names that occur nowhere in a model; the taken ones are collected when the first name is needed."""
+    """Names that occur nowhere in a model; its own names are read when the first new one is needed."""
 
     def __init__(self, found: Iterable[Body]) -> None:
-        """Take all bodies of a model."""
+        """Keep all bodies of a model."""
         self._bodies = found
         self._given: set[str] = set()
         self._next: dict[str, int] = {}
@@ -465,7 +484,7 @@ class FreshNames:
 
 
 def _call_order(functions: Mapping[FunctionKey, Body]) -> list[Body]:
-    """Return functions, callers before those that they call. Raises ModelError M114 (IR specification, Functions)."""
+    """Return functions, callers before the functions that they call; raise ModelError M114 for a cycle."""
     if not functions:
         return []
     callees = {key: _functions_called_in(body, functions) for key, body in functions.items()}

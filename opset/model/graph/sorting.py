@@ -1,7 +1,7 @@
 """Orders of nodes in which every value is computed before it is read, for bodies that state another one.
 
-Some tools append the nodes that they insert; runtimes sort. What a graph in a node reads of the values around counts
-as read by that node. Linear in names and nodes, and nothing recurses.
+Some tools append the nodes that they insert; runtimes sort. A node also reads the outer values that its subgraphs read.
+Linear in names and nodes, and nothing recurses.
 """
 
 from __future__ import annotations
@@ -12,11 +12,16 @@ from opset.model.graph.index import Body
 
 
 def sorted_orders(found: Sequence[Body]) -> dict[Body, list[int]]:
-    """Return new orders of nodes, as their indices, for those of the given bodies that are not sorted.
+    """Return new orders of nodes for the bodies that are not sorted.
 
-    `found` are bodies, each before those inside it. A node moves only where one before it reads what it computes: then
-    it goes right before that one. A body is left out where its nodes are in a cycle, or where a name may be meant
-    for a value of a body around just as well.
+    A node moves only if an earlier one reads a value that it computes: then it goes right before that one.
+
+    Args:
+        found: Bodies, each before the bodies inside it.
+
+    Returns:
+        The indices of nodes in their new order. A body is missing if it is sorted, if its nodes are in a cycle, or if a
+        name may also mean a value of a body around.
     """
     captured: dict[Body, dict[int, set[str]]] = {body: {} for body in found}
     for body in reversed(found):
@@ -31,7 +36,7 @@ def sorted_orders(found: Sequence[Body]) -> dict[Body, list[int]]:
 
 
 def count_moved_nodes(order: Sequence[int]) -> int:
-    """Return how many nodes an order puts before some that were before them."""
+    """Return the number of nodes that an order moves before earlier ones."""
     count, first = 0, len(order)
     for index in reversed(order):
         count += index > first
@@ -46,7 +51,7 @@ def _names_from_outside(body: Body, inside: Mapping[int, set[str]]) -> set[str]:
 
 
 def _sorted_order(body: Body, inside: Mapping[int, set[str]]) -> list[int] | None:
-    """Return an order of a body's nodes, None where they are sorted or cannot be."""
+    """Return an order of a body's nodes, None if they are sorted or cannot be."""
     here = body.definitions
     names = [[*reads, *inside[index]] if index in inside else reads for index, reads in enumerate(body.reads)]
     late = {name for index, each in enumerate(names) for name in each if name and here.get(name, -1) >= index}

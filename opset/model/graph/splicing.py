@@ -3,8 +3,8 @@
     found = spliced(function, call, names)      # names: FreshNames of the model that holds the call
     found.nodes, found.value_info
 
-Nothing that is given changes. The nodes compute the call's outputs from its inputs; every other value, those of
-subgraphs included, gets a name that occurs nowhere else, so that none shadows another. Linear in the function's size.
+Nothing that is given changes. The nodes compute the call's outputs from its inputs; every other value, also in
+subgraphs, gets a name that occurs nowhere else, so that none shadows another. Linear in the function's size.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Unfit(Exception):
 
 
 class Splice(NamedTuple):
-    """The nodes that take the place of a call, and what the function states of the types of their values."""
+    """The nodes that take the place of a call, and the types that the function states for their values."""
 
     nodes: list[Any]
     value_info: list[Any]
@@ -62,21 +62,26 @@ class _Scope:
 
 
 def splice_function(function: Any, call: Any, names: FreshNames, certain: Collection[str] = ()) -> Splice:
-    """Return what takes the place of a NodeProto that calls a FunctionProto.
+    """Return the nodes of a FunctionProto in place of a NodeProto that calls it.
 
     Inputs that the call omits are absent in the nodes. An attribute that refers to one of the function's gets the
-    call's value, else the function's default, and is absent where there is neither. Each node keeps its own metadata
-    and gets that of the call beside it; its name begins with that of the call. Whether the function's imports are
-    those of the call is the caller's concern. `certain` are attributes of a function around the call that always have
-    a value.
+    call's value, else the function's default, and is absent if there is neither. Each node keeps its own metadata and
+    gets the call's beside it; its name begins with the call's name. The caller compares the imports of both.
 
-    Raises Unfit where the function cannot take the call's place.
+    Args:
+        function: The FunctionProto.
+        call: The NodeProto.
+        names: The names of the model, from which new ones are taken.
+        certain: Attributes of a function around the call that always have a value.
+
+    Raises:
+        Unfit: If the function cannot take the call's place.
     """
     return _Splicer(function, call, names, certain).splice()
 
 
 class _Splicer:
-    """One call that is replaced."""
+    """The replacement of one call."""
 
     def __init__(self, function: Any, call: Any, names: FreshNames, certain: Collection[str]) -> None:
         self._function, self._call, self._names, self._certain = function, call, names, certain
@@ -151,7 +156,7 @@ class _Splicer:
         return given
 
     def _attribute_value(self, name: str) -> Any:
-        """Return the value of one of the function's attributes as an AttributeProto, None where it has none."""
+        """Return the value of one of the function's attributes as an AttributeProto, None if it has none."""
         value, default = self._given.get(name), self._defaults.get(name)
         if value is None:
             return default
@@ -166,7 +171,7 @@ class _Splicer:
         return value
 
     def _rename_graph(self, graph: Any, outer: _Scope | None) -> _Scope:
-        """Rename what a subgraph defines; return its scope, for its nodes and their outputs."""
+        """Rename the values that a subgraph defines; return its scope, for its nodes and their outputs."""
         scope = _Scope({}, outer)
         held = [*graph.initializer, *[sparse.values for sparse in graph.sparse_initializer]]
         computed = (name for node in graph.node for name in node.output)
@@ -227,7 +232,7 @@ def _rename_values(node: Any, scope: _Scope) -> None:
 
 
 def _renamed_value_info(value: Any, scope: _Scope) -> Any:
-    """Return a ValueInfoProto under the new name; a name of a dimension may mean another size where the call is."""
+    """Return a ValueInfoProto under the new name, without names of dimensions: the caller's may mean another size."""
     made = pb.ValueInfoProto()
     made.CopyFrom(value)
     made.name = scope[value.name]

@@ -1,7 +1,7 @@
 """Files that are written together: each under a temporary name in its own folder, all renamed at the end.
 
-A folder is opened once, and what is done in it is done by its descriptor: whoever exchanges the folder for a link
-meanwhile gains nothing. Below the folder that the caller names no link is followed.
+A folder is opened once, and all work in it uses its descriptor: whoever exchanges the folder for a link meanwhile gains
+nothing. Below the folder that the caller names no link is followed.
 
 Whoever writes into a folder holds a shared lock on it. A process that is killed leaves temporary files; the next one
 that gets an exclusive lock knows that nobody is writing there, and removes them.
@@ -61,7 +61,7 @@ class OpenFolder:
         return name if self.descriptor is not None else os.path.join(self.path, name)
 
     def status(self, name: str) -> os.stat_result | None:
-        """Return the status of an entry, that of a link if it is one, or None if there is none."""
+        """Return the status of an entry without following a link, or None if there is none."""
         try:
             return os.stat(self.entry_path(name), dir_fd=self.descriptor, follow_symlinks=False)
         except FileNotFoundError:
@@ -77,7 +77,7 @@ class OpenFolder:
         remove(self.entry_path(name), dir_fd=self.descriptor)
 
     def flush(self) -> None:
-        """Make renames in the folder safe on the disk, where the system does that for folders."""
+        """Make renames in the folder safe on the disk, if the system does that for folders."""
         if self.descriptor is not None:
             with suppress(OSError):
                 os.fsync(self.descriptor)
@@ -136,7 +136,7 @@ def _is_folder(status: os.stat_result | None) -> bool:
 
 
 class Place(NamedTuple):
-    """Where a file is to be: its folder and its name."""
+    """The place of a file to be written: its folder and its name."""
 
     folder: OpenFolder
     name: str
@@ -147,15 +147,15 @@ class Place(NamedTuple):
         return os.path.join(self.folder.path, self.name)
 
     def status(self) -> os.stat_result | None:
-        """Return the status of what is there, that of a link if it is one, or None."""
+        """Return the status of the entry at the place without following a link, or None if there is none."""
         return self.folder.status(self.name)
 
 
 class Files:
     """Files that are written together: each is written under a temporary name, and `commit` renames them in order.
 
-    What was not committed is removed at the end; if a commit fails halfway, so is what it put where nothing was before.
-    `spared` are names of files that are not removed, though they look like temporary files. What can be made again need
+    Files that were not committed are removed at the end, and so are new files of a commit that fails halfway. `spared`
+    are names of files that are not removed, though they look like temporary files. Files that can be made again need
     not be `durable`: then nothing waits for the disk, and a system that goes down may leave empty files.
     """
 
@@ -171,7 +171,7 @@ class Files:
         return self
 
     def folder(self, path: str) -> OpenFolder:
-        """Open the folder that a caller names, which may be a link; where it does not exist, it is made."""
+        """Open the folder that a caller names, which may be a link; it is made if it does not exist."""
         path = os.path.abspath(path)
         missing: list[str] = []
         while not os.path.isdir(path):
@@ -182,9 +182,9 @@ class Files:
         return self.inside(self._folders[path], missing)
 
     def inside(self, folder: OpenFolder, names: Sequence[str]) -> OpenFolder:
-        """Open the folder at a path below another one, with no link on the way; where it does not exist, it is made.
+        """Open the folder at a path below another one, with no link on the way; it is made if it does not exist.
 
-        Raises NotADirectoryError where there is a link on the way.
+        Raises NotADirectoryError if there is a link on the way.
         """
         for name in names:
             path = os.path.join(folder.path, name)
@@ -204,9 +204,12 @@ class Files:
         folder.lock(self._spared)
 
     def write(self, place: Place, pieces: Iterable[Piece], sources: Iterable[Source] = ()) -> None:
-        """Write a file, to be renamed to its place, with the permissions of what is there now.
+        """Write a file under a temporary name, to be renamed to its place.
 
-        Where nothing is, it gets at most the permissions of each of the files that its content comes from.
+        Args:
+            place: The place, whose present file hands its permissions down.
+            pieces: The content.
+            sources: The files of the content: a file at a new place gets at most the permissions of each.
         """
         temporary = f".opset-{os.urandom(8).hex()}.tmp"
         self._waiting.append((temporary, place))
@@ -313,9 +316,9 @@ def _group_in(folder: OpenFolder) -> int:
 
 
 def _copy_access(descriptor: int, place: Place, old: os.stat_result) -> None:
-    """Let a new file have owner, mode and extended attributes of the one that it replaces, where the system does that.
+    """Copy owner, mode and extended attributes of a file to the new one that replaces it, as far as the system can.
 
-    Where it cannot have the group, the group gets no permissions.
+    If it cannot have the group, the group gets no permissions.
     """
     mode = stat.S_IMODE(old.st_mode) & 0o777
     if not hasattr(os, "fchmod"):  # Windows

@@ -1,4 +1,4 @@
-"""Copying a model's bytes into a file: from file to file where the system does that, and never all in memory."""
+"""Copying a model's bytes into a file: from file to file if the system does that, and never all in memory."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def data_ranges(descriptor: int, start: int, end: int) -> Iterator[tuple[int, in
 
 
 def _write_piece(file: IO[bytes], piece: Piece, flushed: int) -> int:
-    """Write one piece; take and return up to where the file is being flushed."""
+    """Write one piece; `flushed` and the result are the offset up to which the file is being flushed."""
     if isinstance(piece, wire.Segment):
         with piece.source.descriptor() as origin:
             if origin is not None:
@@ -64,10 +64,10 @@ def _write_piece(file: IO[bytes], piece: Piece, flushed: int) -> int:
 
 
 def _copy_range(origin: int, offset: int, count: int, target: int, name: str, flushed: int) -> int:
-    """Copy bytes from one file to another: by the system where pages lie alike in both, else through one buffer.
+    """Copy bytes from one file to another: by the system if pages lie alike in both, else through one buffer.
 
-    Only then can a file system share blocks or move whole pages; elsewhere it copies more slowly than this does. Takes
-    and returns up to where the target is being flushed.
+    Only then can a file system share blocks or move whole pages; elsewhere it copies more slowly than this does.
+    `flushed` and the result are the offset up to which the target is being flushed.
     """
     alike = (os.lseek(target, 0, os.SEEK_CUR) - offset) % ALIGNMENT == 0
     while count and alike and hasattr(os, "copy_file_range"):

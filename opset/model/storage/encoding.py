@@ -1,4 +1,4 @@
-"""Elements of tensors as Python objects to and from bytes, without numpy; and how many bytes a tensor's data has.
+"""Elements of tensors as Python objects to and from bytes, without numpy, and the sizes of tensors' data.
 
 Bytes are always in the form of raw_data: one element after the other, the least significant byte first; types of 2, 4
 and 6 bits form one stream of bits, the first element in the lowest bits of the first byte.
@@ -21,19 +21,19 @@ _MOST: Final = 1 << 62
 
 
 def tensor_label(tensor: Any) -> str:
-    """Return how messages name a tensor."""
+    """Return the name of a tensor in messages."""
     return f"tensor {quote(tensor.name)}"
 
 
 def tensor_error(tensor: Any, why: str) -> ModelError:
-    """Return the error for a tensor whose data is not what its dims and type say."""
+    """Return the error M206 for a tensor whose data does not fit its dims and type."""
     return ModelError(
         Finding("M206", "the size of a tensor's data does not fit its dims and type", tensor_label(tensor), why)
     )
 
 
 def element_bits(data_type: int) -> int:
-    """Return the size of one element in bits; raise ModelError M206 for STRING and for what is no type."""
+    """Return the size of one element in bits; raise ModelError M206 for STRING and unknown types."""
     element = ELEMENTS.get(data_type)
     if element is None or not element.bits:
         raise ModelError(Finding("M206", "the element type has no size", why=_why_no_size(data_type)))
@@ -76,7 +76,13 @@ def _is_power(data_type: int) -> bool:
 
 
 def decode(data_type: int, data: bytes, count: int) -> list[Any]:
-    """Return `count` elements as int, float, bool or complex; `data` must have the size that this takes."""
+    """Return elements as int, float, bool or complex.
+
+    Args:
+        data_type: Any TensorProto.DataType but STRING.
+        data: Bytes in the form of raw_data, of exactly the size of `count` elements.
+        count: The number of elements.
+    """
     code = ELEMENTS[data_type].code
     if _is_complex(data_type):
         parts = struct.unpack(f"<{2 * count}{code}", data)
@@ -92,10 +98,15 @@ def decode(data_type: int, data: bytes, count: int) -> list[Any]:
 
 
 def encode(data_type: int, values: Sequence[Any]) -> bytes:
-    """Return elements as bytes: the inverse of `decode`.
+    """Return elements as bytes in the form of raw_data: the inverse of `decode`.
 
-    A float is rounded to the nearest that the type has, ties to even. Raises ValueError, OverflowError or struct.error
-    for a value beyond the type's range, TypeError for one that is no number.
+    Args:
+        data_type: Any TensorProto.DataType but STRING.
+        values: The elements; a float is rounded to the nearest that the type has, ties to even.
+
+    Raises:
+        ValueError, OverflowError, struct.error: If a value is beyond the type's range.
+        TypeError: If a value is no number.
     """
     code = ELEMENTS[data_type].code
     if _is_complex(data_type):

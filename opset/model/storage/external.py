@@ -1,8 +1,8 @@
 """External data: which file holds a tensor's data, and whether that file may be read.
 
 A model is untrusted, and so is the path that it states. With every link resolved, the path must lead to a regular file
-inside the model's folder. Where the model file itself is a link, as in the cache of a model hub, the folder of the file
-that it leads to counts too. The file is opened part by part below that folder, following no link any more, and judged
+inside the model's folder. If the model file itself is a link, as in the cache of a model hub, the folder of its target
+counts too. The file is opened part by part below that folder, following no link any more, and judged
 by its descriptor, so that nothing can be exchanged between the look and the read. It must have no second name: a hard
 link is a way out of the folder that cannot be seen.
 """
@@ -39,7 +39,7 @@ _LARGEST = (1 << 63) - 1
 
 
 class Reference(NamedTuple):
-    """What a tensor's external_data says. `length` is None where it says nothing: the data is as long as the tensor."""
+    """The entries of a tensor's external_data; `length` is None if it is not stated, and then follows from the dims."""
 
     location: str
     offset: int
@@ -61,7 +61,13 @@ class Folder:
     def file(self, location: str, where: str) -> ExternalFile:
         """Return the file at a location.
 
-        Raises ModelError M201 if it is outside, M202 if missing, M203 if not regular, M209 if it has other names.
+        Args:
+            location: The path that the model states.
+            where: The place for messages.
+
+        Raises:
+            ModelError: M201 if the file is outside of all folders, M202 if it is missing, M203 if it is not regular,
+                M209 if it has other names.
         """
         if "\0" in location:
             raise _outside_error(location, where, "the location holds a NUL character")
@@ -74,7 +80,7 @@ class Folder:
         raise _outside_error(location, where, f"it leads to {real}")
 
     def real_path(self, location: str) -> str:
-        """Return the path that a location leads to with every link resolved, or "" where it cannot lead anywhere."""
+        """Return the path that a location leads to with every link resolved, or "" if it cannot lead anywhere."""
         return "" if "\0" in location else resolve_links(os.path.join(self.path, location))
 
     def is_own(self, folder: str) -> bool:
@@ -100,7 +106,7 @@ class ExternalFile:
 
     @contextmanager
     def descriptor(self) -> Iterator[int]:
-        """Return a descriptor of the file; raise ModelError M105 if it is not what it was, or changes meanwhile."""
+        """Return a descriptor of the file; raise ModelError M105 if it changed since it was first opened."""
         descriptor = _open_below(self._root, self._relative, self.name, self._where)
         try:
             if not self._trusted and os.fstat(descriptor).st_nlink > 1:
@@ -112,7 +118,7 @@ class ExternalFile:
             os.close(descriptor)
 
     def read(self, offset: int, count: int) -> bytes:
-        """Return exactly `count` bytes from `offset`; raise ModelError M105 where the file no longer has them."""
+        """Return exactly `count` bytes from `offset`; raise ModelError M105 if the file no longer has them."""
         with self.descriptor() as descriptor:
             return read_exactly(descriptor, offset, count, self.name)
 
@@ -131,9 +137,10 @@ def is_external(tensor: Any) -> bool:
 
 
 def reference(tensor: Any) -> Reference:
-    """Return what a tensor's external_data says; of duplicate keys the last counts.
+    """Return the entries of a tensor's external_data; of duplicate keys the last counts.
 
-    Raises ModelError M207 without a location, M204 where offset or length is not a plain number.
+    Raises:
+        ModelError: M207 if there is no location, M204 if offset or length is not a plain number.
     """
     entries = {_path_text(entry.key): _path_text(entry.value) for entry in tensor.external_data}
     if not entries.get("location"):
@@ -144,7 +151,15 @@ def reference(tensor: Any) -> Reference:
 
 
 def data_range(folder: Folder | None, tensor: Any) -> Segment:
-    """Return where a tensor's external data is; raise ModelError M201 to M207, or M209, if it cannot be used."""
+    """Return the part of a file that holds a tensor's external data, without reading it.
+
+    Args:
+        folder: The folder of the model; None if it is not known.
+        tensor: The TensorProto, whose data is external.
+
+    Raises:
+        ModelError: M201 to M207, or M209, if the data cannot be used.
+    """
     said = reference(tensor)
     size = data_size(tensor)
     if said.length is not None and said.length != size:
@@ -168,9 +183,10 @@ def data_range(folder: Folder | None, tensor: Any) -> Segment:
 
 
 def findings(model: Any, folder: Folder | None) -> FindingList:
-    """Return all that is wrong with the external data of a ModelProto, found without reading it.
+    """Return the findings on the external data of a ModelProto, which is not read.
 
-    M201 to M207 and M209 say why a tensor's data cannot be used; M208 names keys without a meaning, and duplicates.
+    M201 to M207 and M209 are reasons why a tensor's data cannot be used; M208 names keys without a meaning, and
+    duplicates.
     """
     found = odd_keys(model)
     for tensor in filter(is_external, tensors(model)):
@@ -215,7 +231,7 @@ def locations(model: Any) -> dict[str, str]:
 
 
 def tensors(model: Any) -> Iterator[Any]:
-    """Yield every TensorProto of a ModelProto, those that sparse tensors consist of included."""
+    """Yield every TensorProto of a ModelProto, the parts of sparse tensors included."""
     for tensor in constants(model):
         yield from (tensor.values, tensor.indices) if tensor.DESCRIPTOR.name == "SparseTensorProto" else (tensor,)
 
@@ -246,7 +262,7 @@ def constants(model: Any) -> Iterator[Any]:
 
 
 def _path_text(value: str | bytes) -> str:
-    """Return a protobuf string, which is bytes where it is not valid UTF-8, as the system takes file names."""
+    """Return a protobuf string, which is bytes if it is not valid UTF-8, as the system takes file names."""
     return os.fsdecode(value)
 
 

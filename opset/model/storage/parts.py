@@ -1,4 +1,4 @@
-"""A model in parts: its message without the large data, and where that data is. Reading and writing build on it."""
+"""A model in parts: its message without the large data, and the data's place. Reading and writing build on it."""
 
 from __future__ import annotations
 
@@ -44,9 +44,11 @@ class ModelParts:
             raise no_model_error(source, "it holds neither a graph nor an IR version")
 
     def with_proto(self: Self, message: Any, *, changed: bool = False) -> Self:
-        """Return a model with another ModelProto over the same data; placeholders in it keep their meaning.
+        """Return a model with another ModelProto over the same data.
 
-        `changed` says that the message is not equal to the source's, which saves the comparison when it is written.
+        Args:
+            message: The ModelProto; placeholders in it keep their meaning.
+            changed: Whether the message surely differs from the source's: that saves a comparison when it is written.
         """
         other = copy.copy(self)
         other.proto = message
@@ -76,10 +78,17 @@ class ModelParts:
         tensor_proto.opset_payload[:] = foreign
 
     def pieces(self, *, checked: bool = True) -> tuple[list[Piece], int]:
-        """Return what the model's bytes consist of, and their number: the source's own if the proto was not changed.
+        """Return the pieces of the model's bytes, and the number of bytes.
 
-        Raises ModelError M111 if a changed model is larger than protobuf can hold; if `checked`, M104 if it is nested
-        too deeply for protobuf to read it again.
+        Args:
+            checked: Whether a changed model is read again, as nesting may be too deep for that.
+
+        Returns:
+            One piece, the whole source, if the proto was not changed.
+
+        Raises:
+            ModelError: M111 if a changed model is larger than protobuf can hold, M104 if `checked` and it is nested too
+                deeply.
         """
         try:
             skeleton: bytes = self.proto.SerializeToString()
@@ -96,7 +105,16 @@ class ModelParts:
 
 
 def parse_message(message: Any, data: bytes, name: str) -> Any:
-    """Return the message of a class that bytes of a model are; raise ModelError M103 or M104 where they are none."""
+    """Return the message of a class from bytes of a model.
+
+    Args:
+        message: The class.
+        data: The bytes.
+        name: The path for the error.
+
+    Raises:
+        ModelError: M102, M103 or M104 if the bytes hold no such message.
+    """
     try:
         return message.FromString(data)
     except DecodeError as error:
@@ -149,7 +167,7 @@ _OTHER_FILES = {
 
 
 def no_model_error(source: Source, why: str) -> ModelError:
-    """Return the error for bytes that are something else, with a hint where it is known what they are."""
+    """Return the error M102 for bytes of another format, with a hint if the format is known."""
     head = source.read(0, min(source.size, 32))
     hint = next((hint for magic, hint in _OTHER_FILES.items() if head.startswith(magic)), "")
     return ModelError(

@@ -28,10 +28,18 @@ SPOOLED: Final = 64 << 20
 
 
 def open_model_file(path: str, *, pipes: bool = True, text: bool = False) -> tuple[Source, str]:
-    """Open a model's file ("path") or read a named pipe to its end ("stream"); raise ModelError M101 for others.
+    """Open a model's file, or read a named pipe to its end.
 
-    Without `pipes` a pipe is refused, too: who has not named it does not want to wait for it. With `text` it is to
-    hold ONNX text syntax.
+    Args:
+        path: The path.
+        pipes: Whether a pipe is read; a caller who has not named it does not want to wait for it.
+        text: Whether the file is to hold ONNX text syntax.
+
+    Returns:
+        The bytes, and their kind: "path", or "stream" for a pipe.
+
+    Raises:
+        ModelError: M101 if the path is anything else, or cannot be read.
     """
     try:
         mode = os.stat(path).st_mode
@@ -59,7 +67,7 @@ def _check_regular(mode: int, pipes: bool) -> None:
 
 
 def read_stream(stream: IO[Any], name: str, *, text: bool = False) -> Source:
-    """Read a binary stream to its end, into memory, or into an unnamed temporary file where it is large.
+    """Read a binary stream to its end, into memory, or into an unnamed temporary file if it is large.
 
     Raises UsageError U103 if it is a stream of text, ModelError M101 if reading fails, and M102, M103 or M111 as soon
     as it can be no model: a stream may have no end. With `text` it is to hold ONNX text syntax.

@@ -1,4 +1,4 @@
-"""Where bytes come from: memory, or a file that stays open and is read piece by piece.
+"""Sources of bytes: memory, or a file that stays open and is read piece by piece.
 
 A file is never mapped into memory: if it shrank, touching the map would kill the process.
 """
@@ -26,7 +26,7 @@ FOLDER: Final = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 
 
 
 class Access(NamedTuple):
-    """The permissions of a file and its group: at most these are those of a new file with the same content."""
+    """The permissions of a file and its group; a new file with the same content gets no more."""
 
     mode: int
     group: int
@@ -40,11 +40,11 @@ class Source(Protocol):
     access: Access | None
 
     def read(self, offset: int, count: int) -> bytes:
-        """Return exactly `count` bytes from `offset`; raise ModelError M105 where the file no longer has them."""
+        """Return exactly `count` bytes from `offset`; raise ModelError M105 if the file no longer has them."""
 
     @contextmanager
     def descriptor(self) -> Iterator[int | None]:
-        """A file descriptor to copy from, or None where the bytes are in memory; check for changes at the end."""
+        """A file descriptor to copy from, or None if the bytes are in memory; check for changes at the end."""
 
 
 class BytesSource:
@@ -80,7 +80,7 @@ class FileSource:
         self.access: Access | None = access_of(descriptor, status)
 
     def read(self, offset: int, count: int) -> bytes:
-        """Return exactly `count` bytes from `offset`; raise ModelError M105 where the file no longer has them."""
+        """Return exactly `count` bytes from `offset`; raise ModelError M105 if the file no longer has them."""
         return read_exactly(self._descriptor, offset, count, self.name)
 
     @contextmanager
@@ -97,12 +97,12 @@ class FileSource:
 
 
 def file_state(status: os.stat_result) -> tuple[int, int]:
-    """Return what changes when a file is written to: its size and its time of modification."""
+    """Return the size and the time of modification of a file, which change when it is written to."""
     return status.st_size, status.st_mtime_ns
 
 
 def access_of(descriptor: int, status: os.stat_result) -> Access:
-    """Return the permissions of an open file, without those of its group where an access list may say otherwise."""
+    """Return the permissions of an open file; its group gets none if an access list may forbid them."""
     mode = stat.S_IMODE(status.st_mode)
     if mode & 0o070 and not mode & 0o004 and ACCESS_LIST in extended_attributes(descriptor):
         mode &= ~0o070  # these bits are then the most that the list grants to anybody
@@ -113,7 +113,7 @@ ACCESS_LIST: Final = "system.posix_acl_access"
 
 
 def extended_attributes(descriptor: int) -> list[str]:
-    """Return the names of an open file's extended attributes, none where the system has no such thing."""
+    """Return the names of an open file's extended attributes, none if the system has no such thing."""
     try:
         return os.listxattr(descriptor) if hasattr(os, "listxattr") else []
     except OSError:
@@ -121,7 +121,7 @@ def extended_attributes(descriptor: int) -> list[str]:
 
 
 def resolve_links(path: str) -> str:
-    """Return a path with every link resolved; raise ModelError M105 where a link is exchanged meanwhile."""
+    """Return a path with every link resolved; raise ModelError M105 if a link is exchanged meanwhile."""
     try:
         return os.path.realpath(path)
     except OSError as error:
@@ -131,7 +131,7 @@ def resolve_links(path: str) -> str:
 def file_changed_error(
     name: str, why: str = "size or time of modification is not what it was when it was opened"
 ) -> ModelError:
-    """Return the error for a file that is not any more what it was when it was opened."""
+    """Return the error M105 for a file that changed since it was opened."""
     return ModelError(
         Finding(
             "M105",

@@ -28,9 +28,17 @@ __all__ = [
 
 
 def data_range(model: ModelParts | None, tensor: Any) -> wire.Segment | None:
-    """Return where a tensor's data is in the form of raw_data, or None if it is in memory or has another form.
+    """Return the part of a file that holds a tensor's data in the form of raw_data.
 
-    Raises ModelError M206 where the length is not what dims and type ask for, M2xx where external data is unsafe.
+    Args:
+        model: The model that the tensor belongs to; None for a tensor that is complete in itself.
+        tensor: The TensorProto.
+
+    Returns:
+        None if the data is in memory or has another form.
+
+    Raises:
+        ModelError: M206 if its length does not fit dims and type, M2xx if external data is unsafe.
     """
     if external.is_external(tensor):
         return external.data_range(model.folder if model else None, tensor)
@@ -46,10 +54,16 @@ def data_range(model: ModelParts | None, tensor: Any) -> wire.Segment | None:
 
 
 def tensor_bytes(model: ModelParts | None, tensor: Any, limit: int | None = None) -> bytes:
-    """Return a tensor's data in the form of raw_data, wherever and however it is stored.
+    """Return a tensor's data in the form of raw_data, however it is stored.
 
-    `model` is what the tensor belongs to, and may be None for one that is complete in itself. Raises ModelError M206 if
-    the data does not fit dims and type, is of strings, or has more than `limit` bytes, and M2xx for external data.
+    Args:
+        model: The model that the tensor belongs to; None for a tensor that is complete in itself.
+        tensor: The TensorProto.
+        limit: The most bytes that may be read; None for any number.
+
+    Raises:
+        ModelError: M206 if the data does not fit dims and type, consists of strings, or has more than `limit` bytes;
+            M2xx if external data cannot be used.
     """
     size = data_size(tensor)
     if limit is not None and size > limit:
@@ -65,7 +79,7 @@ def tensor_bytes(model: ModelParts | None, tensor: Any, limit: int | None = None
 
 
 def tensor_values(model: ModelParts | None, tensor: Any, max_elements: int | None = None) -> list[Any]:
-    """Return a tensor's elements in order: int, float, bool, complex or str (bytes where it is not valid UTF-8).
+    """Return a tensor's elements in order: int, float, bool, complex or str (bytes if it is not valid UTF-8).
 
     Raises ModelError M206 if there are more than `max_elements`, or as `tensor_bytes` does.
     """
@@ -82,10 +96,17 @@ def tensor_values(model: ModelParts | None, tensor: Any, max_elements: int | Non
 
 
 def make_tensor(name: str, data_type: int, dims: Iterable[int], values: Sequence[Any]) -> Any:
-    """Return a TensorProto of these values, in raw_data, or in string_data for STRING (of str or bytes).
+    """Return a TensorProto of these values, in raw_data, or in string_data for STRING.
 
-    A float is rounded to the nearest that the type has, ties to even. Raises ModelError M206 if the number of values is
-    not what dims ask for, or a value is beyond the type's range.
+    Args:
+        name: Its name.
+        data_type: The TensorProto.DataType.
+        dims: Its dims.
+        values: The elements in row-major order, str or bytes for STRING; a float is rounded to the nearest that the
+            type has, ties to even.
+
+    Raises:
+        ModelError: M206 if the number of values does not fit the dims, or a value is beyond the type's range.
     """
     tensor = proto.TensorProto(name=name, data_type=data_type, dims=dims)
     count = element_count(tensor)
@@ -103,7 +124,7 @@ def make_tensor(name: str, data_type: int, dims: Iterable[int], values: Sequence
 
 
 def text_of(value: bytes) -> str | bytes:
-    """Return a string of a model as text, or as it is where it is not valid UTF-8."""
+    """Return a string of a model as text, or its bytes if they are not valid UTF-8."""
     try:
         return value.decode()
     except UnicodeDecodeError:
@@ -111,7 +132,7 @@ def text_of(value: bytes) -> str | bytes:
 
 
 def _typed_data(model: ModelParts | None, tensor: Any) -> bytes:
-    """Return what the field of the tensor's type holds, in the form of raw_data.
+    """Return the data in the field of the tensor's type, in the form of raw_data.
 
     Floats are taken bit by bit from the encoded message: as a Python float a signalling NaN would change.
     """

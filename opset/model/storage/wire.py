@@ -5,7 +5,7 @@ data field of a TensorProto, the *skeleton*; `splice` puts the data back into th
 A placeholder is an entry of the field TensorProto.opset_payload: a random token of the load and an index. The token is
 drawn after the file was written, so no file can hold it, and an entry without it is the file's own.
 
-What a message holds is known from the descriptors of onnx.proto.
+The descriptors of onnx.proto name the fields of each message.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class WireError(Exception):
 
 
 class Field(NamedTuple):
-    """One field of a message: its number and wire type, where it starts, and where its content starts and ends."""
+    """One field of a message: number, wire type, and the offsets of its tag and of its content's start and end."""
 
     number: int
     wire: int
@@ -70,7 +70,7 @@ class Field(NamedTuple):
 
 
 class Segment(NamedTuple):
-    """Whole fields of a TensorProto that stay where they are: `header`, then the source's bytes from start to end."""
+    """Whole fields of a TensorProto that stay in their source: `header`, then its bytes from start to end."""
 
     source: Source
     start: int
@@ -137,7 +137,7 @@ def header(number: int, length: int) -> bytes:
 
 
 def fields(source: Source, start: int, end: int, depth: int = 0, least: int = 0) -> Iterator[Field]:
-    """Yield the fields of the message between `start` and `end`, in order; raise WireError where it is malformed.
+    """Yield the fields of the message between `start` and `end`, in order; raise WireError if it is malformed.
 
     A group is given as one field. Contents are not read. `depth` is how many messages the message is nested in.
     With `least`, numbers and length-delimited fields whose content has fewer bytes need not be yielded.
@@ -307,13 +307,16 @@ def _edit_tensors(
 ) -> tuple[list[Edit], int]:
     """Replace fields of the TensorProtos of a model; return the edits in order, and by how much they lengthen it.
 
-    `descend` says which messages are walked, `replace` returns what a field of a TensorProto becomes (None: stays as it
-    is), `leave` says after which field of which message the rest of it need not be read.
+    A tensor may be in pieces: if a field that is not repeated occurs twice, protobuf merges, and the order counts. In a
+    serialized skeleton the replacements come last, so after a replaced field everything that could be merged with it is
+    replaced too, however small: it is `forced`.
 
-    A tensor may be in pieces: where a field that is not repeated occurs twice, protobuf merges, and the order
-    counts. In a serialised skeleton what was replaced comes last, so after a replaced field everything that could be
-    merged with it is replaced too, however small: it is `forced`. Elsewhere fields of fewer than `least` bytes are
-    skipped.
+    Args:
+        source: The bytes of a ModelProto.
+        descend: Whether the message in a field is walked.
+        replace: Returns the replacement of a field of a TensorProto, None to keep it.
+        leave: Whether the rest of a message need not be read after a field.
+        least: Bytes below which fields that are not forced are skipped.
     """
     ways = fields_toward_tensors()
     edits: list[Edit] = []
@@ -357,7 +360,13 @@ def _edit_tensors(
 def extract(source: Source, token: bytes) -> tuple[bytes, list[Segment]]:
     """Return the skeleton of a model, and the data that its placeholders stand for, by index.
 
-    Raises WireError where the walk meets malformed bytes, and ModelError M111 where too much is left for protobuf.
+    Args:
+        source: The bytes of a ModelProto.
+        token: Random bytes that mark the placeholders.
+
+    Raises:
+        WireError: If the walk meets malformed bytes.
+        ModelError: M111 if the skeleton is larger than protobuf can hold.
     """
     segments: list[Segment] = []
 
@@ -389,7 +398,7 @@ def extract(source: Source, token: bytes) -> tuple[bytes, list[Segment]]:
 
 
 def splice(skeleton: bytes, token: bytes, segments: Sequence[Segment]) -> tuple[list[bytes | Segment], int]:
-    """Return what a model's bytes consist of, piece by piece, and their number: a skeleton with its data put back."""
+    """Return the pieces of a model's bytes, a skeleton with its data put back, and the number of bytes."""
     found, start = [], skeleton.find(token)
     if start < 0:
         return [skeleton], len(skeleton)
@@ -500,7 +509,7 @@ def _packed_fields() -> dict[str, dict[int, int]]:
 
 
 def _check_numbers(source: Source, kind: str, item: Field) -> None:
-    """Raise WireError where a number, or a packed list of them, is not one."""
+    """Raise WireError if a number, or a packed list of them, is not one."""
     size = item.end - item.start
     wire = _packed_fields().get(kind, {}).get(item.number) if item.wire == LENGTH else item.wire
     if item.wire == LENGTH and wire in (FIXED32, FIXED64) and size % (4 if wire == FIXED32 else 8):
@@ -545,8 +554,8 @@ _TEXT: Final = bytes([*b"\t\n\r\f", *range(32, 256)])
 class TopLevel:
     """The fields of a ModelProto that arrives piece by piece: whether it can still be one.
 
-    What is inside the fields is not examined, nor what follows after a group or after MOST_CHECKED fields: that is left
-    to those who have all of it.
+    The content of fields is not examined, nor the rest after a group or after MOST_CHECKED fields: that is left to
+    readers that have all of it.
     """
 
     def __init__(self) -> None:

@@ -2,7 +2,7 @@
 
 Every file is written under a temporary name in its own folder, flushed to the disk and renamed. No existing file is
 ever written into, and data files come before the model that refers to them. So a kill at any moment leaves either the
-old model or the new one; only where `force` replaces a data file too can it fall between the two renames.
+old model or the new one; only if `force` replaces a data file too can it fall between the two renames.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MODES: Final = ("auto", "keep", "copy", "link", "inline", "move")
 
 
 def save(model: ModelParts, path: str | os.PathLike[str], *, external: str = "auto", force: bool = False) -> None:
-    """Write a model to a path, as `Model.save` says."""
+    """Write a model to a path; see `Model.save`."""
     output = os.fsdecode(path)
     with _report_os_errors(output):
         if (stream := _open_stream(output)) is not None:
@@ -50,7 +50,7 @@ def save(model: ModelParts, path: str | os.PathLike[str], *, external: str = "au
 def save_below(model: ModelParts, folder: str, relative: str, *, external: str = "auto", force: bool = False) -> None:
     """Write a model to a path below a folder, as `save` does, but to a file alone, and on a way without links.
 
-    Folders that do not exist are made. Raises UsageError U104 where a link is on the way.
+    Folders that do not exist are made. Raises UsageError U104 if a link is on the way.
     """
     output = os.path.join(folder, relative)
     with _report_os_errors(output):
@@ -69,10 +69,19 @@ def save_in_place(
     external: str = "auto",
     force: bool = False,
 ) -> None:
-    """Replace the model at a path below a folder, by its result; a link stays, and what it leads to is replaced.
+    """Replace the model at a path below a folder by its result; a link stays, and its target is replaced.
 
-    Raises UsageError U104 where a link leads out of its own folder and not into one of `roots`, U102 where `force` does
-    not allow to replace data files, U103 where `external` puts data beside a model that is reached by a link.
+    Args:
+        model: The result.
+        folder: The folder.
+        relative: The path below it.
+        roots: Folders into which a link may lead.
+        external: The treatment of external data, as for `Model.save`.
+        force: Whether data files are replaced.
+
+    Raises:
+        UsageError: U104 if a link leads out of its own folder and into none of `roots`, U102 if a data file exists and
+            `force` is false, U103 if `external` would put data beside a model that is reached by a link.
     """
     path = os.path.join(folder, relative)
     if os.path.islink(path):
@@ -101,7 +110,7 @@ def _target_of_link(path: str, roots: Iterable[str | os.PathLike[str]]) -> tuple
 
 @contextmanager
 def _report_os_errors(output: str) -> Iterator[None]:
-    """Raise UsageError U104 for what the system does not do."""
+    """Raise UsageError U104 for errors of the system in the block."""
     if "\0" in output:
         raise UsageError(Finding("U104", "the output cannot be written", why="its name holds NUL", file=output))
     try:
@@ -162,7 +171,7 @@ def write_stream(model: ModelParts, file: IO[bytes], *, external: str = "keep", 
 
 
 def _output_pieces(model: ModelParts, text: bool) -> list[Piece]:
-    """Return what a file consists of that holds the model, or its text."""
+    """Return the content of a file that holds the model, or its text."""
     if not text:
         return model.pieces()[0]
     from opset.model.text.printing import to_text  # few models are written as text
@@ -173,7 +182,7 @@ def _output_pieces(model: ModelParts, text: bool) -> list[Piece]:
 def write_files(files: Mapping[str, bytes], *, force: bool = False) -> None:
     """Write files that belong together, all or none, making their folders.
 
-    Raises UsageError U102 where one exists and `force` does not allow it, U104 where writing fails.
+    Raises UsageError U102 if one exists and `force` does not allow it, U104 if writing fails.
     """
     if existing := [path for path in files if os.path.lexists(path) and not force]:
         raise UsageError(finding for path in existing for finding in output_exists_error(path).findings)
@@ -188,7 +197,7 @@ def write_below(folder: str | os.PathLike[str], files: Mapping[str, bytes], *, d
     """Write files at paths below a folder, all or none, over those that are there, and on ways without links.
 
     They are put in place in their order. Many files that can be made again need not be `durable`, which takes long.
-    Raises UsageError U104 where there is a link, or writing fails.
+    Raises UsageError U104 if there is a link, or writing fails.
     """
     with _report_os_errors(os.fspath(folder)), Files(force=True, durable=durable) as together:
         root = together.folder(os.fspath(folder))
@@ -206,7 +215,7 @@ def write_below(folder: str | os.PathLike[str], files: Mapping[str, bytes], *, d
 def remove_below(folder: str | os.PathLike[str], files: Iterable[str]) -> None:
     """Remove those files at paths below a folder that are there, on ways without links, and folders that this empties.
 
-    Raises UsageError U104 where that fails.
+    Raises UsageError U104 if that fails.
     """
     below: dict[tuple[str, ...], list[str]] = {}
     for relative in files:
@@ -235,7 +244,7 @@ def _remove_files(folder: str, way: Sequence[str], names: Iterable[str], stack: 
 
 
 def _open_stream(output: str) -> IO[bytes] | None:
-    """Open an output that is written to as it is, a pipe or a device; return None for what is to become a file."""
+    """Open an output that is a pipe or a device; return None for any other, which becomes a file."""
     if own := re.fullmatch(r"/dev/(stdout|stderr|fd/(\d+))|/proc/self/fd/(\d+)", os.path.abspath(output)):
         number = {"stdout": 1, "stderr": 2}.get(own[1]) or int(own[2] or own[3])
         return open(os.dup(number), "wb")
@@ -256,7 +265,7 @@ def _is_stream(status: os.stat_result) -> bool:
 
 
 def _check_output(model: ModelParts, output: str, force: bool) -> None:
-    """Raise UsageError where the output is a folder, exists, or is a data file of the model itself."""
+    """Raise UsageError if the output is a folder, exists, or is a data file of the model itself."""
     if os.path.isdir(output) or not os.path.basename(output):
         raise UsageError(Finding("U104", "the output cannot be written", why="it is a folder", file=output))
     if os.path.lexists(output):

@@ -58,10 +58,14 @@ _FUNCTION: Final = frozenset("name input output attribute attribute_proto node v
 def to_text(source: Any, *, limit: int | None = None) -> str:
     """Return a model, graph, function or node as text that reads back to the same message.
 
-    `source` is an opset.Model, or a message of the onnx package or of opset. With a `limit`, values of tensors with
-    more elements are left out, and not read; what is left is for people, and no model.
+    Args:
+        source: An opset.Model, or a message of the onnx package or of opset.
+        limit: Values of tensors with more elements are left out, and not read: such a text is for people, and no model.
+            None leaves nothing out.
 
-    Raises ModelError M106 for a name that is not UTF-8, which text cannot hold; UsageError U103 for anything else.
+    Raises:
+        ModelError: M106 if a name is not UTF-8, which text cannot hold.
+        UsageError: U103 if the source is anything else.
     """
     model = source if isinstance(source, ModelParts) else None
     message = source if model is None else model.proto
@@ -81,9 +85,9 @@ def to_text(source: Any, *, limit: int | None = None) -> str:
 
 
 def lay_out_graph(text: str) -> str:
-    """Return the text of a graph with a node a line, and what is nested indented; text with comments stays as it is.
+    """Return the text of a graph with a node a line, and nested graphs indented; text with comments is not changed.
 
-    White space alone changes. Raises ModelError as `parse_node` does.
+    White space alone changes. Raises the errors of `parse_node`.
     """
     layout: _Layout = _Layout(text)
     read(layout, pb.GraphProto(), Reader.read_graph)
@@ -91,7 +95,7 @@ def lay_out_graph(text: str) -> str:
 
 
 class _Printer:
-    """Prints one message; `model` is where the data of its tensors lies that is not in it."""
+    """Prints one message; `model` holds the data of its tensors that was left in the file."""
 
     def __init__(self, message: Any, model: ModelParts | None, limit: int | None) -> None:
         self._message, self._model, self._limit = message, model, limit
@@ -183,14 +187,14 @@ class _Printer:
     # Types and tensors
 
     def type_text(self, message: Any) -> str:
-        """Return a type."""
+        """Return the text of a type."""
         words = self._type_words(message)
         if words is None:
             return f"&{self.fields_text(message)}"
         return words + self.extra_fields_text(message, [message.WhichOneof("value")])
 
     def _type_words(self, message: Any) -> str | None:
-        """Return the words for a type, None where there are none for it."""
+        """Return the words for a type, None if there are none for it."""
         kind = message.WhichOneof("value")
         inner = getattr(message, kind) if kind else None
         if inner is None or self._has_unknown_fields(inner):
@@ -226,7 +230,7 @@ class _Printer:
         return shown + self.extra_fields_text(dim, [kind]) if self._unknown or dim.HasField("denotation") else shown
 
     def tensor_text(self, message: Any, listed: bool = False) -> str:
-        """Return a tensor; one that is `listed` among the values of a graph has its name in any case."""
+        """Return the text of a tensor; if it is `listed` among the values of a graph, it has its name in any case."""
         elided = self._limit is not None and _element_count(message) > self._limit and not message.external_data
         if not elided:
             message = self._complete_tensor(message)
@@ -262,7 +266,7 @@ class _Printer:
         return found
 
     def _data_text(self, message: Any, elided: bool) -> str | None:
-        """Return the data of a tensor, None where it is not what dims and type ask for."""
+        """Return the data of a tensor, None if it does not fit dims and type."""
         element, count = ELEMENTS.get(message.data_type), _element_count(message)
         if element is None or count < 0:
             return None
@@ -287,7 +291,7 @@ class _Printer:
     # Attributes, nodes, graphs, functions, models
 
     def attribute_text(self, message: Any, bare: bool = False) -> str:
-        """Return an attribute; a `bare` one may have a type and no value."""
+        """Return the text of an attribute; a `bare` one may have a type and no value."""
         kind, end = _KINDS.get(message.type, ("", ""))
         field = FIELDS[kind][bool(end)] if kind else ""
         typed = f": {(kind + end).lower()}" if kind else ""
@@ -327,7 +331,7 @@ class _Printer:
         return _bracket_rows(shown, "[", "]") if end else shown[0]
 
     def node_text(self, message: Any) -> str:
-        """Return a node."""
+        """Return the text of a node."""
         label = f"[{name_text(message.name) if message.name else ''}] " if message.HasField("name") else ""
         outputs = ", ".join(map(name_text, message.output))
         domain = _require_utf8(message.domain)
@@ -349,12 +353,12 @@ class _Printer:
         return f"{label}{outputs}{outputs and ' '}= {operator} ({inputs}){further}"
 
     def value_text(self, message: Any) -> str:
-        """Return a value: its type, if there is one, and its name."""
+        """Return the text of a value: its type, if there is one, and its name."""
         kind = f"{self.type_text(message.type)} " if message.HasField("type") else ""
         return kind + name_text(message.name) + self.extra_fields_text(message, {"name", "type"}, ["name"])
 
     def graph_text(self, message: Any) -> str:
-        """Return a graph."""
+        """Return the text of a graph."""
         inputs, outputs = (", ".join(map(self.value_text, values)) for values in (message.input, message.output))
         self._level += 1
         held = [self.tensor_text(each, listed=True) for each in message.initializer]
@@ -366,12 +370,12 @@ class _Printer:
         return f"{head}{self._bracket_lines('{', '', nodes, '}') or '{}'}{rest}"
 
     def _bracket_lines(self, opening: str, between: str, lines: list[str], closing: str) -> str:
-        """Return lines between brackets, indented; "" where there are none."""
+        """Return lines between brackets, indented; "" if there are none."""
         outer = "\n" + "  " * self._level
         return f"{opening}{outer}  {f'{between}{outer}  '.join(lines)}{outer}{closing}" if lines else ""
 
     def function_text(self, message: Any) -> str:
-        """Return a function."""
+        """Return the text of a function."""
         keys, written = self._header_text(message, ("domain", "overload", "doc_string"))
         self._level += 1
         attributes = [
@@ -389,7 +393,7 @@ class _Printer:
         return f"{head}{self._bracket_lines('{', '', nodes, '}') or '{}'}{rest}"
 
     def model_text(self, message: Any) -> str:
-        """Return a model."""
+        """Return the text of a model."""
         keys, written = self._header_text(
             message, ("ir_version", "producer_name", "producer_version", "domain", "model_version", "doc_string")
         )
@@ -420,7 +424,7 @@ class _Printer:
 
 
 def name_text(text: str | bytes) -> str:
-    """Return a name: as it is where it is a word, else in quotes. Raises ModelError M106 for one that is not UTF-8."""
+    """Return a name, in quotes unless it is a word; raise ModelError M106 if it is not UTF-8."""
     return string_text(_require_utf8(text)) if text in _RESERVED else _word_or_string(text)
 
 
@@ -441,7 +445,7 @@ def _is_word(text: str) -> bool:
 
 
 def string_text(value: str | bytes) -> str:
-    """Return a text in quotes; with codes behind a $ where it has control characters, or bytes that are not UTF-8."""
+    """Return a text in quotes, with codes behind a $ if it has control characters, or bytes that are not UTF-8."""
     text = text_of(value) if isinstance(value, bytes) else value
     if isinstance(text, bytes):
         codes = _CONTROL.sub(lambda found: _escape_codes(found[0].encode("latin-1")), text.decode("latin-1"))
@@ -518,7 +522,7 @@ def _double_text(value: float) -> str:
 
 
 def _raw_data_text(data_type: int, data: bytes, count: int) -> str:
-    """Return raw_data: its elements where they stand for these bytes and no others, else the bytes."""
+    """Return raw_data as text: its elements if they stand for exactly these bytes, else the bytes."""
     element = ELEMENTS[data_type]
     if element.name.startswith("complex"):
         data_type, count = NUMBERS["float" if element.bits == 64 else "double"], 2 * count
@@ -545,7 +549,7 @@ def _raw_data_text(data_type: int, data: bytes, count: int) -> str:
 
 
 def _entries_text(message: Any, field: str, count: int) -> str | None:
-    """Return the entries of a tensor's field, None where they are not as many as they should be, or no elements."""
+    """Return the entries of a tensor's field, None if they are not as many as they should be, or no elements."""
     values, number = getattr(message, field), message.data_type
     if number == STRING:
         return _bracket_rows([*map(string_text, values)], "{", "}") if len(values) == count else None
@@ -564,7 +568,7 @@ def _entries_text(message: Any, field: str, count: int) -> str | None:
 
 
 def _element_count(tensor: Any) -> int:
-    """Return how many elements a tensor has by its dims, -1 where these say nothing."""
+    """Return how many elements a tensor has by its dims, -1 if these say nothing."""
     try:
         return element_count(tensor)
     except ModelError:
@@ -572,7 +576,7 @@ def _element_count(tensor: Any) -> int:
 
 
 def _bracket_rows(values: Sequence[str], opening: str, closing: str) -> str:
-    """Return values between brackets, ROW in a line where there are more."""
+    """Return values between brackets, in lines of ROW values if there are more."""
     if len(values) <= ROW:
         return f"{opening}{', '.join(values)}{closing}"
     rows = [", ".join(values[start : start + ROW]) for start in range(0, len(values), ROW)]
@@ -630,7 +634,7 @@ class _Layout(Reader):
         super().read_node(node)
 
     def read_nodes(self, nodes: Any) -> None:
-        """Read nodes between braces; where there are any, the closing one begins a line."""
+        """Read nodes between braces; the closing brace begins a line if there are any."""
         self.level += 1
         super().read_nodes(nodes)
         self.level -= 1
@@ -638,7 +642,7 @@ class _Layout(Reader):
             self.indents[len(self.tokens) - 2] = self.level  # the last token is the one after the brace
 
     def lines(self) -> str:
-        """Return the tokens in lines of at most LAYOUT_WIDTH columns, where they can be broken at spaces."""
+        """Return the tokens in lines, broken at spaces to at most LAYOUT_WIDTH columns if possible."""
         lines, stop, indent = [""], 0, ""
         for index, (start, end) in enumerate(self.tokens):
             token, gap = self.source[start:end], self.source[stop:start]

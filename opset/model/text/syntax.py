@@ -17,7 +17,7 @@ of values, a value beyond its type and a duplicate key are errors here; lists of
 kept, which onnx.parser drops; and every name may be in quotes. A tensor's values are the entries of the field that
 TensorProto has for its type: float16, bfloat16 and smaller floats are bit patterns, types of 4 and 2 bits packed bytes.
 
-The text is untrusted. It is read once from start to end, and what is nested is at most MAX_DEPTH deep.
+The text is untrusted. It is read once from start to end, and messages are nested at most MAX_DEPTH deep.
 """
 
 from __future__ import annotations
@@ -80,34 +80,49 @@ UNKNOWN: Final = "unknown"
 
 
 def parse_node(text: str) -> Any:
-    """Return the NodeProto that text says: `y = Add (x, w)`.
+    """Return the NodeProto of a text: `y = Add (x, w)`.
 
-    Raises ModelError M301 where the text is not ONNX text syntax, M104 where it is nested too deeply; the place is
-    line:column.
+    Args:
+        text: The node in ONNX text syntax.
+
+    Raises:
+        ModelError: M301 if the text is not ONNX text syntax, M104 if it is nested too deeply; the place is line:column.
     """
     return _parse_message(text, pb.NodeProto(), Reader.read_node)
 
 
 def parse_graph(text: str) -> Any:
-    """Return the GraphProto that text says: `g (float[N] x) => (float[N] y) { y = Relu (x) }`.
+    """Return the GraphProto of a text: `g (float[N] x) => (float[N] y) { y = Relu (x) }`.
 
-    Raises ModelError as `parse_node` does.
+    Args:
+        text: The graph in ONNX text syntax.
+
+    Raises:
+        ModelError: M301 or M104, as in `parse_node`.
     """
     return _parse_message(text, pb.GraphProto(), Reader.read_graph)
 
 
 def parse_function(text: str) -> Any:
-    """Return the FunctionProto that text says: `<domain: "d", opset_import: ["": 17]> f (x) => (y) { y = Relu (x) }`.
+    """Return the FunctionProto of a text: `<domain: "d", opset_import: ["": 17]> f (x) => (y) { y = Relu (x) }`.
 
-    Raises ModelError as `parse_node` does.
+    Args:
+        text: The function in ONNX text syntax.
+
+    Raises:
+        ModelError: M301 or M104, as in `parse_node`.
     """
     return _parse_message(text, pb.FunctionProto(), Reader.read_function)
 
 
 def parse_model(text: str) -> Any:
-    """Return the ModelProto that text says: `<ir_version: 8, …>`, a graph, and any number of functions.
+    """Return the ModelProto of a text: `<ir_version: 8, …>`, a graph, and any number of functions.
 
-    Raises ModelError as `parse_node` does.
+    Args:
+        text: The model in ONNX text syntax.
+
+    Raises:
+        ModelError: M301 or M104, as in `parse_node`.
     """
     return _parse_message(text, pb.ModelProto(), Reader.read_model)
 
@@ -195,7 +210,7 @@ class Reader(Tokens):
                 message.domain, message.name = message.name, ".".join(self.dotted_names("a name"))
 
     def tensor_name(self) -> str | None:
-        """Return the name of a tensor that need not have one, None where it is not set."""
+        """Return the name of a tensor that need not have one, None if it is not set."""
         if self.kind != "mark":
             return self.name("the name of a tensor")
         return None if self.is_at("!") or "name" in self.unset else ""
@@ -580,7 +595,10 @@ class Reader(Tokens):
         self.read_extra_fields(function)
 
     def read_function_values(self, function: Any, end: str, names: Any = None) -> None:
-        """Read values up to the end mark: their names into `names`, and what has a type, or no `names`, as it is."""
+        """Read values up to the end mark: names into `names`, and values into value_info if they have a type.
+
+        Without `names`, all values go into value_info.
+        """
         for _ in self.list_items(end):
             value = pb.ValueInfoProto()
             self.read_value_info(value)
@@ -645,7 +663,7 @@ _RANGES: Final = {
 
 
 def bounds(data_type: int) -> tuple[int, int, str]:
-    """Return the least and greatest entry that the integer field of an element type takes, and what it stands for."""
+    """Return the least and greatest entry in the integer field of an element type, and a note on its form, or ""."""
     element = ELEMENTS[data_type]
     if data_type == BOOL:
         return 0, 1, ""

@@ -40,7 +40,7 @@ INT64: Final = (-(1 << 63), (1 << 63) - 1)
 
 
 class Tokens:
-    """The text and its next token: its kind (a group of _TOKEN), its text and where it starts."""
+    """The text and its next token: kind (a group of _TOKEN), text and start."""
 
     def __init__(self, text: str) -> None:
         self.source, self.depth, self.stop = text, 0, 0
@@ -101,7 +101,14 @@ class Tokens:
         self.expect(end, "','")
 
     def fail(self, expected: str, start: int | None = None, code: str = "M301", why: str = "") -> NoReturn:
-        """Raise the error for the next token, or the one at `start`: what was expected, and what is there."""
+        """Raise ModelError for the next token, or the one at `start`, with the expected and the present text.
+
+        Args:
+            expected: The words for the expected text.
+            start: The offset; None for the next token.
+            code: The code of the error.
+            why: The reason.
+        """
         start = self.start if start is None else start
         if start != self.start:
             found = quote(self.source[start : self.start].strip())
@@ -154,7 +161,7 @@ class Tokens:
                 return found
 
     def string(self, expected: str = "a text in quotes") -> str:
-        """Return what a text in quotes says: a character after a backslash is taken literally, after a $ as a code."""
+        """Return the content of a text in quotes: a backslash quotes a character, after a $ it begins a code."""
         start = self.start
         try:
             return self.data_of_string(expected).decode()
@@ -162,7 +169,7 @@ class Tokens:
             self.fail("text that UTF-8 can hold", start)
 
     def data_of_string(self, expected: str = "a text in quotes") -> bytes:
-        """Return what a text in quotes says, as bytes."""
+        """Return the content of a text in quotes as bytes."""
         if self.kind != "string":
             self.fail(expected)
         if self.text[0] != "$":
