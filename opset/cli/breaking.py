@@ -25,7 +25,7 @@ from opset.workflow.breaking.report import ERR, INFO, WARN, markdown_lines, text
 from opset.workflow.breaking.revisions import revision_state
 from opset.workflow.breaking.states import FUNCTIONS, State, folder_state, merge_states, release_state, standard_state
 
-COLOURS = {ERR: "red", WARN: "yellow", INFO: "dim", "approved": "green"}
+COLORS = {ERR: "red", WARN: "yellow", INFO: "dim", "approved": "green"}
 HOOKS = FUNCTIONS
 """Python files that the examples of changed operators may run."""
 KINDS = ("folder", "file", "release", "rev")
@@ -96,7 +96,7 @@ def _registry_for_examples(known: Folders, named: Sequence[Path]) -> Registry | 
 
 def _style_text(text: str, kind: str) -> str:
     """Return a text in the color of its kind of finding, on a terminal."""
-    return style_text(text, COLOURS[kind], sys.stdout)
+    return style_text(text, COLORS[kind], sys.stdout)
 
 
 def _parse_day(text: str | None) -> datetime.date:

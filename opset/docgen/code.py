@@ -1,4 +1,4 @@
-"""Code as HTML: ONNX text syntax, Python, YAML, JSON, shell and sessions of a terminal, coloured by classes alone."""
+"""Code as HTML: ONNX text syntax, Python, YAML, JSON, shell and sessions of a terminal, colored by classes alone."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from opset.model.elements import NUMBERS
 __all__ = ["OnnxLexer", "escape_invisible", "highlight", "stylesheet"]
 
 LONGEST = 20_000
-"""Characters of a text that is coloured; a longer one is shown plain."""
+"""Characters of a text that is colored; a longer one is shown plain."""
 
 # Class of a token: of its own type, or of the nearest type above it.
 _CLASSES = {
@@ -37,8 +37,8 @@ _CLASSES = {
     Name.Variable.Instance: "v", Name.Decorator: "v", Name.Tag: "a", Name.Attribute: "a", Name.Builtin: "t",
     Number: "n", String: "s", Operator.Word: "k", Generic.Prompt: "p", Generic.Output: "o", Text: "", Error: "",
 }  # fmt: skip
-# Colours on #f6f7f9 and on #1b1f27; every one has a contrast of at least 4.5 to 1.
-_COLOURS = {
+# Colors on #f6f7f9 and on #1b1f27; every one has a contrast of at least 4.5 to 1.
+_COLORS = {
     "a": ("#7a4100", "#e0b070"), "c": ("#5c6470", "#9aa5b4"), "f": ("#0b55a8", "#7ab8ff"), "k": ("#8a1f7d", "#e394dc"),
     "n": ("#9a3412", "#f2a272"), "o": ("#4a5360", "#aab4c2"), "p": ("#5c6470", "#9aa5b4"), "s": ("#1f6b35", "#86d69b"),
     "t": ("#00657a", "#66cfe0"), "v": ("#8f1d3f", "#ff9db5"),
@@ -153,7 +153,7 @@ def _class_of(kind: _TokenType) -> str:
 def stylesheet() -> str:
     """Return the CSS of code in the light and in the dark scheme."""
     light, dark = (
-        "".join(f".code .{name} {{ color: {colours[index]}; }}\n" for name, colours in _COLOURS.items())
+        "".join(f".code .{name} {{ color: {colors[index]}; }}\n" for name, colors in _COLORS.items())
         for index in (0, 1)
     )
     return f"{light}@media (prefers-color-scheme: dark) {{\n{dark}}}\n"

@@ -112,7 +112,7 @@ class Transition(NamedTuple):
     """The operators that it makes in the same domain, with their versions, 0 if these cannot be made."""
 
 
-class Outcome(NamedTuple):
+class Fate(NamedTuple):
     """The fate of a node on the way to a target."""
 
     kind: str
@@ -123,7 +123,7 @@ class Outcome(NamedTuple):
 
 Query = tuple[Key, int, int]
 """An operator, its version, and a target."""
-_KEPT = Outcome(KEEP)
+_KEPT = Fate(KEEP)
 
 
 class Convertibility:
@@ -133,7 +133,7 @@ class Convertibility:
         self._registry, self._routes = registry, routes_of(registry)
         self._names = frozenset(name for domain in registry.domains for name in registry.operators(domain))
         self._transitions: dict[tuple[Key, int, bool], Transition | None] = {}
-        self._outcomes: dict[Query, Outcome] = {}
+        self._fates: dict[Query, Fate] = {}
         self._further: dict[tuple[Key, int, int], dict[Reason, list[Span]]] = {}
         self._sinces: dict[Key, list[int]] = {}
         self._spans: dict[str, list[Span]] = {}
@@ -168,8 +168,8 @@ class Convertibility:
             else:
                 crossed = [transition for at, transition in below if span[0] < at]
             transitions = [transition for transition in crossed if transition.data["kind"] != KEEP]
-            outcome = self._outcome_of((key, since, span[0]))
-            head = (outcome.kind, outcome.reason, [transition.data["id"] for transition in transitions])
+            fate = self._fate_of((key, since, span[0]))
+            head = (fate.kind, fate.reason, [transition.data["id"] for transition in transitions])
             if not rows or rows[-1][0] != head:
                 rows.append((head, [], transitions))
             rows[-1][1].append(span)
@@ -185,14 +185,14 @@ class Convertibility:
         return crossed
 
     def _range_data(self, key: Key, since: int, spans: list[Span], transitions: list[Transition]) -> Data:
-        """Return one range as plain data: the fate of nodes of one version at neighbouring targets, highest first."""
+        """Return one range as plain data: the fate of nodes of one version at neighboring targets, highest first."""
         first, last = spans[-1][0], spans[0][1]
-        outcomes = [self._outcome_of((key, since, start)) for start, _ in spans]
+        fates = [self._fate_of((key, since, start)) for start, _ in spans]
         made = {
             (*each, transition.data["opset"])
             for transition in transitions
             for each in transition.inner
-            if not outcomes[0].reason
+            if not fates[0].reason
         }
         limits: dict[tuple[str, str, Key], int] = {}
         down = last < since
@@ -209,10 +209,10 @@ class Convertibility:
         word = "below" if down else "from"
         return {
             "targets": [first, last],
-            "kind": outcomes[0].kind,
-            "text": _range_text(outcomes[0], transitions),
+            "kind": fates[0].kind,
+            "text": _range_text(fates[0], transitions),
             "steps": [transition.data["id"] for transition in transitions],
-            "codes": sorted(frozenset[str]().union(*(each.codes for each in outcomes))),
+            "codes": sorted(frozenset[str]().union(*(each.codes for each in fates))),
             "operators": _operators_data({name for transition in transitions for name in transition.made}),
             "lowered": [_operator_data(name) | {word: lowered[name]} for name in sorted(lowered, key=_sort_key)],
             "through": _through_data(through, word),
@@ -227,25 +227,25 @@ class Convertibility:
         if query not in self._further:
             spans_by_reason: dict[Reason, list[Span]] = {}
             for span in self._spans_of(key, 1):
-                inner = self._outcome_of((key, since, span[0])) if since else self._outcome_without(key, opset)
+                inner = self._fate_of((key, since, span[0])) if since else self._fate_without(key, opset)
                 for code in (*inner.codes, *([""] if inner.kind == LOWER else [])):
                     spans_by_reason.setdefault((code, inner.reason if code else ""), []).append(span)
             self._further[query] = spans_by_reason
         return self._further[query]
 
-    def _outcome_of(self, query: Query) -> Outcome:
+    def _fate_of(self, query: Query) -> Fate:
         """Return the fate of the nodes of an operator's version on the way to a target."""
-        pending = [] if query in self._outcomes else [query]
+        pending = [] if query in self._fates else [query]
         while pending:
-            if missing := [each for each in self._prerequisites(pending[-1]) if each not in self._outcomes]:
+            if missing := [each for each in self._prerequisites(pending[-1]) if each not in self._fates]:
                 pending += missing
             else:
                 each = pending.pop()
-                self._outcomes[each] = self._find_outcome(each)
-        return self._outcomes[query]
+                self._fates[each] = self._find_fate(each)
+        return self._fates[query]
 
     def _prerequisites(self, query: Query) -> list[Query]:
-        """Return the queries about other versions and operators on which the outcome depends."""
+        """Return the queries about other versions and operators on which the fate depends."""
         key, _, target = query
         transition = self._first_transition(query)
         if transition is None:
@@ -260,24 +260,22 @@ class Convertibility:
             None if since <= target <= self._last_opset(key, since) else self._transition_of(key, since, target > since)
         )
 
-    def _find_outcome(self, query: Query) -> Outcome:
-        """Return the fate of nodes; the outcomes on which it depends are known."""
+    def _find_fate(self, query: Query) -> Fate:
+        """Return the fate of nodes; the fates on which it depends are known."""
         key, _, target = query
         transition = self._first_transition(query)
         if transition is None:
             return _KEPT
         kind: str = transition.data["kind"]
         if kind == REFUSE:
-            return Outcome(REFUSE, transition.codes, transition.data["text"])
-        rest = self._outcomes[key, transition.then, target] if transition.then is not None else _KEPT
+            return Fate(REFUSE, transition.codes, transition.data["text"])
+        rest = self._fates[key, transition.then, target] if transition.then is not None else _KEPT
         if kind == KEEP:
             return rest
         code_sets = [transition.codes, rest.codes]
         reason = rest.reason if transition.stays else ""
         for made, since in transition.inner:
-            inner = (
-                self._outcomes[made, since, target] if since else self._outcome_without(made, transition.data["opset"])
-            )
+            inner = self._fates[made, since, target] if since else self._fate_without(made, transition.data["opset"])
             if inner is not _KEPT:
                 code_sets.append(inner.codes)
                 if inner.reason and made in transition.certain:
@@ -286,16 +284,16 @@ class Convertibility:
         if codes and target < transition.types:
             codes |= {"C202"}
         if reason:
-            return Outcome(REFUSE, codes, reason)
-        return Outcome(max(kind, CHECK if rest.reason else rest.kind, key=KINDS.index), codes)
+            return Fate(REFUSE, codes, reason)
+        return Fate(max(kind, CHECK if rest.reason else rest.kind, key=KINDS.index), codes)
 
-    def _outcome_without(self, key: Key, opset: int) -> Outcome:
+    def _fate_without(self, key: Key, opset: int) -> Fate:
         """Return the refusal of nodes that need an operator which an opset lacks."""
         sinces = self._versions_of(key)
         why = f"`{key[1]}` is withdrawn" if sinces and sinces[0] <= opset else f"there is no `{key[1]}`"
         if sinces and opset < sinces[0]:
             why = f"`{key[1]}` came with version {sinces[0]}"
-        return Outcome(REFUSE, frozenset(["C201"]), why)
+        return Fate(REFUSE, frozenset(["C201"]), why)
 
     def _version_at(self, key: Key, opset: int) -> int:
         """Return the version of an operator at an opset, 0 if nodes of it cannot be made."""
@@ -690,19 +688,19 @@ def _spans_between(changes: Iterable[int], newest: int) -> list[Span]:
     return [*zip(starts, [*(each - 1 for each in starts[1:]), newest], strict=True)]
 
 
-def _range_text(outcome: Outcome, transitions: Sequence[Transition]) -> str:
+def _range_text(fate: Fate, transitions: Sequence[Transition]) -> str:
     """Return the fate of nodes in a range of targets as a sentence."""
-    if outcome.kind == REFUSE:
-        return f"Refused: {outcome.reason}."
-    if outcome.kind in (KEEP, CHECK):
-        return _STAYS if outcome.kind == KEEP else _CHECKED
+    if fate.kind == REFUSE:
+        return f"Refused: {fate.reason}."
+    if fate.kind in (KEEP, CHECK):
+        return _STAYS if fate.kind == KEEP else _CHECKED
     names = _enumeration(
         [
             f"`{_full_name(key)}`"
             for key in sorted({n for transition in transitions for n in transition.made}, key=_sort_key)
         ]
     )
-    if outcome.kind == LOWER:
+    if fate.kind == LOWER:
         return f"Expressed by {names}." if names else "Expressed by constants."
     return f"Rewritten where needed, with {names}." if names else "Rewritten where needed."
 

@@ -215,7 +215,7 @@ def _opset_page(site: Site, domain: str, version: int, data: dict[str, Any]) -> 
     releases = f", in onnx {', '.join(data['releases'])}" if data["releases"] else ""
     lead = f"{len(data['operators'])} operators{releases}."
     trail = [link("Operator sets", "index.html")]
-    neighbours = [
+    neighbors = [
         link(f"{shown(domain)} {each}", f"../{site.paths.opset(domain, each)}")
         for each in (version - 1, version + 1)
         if 0 < each <= site.registry.domains[domain]
@@ -227,7 +227,7 @@ def _opset_page(site: Site, domain: str, version: int, data: dict[str, Any]) -> 
         f"{shown(domain)} {version}",
         lead=lead,
         text=f"opset {version} {words}",
-        parts=[*parts, part("Before and after", names=neighbours)],
+        parts=[*parts, part("Before and after", names=neighbors)],
         trail=trail,
     )
 

@@ -264,16 +264,16 @@ def _least_distance(one: _Point, other: _Point) -> float:
 def _spread_points(layer: Sequence[_Point], wanted: Sequence[float]) -> None:
     """Place the points of a layer as close to their wanted centers as the least distances allow.
 
-    This is the isotonic regression of the wanted centres less the least distances: neighbours in the wrong order are
+    This is the isotonic regression of the wanted centers less the least distances: neighbors in the wrong order are
     pooled at their mean.
     """
     offsets = [0.0]
     for one, other in pairwise(layer):
         offsets.append(offsets[-1] + _least_distance(one, other))
     pools: list[tuple[float, float, int]] = []
-    for point, centre, offset in zip(layer, wanted, offsets, strict=True):
+    for point, center, offset in zip(layer, wanted, offsets, strict=True):
         weight = 1.0 if point.box else 4.0
-        pool = ((centre - offset) * weight, weight, 1)
+        pool = ((center - offset) * weight, weight, 1)
         while pools and pools[-1][0] / pools[-1][1] > pool[0] / pool[1]:
             before = pools.pop()
             pool = (before[0] + pool[0], before[1] + pool[1], before[2] + pool[2])
