@@ -75,6 +75,6 @@ def test_colours_can_be_read():
     light, _, dark = sheet.partition("@media")
     for scheme, background in ((light, "#f6f7f9"), (dark, "#1b1f27")):
         colours = re.findall(r"#[0-9a-f]{6}", scheme)
-        assert len(colours) == len(code._COLOURS)
+        assert len(colours) == len(code._COLORS)
         assert min(contrast(each, background) for each in colours) >= 4.5
-    assert {name for name in code._CLASSES.values() if name} <= {*code._COLOURS}
+    assert {name for name in code._CLASSES.values() if name} <= {*code._COLORS}
