@@ -24,7 +24,7 @@ from opset.schemas.diff import short_float, signature_diff
 from opset.schemas.model import UNBOUNDED, VARIADIC, Example, ExampleValue, OpSchema, Parameter
 from opset.schemas.names import normalised, shown
 from opset.schemas.status import Grounded, ground_of, status_of
-from opset.schemas.type_sets import TypeSets, shortest
+from opset.schemas.type_sets import TypeSets, shortest_expressions
 from opset.version_converter.derivation import derive_adapter
 
 # What an adapter has to do, least first.
@@ -282,7 +282,7 @@ def difference_words(difference: dict[str, Any], sets: TypeSets) -> list[str]:
 def _signed_types(types: list[str], sets: TypeSets) -> str:
     """Return types with a sign each as an expression of type sets: "+float8 +int4 -bool"."""
     parts = {sign: [each[1:] for each in types if each[0] == sign] for sign in "+-"}
-    return " ".join(f"{sign}{each}" for sign, some in parts.items() for each in shortest(some, sets))
+    return " ".join(f"{sign}{each}" for sign, some in parts.items() for each in shortest_expressions(some, sets))
 
 
 def _parameter_words(side: str, difference: dict[str, Any]) -> list[str]:

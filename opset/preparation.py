@@ -186,7 +186,7 @@ def _attribute_fix(
     """Return the fix for an attribute that does not fit its operator, None if no fix is known."""
     name = attribute.name
     value = None if attribute.ref_attr_name else attribute_value(attribute)
-    quirk = quirks.of_attribute(schema.name, version, name, value)
+    quirk = quirks.quirk_of_attribute(schema.name, version, name, value)
     if name in schema.attributes:
         if quirk is None or quirk.action != quirks.MEND or not isinstance(value, str):
             return None

@@ -353,7 +353,7 @@ def parameter_retyped(draft: Draft) -> str | None:
         return None
     parameter = next(each for each in listed if each["name"] == name)
     allowed = {each: set(schema.types.get(each, (each,))) for each in _types_of(version)}
-    old = set(schema.allowed(known[name]))
+    old = set(schema.allowed_types(known[name]))
     other = [each for each, types in allowed.items() if types != old]
     if not other:
         return None

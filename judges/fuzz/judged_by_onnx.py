@@ -69,7 +69,7 @@ def _nodes(schema: OpSchema) -> Iterator[Node]:
         for type in types:
             yield Node(tuple((bound | {name: type}).get(each.type, each.type) for each in formal), outputs, required)
     for (one, first), (other, second) in itertools.combinations(enumerate(formal), 2):
-        for left, right in itertools.product(schema.allowed(first)[:3], schema.allowed(second)[:3]):
+        for left, right in itertools.product(schema.allowed_types(first)[:3], schema.allowed_types(second)[:3]):
             mixed = [*base]
             mixed[one], mixed[other] = left, right
             yield Node(tuple(mixed), outputs, required)

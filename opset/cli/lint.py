@@ -20,12 +20,12 @@ from opset.opsets.hooks import Table
 from opset.opsets.registry import files_named
 from opset.reference import registration as kernels
 from opset.schemas.index import FOLDER
-from opset.schemas.lint.context import Inferred
+from opset.schemas.lint.context import InferenceHooks
 from opset.schemas.lint.fix import fixes
-from opset.schemas.lint.rules import Checked, Hooks, check
-from opset.schemas.lock import lock_released
+from opset.schemas.lint.rules import Hooks, TargetReport, check_target
+from opset.schemas.lock import lock_versions
 from opset.schemas.names import shown
-from opset.schemas.selection import Selection, Target, select
+from opset.schemas.selection import Selection, Target, select_operators
 from opset.schemas.yaml.loader import domain_of
 from opset.version_converter import registration as adapters
 
@@ -67,21 +67,21 @@ def command(
         sys.stdout.write((FOLDER / f"{json_schema}.schema.json").read_text("utf-8"))
         return 0
     known = folders_of((*paths, *folders), allow_hooks) if paths or folders else folders_for((), allow_hooks)
-    selection = select(paths, folders if paths or folders else ((*known.trusted, *known.data) or (FOLDER,)))
+    selection = select_operators(paths, folders if paths or folders else ((*known.trusted, *known.data) or (FOLDER,)))
     notes = [*known.note_left_out(False, ADAPTERS), *_write_notes(selection, known, allow_hooks)]
     fixed, commented = _fix_targets(selection.targets) if fix else ([], [])
     findings = FindingList(selection.findings)
-    checked: list[Checked] = []
+    checked: list[TargetReport] = []
     for target in selection.targets:
         table, unknown, faults = _load_adapters(target, known, allow_hooks)
         findings += faults
 
         def hooks(families: Collection[str], table: Table = table, unknown: frozenset[str] | None = unknown) -> Hooks:
-            inferred = Inferred(inference.registered_rules(families), inference.rule_problem)
+            inferred = InferenceHooks(inference.registered_rules(families), inference.rule_problem)
             written = None if unknown is None else adapters.registered_adapters(families, table)
             return Hooks(written, kernels.kernel_keys(families), inferred, unknown or frozenset())
 
-        checked.append(check(target, hooks, released))
+        checked.append(check_target(target, hooks, released))
         findings += checked[-1].findings
     hold = [finding for finding in findings if finding.code != "S241"]  # what --lock mends
     locked: list[str] = []
@@ -89,7 +89,7 @@ def command(
         locked = [
             name
             for target, each in zip(selection.targets, checked, strict=True)
-            for name in lock_released(target.folder, each.operators)
+            for name in lock_versions(target.folder, each.operators)
         ]
         findings = FindingList(hold)
     unlocked = [] if locked else [_version_label(*each) for one in checked for each in one.unlocked]
@@ -118,7 +118,7 @@ def _version_label(operator: Any, since: int) -> str:
     return f"{shown(operator.domain)}.{operator.name}:{since}"
 
 
-def _counts_of(checked: Sequence[Checked]) -> dict[str, int]:
+def _counts_of(checked: Sequence[TargetReport]) -> dict[str, int]:
     """Return the numbers of operators that could be read, at least in part, of their domains, and of all files."""
     return {
         "operators": sum(len(report.operators) for report in checked),
@@ -178,7 +178,7 @@ def _adapter_files(target: Target) -> list[Path]:
 
 def _is_trusted(target: Target, known: Folders, allow_hooks: bool | None) -> bool:
     """Whether the call names the folder of a target, or allows its code."""
-    return target.folder not in known.data and (not target.found or bool(allow_hooks)) and allow_hooks is not False
+    return target.folder not in known.data and (not target.is_found or bool(allow_hooks)) and allow_hooks is not False
 
 
 def _write_notes(selection: Selection, known: Folders, allow_hooks: bool | None) -> list[str]:
@@ -187,7 +187,7 @@ def _write_notes(selection: Selection, known: Folders, allow_hooks: bool | None)
     if len(selection.notes) > SHOWN:
         notes.append(f"{len(selection.notes) - SHOWN:,} more links to folders were not searched")
     for target in selection.targets:
-        if allow_hooks is None and target.found and (files := _adapter_files(target)):
+        if allow_hooks is None and target.is_found and (files := _adapter_files(target)):
             names = f"{safe_text(str(files[0]))}{f' and {len(files) - 1:,} more' if len(files) > 1 else ''}"
             notes.append(
                 f"{names} {'was' if len(files) == 1 else 'were'} not run: the call does not name the folder "

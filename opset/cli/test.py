@@ -24,7 +24,7 @@ from opset.plain_text import table_lines
 from opset.schemas.index import FOLDER
 from opset.schemas.model import OpSchema
 from opset.schemas.names import shown
-from opset.schemas.selection import Target, folder_of_domains, select
+from opset.schemas.selection import Target, folder_of_domains, select_operators
 from opset.schemas.yaml.loader import domain_of
 from opset.workflow.examples.examination import PARTS, ExampleRunner, Report, Subject, examine_subject, subjects
 
@@ -71,7 +71,7 @@ def command(
     --timeout.
     """
     paths = [Path(target) for target in targets if _is_path(target)]
-    selection = select(paths)
+    selection = select_operators(paths)
     try:
         if selection.findings:
             raise SchemaError(selection.findings)
@@ -164,8 +164,8 @@ def _is_path(target: str) -> bool:
 def _folders_of_call(targets: Sequence[Target], folders: tuple[Path, ...], allow_hooks: bool | None) -> Folders:
     """Return the folders of a call and of its targets; a folder that a search found is data, since nobody named it."""
     custom = [target for target in targets if not _is_standard(target)]
-    known = folders_for((*folders, *(each.folder for each in custom if allow_hooks or not each.found)), allow_hooks)
-    searched = tuple(each.folder for each in custom if each.found and not allow_hooks)
+    known = folders_for((*folders, *(each.folder for each in custom if allow_hooks or not each.is_found)), allow_hooks)
+    searched = tuple(each.folder for each in custom if each.is_found and not allow_hooks)
     return known._replace(
         data=(*known.data, *searched), noted=(*known.noted, *(searched if allow_hooks is None else ()))
     )

@@ -550,7 +550,7 @@ class _DerivedChanges:
             if formal.option == SINGLE and self._source.attributes[name].default is None:
                 self._add_refusal("C204", f"`{name}` is absent, and its input is required at version {since}")
             kind = "float" if self._source.attributes[name].type in ("float", "floats") else "int64"
-            if f"tensor({kind})" not in target.allowed(formal):
+            if f"tensor({kind})" not in target.allowed_types(formal):
                 self._add_refusal("C202", f"`{name}` is given, and the input `{formal.name}` does not take {kind}")
         for position, name in derived.to_attribute.items():
             declared, formal = target.attributes[name], self._source.inputs[position]
@@ -559,7 +559,7 @@ class _DerivedChanges:
             if declared.required and formal.option == OPTIONAL:
                 self._add_refusal("C204", f"the input `{formal.name}` is absent")
             held = ATTRIBUTE_ELEMENTS.get(declared.type.removesuffix("s"), ())
-            others = {_element_name(each) for each in self._source.allowed(formal)}.difference(held)
+            others = {_element_name(each) for each in self._source.allowed_types(formal)}.difference(held)
             if others:
                 names = sorted(others)
                 self._add_refusal("C202", f"the attribute cannot hold {_enumeration(names)}", types=names)
@@ -598,7 +598,7 @@ class _DerivedChanges:
         for each in derived.type_restrictions:
             here = (source.outputs if each.outputs else source.inputs)[each.position]
             there = (target.outputs if each.outputs else target.inputs)[each.position]
-            missing = tuple(sorted(set(source.allowed(here)).difference(target.allowed(there))))
+            missing = tuple(sorted(set(source.allowed_types(here)).difference(target.allowed_types(there))))
             if missing:
                 lost[here.type if here.type in source.types else here.name, missing] = None
             else:

@@ -201,7 +201,7 @@ def _version_entry(schema: OpSchema, lists: dict[tuple[str, ...], int]) -> list[
 
 def element_words(schema: OpSchema) -> set[str]:
     """Return the words in the types of a schema's inputs and outputs: element types, and seq, map, optional, sparse."""
-    types = {type_ for parameter in (*schema.inputs, *schema.outputs) for type_ in schema.allowed(parameter)}
+    types = {type_ for parameter in (*schema.inputs, *schema.outputs) for type_ in schema.allowed_types(parameter)}
     words = {word for type_ in types for word in re.findall(r"\w+", type_)}
     return {"sparse" if word == "sparse_tensor" else word for word in words - {"tensor"}}
 

@@ -24,7 +24,7 @@ from opset.schemas.index import (
 )
 from opset.schemas.model import Docs, Example, OpSchema
 from opset.schemas.names import near_miss, normalised, shown
-from opset.schemas.type_sets import TypeSets, compact
+from opset.schemas.type_sets import TypeSets, compact_types
 
 if TYPE_CHECKING:
     from opset.schemas.yaml.loader import Operator
@@ -132,7 +132,7 @@ class Registry:
     def phrase(self, types: tuple[str, ...]) -> str:
         """Return a phrase for exactly these types, in which named sets stand for theirs."""
         if types not in self._phrases:
-            self._phrases[types] = compact(types, self.type_sets)
+            self._phrases[types] = compact_types(types, self.type_sets)
         return self._phrases[types]
 
     def examples(self, operator: str, domain: str = "") -> tuple[Example, ...]:

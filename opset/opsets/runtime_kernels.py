@@ -187,7 +187,7 @@ def _type_sort_key(type_: str) -> tuple[int, str]:
 def _allowed_types(schema: OpSchema, name: str, listed: Iterable[str]) -> tuple[str, ...]:
     """Return the listed types that a type parameter, or an input, of the version may have."""
     formal = next((each for each in schema.inputs if each.name == name), None)
-    allowed = schema.types.get(name) or (schema.allowed(formal) if formal is not None else None)
+    allowed = schema.types.get(name) or (schema.allowed_types(formal) if formal is not None else None)
     types = [each if "(" in each else f"tensor({each})" for each in listed]
     return tuple(each for each in types if allowed is None or each in allowed)
 

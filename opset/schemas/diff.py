@@ -27,7 +27,7 @@ from functools import cached_property
 from typing import Any
 
 from opset.schemas.model import Attribute, Change, OpSchema, Parameter
-from opset.schemas.type_sets import TypeSets, shortest
+from opset.schemas.type_sets import TypeSets, shortest_expressions
 
 
 @dataclass(frozen=True)
@@ -44,16 +44,22 @@ class Transition:
         return signature_diff(self.old, self.new)
 
     @cached_property
-    def undeclared(self) -> tuple[str, ...]:
+    def undeclared_keys(self) -> tuple[str, ...]:
         """The keys in which the computed difference is not what the `change:` block declares."""
         pairs = {key: [each.get(key) for each in (self.difference, self.change.diff)] for key in self._keys()}
-        return tuple([key for key, (computed, declared) in pairs.items() if _text(computed) != _text(declared)])
+        return tuple(
+            [
+                key
+                for key, (computed, declared) in pairs.items()
+                if _canonical_text(computed) != _canonical_text(declared)
+            ]
+        )
 
     def _keys(self) -> list[str]:
         return sorted(self.difference.keys() | self.change.diff.keys())
 
 
-def _text(difference: Any) -> str:
+def _canonical_text(difference: Any) -> str:
     return json.dumps(difference, sort_keys=True)
 
 
@@ -66,15 +72,15 @@ def signature_diff(old: OpSchema, new: OpSchema) -> dict[str, Any]:
     if old.determinism != new.determinism:
         diff["determinism"] = [old.determinism, new.determinism]
     parts = {
-        "inputs": _parameters(old.inputs, new.inputs),
-        "outputs": _parameters(old.outputs, new.outputs),
-        "attributes": _attributes(old.attributes, new.attributes),
-        "types": _types(old.types, new.types),
+        "inputs": _parameter_diff(old.inputs, new.inputs),
+        "outputs": _parameter_diff(old.outputs, new.outputs),
+        "attributes": _attribute_diff(old.attributes, new.attributes),
+        "types": _type_diff(old.types, new.types),
     }
     return diff | {key: part for key, part in parts.items() if part}
 
 
-def _parameters(old: Sequence[Parameter], new: Sequence[Parameter]) -> dict[str, Any]:
+def _parameter_diff(old: Sequence[Parameter], new: Sequence[Parameter]) -> dict[str, Any]:
     before, after = {p.name: p for p in old}, {p.name: p for p in new}
     renamed = {a.name: b.name for a, b in zip(old, new, strict=False) if a.name not in after and b.name not in before}
     back = {b: a for a, b in renamed.items()}
@@ -83,7 +89,9 @@ def _parameters(old: Sequence[Parameter], new: Sequence[Parameter]) -> dict[str,
         "added": [name for name in after if name not in before and name not in back],
         "removed": [name for name in before if name not in after and name not in renamed],
         "renamed": renamed,
-        "order": stayed if [back.get(name, name) for name in stayed] != _in_order(before, stayed, back) else [],
+        "order": stayed
+        if [back.get(name, name) for name in stayed] != _names_in_old_order(before, stayed, back)
+        else [],
     }
     for key, field in _PARAMETER_FIELDS.items():
         pairs = {name: [getattr(before[back.get(name, name)], field), getattr(after[name], field)] for name in stayed}
@@ -94,25 +102,25 @@ def _parameters(old: Sequence[Parameter], new: Sequence[Parameter]) -> dict[str,
 _PARAMETER_FIELDS = {"retyped": "type", "arity": "option", "homogeneous": "homogeneous", "min_arity": "min_arity"}
 
 
-def _in_order(before: dict[str, Parameter], stayed: list[str], back: dict[str, str]) -> list[str]:
+def _names_in_old_order(before: dict[str, Parameter], stayed: list[str], back: dict[str, str]) -> list[str]:
     kept = {back.get(name, name) for name in stayed}
     return [name for name in before if name in kept]
 
 
-def _attributes(old: dict[str, Attribute], new: dict[str, Attribute]) -> dict[str, Any]:
+def _attribute_diff(old: dict[str, Attribute], new: dict[str, Attribute]) -> dict[str, Any]:
     diff: dict[str, Any] = {}
     for name in sorted(old.keys() | new.keys()):
         if name not in old:
             added = new[name]
             diff[name] = {"added": added.type}
             if added.default is not None:
-                diff[name]["default"] = _plain(added.default)
+                diff[name]["default"] = _as_list(added.default)
             if added.required:
                 diff[name]["required"] = True
         elif name not in new:
             diff[name] = {"removed": old[name].type}
         else:
-            pairs = {key: [_plain(getattr(side[name], key)) for side in (old, new)] for key in _ATTRIBUTE_FIELDS}
+            pairs = {key: [_as_list(getattr(side[name], key)) for side in (old, new)] for key in _ATTRIBUTE_FIELDS}
             changed = {key: pair for key, pair in pairs.items() if repr(pair[0]) != repr(pair[1])}  # -0.0 is not 0.0
             if changed:
                 diff[name] = changed
@@ -122,11 +130,11 @@ def _attributes(old: dict[str, Attribute], new: dict[str, Attribute]) -> dict[st
 _ATTRIBUTE_FIELDS = ("type", "default", "required")
 
 
-def _plain(value: Any) -> Any:
+def _as_list(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _types(old: dict[str, tuple[str, ...]], new: dict[str, tuple[str, ...]]) -> dict[str, Any]:
+def _type_diff(old: dict[str, tuple[str, ...]], new: dict[str, tuple[str, ...]]) -> dict[str, Any]:
     diff: dict[str, Any] = {}
     for name in sorted(old.keys() | new.keys()):
         if name not in old:
@@ -139,25 +147,25 @@ def _types(old: dict[str, tuple[str, ...]], new: dict[str, tuple[str, ...]]) -> 
     return diff
 
 
-def compact(diff: dict[str, Any], sets: TypeSets) -> dict[str, Any]:
+def compact_diff(diff: dict[str, Any], sets: TypeSets) -> dict[str, Any]:
     """Return a difference as a `change:` block says it in few words: types by their sets, floats by few digits."""
-    return {key: _compact_types(part, sets) if key == "types" else _short(part) for key, part in diff.items()}
+    return {key: _compact_types(part, sets) if key == "types" else _shorten_floats(part) for key, part in diff.items()}
 
 
 def _compact_types(types: dict[str, Any], sets: TypeSets) -> dict[str, Any]:
     def signed(tokens: list[str], sign: str) -> list[str]:
-        return [sign + each for each in shortest([token[1:] for token in tokens if token[0] == sign], sets)]
+        return [sign + each for each in shortest_expressions([token[1:] for token in tokens if token[0] == sign], sets)]
 
     return {
         name: signed(part, "+") + signed(part, "-") if isinstance(part, list) else part for name, part in types.items()
     }
 
 
-def _short(value: Any) -> Any:
+def _shorten_floats(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _short(each) for key, each in value.items()}
+        return {key: _shorten_floats(each) for key, each in value.items()}
     if isinstance(value, list):
-        return [_short(each) for each in value]
+        return [_shorten_floats(each) for each in value]
     return short_float(value) if isinstance(value, float) else value
 
 

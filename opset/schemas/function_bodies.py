@@ -9,12 +9,12 @@ from typing import Any
 
 from opset.errors import Finding, ModelError, SchemaError
 from opset.model.text.syntax import parse_graph
-from opset.schemas.constraints.input_shapes import STATES, rank_of
+from opset.schemas.constraints.input_shapes import STATES, ranked_input
 from opset.schemas.constraints.patterns import Expression, Test, parse_tests
 from opset.schemas.model import FunctionBody, OpSchema
 
-Asked = Callable[[str], Any]
-_COMPARED: dict[str, Callable[[Any, Any], bool]] = {
+Lookup = Callable[[str], Any]
+_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt,
     "<=": operator.le,
     ">": operator.gt,
@@ -41,30 +41,30 @@ def body_nodes(text: str) -> tuple[Any, ...]:
     return tuple(graph.node)
 
 
-def fitting_bodies(schema: OpSchema, opset: int, given: Asked, value: Asked, rank: Asked) -> Iterator[FunctionBody]:
+def fitting_bodies(schema: OpSchema, opset: int, given: Lookup, value: Lookup, rank: Lookup) -> Iterator[FunctionBody]:
     """Yield the function bodies that serve a node at an opset of ai.onnx, if its types are theirs; the best first.
 
     `given` says whether an input or attribute is there, `value` what an attribute is, `rank` that of an input; they
     return None where that is not known.
     """
     for body in schema.function:
-        if body.opset <= opset and all(_met(*each, given, value, rank) for each in body.where):
+        if body.opset <= opset and all(_is_met(*each, given, value, rank) for each in body.where):
             yield body
 
 
-def _met(name: str, form: str, given: Asked, value: Asked, rank: Asked) -> bool:
+def _is_met(name: str, form: str, given: Lookup, value: Lookup, rank: Lookup) -> bool:
     if form in STATES:
         return given(name) is STATES[form]
-    found = rank(rank_of(name)) if rank_of(name) else value(name)
+    found = rank(ranked_input(name)) if ranked_input(name) else value(name)
     if isinstance(found, bytes | str):
         return (found.decode("utf-8", "replace") if isinstance(found, bytes) else found) == form
-    return found is not None and all(_holds(test, found) for test in parse_tests(form))
+    return found is not None and all(_is_true_of(test, found) for test in parse_tests(form))
 
 
-def _holds(test: Test, value: Any) -> bool:
+def _is_true_of(test: Test, value: Any) -> bool:
     met = any if test.operator == "=" else all
-    return met(_COMPARED[test.operator](value, _number(each)) for each in test.bounds)
+    return met(_COMPARISONS[test.operator](value, _number_of(each)) for each in test.bounds)
 
 
-def _number(bound: Expression) -> Any:
-    return -_number(bound.operands[0]) if bound.operator == "negative" else bound.operands[0]
+def _number_of(bound: Expression) -> Any:
+    return -_number_of(bound.operands[0]) if bound.operator == "negative" else bound.operands[0]

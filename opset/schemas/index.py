@@ -54,7 +54,7 @@ def standard_index() -> dict[str, Any]:
     """Return the standard's operators, compiled; builds them from YAML where that is newer or nothing is built."""
     index = _read_index(FOLDER / _INDEX)
     in_checkout = (FOLDER.parents[1] / "pyproject.toml").exists()
-    if index is None or (in_checkout and index["stamp"] != _stamp(FOLDER)):
+    if index is None or (in_checkout and index["stamp"] != _stamp_of(FOLDER)):
         return _build_standard()[0]
     return index
 
@@ -63,7 +63,7 @@ def standard_index() -> dict[str, Any]:
 def standard_prose() -> dict[str, Any]:
     """Return the standard's prose, compiled; it is built together with the index."""
     stamp = standard_index()["stamp"]
-    prose = _read(FOLDER / _PROSE)
+    prose = _read_json(FOLDER / _PROSE)
     return prose if prose is not None and prose["stamp"] == stamp else _build_standard()[1]
 
 
@@ -71,29 +71,29 @@ def standard_prose() -> dict[str, Any]:
 def standard_examples() -> dict[str, Any]:
     """Return the standard's examples, compiled; they are built together with the index."""
     stamp = standard_index()["stamp"]
-    examples = _read(FOLDER / _EXAMPLES)
+    examples = _read_json(FOLDER / _EXAMPLES)
     return examples if examples is not None and examples["stamp"] == stamp else _build_standard()[2]
 
 
 @lru_cache(maxsize=1)
 def _build_standard() -> Compiled:
-    return build(FOLDER)
+    return build_index(FOLDER)
 
 
-def build(folder: Path) -> Compiled:
+def build_index(folder: Path) -> Compiled:
     """Compile a folder of operator YAML; write the files into it where that is allowed. Raises SchemaError."""
     from opset.schemas.yaml.loader import load_folder
 
-    stamp = _stamp(folder)
+    stamp = _stamp_of(folder)
     compiled = index, prose, examples = compile_operators(*load_folder(folder))
     for each in compiled:
         each["stamp"] = stamp
     try:
-        _write(folder / _PROSE, [prose])
-        _write(folder / _EXAMPLES, [examples])
+        _write_json(folder / _PROSE, [prose])
+        _write_json(folder / _EXAMPLES, [examples])
         names = {domain: list(entries) for domain, entries in index["operators"].items()}
         entries = (entry for each in index["operators"].values() for entry in each.values())
-        _write(folder / _INDEX, [{**index, "operators": names}, *entries])
+        _write_json(folder / _INDEX, [{**index, "operators": names}, *entries])
     except OSError:  # an installation that cannot be written keeps them in memory
         pass
     return compiled
@@ -124,22 +124,22 @@ def compile_operators(operators: Iterable[Operator], sets: TypeSets) -> Compiled
 
 def _example_data(example: Example) -> dict[str, Any]:
     values = {key: getattr(example, key) for key in _EXAMPLE}
-    return {key: _plain(value) for key, value in values.items() if value != _EXAMPLE[key]}
+    return {key: _plain_data(value) for key, value in values.items() if value != _EXAMPLE[key]}
 
 
-def _plain(value: Any) -> Any:
+def _plain_data(value: Any) -> Any:
     if isinstance(value, ExampleValue):
-        return {key: _plain(getattr(value, key)) for key in ("type", "content", "shape")}
+        return {key: _plain_data(getattr(value, key)) for key in ("type", "content", "shape")}
     if isinstance(value, dict):
-        return {str(key): _plain(each) for key, each in value.items()}
-    return [_plain(each) for each in value] if isinstance(value, (list, tuple)) else value
+        return {str(key): _plain_data(each) for key, each in value.items()}
+    return [_plain_data(each) for each in value] if isinstance(value, (list, tuple)) else value
 
 
 def _version_data(schema: OpSchema, table: dict[tuple[str, ...], int], bodies: list[FunctionBody]) -> dict[str, Any]:
     data: dict[str, Any] = {"since": schema.since_version}
     for side in ("inputs", "outputs"):
-        data[side] = [_trimmed(each, _PARAMETER) for each in getattr(schema, side)]
-    data["attributes"] = [_trimmed(each, _ATTRIBUTE) for each in schema.attributes.values()]
+        data[side] = [_trim_defaults(each, _PARAMETER) for each in getattr(schema, side)]
+    data["attributes"] = [_trim_defaults(each, _ATTRIBUTE) for each in schema.attributes.values()]
     data["types"] = {name: table.setdefault(types, len(table)) for name, types in schema.types.items()}
     data |= {key: getattr(schema, key) for key, default in _FLAGS.items() if getattr(schema, key) != default}
     bodies += [each for each in schema.function if each not in bodies]
@@ -155,7 +155,7 @@ def _change_data(change: Change) -> dict[str, Any]:
     return {key: value for key, value in data.items() if value != _CHANGE[key]}
 
 
-def _trimmed(each: Parameter | Attribute, defaults: dict[str, Any]) -> list[Any]:
+def _trim_defaults(each: Parameter | Attribute, defaults: dict[str, Any]) -> list[Any]:
     """Return the values of the fields, without those at the end that have their defaults."""
     values = [getattr(each, key) for key in defaults]
     while values and values[-1] == list(defaults.values())[len(values) - 1]:
@@ -187,10 +187,10 @@ _EXAMPLE = Example("", 0)._asdict()
 
 def versions_of(index: dict[str, Any], domain: str, name: str) -> list[int]:
     """Return the since_versions of a compiled operator, oldest first."""
-    return [version["since"] for version in _entry(index, domain, name)[1]]
+    return [version["since"] for version in _entry_of(index, domain, name)[1]]
 
 
-def _entry(index: dict[str, Any], domain: str, name: str) -> list[Any]:
+def _entry_of(index: dict[str, Any], domain: str, name: str) -> list[Any]:
     """Return the family and the versions of a compiled operator."""
     operators = index["operators"][domain]
     if isinstance(operators[name], bytes):
@@ -201,7 +201,7 @@ def _entry(index: dict[str, Any], domain: str, name: str) -> list[Any]:
 
 def make_schema(index: dict[str, Any], domain: str, name: str, position: int) -> OpSchema:
     """Return the schema of one compiled version, by its position among the operator's versions."""
-    family, versions, *bodies = _entry(index, domain, name)
+    family, versions, *bodies = _entry_of(index, domain, name)
     data = versions[position]
     types = index["types"]
     return OpSchema(
@@ -211,12 +211,12 @@ def make_schema(index: dict[str, Any], domain: str, name: str, position: int) ->
         family,
         tuple(Parameter(*each) for each in data.get("inputs", ())),
         tuple(Parameter(*each) for each in data.get("outputs", ())),
-        {each[0]: _attribute(*each) for each in data.get("attributes", ())},
-        {key: _types(types, number) for key, number in data.get("types", {}).items()},
+        {each[0]: _make_attribute(*each) for each in data.get("attributes", ())},
+        {key: _type_list(types, number) for key, number in data.get("types", {}).items()},
         **{key: data[key] for key in _FLAGS if key in data},
-        change=_change(**data["change"]) if "change" in data else None,
-        conditions=tuple(_condition(*each) for each in data.get("conditions", ())),
-        function=tuple(_body(*bodies[each]) for each in data.get("function", ())),
+        change=_make_change(**data["change"]) if "change" in data else None,
+        conditions=tuple(_make_condition(*each) for each in data.get("conditions", ())),
+        function=tuple(_make_body(*bodies[each]) for each in data.get("function", ())),
     )
 
 
@@ -228,10 +228,10 @@ def make_docs(prose: dict[str, Any], domain: str, name: str, since: int) -> Docs
 
 def make_examples(examples: dict[str, Any], domain: str, name: str) -> tuple[Example, ...]:
     """Return the compiled examples of an operator, in the order of its file."""
-    return tuple(_example(**each) for each in examples["operators"].get(domain, {}).get(name, ()))
+    return tuple(_make_example(**each) for each in examples["operators"].get(domain, {}).get(name, ()))
 
 
-def _example(
+def _make_example(
     *,
     attributes: dict[str, Any] | None = None,
     inputs: Iterable[Any] = (),
@@ -239,44 +239,44 @@ def _example(
     **said: Any,
 ) -> Example:
     return Example(
-        attributes={key: _value(each) for key, each in (attributes or {}).items()},
-        inputs=tuple(map(_value, inputs)),
-        outputs=None if outputs is None else tuple(map(_value, outputs)),
+        attributes={key: _make_value(each) for key, each in (attributes or {}).items()},
+        inputs=tuple(map(_make_value, inputs)),
+        outputs=None if outputs is None else tuple(map(_make_value, outputs)),
         **said,
     )
 
 
-def _value(data: Any) -> Any:
+def _make_value(data: Any) -> Any:
     """Return plain data with the values in it as such; a mapping is always one."""
     if isinstance(data, list):
-        return [_value(each) for each in data]
+        return [_make_value(each) for each in data]
     if not isinstance(data, dict):
         return data
     type_, content, shape = data["type"], data["content"], data["shape"]
     if type_.startswith("map("):
         key_of = str if type_.startswith("map(string") else int
-        content = {key_of(key): _value(each) for key, each in content.items()}
+        content = {key_of(key): _make_value(each) for key, each in content.items()}
     elif not type_.startswith(("tensor(", "sparse_tensor(")):
-        content = _value(content)
+        content = _make_value(content)
     return ExampleValue(type_, content, None if shape is None else tuple(shape))
 
 
-def _types(table: list[Any], number: int) -> tuple[str, ...]:
+def _type_list(table: list[Any], number: int) -> tuple[str, ...]:
     table[number] = types = tuple(table[number])
     return types
 
 
-def _attribute(
+def _make_attribute(
     name: str, type_: str, default: Any = None, required: bool = False, choices: Iterable[Any] = (), *declared: str
 ) -> Attribute:
-    return Attribute(name, type_, _frozen(default), required, tuple(choices), *declared)
+    return Attribute(name, type_, _freeze(default), required, tuple(choices), *declared)
 
 
-def _condition(label: str, kind: str, subject: str, form: str, where: Iterable[Iterable[str]] = ()) -> Condition:
+def _make_condition(label: str, kind: str, subject: str, form: str, where: Iterable[Iterable[str]] = ()) -> Condition:
     return Condition(label, kind, subject, form, tuple((name, stated) for name, stated in where))
 
 
-def _body(
+def _make_body(
     opset: int,
     nodes: str,
     where: Iterable[Iterable[str]],
@@ -287,19 +287,19 @@ def _body(
     return FunctionBody(opset, nodes, stated, {name: tuple(each) for name, each in types.items()}, emulate)
 
 
-def _change(attributes: dict[str, Any] | None = None, **said: Any) -> Change:
+def _make_change(attributes: dict[str, Any] | None = None, **said: Any) -> Change:
     declared = {
-        key: AttributeChange(**{part: _frozen(value) for part, value in each.items()})
+        key: AttributeChange(**{part: _freeze(value) for part, value in each.items()})
         for key, each in (attributes or {}).items()
     }
     return Change(attributes=declared, **said)
 
 
-def _frozen(value: Any) -> Any:
+def _freeze(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-def _stamp(folder: Path) -> int:
+def _stamp_of(folder: Path) -> int:
     """Return a number that changes when a source of the index comes, goes or changes. Built files are none."""
     entries: list[os.DirEntry[str]] = []
     for place in (folder, *(each for each in folder.iterdir() if each.is_dir())):
@@ -309,7 +309,7 @@ def _stamp(folder: Path) -> int:
     return zlib.crc32(repr(facts).encode())
 
 
-def _read(path: Path) -> dict[str, Any] | None:
+def _read_json(path: Path) -> dict[str, Any] | None:
     try:
         data: dict[str, Any] = json.loads(path.read_bytes())
     except (OSError, ValueError):
@@ -331,7 +331,7 @@ def _read_index(path: Path) -> dict[str, Any] | None:
     return index
 
 
-def _write(path: Path, lines: Iterable[Any]) -> None:
+def _write_json(path: Path, lines: Iterable[Any]) -> None:
     """Write lines of JSON: a file whole or not at all, since two processes may build at once."""
     temporary = path.with_suffix(f".{os.getpid()}.tmp")
     try:

@@ -57,7 +57,7 @@ def read_lock(folder: Path) -> Lock:
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, ValueError) as error:
-        raise _unread(path, error) from None
+        raise _reading_error(path, error) from None
     return parse_lock(data, path)
 
 
@@ -70,16 +70,16 @@ def parse_lock(data: bytes, path: Path | str) -> Lock:
             if not (_SINCE.fullmatch(since) and _DIGEST.fullmatch(digest)):
                 raise ValueError(f"{since[:MAX_SHOWN]!r} is no version with a SHA-256")
     except (ValueError, AttributeError, TypeError) as error:
-        raise _unread(path, error) from None
+        raise _reading_error(path, error) from None
     return lock
 
 
-def _unread(path: Path | str, error: Exception) -> SchemaError:
+def _reading_error(path: Path | str, error: Exception) -> SchemaError:
     why = error.strerror if isinstance(error, OSError) else None
     return SchemaError(Finding("S204", "the lock file cannot be read", place=str(path), why=why or str(error)))
 
 
-def lock_released(folder: Path, operators: Iterable[Operator]) -> list[str]:
+def lock_versions(folder: Path, operators: Iterable[Operator]) -> list[str]:
     """Add the versions that are not in the folder's lock yet, and return their names. Those in it are left alone.
 
     Raises SchemaError S204 where the lock cannot be read, UsageError U104 where it cannot be written.

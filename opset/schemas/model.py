@@ -192,7 +192,7 @@ class OpSchema:
                 found.setdefault(repr((body.where, body.types)), body)
         return tuple(found.values())
 
-    def allowed(self, parameter: Parameter) -> tuple[str, ...]:
+    def allowed_types(self, parameter: Parameter) -> tuple[str, ...]:
         """Types that a parameter of this schema may have."""
         return self.types.get(parameter.type, (parameter.type,))
 

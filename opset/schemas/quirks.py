@@ -50,7 +50,9 @@ class Quirk(NamedTuple):
         return bool(self.origin) and self.stand_in == (self.operators[0], self.last + 1)
 
 
-def _own(name: str, last: int, origin: str, writers: str, what: str, stand_in: tuple[str, int] | None = None) -> Quirk:
+def _foreign(
+    name: str, last: int, origin: str, writers: str, what: str, stand_in: tuple[str, int] | None = None
+) -> Quirk:
     form = f"{name} in the standard's domain, which has no such operator"
     return Quirk((name,), 1, last, form, writers, ORT, KEEP, what, stand_in=stand_in, origin=origin)
 
@@ -59,17 +61,17 @@ _EARLY = "CoreML and Caffe2 exporters of 2018"
 _SKIPPED = "not onnxruntime; importers that skip unknown attributes"
 
 QUIRKS = (
-    _own("SimplifiedLayerNormalization", NEWEST, "com.microsoft", "onnxruntime's optimizer and its model builder",
+    _foreign("SimplifiedLayerNormalization", NEWEST, "com.microsoft", "onnxruntime's optimizer and its model builder",
          "passed through; computed as RMSNormalization 23", ("RMSNormalization", 23)),
-    _own("LayerNormalization", 16, "com.microsoft", "onnxruntime's transformer optimizer",
+    _foreign("LayerNormalization", 16, "com.microsoft", "onnxruntime's transformer optimizer",
          "passed through; from target 17 on it is the standard's; computed as version 17", ("LayerNormalization", 17)),
-    _own("ThresholdedRelu", 9, "experimental", _EARLY,
+    _foreign("ThresholdedRelu", 9, "experimental", _EARLY,
          "passed through; from target 10 on it is the standard's; computed as version 10", ("ThresholdedRelu", 10)),
     *[
-        _own(name, 9, "experimental", _EARLY, "passed through below target 10, else refused")
+        _foreign(name, 9, "experimental", _EARLY, "passed through below target 10, else refused")
         for name in ("Affine", "Crop", "DynamicSlice", "ImageScaler", "ParametricSoftplus", "Scale", "ScaledTanh")
     ],
-    _own("MeanVarianceNormalization", 8, "experimental", _EARLY, "passed through below target 9, else refused"),
+    _foreign("MeanVarianceNormalization", 8, "experimental", _EARLY, "passed through below target 9, else refused"),
     Quirk((), 1, NEWEST, f"attributes whose names begin with {INTERNAL}", "compilers, for their own runtimes", ORT,
           KEEP, "ignored"),
     Quirk((), 1, NEWEST, "an attribute that came later, with the value that keeps the older meaning",
@@ -124,13 +126,13 @@ def alias(op_type: str, version: int) -> Quirk | None:
     return next((each for each in quirks_of(op_type, version) if each.origin), None)
 
 
-def of_values(op_type: str, version: int) -> Quirk | None:
+def quirk_of_values(op_type: str, version: int) -> Quirk | None:
     """Return the quirk by which nodes of an operator are computed whose inputs or attributes break its constraints."""
     found = (each for each in quirks_of(op_type, version) if each.action == KEEP and not each.origin)
     return next((each for each in found if each.stand_in is not None or not each.attribute), None)
 
 
-def of_attribute(op_type: str, version: int, attribute: str, value: Any) -> Quirk | None:
+def quirk_of_attribute(op_type: str, version: int, attribute: str, value: Any) -> Quirk | None:
     """Return the quirk of an attribute with this value, None where there is none."""
     for each in quirks_of(op_type, version):
         if each.attribute == attribute and (not each.values or value in each.values):
@@ -148,5 +150,5 @@ def is_kept(schema: OpSchema, version: int, attribute: str, value: Any) -> bool:
     if schema.domain:
         return False
     values = value if isinstance(value, tuple) else (value,)
-    found = (of_attribute(schema.name, version, attribute, each) for each in values)
+    found = (quirk_of_attribute(schema.name, version, attribute, each) for each in values)
     return any(quirk is not None and quirk.action == KEEP for quirk in found)

@@ -25,7 +25,7 @@ MAX_PEEKED = 2**12
 """Files outside of folders of domains that a search opens."""
 _PEEKED = 2**16
 _PASSED_OVER = ("__pycache__", "node_modules")
-_LISTED = 3
+_MAX_LISTED = 3
 _OPERATOR = re.compile(rb"""^(?:\xef\xbb\xbf)?\{?\s{0,3}["']?operator["']?\s{0,3}:|^versions:\s{0,9}\n- since:""", re.M)
 """How the YAML of an operator begins, at the start of a line."""
 
@@ -39,9 +39,9 @@ class Target(NamedTuple):
     """Whether these are all files of the folder."""
     domains: frozenset[Path]
     """Folders of domains of which all files are checked."""
-    found: bool = False
+    is_found: bool = False
 
-    def holds(self, path: Path) -> bool:
+    def has_file(self, path: Path) -> bool:
         """Whether the file of an operator, which may be gone, is one of those to check."""
         return self.whole or path.parent in self.domains or path in self.files
 
@@ -64,23 +64,23 @@ class Selection:
         self.findings.append(Finding(code, message, place=str(path), why=why, help=help))
 
 
-def select(paths: Iterable[Path], folders: Iterable[Path] = ()) -> Selection:
+def select_operators(paths: Iterable[Path], folders: Iterable[Path] = ()) -> Selection:
     """Return the operators of files and folders of any form, and of folders of domains."""
     selection = Selection()
     for path in paths:
         if os.path.isdir(path):  # pathlib fails where a name is too long
-            _search(path, selection)
+            _search_folder(path, selection)
         elif os.path.exists(path):
             _select_file(path, selection)
         else:
             selection.report("S101", "this is not a file or folder of operators", path)
     for folder in folders:
         _select_folder(folder, selection)
-    selection.targets = _merged(selection.targets)
+    selection.targets = _merge_targets(selection.targets)
     return selection
 
 
-def _merged(targets: Sequence[Target]) -> list[Target]:
+def _merge_targets(targets: Sequence[Target]) -> list[Target]:
     """Return the targets with those of one folder as one."""
     merged: dict[str, Target] = {}
     for target in targets:
@@ -90,12 +90,12 @@ def _merged(targets: Sequence[Target]) -> list[Target]:
             continue
         files = (*known.files, *(each for each in target.files if each not in known.files))
         domains = known.domains | target.domains
-        both = Target(known.folder, files, False, domains, known.found or target.found)
+        both = Target(known.folder, files, False, domains, known.is_found or target.is_found)
         merged[real] = target if target.whole else both
     return [*merged.values()]
 
 
-def _above(folder: Path) -> Path:
+def _parent_of(folder: Path) -> Path:
     """Return the folder above a folder, as a path of the same form."""
     return folder / os.pardir if folder.name in ("", os.pardir) else folder.parent
 
@@ -111,11 +111,11 @@ def _select_file(path: Path, selection: Selection) -> None:
     if path.name in (TYPES_FILE, LOCK_FILE):
         _select_folder(path.parent, selection)
     elif path.suffix == ".py":
-        _search(path.parent, selection)
+        _search_folder(path.parent, selection)
     elif path.suffix != SUFFIX:
-        selection.report("S110", *_misnamed(path) if _is_yaml(path) else ("this is no operator file", path))
+        selection.report("S110", *_suffix_finding(path) if _is_yaml(path) else ("this is no operator file", path))
     elif _is_misplaced(path.parent):
-        selection.report("S110", *_misplaced(path))
+        selection.report("S110", *_depth_finding(path))
     else:
         holder = _domain_folder(path.parent)
         selection.targets.append(Target(holder.parent, (holder / path.name,), False, frozenset()))
@@ -124,20 +124,20 @@ def _select_file(path: Path, selection: Selection) -> None:
 def _select_folder(folder: Path, selection: Selection) -> None:
     """Add all of a folder of domains."""
     before = len(selection.findings)
-    files = _files(folder, selection)
+    files = _operator_files(folder, selection)
     if len(selection.findings) > before:
         return
     for holder in _Search(folder, selection).holders:
-        if _above(holder) != folder:
+        if _parent_of(holder) != folder:
             for path in filter(_is_operator, _operators_in(holder)):
-                selection.report("S110", *_misplaced(path))
+                selection.report("S110", *_depth_finding(path))
     if files or (folder / TYPES_FILE).exists() or (folder / LOCK_FILE).exists():
         selection.targets.append(Target(folder, tuple(files), True, frozenset()))
     if not files and len(selection.findings) == before:
         _report_none(folder, (), selection)
 
 
-def _search(top: Path, selection: Selection) -> None:
+def _search_folder(top: Path, selection: Selection) -> None:
     """Add the operators of a folder of any form: that of a domain, of domains, or a tree with such folders."""
     before = len(selection.findings)
     search = _Search(top, selection)
@@ -150,25 +150,25 @@ def _search(top: Path, selection: Selection) -> None:
         for folder in misplaced:
             holders.discard(folder)
             for path in filter(_is_operator, _operators_in(folder)):
-                selection.report("S110", *_misplaced(path))
+                selection.report("S110", *_depth_finding(path))
     if not holders and (top / TYPES_FILE).exists() | (top / LOCK_FILE).exists():
         _select_folder(top, selection)
         return
-    for folder in sorted({_above(holder) for holder in holders}):
-        whole = folder != _above(top)
+    for folder in sorted({_parent_of(holder) for holder in holders}):
+        whole = folder != _parent_of(top)
         holder = _domain_folder(top)
-        files = _files(folder, selection) if whole else _operators_in(holder)
+        files = _operator_files(folder, selection) if whole else _operators_in(holder)
         domains = frozenset() if whole else frozenset([holder])
-        named = folder in (top, _above(top))
+        named = folder in (top, _parent_of(top))
         selection.targets.append(Target(folder if whole else holder.parent, tuple(files), whole, domains, not named))
     if not holders and len(selection.findings) == before:
-        if files := _files(top, selection):  # whatever is there, it was to be operators
+        if files := _operator_files(top, selection):  # whatever is there, it was to be operators
             selection.targets.append(Target(top, tuple(files), True, frozenset()))
         elif len(selection.findings) == before:
             _report_none(top, search.others, selection)
 
 
-def _files(folder: Path, selection: Selection) -> list[Path]:
+def _operator_files(folder: Path, selection: Selection) -> list[Path]:
     """Return the operator files of a folder of domains; where it cannot be read, that is a finding."""
     try:
         return operator_files(folder)
@@ -178,19 +178,19 @@ def _files(folder: Path, selection: Selection) -> list[Path]:
 
 
 def _report_none(folder: Path, others: Sequence[Path], selection: Selection) -> None:
-    names = ", ".join(str(each.relative_to(folder)) for each in others[:_LISTED])
-    more = f" and {len(others) - _LISTED:,} more" if len(others) > _LISTED else ""
+    names = ", ".join(str(each.relative_to(folder)) for each in others[:_MAX_LISTED])
+    more = f" and {len(others) - _MAX_LISTED:,} more" if len(others) > _MAX_LISTED else ""
     why = f"it has YAML files that are none: {names}{more}" if others else "it has no YAML file of an operator"
     help = f"operators are read from <domain>/<Operator>{SUFFIX}; opset explain schemas"
     selection.report("S109", "this folder has no operators", folder, why, help)
 
 
-def _misplaced(path: Path) -> tuple[str, Path, str, str]:
+def _depth_finding(path: Path) -> tuple[str, Path, str, str]:
     why = f"operators are read from <domain>/<Operator>{SUFFIX} of a folder of domains"
     return "this operator file is at the wrong depth", path, why, "move it into the folder of its domain"
 
 
-def _misnamed(path: Path) -> tuple[str, Path, str, str]:
+def _suffix_finding(path: Path) -> tuple[str, Path, str, str]:
     return "this operator file is not read", path, f"its name does not end in {SUFFIX}", f"call it {path.stem}{SUFFIX}"
 
 
@@ -204,9 +204,9 @@ def _is_misplaced(folder: Path) -> bool:
     """Whether a folder with an operator is one of domains, or is inside the folder of a domain."""
     if (folder / TYPES_FILE).exists() or (folder / LOCK_FILE).exists():
         return True
-    outer = _above(folder)
+    outer = _parent_of(folder)
     try:
-        inside = [folder / entry.name for entry in _entries(folder) if _is_folder(entry)]
+        inside = [folder / entry.name for entry in _entries_of(folder) if _is_folder(entry)]
     except OSError:
         return False
     if _is_of_domains(folder) and any(map(_operators_in, inside)):
@@ -227,7 +227,7 @@ def _is_operator(path: Path) -> bool:
         return False
 
 
-def _entries(folder: Path) -> list[os.DirEntry[str]]:
+def _entries_of(folder: Path) -> list[os.DirEntry[str]]:
     with os.scandir(folder) as entries:
         return sorted(entries, key=lambda entry: entry.name)
 
@@ -242,7 +242,7 @@ def _is_folder(entry: os.DirEntry[str], links: bool = True) -> bool:
 def _operators_in(folder: Path) -> list[Path]:
     """Return the operator files directly in a folder, of which one at least looks like one."""
     try:
-        files = [folder / entry.name for entry in _entries(folder) if entry.name.endswith(SUFFIX)]
+        files = [folder / entry.name for entry in _entries_of(folder) if entry.name.endswith(SUFFIX)]
     except OSError:
         return []
     return files if any(map(_is_operator, files[:MAX_FILES])) else []
@@ -258,7 +258,7 @@ class _Search:
         self.left, self.peeks = MAX_ENTRIES, MAX_PEEKED
         open_folders = [top]
         while open_folders and self.left > 0:
-            open_folders += reversed([*self._inside(open_folders.pop(), top)])
+            open_folders += reversed([*self._inner_folders(open_folders.pop(), top)])
         if self.left <= 0:
             why = f"there are more than {MAX_ENTRIES:,} files and folders"
             selection.report("S102", "not all of this folder was searched", top, why, "name the folders of domains")
@@ -266,10 +266,10 @@ class _Search:
             why = f"there are more than {MAX_PEEKED:,} other YAML files"
             selection.report("S102", "not all of this folder was searched", top, why, "name the folders of domains")
 
-    def _inside(self, folder: Path, top: Path) -> Iterator[Path]:
+    def _inner_folders(self, folder: Path, top: Path) -> Iterator[Path]:
         """Yield the folders inside, and note what the files are."""
         try:
-            entries = _entries(folder)
+            entries = _entries_of(folder)
         except OSError as error:
             self.selection.report("S101", "this folder cannot be read", folder, error.strerror or str(error))
             return
@@ -286,16 +286,16 @@ class _Search:
             elif _is_folder(entry):
                 self.selection.notes.append(f"{path} is a link to a folder, and was not searched")
         named = [path for path in yaml if path.suffix == SUFFIX]
-        holds = any(map(self._peek, named))
+        holds = any(map(self._is_operator_file, named))
         if holds:
             self.holders.append(folder)
         else:
             self.others += yaml[:MAX_FILES]
         for path in yaml:
-            if path.suffix != SUFFIX and (holds or self._peek(path)):
-                self.selection.report("S110", *_misnamed(path))
+            if path.suffix != SUFFIX and (holds or self._is_operator_file(path)):
+                self.selection.report("S110", *_suffix_finding(path))
 
-    def _peek(self, path: Path) -> bool:
+    def _is_operator_file(self, path: Path) -> bool:
         self.peeks -= 1
         if self.peeks < 0:
             return False

@@ -56,7 +56,7 @@ def is_open(text: str) -> bool:
     return bool(_OPEN.search(text))
 
 
-def misnamed_clause(clause: str, versions: Sequence[OpSchema], newest: int, complete: bool = True) -> str:
+def clause_fault(clause: str, versions: Sequence[OpSchema], newest: int, complete: bool = True) -> str:
     """Return what is wrong with a clause of an operator of these versions, "" where nothing is.
 
     It states something of version `newest`, so that it is no text of a newer one. Unless the versions are `complete`,

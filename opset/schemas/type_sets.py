@@ -66,13 +66,13 @@ def _candidates(sets: tuple[tuple[str, tuple[str, ...]], ...]) -> list[tuple[str
     return sorted(candidates, key=lambda each: (-len(each[1]), each[0]))
 
 
-def shortest(types: Iterable[str], sets: TypeSets) -> list[str]:
+def shortest_expressions(types: Iterable[str], sets: TypeSets) -> list[str]:
     """Return a short list of expressions that stands for exactly these types: largest sets first, then what is left."""
-    return [*_shortest(frozenset(types), tuple(sets.items()))]
+    return [*_shortest_expressions(frozenset(types), tuple(sets.items()))]
 
 
 @lru_cache(maxsize=4096)
-def _shortest(wanted: frozenset[str], sets: tuple[tuple[str, tuple[str, ...]], ...]) -> tuple[str, ...]:
+def _shortest_expressions(wanted: frozenset[str], sets: tuple[tuple[str, tuple[str, ...]], ...]) -> tuple[str, ...]:
     left = set(wanted)
     chosen: list[str] = []
     for expression, members in _candidates(sets):
@@ -82,19 +82,19 @@ def _shortest(wanted: frozenset[str], sets: tuple[tuple[str, tuple[str, ...]], .
     return (*chosen, *(each if "map(" in each else _INNER.sub(r"\1", each) for each in sorted(left)))
 
 
-def compact(types: Iterable[str], sets: TypeSets) -> str:
+def compact_types(types: Iterable[str], sets: TypeSets) -> str:
     """Return a phrase for exactly these types: named sets, what is missing of them, and what is beside them.
 
     "numeric_ir4", "real_ir4 without bool", "floats, string".
     """
     wanted = frozenset(types)
-    best = shortest(wanted, sets)
+    best = shortest_expressions(wanted, sets)
     phrase = ", ".join(best)
     for expression, members in _candidates(tuple(sets.items())):
         missing = members - wanted
         if len(missing) > 2 or 2 * len(missing) >= len(members) or 1 + len(missing) >= len(best):
             continue
-        beside = shortest(wanted - members, sets)
+        beside = shortest_expressions(wanted - members, sets)
         if 1 + len(missing) + len(beside) < len(best):
             best = [expression, *missing, *beside]
             without = ", ".join(_INNER.sub(r"\1", each) for each in sorted(missing))

@@ -44,30 +44,30 @@ def parse_json(text: bytes | str) -> Any:
     """
     try:
         return json.loads(
-            text, parse_int=_integer, parse_float=_float, parse_constant=_no_constant, object_pairs_hook=_object
+            text, parse_int=_read_int, parse_float=_read_float, parse_constant=_refuse, object_pairs_hook=_read_object
         )
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
 
 
-def _integer(digits: str) -> int:
+def _read_int(digits: str) -> int:
     if len(digits) > _DIGITS:
         raise ValueError(f"a number has {len(digits)} digits, which is out of range")
     return int(digits)
 
 
-def _float(text: str) -> float:
+def _read_float(text: str) -> float:
     number = float(text)
     if math.isinf(number):
         raise ValueError(f"{text[:_DIGITS]} is out of range of a double")
     return number
 
 
-def _no_constant(word: str) -> Any:
+def _refuse(word: str) -> Any:
     raise ValueError(f'{word} is not JSON: a value is written as text, "nan", "inf" or "-inf"')
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _read_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
         twice = Counter(name for name, _ in pairs).most_common(1)[0][0]

@@ -253,7 +253,7 @@ def _type_restrictions(source: OpSchema, target: OpSchema) -> tuple[TypeRestrict
     bound_before: dict[str, set[tuple[str, bool]]] = {}
     for outputs, olds, news in ((False, source.inputs, target.inputs), (True, source.outputs, target.outputs)):
         for position, (before, after) in enumerate(zip(olds, news, strict=False)):
-            if not set(target.allowed(after)).issuperset(source.allowed(before)):
+            if not set(target.allowed_types(after)).issuperset(source.allowed_types(before)):
                 restrictions.add(TypeRestriction(outputs, position, after.option == VARIADIC))
             if after.homogeneous:
                 bound.setdefault(after.type, []).append(TypeRestriction(outputs, position, False))
@@ -465,7 +465,7 @@ def _convert_inputs(
                 raise Refusal("C204", f"the attribute '{name}' is absent, and its input is required at version {since}")
             continue
         kind = "float" if node.schema.attributes[name].type in ("float", "floats") else "int64"
-        if f"tensor({kind})" not in derived.target.allowed(formal):
+        if f"tensor({kind})" not in derived.target.allowed_types(formal):
             raise Refusal("C202", f"the attribute '{name}' cannot become the input '{formal.name}'")
         inputs.extend("" for _ in range(position + 1 - len(inputs)))
         inputs[position] = op.const_of_attribute(node, name, kind)

@@ -274,12 +274,12 @@ class Routes:
         if not source.domain and not source.function_bodies(version):
             return None
         # The parser of text is imported only if it is needed.
-        from opset.schemas.lint.body_rules import faults
+        from opset.schemas.lint.body_rules import body_faults
         from opset.version_converter.body_lowering import lower_by_body
 
         if not self._registry.is_standard(source.name, source.domain):
             versions = self._registry.versions
-            if findings := list(islice(faults(source, lambda domain, name: versions(name, domain)), KEPT)):
+            if findings := list(islice(body_faults(source, lambda domain, name: versions(name, domain)), KEPT)):
                 raise SchemaError(findings)
         return _lowering_step(source, version, lower_by_body)
 

@@ -125,7 +125,7 @@ def words(schema):
     """Element types in a schema's inputs and outputs, and what tensors are wrapped in."""
     found = set()
     for parameter in (*schema.inputs, *schema.outputs):
-        for type_ in schema.allowed(parameter):
+        for type_ in schema.allowed_types(parameter):
             found |= {*re.split(r"[(), ]+", type_)} - {"", "tensor"}
     return {"sparse" if each == "sparse_tensor" else each for each in found}
 

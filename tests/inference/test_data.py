@@ -97,7 +97,7 @@ def variants(number, schema, example):
         for name in feeds
         if schema.inputs[min(int(name[6:]), len(schema.inputs) - 1)].type == first.type and feeds[name].size <= 8
     ]
-    allowed = {each.removeprefix("tensor(").removesuffix(")") for each in schema.allowed(first)}
+    allowed = {each.removeprefix("tensor(").removesuffix(")") for each in schema.allowed_types(first)}
     for element in sorted(allowed & {*INTEGERS, *FLOATS, "bool"}):
         values = limits(element)
         for start in range(0, len(values), min(5, max(feeds["input_0"].size, 3))):
@@ -115,7 +115,11 @@ def in_whole_numbers(schema, example):
     feeds = feeds_of(example)
     for name, value in feeds.items():
         formal = schema.inputs[min(int(name[6:]), len(schema.inputs) - 1)]
-        if isinstance(value, np.ndarray) and value.dtype.kind == "f" and "tensor(int64)" in schema.allowed(formal):
+        if (
+            isinstance(value, np.ndarray)
+            and value.dtype.kind == "f"
+            and "tensor(int64)" in schema.allowed_types(formal)
+        ):
             feeds[name] = value = np.arange(value.size).reshape(value.shape)
         if not isinstance(value, np.ndarray) or value.dtype.name not in FOLLOWED:
             return None

@@ -73,7 +73,7 @@ def parameters(schema, feeds):
     for name, value in feeds.items():
         formal = schema.inputs[min(int(name.removeprefix("input_")), len(schema.inputs) - 1)]
         is_float = isinstance(value, np.ndarray) and value.dtype in (np.float32, np.float64)
-        if is_float and {"tensor(float)", "tensor(double)"} <= {*schema.allowed(formal)}:
+        if is_float and {"tensor(float)", "tensor(double)"} <= {*schema.allowed_types(formal)}:
             found[name] = formal.type
     return found
 

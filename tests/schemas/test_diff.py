@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opset.opsets.registry import default_registry
-from opset.schemas.diff import compact, signature_diff
+from opset.schemas.diff import compact_diff, signature_diff
 from opset.schemas.index import FOLDER
 from opset.schemas.model import Attribute, OpSchema, Parameter
 from opset.schemas.yaml.loader import load_sets
@@ -110,11 +110,11 @@ def test_a_compact_difference_uses_sets_and_short_numbers():
     tensors = tuple(sorted(sets["floats"]))
     old = schema(types={"T": tensors}, attributes=[Attribute("a", "float", 9.999999747378752e-06)])
     new = schema(types={"T": sets["numeric_ir4"]})
-    assert compact(signature_diff(old, new), sets) == {
+    assert compact_diff(signature_diff(old, new), sets) == {
         "attributes": {"a": {"removed": "float"}},
         "types": {"T": ["+ints", "+bfloat16"]},
     }
-    assert compact(signature_diff(new, old), sets) == {
+    assert compact_diff(signature_diff(new, old), sets) == {
         "attributes": {"a": {"added": "float", "default": 1e-05}},
         "types": {"T": ["-ints", "-bfloat16"]},
     }

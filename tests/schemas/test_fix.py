@@ -2,7 +2,7 @@
 
 from opset.schemas.diff import Transition
 from opset.schemas.index import FOLDER
-from opset.schemas.lint.fix import fixed_text, fixes, says_nothing, without_guidance
+from opset.schemas.lint.fix import fixed_text, fixes, is_unexplained, remove_guidance
 from opset.schemas.selection import folder_of_domains
 from opset.schemas.yaml.layout import dump_operator
 from opset.schemas.yaml.loader import load_operator, load_sets
@@ -105,14 +105,14 @@ def test_what_was_to_be_filled_in_goes_when_nothing_is_left(tmp_path):
     assert found(guided.replace(EXAMPLE, "")) == (None, True)  # an example is left to write
     assert found(guided.replace("doc: factor}\n  outputs", "doc: ' '}\n  outputs")) == (None, True)
     assert found((text + EXAMPLE).replace("doc: Scales.", "doc: 'Scales # it'"))[1] is False
-    assert without_guidance("a\n  #: b\n#:\n# c\n#:d\n") == "a\n# c\n#:d\n"
+    assert remove_guidance("a\n  #: b\n#:\n# c\n#:d\n") == "a\n# c\n#:d\n"
 
 
 def test_a_transition_that_says_nothing(tmp_path):
     (step,) = load_operator(write(tmp_path, RIGHT), SETS).transitions
-    assert not says_nothing(step)
+    assert not is_unexplained(step)
     equal = Transition(step.old, step.old, step.change._replace(meaning=""))
-    assert says_nothing(equal)
+    assert is_unexplained(equal)
     for said in ({"meaning": "it"}, {"clarified": "it"}):
-        assert not says_nothing(Transition(step.old, step.old, equal.change._replace(**said)))
-    assert not says_nothing(Transition(step.old, step.new, equal.change))
+        assert not is_unexplained(Transition(step.old, step.old, equal.change._replace(**said)))
+    assert not is_unexplained(Transition(step.old, step.new, equal.change))

@@ -12,8 +12,8 @@ import pytest
 from opset.schemas.index import (
     FOLDER,
     _read_index,
-    _stamp,
-    build,
+    _stamp_of,
+    build_index,
     compile_operators,
     make_docs,
     make_examples,
@@ -108,7 +108,7 @@ def test_a_folder_that_cannot_be_written_keeps_the_index_in_memory(tmp_path, mon
         raise PermissionError
 
     monkeypatch.setattr(Path, "replace", refuse)
-    index, prose, examples = build(tmp_path)
+    index, prose, examples = build_index(tmp_path)
     assert index["operators"] == {"com.acme": {"A": ["f", [{"since": 1}]]}}
     assert prose["operators"] == {"com.acme": {"A": {"1": ["it", {}, {}, {}, {}, "", (), {}]}}}
     assert examples["operators"] == {}
@@ -238,17 +238,17 @@ def test_an_index_is_read_line_by_line_unless_it_is_damaged(tmp_path):
 
 def test_a_stamp_is_of_sources_beside_and_below_the_folder(tmp_path):
     (tmp_path / "d" / "e").mkdir(parents=True)
-    stamps = {_stamp(tmp_path)}
+    stamps = {_stamp_of(tmp_path)}
     for name in ("types.yaml", "d/A.yaml", "a.py"):
         (tmp_path / name).write_text("x")
-        stamps.add(_stamp(tmp_path))
+        stamps.add(_stamp_of(tmp_path))
     assert len(stamps) == 4
     for name in ("d/e/A.yaml", "index.json", "d/notes.txt"):
         (tmp_path / name).write_text("x")
-    assert _stamp(tmp_path) in stamps
+    assert _stamp_of(tmp_path) in stamps
     os.utime(tmp_path / "a.py", (5, 5))
-    stamps.add(_stamp(tmp_path))
+    stamps.add(_stamp_of(tmp_path))
     (tmp_path / "a.py").write_text("xy")
     os.utime(tmp_path / "a.py", (5, 5))
-    stamps.add(_stamp(tmp_path))
+    stamps.add(_stamp_of(tmp_path))
     assert len(stamps) == 6

@@ -7,12 +7,12 @@ import pytest
 from opset.errors import CODES
 from opset.model.elements import NUMBERS
 from opset.schemas.index import FOLDER, make_schema, standard_index
-from opset.schemas.lint.context import Inferred
-from opset.schemas.lint.example_rules import kind_of
-from opset.schemas.lint.rules import FAMILIES, Hooks, check
+from opset.schemas.lint.context import InferenceHooks
+from opset.schemas.lint.example_rules import kind_of_type
+from opset.schemas.lint.rules import FAMILIES, Hooks, check_target
 from opset.schemas.lint.rules import lint as lint_all
-from opset.schemas.lock import lock_released
-from opset.schemas.selection import folder_of_domains, select
+from opset.schemas.lock import lock_versions
+from opset.schemas.selection import folder_of_domains, select_operators
 from opset.schemas.yaml.loader import load_folder, load_sets
 from tests.schemas.texts import SCALE as TEXT
 
@@ -344,7 +344,7 @@ def codes(findings):
 
 def test_s203_a_released_signature_is_edited(tmp_path):
     write(tmp_path)
-    lock_released(tmp_path, load_folder(tmp_path, SETS)[0])
+    lock_versions(tmp_path, load_folder(tmp_path, SETS)[0])
     assert lint([tmp_path]) == []
     write(tmp_path, TEXT.replace("Scales.", "Scales it."))
     assert lint([tmp_path]) == []
@@ -358,7 +358,7 @@ def test_s203_a_released_signature_is_edited(tmp_path):
 def test_s204_a_released_version_is_gone(tmp_path):
     write(tmp_path)
     write(tmp_path, TEXT.replace("Scale", "Other"), "Other")
-    lock_released(tmp_path, load_folder(tmp_path, SETS)[0])
+    lock_versions(tmp_path, load_folder(tmp_path, SETS)[0])
     (tmp_path / "com.acme" / "Other.yaml").unlink()
     found = lint([tmp_path])
     assert [each.message for each in found] == [f"the released version {since} of Other is gone" for since in (1, 2)]
@@ -369,7 +369,7 @@ def test_s204_a_released_version_is_gone(tmp_path):
 
 def test_s241_a_released_version_is_not_in_the_lock(tmp_path):
     write(tmp_path)
-    lock_released(tmp_path, load_folder(tmp_path, SETS)[0])
+    lock_versions(tmp_path, load_folder(tmp_path, SETS)[0])
     lock = json.loads((tmp_path / "lock.json").read_text())
     del lock["com.acme"]["Scale"]["1"]  # by hand, before its signature is edited
     (tmp_path / "lock.json").write_text(json.dumps(lock))
@@ -381,7 +381,7 @@ def test_s241_a_released_version_is_not_in_the_lock(tmp_path):
     (tmp_path / "lock.json").write_text(json.dumps(lock))
     assert codes(lint([tmp_path])) == ["S203"]  # version 2 may be new
     target = folder_of_domains(tmp_path)
-    checked = check(target, lambda families: Hooks(), released=True)
+    checked = check_target(target, lambda families: Hooks(), released=True)
     assert [(operator.name, since) for operator, since in checked.unlocked] == [("Scale", 2)]
     assert codes(checked.findings)[-1] == "S241"
     last = checked.findings[-1]
@@ -401,7 +401,7 @@ def test_s206_and_s207_adapters_and_declarations_agree(tmp_path):
 
 def test_s211_does_not_speak_of_released_versions(tmp_path):
     write(tmp_path, BROKEN["S211"][0])
-    lock_released(tmp_path, load_folder(tmp_path, SETS)[0])
+    lock_versions(tmp_path, load_folder(tmp_path, SETS)[0])
     assert lint([tmp_path]) == []
 
 
@@ -559,13 +559,13 @@ def test_each_type_is_of_a_kind():
     }
     assert {each for words in same.values() for each in words.split()} == {*NUMBERS}
     for kind, words in same.items():
-        assert {kind_of(f"tensor({each})") for each in words.split()} == {kind}
-    assert [kind_of(f"{each}tensor(float))") for each in ("seq(", "optional(", "optional(seq(")] == [
+        assert {kind_of_type(f"tensor({each})") for each in words.split()} == {kind}
+    assert [kind_of_type(f"{each}tensor(float))") for each in ("seq(", "optional(", "optional(seq(")] == [
         "a sequence",
         "an optional type",
         "an optional sequence",
     ]
-    assert kind_of("map(int64, float)") == "a map" and kind_of("sparse_tensor(float)") == "a sparse tensor"
+    assert kind_of_type("map(int64, float)") == "a map" and kind_of_type("sparse_tensor(float)") == "a sparse tensor"
 
 
 def test_s240_names_the_first_types_of_a_kind(tmp_path):
@@ -705,7 +705,7 @@ def test_s226_to_s228_versions_say_how_outputs_are_inferred(tmp_path):
     first, second = ("com.acme", "Scale", 0), ("com.acme", "Scale", 2)
 
     def found(*functions):
-        inferred = Inferred(functions, lambda schema: "no rule" * ("same" in schema.shape))
+        inferred = InferenceHooks(functions, lambda schema: "no rule" * ("same" in schema.shape))
         return codes(lint([tmp_path], None, None, inferred))
 
     assert found() == []  # a domain without any
@@ -719,7 +719,7 @@ def test_s226_to_s228_versions_say_how_outputs_are_inferred(tmp_path):
     assert found(second) == ["S226", "S228"]
     write(tmp_path, without.replace("  attributes:\n    axis", "  shape: same(X)\n  attributes:\n    axis", 1))
     assert found(first) == ["S227"]
-    inferred = Inferred([second], lambda schema: "no rule" * ("same" in schema.shape))
+    inferred = InferenceHooks([second], lambda schema: "no rule" * ("same" in schema.shape))
     rule, nothing = lint([tmp_path], None, None, inferred)[::-1][:2][::-1]
     assert {(each.code, each.why, each.help) for each in (rule, nothing)} >= {("S227", "no rule", "")}
 
@@ -729,7 +729,7 @@ def test_what_is_written_for_nothing_is_told_with_its_file(tmp_path):
     up, first = ("com.acme", "Scale", 2, "up"), ("com.acme", "Scale", 1)
 
     def said(written=None, kernels=None, functions=None):
-        inferred = None if functions is None else Inferred(functions, lambda schema: "")
+        inferred = None if functions is None else InferenceHooks(functions, lambda schema: "")
         found = lint([tmp_path], written, kernels, inferred)
         assert {each.place.removeprefix(f"{tmp_path}/com.acme/") for each in found} <= {"Scale.yaml", "Other.yaml"}
         return [each.message for each in found]
@@ -749,7 +749,7 @@ def test_nothing_is_said_of_adapters_of_a_domain_whose_adapters_are_not_known(tm
     target = folder_of_domains(tmp_path)
     for unknown, found in ((frozenset(), ["S207", "S206"]), (frozenset(["com.acme"]), [])):
         hooks = Hooks([("com.acme", "Scale", 2, "down"), ("com.acme", "Gone", 2, "up")][:1], unknown=unknown)
-        assert sorted(codes(check(target, lambda families, hooks=hooks: hooks).findings)) == sorted(found)
+        assert sorted(codes(check_target(target, lambda families, hooks=hooks: hooks).findings)) == sorted(found)
 
 
 def test_hooks_are_asked_for_by_the_families_of_the_standard_that_are_checked(tmp_path):
@@ -762,8 +762,8 @@ def test_hooks_are_asked_for_by_the_families_of_the_standard_that_are_checked(tm
 
     for domain in ("com.acme", "ai.onnx"):
         write(tmp_path / domain, text, domain=domain)
-        check(folder_of_domains(tmp_path / domain), hooks_of)
-        check(select([tmp_path / domain / domain]).targets[0], hooks_of)
+        check_target(folder_of_domains(tmp_path / domain), hooks_of)
+        check_target(select_operators([tmp_path / domain / domain]).targets[0], hooks_of)
     assert asked == [set(), set(), {*FAMILIES}, {"pool"}]
 
 
@@ -780,11 +780,11 @@ def test_of_very_many_findings_the_first_are_shown(tmp_path, monkeypatch):
 def test_a_target_says_how_many_files_there_are_and_could_not_be_read(tmp_path):
     write(tmp_path)
     write(tmp_path, "operator: [", "Broken")
-    checked = check(folder_of_domains(tmp_path), lambda families: Hooks())
+    checked = check_target(folder_of_domains(tmp_path), lambda families: Hooks())
     assert (checked.files, checked.unread, len(checked.operators)) == (2, 1, 1)
     assert [(operator.name, since) for operator, since in checked.unlocked] == [("Scale", 1), ("Scale", 2)]
     (tmp_path / "lock.json").write_text("[]")
-    assert check(folder_of_domains(tmp_path), lambda families: Hooks()).unlocked == []
+    assert check_target(folder_of_domains(tmp_path), lambda families: Hooks()).unlocked == []
 
 
 def test_findings_of_the_loader_are_among_them(tmp_path):
@@ -883,21 +883,21 @@ def test_a_file_has_the_findings_that_it_has_in_its_folder(tmp_path):
     write(tmp_path, body.replace("Scale\n", "Other\n").replace("acme.Other", "acme.Scale"), "Other")
     write(tmp_path, replaced("Other").replace("Scale", "Gone"), "Gone")
     written = [("com.acme", name, 2, "up") for name in ("Scale", "Lost")]
-    hooks = Hooks(written, [("com.acme", "Scale", 9)], Inferred([("com.acme", "Other", 7)], lambda schema: ""))
-    whole = check(folder_of_domains(tmp_path), lambda families: hooks).findings
+    hooks = Hooks(written, [("com.acme", "Scale", 9)], InferenceHooks([("com.acme", "Other", 7)], lambda schema: ""))
+    whole = check_target(folder_of_domains(tmp_path), lambda families: hooks).findings
     apart = [
         each
         for name in ("Gone", "Other", "Scale")
-        for target in select([tmp_path / "com.acme" / f"{name}.yaml"]).targets
-        for each in check(target, lambda families: hooks).findings
+        for target in select_operators([tmp_path / "com.acme" / f"{name}.yaml"]).targets
+        for each in check_target(target, lambda families: hooks).findings
     ]
     lost = [each for each in whole if "Lost" in each.place]
     assert len(lost) == 1 and {"S212", "S207", "S225", "S226", "S238"} <= {*codes(whole)}
     # A circle is a finding of each of its files, and of a folder once.
     assert {each for each in apart if each.code != "S238"} | {*lost} == {each for each in whole if each.code != "S238"}
     assert codes(apart).count("S238") == 2
-    domain = select([tmp_path / "com.acme"]).targets
-    assert check(domain[0], lambda families: hooks).findings == whole
+    domain = select_operators([tmp_path / "com.acme"]).targets
+    assert check_target(domain[0], lambda families: hooks).findings == whole
 
 
 SETS = load_sets(FOLDER / "types.yaml")

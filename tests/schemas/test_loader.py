@@ -18,7 +18,7 @@ from opset.schemas.diff import short_float
 from opset.schemas.index import FOLDER, compile_operators, make_docs, make_schema
 from opset.schemas.model import Attribute, AttributeChange, Change, Docs, Example, FunctionBody, OpSchema, Parameter
 from opset.schemas.status import ground_of, status_of
-from opset.schemas.type_sets import compact, expand, is_type, shortest
+from opset.schemas.type_sets import compact_types, expand, is_type, shortest_expressions
 from opset.schemas.yaml import loader
 from opset.schemas.yaml.fields import MAX_ENTRIES, float32
 from opset.schemas.yaml.layout import dump_operator
@@ -837,16 +837,16 @@ TYPES = st.builds(
 )
 def test_the_shortest_list_stands_for_the_same_types(types, names):
     wanted = types.union(*(SETS[name] for name in names))
-    short = shortest(wanted, SETS)
+    short = shortest_expressions(wanted, SETS)
     assert {type_ for expression in short for type_ in expand(expression, SETS)} == wanted
     assert len(short) <= len(wanted)
 
 
 def test_the_shortest_list_of_a_set_is_its_name():
     for name, types in SETS.items():
-        assert shortest(types, SETS) == [name]
+        assert shortest_expressions(types, SETS) == [name]
     wrapped = ["optional(seq(tensor(int2)))", "seq(map(int64, tensor(float)))", "sparse_tensor(float)", "tensor(int2)"]
-    assert shortest(wrapped, {}) == ["optional(seq(int2))", *wrapped[1:3], "int2"]
+    assert shortest_expressions(wrapped, {}) == ["optional(seq(int2))", *wrapped[1:3], "int2"]
 
 
 @pytest.mark.parametrize(
@@ -867,7 +867,7 @@ def test_the_shortest_list_of_a_set_is_its_name():
 )
 def test_types_as_a_phrase(name, missing, beside, phrase):
     types = {*SETS[name]} - {f"tensor({each})" for each in missing} | {f"tensor({each})" for each in beside}
-    assert compact(types, SETS) == phrase
+    assert compact_types(types, SETS) == phrase
 
 
 @given(st.floats(width=32, allow_nan=False))

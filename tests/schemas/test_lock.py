@@ -8,7 +8,7 @@ import pytest
 from opset.errors import SchemaError
 from opset.opsets.registry import get_schema
 from opset.schemas.index import FOLDER
-from opset.schemas.lock import lock_released, parse_lock, read_lock, signature_hash
+from opset.schemas.lock import lock_versions, parse_lock, read_lock, signature_hash
 from opset.schemas.model import Attribute, Change
 from opset.schemas.yaml.loader import load_folder
 
@@ -38,12 +38,12 @@ def test_every_released_version_of_the_standard_is_locked():
 
 def test_only_new_versions_are_added(tmp_path):
     assert read_lock(tmp_path) == {}
-    assert lock_released(tmp_path, folder(tmp_path)) == ["com.acme.A:1"]
+    assert lock_versions(tmp_path, folder(tmp_path)) == ["com.acme.A:1"]
     first = read_lock(tmp_path)
-    assert lock_released(tmp_path, folder(tmp_path, default=1)) == []
+    assert lock_versions(tmp_path, folder(tmp_path, default=1)) == []
     assert read_lock(tmp_path) == first
-    assert lock_released(tmp_path, folder(tmp_path, since=10)) == ["com.acme.A:10"]
-    assert lock_released(tmp_path, folder(tmp_path, since=2)) == ["com.acme.A:2"]
+    assert lock_versions(tmp_path, folder(tmp_path, since=10)) == ["com.acme.A:10"]
+    assert lock_versions(tmp_path, folder(tmp_path, since=2)) == ["com.acme.A:2"]
     assert list(read_lock(tmp_path)["com.acme"]["A"]) == ["1", "2", "10"]
     assert read_lock(tmp_path)["com.acme"]["A"]["1"] == first["com.acme"]["A"]["1"]
 
@@ -124,11 +124,11 @@ def test_a_lock_that_cannot_be_opened_says_why(tmp_path):
 
 def test_a_lock_is_in_the_order_of_domains_operators_and_versions(tmp_path):
     (tmp_path / "lock.json").write_text(f'{{"org": {{"B": {{"10": "{HASH}", "9": "{HASH}"}}, "A": {{}}}}}}')
-    lock_released(tmp_path, folder(tmp_path))
+    lock_versions(tmp_path, folder(tmp_path))
     lock = read_lock(tmp_path)
     assert [*lock] == ["com.acme", "org"] and [*lock["org"]] == ["A", "B"] and [*lock["org"]["B"]] == ["9", "10"]
     text = (tmp_path / "lock.json").read_text()
     assert text.endswith("}\n") and '\n   "9": ' in text
     before = (tmp_path / "lock.json").stat()
-    assert lock_released(tmp_path, folder(tmp_path)) == []
+    assert lock_versions(tmp_path, folder(tmp_path)) == []
     assert (tmp_path / "lock.json").stat().st_ino == before.st_ino

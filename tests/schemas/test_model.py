@@ -33,8 +33,8 @@ def test_how_many_values_a_node_may_have(listed, arity):
 
 def test_a_parameter_has_the_types_of_its_constraint_or_its_own():
     schema = OpSchema("", "Op", 1, "f", types={"T": ("tensor(float)",)})
-    assert schema.allowed(Parameter("X", "T")) == ("tensor(float)",)
-    assert schema.allowed(Parameter("X", "tensor(int64)")) == ("tensor(int64)",)
+    assert schema.allowed_types(Parameter("X", "T")) == ("tensor(float)",)
+    assert schema.allowed_types(Parameter("X", "tensor(int64)")) == ("tensor(int64)",)
 
 
 def test_of_function_bodies_for_the_same_nodes_the_first_that_is_old_enough_serves():

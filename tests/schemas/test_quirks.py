@@ -24,7 +24,7 @@ ATTRIBUTES = [
 @pytest.mark.parametrize(("name", "first", "last", "attribute", "value", "action"), ATTRIBUTES)
 def test_a_quirk_of_an_attribute_is_one_of_some_opsets(name, first, last, attribute, value, action):
     def found(version, attribute=attribute, value=value):
-        quirk = quirks.of_attribute(name, version, attribute, value)
+        quirk = quirks.quirk_of_attribute(name, version, attribute, value)
         return quirk and quirk.action
 
     assert found(first) == found(last or 99) == action
@@ -49,10 +49,10 @@ def test_a_quirk_of_an_attribute_is_one_of_some_opsets(name, first, last, attrib
 )
 def test_a_quirk_of_values_is_computed_by_another_definition(name, first, last, stand_in):
     for version in (first, last or 99):
-        quirk = quirks.of_values(name, version)
+        quirk = quirks.quirk_of_values(name, version)
         assert quirk is not None and (quirk.stand_in, quirk.action) == (stand_in, "keep")
-    assert quirks.of_values(name, first - 1) is None
-    assert last is None or quirks.of_values(name, last + 1) is None
+    assert quirks.quirk_of_values(name, first - 1) is None
+    assert last is None or quirks.quirk_of_values(name, last + 1) is None
 
 
 OWN = [
@@ -73,13 +73,13 @@ def test_an_operator_of_another_origin_is_known_up_to_an_opset(name, last, origi
         quirk = quirks.alias(name, version)
         assert quirk is not None
         assert (quirk.origin, quirk.stand_in, quirk.becomes_standard) == (origin, stand_in, becomes_standard)
-    assert quirks.alias(name, 0) is None and quirks.of_values(name, 5) is None
+    assert quirks.alias(name, 0) is None and quirks.quirk_of_values(name, 5) is None
     assert last is None or quirks.alias(name, last + 1) is None
 
 
 def test_other_operators_have_none():
-    assert quirks.alias("Relu", 13) is quirks.of_values("Relu", 13) is None
-    assert quirks.alias("Clip", 13) is quirks.of_values("Dropout", 13) is None
+    assert quirks.alias("Relu", 13) is quirks.quirk_of_values("Relu", 13) is None
+    assert quirks.alias("Clip", 13) is quirks.quirk_of_values("Dropout", 13) is None
 
 
 def test_values_that_are_kept_are_those_of_the_standard():

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from opset.schemas import selection
-from opset.schemas.selection import select
+from opset.schemas.selection import select_operators
 from tests.schemas.texts import SCALE
 
 OTHER = "apiVersion: v1\nspec:\n  tolerations:\n  - operator: Exists\n"
@@ -37,9 +37,9 @@ def write(path, text=SCALE):
 
 def selected(path):
     """Return the files to check, whether they are all of a folder, and whether a search led to it; and the codes."""
-    found = select([Path(path)])
+    found = select_operators([Path(path)])
     return (
-        [(" ".join(map(str, each.files)), each.whole, each.found) for each in found.targets],
+        [(" ".join(map(str, each.files)), each.whole, each.is_found) for each in found.targets],
         [f"{each.code} {each.place}" for each in found.findings],
     )
 
@@ -100,7 +100,7 @@ def test_a_folder_of_domains_has_operators_at_one_depth(tree):
     (tree / "one").mkdir()
     write(tree / "one" / "Scale.yaml")
     write(tree / "one" / "a" / "com.acme" / "Scale.yaml")
-    found = select([], [tree / "one", tree / "nowhere", tree / "k8s"])
+    found = select_operators([], [tree / "one", tree / "nowhere", tree / "k8s"])
     assert [each.code for each in found.findings] == ["S110", "S110", "S101", "S109"]
     assert found.targets == []
 
@@ -117,12 +117,12 @@ def test_links_to_folders_are_searched_at_the_top_alone_and_a_note_says_so(tree)
     (tree / "top" / "com.acme").symlink_to(tree / "lib/schemas/com.acme")
     assert selected("top")[0] == [(ONE.replace("lib/schemas", "top"), True, False)]
     (tree / "top" / "com.acme").unlink()
-    assert select([tree]).notes == [f"{tree}/k8s/again is a link to a folder, and was not searched"]
+    assert select_operators([tree]).notes == [f"{tree}/k8s/again is a link to a folder, and was not searched"]
 
 
 def said(path):
     """Return the one finding about a path: its message, why and help."""
-    (finding,) = select([Path(path)]).findings
+    (finding,) = select_operators([Path(path)]).findings
     return finding.message, finding.why, finding.help
 
 
@@ -164,7 +164,7 @@ def test_a_folder_without_operators_names_what_it_has(tree):
 )
 def test_a_search_is_bounded(limit, most, why, tree, monkeypatch):
     monkeypatch.setattr(selection, limit, most)
-    found = [each for each in select([tree]).findings if each.code == "S102"]
+    found = [each for each in select_operators([tree]).findings if each.code == "S102"]
     assert [(each.message, each.why, each.help, each.place) for each in found] == (
         [("not all of this folder was searched", why, "name the folders of domains", str(tree))] if why else []
     )
@@ -173,7 +173,7 @@ def test_a_search_is_bounded(limit, most, why, tree, monkeypatch):
 def test_hidden_folders_and_those_of_tools_are_passed_over(tree):
     for name in ("node_modules/com.b/A.yaml", "__pycache__/com.b/A.yaml", ".venv/com.b/A.yaml", "x/com.b/A.yaml"):
         write(tree / name)
-    targets = select([Path("x"), Path()]).targets
+    targets = select_operators([Path("x"), Path()]).targets
     assert [str(each.folder) for each in targets] == ["x", "lib/schemas"]
 
 
@@ -199,14 +199,14 @@ def test_what_looks_like_an_operator(text, found, tmp_path):
 
 def test_the_same_folder_is_one_target(tree):
     def files(*paths):
-        return [" ".join(map(str, each.files)) for each in select(map(Path, paths)).targets]
+        return [" ".join(map(str, each.files)) for each in select_operators(map(Path, paths)).targets]
 
     scale, turn = "lib/schemas/com.acme/Scale.yaml", "lib/schemas/com.acme/Turn.yaml"
     assert files(scale, turn, scale) == [f"{scale} {turn}"]
     assert files(turn, "lib/schemas") == files("lib/schemas", turn) == [ALL]
     assert files(turn, "lib/schemas/com.acme") == [f"{turn} {scale}"]
-    (target,) = select([Path(turn), Path("lib/schemas/com.acme")]).targets
+    (target,) = select_operators([Path(turn), Path("lib/schemas/com.acme")]).targets
     holder = Path("lib/schemas/com.acme")
-    assert target.holds(holder / "Gone.yaml") and not target.holds(Path("lib/schemas/org.acme/Gone.yaml"))
-    (target,) = select([Path(turn)]).targets
-    assert target.holds(Path(turn)) and not target.holds(Path(scale))
+    assert target.has_file(holder / "Gone.yaml") and not target.has_file(Path("lib/schemas/org.acme/Gone.yaml"))
+    (target,) = select_operators([Path(turn)]).targets
+    assert target.has_file(Path(turn)) and not target.has_file(Path(scale))

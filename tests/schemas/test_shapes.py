@@ -102,7 +102,7 @@ def test_a_run_with_the_name_of_an_attribute_has_its_values(tmp_path):
     for attributes in ({}, {"kernel": []}):
         assert match(tmp_path, constraint, (1, 3, 5), attributes=attributes).runs == {"kernel": (3, 5)}
     known = match(tmp_path, constraint, (1, N, 5), attributes={"kernel": [3, 5]}, algebra=SIZES)
-    assert known.completed() == [(1, 3, 5)]
+    assert known.completed_shapes() == [(1, 3, 5)]
 
 
 def test_broadcasts_to_an_input_or_a_pattern(tmp_path):
@@ -110,7 +110,7 @@ def test_broadcasts_to_an_input_or_a_pattern(tmp_path):
     assert broken(tmp_path, text, (2, 3), (1, 3), (4,)) == ""
     assert broken(tmp_path, text, (2, 3), (2,)) == "C1: shape(W) = [2] does not broadcast to [2, 3]"
     assert broken(tmp_path, text, (2, 3), None, (3, 4)) == "C1: shape(K) = [3, 4] does not broadcast to [2, 4]"
-    completed = match(tmp_path, text, (N, M), (2, 1), algebra=SIZES).completed()
+    completed = match(tmp_path, text, (N, M), (2, 1), algebra=SIZES).completed_shapes()
     assert completed == [(2, M), (2, 1)]
 
 
@@ -193,16 +193,16 @@ def test_of_several_elements_none_is_the_one_that_decides(tmp_path):
 
 def test_what_is_bound_is_what_certainly_fits(tmp_path):
     found = match(tmp_path, 'C1: {shape: {X: "(n, 2) or (2, n)"}}', (N, M), algebra=SIZES)
-    assert (found.sizes, found.completed()) == ({}, [(N, M)])
+    assert (found.sizes, found.completed_shapes()) == ({}, [(N, M)])
     found = match(tmp_path, 'C1: {shape: {X: "(n, 2) or (2, n)"}}', (7, M), algebra=SIZES)
-    assert (found.sizes, found.completed()) == ({"n": 7}, [(7, 2)])
+    assert (found.sizes, found.completed_shapes()) == ({"n": 7}, [(7, 2)])
     found = match(tmp_path, 'C1: {shape: {X: "(n, 2) or (n)"}}', (N, M), algebra=SIZES)
-    assert (found.sizes, found.completed()) == ({"n": N}, [(N, 2)])
+    assert (found.sizes, found.completed_shapes()) == ({"n": N}, [(N, 2)])
     found = match(tmp_path, 'C1: {shape: {X: "(N, ...D, C)", W: "(...D)"}}', (1, M, 3, 4), (2, N), algebra=SIZES)
     assert (found.sizes, found.runs) == ({"N": 1, "C": 4}, {"D": (2, 3)})
-    assert found.completed() == [(1, 2, 3, 4), (2, 3)]
+    assert found.completed_shapes() == [(1, 2, 3, 4), (2, 3)]
     found = match(tmp_path, 'C1: {shape: {X: "(C = 1, ...)", W: "(n, C = 1)"}}', None, None, algebra=SIZES)
-    assert found.completed() == [None, None]
+    assert found.completed_shapes() == [None, None]
     text = 'C1: {broadcast: {W: "(a, b)"}, shape: {X: "(a, b)"}}'
     assert match(tmp_path, text, (N, 4), (3, 1), algebra=SIZES).sizes == {"a": 3, "b": 4}
     assert match(tmp_path, text, None, (3, 1), algebra=SIZES).sizes == {"a": 3, "b": None}
@@ -269,9 +269,9 @@ def test_what_is_given(tmp_path):
 def test_symbolic_sizes_complete_each_other(tmp_path):
     text = 'C1: {shape: {X: "(N, C, ...)", W: "(C, k * group)"}}\nC2: {shape: {K: (k)}}'
     found = match(tmp_path, text, (N, M, 5), (3, 8), (2,), attributes={"group": 4}, algebra=SIZES)
-    assert (found.sizes, found.completed()) == ({"N": N, "C": 3, "k": 2}, [(N, 3, 5), (3, 8), (2,)])
-    assert match(tmp_path, text, (N, M, 5), None, algebra=SIZES).completed() == [(N, M, 5), (M, None)]
-    assert match(tmp_path, text, None, None, algebra=SIZES).completed() == [None, (None, None)]
+    assert (found.sizes, found.completed_shapes()) == ({"N": N, "C": 3, "k": 2}, [(N, 3, 5), (3, 8), (2,)])
+    assert match(tmp_path, text, (N, M, 5), None, algebra=SIZES).completed_shapes() == [(N, M, 5), (M, None)]
+    assert match(tmp_path, text, None, None, algebra=SIZES).completed_shapes() == [None, (None, None)]
     assert broken(tmp_path, text, (N, N + 1), (N, 4), algebra=SIZES).startswith("C1: shape(W) = [N, 4]")
     assert broken(tmp_path, text, (N, M), (N, 4), algebra=SIZES) == ""
     assert broken(tmp_path, "C1: {sizes: {n: multiple of 2}, shape: {X: (n)}}", (2 * N + 1,), algebra=SIZES) != ""

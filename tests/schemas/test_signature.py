@@ -118,7 +118,12 @@ def test_a_misfit_of_a_value_has_its_constraint_and_the_facts():
 
 
 def test_values_of_choices_and_types_as_words():
-    assert [signature.listed(each) for each in ((), ("a",), ("a", ""), (1, 2, 3))] == ["", "a", 'a or ""', "1, 2 or 3"]
+    assert [signature.choices_text(each) for each in ((), ("a",), ("a", ""), (1, 2, 3))] == [
+        "",
+        "a",
+        'a or ""',
+        "1, 2 or 3",
+    ]
     assert signature.data_types(TWO, TWO.attributes["to"]) == {"float", "int64", "int8"}
     assert signature.data_types(TWO, Attribute("to", "int", kind="data_type")) == set()
     assert [each.name for each in signature.declared_attributes(TWO)] == ["m", "axis", "to"]

@@ -3,7 +3,7 @@
 import pytest
 
 from opset.schemas.model import Attribute, Example, OpSchema, Parameter, SpecialCase
-from opset.schemas.status import ground_of, is_open, misnamed_clause, status_of, status_words
+from opset.schemas.status import clause_fault, ground_of, is_open, status_of, status_words
 
 SCHEMA = OpSchema(
     "", "Op", 7, "f", (Parameter("X", "T"),), (Parameter("Y", "T"),), {"a": Attribute("a", "int")}, {"T": ("t",)}
@@ -63,15 +63,15 @@ UNKNOWN = "it is neither a version with a part of its text nor a document with a
     ],
 )  # fmt: skip
 def test_a_clause_is_one_that_there_is(clause, wrong):
-    assert misnamed_clause(clause, [SCHEMA], 7) == wrong
+    assert clause_fault(clause, [SCHEMA], 7) == wrong
 
 
 def test_a_clause_is_not_newer_than_what_it_states():
-    assert misnamed_clause("7 body", [SCHEMA], 8) == ""
+    assert clause_fault("7 body", [SCHEMA], 8) == ""
     said = "it is a text of version 7, and states something of version 6"
-    assert misnamed_clause("7 body", [SCHEMA], 6) == said
+    assert clause_fault("7 body", [SCHEMA], 6) == said
 
 
 def test_a_clause_of_a_version_that_was_not_read_may_be_right():
-    assert misnamed_clause("8 body", [SCHEMA], 8, complete=False) == ""
-    assert misnamed_clause("7 attribute X", [SCHEMA], 8, complete=False) == "version 7 has no attribute 'X'"
+    assert clause_fault("8 body", [SCHEMA], 8, complete=False) == ""
+    assert clause_fault("7 attribute X", [SCHEMA], 8, complete=False) == "version 7 has no attribute 'X'"

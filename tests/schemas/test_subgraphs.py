@@ -3,7 +3,7 @@
 import pytest
 
 from opset.model import proto as pb
-from opset.schemas.constraints.subgraphs import check_graphs, takes
+from opset.schemas.constraints.subgraphs import can_take, check_graphs
 from opset.schemas.constraints.violation import Violation
 
 
@@ -32,7 +32,7 @@ def graph(inputs, outputs=1, initializers=(), sparse=()):
     ],
 )
 def test_inputs_with_a_default_are_all_given_or_none_is(made, counts):
-    assert {count for count in range(5) if takes(made, count)} == counts
+    assert {count for count in range(5) if can_take(made, count)} == counts
 
 
 FITTING = [

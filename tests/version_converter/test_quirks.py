@@ -112,8 +112,8 @@ def test_what_runtimes_accept_is_inferred_and_computed(name):
     wanted = theirs(proto, inputs[0])
     same(evaluator.run(None, {"i0": inputs[0]}), wanted)
     assert found.shape("o0") == wanted[0].shape
-    if quirks.of_values(op_type, version) is not None:
-        form = quirks.of_values(op_type, version).form
+    if quirks.quirk_of_values(op_type, version) is not None:
+        form = quirks.quirk_of_values(op_type, version).form
         assert evaluator.notes == found.notes == [f"graph 'g', node number 0 ({op_type}): {form}"]
         with pytest.raises(RunError):
             opset.ReferenceEvaluator(proto, strict=True).run(None, {"i0": inputs[0]})

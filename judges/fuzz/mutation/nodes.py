@@ -160,7 +160,7 @@ def node_model(rng: random.Random, schema: OpSchema, version: int) -> Any:
             continue
         value = made.input.add(name=name)
         if rng.random() < 0.7:
-            declare(rng, value.type.tensor_type, schema.allowed(schema.inputs[min(k, len(schema.inputs) - 1)]))
+            declare(rng, value.type.tensor_type, schema.allowed_types(schema.inputs[min(k, len(schema.inputs) - 1)]))
     model.opset_import.add(domain=schema.domain, version=version)
     if schema.domain:
         model.opset_import.add(domain="", version=21)

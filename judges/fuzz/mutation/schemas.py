@@ -505,7 +505,7 @@ class _Verbs:
 def _check(schema: OpSchema) -> None:
     """Check a node that states every attribute at its default."""
     values = {each.name: each.default for each in schema.attributes.values() if each.default is not None}
-    kinds = [schema.allowed(each)[0] for each in schema.inputs]
+    kinds = [schema.allowed_types(each)[0] for each in schema.inputs]
     stated = dict.fromkeys(schema.attributes)
     for _ in misfits(schema, inputs=kinds, attributes=stated, values=values, ranks=[2] * len(kinds)):
         pass

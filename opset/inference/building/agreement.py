@@ -89,7 +89,7 @@ def element_as_size(call: Call, index: int) -> Size | None:
 
 def can_output(call: Call, element: str | None) -> bool:
     """Whether the signature allows the first output to be of this element type, or to contain tensors of it."""
-    return any(f"tensor({element})" in text for text in call.schema.allowed(call.schema.outputs[0]))
+    return any(f"tensor({element})" in text for text in call.schema.allowed_types(call.schema.outputs[0]))
 
 
 def dtype_of_attribute(call: Call, attribute: str) -> str | None:
@@ -120,7 +120,7 @@ def check_declared_constraints(call: Call) -> None:
     elements = partial(_elements_to_check, call)
     call.match = match = Match(plan, shapes, values.get, elements, partial(_is_given, call), SIZES)
     match.check()
-    for index, shape in enumerate(match.completed()):
+    for index, shape in enumerate(match.completed_shapes()):
         # Rules rely on shapes in which all sizes are known, if only as variables.
         if shape != shapes[index] and call.has(index) and shape is not None and None not in shape:
             call.complete(index, tuple(shape))

@@ -172,7 +172,7 @@ class Call:
         self.reads.add(index)
         constant = self._constant(index)
         if constant is not None and constant.element == "bool" and (formal := self.schema.inputs):
-            allowed = self.schema.allowed(formal[min(index, len(formal) - 1)])
+            allowed = self.schema.allowed_types(formal[min(index, len(formal) - 1)])
             return constant if "tensor(bool)" in allowed else None
         return constant
 

@@ -62,7 +62,7 @@ class Operators:
             why = left_out or f"there is no rule for the outputs of {name} {schema.since_version}"
         data = self._rules.find_data(schema) if self._follow_data else None
         inference = OperatorInference(schema, rule, data, why)
-        quirk = quirks.of_values(op_type, version) if not domain and not self._strict else None
+        quirk = quirks.quirk_of_values(op_type, version) if not domain and not self._strict else None
         if quirk is not None:
             inference.quirk = quirk
             inference.fallback = OperatorInference(schema, rule, data)

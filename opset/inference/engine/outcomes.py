@@ -100,7 +100,7 @@ def signature_types(
     types: list[Type | None] = []
     for index in range(output_count):
         formal = schema.outputs[min(index, len(schema.outputs) - 1)] if schema.outputs else None
-        allowed = schema.allowed(formal) if formal is not None else ()
+        allowed = schema.allowed_types(formal) if formal is not None else ()
         if len(allowed) == 1:
             types.append(parse_type(allowed[0]))
             continue

@@ -53,7 +53,7 @@ def _parameter_at(formals: Sequence[Parameter], index: int) -> Parameter | None:
 
 def _can_be_optional(schema: OpSchema, formal: Parameter) -> bool:
     """Whether a parameter of a schema takes optional values."""
-    return any(type_.startswith("optional(") for type_ in schema.allowed(formal))
+    return any(type_.startswith("optional(") for type_ in schema.allowed_types(formal))
 
 
 def check_declared_constraints(step: Step, inputs: Sequence[Any]) -> None:
@@ -126,7 +126,7 @@ def check_outputs(step: Step, result: Any, location: str) -> None:
             why = f"{name} does not have it with these inputs and attributes"
             raise RunError(Finding("R204", f"there is no output '{formal.name}'", location, why))
         type_ = type_of(np.asarray(value) if isinstance(value, np.generic) else value)
-        allowed = schema.allowed(formal)
+        allowed = schema.allowed_types(formal)
         if type_ in allowed:
             continue
         is_tensor = isinstance(value, np.ndarray | np.generic)

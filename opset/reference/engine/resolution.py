@@ -128,7 +128,11 @@ class Resolver:
             if kernel.any_attributes or name in kernel.attributes
         }
         resolved = ResolvedKernel(schema, kernel, defaults, plan_of(schema) if schema is not None else None)
-        quirk = quirks.of_values(operator, version) if schema is not None and not domain and not self._strict else None
+        quirk = (
+            quirks.quirk_of_values(operator, version)
+            if schema is not None and not domain and not self._strict
+            else None
+        )
         if quirk is None:
             return resolved
         fallback = resolved

@@ -1,18 +1,18 @@
-"""Reads the `constraints` of operator YAML: texts, and conditions on inputs that are checked before a node is computed.
+"""Reads the `constraints` of operator YAML: texts, and conditions that are checked before a node is computed.
 
   constraints:
     C1: the axes differ                in words: kernels and rules of inference check it
     C2: {rank: {X: ">= 2", W: rank(X)}}                      also size, for the number of elements: {size: {K: 1}}
-    C3: {shape: {X: "(N, C, ...)", scale: (C)}}              a name stands for one size wherever it is
+    C3: {shape: {X: "(N, C, ...)", scale: (C)}}              a name stands for the same size everywhere
     C4: {broadcast: {B: X, C: "(M, N)"}}                     in one direction, to the shape of X, or to a pattern
-    C5: {values: {axis: -rank(X) <= x < rank(X)}}            of each element of an input, or of an attribute
-    C6: {sizes: {C: multiple of group}, text: ...}           of what patterns name; a text of one's own
-    C7:                                                      several, each where attributes, or inputs of one
-    - {where: {mode: linear}, rank: {X: 4}}                  element, have a value or meet a condition,
+    C5: {values: {axis: -rank(X) <= x < rank(X)}}            each element of an input or attribute
+    C6: {sizes: {C: multiple of group}, text: ...}           sizes of patterns; `text` replaces the derived text
+    C7:                                                      several clauses; each holds under its premises (`where`):
+    - {where: {mode: linear}, rank: {X: 4}}                  the value of an attribute, or of an input of one element,
     - {where: {mode: cubic, train: true}, rank: {X: "3 or 5"}}
-    - {where: {rank(X): 2, W: absent, B: given}, ...}        or inputs have a rank, or are given or absent
-    C8: {given: {axes: true, low: high, keys: not table}}    given; if and only if another is; unless another is
-    C9: {distinct: {axes: rank(X)}}                        axes, of which no two are the same, counted from either end
+    - {where: {rank(X): 2, W: absent, B: given}, ...}        the rank of an input, or whether it is given
+    C8: {given: {axes: true, low: high, keys: not table}}    given; given if and only if another is; given or another
+    C9: {distinct: {axes: rank(X)}}                          axes without duplicates; negative ones count from the end
 
 See patterns.py for patterns and conditions.
 """
@@ -35,9 +35,9 @@ from opset.schemas.constraints.input_shapes import (
     VALUES,
     expressions_of,
     parts_of,
-    rank_of,
+    ranked_input,
 )
-from opset.schemas.constraints.patterns import SUBJECT, Pattern, parse_tests
+from opset.schemas.constraints.patterns import SUBJECT, parse_tests
 from opset.schemas.model import Condition, OpSchema
 from opset.schemas.yaml.fields import MAX_ENTRIES, Fields
 from opset.schemas.yaml.reader import Findings, YamlNode
@@ -52,86 +52,93 @@ _HELP = {
 _FORM = "write 4, '3 or 4', '>= 2' or '-rank(X) <= x < rank(X)'"
 
 
-def in_order(constraints: Mapping[str, str]) -> dict[str, str]:
-    """Return constraints in the order of their numbers."""
-    return dict(sorted(constraints.items(), key=lambda each: _number(each[0])))
+def sort_by_label(constraints: Mapping[str, str]) -> dict[str, str]:
+    """Return constraints in the order of their labels' numbers."""
+    return dict(sorted(constraints.items(), key=lambda entry: _label_order(entry[0])))
 
 
-def _number(label: str) -> tuple[int, str]:
+def _label_order(label: str) -> tuple[int, str]:
     return len(label), label
 
 
-class Conditions(Fields):
-    """Reads the constraints of one version, whose inputs and attributes are known."""
+class ConditionReader(Fields):
+    """Reads the constraints of one version; the inputs and attributes of `schema` have to be complete."""
 
     def __init__(self, findings: Findings, schema: OpSchema) -> None:
         super().__init__(findings)
-        self._inputs = {each.name for each in schema.inputs}
+        self._inputs = {parameter.name for parameter in schema.inputs}
         self._attributes = schema.attributes
         self._read: list[tuple[Condition, YamlNode]] = []
         self._counted = 0
 
     def read(self, node: YamlNode | None) -> tuple[tuple[Condition, ...], dict[str, str]]:
-        """Return the conditions in the order of their labels, and the texts that are stated, by label."""
+        """Read the `constraints` of a version; faults go to `findings`.
+
+        Returns:
+            The legal conditions in the order of their labels, and the texts that the YAML states, by label.
+
+        Raises:
+            SchemaError: The version has more than MAX_ENTRIES conditions.
+        """
         texts: dict[str, str] = {}
         entries = self.names(node, "constraints")
-        for label, each in sorted(entries.items(), key=lambda entry: _number(entry[0])):
+        for label, entry in sorted(entries.items(), key=lambda item: _label_order(item[0])):
             assert node is not None
             if not LABEL.fullmatch(label):
                 self.findings.add("S103", f"{label!r} is no label of a constraint", node.keys[label], "C1, C2, …")
-            if isinstance(each.value, str):
-                texts[label] = self.phrase(each)
+            if isinstance(entry.value, str):
+                texts[label] = self.phrase(entry)
                 continue
-            clauses = each.value if isinstance(each.value, list) else [each]
+            clauses = entry.value if isinstance(entry.value, list) else [entry]
             for clause in clauses:
-                if text := self._clause(label, clause):
+                if text := self._read_clause(label, clause):
                     texts[label] = text
             if not clauses:
-                self.wrong(each, "at least one condition")
+                self.wrong(entry, "at least one condition")
         self._check_names()
         return tuple(condition for condition, _ in self._read), texts
 
-    def _clause(self, label: str, node: YamlNode) -> str:
-        """Read what one mapping declares; return the text that it states."""
+    def _read_clause(self, label: str, node: YamlNode) -> str:
+        """Read one mapping of conditions and return its `text`, "" if there is none."""
         if not isinstance(node.value, dict):
             self.wrong(node, "text, or a mapping of conditions")
             return ""
         fields = self.mapping(node, (*KINDS, "where", "text"))
-        where = self.where(fields["where"]) if "where" in fields else ()
+        where = self.read_where(fields["where"]) if "where" in fields else ()
         kinds = [kind for kind in KINDS if kind in fields]
         if not kinds:
             self.findings.add("S104", "a condition is missing", node, f"one of {', '.join(KINDS)}")
         for kind in kinds:
-            for subject, each in self.mapping(fields[kind]).items():
-                condition = Condition(label, kind, subject, self._form(each), where)
-                self._count(1 + len(where), each)
-                if self._is_legal(condition, fields[kind].keys[subject], each):
-                    self._read.append((condition, each))
+            for subject, form in self.mapping(fields[kind]).items():
+                condition = Condition(label, kind, subject, self._form_of(form), where)
+                self._count_conditions(1 + len(where), form)
+                if self._is_legal(condition, fields[kind].keys[subject], form):
+                    self._read.append((condition, form))
         return self.phrase(fields.get("text"))
 
-    def _count(self, conditions: int, node: YamlNode) -> None:
-        """Count conditions, all of which may be checked for every node. Raises SchemaError where they are too many."""
+    def _count_conditions(self, conditions: int, node: YamlNode) -> None:
+        """Count conditions, all of which may be checked for every node. Raises SchemaError if there are too many."""
         self._counted += conditions
         if self._counted > MAX_ENTRIES:
             message = f"a version has at most {MAX_ENTRIES} conditions, those of 'where' included"
             self.findings.add("S102", message, node)
             raise SchemaError(self.findings)
 
-    def _form(self, node: YamlNode) -> str:
-        """Return a condition as text; a number and a truth value may stand without quotes."""
+    def _form_of(self, node: YamlNode) -> str:
+        """Return a condition as text; numbers, true and false need no quotes in YAML."""
         if isinstance(node.value, int | float):
             return str(node.value).lower()
         return self.phrase(node)
 
-    def where(self, node: YamlNode) -> tuple[tuple[str, str], ...]:
-        """Return the conditions on attributes and inputs of a mapping, by name."""
-        stated: list[tuple[str, str]] = []
+    def read_where(self, node: YamlNode) -> tuple[tuple[str, str], ...]:
+        """Return the premises of a `where` mapping: pairs of an attribute, input or `rank(input)` and its condition."""
+        premises: list[tuple[str, str]] = []
         for name, each in self.mapping(node).items():
-            form = self._form(each)
+            form = self._form_of(each)
             attribute = self._attributes.get(name)
-            if attribute is None and (rank_of(name) or name) not in self._inputs:
+            if attribute is None and (ranked_input(name) or name) not in self._inputs:
                 self.undefined(node.keys[name], "attribute or input", name, [*self._attributes, *self._inputs])
-            elif form in STATES and not rank_of(name):
+            elif form in STATES and not ranked_input(name):
                 pass
             elif attribute is not None and attribute.type not in ("int", "float", "string"):
                 self.wrong(node.keys[name], "an attribute of one number or string, or an input")
@@ -143,16 +150,17 @@ class Conditions(Fields):
                 else:
                     if any([*bound.names(), *bound.functions()] for bound in bounds):
                         self.wrong(each, "a condition with numbers alone")
-            stated.append((name, form))
-        return tuple(stated)
+            premises.append((name, form))
+        return tuple(premises)
 
     def _is_legal(self, condition: Condition, key: YamlNode, node: YamlNode) -> bool:
-        """Whether a condition is well-formed, and is one of what the version has."""
-        subject, kind = condition.subject, condition.kind
-        either = self._inputs | {*self._attributes}
-        known = either if kind in (VALUES, DISTINCT, GIVEN) else self._inputs
-        if kind != SIZES and subject not in known:
-            self.undefined(key, "input" if known is self._inputs else "input or attribute", subject, known)
+        """Whether a condition is well-formed and names inputs and attributes of the version; notes a finding if not."""
+        kind = condition.kind
+        names = self._inputs | {*self._attributes}
+        subjects = names if kind in (VALUES, DISTINCT, GIVEN) else self._inputs
+        if kind != SIZES and condition.subject not in subjects:
+            word = "input" if subjects is self._inputs else "input or attribute"
+            self.undefined(key, word, condition.subject, subjects)
             return False
         if kind == BROADCAST and not condition.form.startswith("(") and condition.form not in self._inputs:
             self.undefined(node, "input", condition.form, self._inputs)
@@ -162,17 +170,17 @@ class Conditions(Fields):
         except ValueError as error:
             self.findings.add("S105", str(error), node, _HELP.get(kind, _FORM))
             return False
-        if kind == GIVEN and parts[1] not in STATED and parts[1] not in either:
-            self.undefined(node, "input or attribute", parts[1], either)
+        if kind == GIVEN and parts[1] not in STATED and parts[1] not in names:
+            self.undefined(node, "input or attribute", parts[1], names)
             return False
         return True
 
     def _check_names(self) -> None:
-        """Note names in expressions that are neither sizes of a pattern nor int attributes, and wrong arguments."""
-        sizes = {name for condition, _ in self._read for name in _bound(condition)}
-        integers = {name for name, each in self._attributes.items() if each.type == "int"}
+        """Note unknown names in expressions: neither sizes of a pattern nor int attributes, or wrong arguments."""
+        sizes = {name for condition, _ in self._read for name in _bound_names(condition)}
+        integers = {name for name, attribute in self._attributes.items() if attribute.type == "int"}
         if SUBJECT in sizes:
-            node = next(each for condition, each in self._read if SUBJECT in _bound(condition))
+            node = next(node for condition, node in self._read if SUBJECT in _bound_names(condition))
             self.wrong(node, f"another name than {SUBJECT}, which is what a condition compares,")
         for condition, node in self._read:
             for expression in expressions_of(condition):
@@ -180,12 +188,13 @@ class Conditions(Fields):
                     if name not in sizes and name not in integers:
                         self.undefined(node, "size or int attribute", name, [*sizes, *integers])
                 for function, name in expression.functions():
-                    known: Collection[str] = [*self._attributes] if function == "len" else self._inputs
-                    if name not in known:
-                        self.undefined(node, "attribute" if function == "len" else "input", name, known)
+                    arguments: Collection[str] = [*self._attributes] if function == "len" else self._inputs
+                    if name not in arguments:
+                        self.undefined(node, "attribute" if function == "len" else "input", name, arguments)
 
 
-def _bound(condition: Condition) -> set[str]:
-    """Return the names that the pattern of a condition binds."""
-    patterns = [part for part in parts_of(condition) if isinstance(part, Pattern)] if condition.kind == SHAPE else []
-    return {size.name for each in patterns for size in (*each.before, *each.after) if size.name}
+def _bound_names(condition: Condition) -> set[str]:
+    """Return the names of sizes that the pattern of a condition binds; none if it is no pattern."""
+    if condition.kind != SHAPE:
+        return set()
+    return {size.name for pattern in parts_of(condition) for size in (*pattern.before, *pattern.after) if size.name}

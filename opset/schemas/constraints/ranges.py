@@ -1,10 +1,10 @@
-"""Ranges that attributes declare: comparisons with numbers and with the rank of an input.
+"""Ranges of attributes: comparisons with numbers and with the rank of an input.
 
     > 0                         0 <= x <= 1                        >= -1 and != 0
     -rank <= x < rank           0 <= x < rank(data)                -rank(indices) - 1 <= x <= rank(indices)
 
 A comparison is an operator with a bound, or a chain around `x`; several are joined by `and`. `rank` is the rank of the
-first input, `rank(NAME)` that of the input NAME.
+first input, `rank(NAME)` the rank of the input NAME.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import NamedTuple
 from opset.schemas.constraints.patterns import Expression, parse_tests
 
 AXIS_RANGE = "-rank <= x < rank"
-"""The range of an axis that declares no other one by rank."""
+"""The range of an axis, unless it declares one that depends on a rank."""
 
 _COMPARISONS: dict[str, Callable[[float, float], bool]] = {"<": lt, "<=": le, ">": gt, ">=": ge, "!=": ne}
 
@@ -27,20 +27,20 @@ class Bound(NamedTuple):
 
     number: float
     sign: int = 0
-    of: str = ""
+    input: str = ""
 
 
 class Comparison(NamedTuple):
-    """What a value is compared with, and how: `x < bound`."""
+    """A comparison of a value with a bound: `x < bound`."""
 
     operator: str
     bound: Bound
 
     def holds(self, value: float, ranks: Mapping[str, int | None]) -> bool:
-        """Whether a value meets the comparison; True where the rank that decides it is not known."""
+        """Whether a value passes the comparison; True if the rank of the bound is unknown."""
         limit = self.bound.number
         if self.bound.sign:
-            rank = ranks.get(self.bound.of)
+            rank = ranks.get(self.bound.input)
             if rank is None:
                 return True
             limit += self.bound.sign * rank
@@ -49,7 +49,7 @@ class Comparison(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def parse_range(text: str) -> tuple[Comparison, ...]:
-    """Return the comparisons of a range. Raises ValueError where it is something else."""
+    """Return the comparisons of a range. Raises ValueError if the text is no range."""
     wrong = f"{text[:80]!r} is no comparison such as '>= 0' or '0 <= x < rank'"
     try:
         tests = parse_tests(text)
@@ -57,20 +57,20 @@ def parse_range(text: str) -> tuple[Comparison, ...]:
         raise ValueError(wrong) from error
     if any(each.operator not in _COMPARISONS for each in tests):
         raise ValueError(wrong)
-    return tuple([Comparison(each.operator, _bound(each.bounds[0], text)) for each in tests])
+    return tuple([Comparison(each.operator, _bound_of(each.bounds[0], text)) for each in tests])
 
 
-def _bound(expression: Expression, text: str) -> Bound:
+def _bound_of(expression: Expression, text: str) -> Bound:
     kind, operands = expression
     if kind == "number":
         return Bound(operands[0])
     if kind == "rank" or (kind == "name" and operands[0] == "rank"):
         return Bound(0, 1, operands[0] if kind == "rank" else "")
     if kind in ("negative", "+", "-"):
-        number, sign, of = _bound(operands[0], text)
+        number, sign, of = _bound_of(operands[0], text)
         if kind == "negative":
             return Bound(-number, -sign, of)
-        offset = _bound(operands[1], text)
+        offset = _bound_of(operands[1], text)
         if not offset.sign:
             return Bound(number + offset.number if kind == "+" else number - offset.number, sign, of)
     raise ValueError(f"a bound in {text!r} is neither a number nor a rank")
@@ -78,4 +78,4 @@ def _bound(expression: Expression, text: str) -> Bound:
 
 def ranks_of(comparisons: Iterable[Comparison]) -> set[str]:
     """Return the inputs on whose ranks comparisons depend, "" for the first input."""
-    return {each.bound.of for each in comparisons if each.bound.sign}
+    return {each.bound.input for each in comparisons if each.bound.sign}

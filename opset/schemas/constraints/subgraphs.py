@@ -1,4 +1,4 @@
-"""Whether the graphs of a node of If, Loop, Scan or SequenceMap take and give as many values as the node passes."""
+"""Checks the graphs of If, Loop, Scan and SequenceMap against the numbers of inputs and outputs of their node."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 from opset.schemas.constraints.violation import Violation
 
 
-def takes(graph: Any, count: int) -> bool:
+def can_take(graph: Any, count: int) -> bool:
     """Whether a GraphProto can be run with this number of inputs.
 
-    Inputs that have a default, which IR version 3 listed with the others, are all given, or none is.
+    Inputs with a default, which IR version 3 listed with the others, are either all given or all left out.
     """
     defaults = {each.name for each in graph.initializer} | {each.values.name for each in graph.sparse_initializer}
     return count in (len(graph.input), sum(each.name not in defaults for each in graph.input))
@@ -20,40 +20,40 @@ def takes(graph: Any, count: int) -> bool:
 def check_graphs(
     op_type: str, version: int, inputs: int, outputs: int, graphs: Mapping[str, Any], scans: int | None = None
 ) -> None:
-    """Check the graphs of a node of the standard by its numbers of inputs and outputs, and of inputs to scan.
+    """Check the graphs of a node by its numbers of inputs and outputs; an operator without graphs passes.
 
     Args:
-        op_type: the operator of the node.
-        version: a version of the domain; before 9, a Scan has the lengths of its samples as first input.
-        inputs: the number of inputs of the node.
-        outputs: the number of its outputs.
-        graphs: its GraphProtos by the names of the attributes.
+        op_type: The operator of the node.
+        version: A version of the domain; before 9, a Scan has the lengths of its samples as first input.
+        inputs: The number of inputs of the node.
+        outputs: The number of outputs of the node.
+        graphs: The GraphProtos of the node by the names of their attributes.
         scans: `num_scan_inputs` of a Scan; without it, a Scan passes.
 
     Raises:
-        Violation: A graph does not take what the node passes, or gives less than the node asks for.
+        Violation: A graph has another number of inputs than the node passes, or fewer outputs than the node has.
     """
     if op_type == "If":
         for name, graph in graphs.items():
-            if not takes(graph, 0):
+            if not can_take(graph, 0):
                 raise Violation("C3", f"{name} has {len(graph.input)} inputs, and none is given")
         if graphs and all(len(graph.output) < outputs for graph in graphs.values()):
             counts = " and ".join(str(len(graph.output)) for graph in graphs.values())
             raise Violation("C2", f"the branch has {counts} outputs, and the node {outputs}")
     elif op_type == "Loop":
         states = max(inputs - 2, 0)
-        _check_body("C3", f"{states} carried values", graphs, states + 2, max(states, outputs) + 1)
+        _check_bodies("C3", f"{states} carried values", graphs, states + 2, max(states, outputs) + 1)
     elif op_type == "SequenceMap":
-        _check_body("C2", f"{inputs} inputs", graphs, inputs, outputs)
+        _check_bodies("C2", f"{inputs} inputs", graphs, inputs, outputs)
     elif op_type == "Scan" and scans is not None:
         passed = inputs if version >= 9 else inputs - 1
         states, words = passed - scans, f"{passed} inputs, {scans} of them scanned"
         if scans < 1 or states < 0:
             raise Violation("C1", words)
-        _check_body("C1", words, graphs, passed, max(states, outputs))
+        _check_bodies("C1", words, graphs, passed, max(states, outputs))
 
 
-def _check_body(label: str, passed: str, graphs: Mapping[str, Any], inputs: int, outputs: int) -> None:
+def _check_bodies(label: str, passed: str, graphs: Mapping[str, Any], inputs: int, outputs: int) -> None:
     for body in graphs.values():
-        if not takes(body, inputs) or len(body.output) < outputs:
+        if not can_take(body, inputs) or len(body.output) < outputs:
             raise Violation(label, f"{passed}, a body of {len(body.input)} inputs and {len(body.output)} outputs")

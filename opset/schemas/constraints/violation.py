@@ -1,4 +1,4 @@
-"""How it is reported that a node breaks a constraint of its operator's YAML."""
+"""The exception for a node that breaks a constraint of its operator's YAML."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ _MAX_DETAIL = 500  # characters
 
 
 class Violation(Exception):
-    """A node breaks the constraint of its operator with this label; `detail` says how, and is cut where long."""
+    """A node breaks the constraint of its operator with this label; `detail` says how, and is cut if it is long."""
 
     def __init__(self, label: str, detail: str = "") -> None:
         self.label, self.detail = label, detail if len(detail) <= _MAX_DETAIL else f"{detail[:_MAX_DETAIL]}…"

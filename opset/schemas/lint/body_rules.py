@@ -24,7 +24,7 @@ NEWEST = 2**31 - 1
 REPLACED = ("CastLike", "Constant")
 
 
-class _Use(NamedTuple):
+class _PlacedBody(NamedTuple):
     """A body of one version: its location, and the opsets at which it serves."""
 
     schema: OpSchema
@@ -33,33 +33,33 @@ class _Use(NamedTuple):
     last: int
 
 
-def faults(schema: OpSchema, versions: Versions) -> Iterator[Finding]:
+def body_faults(schema: OpSchema, versions: Versions) -> Iterator[Finding]:
     """Yield what is wrong with the function bodies of one version, by themselves."""
     place = f"{shown(schema.domain)}.{schema.name} {schema.since_version}, function"
     for body in schema.function:
-        yield from _faults(_Use(schema, body, place, NEWEST), versions)
+        yield from _check_body(_PlacedBody(schema, body, place, NEWEST), versions)
 
 
-def bodies_are_right(operator: Operator, versions: Versions) -> Iterator[Finding]:
+def check_bodies(operator: Operator, versions: Versions) -> Iterator[Finding]:
     """Each body can be read (S233), is complete (S234), and what it uses and refers to is there (S235, S236)."""
-    for use in _uses(operator):
-        yield from _faults(use, versions)
+    for use in _placed_bodies(operator):
+        yield from _check_body(use, versions)
 
 
-def _faults(use: _Use, versions: Versions) -> Iterator[Finding]:
+def _check_body(use: _PlacedBody, versions: Versions) -> Iterator[Finding]:
     try:
         nodes = body_nodes(use.body.nodes)
     except SchemaError as error:
         found = error.findings[0]
         yield found._replace(place=use.place, why=f"at {found.place} of its nodes, {found.why}")
         return
-    for message in _misnamed(use.schema, use.body, nodes):
+    for message in _value_name_faults(use.schema, use.body, nodes):
         yield Finding("S234", message, place=use.place)
-    yield from _uses_of_operators(use, nodes, versions)
-    yield from _references(use, nodes)
+    yield from _check_operators(use, nodes, versions)
+    yield from _check_references(use, nodes)
 
 
-def _misnamed(schema: OpSchema, body: FunctionBody, nodes: Sequence[Any]) -> Iterator[str]:
+def _value_name_faults(schema: OpSchema, body: FunctionBody, nodes: Sequence[Any]) -> Iterator[str]:
     if any(each.option == VARIADIC for each in (*schema.inputs, *schema.outputs)):
         yield "an operator with a variadic input or output has no body in text"
     known = {each.name for each in schema.inputs}
@@ -82,18 +82,18 @@ def _misnamed(schema: OpSchema, body: FunctionBody, nodes: Sequence[Any]) -> Ite
         yield f"the body computes {name!r}, which nothing uses"
 
 
-def _uses_of_operators(use: _Use, nodes: Sequence[Any], versions: Versions) -> Iterator[Finding]:
+def _check_operators(use: _PlacedBody, nodes: Sequence[Any], versions: Versions) -> Iterator[Finding]:
     """What a body uses exists, and takes what it is given, at all opsets at which the body serves (S235)."""
     absent = {name for name, form in use.body.where if form == "absent"}
     optional = {each.name for each in use.schema.inputs if each.option != SINGLE}
     optional -= {name for name, form in use.body.where if form == "given"}
     for node in nodes if use.body.opset <= use.last else ():
         inputs = ["" if name in absent | optional else name for name in node.input]
-        for message in itertools.islice(_unfit(use, node, inputs, versions), 1):
+        for message in itertools.islice(_node_faults(use, node, inputs, versions), 1):
             yield Finding("S235", f"the body of opset {use.body.opset} {message}", place=use.place)
 
 
-def _unfit(use: _Use, node: Any, inputs: Sequence[str], versions: Versions) -> Iterator[str]:
+def _node_faults(use: _PlacedBody, node: Any, inputs: Sequence[str], versions: Versions) -> Iterator[str]:
     name, domain = node.op_type, normalised(node.domain)
     if domain not in ("", use.schema.domain):
         yield f"uses the domain {safe_text(domain)}, and may use ai.onnx and its own alone"
@@ -102,7 +102,7 @@ def _unfit(use: _Use, node: Any, inputs: Sequence[str], versions: Versions) -> I
         yield f"has {safe_text(name)} with a graph, which bodies do not hold"
         return
     known = versions(domain, name)
-    serving = _serving(use, domain, name, known)
+    serving = _serving_versions(use, domain, name, known)
     if not serving:
         came = f"came with version {known[0].since_version}" if known else "does not exist"
         yield f"uses {safe_text(name)}, which {came}"
@@ -115,7 +115,7 @@ def _unfit(use: _Use, node: Any, inputs: Sequence[str], versions: Versions) -> I
             yield f"has {name}, of which {misfit.what}: {misfit.why}"
 
 
-def _serving(use: _Use, domain: str, name: str, known: Sequence[OpSchema]) -> Sequence[OpSchema]:
+def _serving_versions(use: _PlacedBody, domain: str, name: str, known: Sequence[OpSchema]) -> Sequence[OpSchema]:
     """Return the versions of an operator at the opsets at which a body serves; none where it comes later."""
     if not domain and name in REPLACED:
         return known[-1:]
@@ -126,7 +126,7 @@ def _serving(use: _Use, domain: str, name: str, known: Sequence[OpSchema]) -> Se
     return found if found and found[0].since_version <= first else ()
 
 
-def _references(use: _Use, nodes: Sequence[Any]) -> Iterator[Finding]:
+def _check_references(use: _PlacedBody, nodes: Sequence[Any]) -> Iterator[Finding]:
     """The attributes that a body refers to are of the type that it needs, those of a Constant have a value (S236)."""
     for node in nodes:
         if node.op_type == "Constant" and not _is_plain(node):
@@ -154,7 +154,7 @@ def _may_be_absent(attribute: Attribute, body: FunctionBody) -> bool:
     return attribute.default is None and not attribute.required and (attribute.name, "given") not in body.where
 
 
-def bodies_are_used(operator: Operator, versions: Versions) -> Iterator[Finding]:
+def check_order_of_bodies(operator: Operator, versions: Versions) -> Iterator[Finding]:
     """Bodies are in the order of their opsets, the highest first, and none hides another one (S237)."""
     for schema in operator.schemas:
         place = operator.place(schema.since_version, "function")
@@ -167,13 +167,13 @@ def bodies_are_used(operator: Operator, versions: Versions) -> Iterator[Finding]
             if key in first:
                 yield Finding("S237", f"two function bodies of opset {body.opset} serve the same nodes", place)
             first.add(key)
-    for use in _uses(operator):
+    for use in _placed_bodies(operator):
         if use.last < use.body.opset:
             message = f"the body of opset {use.body.opset} never serves, since others do from opset {use.last + 1} on"
             yield Finding("S237", message, use.place)
 
 
-def bodies_in_a_circle(operators: Collection[Operator]) -> Iterator[Finding]:
+def check_circles(operators: Collection[Operator]) -> Iterator[Finding]:
     """No operators have bodies that use each other (S238)."""
     places = {(each.domain, each.name): f"{each.path}:1:1" for each in operators}
     graph = {(each.domain, each.name): operators_used(each) & places.keys() for each in operators}
@@ -187,17 +187,17 @@ def bodies_in_a_circle(operators: Collection[Operator]) -> Iterator[Finding]:
 
 def operators_used(operator: Operator) -> set[tuple[str, str]]:
     """Return the domains and names of what the bodies of an operator use."""
-    return {(normalised(node.domain), node.op_type) for use in _uses(operator) for node in _nodes(use.body)}
+    return {(normalised(node.domain), node.op_type) for use in _placed_bodies(operator) for node in _nodes_of(use.body)}
 
 
-def _nodes(body: FunctionBody) -> Iterable[Any]:
+def _nodes_of(body: FunctionBody) -> Iterable[Any]:
     try:
         return body_nodes(body.nodes)
     except SchemaError:  # S233 says so
         return ()
 
 
-def _uses(operator: Operator) -> Iterator[_Use]:
+def _placed_bodies(operator: Operator) -> Iterator[_PlacedBody]:
     """Yield the bodies of all versions."""
     newer: dict[int, int] = {}
     for schema, following in zip(operator.schemas, [*operator.schemas[1:], None], strict=True):
@@ -209,8 +209,8 @@ def _uses(operator: Operator) -> Iterator[_Use]:
         higher: dict[str, int] = {}
         for body in schema.function:
             key = repr((body.where, body.types))
-            yield _Use(schema, body, place, min(higher.get(key, NEWEST), newer[schema.since_version]))
+            yield _PlacedBody(schema, body, place, min(higher.get(key, NEWEST), newer[schema.since_version]))
             higher[key] = body.opset - 1
 
 
-BODY_RULES = (bodies_are_right, bodies_are_used)
+BODY_RULES = (check_bodies, check_order_of_bodies)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from opset.errors import Finding, SchemaError
 from opset.model.elements import ELEMENTS
 from opset.schemas.function_bodies import body_nodes
-from opset.schemas.lint.body_rules import NEWEST, Versions, faults
+from opset.schemas.lint.body_rules import NEWEST, Versions, body_faults
 from opset.schemas.model import VARIADIC, FunctionBody, OpSchema, Parameter
 from opset.schemas.names import normalised
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from opset.schemas.yaml.loader import Operator
 
 
-def types_are_taken(operator: Operator, versions: Versions) -> Iterator[Finding]:
+def check_body_types(operator: Operator, versions: Versions) -> Iterator[Finding]:
     """Each body takes the types that its version allows, at the last opset at which it serves (S244)."""
     for schema in operator.schemas:
-        if next(faults(schema, versions), None) is not None:
+        if next(body_faults(schema, versions), None) is not None:
             continue  # what does not fit may follow from those
         opsets = sorted(each.opset for each in schema.function)
         for body in schema.function:
@@ -74,14 +74,14 @@ def _first_misfit(
             type_ = known.get(name)
             if type_ is None:
                 continue
-            if type_ not in used.allowed(parameter):
+            if type_ not in used.allowed_types(parameter):
                 return f"{used.name} {used.since_version} does not allow {type_} as {parameter.name}"
             if parameter.option != VARIADIC or parameter.homogeneous:
                 tied = bindings.setdefault(parameter.type, type_)
                 if tied != type_ and parameter.type in used.types:
                     return f"{used.name} takes {tied} and {type_} of one type constraint, {parameter.type}"
         for parameter, name in _pair_names(used.outputs, node.output):
-            known[name] = _output(used, parameter, bindings, node)
+            known[name] = _output_type(used, parameter, bindings, node)
     return ""
 
 
@@ -100,11 +100,11 @@ def _schema_of(node: Any, opset: int, versions: Versions) -> OpSchema | None:
     """Return the operator of ai.onnx that a node of a body is; None for others, of which nothing is known."""
     if normalised(node.domain):
         return None
-    at = max(opset, _FROM.get(node.op_type, 0))
+    at = max(opset, _USABLE_FROM.get(node.op_type, 0))
     return next((each for each in reversed(versions("", node.op_type)) if each.since_version <= at), None)
 
 
-_FROM = {"CastLike": 15, "Constant": 13}
+_USABLE_FROM = {"CastLike": 15, "Constant": 13}
 _CONSTANTS = {
     "value_int": "tensor(int64)",
     "value_ints": "tensor(int64)",
@@ -115,7 +115,7 @@ _CONSTANTS = {
 }
 
 
-def _output(used: OpSchema, parameter: Parameter, bindings: Mapping[str, str], node: Any) -> str | None:
+def _output_type(used: OpSchema, parameter: Parameter, bindings: Mapping[str, str], node: Any) -> str | None:
     """Return the type of an output where the types of inputs or the kind of a constant decide it."""
     if used.name == "Constant" and node.attribute:
         return _CONSTANTS.get(node.attribute[0].name)
@@ -124,5 +124,5 @@ def _output(used: OpSchema, parameter: Parameter, bindings: Mapping[str, str], n
         return f"tensor({ELEMENTS[number].name})" if number in ELEMENTS else None
     if parameter.type in bindings:
         return bindings[parameter.type]
-    allowed = used.allowed(parameter)
+    allowed = used.allowed_types(parameter)
     return allowed[0] if len(allowed) == 1 else None

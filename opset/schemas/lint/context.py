@@ -18,7 +18,7 @@ Kernel = tuple[str, str, int]
 
 
 @dataclass(frozen=True)
-class Inferred:
+class InferenceHooks:
     """How outputs are inferred: `functions` by domain, operator and version; `misnamed` says what is wrong with a rule.
 
     It takes a schema whose `shape` is set, and gives "" where nothing is.
@@ -37,8 +37,8 @@ class LintContext:
     names: Set[tuple[str, str]]
     written: Collection[Adapter] | None
     kernels: Collection[Kernel] | None
-    inferred: Inferred | None
-    exemplary: bool
+    inferred: InferenceHooks | None
+    examples_required: bool
     """Whether examples are required: in the standard, and in a folder where an operator has them."""
     unknown: Collection[str] = ()
     """Domains whose written adapters are not known."""

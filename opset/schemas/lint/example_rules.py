@@ -23,9 +23,9 @@ def changed_attributes(operator: Operator) -> Iterator[tuple[str, AttributeChang
             yield name, step.change.attributes.get(name, AttributeChange()), step
 
 
-def has_examples(operator: Operator, context: LintContext) -> Iterator[Finding]:
+def check_for_examples(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Every operator has an example, where others have, and one that is still to be filled in (S220)."""
-    if not operator.examples and (context.exemplary or _has_guidance(operator.path)):
+    if not operator.examples and (context.examples_required or _has_guidance(operator.path)):
         yield Finding("S220", f"{operator.name} has no example", place=f"{operator.path}:1:1")
 
 
@@ -38,7 +38,7 @@ def _has_guidance(path: str) -> bool:
     return any(line.lstrip().startswith(GUIDANCE) for line in lines)
 
 
-def constraints_broken(operator: Operator, context: LintContext) -> Iterator[Finding]:
+def check_broken_constraints(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Every constraint is broken by an example (S221). Where versions say the same, one example does."""
     broken = {
         (example.error, docs.constraints[example.error])
@@ -61,7 +61,7 @@ def _docs_of(operator: Operator, example: Example) -> list[Docs]:
     return [docs[since] for since in example_versions(example, docs)]
 
 
-def attributes_set(operator: Operator, context: LintContext) -> Iterator[Finding]:
+def check_set_attributes(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Every attribute that has an effect is set by an example (S222)."""
     done = {name for example in operator.examples for name in example.attributes}
     done |= {name for name, declared, _ in changed_attributes(operator) if declared.ignored}
@@ -72,7 +72,7 @@ def attributes_set(operator: Operator, context: LintContext) -> Iterator[Finding
         done |= schema.attributes.keys()
 
 
-def examples_differ(operator: Operator, context: LintContext) -> Iterator[Finding]:
+def check_equal_examples(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """No two examples are the same (S223)."""
     first: dict[str, str] = {}
     for position, example in enumerate(operator.examples):
@@ -84,7 +84,7 @@ def examples_differ(operator: Operator, context: LintContext) -> Iterator[Findin
         first.setdefault(content, example.name)
 
 
-def types_shown(operator: Operator, context: LintContext) -> Iterator[Finding]:
+def check_example_types(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """An example has a value of each kind of types that a version adds, or a first version takes (S240).
 
     An operator with a graph hands values to it and back: one type shows that for all.
@@ -123,11 +123,11 @@ def missing_types(operator: Operator, schema: OpSchema, older: OpSchema | None) 
     }
     kinds: dict[str, list[str]] = {}
     for each in sorted(added):
-        kinds.setdefault(kind_of(each), []).append(each)
+        kinds.setdefault(kind_of_type(each), []).append(each)
     return {kind: types for kind, types in kinds.items() if shown.isdisjoint(types)}
 
 
-def kind_of(type_: str) -> str:
+def kind_of_type(type_: str) -> str:
     """Return which kind of type this is: an example of one type stands for those that are computed alike."""
     for wrapper, kind in _WRAPPERS.items():
         if type_.startswith(wrapper):
@@ -156,6 +156,6 @@ _KINDS = {
 }
 
 EXAMPLE_RULES: tuple[Rule, ...] = (
-    *(has_examples, constraints_broken, attributes_set, examples_differ),
-    types_shown,
+    *(check_for_examples, check_broken_constraints, check_set_attributes, check_equal_examples),
+    check_example_types,
 )

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from opset.errors import SchemaError
-from opset.schemas.diff import Transition, compact
+from opset.schemas.diff import Transition, compact_diff
 from opset.schemas.index import FOLDER
-from opset.schemas.lint.rules import sets_for
+from opset.schemas.lint.rules import sets_of_domain
 from opset.schemas.selection import Target
 from opset.schemas.type_sets import TypeSets
 from opset.schemas.untrusted_files import file_bytes
@@ -46,7 +46,7 @@ def fixes(target: Target) -> Fixes:
             continue
         if text == now or len(text.encode()) > MAX_SIZE:  # what is written has to be readable
             continue
-        kept = now if _is_open(operator) else without_guidance(now)
+        kept = now if _is_open(operator) else remove_guidance(now)
         if kept.count("#") > repr(operator.root.plain()).count("#"):  # outside of all values
             found.commented.append(operator.path)
         else:
@@ -62,15 +62,15 @@ def _is_open(operator: Operator) -> bool:
         for text in (docs.doc, *docs.inputs.values(), *docs.outputs.values(), *docs.attributes.values())
     ]
     said = operator.examples and all(map(str.strip, prose))
-    return not said or any(map(says_nothing, operator.transitions))
+    return not said or any(map(is_unexplained, operator.transitions))
 
 
-def says_nothing(step: Transition) -> bool:
+def is_unexplained(step: Transition) -> bool:
     """Whether a version does not say what it changed, and its signature does not show it."""
     return not step.difference and not step.change.meaning and not step.change.clarified
 
 
-def without_guidance(text: str) -> str:
+def remove_guidance(text: str) -> str:
     """Return a text without the lines that say what to write."""
     return "".join(line for line in text.splitlines(keepends=True) if not f"{line.strip()} ".startswith(GUIDANCE))
 
@@ -81,7 +81,7 @@ def fixed_text(operator: Operator, sets: TypeSets) -> str:
     versions = {version["since"]: version for version in document["versions"]}
     for step in operator.transitions:
         version = versions[step.new.since_version]
-        version["change"] = declared_change(version["change"], step, sets_for(operator.domain, sets))
+        version["change"] = declared_change(version["change"], step, sets_of_domain(operator.domain, sets))
     return dump_document(document)
 
 
@@ -89,15 +89,15 @@ def declared_change(change: dict[str, Any], step: Transition, sets: TypeSets) ->
     """Return a `change:` block with what S201 would report written into it; what only an author knows stays."""
     computed = step.difference
     fixed = dict(change)
-    for key in step.undeclared:
-        part = compact({key: computed[key]}, sets)[key] if key in computed else {}
-        fixed[key] = _with_facets(part, change.get(key, {})) if key == "attributes" else part
+    for key in step.undeclared_keys:
+        part = compact_diff({key: computed[key]}, sets)[key] if key in computed else {}
+        fixed[key] = _merge_facets(part, change.get(key, {})) if key == "attributes" else part
         if fixed[key] == {}:
             del fixed[key]
-    return {key: fixed[key] for key in CHANGE_KEYS if key in fixed} if step.undeclared else change
+    return {key: fixed[key] for key in CHANGE_KEYS if key in fixed} if step.undeclared_keys else change
 
 
-def _with_facets(computed: dict[str, Any], declared: dict[str, Any]) -> dict[str, Any]:
+def _merge_facets(computed: dict[str, Any], declared: dict[str, Any]) -> dict[str, Any]:
     facets = {name: {key: each[key] for key in FACETS if key in each} for name, each in declared.items()}
     names = [*computed, *(name for name in facets if name not in computed)]
     merged = {name: computed.get(name, {}) | facets.get(name, {}) for name in names}

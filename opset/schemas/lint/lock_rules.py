@@ -12,7 +12,7 @@ from opset.schemas.names import normalised, shown
 from opset.schemas.yaml.loader import Operator
 
 
-def released_signature(operator: Operator, context: LintContext) -> Iterator[Finding]:
+def check_released_signatures(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """The signature of a released version stays as it was (S203)."""
     versions = context.lock.get(shown(operator.domain), {}).get(operator.name, {})
     for schema in operator.schemas:
@@ -49,7 +49,7 @@ def unlocked_versions(operators: Collection[Operator], lock: Lock) -> list[tuple
     ]
 
 
-def released_versions_locked(operators: Collection[Operator], lock: Lock, released: bool) -> Iterator[Finding]:
+def check_lock(operators: Collection[Operator], lock: Lock, released: bool) -> Iterator[Finding]:
     """A version that is not above those released of its domain is locked (S241); if `released`, every one is."""
     for operator, since in unlocked_versions(operators, lock):
         domain = shown(operator.domain)

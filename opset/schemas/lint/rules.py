@@ -12,18 +12,18 @@ from pathlib import Path
 from typing import NamedTuple
 
 from opset.errors import Finding, FindingList, SchemaError
-from opset.schemas.diff import Transition, compact
+from opset.schemas.diff import Transition, compact_diff
 from opset.schemas.index import FOLDER, make_schema, standard_index, versions_of
-from opset.schemas.lint.body_rules import BODY_RULES, bodies_in_a_circle, operators_used
-from opset.schemas.lint.body_types import types_are_taken
-from opset.schemas.lint.context import Adapter, Inferred, Kernel, LintContext, Rule
-from opset.schemas.lint.example_rules import EXAMPLE_RULES, attributes_set, changed_attributes
-from opset.schemas.lint.lock_rules import lost_versions, released_signature, released_versions_locked, unlocked_versions
+from opset.schemas.lint.body_rules import BODY_RULES, check_circles, operators_used
+from opset.schemas.lint.body_types import check_body_types
+from opset.schemas.lint.context import Adapter, InferenceHooks, Kernel, LintContext, Rule
+from opset.schemas.lint.example_rules import EXAMPLE_RULES, changed_attributes, check_set_attributes
+from opset.schemas.lint.lock_rules import check_lock, check_released_signatures, lost_versions, unlocked_versions
 from opset.schemas.lint.status_rules import STATUS_RULES
 from opset.schemas.lock import Lock, read_lock
 from opset.schemas.model import AttributeChange, OpSchema
 from opset.schemas.names import near_miss, shown
-from opset.schemas.selection import Target, select
+from opset.schemas.selection import Target, select_operators
 from opset.schemas.type_sets import TypeSets, expand
 from opset.schemas.untrusted_files import file_bytes
 from opset.schemas.yaml.loader import (
@@ -60,11 +60,11 @@ class Hooks:
 
     written: Collection[Adapter] | None = None
     kernels: Collection[Kernel] | None = None
-    inferred: Inferred | None = None
+    inferred: InferenceHooks | None = None
     unknown: frozenset[str] = frozenset()
 
 
-class Checked(NamedTuple):
+class TargetReport(NamedTuple):
     """What came of a target: its operators as far as they can be read, and how many files there are and could not be.
 
     `unlocked` are the versions that the lock does not hold.
@@ -81,21 +81,21 @@ def lint(
     folders: Iterable[Path | str] = (FOLDER,),
     written: Collection[Adapter] | None = None,
     kernels: Collection[Kernel] | None = None,
-    inferred: Inferred | None = None,
+    inferred: InferenceHooks | None = None,
 ) -> FindingList:
     """Return the findings about folders of domains, of each as many as can be read; those of the loader come first.
 
     `written` names the registered adapters, `kernels` the kernels, `inferred` what infers outputs;
     without them, the rules about them are left out.
     """
-    selection = select((), map(Path, folders))
+    selection = select_operators((), map(Path, folders))
     findings = FindingList(selection.findings)
     for target in selection.targets:
-        findings += check(target, lambda families: Hooks(written, kernels, inferred)).findings
+        findings += check_target(target, lambda families: Hooks(written, kernels, inferred)).findings
     return findings
 
 
-def check(target: Target, hooks_of: Callable[[Collection[str]], Hooks], released: bool = False) -> Checked:
+def check_target(target: Target, hooks_of: Callable[[Collection[str]], Hooks], released: bool = False) -> TargetReport:
     """Return all that is known at once about operators; `hooks_of` gives what is written for these families.
 
     If `released`, every version has to be in the lock.
@@ -115,22 +115,22 @@ def check(target: Target, hooks_of: Callable[[Collection[str]], Hooks], released
         findings += error.findings
     operators, faults = read_operators(target.files, sets, complete)
     findings += faults
-    ours = any(of_the_standard(operator) for operator in operators)
+    ours = any(is_standard(operator) for operator in operators)
     families = FAMILIES if ours and target.whole else {each.family for each in operators} & {*FAMILIES} if ours else ()
-    checking = _Checking(target, base, sets, complete, lock, operators, hooks_of(families))
+    checking = _TargetCheck(target, base, sets, complete, lock, operators, hooks_of(families))
     found = list(itertools.islice(checking.findings({each.place for each in faults}), MAX_FOLDER_FINDINGS + 1))
     if len(found) > MAX_FOLDER_FINDINGS:
         message = f"more than {MAX_FOLDER_FINDINGS} findings of rules are about this folder"
         found[-1] = Finding("S102", message, place=str(folder), help="mend these first: the others are not shown")
     unlocked = [] if lock is None else unlocked_versions(operators, lock)
     if lock is not None:
-        found += released_versions_locked(operators, lock, released)
-    return Checked(
+        found += check_lock(operators, lock, released)
+    return TargetReport(
         FindingList([*findings, *found]), operators, len(target.files), len(target.files) - len(operators), unlocked
     )
 
 
-class _Checking:
+class _TargetCheck:
     """The rules on one target."""
 
     def __init__(
@@ -168,13 +168,13 @@ class _Checking:
         """Yield the findings of all rules, without those that follow from the faults at these places."""
         for operator in self.operators:
             found = (each for rule in _rules_for(operator) for each in rule(operator, self.context))
-            yield from found if operator.whole else _independent(operator, found, faults)
+            yield from found if operator.whole else _independent_findings(operator, found, faults)
             if damaged := operator.damaged:
-                yield from _independent(damaged, everything_documented(damaged, self.context), faults)
+                yield from _independent_findings(damaged, check_documentation(damaged, self.context), faults)
         folder, hooks = self.target.folder, self.hooks
         known = [operator for operator in self.operators if operator.whole]
         if self.target.whole and self.complete and self.sets.keys() > self.base.keys():
-            yield from _lint_sets(folder / TYPES_FILE, self.base, self.sets, self.operators)
+            yield from _check_type_sets(folder / TYPES_FILE, self.base, self.sets, self.operators)
         lost = itertools.chain(
             lost_versions(folder, self.lock, known, self.unread),
             _undeclared_adapters(folder, known, hooks.written, hooks.unknown),
@@ -184,11 +184,11 @@ class _Checking:
         unread = {folder / shown(domain) / f"{name}.yaml" for domain, name in self.unread}
         for finding in lost:
             path = Path(finding.place)
-            if path not in unread and self.target.holds(path):
+            if path not in unread and self.target.has_file(path):
                 yield finding
-        yield from self._function_bodies()
+        yield from self._check_function_bodies()
 
-    def _function_bodies(self) -> Iterator[Finding]:
+    def _check_function_bodies(self) -> Iterator[Finding]:
         """Function bodies keep the rules of body_rules.py; what they use is of the folder or of the standard."""
         known = {(operator.domain, operator.name): operator for operator in self.operators if operator.whole}
         schemas = {name: operator.schemas for name, operator in known.items()}
@@ -212,7 +212,7 @@ class _Checking:
 
         for operator in self.operators:
             if any(schema.function for schema in operator.schemas):
-                for rule in (*BODY_RULES, types_are_taken):
+                for rule in (*BODY_RULES, check_body_types):
                     unclear = False
                     found = list(rule(operator, versions))
                     yield from found if not unclear else [each for each in found if each.code not in ("S235", "S244")]
@@ -221,19 +221,19 @@ class _Checking:
             for used in operators_used(known[key]) if not self.target.whole else ():
                 if used not in known and versions(*used) and used in known:
                     reached.append(used)
-        circle = bodies_in_a_circle([*known.values()])
-        yield from (each for each in circle if self.target.holds(Path(each.place.removesuffix(":1:1"))))
+        circle = check_circles([*known.values()])
+        yield from (each for each in circle if self.target.has_file(Path(each.place.removesuffix(":1:1"))))
 
 
 def _rules_for(operator: Operator) -> Iterator[Rule]:
     """Yield the rules that are about what could be read of an operator."""
     for rule in RULES:
         about_examples = rule in EXAMPLE_RULES and not operator.examples_read
-        if not about_examples and not (rule is attributes_set and operator.gaps != frozenset()):
+        if not about_examples and not (rule is check_set_attributes and operator.gaps != frozenset()):
             yield rule
 
 
-def _independent(operator: Operator, found: Iterable[Finding], faults: Collection[str]) -> Iterator[Finding]:
+def _independent_findings(operator: Operator, found: Iterable[Finding], faults: Collection[str]) -> Iterator[Finding]:
     """Yield the findings that do not follow from faults: none of these is within the part that a finding is about."""
     versions = operator.root.value["versions"]
     within: dict[str, YamlNode] = {}
@@ -258,12 +258,12 @@ def _has_examples(path: Path) -> bool:
         return False
 
 
-def declared_difference(operator: Operator, context: LintContext) -> Iterator[Finding]:
+def check_declared_difference(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """The declared difference of a version is the computed one (S201)."""
     for step in operator.transitions:
-        for key in step.undeclared:
-            sets = sets_for(operator.domain, context.sets)
-            difference = compact({key: step.difference[key]}, sets) if key in step.difference else {}
+        for key in step.undeclared_keys:
+            sets = sets_of_domain(operator.domain, context.sets)
+            difference = compact_diff({key: step.difference[key]}, sets) if key in step.difference else {}
             yield Finding(
                 "S201",
                 f"{operator.name} {step.new.since_version} does not declare what differs in {key}",
@@ -272,7 +272,7 @@ def declared_difference(operator: Operator, context: LintContext) -> Iterator[Fi
             )
 
 
-def newest_first(operator: Operator, context: LintContext) -> Iterator[Finding]:
+def check_order_of_versions(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Versions are listed newest first (S202)."""
     nodes = operator.root.value["versions"].value
     sinces = [node.value["since"].value for node in nodes]
@@ -283,7 +283,7 @@ def newest_first(operator: Operator, context: LintContext) -> Iterator[Finding]:
             )
 
 
-def meaning_of_equal_signatures(operator: Operator, context: LintContext) -> Iterator[Finding]:
+def check_meaning(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """A version whose signature is that of the one before says what it changed; one says one thing (S205)."""
     for step in operator.transitions:
         place = operator.place(step.new.since_version, "change")
@@ -295,7 +295,7 @@ def meaning_of_equal_signatures(operator: Operator, context: LintContext) -> Ite
             yield Finding("S205", message, place=place, help="where meaning changed, describe all of it in 'meaning'")
 
 
-def adapters_exist(operator: Operator, context: LintContext) -> Iterator[Finding]:
+def check_adapters(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """An adapter that is declared written is registered (S206), and only such a one is (S207)."""
     if context.written is None or operator.domain in context.unknown:
         return
@@ -313,7 +313,7 @@ def adapters_exist(operator: Operator, context: LintContext) -> Iterator[Finding
                 )
 
 
-def removed_attributes(operator: Operator, context: LintContext) -> Iterator[Finding]:
+def check_removed_attributes(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Where the way up is derived, a removed attribute is ignored, renamed or becomes an input (S208)."""
     for name, declared, step in changed_attributes(operator):
         renamed = (each.renamed for each in step.change.attributes.values())
@@ -327,7 +327,7 @@ def removed_attributes(operator: Operator, context: LintContext) -> Iterator[Fin
             )
 
 
-def added_attributes(operator: Operator, context: LintContext) -> Iterator[Finding]:
+def check_added_attributes(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Where the way up is derived, the old behaviour is known of an attribute that has to be given (S209)."""
     for name, declared, step in changed_attributes(operator):
         came = name in step.new.attributes and name not in step.old.attributes and not declared.renamed
@@ -340,13 +340,13 @@ def added_attributes(operator: Operator, context: LintContext) -> Iterator[Findi
             )
 
 
-def facets_fit(operator: Operator, context: LintContext) -> Iterator[Finding]:
+def check_facets(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """The facets of a change fit what changed (S210)."""
     for step in operator.transitions:
         since = step.new.since_version
         for name, declared in step.change.attributes.items():
             place = operator.place(since, "change", "attributes", name)
-            for message in _unfit_facets(name, declared, step):
+            for message in _facet_faults(name, declared, step):
                 yield Finding("S210", message, place=place)
             inputs = [parameter.name for parameter in step.new.inputs]
             if declared.input and declared.input not in inputs:
@@ -361,7 +361,7 @@ def facets_fit(operator: Operator, context: LintContext) -> Iterator[Finding]:
             yield Finding("S210", message, place=operator.place(since, "change", "renamed"))
 
 
-def _unfit_facets(name: str, declared: AttributeChange, step: Transition) -> Iterator[str]:
+def _facet_faults(name: str, declared: AttributeChange, step: Transition) -> Iterator[str]:
     """Yield what is wrong where a facet describes an attribute that did not change in that way."""
     old, new, since = step.old.attributes.get(name), step.new.attributes.get(name), step.new.since_version
     came, went, stayed = old is None and new is not None, old is not None and new is None, old is not None is not new
@@ -389,12 +389,12 @@ def _unfit_facets(name: str, declared: AttributeChange, step: Transition) -> Ite
                     yield f"'values' of {name} has {value!r}, which is none of its choices"
 
 
-def emulated_types_fit(operator: Operator, context: LintContext) -> Iterator[Finding]:
+def check_emulated_types(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """A type that is emulated came with its version, and the other one was allowed before (S229)."""
     for step in operator.transitions:
         for element, wider in step.change.emulate.items():
-            before = [step.old.allowed(each) for each in (*step.old.inputs, *step.old.outputs)]
-            now = [step.new.allowed(each) for each in (*step.new.inputs, *step.new.outputs)]
+            before = [step.old.allowed_types(each) for each in (*step.old.inputs, *step.old.outputs)]
+            now = [step.new.allowed_types(each) for each in (*step.new.inputs, *step.new.outputs)]
             came = [old for old, new in zip(before, now, strict=False) if f"tensor({element})" in {*new} - {*old}]
             why = "" if came else "it did not come with this version"
             if any(f"tensor({wider})" not in old for old in came):
@@ -405,7 +405,7 @@ def emulated_types_fit(operator: Operator, context: LintContext) -> Iterator[Fin
                 yield Finding("S229", message, place=operator.place(since, "change", "emulate", element), why=why)
 
 
-def constraints_used(operator: Operator, context: LintContext) -> Iterator[Finding]:
+def check_type_constraints(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Every type constraint is that of a parameter. A released version that breaks this cannot be mended (S211)."""
     released = context.lock.get(shown(operator.domain), {}).get(operator.name, {})
     for schema in operator.schemas:
@@ -416,7 +416,7 @@ def constraints_used(operator: Operator, context: LintContext) -> Iterator[Findi
                 yield Finding("S211", f"no parameter has the type constraint {name}", place=place)
 
 
-def everything_documented(operator: Operator, context: LintContext) -> Iterator[Finding]:
+def check_documentation(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Every parameter and attribute (S212) and every version (S213) has prose."""
     for schema, docs in zip(operator.schemas, operator.docs, strict=True):
         since = schema.since_version
@@ -431,14 +431,14 @@ def everything_documented(operator: Operator, context: LintContext) -> Iterator[
                     yield Finding("S212", f"{name} of {operator.name} {since} has no doc", place=place)
 
 
-def special_cases_named(operator: Operator, context: LintContext) -> Iterator[Finding]:
+def check_special_cases(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """An operator of a domain of the standard names its special cases, or says that there are none (S239)."""
-    if of_the_standard(operator) and "special_cases" not in operator.root.value:
+    if is_standard(operator) and "special_cases" not in operator.root.value:
         help = "add 'special_cases', a list, which is empty where there are none"
         yield Finding("S239", f"{operator.name} names no special cases", place=f"{operator.path}:1:1", help=help)
 
 
-def replacements(operator: Operator, context: LintContext) -> Iterator[Finding]:
+def check_replacements(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """A deprecated version names the operator that replaces it, and only such a one does (S214)."""
     for schema in operator.schemas:
         place = operator.place(schema.since_version, "replacement")
@@ -452,7 +452,7 @@ def replacements(operator: Operator, context: LintContext) -> Iterator[Finding]:
             yield Finding("S214", f"there is no operator {schema.replacement}", place=place, help=help)
 
 
-def names_fit(operator: Operator, context: LintContext) -> Iterator[Finding]:
+def check_names(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """A file is named after its operator, which is an identifier, and its folder after the domain (S215)."""
     path = Path(operator.path)
     if not operator.name:  # which is reported
@@ -466,35 +466,35 @@ def names_fit(operator: Operator, context: LintContext) -> Iterator[Finding]:
         yield Finding("S215", f"the domain {operator.domain!r} is not made of words and dots", place=f"{path}:1:1")
 
 
-def family_known(operator: Operator, context: LintContext) -> Iterator[Finding]:
+def check_family(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """An operator of the standard is of a known family; other domains have families of their own (S216)."""
-    if operator.family and operator.family not in FAMILIES and of_the_standard(operator):
+    if operator.family and operator.family not in FAMILIES and is_standard(operator):
         node = operator.root.value["family"]
         place = f"{operator.path}:{node.line}:{node.column}"
         help = near_miss(operator.family, FAMILIES) or f"known: {', '.join(FAMILIES)}"
         yield Finding("S216", f"there is no family {operator.family}", place=place, help=help)
 
 
-def of_the_standard(operator: Operator) -> bool:
+def is_standard(operator: Operator) -> bool:
     """Whether the domain of an operator is one of the standard."""
     return shown(operator.domain).split(".")[:2] == ["ai", "onnx"]
 
 
-def lists_that_are_sets(operator: Operator, context: LintContext) -> Iterator[Finding]:
+def check_lists_of_types(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """A list of types that equals a named set is written as its name (S219)."""
-    names = {types: name for name, types in sets_for(operator.domain, context.sets).items()}
+    names = {types: name for name, types in sets_of_domain(operator.domain, context.sets).items()}
     schemas = {schema.since_version: schema for schema in operator.schemas}
-    for since, constraint, node in _types_of(operator):
+    for since, constraint, node in _stated_types(operator):
         types = schemas[since].types[constraint]
-        if types in names and node.value != names[types] and not _is_set(node, context.sets):
+        if types in names and node.value != names[types] and not _names_set(node, context.sets):
             place = operator.place(since, "types", constraint)
             help = f"write {names[types]}"
             yield Finding("S219", f"{constraint} lists the types of a named set", place=place, help=help)
 
 
-def types_named_once(operator: Operator, context: LintContext) -> Iterator[Finding]:
+def check_repeated_types(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """No part of a list of types is covered by the others (S230)."""
-    for version, constraint, node in _types_of(operator):
+    for version, constraint, node in _stated_types(operator):
         parts = [each.value for each in node.value] if isinstance(node.value, list) else []
         types = [set(expand(part, context.sets)) for part in parts]
         counts = Counter(itertools.chain.from_iterable(types))
@@ -506,11 +506,11 @@ def types_named_once(operator: Operator, context: LintContext) -> Iterator[Findi
                 break
 
 
-def sets_of_the_domain(operator: Operator, context: LintContext) -> Iterator[Finding]:
+def check_domain_of_sets(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """A set that is named after a domain, such as `ml_labels`, is used there alone (S231)."""
-    foreign = context.sets.keys() - sets_for(operator.domain, context.sets).keys()
-    for version, constraint, node in _types_of(operator):
-        for word in _words([node]):
+    foreign = context.sets.keys() - sets_of_domain(operator.domain, context.sets).keys()
+    for version, constraint, node in _stated_types(operator):
+        for word in _type_words([node]):
             if word in foreign:
                 message = f"{word} is a set for the domain {SETS_OF_DOMAINS[word.partition('_')[0]]}"
                 place = operator.place(version, "types", constraint)
@@ -521,7 +521,7 @@ SETS_OF_DOMAINS = {"ml": "ai.onnx.ml"}
 """Domains by the beginning of the names of type sets that are for them alone."""
 
 
-def sets_for(domain: str, sets: TypeSets) -> TypeSets:
+def sets_of_domain(domain: str, sets: TypeSets) -> TypeSets:
     """Return the type sets that an operator of a domain may name."""
     return {
         name: types
@@ -530,7 +530,7 @@ def sets_for(domain: str, sets: TypeSets) -> TypeSets:
     }
 
 
-def _types_of(operator: Operator) -> Iterator[tuple[int, str, YamlNode]]:
+def _stated_types(operator: Operator) -> Iterator[tuple[int, str, YamlNode]]:
     """Yield what is written as the types of every type constraint, with the version and the constraint's name."""
     for version in operator.root.value["versions"].value:
         types = version.value["types"].value or {} if "types" in version.value else {}
@@ -539,11 +539,11 @@ def _types_of(operator: Operator) -> Iterator[tuple[int, str, YamlNode]]:
                 yield version.value["since"].value, constraint, node
 
 
-def _is_set(node: YamlNode, sets: TypeSets) -> bool:
+def _names_set(node: YamlNode, sets: TypeSets) -> bool:
     return isinstance(node.value, str) and node.value in sets
 
 
-def withdrawn_once(operator: Operator, context: LintContext) -> Iterator[Finding]:
+def check_withdrawal(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """An operator that is withdrawn gets no further version that leaves it so (S245)."""
     for step in operator.transitions:
         if step.old.deprecated and step.new.deprecated:
@@ -553,7 +553,7 @@ def withdrawn_once(operator: Operator, context: LintContext) -> Iterator[Finding
             yield Finding("S245", message, place=operator.place(since, "deprecated"), help=help)
 
 
-def texts_of_their_own(operator: Operator, context: LintContext) -> Iterator[Finding]:
+def check_repeated_texts(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """A text that a constraint states is not the one that follows from what it or attributes declare (S232)."""
     schemas = {schema.since_version: schema for schema in operator.schemas}
     for version in operator.root.value["versions"].value:
@@ -566,17 +566,17 @@ def texts_of_their_own(operator: Operator, context: LintContext) -> Iterator[Fin
             texts = [each["text"].value for each in clauses if isinstance(each, dict) and "text" in each]
             if isinstance(node.value, str):
                 texts.append(node.value)
-            if any(_words_of(text) == _words_of(made[label]) for text in texts):
+            if any(_sorted_words(text) == _sorted_words(made[label]) for text in texts):
                 place = operator.place(since, "constraints", label)
                 yield Finding("S232", f"the text of {label} repeats its declaration", place=place, help="leave it out")
 
 
-def _words_of(text: str) -> list[str]:
+def _sorted_words(text: str) -> list[str]:
     """Return the words of a text without those between its parts, in an order that does not depend on that of these."""
     return sorted(set(re.findall(r"[^\s,;]+", text)) - {"and"})
 
 
-def kernels_exist(operator: Operator, context: LintContext) -> Iterator[Finding]:
+def check_kernels(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Every version has a kernel, its own or that of an older one, unless it is deprecated (S224).
 
     A domain without any kernel is one that is not meant to be evaluated.
@@ -592,7 +592,7 @@ def kernels_exist(operator: Operator, context: LintContext) -> Iterator[Finding]
             yield Finding("S224", message, place=operator.place(since))
 
 
-def outputs_inferred(operator: Operator, context: LintContext) -> Iterator[Finding]:
+def check_inference(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Every version says how its outputs are inferred, by a rule (S227) or a function, unless it is deprecated (S226).
 
     A domain that never says it is one of which shapes are not to be known.
@@ -606,13 +606,13 @@ def outputs_inferred(operator: Operator, context: LintContext) -> Iterator[Findi
             if why := context.inferred.misnamed(schema):
                 place = operator.place(since, "shape")
                 yield Finding("S227", f"the rule {schema.shape!r} cannot be used", place=place, why=why)
-        elif known and not schema.deprecated and _function_of(schema, context.inferred) is None:
+        elif known and not schema.deprecated and _inference_version(schema, context.inferred) is None:
             message = f"nothing says how the outputs of {operator.name} {since} are inferred"
             help = "name a rule, shape: same(X), or write a function"
             yield Finding("S226", message, place=operator.place(since), help=help)
 
 
-def _function_of(schema: OpSchema, inferred: Inferred) -> int | None:
+def _inference_version(schema: OpSchema, inferred: InferenceHooks) -> int | None:
     """Return the version of the function that infers a schema's outputs, None if there is none."""
     key = schema.domain, schema.name
     fitting = [since for *name, since in inferred.functions if tuple(name) == key and since <= schema.since_version]
@@ -620,26 +620,33 @@ def _function_of(schema: OpSchema, inferred: Inferred) -> int | None:
 
 
 RULES: tuple[Rule, ...] = (
-    *(declared_difference, newest_first, released_signature, meaning_of_equal_signatures, adapters_exist),
-    *(removed_attributes, added_attributes, facets_fit, emulated_types_fit, constraints_used, everything_documented),
-    special_cases_named,
-    withdrawn_once,
-    *(replacements, names_fit, family_known, lists_that_are_sets, types_named_once, sets_of_the_domain),
-    texts_of_their_own,
+    *(check_declared_difference, check_order_of_versions, check_released_signatures, check_meaning, check_adapters),
+    *(
+        check_removed_attributes,
+        check_added_attributes,
+        check_facets,
+        check_emulated_types,
+        check_type_constraints,
+        check_documentation,
+    ),
+    check_special_cases,
+    check_withdrawal,
+    *(check_replacements, check_names, check_family, check_lists_of_types, check_repeated_types, check_domain_of_sets),
+    check_repeated_texts,
     *EXAMPLE_RULES,
     *STATUS_RULES,
-    kernels_exist,
-    outputs_inferred,
+    check_kernels,
+    check_inference,
 )
 
 
-def _lint_sets(path: Path, base: TypeSets, sets: TypeSets, operators: list[Operator]) -> Iterator[Finding]:
+def _check_type_sets(path: Path, base: TypeSets, sets: TypeSets, operators: list[Operator]) -> Iterator[Finding]:
     """Every set of a folder is used (S217), and no two stand for the same types (S218)."""
     root = read_file(path, Findings(str(path)))
-    used = set(_words([root]))
+    used = set(_type_words([root]))
     for version in (node.value for operator in operators for node in operator.root.value["versions"].value):
         parts = (version, version["change"].value if "change" in version else {})
-        used.update(_words(part["types"] for part in parts if "types" in part))
+        used.update(_type_words(part["types"] for part in parts if "types" in part))
     first: dict[tuple[str, ...], str] = {types: name for name, types in base.items()}
     for name, key in root.keys.items():
         place = f"{path}:{key.line}:{key.column}"
@@ -650,7 +657,7 @@ def _lint_sets(path: Path, base: TypeSets, sets: TypeSets, operators: list[Opera
         first.setdefault(sets[name], name)
 
 
-def _words(nodes: Iterable[YamlNode]) -> Iterator[str]:
+def _type_words(nodes: Iterable[YamlNode]) -> Iterator[str]:
     """Yield every word of the type expressions that stand in these nodes."""
     open_nodes = list(nodes)
     while open_nodes:
@@ -687,13 +694,13 @@ def _lost_kernels(folder: Path, operators: list[Operator], kernels: Collection[K
             yield Finding("S225", message, place=str(folder / shown(domain) / f"{name}.yaml"))
 
 
-def _lost_functions(folder: Path, operators: list[Operator], inferred: Inferred | None) -> Iterator[Finding]:
+def _lost_functions(folder: Path, operators: list[Operator], inferred: InferenceHooks | None) -> Iterator[Finding]:
     """Every function that infers outputs is that of a version without a rule (S228), in the domains of this folder."""
     if inferred is None:
         return
     domains = {operator.domain for operator in operators}
     used = {
-        (operator.domain, operator.name, _function_of(schema, inferred))
+        (operator.domain, operator.name, _inference_version(schema, inferred))
         for operator in operators
         for schema in operator.schemas
         if not schema.shape

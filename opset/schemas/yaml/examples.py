@@ -167,7 +167,7 @@ class Examples(Likeness):
             return True
         for index, value in enumerate(values):
             parameter = parameters[min(index, len(parameters) - 1)]
-            if value is not None and value.type not in schema.allowed(parameter):
+            if value is not None and value.type not in schema.allowed_types(parameter):
                 help = "an example holds for all versions from 'since' to 'until'"
                 message = f"{parameter.name} cannot be {value.type} at version {since}"
                 self.findings.add("S105", message, at.value[index], help)

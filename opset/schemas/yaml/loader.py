@@ -64,8 +64,8 @@ from typing import Any
 from opset.budget import Budget
 from opset.errors import Finding, SchemaError
 from opset.model.elements import NUMBERS
-from opset.schemas.constraints.conditions import LABEL, Conditions, in_order
-from opset.schemas.constraints.input_shapes import conditions_text, single_names
+from opset.schemas.constraints.conditions import LABEL, ConditionReader, sort_by_label
+from opset.schemas.constraints.input_shapes import conditions_text, single_valued_names
 from opset.schemas.constraints.ranges import Comparison, parse_range, ranks_of
 from opset.schemas.constraints.signature import ANY_CASE, AXES, AXIS, BOOL, DATA_TYPE, KINDS, declared_text
 from opset.schemas.diff import Transition
@@ -314,13 +314,13 @@ def _unread(path: Path, why: str) -> SchemaError:
 def all_constraints(schema: OpSchema, stated: Mapping[str, str]) -> dict[str, str]:
     """Return the constraints that are stated, and those that are declared alone, with the text of what is declared."""
     made: dict[str, list[str]] = {}
-    single = single_names(schema)
+    single = single_valued_names(schema)
     for attribute in schema.attributes.values():
         if attribute.constraint:
             made.setdefault(attribute.constraint, []).append(declared_text(schema.inputs, attribute))
     for label, conditions in itertools.groupby(schema.conditions, key=lambda each: each.label):
         made.setdefault(label, []).append(conditions_text(conditions, single))
-    return in_order({label: "; ".join(texts) for label, texts in made.items()} | {**stated})
+    return sort_by_label({label: "; ".join(texts) for label, texts in made.items()} | {**stated})
 
 
 @lru_cache(maxsize=1)
@@ -541,7 +541,7 @@ class _Reading(Changes, Likeness):
             determinism=self.choice(fields["determinism"], DETERMINISM) if "determinism" in fields else DETERMINISM[0],
             shape=self.name(fields.get("shape")),
         )
-        conditions, texts = Conditions(self.findings, schema).read(fields.get("constraints"))
+        conditions, texts = ConditionReader(self.findings, schema).read(fields.get("constraints"))
         if dated and self.faults() != before:
             (self.broken if len(self.findings) > before[0] else self.unclear).add(since)
         before = self.faults()
@@ -560,7 +560,7 @@ class _Reading(Changes, Likeness):
         bodies: list[FunctionBody] = []
         for each in self.items(self.few(node, "function bodies")):
             fields = self.mapping(each, BODY_KEYS, ("opset", "nodes"))
-            where = Conditions(self.findings, schema).where(fields["where"]) if "where" in fields else ()
+            where = ConditionReader(self.findings, schema).read_where(fields["where"]) if "where" in fields else ()
             types = {key: self.types(inner) for key, inner in self.names(fields.get("types"), "types").items()}
             for name in types.keys() - schema.types.keys():
                 self.undefined(fields["types"].keys[name], "type constraint", name, schema.types)

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 
 from opset.errors import Finding, SchemaError, UsageError
 from opset.model.storage.writing import write_below
-from opset.schemas.diff import Transition, compact, signature_diff
-from opset.schemas.lint.fix import declared_change, says_nothing, without_guidance
-from opset.schemas.lint.rules import sets_for
+from opset.schemas.diff import Transition, compact_diff, signature_diff
+from opset.schemas.lint.fix import declared_change, is_unexplained, remove_guidance
+from opset.schemas.lint.rules import sets_of_domain
 from opset.schemas.lock import Lock, signature_hash
 from opset.schemas.model import OpSchema
 from opset.schemas.names import shown
@@ -87,12 +87,12 @@ def _compare_operator(operator: Operator, lock: Lock, sets: TypeSets) -> LockCom
             before = _released_schema(schema, operator, digest, sets)
             difference = signature_diff(before, schema) if before is not None else {}
             place = operator.place(schema.since_version)
-            allowed = sets_for(operator.domain, sets)
-            edited.append(EditedVersion(schema.since_version, place, before, compact(difference, allowed)))
+            allowed = sets_of_domain(operator.domain, sets)
+            edited.append(EditedVersion(schema.since_version, place, before, compact_diff(difference, allowed)))
     developed = [each.since_version for each in operator.schemas if str(each.since_version) not in versions]
     difference = {}
     if operator.transitions and developed and developed[-1] == operator.schemas[-1].since_version:
-        difference = compact(operator.transitions[-1].difference, sets_for(operator.domain, sets))
+        difference = compact_diff(operator.transitions[-1].difference, sets_of_domain(operator.domain, sets))
     return LockComparison(operator, edited, developed, bool(versions), difference)
 
 
@@ -182,7 +182,7 @@ def bump(
         domain, name, newest, operator.family, destination.folder, not destination.standard, files, before
     )
     if done == "completed" and not changed:
-        done = "unedited" if says_nothing(result.transitions[-1]) else "unchanged"
+        done = "unedited" if is_unexplained(result.transitions[-1]) else "unchanged"
     return made, done
 
 
@@ -190,7 +190,7 @@ def _is_incomplete(operator: Operator, data: bytes) -> bool:
     """Whether the newest version has guidance, or does not declare its changes."""
     guidance = GUIDANCE.encode() in data
     steps = operator.transitions
-    return bool(steps) and (guidance or bool(steps[-1].undeclared) or says_nothing(steps[-1]))
+    return bool(steps) and (guidance or bool(steps[-1].undeclared_keys) or is_unexplained(steps[-1]))
 
 
 def _adapter_stubs(operator: Operator, standard: bool) -> list[Stub]:
@@ -266,11 +266,11 @@ def complete_version(operator: Operator, data: bytes, sets: TypeSets) -> bytes:
     """
     step = operator.transitions[-1]
     change = step.change
-    if step.undeclared:
+    if step.undeclared_keys:
         data = _write_change(operator, data, step, sets)
-    if says_nothing(step):
+    if is_unexplained(step):
         return data
-    plain = without_guidance(data.decode()).encode()
+    plain = remove_guidance(data.decode()).encode()
     again = parse_operator(data, operator.path, sets)
     try:
         guided = parse_operator(plain, operator.path, sets)
@@ -287,7 +287,7 @@ def _write_change(operator: Operator, data: bytes, step: Transition, sets: TypeS
     lines = lines_of(data.decode())
     newest = _newest_lines(operator, lines)
     node = newest.node.value["change"]
-    new = declared_change(node.plain(), step, sets_for(operator.domain, sets))
+    new = declared_change(node.plain(), step, sets_of_domain(operator.domain, sets))
     start, stop = newest.keys["change"]
     pad, end = " " * newest.column, line_end(lines)
     if node.line == newest.node.keys["change"].line:  # in one mapping of flow style
@@ -301,7 +301,7 @@ def _write_change(operator: Operator, data: bytes, step: Transition, sets: TypeS
         top = replace(result.schemas[-1], change=None)
         steps = result.transitions[-1]
         others = result.schemas[:-1] == operator.schemas[:-1] and result.docs == operator.docs
-        return others and top == replace(operator.schemas[-1], change=None) and not steps.undeclared
+        return others and top == replace(operator.schemas[-1], change=None) and not steps.undeclared_keys
 
     _check_result(operator, result, sets, same)
     return result

@@ -14,10 +14,10 @@ from opset.model.storage.writing import write_below
 from opset.opsets.hooks import Layer
 from opset.opsets.registry import default_registry
 from opset.reference.registration import LAYER as KERNELS
-from opset.schemas.lint.rules import FAMILIES, SETS_OF_DOMAINS, sets_for
+from opset.schemas.lint.rules import FAMILIES, SETS_OF_DOMAINS, sets_of_domain
 from opset.schemas.model import OpSchema
 from opset.schemas.names import near_miss, shown
-from opset.schemas.type_sets import TypeSets, shortest
+from opset.schemas.type_sets import TypeSets, shortest_expressions
 from opset.schemas.yaml.loader import Operator, parse_operator
 from opset.schemas.yaml.printer import entry_lines, flow
 from opset.workflow.authoring.destinations import (
@@ -192,12 +192,12 @@ def _initial_document(model: Operator | None, domain: str, sets: TypeSets, shape
     if model is not None:
         newest = max(model.root.value["versions"].value, key=lambda each: each.value["since"].value).plain()
         document = {key: newest[key] for key in _COPIED if key in newest}
-        allowed = sets_for(domain, sets)
+        allowed = sets_of_domain(domain, sets)
         for constraint, types in model.schemas[-1].types.items():
             if not {*_type_set_names(document["types"][constraint])} <= allowed.keys() | {
-                *_type_set_names(shortest(types, allowed))
+                *_type_set_names(shortest_expressions(types, allowed))
             }:
-                short = shortest(types, allowed)
+                short = shortest_expressions(types, allowed)
                 document["types"][constraint] = short[0] if len(short) == 1 else short
     for side in ("inputs", "outputs"):
         document[side] = [{**each, "doc": ""} for each in document.get(side, [])]

@@ -156,4 +156,4 @@ def _has_same_arity(one: OperatorState, other: OperatorState) -> bool:
 def _allowed_types(operator: OperatorState) -> Any:
     """Return the allowed types of each input and output of the newest version."""
     schema = operator.newest.schema
-    return tuple(tuple([schema.allowed(each) for each in side]) for side in (schema.inputs, schema.outputs))
+    return tuple(tuple([schema.allowed_types(each) for each in side]) for side in (schema.inputs, schema.outputs))

@@ -9,7 +9,7 @@ from opset.errors import listing
 from opset.schemas.constraints.ranges import parse_range
 from opset.schemas.constraints.signature import DATA_TYPE
 from opset.schemas.model import Attribute, OpSchema, Parameter
-from opset.schemas.type_sets import shortest
+from opset.schemas.type_sets import shortest_expressions
 from opset.workflow.breaking.report import INFO, NEW_VERSION, NONE, WARN
 from opset.workflow.breaking.rules import (
     ATTRIBUTE_TYPES,
@@ -236,7 +236,7 @@ def _legal_numbers(text: str, *both: str) -> set[tuple[float, int]]:
     """Return the numbers around the bounds of both ranges that one range allows, each with a rank."""
     comparisons = parse_range(text)
     bounds = [each.bound for one in both for each in parse_range(one)]
-    names = {bound.of for bound in bounds}
+    names = {bound.input for bound in bounds}
     found = set()
     for rank in range(MOST_RANK):
         ranks = dict.fromkeys(names, rank)
@@ -278,7 +278,7 @@ def _is_reused(pair: VersionPair, constraint: str) -> bool:
 def parameter_type(pair: VersionPair) -> Iterator[RuleFinding]:
     """An input or output got another type constraint, which allows other types."""
     for side, name, old, new in _retyped_parameters(pair):
-        before, after = set(pair.old.schema.allowed(old)), set(pair.new.schema.allowed(new))
+        before, after = set(pair.old.schema.allowed_types(old)), set(pair.new.schema.allowed_types(new))
         if before != after:
             came = f"; it allows {_types_text(after - before)} as well" if after - before else ""
             gone = f"; it no longer allows {_types_text(before - after)}" if before - after else ""
@@ -317,7 +317,8 @@ def type_constraint_name(pair: VersionPair) -> Iterator[RuleFinding]:
     before_all, after_all = _parameter_types(pair)
     kept = {each.type for key, each in before_all.items() if key in after_all and after_all[key].type == each.type}
     for side, name, before, after in _retyped_parameters(pair):
-        if before.type not in kept and set(pair.old.schema.allowed(before)) == set(pair.new.schema.allowed(after)):
+        same = set(pair.old.schema.allowed_types(before)) == set(pair.new.schema.allowed_types(after))
+        if before.type not in kept and same:
             yield RuleFinding(
                 f"the type constraint of the {side[:-1]} {name!r} is called {after.type!r} now", (side, name)
             )
@@ -348,10 +349,10 @@ def _parameter_types(
         names = pair.side_difference(side, "renamed") or {}
         for each in getattr(pair.old.schema, side):
             found[0][side, names.get(each.name, each.name)] = _ParameterTypes(
-                each.type, {*pair.old.schema.allowed(each)}
+                each.type, {*pair.old.schema.allowed_types(each)}
             )
         for each in getattr(pair.new.schema, side):
-            found[1][side, each.name] = _ParameterTypes(each.type, {*pair.new.schema.allowed(each)})
+            found[1][side, each.name] = _ParameterTypes(each.type, {*pair.new.schema.allowed_types(each)})
     return found[0], found[1]
 
 
@@ -367,4 +368,4 @@ def _retyped_parameters(pair: VersionPair) -> Iterator[tuple[str, str, Parameter
 
 def _types_text(types: Iterable[str]) -> str:
     """Return types in words, with type sets in their short form."""
-    return listing(shortest(types, {}))
+    return listing(shortest_expressions(types, {}))

@@ -86,7 +86,7 @@ def attributes(version: ReviewedVersion) -> Iterator[Evidence]:
         each.name
         for each in version.schema.inputs[1:]
         if each.type != version.schema.inputs[0].type
-        and all(type_.removeprefix("tensor(").startswith(kinds) for type_ in version.schema.allowed(each))
+        and all(type_.removeprefix("tensor(").startswith(kinds) for type_ in version.schema.allowed_types(each))
     ]
     for name in found:
         why = f"the input {name} holds integers, flags or text alone"

@@ -192,7 +192,9 @@ def _has_negative(value: Any) -> bool:
 @check(TESTS, statable=True)
 def not_numbers(version: ReviewedVersion) -> Iterator[Evidence]:
     """An example of NaN and infinities."""
-    if not any(type_.startswith(FLOATS) for each in version.schema.inputs for type_ in version.schema.allowed(each)):
+    if not any(
+        type_.startswith(FLOATS) for each in version.schema.inputs for type_ in version.schema.allowed_types(each)
+    ):
         yield Evidence(NOT_APPLICABLE, "none of its inputs is of floats", version.place_of("types"))
         return
     found = [each for each in version.examples if any(_is_special(value) for value in input_tensors(each))]

@@ -16,11 +16,11 @@ from opset.reference import registration as kernels
 from opset.schemas.diff import Transition
 from opset.schemas.index import FOLDER
 from opset.schemas.lint import rules as lint
-from opset.schemas.lint.context import Inferred
+from opset.schemas.lint.context import InferenceHooks
 from opset.schemas.lock import Lock, read_lock
 from opset.schemas.model import Docs, Example, ExampleValue, OpSchema, Parameter, example_versions
 from opset.schemas.names import normalised, shown
-from opset.schemas.selection import select
+from opset.schemas.selection import select_operators
 from opset.schemas.yaml.loader import Operator, folder_sets, load_operator, standard_sets
 from opset.version_converter import registration as adapters
 from opset.workflow.examples.examination import Report, examine
@@ -169,11 +169,11 @@ class ReviewedVersion:
             if not self.registry.files_left_out(domain, adapters.LAYER.file):
                 table = adapters.LAYER.run_files(self.registry.files(domain, adapters.LAYER.file))
                 written = adapters.registered_adapters(families, table)
-            inferred = Inferred(inference.registered_rules(families), inference.rule_problem)
+            inferred = InferenceHooks(inference.registered_rules(families), inference.rule_problem)
             return lint.Hooks(written, kernels.kernel_keys(families), inferred)
 
-        (target,) = select((Path(self.operator.path),), ()).targets
-        return list(lint.check(target, hooks).findings)
+        (target,) = select_operators((Path(self.operator.path),), ()).targets
+        return list(lint.check_target(target, hooks).findings)
 
     def has_line(self, place: str) -> bool:
         """Whether path:line:column is in the block of the version."""
@@ -223,7 +223,7 @@ class ReviewedVersion:
     @cached_property
     def first_tensor(self) -> Parameter | None:
         """The first input that may be a tensor; None if there is none."""
-        allowed = ((each, self.schema.allowed(each)) for each in self.schema.inputs)
+        allowed = ((each, self.schema.allowed_types(each)) for each in self.schema.inputs)
         return next((each for each, types in allowed if any(type_.startswith("tensor(") for type_ in types)), None)
 
 

@@ -251,7 +251,7 @@ def _output_types(model: Any, schema: OpSchema, example: Example) -> Iterator[st
     named = [attribute_value(each) for each in model.graph.node[0].attribute if each.name in ("to", "dtype")]
     elements = {number: name for name, number in NUMBERS.items()}
     for output in schema.outputs:
-        allowed = schema.allowed(output)
+        allowed = schema.allowed_types(output)
         found = bound.get(output.type, allowed[0] if len(allowed) == 1 else "")
         if not found and named:
             found = f"tensor({elements.get(named[0], '')})"
