@@ -31,18 +31,18 @@ def leave_working_folder() -> None:
         working = os.getcwd()
     except OSError:  # it was removed
         return
-    given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    relative = [each for each in given if not os.path.isabs(each)]
-    refused = {os.path.realpath(each) for each in (working, *relative)}
+    entries = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    relative = [folder for folder in entries if not os.path.isabs(folder)]
+    refused = {os.path.realpath(folder) for folder in (working, *relative)}
     refused.discard(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
     library = os.path.dirname(os.__file__)
     ours = sys.path.index(library) if library in sys.path else len(sys.path)
-    sys.path[:ours] = [each for each in sys.path[:ours] if os.path.realpath(each) not in refused]
+    sys.path[:ours] = [folder for folder in sys.path[:ours] if os.path.realpath(folder) not in refused]
     # Processes that are started from here, workers of other interpreters among them, search no more than this one.
     os.environ["PYTHONSAFEPATH"] = "1"
     if "PYTHONPATH" in os.environ:
-        kept = [each for each in given if os.path.realpath(each) not in refused]
-        os.environ["PYTHONPATH"] = os.pathsep.join(os.path.abspath(each) for each in kept)
+        kept = [folder for folder in entries if os.path.realpath(folder) not in refused]
+        os.environ["PYTHONPATH"] = os.pathsep.join(os.path.abspath(folder) for folder in kept)
 
 
 if __name__ == "__main__":

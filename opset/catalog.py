@@ -35,11 +35,11 @@ def schema_data(registry: Registry, schema: OpSchema) -> dict[str, Any]:
     """Return one version of an operator as plain data: its signature and its prose."""
     docs = registry.documentation(schema)
 
-    def parameter(each: Parameter, phrases: Mapping[str, str]) -> dict[str, Any]:
-        data: dict[str, Any] = {"name": each.name, "type": each.type, "option": each.option}
-        data["doc"] = phrases.get(each.name, "")
-        if each.option == VARIADIC:
-            data |= {"homogeneous": each.homogeneous, "min_arity": each.min_arity}
+    def parameter(formal: Parameter, phrases: Mapping[str, str]) -> dict[str, Any]:
+        data: dict[str, Any] = {"name": formal.name, "type": formal.type, "option": formal.option}
+        data["doc"] = phrases.get(formal.name, "")
+        if formal.option == VARIADIC:
+            data |= {"homogeneous": formal.homogeneous, "min_arity": formal.min_arity}
         return data
 
     return {
@@ -86,12 +86,13 @@ def schema_data(registry: Registry, schema: OpSchema) -> dict[str, Any]:
 
 
 def _count_or_none(count: int) -> int | None:
+    """Return a number of parameters, None if it has no bound."""
     return None if count == UNBOUNDED else count
 
 
-def status_data(it: Grounded) -> dict[str, str]:
+def status_data(item: Grounded) -> dict[str, str]:
     """Return the status of a special case or an example, and the ground for it."""
-    return {"status": status_of(it), "because": ground_of(it)}
+    return {"status": status_of(item), "because": ground_of(item)}
 
 
 def example_data(example: Example) -> dict[str, Any]:
@@ -108,6 +109,7 @@ def example_data(example: Example) -> dict[str, Any]:
 
 
 def _plain_value(value: Any) -> Any:
+    """Return a value of an example as plain data."""
     if isinstance(value, ExampleValue):
         content = value.content
         if value.shape is not None and isinstance(content, list):
@@ -147,27 +149,27 @@ def release_that_brought(schema: OpSchema) -> str:
 
 def releases_of(domain: str, version: int) -> list[str]:
     """Return the releases of onnx whose newest version of a domain's operator set is this one, oldest first."""
-    return [each.name for each in RELEASES if each.opset_of(normalised(domain)) == version]
+    return [row.name for row in RELEASES if row.opset_of(normalised(domain)) == version]
 
 
 def example_rows(schema: OpSchema, data: Mapping[str, Any]) -> tuple[list[tuple[str, str, str]], ...]:
     """Return the inputs and the outputs of `example_data`, each as name, type with shape, and value."""
 
     def rows_of(parameters: Sequence[Parameter], values: Sequence[Any]) -> list[tuple[str, str, str]]:
-        found = []
+        rows = []
         for position, value in enumerate(values):
             parameter = parameters[min(position, len(parameters) - 1)] if parameters else None
             name = parameter.name if parameter else ""
             if parameter is not None and parameter.option == VARIADIC:
                 name += f" {position - len(parameters) + 2}"
             if value is None:
-                found.append((name, "", "absent"))
+                rows.append((name, "", "absent"))
                 continue
             shape = value["shape"]
             kind = value["type"] if shape is None else f"{brief_type(value['type'])}{list(shape)}"
             text = "any values" if value["content"] is None and shape is not None else value_text(value["content"])
-            found.append((name, kind, text))
-        return found
+            rows.append((name, kind, text))
+        return rows
 
     return rows_of(schema.inputs, data["inputs"]), rows_of(schema.outputs, data["outputs"] or ())
 
@@ -192,6 +194,7 @@ def check_times(registry: Registry, schema: OpSchema, labels: Iterable[str]) -> 
 
 @lru_cache(maxsize=4)
 def _rule_lookup(registry: Registry) -> RuleLookup:
+    """Return the lookup of a registry's inference rules."""
     return RuleLookup(registry)
 
 
@@ -200,7 +203,7 @@ def _strings_in_code(hook: Hook | None) -> set[str]:
 
     A function that it calls to test something takes the label of the constraint, or has it as its default.
     """
-    found: set[str] = set()
+    strings: set[str] = set()
     pending = [hook.function] if hook is not None else []
     seen: set[Any] = set()
     while pending:
@@ -209,13 +212,13 @@ def _strings_in_code(hook: Hook | None) -> set[str]:
         if code is None or function in seen:
             continue
         seen.add(function)
-        found |= {part for part in function.__defaults__ or () if isinstance(part, str)}
+        strings |= {part for part in function.__defaults__ or () if isinstance(part, str)}
         pending += [cell.cell_contents for cell in function.__closure__ or () if callable(cell.cell_contents)]
         called: list[str] = []
         codes = [code]
         while codes:
             each = codes.pop()
-            found |= {part for part in each.co_consts if isinstance(part, str)}
+            strings |= {part for part in each.co_consts if isinstance(part, str)}
             codes += [part for part in each.co_consts if isinstance(part, CodeType)]
             called += each.co_names
         for name in called:
@@ -223,7 +226,7 @@ def _strings_in_code(hook: Hook | None) -> set[str]:
             module = getattr(value, "__module__", None) or ""
             if inspect.isfunction(value) and (module == function.__module__ or module.startswith("opset.inference.")):
                 pending.append(value)
-    return found
+    return strings
 
 
 def changes(versions: tuple[OpSchema, ...], sets: TypeSets) -> list[dict[str, Any]]:
@@ -232,6 +235,7 @@ def changes(versions: tuple[OpSchema, ...], sets: TypeSets) -> list[dict[str, An
 
 
 def _transition_data(older: OpSchema, newer: OpSchema, sets: TypeSets) -> dict[str, Any]:
+    """Return a transition as plain data."""
     change = newer.change
     assert change is not None  # the loader refuses a later version without one
     return {
@@ -247,6 +251,7 @@ def _transition_data(older: OpSchema, newer: OpSchema, sets: TypeSets) -> dict[s
 
 
 def _adapter_work(declared: str, touches: bool, withdrawn: bool) -> str:
+    """Return the work of an adapter: impossible, written, derived, or nothing to do."""
     if declared == DERIVED and withdrawn:
         return f"{IMPOSSIBLE}: the operator is withdrawn there"
     return NOTHING if declared == DERIVED and not touches else declared
@@ -255,8 +260,8 @@ def _adapter_work(declared: str, touches: bool, withdrawn: bool) -> str:
 def worst_work(works: list[str]) -> str:
     """Return the verdict on several adapters in a row: impossible if one is, else written if one is, else derived."""
     for work in (IMPOSSIBLE, WRITTEN, DERIVED):
-        if found := next((each for each in works if each.startswith(work)), None):
-            return found
+        if worst := next((each for each in works if each.startswith(work)), None):
+            return worst
     return NOTHING
 
 
@@ -281,11 +286,12 @@ def difference_words(difference: dict[str, Any], sets: TypeSets) -> list[str]:
 
 def _signed_types(types: list[str], sets: TypeSets) -> str:
     """Return types with a sign each as an expression of type sets: "+float8 +int4 -bool"."""
-    parts = {sign: [each[1:] for each in types if each[0] == sign] for sign in "+-"}
-    return " ".join(f"{sign}{each}" for sign, some in parts.items() for each in shortest_expressions(some, sets))
+    parts = {sign: [type_[1:] for type_ in types if type_[0] == sign] for sign in "+-"}
+    return " ".join(f"{sign}{type_}" for sign, some in parts.items() for type_ in shortest_expressions(some, sets))
 
 
 def _parameter_words(side: str, difference: dict[str, Any]) -> list[str]:
+    """Return the phrases for changes of inputs or outputs."""
     words = [f"{side} {name} is new" for name in difference.get("added", ())]
     words += [f"{side} {name} is gone" for name in difference.get("removed", ())]
     words += [f"{side} {old} is called {new}" for old, new in difference.get("renamed", {}).items()]
@@ -299,6 +305,7 @@ def _parameter_words(side: str, difference: dict[str, Any]) -> list[str]:
 
 
 def _attribute_words(facets: dict[str, Any]) -> str:
+    """Return the phrase for a change of an attribute."""
     if "added" in facets:
         default = f" = {value_text(facets['default'])}" if "default" in facets else ""
         return f" is new ({facets['added']}{default}{', required' if facets.get('required') else ''})"
@@ -349,7 +356,7 @@ def opset_data(registry: Registry, domain: str, version: int) -> dict[str, Any]:
     `operators` all that it has and that are not withdrawn.
     """
     name = normalised(domain)
-    found: dict[str, list[dict[str, Any]]] = {"new": [], "changed": [], "withdrawn": [], "operators": []}
+    lists: dict[str, list[dict[str, Any]]] = {"new": [], "changed": [], "withdrawn": [], "operators": []}
     for operator in registry.operators(name):
         schema = registry.schema(operator, version, name)
         if schema is None:
@@ -357,10 +364,10 @@ def opset_data(registry: Registry, domain: str, version: int) -> dict[str, Any]:
         entry = {"operator": operator, "since": schema.since_version, "family": schema.family}
         if schema.since_version == version:
             first = registry.versions(operator, name)[0].since_version == version
-            found["withdrawn" if schema.deprecated else "new" if first else "changed"].append(entry)
+            lists["withdrawn" if schema.deprecated else "new" if first else "changed"].append(entry)
         if not schema.deprecated:
-            found["operators"].append(entry)
-    return {"domain": shown(name), "version": version, "releases": releases_of(name, version), **found}
+            lists["operators"].append(entry)
+    return {"domain": shown(name), "version": version, "releases": releases_of(name, version), **lists}
 
 
 def opsets_difference(registry: Registry, domain: str, before: int, after: int) -> dict[str, Any]:
@@ -370,7 +377,7 @@ def opsets_difference(registry: Registry, domain: str, before: int, after: int) 
     one of the two counts as missing there. `changed` lists signature differences and the work of adapters.
     """
     name = normalised(domain)
-    found: dict[str, list[dict[str, Any]]] = {"new": [], "gone": [], "changed": []}
+    lists: dict[str, list[dict[str, Any]]] = {"new": [], "gone": [], "changed": []}
     for operator in registry.operators(name):
         old, new = (registry.schema(operator, version, name) for version in (before, after))
         here, there = (schema is not None and not schema.deprecated for schema in (old, new))
@@ -378,13 +385,13 @@ def opsets_difference(registry: Registry, domain: str, before: int, after: int) 
             schema = new if there else old
             if schema is not None and here != there:
                 entry = {"operator": operator, "since": schema.since_version, "family": schema.family}
-                found["new" if there else "gone"].append(entry)
+                lists["new" if there else "gone"].append(entry)
         elif old != new:
             versions = registry.versions(operator, name)
             low, high = sorted((versions.index(old), versions.index(new)))
             crossed = changes(versions[low : high + 1], registry.type_sets)
             direction = "up" if after > before else "down"
-            found["changed"].append(
+            lists["changed"].append(
                 {
                     "operator": operator,
                     "since_before": old.since_version,
@@ -394,7 +401,7 @@ def opsets_difference(registry: Registry, domain: str, before: int, after: int) 
                     "work": worst_work([each[direction] for each in crossed]),
                 }
             )
-    return {"domain": shown(name), "before": before, "after": after, **found}
+    return {"domain": shown(name), "before": before, "after": after, **lists}
 
 
 def json_data(data: Any) -> Any:

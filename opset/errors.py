@@ -347,6 +347,7 @@ class Finding(NamedTuple):
 
 
 def _places_text(findings: Sequence[Finding]) -> str:
+    """Return the first places of findings as text, with the number of the others."""
     places = [safe_text(finding.place) for finding in findings[:PLACES]]
     more = len(findings) - len(places)
     return "; ".join(places) + (f"; and {more:,} more" if more else "")
@@ -366,10 +367,10 @@ class FindingList(list[Finding]):
 
     def append(self, finding: Finding) -> None:
         """Add a finding with very long parts cut, or count it as omitted if there are too many."""
-        known = len(self._kinds)
-        if known < KEPT and (kind := finding.kind):
+        kinds = len(self._kinds)
+        if kinds < KEPT and (kind := finding.kind):
             self._kinds.add(kind)
-        if len(self) < KEPT or len(self._kinds) > known:
+        if len(self) < KEPT or len(self._kinds) > kinds:
             if max(map(len, finding)) > MOST:
                 finding = Finding(*[part if len(part) <= MOST else f"{part[:MOST]}…" for part in finding])
             super().append(finding)
@@ -392,7 +393,7 @@ class FindingList(list[Finding]):
         for index, finding in enumerate(self):
             kinds.setdefault(finding.kind or index, []).append(finding)
         return [
-            found[0] if len(found) == 1 else found[0]._replace(place=_places_text(found)) for found in kinds.values()
+            group[0] if len(group) == 1 else group[0]._replace(place=_places_text(group)) for group in kinds.values()
         ]
 
     def in_file(self, file: str) -> FindingList:
@@ -444,6 +445,7 @@ class OpsetError(Exception):
 
 
 def _restore_error(kind: type[OpsetError], findings: tuple[Finding, ...], omitted: int) -> OpsetError:
+    """Return the error that pickle saved."""
     return kind(FindingList(findings, omitted))
 
 

@@ -15,7 +15,7 @@ _OTHER = re.compile(r"[^A-Za-z0-9_.-]")
 
 def slug(name: str) -> str:
     """Return a name as part of a path or an anchor: other characters than letters, digits, "_", "." and "-" in hex."""
-    plain = _OTHER.sub(lambda found: f"~{ord(found[0]):x}", name)
+    plain = _OTHER.sub(lambda match: f"~{ord(match[0]):x}", name)
     if not plain.strip(".") or plain[0] in ".-" or plain.endswith(".") or _DEVICES.fullmatch(plain):
         plain = f"_{plain}_"
     if len(plain) > LONGEST:
@@ -42,7 +42,7 @@ def unique_slugs(names: Iterable[str], taken: Iterable[str] = ()) -> dict[str, s
         The slugs by name; no two are equal or differ in upper and lower case alone.
     """
     used = {each.lower() for each in taken}
-    found: dict[str, str] = {}
+    slug_of: dict[str, str] = {}
     for name in names:
         base = plain = slug(name)
         number = 1
@@ -50,5 +50,5 @@ def unique_slugs(names: Iterable[str], taken: Iterable[str] = ()) -> dict[str, s
             number += 1
             plain = f"{base}-{number}"
         used.add(plain.lower())
-        found[name] = plain
-    return found
+        slug_of[name] = plain
+    return slug_of

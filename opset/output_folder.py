@@ -120,9 +120,9 @@ def _check_names(files: Mapping[str, bytes], author: Author) -> None:
         raise UsageError(Finding("U103", message, help="document fewer domains at once: --domain DOMAIN"))
 
 
-def _check_unused(folder: str, author: Author, ours: set[str], files: Mapping[str, bytes], known: bool) -> None:
+def _check_unused(folder: str, author: Author, ours: set[str], files: Mapping[str, bytes], has_manifest: bool) -> None:
     """Raise UsageError U102 if the folder holds files that are in the way, or files and no manifest."""
-    if not known:
+    if not has_manifest:
         try:
             occupied = bool(os.listdir(folder))
         except OSError:  # it does not exist, or writing into it will say what is wrong
@@ -149,29 +149,32 @@ def _read_manifest(folder: str, author: Author) -> Manifest:
         return {}
     except (OSError, ValueError) as error:
         raise _manifest_error(path, str(error)) from error
-    found: Manifest = {}
+    manifest: Manifest = {}
     for number, line in enumerate(text.splitlines(), 1):
         if line.startswith("#"):
             continue
         entry = _LINE.fullmatch(line)
         if entry is None or not is_harmless(entry[2]):
             raise _manifest_error(path, f"line {number} names no file of a form")
-        found.setdefault(entry[1], []).append(entry[2])
-    return found
+        manifest.setdefault(entry[1], []).append(entry[2])
+    return manifest
 
 
 def _manifest_error(path: str, why: str) -> UsageError:
+    """Return the error for a manifest that cannot be read."""
     message = "the list of files that an earlier run wrote cannot be used"
     return UsageError(Finding("U103", message, why=why, help="name another folder, or remove this one", file=path))
 
 
 def _write_manifest(folder: str, author: Author, listed: Manifest) -> None:
+    """Write the manifest with the files of each form."""
     head = f"# Files that {author.verb} wrote. The next run in this folder replaces or removes them."
     lines = [head, *(f"{form} {path}" for form, paths in sorted(listed.items()) for path in paths)]
     write_below(folder, {author.manifest: "".join(f"{line}\n" for line in lines).encode()}, durable=False)
 
 
 def _write_files(folder: str, files: Mapping[str, bytes], author: Author) -> None:
+    """Write files below the folder, all at once or in parts as the author does."""
     for part in _batches(files) if author.parts else filter(None, [files]):
         write_below(folder, {_native_path(path): data for path, data in part.items()}, durable=False)
 
@@ -193,6 +196,7 @@ def _batches(files: Mapping[str, bytes]) -> Iterator[dict[str, bytes]]:
 
 
 def _native_path(path: str) -> str:
+    """Return a path with the separator of the system."""
     return path.replace("/", os.sep)
 
 

@@ -39,6 +39,7 @@ def table_lines(rows: Sequence[Sequence[str]], indent: str = "  ", right: Iterab
 
 
 def _terminal_width() -> int:
+    """Return the columns of the terminal, WIDEST if the output is none."""
     try:
         return os.get_terminal_size(1).columns or WIDEST
     except OSError:

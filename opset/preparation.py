@@ -96,11 +96,13 @@ def _freeze_initializers(model: Model, freeze: Freeze, notes: list[str]) -> Mode
     if not names:
         return model
     graph = model.proto.graph
-    known = {tensor.name for tensor in graph.initializer} | {sparse.values.name for sparse in graph.sparse_initializer}
+    initializers = {tensor.name for tensor in graph.initializer} | {
+        sparse.values.name for sparse in graph.sparse_initializer
+    }
     inputs = [value.name for value in graph.input]
-    wanted = known if ALL in names else names
-    if unknown := wanted - known:
-        overridable = [name for name in inputs if name in known]
+    wanted = initializers if ALL in names else names
+    if unknown := wanted - initializers:
+        overridable = [name for name in inputs if name in initializers]
         raise UsageError(
             Finding(
                 "U103",
@@ -143,6 +145,7 @@ def _sort_nodes(model: Model, registry: Registry, notes: list[str], error: Model
 
 
 def _reorder(message: Any, body: Body, order: list[int], notes: list[str]) -> None:
+    """Put the nodes of a message into a new order, and note it."""
     nodes = message.node[:]
     del message.node[:]
     message.node.extend([nodes[index] for index in order])
@@ -176,8 +179,8 @@ def _attribute_fixes(index: ModelIndex, registry: Registry) -> Iterator[_Attribu
                 if attribute.name in names or body.function_key(position) in index.functions:
                     continue
                 assert schema is not None
-                if found := _attribute_fix(body, position, attribute, schema, version, registry):
-                    yield found
+                if fix := _attribute_fix(body, position, attribute, schema, version, registry):
+                    yield fix
 
 
 def _attribute_fix(
@@ -201,18 +204,18 @@ def _changes_nothing(schema: OpSchema, name: str, value: Any, registry: Registry
     """Whether an attribute of another version has no effect at this one, by the declared changes of the versions."""
     before: OpSchema | None = None
     ignored = False
-    for each in registry.versions(schema.name, schema.domain):
-        facet = each.change.attributes.get(name) if each.change is not None else None
-        if each.since_version <= schema.since_version:
-            if name in each.attributes:
+    for version in registry.versions(schema.name, schema.domain):
+        facet = version.change.attributes.get(name) if version.change is not None else None
+        if version.since_version <= schema.since_version:
+            if name in version.attributes:
                 ignored = False
             elif before is not None and name in before.attributes:
                 ignored = facet is not None and facet.ignored
-        elif name in each.attributes:
+        elif name in version.attributes:
             if facet is None or facet.only_for:
                 return False
             return facet.old is not None and bool(value == facet.old)
-        before = each
+        before = version
     return ignored
 
 

@@ -160,6 +160,7 @@ def value_of(message: Any, limit: int | None = None, kind: str | None = None) ->
 
 
 def _value_error(why: str) -> ModelError:
+    """Return the error M206 for a message that holds another value than required."""
     return ModelError(Finding("M206", "a message does not hold the value that is required", why=why))
 
 
@@ -167,16 +168,16 @@ def bytes_needed(message: Any) -> int:
     """Return the number of bytes that the arrays of a message take together, a sparse tensor with its zeros."""
     needed, pending = 0, [message]
     while pending:
-        each = pending.pop()
-        name = each.DESCRIPTOR.name
-        if name == "TensorProto" and each.data_type == STRING:
-            needed += sum(map(len, each.string_data)) + TEXT_SIZE * len(each.string_data)
+        part_message = pending.pop()
+        name = part_message.DESCRIPTOR.name
+        if name == "TensorProto" and part_message.data_type == STRING:
+            needed += sum(map(len, part_message.string_data)) + TEXT_SIZE * len(part_message.string_data)
         elif name in ("TensorProto", "SparseTensorProto"):
-            number = each.data_type if name == "TensorProto" else each.values.data_type
+            number = part_message.data_type if name == "TensorProto" else part_message.values.data_type
             size = TEXT_SIZE if number == STRING else DTYPES[number].itemsize if number in DTYPES else 0
-            needed += size * element_count(pb.TensorProto(dims=each.dims))
+            needed += size * element_count(pb.TensorProto(dims=part_message.dims))
         else:
-            for field, part in each.ListFields():
+            for field, part in part_message.ListFields():
                 if field.message_type is not None:
                     pending.extend([part] if isinstance(part, Message) else part)
     return needed
@@ -281,6 +282,7 @@ def message_of(name: str, value: Any, kind: str) -> Any:
 
 
 def _elem_type(kind: str) -> int:
+    """Return the elem_type of a sequence or optional by the type string of its parts."""
     wrapper = {"seq": "sequence"}.get(word := kind.partition("(")[0], word)
     return _PARTS.index(f"{wrapper}_value") if "(" in kind else 0
 
@@ -325,6 +327,7 @@ def _unpack_elements(data: bytes, bits: int, count: int, dtype: np.dtype[Any]) -
 
 
 def _pack_elements(array: Array, bits: int) -> bytes:
+    """Return elements of 2, 4 or 6 bits as one stream: the inverse of `_unpack_elements`."""
     flat = np.ascontiguousarray(array).reshape(-1)
     codes = flat.astype(np.int8).view(np.uint8) if "int" in flat.dtype.name else flat.view(np.uint8)
     parts = []

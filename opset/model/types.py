@@ -60,6 +60,7 @@ def shape_of(proto: Any) -> Shape | None:
 
 
 def _dimension(dim: Any) -> int | str | None:
+    """Return a dimension of a shape: its size, its name, or None if it is unknown."""
     if dim.WhichOneof("value") == "dim_value":
         # Some exporters write -1 for a size that they do not know.
         return dim.dim_value if dim.dim_value >= 0 else None

@@ -51,6 +51,7 @@ _NEW_IN_SIZES = ("uint32", "uint64", "string", *_COMPLEX)
 
 
 def _gain_types(number: str, since: int, name: str, *types: str) -> tuple[Amendment, ...]:
+    """Return the amendment that adds types to a type parameter."""
     return (Amendment(number, since, gained={name: types}),)
 
 
@@ -88,8 +89,8 @@ AMENDMENTS: Mapping[str, tuple[Amendment, ...]] = {
 
 def amendments_of(schema: OpSchema) -> tuple[Amendment, ...]:
     """Return the amendments of a version of an operator, oldest first; none if no release changed it."""
-    found = AMENDMENTS.get(schema.name, ()) if not schema.domain else ()
-    return tuple(each for each in found if each.since == schema.since_version)
+    amendments = AMENDMENTS.get(schema.name, ()) if not schema.domain else ()
+    return tuple(amendment for amendment in amendments if amendment.since == schema.since_version)
 
 
 def operators_amended_after(name: str) -> frozenset[str]:
@@ -100,7 +101,9 @@ def operators_amended_after(name: str) -> frozenset[str]:
 def _amendments_after(operator: str, name: str) -> Iterator[Amendment]:
     """Yield an operator's amendments that came after a release, newest first."""
     wanted = _release_index(name)
-    yield from (each for each in reversed(AMENDMENTS.get(operator, ())) if _release_index(each.release) > wanted)
+    yield from (
+        amendment for amendment in reversed(AMENDMENTS.get(operator, ())) if _release_index(amendment.release) > wanted
+    )
 
 
 def schema_of_release(schema: OpSchema, name: str) -> OpSchema | None:
@@ -113,45 +116,47 @@ def schema_of_release(schema: OpSchema, name: str) -> OpSchema | None:
     Returns:
         None if the version came into its operator set after that release.
     """
-    for each in _amendments_after(schema.name, name) if not schema.domain else ():
-        if each.since != schema.since_version:
+    for amendment in _amendments_after(schema.name, name) if not schema.domain else ():
+        if amendment.since != schema.since_version:
             continue
-        if each.late:
+        if amendment.late:
             return None
         types = dict(schema.types)
-        for parameter, gained in each.gained.items():
-            types[parameter] = tuple(one for one in types[parameter] if one not in _tensor_types(gained))
-        for parameter, lost in each.lost.items():
+        for parameter, gained in amendment.gained.items():
+            types[parameter] = tuple(type_ for type_ in types[parameter] if type_ not in _tensor_types(gained))
+        for parameter, lost in amendment.lost.items():
             types[parameter] += _tensor_types(lost)
         attributes = {
-            key: attribute._replace(required=True) if key in each.optional else attribute
+            key: attribute._replace(required=True) if key in amendment.optional else attribute
             for key, attribute in schema.attributes.items()
         }
         schema = replace(
-            schema, types=types, attributes=attributes, deprecated=schema.deprecated and not each.withdrawn
+            schema, types=types, attributes=attributes, deprecated=schema.deprecated and not amendment.withdrawn
         )
     return schema
 
 
 @cache
 def _release_index(name: str) -> int:
+    """Return the position of a release in RELEASES."""
     return RELEASES.index(release(name))
 
 
 def _tensor_types(elements: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(f"tensor({each})" for each in elements)
+    """Return the types of tensors of these elements."""
+    return tuple(f"tensor({element})" for element in elements)
 
 
 def is_ambiguous(schema: OpSchema, opset: int) -> bool:
     """Whether a release has the version before in place of this one at an opset, and a later release this one."""
-    late = [each for each in amendments_of(schema) if each.late]
-    return any(opset < release(each.release).opset for each in late)
+    late = [amendment for amendment in amendments_of(schema) if amendment.late]
+    return any(opset < release(amendment.release).opset for amendment in late)
 
 
 def schema_as_read(schema: OpSchema) -> OpSchema:
     """Return a version of an operator with all types that it had in any release: models of all of them are read."""
     types = dict(schema.types)
-    for each in amendments_of(schema):
-        for name, lost in each.lost.items():
-            types[name] += tuple(one for one in _tensor_types(lost) if one not in types[name])
+    for amendment in amendments_of(schema):
+        for name, lost in amendment.lost.items():
+            types[name] += tuple(type_ for type_ in _tensor_types(lost) if type_ not in types[name])
     return schema if types == schema.types else replace(schema, types=types)

@@ -37,11 +37,11 @@ def line_of(error: BaseException, origin: str = "") -> str:
         return f"{error.filename}:{error.lineno or 1}"
     from traceback import walk_tb  # what errors alone need is imported late, since it takes long
 
-    own = os.path.dirname(os.path.realpath(origin)) if origin else None  # which may be an installed package
+    own_folder = os.path.dirname(os.path.realpath(origin)) if origin else None  # which may be an installed package
     frames = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
     for file, line in reversed(frames):
         path = os.path.realpath(file)
-        if not file.startswith("<") and (os.path.dirname(path) == own or not path.startswith(_libraries())):
+        if not file.startswith("<") and (os.path.dirname(path) == own_folder or not path.startswith(_libraries())):
             return f"{file}:{line}"
     return ""
 
@@ -70,4 +70,4 @@ def _libraries() -> tuple[str, ...]:
     paths = sysconfig.get_paths()
     folders = [paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")]
     folders += [os.fspath(Path(__file__).parents[1]), site.getusersitepackages()]
-    return tuple(f"{os.path.realpath(each)}{os.sep}" for each in folders)
+    return tuple(f"{os.path.realpath(folder)}{os.sep}" for folder in folders)

@@ -71,6 +71,7 @@ class Layer(NamedTuple):
 
     @property
     def _noun_phrase(self) -> str:
+        """The noun with its article."""
         return f"an {self.noun}" if self.noun[0] in "aeiou" else f"a {self.noun}"
 
     def register(
@@ -168,27 +169,28 @@ class Layer(NamedTuple):
                 findings += error.findings
                 continue
             for key, versions in table.items():
-                known = merged.setdefault(key, {})
+                merged_versions = merged.setdefault(key, {})
                 findings += [
-                    self._duplicate_finding(key[1], key[2], since, known[since], versions[since])
-                    for since in known.keys() & versions.keys()
+                    self._duplicate_finding(key[1], key[2], since, merged_versions[since], versions[since])
+                    for since in merged_versions.keys() & versions.keys()
                 ]
-                known |= versions
+                merged_versions |= versions
         if findings:
             raise self.error(findings)
         return merged
 
     def _run_if_changed(self, file: Path) -> Table:
+        """Return the hooks of a file, which is run unless it was run with the same text."""
         name = str(file.resolve())  # no module that is imported can have this name
         with _load_lock:
             try:
                 source = file.read_bytes()
             except OSError as error:
                 raise self.error(self._unusable_file_finding(file, error)) from error
-            known = _files.get(name)
-            if known is None or known.source != source:
-                known = self._run_file(name, file, source)
-            return known.table
+            earlier = _files.get(name)
+            if earlier is None or earlier.source != source:
+                earlier = self._run_file(name, file, source)
+            return earlier.table
 
     def _run_file(self, name: str, path: Path, source: bytes) -> _File:
         """Run a file as a module that registers functions of its own. Raises `error`, and then nothing is kept."""
@@ -212,6 +214,7 @@ class Layer(NamedTuple):
         return file
 
     def _standard_operator_finding(self, kind: str, operator: str, domain: str, origin: str) -> Finding:
+        """Return the finding for a hook of users for an operator of the standard."""
         message = f"{self._noun_phrase} is registered for {operator} of {shown(domain)}"
         why = "it is an operator of the standard, whose meaning is fixed"
         return Finding(self.code, message, origin, why, f'use a domain of your own: @{kind}(…, domain="com.example")')
@@ -222,18 +225,19 @@ class Layer(NamedTuple):
             Finding(
                 self.code,
                 f"{self._noun_phrase} is registered for {operator} of {shown(domain)}",
-                each.origin,
+                hook.origin,
                 f"the file is for {folder}",
                 f'name its domain: @{kind}("{operator}", domain="{folder}")',
             )
             for (kind, domain, operator), versions in table.items()
             if shown(domain) != folder
-            for each in versions.values()
+            for hook in versions.values()
         ]
         if findings:
             raise self.error(findings)
 
     def _duplicate_finding(self, domain: str, operator: str, since: int, first: Hook, second: Hook) -> Finding:
+        """Return the finding for two hooks of one version."""
         version = f"version {since}" if since else "the first version"
         which = f"for {version}" if self.exact else f"from {version} on"
         message = f"two {self.noun}s are registered for {operator} of {shown(domain)}, {which}"
@@ -291,15 +295,16 @@ class Lookup:
         return f"{safe_text(files[0])} was not run, since nobody trusts its folder" if files else ""
 
     def _table_of_domain(self, domain: str) -> Table:
+        """Return the hooks of users' files of a domain; raise the layer's error each time if they cannot be run."""
         if domain not in self._own:
             try:
                 self._own[domain] = self._layer.run_files(self._registry.files(domain, self._layer.file))
             except self._layer.error as error:
                 self._own[domain] = error
-        found = self._own[domain]
-        if isinstance(found, OpsetError):
-            raise self._layer.error(found.findings) from found
-        return found
+        table = self._own[domain]
+        if isinstance(table, OpsetError):
+            raise self._layer.error(table.findings) from table
+        return table
 
 
 TRUST = "name its folder with --schemas, or allow it: --allow-hooks, OPSET_ALLOW_HOOKS"
@@ -348,10 +353,12 @@ def origin_of(function: Function) -> str:
 
 
 def _qualified_name(function: Function) -> tuple[str | None, str | None]:
+    """Return module and qualified name, which are the same if a function is defined again."""
     return getattr(function, "__module__", None), getattr(function, "__qualname__", None)
 
 
 @lru_cache(maxsize=256)
 def _import_if_present(module: str) -> None:
+    """Import a module, unless there is none."""
     if find_spec(module) is not None:
         importlib.import_module(module)

@@ -86,7 +86,9 @@ class Registry:
     def versions(self, op_type: str, domain: str = "") -> tuple[OpSchema, ...]:
         """Return all versions of an operator, oldest first; none if it is not known."""
         domain = normalised(domain)
-        return tuple(self._schema_at(domain, op_type, each) for each in range(len(self._versions_of(op_type, domain))))
+        return tuple(
+            self._schema_at(domain, op_type, position) for position in range(len(self._versions_of(op_type, domain)))
+        )
 
     def operators(self, domain: str = "") -> list[str]:
         """Return the names of a domain's operators, sorted."""
@@ -123,11 +125,11 @@ class Registry:
     def type_sets(self) -> TypeSets:
         """Named type sets of the standard and of folders; of two with one name, the first."""
         sources = {id(source): source for operators in self._sources.values() for source in operators.values()}
-        found: dict[str, tuple[str, ...]] = {}
+        sets: dict[str, tuple[str, ...]] = {}
         for _, prose, _ in sources.values():
             named = (standard_prose() if prose is None else prose)["sets"]
-            found |= {name: tuple(types) for name, types in named.items() if name not in found}
-        return found
+            sets |= {name: tuple(types) for name, types in named.items() if name not in sets}
+        return sets
 
     def phrase(self, types: tuple[str, ...]) -> str:
         """Return a phrase for exactly these types, in which named sets stand for theirs."""
@@ -144,6 +146,7 @@ class Registry:
         return make_examples(standard_examples() if examples is None else examples, domain, operator)
 
     def _versions_of(self, name: str, domain: str) -> list[int]:
+        """Return the since_versions of an operator, oldest first; none if it is not known."""
         key = domain, name
         if key not in self._sinces:
             if name not in self._sources.get(domain, {}):
@@ -152,6 +155,7 @@ class Registry:
         return self._sinces[key]
 
     def _schema_at(self, domain: str, name: str, position: int) -> OpSchema:
+        """Return the schema at a position of an operator's versions."""
         key = domain, name, position
         if key not in self._schemas:
             self._schemas[key] = make_schema(self._sources[domain][name][0], domain, name, position)
@@ -176,8 +180,9 @@ def files_named(folder: Path | str, pattern: str) -> list[Path]:
 
 
 def _files_of_domain(files: Iterable[Path], domain: str, name: str) -> tuple[Path, ...]:
+    """Return the files of a name that are in a folder of the domain."""
     wanted = normalised(domain)
-    return tuple(each for each in files if each.name == name and normalised(each.parent.name) == wanted)
+    return tuple(file for file in files if file.name == name and normalised(file.parent.name) == wanted)
 
 
 def registry_with(schemas: Schemas, *, data: Iterable[Path | str] = ()) -> Registry:
@@ -258,6 +263,7 @@ def _metadata_with_schemas(folder: str) -> list[Path]:
 
 
 def _offers_schemas(file: Path) -> bool:
+    """Whether a file of entry points names the group of this package."""
     return file.is_file() and f"[{ENTRY_POINTS}]".encode() in file.read_bytes()
 
 
@@ -267,8 +273,8 @@ def _package_folders(module: str) -> list[Path]:
 
     top, *inner = module.split(".")
     spec = find_spec(top)
-    found = [Path(place, *inner) for place in (spec.submodule_search_locations or ())] if spec is not None else []
-    return [folder for folder in found if folder.is_dir()]
+    folders = [Path(place, *inner) for place in (spec.submodule_search_locations or ())] if spec is not None else []
+    return [folder for folder in folders if folder.is_dir()]
 
 
 def get_schema(op_type: str, max_inclusive_version: int | None = None, domain: str = "") -> OpSchema:

@@ -72,19 +72,19 @@ def release(name: str) -> Release:
     Raises UsageError U101, which lists the releases, if there is none.
     """
     parts = name.split(".")
-    found = [each for each in RELEASES if _begins_with(each.name, parts)]
-    if found:
-        return found[-1]
-    known = [each.name for each in RELEASES]
-    help = f"{near_miss(name, known)} known: {', '.join(known)}".strip()
+    matching = [each for each in RELEASES if _begins_with(each.name, parts)]
+    if matching:
+        return matching[-1]
+    names = [each.name for each in RELEASES]
+    help = f"{near_miss(name, names)} known: {', '.join(names)}".strip()
     raise UsageError(Finding("U101", f"there is no ONNX release {name}", help=help))
 
 
 def _begins_with(name: str, parts: list[str]) -> bool:
     """Return whether a release number begins with these parts; parts that it leaves out are zero."""
-    own = name.split(".")
-    own += ["0"] * (len(parts) - len(own))
-    return own[: len(parts)] == parts
+    number = name.split(".")
+    number += ["0"] * (len(parts) - len(number))
+    return number[: len(parts)] == parts
 
 
 @lru_cache(maxsize=512)
@@ -114,7 +114,7 @@ def is_released(domain: str) -> bool:
 
 def release_with(opset: int) -> Release:
     """Return the newest release whose operator set of the default domain is not above a version."""
-    return next(each for each in reversed(RELEASES) if each.opset <= opset)
+    return next(row for row in reversed(RELEASES) if row.opset <= opset)
 
 
 def opset_beside(opsets: Mapping[str, int]) -> int:

@@ -53,8 +53,9 @@ class Kernels(NamedTuple):
 
 @lru_cache(maxsize=1)
 def _kernel_facts() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(Path(__file__).with_name("onnxruntime_kernels.json").read_bytes())
-    return found
+    """Return the content of onnxruntime_kernels.json."""
+    facts: dict[str, Any] = json.loads(Path(__file__).with_name("onnxruntime_kernels.json").read_bytes())
+    return facts
 
 
 def releases() -> tuple[str, ...]:
@@ -65,15 +66,15 @@ def releases() -> tuple[str, ...]:
 def kernels_of(schema: OpSchema) -> Kernels:
     """Return the kernels for a version of an operator; none for one that is not of the standard."""
     facts, domain, since = _kernel_facts(), shown(schema.domain), schema.since_version
-    known = facts["kernels"].get(domain, {}).get(schema.name, ())
-    found = []
-    for first, last, numbers, begins, ends in known:
+    entries = facts["kernels"].get(domain, {}).get(schema.name, ())
+    kernels = []
+    for first, last, numbers, begins, ends in entries:
         if since == first or (last is not None and first < since <= last):
             types = {name: _allowed_types(schema, name, facts["types"][number]) for name, number in numbers.items()}
             accepting = _accepting_releases(schema, begins, ends)
             if accepting and all(types.values()):
-                found.append(Kernel(types, *accepting))
-    return Kernels(tuple(found), since in facts["functions"].get(domain, {}).get(schema.name, ()))
+                kernels.append(Kernel(types, *accepting))
+    return Kernels(tuple(kernels), since in facts["functions"].get(domain, {}).get(schema.name, ()))
 
 
 def kernels_data(schema: OpSchema) -> dict[str, Any]:
@@ -88,17 +89,19 @@ def kernels_data(schema: OpSchema) -> dict[str, Any]:
     take, the set of the most releases first; `any` says that these are all types of the parameter. Of an operator of
     several parameters, not every combination need have a kernel. `function`: see the module.
     """
-    found = kernels_of(schema)
-    ranges = _merge_ranges((each.first, each.last) for each in found.kernels)
-    types = {name: _types_by_releases(schema, name, found.kernels) for name in schema.types} if found.kernels else {}
+    support = kernels_of(schema)
+    ranges = _merge_ranges((each.first, each.last) for each in support.kernels)
+    types = (
+        {name: _types_by_releases(schema, name, support.kernels) for name in schema.types} if support.kernels else {}
+    )
     return {
         "runtime": RUNTIME,
         "provider": PROVIDER,
         "known": [releases()[0], releases()[-1]],
-        "function": found.function,
+        "function": support.function,
         "releases": ranges,
         "types": types,
-        "text": _support_text(schema, found, ranges, types),
+        "text": _support_text(schema, support, ranges, types),
     }
 
 
@@ -111,8 +114,10 @@ def _types_by_releases(schema: OpSchema, name: str, kernels: Iterable[Kernel]) -
     grouped: dict[tuple[tuple[str, str], ...], list[str]] = {}
     for type_ in sorted(takers, key=_type_sort_key):
         grouped.setdefault(tuple((first, last) for first, last in _merge_ranges(takers[type_])), []).append(type_)
-    known, whole = releases(), len(takers) == len(schema.types[name])
-    order = sorted(grouped, key=lambda ranges: (-_release_count(ranges), [known.index(first) for first, _ in ranges]))
+    names_of_releases, whole = releases(), len(takers) == len(schema.types[name])
+    order = sorted(
+        grouped, key=lambda ranges: (-_release_count(ranges), [names_of_releases.index(first) for first, _ in ranges])
+    )
     return [
         {"types": grouped[ranges], "releases": [[*each] for each in ranges], "any": whole and len(grouped) == 1}
         for ranges in order
@@ -149,34 +154,38 @@ def _types_text(types: Sequence[str], allowed: Sequence[str]) -> str:
 
 
 def _element_of(type_: str) -> str:
+    """Return the element of a type of tensors; another type whole."""
     return type_.removeprefix("tensor(").removesuffix(")") if type_.startswith("tensor(") else type_
 
 
 def _releases_text(ranges: list[list[str]]) -> str:
+    """Return ranges of releases as a phrase: ` from 1.20`."""
     if len(ranges) == 1 and ranges[0][1] == releases()[-1]:
         return f" from {ranges[0][0]}"
     return " in " + " and ".join(_range_text(*each) for each in ranges)
 
 
 def _range_text(first: str, last: str) -> str:
+    """Return a range of releases as text."""
     return first if first == last else f"{first} to {last}"
 
 
 def _merge_ranges(spans: Iterable[tuple[str, str]]) -> list[list[str]]:
     """Return ranges of releases in order, those merged that overlap or adjoin."""
-    known = releases()
-    found: list[list[int]] = []
-    for first, last in sorted((known.index(first), known.index(last)) for first, last in spans):
-        if found and first <= found[-1][1] + 1:
-            found[-1][1] = max(found[-1][1], last)
+    names = releases()
+    merged: list[list[int]] = []
+    for first, last in sorted((names.index(first), names.index(last)) for first, last in spans):
+        if merged and first <= merged[-1][1] + 1:
+            merged[-1][1] = max(merged[-1][1], last)
         else:
-            found.append([first, last])
-    return [[known[first], known[last]] for first, last in found]
+            merged.append([first, last])
+    return [[names[first], names[last]] for first, last in merged]
 
 
 def _release_count(ranges: Iterable[tuple[str, str]]) -> int:
-    known = releases()
-    return sum(known.index(last) - known.index(first) + 1 for first, last in ranges)
+    """Return the number of releases in ranges."""
+    names = releases()
+    return sum(names.index(last) - names.index(first) + 1 for first, last in ranges)
 
 
 def _type_sort_key(type_: str) -> tuple[int, str]:
@@ -186,10 +195,10 @@ def _type_sort_key(type_: str) -> tuple[int, str]:
 
 def _allowed_types(schema: OpSchema, name: str, listed: Iterable[str]) -> tuple[str, ...]:
     """Return the listed types that a type parameter, or an input, of the version may have."""
-    formal = next((each for each in schema.inputs if each.name == name), None)
+    formal = next((type_ for type_ in schema.inputs if type_.name == name), None)
     allowed = schema.types.get(name) or (schema.allowed_types(formal) if formal is not None else None)
-    types = [each if "(" in each else f"tensor({each})" for each in listed]
-    return tuple(each for each in types if allowed is None or each in allowed)
+    types = [type_ if "(" in type_ else f"tensor({type_})" for type_ in listed]
+    return tuple(type_ for type_ in types if allowed is None or type_ in allowed)
 
 
 def _accepting_releases(schema: OpSchema, first: str, last: str) -> tuple[str, str] | None:
@@ -216,6 +225,7 @@ def _newest_version(release: str, domain: str) -> int:
 
 
 def _release_number(release: str) -> tuple[int, ...]:
+    """Return the number of a release as integers."""
     return tuple(map(int, release.split(".")))
 
 

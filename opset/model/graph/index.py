@@ -117,15 +117,15 @@ class Body:
     @cached_property
     def definitions(self) -> dict[str, int]:
         """The index of the first node that computes each value of the body, -1 for inputs and initializers."""
-        found = dict.fromkeys(self.input_names(), -1)
+        positions = dict.fromkeys(self.input_names(), -1)
         if not self.function:
-            found.update((tensor.name, -1) for tensor in self.proto.initializer)
-            found.update((sparse.values.name, -1) for sparse in self.proto.sparse_initializer)
+            positions.update((tensor.name, -1) for tensor in self.proto.initializer)
+            positions.update((sparse.values.name, -1) for sparse in self.proto.sparse_initializer)
         for index, outputs in enumerate(self.computes):
             for name in outputs:
-                if name not in found and name:
-                    found[name] = index
-        return found
+                if name not in positions and name:
+                    positions[name] = index
+        return positions
 
     def function_key(self, index: int) -> FunctionKey:
         """Return domain, name and overload of the function that the node at `index` calls, if it calls one."""
@@ -181,13 +181,13 @@ def bodies(model: Any) -> list[Body]:
 
 def bodies_below(*roots: Body) -> list[Body]:
     """Return bodies and those inside them, each before those inside it."""
-    found = []
+    all_bodies = []
     pending = [*reversed(roots)]
     while pending:
         body = pending.pop()
-        found.append(body)
+        all_bodies.append(body)
         pending.extend(reversed(body.inner_bodies))
-    return found
+    return all_bodies
 
 
 class ModelIndex:
@@ -238,21 +238,21 @@ class ModelIndex:
 
 def messages_of(index: ModelIndex, proto: Any) -> dict[Body, Any]:
     """Return the graphs and functions of an equal ModelProto, by the bodies that are indexed."""
-    found = {index.main: proto.graph}
+    messages = {index.main: proto.graph}
     training = (
         getattr(each, part)
         for each in proto.training_info
         for part in ("initialization", "algorithm")
         if each.HasField(part)
     )
-    found.update(zip(index.graphs[1:], training, strict=True))
+    messages.update(zip(index.graphs[1:], training, strict=True))
     functions = [body for body in index.bodies if body.function and body.root is body]
-    found.update(zip(functions, proto.functions, strict=True))
+    messages.update(zip(functions, proto.functions, strict=True))
     for body in index.bodies:
         holders = dict.fromkeys(inner.index for inner in body.inner_bodies)
-        graphs = (graph for holder in holders for _, graph in subgraphs(found[body].node[holder]))
-        found.update(zip(body.inner_bodies, graphs, strict=True))
-    return found
+        graphs = (graph for holder in holders for _, graph in subgraphs(messages[body].node[holder]))
+        messages.update(zip(body.inner_bodies, graphs, strict=True))
+    return messages
 
 
 def index_model(proto: Any, known_domains: Collection[str]) -> ModelIndex:
@@ -299,18 +299,18 @@ def imports_of(proto: Any, location: str, known_domains: Collection[str]) -> dic
     Equal entries count as one. Raises ModelError M107 if a domain has no version, M108 if it has two (IR
     specification, Operator Sets).
     """
-    found: dict[str, int] = {}
+    versions: dict[str, int] = {}
     findings = FindingList()
     for entry in proto.opset_import:
         domain = normalize_domain(entry.domain)
         if domain.__class__ is bytes:
             findings.append(Finding("M106", f"the domain {brief_name(domain)} is not valid UTF-8", location))
-        elif found.get(domain, entry.version) != entry.version:
+        elif versions.get(domain, entry.version) != entry.version:
             shown = quote(domain or "ai.onnx")
             findings.append(
                 Finding(
                     "M108",
-                    f"the domain {shown} is imported twice, at {found[domain]} and {entry.version}",
+                    f"the domain {shown} is imported twice, at {versions[domain]} and {entry.version}",
                     location,
                     why='"" and "ai.onnx" are one domain' if not domain else "",
                     help="keep the import that the nodes were written for",
@@ -319,30 +319,30 @@ def imports_of(proto: Any, location: str, known_domains: Collection[str]) -> dic
         elif entry.version < 1 and domain in known_domains:
             findings.append(Finding("M107", f"the domain {quote(domain or 'ai.onnx')} has no version", location))
         else:
-            found[domain] = entry.version
+            versions[domain] = entry.version
     if findings:
         raise ModelError(findings)
-    return found
+    return versions
 
 
-def verify_names(found: Iterable[Body]) -> None:
+def verify_names(all_bodies: Iterable[Body]) -> None:
     """Check the rules on names that everything else relies on.
 
     Every value is defined once in its body and before its first use, also if a body around has a value of that name,
     and names are valid UTF-8 (IR specification, "Names within a graph", "Nodes"). Linear in the number of names.
 
     Args:
-        found: Bodies with all bodies inside them.
+        all_bodies: Bodies with all bodies inside them.
 
     Raises:
         ModelError: With all findings: M106, M110, M112, M113.
     """
     findings = FindingList()
-    for body in found:
+    for body in all_bodies:
         findings += _name_faults(body)
         if len(body.subgraphs) < len(body.inner_bodies):
             findings += _ambiguous_subgraphs(body)
-    for body in found:
+    for body in all_bodies:
         here = body.definitions
         for index, names in enumerate(body.reads):
             for name in names:
@@ -395,10 +395,10 @@ def _name_faults(body: Body) -> Iterator[Finding]:
 
 def _ambiguous_subgraphs(body: Body) -> Iterator[Finding]:
     """Yield the subgraphs whose node has another one in an attribute of the same name."""
-    for each in body.inner_bodies:
-        if body.subgraphs[each.index, each.name] is not each:
-            message = f"the attribute {quote(each.name)} is defined twice"
-            yield Finding("M113", message, body.location(each.index), help="keep the graph that is meant")
+    for subgraph in body.inner_bodies:
+        if body.subgraphs[subgraph.index, subgraph.name] is not subgraph:
+            message = f"the attribute {quote(subgraph.name)} is defined twice"
+            yield Finding("M113", message, body.location(subgraph.index), help="keep the graph that is meant")
 
 
 def _are_text(names: Iterable[Any]) -> bool:
@@ -417,6 +417,7 @@ def _is_visible(name: str, body: Body) -> bool:
 
 
 def _undefined_input(body: Body, index: int, name: Any, position: int | None) -> Finding:
+    """Return the finding for an input of a node that nothing before it defines."""
     if name.__class__ is bytes:
         return _encoding_fault(body.location(index), name)
     if position is None:
@@ -436,6 +437,7 @@ def _undefined_input(body: Body, index: int, name: Any, position: int | None) ->
 
 
 def _shadowing(body: Body, index: int, name: str) -> Finding:
+    """Return the finding for a value that is defined again after an outer one was used."""
     return Finding(
         "M113",
         f"the value {quote(name)} of a graph around is defined again, after it was used",
@@ -446,6 +448,7 @@ def _shadowing(body: Body, index: int, name: str) -> Finding:
 
 
 def _encoding_fault(location: str, name: Any) -> Finding:
+    """Return the finding for a name that is not valid UTF-8."""
     message = f"the name {brief_name(name)} is not valid UTF-8"
     return Finding("M106", message, location, help="write names as UTF-8")
 
@@ -461,12 +464,13 @@ class FreshNames:
 
     @cached_property
     def _used_names(self) -> set[str]:
-        found: set[str] = set()
+        """The names of values and nodes in all bodies."""
+        names: set[str] = set()
         for body in self._bodies:
-            found.update(body.definitions, body.names)
+            names.update(body.definitions, body.names)
             # An entry for a value that does not exist would state the type of a new one of that name.
-            found.update(value.name for value in body.proto.value_info)
-        return found
+            names.update(value.name for value in body.proto.value_info)
+        return names
 
     def fresh(self, stem: str) -> str:
         """Return `stem` itself if it is free, else `stem` with the lowest free number behind it."""
@@ -508,10 +512,11 @@ def _call_order(functions: Mapping[FunctionKey, Body]) -> list[Body]:
 
 
 def _functions_called_in(function: Body, known: Mapping[FunctionKey, Body]) -> set[FunctionKey]:
-    found: set[FunctionKey] = set()
+    """Return the keys of known functions that a function calls, in subgraphs as well."""
+    called: set[FunctionKey] = set()
     pending = [function]
     while pending:
         body = pending.pop()
-        found.update(map(body.function_key, range(len(body.nodes))))
+        called.update(map(body.function_key, range(len(body.nodes))))
         pending.extend(body.inner_bodies)
-    return found & known.keys()
+    return called & known.keys()

@@ -11,28 +11,28 @@ from collections.abc import Iterator, Mapping, Sequence
 from opset.model.graph.index import Body
 
 
-def sorted_orders(found: Sequence[Body]) -> dict[Body, list[int]]:
+def sorted_orders(all_bodies: Sequence[Body]) -> dict[Body, list[int]]:
     """Return new orders of nodes for the bodies that are not sorted.
 
     A node moves only if an earlier one reads a value that it computes: then it goes right before that one.
 
     Args:
-        found: Bodies, each before the bodies inside it.
+        all_bodies: Bodies, each before the bodies inside it.
 
     Returns:
         The indices of nodes in their new order. A body is missing if it is sorted, if its nodes are in a cycle, or if a
         name may also mean a value of a body around.
     """
-    captured: dict[Body, dict[int, set[str]]] = {body: {} for body in found}
-    for body in reversed(found):
+    captured: dict[Body, dict[int, set[str]]] = {body: {} for body in all_bodies}
+    for body in reversed(all_bodies):
         if body.owner is not None and body.parent is not None:
             captured[body.parent].setdefault(body.index, set()).update(_names_from_outside(body, captured[body]))
-    made = {}
-    for body in found:
+    orders = {}
+    for body in all_bodies:
         order = _sorted_order(body, captured[body])
         if order is not None:
-            made[body] = order
-    return made
+            orders[body] = order
+    return orders
 
 
 def count_moved_nodes(order: Sequence[int]) -> int:

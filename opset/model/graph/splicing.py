@@ -91,6 +91,7 @@ class _Splicer:
         self._given = {each.name: each for each in call.attribute}
 
     def splice(self) -> Splice:
+        """Return the replacement of the call; raise Unfit if there is none."""
         function, call = self._function, self._call
         if len(call.input) > len(function.input) or len(call.output) > len(function.output):
             raise Unfit(
@@ -109,12 +110,13 @@ class _Splicer:
                 passed.append((name, actual))
         for name in inner:
             scope.names[name] = self._fresh_name(name)
-        made = self._renamed_nodes(scope)
-        made += [self._identity_node(scope[name], actual) for name, actual in passed]
+        nodes = self._renamed_nodes(scope)
+        nodes += [self._identity_node(scope[name], actual) for name, actual in passed]
         stated = [value for value in function.value_info if value.name in inner and value.name not in function.output]
-        return Splice(made, [_renamed_value_info(value, scope) for value in stated])
+        return Splice(nodes, [_renamed_value_info(value, scope) for value in stated])
 
     def _fresh_name(self, name: str) -> str:
+        """Return a new name for a value or node of the function."""
         return self._names.fresh(f"{self._stem}__{name[:_WIDTH]}")
 
     def _renamed_nodes(self, scope: _Scope) -> list[Any]:
@@ -139,7 +141,7 @@ class _Splicer:
 
     def _bind_attributes(self, node: Any) -> set[str]:
         """Set a node's attributes that refer to the function's; return the names of those that have a value now."""
-        absent, given = [], set()
+        absent, bound = [], set()
         for index, attribute in enumerate(node.attribute):
             if not attribute.ref_attr_name:
                 continue
@@ -150,10 +152,10 @@ class _Splicer:
                 name = attribute.name
                 attribute.CopyFrom(value)
                 attribute.name = name
-                given.add(name)
+                bound.add(name)
         for index in reversed(absent):
             del node.attribute[index]
-        return given
+        return bound
 
     def _attribute_value(self, name: str) -> Any:
         """Return the value of one of the function's attributes as an AttributeProto, None if it has none."""
@@ -185,9 +187,9 @@ class _Splicer:
             if value.name and not scope[value.name]:
                 raise Unfit(f"a graph in the function returns the input {quote(value.name)}, which the call omits")
         for values, kept in ((graph.input, graph.input), (graph.output, graph.output), (graph.value_info, stated)):
-            made = [_renamed_value_info(value, scope) for value in kept]
+            renamed = [_renamed_value_info(value, scope) for value in kept]
             del values[:]
-            values.extend(made)
+            values.extend(renamed)
         for annotation in graph.quantization_annotation:
             annotation.tensor_name = scope.annotation_name(annotation.tensor_name)
             for entry in annotation.quant_parameter_tensor_names:
@@ -223,6 +225,7 @@ class _Splicer:
 
 
 def _rename_values(node: Any, scope: _Scope) -> None:
+    """Rename the values that a node reads, computes or shards."""
     for names in (node.input, node.output):
         if names:
             names[:] = [scope[name] for name in names]
@@ -233,18 +236,18 @@ def _rename_values(node: Any, scope: _Scope) -> None:
 
 def _renamed_value_info(value: Any, scope: _Scope) -> Any:
     """Return a ValueInfoProto under the new name, without names of dimensions: the caller's may mean another size."""
-    made = pb.ValueInfoProto()
-    made.CopyFrom(value)
-    made.name = scope[value.name]
-    pending = [made.type]
+    renamed = pb.ValueInfoProto()
+    renamed.CopyFrom(value)
+    renamed.name = scope[value.name]
+    pending = [renamed.type]
     while pending:
-        each = pending.pop()
-        match each.WhichOneof("value"):
+        type_ = pending.pop()
+        match type_.WhichOneof("value"):
             case "tensor_type" | "sparse_tensor_type" as kind:
-                for dim in getattr(each, kind).shape.dim:
+                for dim in getattr(type_, kind).shape.dim:
                     dim.ClearField("dim_param")
             case "sequence_type" | "optional_type" as kind:
-                pending.append(getattr(each, kind).elem_type)
+                pending.append(getattr(type_, kind).elem_type)
             case "map_type":
-                pending.append(each.map_type.value_type)
-    return made
+                pending.append(type_.map_type.value_type)
+    return renamed

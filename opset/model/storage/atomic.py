@@ -111,8 +111,8 @@ class OpenFolder:
         with os.scandir(self.descriptor) as entries:
             left = [entry.name for entry in entries if TEMPORARY.fullmatch(entry.name) and entry.name not in spared]
         for name in left:
-            found = self.status(name)
-            if found is not None and stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid():
+            entry_status = self.status(name)
+            if entry_status is not None and stat.S_ISREG(entry_status.st_mode) and entry_status.st_uid == os.geteuid():
                 with suppress(OSError):
                     self.remove(name)
         if len(_next_time) > 1000:
@@ -132,6 +132,7 @@ _next_time: dict[tuple[int, int], float] = {}
 
 
 def _is_folder(status: os.stat_result | None) -> bool:
+    """Whether a status is of a folder."""
     return status is not None and stat.S_ISDIR(status.st_mode)
 
 
@@ -197,6 +198,7 @@ class Files:
         return folder
 
     def _add_folder(self, folder: OpenFolder) -> None:
+        """Keep a folder open and lock it; raise UsageError U103 if there are too many."""
         self._folders[folder.path] = folder
         if len(self._folders) > MOST_FOLDERS:
             help = "external='move' puts all data into one file, external='inline' puts it into the model"
@@ -233,8 +235,8 @@ class Files:
         folder = place.folder
         try:
             os.link(path, folder.entry_path(temporary), dst_dir_fd=folder.descriptor, follow_symlinks=False)
-            made = folder.status(temporary)
-            if made is None or not os.path.samestat(made, os.fstat(descriptor)):
+            status = folder.status(temporary)
+            if status is None or not os.path.samestat(status, os.fstat(descriptor)):
                 raise OSError(errno.ESTALE, "the file was exchanged meanwhile")
         except OSError as error:
             why, help = error.strerror or str(error), "copy the data instead: external='copy'"

@@ -69,6 +69,7 @@ class Model(ModelParts):
         return parse_message(self._given, self._join_pieces(*self.pieces(checked=False)), self.path or "")
 
     def _join_pieces(self, pieces: Sequence[Piece], size: int) -> bytes:
+        """Return pieces as bytes; raise ModelError M111 if they are more than protobuf can hold."""
         if size > wire.LARGEST_MESSAGE:
             raise wire.too_large_error(size, self.path or "")
         whole = io.BytesIO()

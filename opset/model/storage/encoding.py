@@ -41,6 +41,7 @@ def element_bits(data_type: int) -> int:
 
 
 def _why_no_size(data_type: int) -> str:
+    """Return the reason why elements of a type have no size."""
     return "strings differ in size" if data_type == STRING else f"{data_type} is no element type"
 
 
@@ -67,10 +68,12 @@ def data_size(tensor: Any) -> int:
 
 
 def _is_complex(data_type: int) -> bool:
+    """Whether a type is complex."""
     return ELEMENTS[data_type].name.startswith("complex")
 
 
 def _is_power(data_type: int) -> bool:
+    """Whether a type has powers of two alone."""
     small_float = ELEMENTS[data_type].small_float
     return small_float is not None and small_float.special == POWER
 
@@ -173,8 +176,8 @@ def _nonnegative_numbers(data_type: int) -> tuple[list[float], list[int]]:
     """Return the numbers of a small float type that are not below zero, ascending, and their bit patterns."""
     table = _pattern_values(data_type)
     patterns = range(len(table) if _is_power(data_type) else len(table) // 2)
-    known = [pattern for pattern in patterns if not math.isnan(table[pattern])]
-    return [table[pattern] for pattern in known], known
+    numeric = [pattern for pattern in patterns if not math.isnan(table[pattern])]
+    return [table[pattern] for pattern in numeric], numeric
 
 
 def _pattern(data_type: int, value: Any) -> int:

@@ -123,6 +123,7 @@ class ExternalFile:
             return read_exactly(descriptor, offset, count, self.name)
 
     def _check_identity(self, descriptor: int) -> None:
+        """Raise ModelError M105 if the file is another one than before, or was written to."""
         status = os.fstat(descriptor)
         identity = (status.st_dev, status.st_ino, *file_state(status))
         if self._identity is None:
@@ -188,27 +189,29 @@ def findings(model: Any, folder: Folder | None) -> FindingList:
     M201 to M207 and M209 are reasons why a tensor's data cannot be used; M208 names keys without a meaning, and
     duplicates.
     """
-    found = odd_keys(model)
+    problems = odd_keys(model)
     for tensor in filter(is_external, tensors(model)):
         try:
             data_range(folder, tensor)
         except ModelError as error:
-            found += error.findings
-    return found
+            problems += error.findings
+    return problems
 
 
 def odd_keys(model: Any) -> FindingList:
     """Return a finding M208 for each tensor of a ModelProto whose external data has keys without a clear meaning."""
-    found = FindingList()
+    problems = FindingList()
     if not locations(model):
-        return found
+        return problems
     for tensor in filter(is_external, tensors(model)):
         keys = Counter(_path_text(entry.key) for entry in tensor.external_data)
         odd = [key for key, count in keys.items() if key not in KEYS or count > 1]
         if odd:
             why = "not known, or given twice: " + ", ".join(map(quote, odd[:8]))
-            found.append(Finding("M208", "external data has keys without a clear meaning", tensor_label(tensor), why))
-    return found
+            problems.append(
+                Finding("M208", "external data has keys without a clear meaning", tensor_label(tensor), why)
+            )
+    return problems
 
 
 def set_reference(tensor: Any, location: str, offset: int, length: int) -> None:
@@ -220,14 +223,14 @@ def set_reference(tensor: Any, location: str, offset: int, length: int) -> None:
 
 def locations(model: Any) -> dict[str, str]:
     """Return the locations that a ModelProto's tensors refer to, each with the name of the first tensor that does."""
-    found: dict[str, str] = {}
+    first_names: dict[str, str] = {}
     if b"location" not in model.SerializeToString():  # most models, and walking all nodes takes longer
-        return found
+        return first_names
     for tensor in filter(is_external, tensors(model)):
         for entry in tensor.external_data:
             if entry.key == "location":
-                found.setdefault(_path_text(entry.value), tensor_label(tensor))
-    return found
+                first_names.setdefault(_path_text(entry.value), tensor_label(tensor))
+    return first_names
 
 
 def tensors(model: Any) -> Iterator[Any]:
@@ -277,6 +280,7 @@ def _parse_number(key: str, text: str, tensor: Any) -> int:
 
 
 def _outside_error(location: str, where: str, why: str) -> ModelError:
+    """Return the error M201 for a location outside of all allowed folders."""
     return ModelError(
         Finding(
             "M201",
@@ -289,6 +293,7 @@ def _outside_error(location: str, where: str, why: str) -> ModelError:
 
 
 def _other_names_error(name: str, where: str) -> ModelError:
+    """Return the error M209 for a file with hard links."""
     return ModelError(
         Finding(
             "M209",
@@ -337,4 +342,5 @@ def _open_below(root: str, relative: str, name: str, where: str) -> int:
 
 
 def _not_regular_error(name: str, where: str, why: str) -> ModelError:
+    """Return the error M203 for a file that is not regular."""
     return ModelError(Finding("M203", "external data is not a regular file", where, why, file=name))

@@ -139,18 +139,18 @@ def malformed_model_error(source: Source, why: str) -> ModelError:
     if not wire.starts_like_model(head):
         return no_model_error(source, "it does not begin like one")
     with source.descriptor():
-        found = wire.diagnose(source)
-    if found is None:
+        fault = wire.diagnose(source)
+    if fault is None:
         return ModelError(Finding("M103", "the file is damaged or cut short", why=why, file=source.name))
-    place = f"{found.path or 'model'}, byte {found.offset}"
-    if found.code == "M104":
-        return ModelError(Finding("M104", "the model is nested too deeply", place, found.why, file=source.name))
+    place = f"{fault.path or 'model'}, byte {fault.offset}"
+    if fault.code == "M104":
+        return ModelError(Finding("M104", "the model is nested too deeply", place, fault.why, file=source.name))
     return ModelError(
         Finding(
             "M103",
             "the file is damaged or cut short",
             place,
-            found.why,
+            fault.why,
             "copy or download it again, and compare sizes or checksums",
             source.name,
         )

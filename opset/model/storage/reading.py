@@ -60,6 +60,7 @@ def open_model_file(path: str, *, pipes: bool = True, text: bool = False) -> tup
 
 
 def _check_regular(mode: int, pipes: bool) -> None:
+    """Raise OSError if a mode is not of a regular file."""
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(0, "it is a folder" if pipes else "it is a folder that cannot be read")
     if not stat.S_ISREG(mode):
@@ -96,6 +97,7 @@ def read_stream(stream: IO[Any], name: str, *, text: bool = False) -> Source:
 
 
 def _source_of_spool(file: Any, size: int, name: str, access: Access | None) -> Source:
+    """Return the bytes of a stream that was read to its end."""
     if size <= SPOOLED:
         file.seek(0)
         return BytesSource(file.read(), name, access)

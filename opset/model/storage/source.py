@@ -171,6 +171,7 @@ def read_exactly(descriptor: int, offset: int, count: int, name: str) -> bytes:
 
 
 def _read_at(descriptor: int, count: int, offset: int) -> bytes:
+    """Return at most `count` bytes from `offset`."""
     if hasattr(os, "pread"):
         return os.pread(descriptor, count, offset)
     with _SEEKING:

@@ -42,15 +42,15 @@ def data_range(model: ModelParts | None, tensor: Any) -> wire.Segment | None:
     """
     if external.is_external(tensor):
         return external.data_range(model.folder if model else None, tensor)
-    found = None
+    segment_of_data = None
     for segment in model.segments(tensor) if model else ():
         for item in wire.fields(segment.source, segment.start, segment.end):
             if item.number == wire.RAW_DATA and item.wire == wire.LENGTH:
-                found = wire.Segment(segment.source, item.start, item.end)
+                segment_of_data = wire.Segment(segment.source, item.start, item.end)
     size = data_size(tensor)
-    if found and found.size != size:
-        raise tensor_error(tensor, f"it has {found.size} bytes, and dims and type ask for {size}")
-    return found
+    if segment_of_data and segment_of_data.size != size:
+        raise tensor_error(tensor, f"it has {segment_of_data.size} bytes, and dims and type ask for {size}")
+    return segment_of_data
 
 
 def tensor_bytes(model: ModelParts | None, tensor: Any, limit: int | None = None) -> bytes:
@@ -70,8 +70,8 @@ def tensor_bytes(model: ModelParts | None, tensor: Any, limit: int | None = None
         raise tensor_error(tensor, f"it has {size} bytes, and no more than {limit} were to be read")
     if tensor.HasField("segment"):
         raise tensor_error(tensor, "it is a segment of a greater tensor, and the rest is not here")
-    if (found := data_range(model, tensor)) is not None:
-        return found.read()
+    if (segment := data_range(model, tensor)) is not None:
+        return segment.read()
     data: bytes = tensor.raw_data if tensor.HasField("raw_data") else _typed_data(model, tensor)
     if len(data) != size:
         raise tensor_error(tensor, f"it has {len(data)} bytes, and dims and type ask for {size}")

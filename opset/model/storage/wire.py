@@ -99,16 +99,16 @@ class SubMessage(NamedTuple):
 @cache
 def sub_messages() -> dict[str, dict[int, SubMessage]]:
     """Return, for each message type, its fields that hold messages, by number."""
-    found: dict[str, dict[int, SubMessage]] = {}
+    fields_of: dict[str, dict[int, SubMessage]] = {}
     pending = list(proto.FILE.message_types_by_name.values())
     for descriptor in pending:
         pending.extend(descriptor.nested_types)
-        found[descriptor.full_name] = {
+        fields_of[descriptor.full_name] = {
             f.number: SubMessage(f.name, f.message_type.full_name, proto.is_repeated(f))
             for f in descriptor.fields
             if f.message_type is not None
         }
-    return found
+    return fields_of
 
 
 @cache
@@ -466,7 +466,7 @@ def diagnose(source: Source) -> WireError | None:
 
     After MOST_DIAGNOSED fields there is none.
     """
-    known = sub_messages()
+    message_fields = sub_messages()
     stack = [("onnx.ModelProto", fields(source, 0, source.size), "", dict[int, int]())]
     walked = 0
     try:
@@ -476,7 +476,7 @@ def diagnose(source: Source) -> WireError | None:
                 walked += 1
                 if walked > MOST_DIAGNOSED:
                     return None
-                if item.wire != LENGTH or (child := known[kind].get(item.number)) is None:
+                if item.wire != LENGTH or (child := message_fields[kind].get(item.number)) is None:
                     _check_numbers(source, kind, item)
                     continue
                 index = counts[item.number] = counts.get(item.number, -1) + 1
@@ -536,15 +536,18 @@ def starts_like_model(head: bytes) -> bool:
 
 
 def _is_of_model(tag: int) -> bool:
+    """Whether a tag is of a field of ModelProto."""
     return _wire_types().get(tag >> 3) == tag & 7
 
 
 @cache
 def _wire_types() -> dict[int, int]:
+    """Return the wire type of each field of ModelProto."""
     return {f.number: VARINT if f.type == f.TYPE_INT64 else LENGTH for f in proto.ModelProto.DESCRIPTOR.fields}
 
 
 def _is_text(data: bytes) -> bool:
+    """Whether bytes have no control characters."""
     return not data.translate(None, _TEXT)
 
 

@@ -245,8 +245,8 @@ def _remove_files(folder: str, way: Sequence[str], names: Iterable[str], stack: 
 
 def _open_stream(output: str) -> IO[bytes] | None:
     """Open an output that is a pipe or a device; return None for any other, which becomes a file."""
-    if own := re.fullmatch(r"/dev/(stdout|stderr|fd/(\d+))|/proc/self/fd/(\d+)", os.path.abspath(output)):
-        number = {"stdout": 1, "stderr": 2}.get(own[1]) or int(own[2] or own[3])
+    if stream := re.fullmatch(r"/dev/(stdout|stderr|fd/(\d+))|/proc/self/fd/(\d+)", os.path.abspath(output)):
+        number = {"stdout": 1, "stderr": 2}.get(stream[1]) or int(stream[2] or stream[3])
         return open(os.dup(number), "wb")
     try:
         if not _is_stream(os.stat(output)):
@@ -261,6 +261,7 @@ def _open_stream(output: str) -> IO[bytes] | None:
 
 
 def _is_stream(status: os.stat_result) -> bool:
+    """Whether a file is a pipe, a device or a socket."""
     return stat.S_ISFIFO(status.st_mode) or stat.S_ISCHR(status.st_mode) or stat.S_ISSOCK(status.st_mode)
 
 
@@ -291,11 +292,13 @@ def _check_not_own_data(model: ModelParts, target: str) -> None:
 
 
 def _write_error(path: str, error: OSError) -> UsageError:
+    """Return the error U104 for an error of the system."""
     why = error.strerror or str(error)
     return UsageError(Finding("U104", "the output cannot be written", why=why, file=path))
 
 
 def _data_folder(model: ModelParts) -> external_data.Folder | None:
+    """Return the folder of the model's external data, None if it has none; raise UsageError U103 if it is unknown."""
     if model.folder is None and external_data.locations(model.proto):
         raise UsageError(
             Finding(
@@ -354,6 +357,7 @@ _SEPARATORS: Final = r"[/\\]" if os.sep == "\\" else "/"
 
 
 def _location_error(location: str, why: str) -> UsageError:
+    """Return the error U103 for external data that has no place beside the output."""
     return UsageError(
         Finding(
             "U103",
@@ -376,6 +380,7 @@ def _needs_copy(file: external_data.ExternalFile, target: Place, force: bool) ->
 
 
 def _has_same_content(file: external_data.ExternalFile, target: Place) -> bool:
+    """Whether the file at a place holds the same bytes as a data file, with the same holes."""
     status = target.status()
     if status is None or not stat.S_ISREG(status.st_mode) or status.st_size != file.size or status.st_nlink > 1:
         return False
@@ -426,6 +431,7 @@ def _move_data(model: ModelParts, output: Place, files: Files) -> ModelParts:
 
 
 def _is_large(tensor: Any) -> bool:
+    """Whether the data of a tensor is worth a place outside of the model."""
     return tensor.data_type in ELEMENTS and tensor.data_type != STRING and data_size(tensor) > wire.THRESHOLD
 
 

@@ -129,6 +129,7 @@ class _Printer:
         return f" &{{{', '.join(parts)}}}" if parts else ""
 
     def _field_texts(self, message: Any, written: Iterable[str] = (), missing: Sequence[str] = ()) -> list[str]:
+        """Return `name: value` for each field that is not written, and `name: none` for the missing ones."""
         parts = [
             f"{field.name}: {self._field_text(message, field, value)}"
             for field, value in message.ListFields()
@@ -144,6 +145,7 @@ class _Printer:
         return f"{{{', '.join(self._field_texts(message))}}}"
 
     def _field_text(self, message: Any, field: Any, value: Any) -> str:
+        """Return the value of a field as text."""
         values = value if is_repeated(field) else [value]
         if field.message_type is not None:
             shown = [self._part_text(each) for each in values]
@@ -215,6 +217,7 @@ class _Printer:
         return None
 
     def _tensor_type_words(self, message: Any) -> str | None:
+        """Return the words for a tensor type, None if there are none."""
         element = element_name(message.elem_type)
         if element is None or self._has_unknown_fields(message.shape):
             return None
@@ -224,6 +227,7 @@ class _Printer:
         return f"{element}[{', '.join(dims)}]" if dims else element
 
     def _dim_text(self, dim: Any) -> str:
+        """Return a dimension as text."""
         kind = dim.WhichOneof("value")
         shown = "?" if kind is None else str(dim.dim_value) if kind == "dim_value" else name_text(dim.dim_param)
         # A shape may have a million of them.
@@ -258,12 +262,12 @@ class _Printer:
         segments = self._model.segments(message) if self._model is not None and message.opset_payload else []
         if not segments:
             return message
-        found = pb.TensorProto()
-        found.CopyFrom(message)
-        del found.opset_payload[: len(segments)]
+        complete = pb.TensorProto()
+        complete.CopyFrom(message)
+        del complete.opset_payload[: len(segments)]
         for segment in segments:
-            found.MergeFromString(segment.read())
-        return found
+            complete.MergeFromString(segment.read())
+        return complete
 
     def _data_text(self, message: Any, elided: bool) -> str | None:
         """Return the data of a tensor, None if it does not fit dims and type."""
@@ -311,6 +315,7 @@ class _Printer:
         return name_text(message.name) + self.extra_fields_text(message, written, ["name"]) + typed + value
 
     def _value_text(self, message: Any, kind: str, field: str, end: str) -> str:
+        """Return the value of an attribute as text."""
         found = getattr(message, field)
         values = found if end else [found]
         match kind:
@@ -404,23 +409,23 @@ class _Printer:
 
     def _header_text(self, message: Any, keys: Iterable[str]) -> tuple[str, list[str]]:
         """Return the head of a model or function, and the fields that it has."""
-        found = {}
+        keys_found = {}
         for key in keys:
             if message.HasField(key):
                 value = getattr(message, key)
-                found[key] = str(value) if isinstance(value, int) else string_text(value)
+                keys_found[key] = str(value) if isinstance(value, int) else string_text(value)
         imports = message.opset_import
         if imports and all(each.HasField("version") and not self._has_unknown_fields(each) for each in imports):
             shown = [f"{string_text(each.domain)}: " * each.HasField("domain") + str(each.version) for each in imports]
-            found["opset_import"] = f"[{', '.join(shown)}]"
+            keys_found["opset_import"] = f"[{', '.join(shown)}]"
         if (
             message.DESCRIPTOR.name == "ModelProto"
             and message.metadata_props
             and self._are_plain_pairs(message.metadata_props)
         ):
-            found["metadata_props"] = f"[{', '.join(map(self._part_text, message.metadata_props))}]"
-        text = ", ".join(f"{key}: {value}" for key, value in found.items())
-        return f"<{text}>\n" if text else "", [*found]
+            keys_found["metadata_props"] = f"[{', '.join(map(self._part_text, message.metadata_props))}]"
+        text = ", ".join(f"{key}: {value}" for key, value in keys_found.items())
+        return f"<{text}>\n" if text else "", [*keys_found]
 
 
 def name_text(text: str | bytes) -> str:
@@ -429,11 +434,13 @@ def name_text(text: str | bytes) -> str:
 
 
 def _word_or_string(text: str | bytes) -> str:
-    found = _require_utf8(text)
-    return found if _is_word(found) else string_text(found)
+    """Return a name, in quotes unless it is a word; reserved words stay words."""
+    name = _require_utf8(text)
+    return name if _is_word(name) else string_text(name)
 
 
 def _require_utf8(text: str | bytes) -> str:
+    """Return the text; raise ModelError M106 if it is bytes, which are not UTF-8."""
     if isinstance(text, bytes):
         why = "text has UTF-8 alone"
         raise ModelError(Finding("M106", f"the name {quote(text)} is not valid UTF-8", why=why, help="rename it"))
@@ -441,6 +448,7 @@ def _require_utf8(text: str | bytes) -> str:
 
 
 def _is_word(text: str) -> bool:
+    """Whether a text needs no quotes."""
     return _WORD.fullmatch(text) is not None
 
 
@@ -455,13 +463,15 @@ def string_text(value: str | bytes) -> str:
     return f'$"{_CONTROL.sub(_escape_match, text)}"'
 
 
-def _escape_match(found: re.Match[str]) -> str:
-    return found[0] if found[0].isprintable() and found[0] not in _NAMED else _escape_codes(found[0].encode())
+def _escape_match(match: re.Match[str]) -> str:
+    """Return a character as it is if it can be shown, else as a code."""
+    return match[0] if match[0].isprintable() and match[0] not in _NAMED else _escape_codes(match[0].encode())
 
 
 def _escape_codes(encoded: bytes) -> str:
+    """Return bytes as codes behind a $."""
     shown = _NAMED.get(encoded.decode("latin-1"))
-    return shown or "".join(f"\\x{each:02x}" for each in encoded)
+    return shown or "".join(f"\\x{byte:02x}" for byte in encoded)
 
 
 # Numbers
@@ -476,10 +486,12 @@ def _bit_patterns(message: Any, field: str, size: int) -> list[str]:
 
 
 def _float_texts(message: Any, field: str, values: Sequence[float]) -> list[str]:
+    """Return numbers of 32 bits as text."""
     return _mark_nans(message, field, values, _shortest_texts(values), 4, "7fc00000", "ffc00000")
 
 
 def _double_texts(message: Any, field: str, values: Sequence[float]) -> list[str]:
+    """Return numbers of 64 bits as text."""
     return _mark_nans(message, field, values, [*map(repr, values)], 8, "7ff8" + "0" * 12, "fff8" + "0" * 12)
 
 
@@ -488,10 +500,10 @@ def _mark_nans(
 ) -> list[str]:
     """Return numbers as text, each NaN by its sign or its bits."""
     if any(value != value for value in values):
-        known = {nan: "nan", negative: "-nan"}
+        usual = {nan: "nan", negative: "-nan"}
         for index, pattern in enumerate(_bit_patterns(message, field, size)):
             if values[index] != values[index]:
-                shown[index] = known.get(pattern, f'$"{pattern}"')
+                shown[index] = usual.get(pattern, f'$"{pattern}"')
     return shown
 
 
@@ -509,15 +521,17 @@ def _shortest_texts(values: Sequence[float]) -> list[str]:
 
 
 def _to_float32(text: str) -> float:
+    """Return the float32 nearest to a number in a text."""
     value = float(text)
     try:
-        found: float = struct.unpack("<f", struct.pack("<f", value))[0]
+        nearest: float = struct.unpack("<f", struct.pack("<f", value))[0]
     except OverflowError:
         return math.inf
-    return found
+    return nearest
 
 
 def _double_text(value: float) -> str:
+    """Return a double as text, a NaN with its sign."""
     return repr(value) if value == value else "nan" if math.copysign(1, value) > 0 else "-nan"
 
 

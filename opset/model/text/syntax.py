@@ -128,6 +128,7 @@ def parse_model(text: str) -> Any:
 
 
 def _parse_message(text: str, message: Any, begin: Callable[[Reader, Any], None]) -> Any:
+    """Read the text into the message and return it."""
     read(Reader(text), message, begin)
     return message
 
@@ -252,22 +253,24 @@ class Reader(Tokens):
         if not (element := ELEMENTS[data_type]).bits:
             self.fail("'{' without '!'", opening, why="strings are never in raw_data")
         self.expect("{", "a text in quotes")
-        found: list[Any]
+        values: list[Any]
         self.refuse_elided()
         if element.small_float is not None or element.name == "bfloat16" or element.code in tuple("efd"):
-            found = [self.real_number(single=element.code == "f") for _ in self.list_items("}")]
+            values = [self.real_number(single=element.code == "f") for _ in self.list_items("}")]
             if element.name.startswith("complex"):
-                found = [complex(*pair) for pair in zip(found[::2], found[1::2], strict=False)] * (len(found) % 2 == 0)
+                values = [complex(*pair) for pair in zip(values[::2], values[1::2], strict=False)] * (
+                    len(values) % 2 == 0
+                )
         elif element.code == "?":
-            found = [self.whole_number(0, 1) for _ in self.list_items("}")]
+            values = [self.whole_number(0, 1) for _ in self.list_items("}")]
         else:
             low = 0 if element.name.startswith("u") else -(1 << element.bits - 1)
             high = low + (1 << element.bits) - 1
-            found = [self.whole_number(low, high) for _ in self.list_items("}")]
-        if len(found) != count:
-            self.fail(f"as many values as the dims ask for, {count}", opening, why=f"there are {len(found)}")
+            values = [self.whole_number(low, high) for _ in self.list_items("}")]
+        if len(values) != count:
+            self.fail(f"as many values as the dims ask for, {count}", opening, why=f"there are {len(values)}")
         try:
-            return encode(data_type, found)
+            return encode(data_type, values)
         except (OverflowError, ValueError, struct.error) as error:
             self.fail(f"values that {element.name} has", opening, why=str(error))
 
@@ -308,19 +311,19 @@ class Reader(Tokens):
 
     def read_extra_fields(self, message: Any) -> bool:
         """Return whether fields of a message follow, `&{doc_string: "…"}`, and if so read them."""
-        found = self.take("&")
-        if found:
+        follow = self.take("&")
+        if follow:
             self.read_fields(message)
-        return found
+        return follow
 
     def read_fields(self, message: Any) -> None:
         """Read fields of a message by their names between braces."""
         self.enter(1)
         self.expect("{")
-        known, seen, cleared = message.DESCRIPTOR.fields_by_name, set(), set()
+        descriptors, seen, cleared = message.DESCRIPTOR.fields_by_name, set(), set()
         for _ in self.list_items("}"):
             start, key = self.start, self.word("the name of a field")
-            if key in seen or (key != UNKNOWN and key not in known):
+            if key in seen or (key != UNKNOWN and key not in descriptors):
                 self.fail(f"a field of {message.DESCRIPTOR.name}", start, why="a field is not repeated" * (key in seen))
             seen.add(key)
             self.expect(":")
@@ -330,12 +333,12 @@ class Reader(Tokens):
                 self.advance()
                 message.ClearField(key)
                 cleared.add(key)
-            elif is_repeated(known[key]):
+            elif is_repeated(descriptors[key]):
                 self.expect("[", "'none'")
                 for _ in self.list_items("]"):
-                    self.read_field(message, known[key])
+                    self.read_field(message, descriptors[key])
             else:
-                self.read_field(message, known[key])
+                self.read_field(message, descriptors[key])
         self.cleared = cleared
         self.depth -= 1
 
@@ -510,11 +513,11 @@ class Reader(Tokens):
 
     def read_operator(self) -> list[str]:
         """Return domain and name of an operator; onnx.printer writes domains as they are, with digits and hyphens."""
-        found = _OPERATOR.match(self.source, self.start)
-        if found and self.kind == "word":
-            self.stop = found.end()
+        match = _OPERATOR.match(self.source, self.start)
+        if match and self.kind == "word":
+            self.stop = match.end()
             self.advance()
-            return found[0].rsplit(".", 1)
+            return match[0].rsplit(".", 1)
         return self.dotted_names("an operator")
 
     def read_node_attributes(self, node: Any) -> None:

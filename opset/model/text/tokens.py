@@ -57,10 +57,10 @@ class Tokens:
     def advance(self) -> str:
         """Return the text of the next token, and step over it."""
         passed = self.text
-        found = self._next()
-        self.kind = found.lastgroup
-        self.text = found[self.kind]
-        self.start, self.stop = found.span(self.kind)
+        match = self._next()
+        self.kind = match.lastgroup
+        self.text = match[self.kind]
+        self.start, self.stop = match.span(self.kind)
         return passed
 
     def is_at(self, mark: str) -> bool:
@@ -74,17 +74,17 @@ class Tokens:
     def _next(self) -> Any:
         """Return the match of the token behind the next one, or of the first; comments are passed over one by one."""
         # It matches anywhere, the end included. A pattern that repeats comments would keep all of them in memory.
-        found: Any = _TOKEN.match(self.source, self.stop)
-        while found.lastgroup == "comment":
-            found = _TOKEN.match(self.source, found.end())
-        return found
+        match: Any = _TOKEN.match(self.source, self.stop)
+        while match.lastgroup == "comment":
+            match = _TOKEN.match(self.source, match.end())
+        return match
 
     def take(self, mark: str) -> bool:
         """Return whether this mark is next, and if so step over it."""
-        found = self.is_at(mark)
-        if found:
+        is_next = self.is_at(mark)
+        if is_next:
             self.advance()
-        return found
+        return is_next
 
     def expect(self, mark: str, instead: str = "") -> None:
         """Step over a mark; `instead` names what else is possible there."""
@@ -111,16 +111,16 @@ class Tokens:
         """
         start = self.start if start is None else start
         if start != self.start:
-            found = quote(self.source[start : self.start].strip())
+            present = quote(self.source[start : self.start].strip())
         elif self.kind == "end":
-            found = "the end of the text"
+            present = "the end of the text"
         elif self.text == '"':
-            found = "a text in quotes that does not end"
+            present = "a text in quotes that does not end"
         else:
-            found = quote(self.text)
+            present = quote(self.text)
         line = self.source.count("\n", 0, start) + 1
         column = start - self.source.rfind("\n", 0, start)
-        raise ModelError(Finding(code, f"expected {expected}, found {found}", f"{line}:{column}", why))
+        raise ModelError(Finding(code, f"expected {expected}, found {present}", f"{line}:{column}", why))
 
     def enter(self, messages: int) -> None:
         """Count messages inside each other; whoever enters leaves by subtracting them from `self.depth`."""
@@ -142,23 +142,23 @@ class Tokens:
 
     def dotted_names(self, expected: str) -> list[str]:
         """Return names with dots between them."""
-        found = [self.name(expected)]
+        names = [self.name(expected)]
         while self.take("."):
-            found.append(self.name(expected))
-        return found
+            names.append(self.name(expected))
+        return names
 
     def names(self) -> list[str]:
         """Return the inputs or outputs of a node: a name that is left out before a comma is empty."""
-        found = []
+        names = []
         while True:
             if self.kind in ("word", "string"):
-                found.append(self.name("a name"))
+                names.append(self.name("a name"))
                 if not self.take(","):
-                    return found
+                    return names
             elif self.take(","):
-                found.append("")
+                names.append("")
             else:
-                return found
+                return names
 
     def string(self, expected: str = "a text in quotes") -> str:
         """Return the content of a text in quotes: a backslash quotes a character, after a $ it begins a code."""
@@ -174,18 +174,18 @@ class Tokens:
             self.fail(expected)
         if self.text[0] != "$":
             return _ESCAPED.sub(r"\1", self.advance()[1:-1]).encode()
-        start, found, stop = self.start, bytearray(), 0
+        start, data, stop = self.start, bytearray(), 0
         text = self.advance()[2:-1]
         for code in _CODE.finditer(text):
-            found += text[stop : code.start()].encode()
+            data += text[stop : code.start()].encode()
             stop = code.end()
             if code[1]:
-                found.append(int(code[1], 16))
+                data.append(int(code[1], 16))
             elif code[2] in _CODES:
-                found += _CODES[code[2]].encode()
+                data += _CODES[code[2]].encode()
             else:
                 self.fail(r"codes such as \n, \t, \r, \\, \" and \x1b behind a $", start)
-        return bytes(found) + text[stop:].encode()
+        return bytes(data) + text[stop:].encode()
 
     def pattern(self, size: int) -> bytes:
         """Return the bytes of a number that is written as its bits, most significant first: $"7fa00000"."""
@@ -198,11 +198,11 @@ class Tokens:
     def whole_number(self, lowest: int = INT64[0], highest: int = INT64[1], why: str = "") -> int:
         """Return a whole number within bounds."""
         # Of very many digits Python is slow to make a number, or refuses to.
-        found = int(self.text) if self.kind == "whole" and len(self.text) < 1000 else None
-        if found is None or not lowest <= found <= highest:
+        number = int(self.text) if self.kind == "whole" and len(self.text) < 1000 else None
+        if number is None or not lowest <= number <= highest:
             self.fail(f"a whole number from {lowest} to {highest}", why=why)
         self.advance()
-        return found
+        return number
 
     def is_real(self) -> bool:
         """Return whether the next token is a number that is not written as a whole one."""
@@ -213,13 +213,13 @@ class Tokens:
         if self.kind != "whole" and not self.is_real():
             self.fail("a number")
         try:
-            found = _nearest_float(self.text) if single else float(self.text)
+            number = _nearest_float(self.text) if single else float(self.text)
         except OverflowError:
-            found = math.inf
-        if math.isinf(found) and self.text[-1] in "0123456789.":
+            number = math.inf
+        if math.isinf(number) and self.text[-1] in "0123456789.":
             self.fail(f"a number that a {'float' if single else 'double'} can hold")
         self.advance()
-        return found
+        return number
 
 
 def _nearest_float(text: str) -> float:
@@ -227,9 +227,9 @@ def _nearest_float(text: str) -> float:
     value = float(text)
     if not math.isfinite(value):
         return value
-    found: float = struct.unpack("<f", struct.pack("<f", value))[0]
+    nearest: float = struct.unpack("<f", struct.pack("<f", value))[0]
     # Rounding to a double first may have put the number half-way between two floats where it was not quite.
-    other = 2 * value - found
-    if other != found and struct.unpack("<f", struct.pack("<f", other))[0] == other and Decimal(text) != value:
-        return max(found, other) if Decimal(text) > value else min(found, other)
-    return found
+    other = 2 * value - nearest
+    if other != nearest and struct.unpack("<f", struct.pack("<f", other))[0] == other and Decimal(text) != value:
+        return max(nearest, other) if Decimal(text) > value else min(nearest, other)
+    return nearest
