@@ -364,7 +364,10 @@ def opset_data(registry: Registry, domain: str, version: int) -> dict[str, Any]:
         entry = {"operator": operator, "since": schema.since_version, "family": schema.family}
         if schema.since_version == version:
             first = registry.versions(operator, name)[0].since_version == version
-            lists["withdrawn" if schema.deprecated else "new" if first else "changed"].append(entry)
+            if schema.deprecated:
+                lists["withdrawn"].append(entry)
+            else:
+                lists["new" if first else "changed"].append(entry)
         if not schema.deprecated:
             lists["operators"].append(entry)
     return {"domain": shown(name), "version": version, "releases": releases_of(name, version), **lists}

@@ -175,10 +175,11 @@ def _attribute_fixes(index: ModelIndex, registry: Registry) -> Iterator[_Attribu
                 spelled = {each.attribute for each in quirks.quirks_of(operator[0], version) if each.values}
                 known[operator] = schema, schema.attributes.keys() - spelled if schema is not None else ()
             schema, names = known[operator]
-            for attribute in attributes if schema is not None else ():
+            if schema is None:
+                continue
+            for attribute in attributes:
                 if attribute.name in names or body.function_key(position) in index.functions:
                     continue
-                assert schema is not None
                 if fix := _attribute_fix(body, position, attribute, schema, version, registry):
                     yield fix
 

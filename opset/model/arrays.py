@@ -174,7 +174,10 @@ def bytes_needed(message: Any) -> int:
             needed += sum(map(len, part_message.string_data)) + TEXT_SIZE * len(part_message.string_data)
         elif name in ("TensorProto", "SparseTensorProto"):
             number = part_message.data_type if name == "TensorProto" else part_message.values.data_type
-            size = TEXT_SIZE if number == STRING else DTYPES[number].itemsize if number in DTYPES else 0
+            if number == STRING:
+                size = TEXT_SIZE
+            else:
+                size = DTYPES[number].itemsize if number in DTYPES else 0
             needed += size * element_count(pb.TensorProto(dims=part_message.dims))
         else:
             for field, part in part_message.ListFields():

@@ -116,7 +116,9 @@ def schema_of_release(schema: OpSchema, name: str) -> OpSchema | None:
     Returns:
         None if the version came into its operator set after that release.
     """
-    for amendment in _amendments_after(schema.name, name) if not schema.domain else ():
+    if schema.domain:
+        return schema
+    for amendment in _amendments_after(schema.name, name):
         if amendment.since != schema.since_version:
             continue
         if amendment.late:

@@ -109,11 +109,21 @@ class Registry:
         return source is not None and source[1] is None
 
     def files(self, domain: str, name: str) -> tuple[Path, ...]:
-        """Return the files of this name beside the YAML of a domain in trusted folders, each once."""
+        """Return the files of a name beside the YAML of a domain in trusted folders, each once.
+
+        Args:
+            domain: The domain.
+            name: The name of the files, such as "kernels.py".
+        """
         return _files_of_domain(self._files, domain, name)
 
     def files_left_out(self, domain: str, name: str) -> tuple[Path, ...]:
-        """Return the files of this name beside the YAML of a domain that are not run, since nobody trusts them."""
+        """Return the files of a name beside the YAML of a domain that are not run, since nobody trusts them.
+
+        Args:
+            domain: The domain.
+            name: The name of the files, such as "kernels.py".
+        """
         return _files_of_domain(self._left_out, domain, name)
 
     def documentation(self, schema: OpSchema) -> Docs:
@@ -132,7 +142,7 @@ class Registry:
         return sets
 
     def phrase(self, types: tuple[str, ...]) -> str:
-        """Return a phrase for exactly these types, in which named sets stand for theirs."""
+        """Return a phrase for exactly these types, in which named sets stand for their types."""
         if types not in self._phrases:
             self._phrases[types] = compact_types(types, self.type_sets)
         return self._phrases[types]

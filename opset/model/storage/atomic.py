@@ -255,8 +255,9 @@ class Files:
                     self._created.append(place)
             if group == [last]:
                 self._created.clear()  # from here on the files belong to the model that is there
-            for folder in {place.folder for _, place in group} if self._durable else ():
-                folder.flush()
+            if self._durable:
+                for folder in {place.folder for _, place in group}:
+                    folder.flush()
 
     def _rename(self, temporary: str, place: Place) -> None:
         """Rename a file, over an existing one only with `force`; raise UsageError U102."""

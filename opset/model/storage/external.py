@@ -336,7 +336,10 @@ def _open_below(root: str, relative: str, name: str, where: str) -> int:
     mode = os.fstat(descriptor).st_mode
     if not stat.S_ISREG(mode):
         os.close(descriptor)
-        kind = "a folder" if stat.S_ISDIR(mode) else "a pipe" if stat.S_ISFIFO(mode) else "a device"
+        if stat.S_ISDIR(mode):
+            kind = "a folder"
+        else:
+            kind = "a pipe" if stat.S_ISFIFO(mode) else "a device"
         raise _not_regular_error(name, where, f"it is {kind}")
     return descriptor
 

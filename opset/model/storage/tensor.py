@@ -43,7 +43,8 @@ def data_range(model: ModelParts | None, tensor: Any) -> wire.Segment | None:
     if external.is_external(tensor):
         return external.data_range(model.folder if model else None, tensor)
     segment_of_data = None
-    for segment in model.segments(tensor) if model else ():
+    segments = model.segments(tensor) if model else []
+    for segment in segments:
         for item in wire.fields(segment.source, segment.start, segment.end):
             if item.number == wire.RAW_DATA and item.wire == wire.LENGTH:
                 segment_of_data = wire.Segment(segment.source, item.start, item.end)

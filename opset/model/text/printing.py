@@ -229,7 +229,10 @@ class _Printer:
     def _dim_text(self, dim: Any) -> str:
         """Return a dimension as text."""
         kind = dim.WhichOneof("value")
-        shown = "?" if kind is None else str(dim.dim_value) if kind == "dim_value" else name_text(dim.dim_param)
+        if kind is None:
+            shown = "?"
+        else:
+            shown = str(dim.dim_value) if kind == "dim_value" else name_text(dim.dim_param)
         # A shape may have a million of them.
         return shown + self.extra_fields_text(dim, [kind]) if self._unknown or dim.HasField("denotation") else shown
 
@@ -532,7 +535,9 @@ def _to_float32(text: str) -> float:
 
 def _double_text(value: float) -> str:
     """Return a double as text, a NaN with its sign."""
-    return repr(value) if value == value else "nan" if math.copysign(1, value) > 0 else "-nan"
+    if value == value:
+        return repr(value)
+    return "nan" if math.copysign(1, value) > 0 else "-nan"
 
 
 def _raw_data_text(data_type: int, data: bytes, count: int) -> str:
