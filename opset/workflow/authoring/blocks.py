@@ -26,7 +26,7 @@ class VersionLines(NamedTuple):
 
 def lines_of(text: str) -> list[str]:
     """Return the lines of a text, with their ends."""
-    ends = [found.end() for found in _BREAK.finditer(text)]
+    ends = [match.end() for match in _BREAK.finditer(text)]
     return [text[start:end] for start, end in itertools.pairwise([0, *ends, len(text)]) if start < end]
 
 
@@ -39,7 +39,7 @@ def locate_versions(path: str, root: YamlNode, lines: list[str]) -> list[Version
     nodes = root.value["versions"].value
     after = [key.line - 1 for key in root.keys.values() if key.line > nodes[-1].line]
     starts = [node.line - 1 for node in nodes]
-    found = []
+    versions = []
     for node, start, end in zip(nodes, starts, [*starts[1:], min(after, default=len(lines))], strict=True):
         column = node.column - 1
         keys = [key.line - 1 for key in node.keys.values()]
@@ -58,8 +58,8 @@ def locate_versions(path: str, root: YamlNode, lines: list[str]) -> list[Version
             end -= 1
         ends = [*keys[1:], end]
         blocks = dict(zip(node.keys, zip(keys, ends, strict=True), strict=True))
-        found.append(VersionLines(node.value["since"].value, node, start, end, column, blocks))
-    return found
+        versions.append(VersionLines(node.value["since"].value, node, start, end, column, blocks))
+    return versions
 
 
 def _is_outside(line: str, column: int) -> bool:
@@ -71,13 +71,13 @@ def _is_outside(line: str, column: int) -> bool:
 def key_lines(version: VersionLines, lines: list[str], key: str) -> list[str]:
     """Return the lines of a key as they are below another key, without the dash of a list's entry."""
     start, end = version.keys[key]
-    found = lines[start:end]
+    block = lines[start:end]
     if start == version.start:
-        found[0] = " " * version.column + found[0][version.column :]
-    return found
+        block[0] = " " * version.column + block[0][version.column :]
+    return block
 
 
 def line_end(lines: list[str]) -> str:
     """Return the line ending of a file."""
-    found = _BREAK.search(lines[0])
-    return found[0] if found else "\n"
+    match = _BREAK.search(lines[0])
+    return match[0] if match else "\n"

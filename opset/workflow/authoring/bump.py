@@ -53,7 +53,7 @@ class LockComparison(NamedTuple):
     operator: Operator
     edited: list[EditedVersion]
     developed: list[int]
-    """Versions that the lock does not hold, oldest first; all of them where nothing is locked."""
+    """Versions outside of the lock, oldest first."""
     locked: bool
     difference: dict[str, Any]
     """What the newest version, in development, changes of the one before."""
@@ -105,9 +105,9 @@ def _similar_schemas(schema: OpSchema, operator: Operator, sets: TypeSets) -> It
     """Yield schemas that differ from one in its types, one attribute, its inputs or outputs, or a flag."""
     others = [each for each in operator.schemas if each.since_version != schema.since_version]
     for name, types in schema.types.items():
-        known = [*sets.values(), *(each.types[name] for each in others if name in each.types)]
+        other_types = [*sets.values(), *(each.types[name] for each in others if name in each.types)]
         fewer = [tuple(each for each in types if each != gone) for gone in types]
-        for candidate in (*known, *fewer):
+        for candidate in (*other_types, *fewer):
             yield replace(schema, types={**schema.types, name: candidate})
     for name in schema.attributes:
         yield replace(schema, attributes={key: each for key, each in schema.attributes.items() if key != name})
@@ -150,18 +150,18 @@ def bump(
     path = destination.yaml_path(name)
     data = file_bytes(path, MAX_SIZE)
     state = _compare_operator(operator, destination.lock(), sets)
-    own = operator.schemas[-1].since_version
-    open_ = own in state.developed and (state.locked or _is_incomplete(operator, data))
-    if since is None and open_ and len(operator.schemas) > 1:
+    newest_own = operator.schemas[-1].since_version
+    is_open = newest_own in state.developed and (state.locked or _is_incomplete(operator, data))
+    if since is None and is_open and len(operator.schemas) > 1:
         text = complete_version(operator, data, sets)
         done = "completed"
     else:
         released = destination.newest_released(destination.lock())
-        if since is not None and (wrong := check_since(since, own, released if state.locked else 0, name)):
+        if since is not None and (wrong := check_since(since, newest_own, released if state.locked else 0, name)):
             raise UsageError(wrong)
-        since = since or next_version(destination.newest_version(sets), released, own)
+        since = since or next_version(destination.newest_version(sets), released, newest_own)
         if not since:
-            why = f"version {own} is the first, and not released yet"
+            why = f"version {newest_own} is the first, and not released yet"
             raise UsageError(Finding("U103", f"{name} needs no new version", why=why, help="edit it", file=str(path)))
         text = add_version(operator, data, since, f"opset bump {shown(domain)}.{name}", sets)
         done = "added"
@@ -178,12 +178,12 @@ def bump(
     if changed:
         write_below(destination.root, changed)
     before, newest = (each.since_version for each in result.schemas[-2:])
-    made = WrittenOperator(
+    written = WrittenOperator(
         domain, name, newest, operator.family, destination.folder, not destination.standard, files, before
     )
     if done == "completed" and not changed:
         done = "unedited" if is_unexplained(result.transitions[-1]) else "unchanged"
-    return made, done
+    return written, done
 
 
 def _is_incomplete(operator: Operator, data: bytes) -> bool:
@@ -216,16 +216,17 @@ def add_version(operator: Operator, data: bytes, since: int, command: str, sets:
     text = data.decode()
     lines = lines_of(text)
     newest = _newest_lines(operator, lines)
-    pad, end = " " * newest.column, line_end(lines)
+    pad = " " * newest.column
+    end = line_end(lines)
     head = render_template("version.yaml.jinja", since=since, before=newest.since, command=command).splitlines()
     dash = lines[newest.start][: newest.column]
-    made = [dash + head[0][2:] + end, *(pad + line[2:] + end for line in head[1:])]
+    copy_lines = [dash + head[0][2:] + end, *(pad + line[2:] + end for line in head[1:])]
     for key in newest.keys:
         if key not in _LEFT_OUT:
-            made += key_lines(newest, lines, key)
-    if not made[-1].endswith(end):
-        made[-1] += end
-    added = "".join([*lines[: newest.start], *made, *lines[newest.start :]]).encode()
+            copy_lines += key_lines(newest, lines, key)
+    if not copy_lines[-1].endswith(end):
+        copy_lines[-1] += end
+    added = "".join([*lines[: newest.start], *copy_lines, *lines[newest.start :]]).encode()
 
     def same(result: Operator) -> bool:
         old = operator.schemas[-1]
@@ -251,7 +252,8 @@ def _check_result(operator: Operator, data: bytes, sets: TypeSets, same: Callabl
         kept = same(parse_operator(data, operator.path, sets))
         why = "another version would not be the same afterwards"
     except SchemaError as error:
-        kept, why = False, error.findings[0].message
+        kept = False
+        why = error.findings[0].message
     if not kept:
         message = "this file cannot be edited line by line"
         help = "add the version by hand, or let opset lint --fix write the layout first"
@@ -289,13 +291,14 @@ def _write_change(operator: Operator, data: bytes, step: Transition, sets: TypeS
     node = newest.node.value["change"]
     new = declared_change(node.plain(), step, sets_of_domain(operator.domain, sets))
     start, stop = newest.keys["change"]
-    pad, end = " " * newest.column, line_end(lines)
+    pad = " " * newest.column
+    end = line_end(lines)
     if node.line == newest.node.keys["change"].line:  # in one mapping of flow style
         _check_comments(operator, lines[start:stop], node)
-        made = [pad[2:] + line + end for line in entry_lines("change", new)]
+        block = [pad[2:] + line + end for line in entry_lines("change", new)]
     else:
-        made = [lines[start], *_change_lines(operator, lines, node, new, (start, stop), end)]
-    result = "".join([*lines[:start], *made, *lines[stop:]]).encode()
+        block = [lines[start], *_change_lines(operator, lines, node, new, (start, stop), end)]
+    result = "".join([*lines[:start], *block, *lines[stop:]]).encode()
 
     def same(result: Operator) -> bool:
         top = replace(result.schemas[-1], change=None)
@@ -315,18 +318,18 @@ def _change_lines(
     starts = [key.line - 1 for key in node.keys.values()]
     spans = dict(zip(node.keys, itertools.pairwise([*starts, span[1]]), strict=True))
     indent = " " * (node.column - 1)
-    made = lines[span[0] + 1 : starts[0]]
+    block = lines[span[0] + 1 : starts[0]]
     waiting = [key for key in CHANGE_KEYS if key in new and key not in old]
     for key, (start, until) in spans.items():
         while waiting and CHANGE_KEYS.index(waiting[0]) < CHANGE_KEYS.index(key):
-            made += _entry_lines(waiting[0], new.get(waiting.pop(0)), indent, end)
+            block += _entry_lines(waiting[0], new.get(waiting.pop(0)), indent, end)
         if new.get(key) == old[key]:
-            made += lines[start:until]
+            block += lines[start:until]
             continue
         _check_comments(operator, lines[start:until], node.value[key])
-        made += [line for line in lines[start:until] if line.lstrip().startswith("#")]
-        made += _entry_lines(key, new[key], indent, end) if key in new else []
-    return made + [line for key in waiting for line in _entry_lines(key, new[key], indent, end)]
+        block += [line for line in lines[start:until] if line.lstrip().startswith("#")]
+        block += _entry_lines(key, new[key], indent, end) if key in new else []
+    return block + [line for key in waiting for line in _entry_lines(key, new[key], indent, end)]
 
 
 def _entry_lines(key: str, value: Any, indent: str, end: str) -> list[str]:
@@ -359,7 +362,8 @@ def _share_keys(operator: Operator, data: bytes, sets: TypeSets) -> bytes:
     moved = [key for key in older.keys if key not in left or left[key] != own[key]]
     if any(_has_comments(key_lines(older, lines, key), older.node.value[key]) for key in moved):
         return data
-    pad, end = " " * older.column, line_end(lines)
+    pad = " " * older.column
+    end = line_end(lines)
     kept: list[str] = []
     for key in older.keys:
         if key in left:

@@ -28,7 +28,7 @@ from opset.schemas.yaml.loader import (
 )
 
 OWN_FOLDER = Path("schemas")
-"""The folder of operators of one's own, where none is named."""
+"""The folder of operators of one's own, unless another is named."""
 MAX_HOOKS = 1 << 22
 """Bytes of a file of hooks that is added to."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
@@ -68,8 +68,8 @@ class Destination(NamedTuple):
         """Return an operator of the folder. Raises UsageError U105 if there is none, SchemaError if it is malformed."""
         path = self.yaml_path(name)
         if not os.path.lexists(path):
-            known = [each.stem for each in self.yaml_files()]
-            help = near_miss(name, known) or f"opset new {name} --domain {shown(self.domain)} writes a new one"
+            names = [each.stem for each in self.yaml_files()]
+            help = near_miss(name, names) or f"opset new {name} --domain {shown(self.domain)} writes a new one"
             raise UsageError(Finding("U105", f"there is no operator {name}", help=help, file=str(path)))
         operator = load_operator(path, sets)
         if operator.name != name:

@@ -154,9 +154,9 @@ def add_hooks(
             source = hook_source(path)
             missing = [stub for stub in wanted if not is_registered(source, stub)]
             for stub in missing:
-                if there := conflicting_definition(source, stub):
+                if conflict := conflicting_definition(source, stub):
                     message = f"there is a function {stub.name} already"
-                    findings.append(Finding("U102", message, why=there, help="rename it", file=str(path)))
+                    findings.append(Finding("U102", message, why=conflict, help="rename it", file=str(path)))
             if missing:
                 text = add_stubs(source, missing, DOCSTRINGS[layer.noun].format(shown(destination.domain)))
                 changed[destination.relative_path(path)] = text.encode()
@@ -224,9 +224,9 @@ def _find_model(like: str, destination: Destination, sets: TypeSets, findings: l
         domains = [destination.domain, *registry.domains] if "." not in like else [domain]
         for each in domains:
             if not registry.is_standard(name, each):
-                own = Destination(destination.root, destination.folder, each, destination.standard)
-                if os.path.lexists(own.yaml_path(name)):
-                    return own.read_operator(name, sets)
+                beside = Destination(destination.root, destination.folder, each, destination.standard)
+                if os.path.lexists(beside.yaml_path(name)):
+                    return beside.read_operator(name, sets)
             else:
                 return _standard_operator(each, name)
         names = [name for each in registry.domains for name in registry.operators(each)]

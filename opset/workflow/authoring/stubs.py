@@ -182,14 +182,14 @@ def _add_imports(text: str, imports: Mapping[str, tuple[str, ...]], end: str) ->
     for module, names in imports.items():
         body = ast.parse(text).body
         froms = [node for node in body if isinstance(node, ast.ImportFrom) and node.module]
-        known = {alias.asname or alias.name for node in froms for alias in node.names}
-        if not (missing := {*names} - known):
+        imported = {alias.asname or alias.name for node in froms for alias in node.names}
+        if not (missing := {*names} - imported):
             continue
         lines = _split_lines(text)
-        mine = next((node for node in froms if node.module == module), None)
-        there = [ast.unparse(each) for each in mine.names] if mine is not None else []
-        if mine is not None and lines[mine.lineno - 1] == _import_line(module, there) + end:
-            lines[mine.lineno - 1] = _import_line(module, [*missing, *there]) + end
+        statement = next((node for node in froms if node.module == module), None)
+        imported_there = [ast.unparse(each) for each in statement.names] if statement is not None else []
+        if statement is not None and lines[statement.lineno - 1] == _import_line(module, imported_there) + end:
+            lines[statement.lineno - 1] = _import_line(module, [*missing, *imported_there]) + end
         else:
             at, apart = _import_position(body, module)
             lines[at:at] = [end] * apart + [_import_line(module, missing) + end]
@@ -227,7 +227,9 @@ def conflicting_definition(source: str, stub: Stub) -> str:
 def is_registered(source: str, stub: Stub) -> bool:
     """Whether a file already registers a function for the operator and version of a stub; the file is not run."""
     for node in ast.parse(source).body:
-        for each in node.decorator_list if isinstance(node, ast.FunctionDef) else ():
+        if not isinstance(node, ast.FunctionDef):
+            continue
+        for each in node.decorator_list:
             if not isinstance(each, ast.Call) or not isinstance(each.func, ast.Name) or each.func.id != stub.decorator:
                 continue
             names = [argument.value for argument in each.args if isinstance(argument, ast.Constant)]

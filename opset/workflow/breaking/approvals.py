@@ -62,22 +62,26 @@ def approve(report: Report, approvals: Sequence[Approval], faults: Iterable[Brea
         faults: Findings about malformed entries.
         today: Day after which an entry has ended.
     """
-    found: list[Break] = [*faults]
+    findings: list[Break] = [*faults]
     used: set[Approval] = set()
-    for each in report.findings:
-        matching = [entry for entry in approvals if entry.matches(each)]
+    for finding in report.findings:
+        matching = [entry for entry in approvals if entry.matches(finding)]
         used.update(matching)
         valid = next((entry for entry in matching if entry.until >= today), None)
-        found.append(each if valid is None else each._replace(approved=f"{valid.reason} (until {valid.until})"))
+        findings.append(
+            finding if valid is None else finding._replace(approved=f"{valid.reason} (until {valid.until})")
+        )
     for entry in approvals:
         if entry.until < today and entry in used:
-            found.append(_approval_fault("B187", ERR, entry, f"the approval ended on {entry.until}", "mend the break"))
+            findings.append(
+                _approval_fault("B187", ERR, entry, f"the approval ended on {entry.until}", "mend the break")
+            )
         elif entry not in used:
             message = f"nothing is found that the approval of {entry.rule} matches"
-            found.append(
+            findings.append(
                 _approval_fault("B188", WARN, entry, message, "remove the entry, or give it the words of the finding")
             )
-    return replace(report, findings=sort_findings(found))
+    return replace(report, findings=sort_findings(findings))
 
 
 def _approval_fault(rule: str, severity: str, entry: Approval, message: str, help: str) -> Break:
@@ -136,7 +140,8 @@ class _EntryReader(Fields):
         fields = self.mapping(node, KEYS, ("rule", "message", "reason", "until"))
         if not isinstance(node.value, dict):
             return None
-        rule, reason = self.name(fields.get("rule")), self.phrase(fields.get("reason")).strip()
+        rule = self.name(fields.get("rule"))
+        reason = self.phrase(fields.get("reason")).strip()
         if rule and rule not in RULES:
             self.undefined(fields["rule"], "rule", rule, RULES)
         if ("operator" in fields) == ("domain" in fields):

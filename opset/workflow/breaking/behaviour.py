@@ -56,7 +56,7 @@ def constraint_changed(pair: VersionPair) -> Iterator[RuleFinding]:
             continue
         if old and new:
             gone, came = [*filter(lambda each: each not in new, old)], [*filter(lambda each: each not in old, new)]
-            moved = "changed" if gone and came else "was tightened" if came else "was loosened"
+            moved = "changed" if gone and came else ("was loosened", "was tightened")[bool(came)]
             parts = [f"no longer {listing(gone)}"] * bool(gone) + [f"now {listing(came)}"] * bool(came)
             yield RuleFinding(f"the constraint {label} {moved}: {'; '.join(parts)}", ("constraints", label))
         elif old and not _is_declared_by_attribute(pair.new, label):
@@ -105,7 +105,8 @@ def _is_declared_by_attribute(version: Version, label: str) -> bool:
 
 def _labels_of_same_constraint(other: Version, version: Version, label: str) -> list[str]:
     """Return the labels under which another version has a constraint; none if it has it under the same label."""
-    text, conditions = version.docs.constraints[label], _condition_texts(version, label)
+    text = version.docs.constraints[label]
+    conditions = _condition_texts(version, label)
     if other.docs.constraints.get(label) == text:
         return []
     return [
@@ -349,23 +350,27 @@ def _match_examples(operators: OperatorPair) -> list[tuple[Example, Example | No
 
     The new example is None if there is none on these inputs. Versions with the same examples are left out.
     """
-    found: dict[tuple[str, str], tuple[Example, Example | None, list[int]]] = {}
+    matches: dict[tuple[str, str], tuple[Example, Example | None, list[int]]] = {}
     for since, old in operators.old.versions.items():
         new = operators.new.versions.get(since)
         if new is None or old.examples == new.examples:
             continue
         by_content: dict[str, list[Example]] = {}
-        for each in new.examples.values():
-            by_content.setdefault(_inputs_text(each), []).append(each)
+        for new_example in new.examples.values():
+            by_content.setdefault(_inputs_text(new_example), []).append(new_example)
         for name, example in old.examples.items():
             beside = new.examples.get(name)
             alike = by_content.get(_inputs_text(example), [])
             named = [beside] if beside in alike else []
-            same = [each for each in alike[:COMPARED] if not named and _result_text(each) == _result_text(example)]
+            same = [
+                new_example
+                for new_example in alike[:COMPARED]
+                if not named and _result_text(new_example) == _result_text(example)
+            ]
             match = next(iter(named or same or alike), None)
             key = name, repr(match)
-            found.setdefault(key, (example, match, []))[2].append(since)
-    return [*found.values()]
+            matches.setdefault(key, (example, match, []))[2].append(since)
+    return [*matches.values()]
 
 
 def _inputs_text(example: Example) -> str:

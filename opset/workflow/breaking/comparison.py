@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 RULE_MODULES = (inventory, signature, behaviour, consistency, examples)
 """The modules that declare rules."""
 RULES_OF_NEW_STATE = ("B181", "B183", "B184", "B185", "B189", "B190")
-"""Rules about what has to agree in the newer state, whether it is released or not."""
+"""Rules about agreement within the newer state, also of versions in development."""
 
 
 def compare(
@@ -65,12 +65,12 @@ def compare(
     return Report(_comparison_text(comparison), len(new_state.operators), versions, sort_findings(findings), notes)
 
 
-def _soften_unreleased(comparison: Comparison, found: Break) -> Break:
+def _soften_unreleased(comparison: Comparison, finding: Break) -> Break:
     """Return a finding as a notice if it is about a version in development, unless its rule holds for these, too."""
-    if found.severity == INFO or found.rule in RULES_OF_NEW_STATE or not comparison.is_in_development(found):
-        return found
-    message = f"{found.message} (not released yet)"
-    return found._replace(severity=INFO, requires=NONE, message=message, help="")
+    if finding.severity == INFO or finding.rule in RULES_OF_NEW_STATE or not comparison.is_in_development(finding):
+        return finding
+    message = f"{finding.message} (not released yet)"
+    return finding._replace(severity=INFO, requires=NONE, message=message, help="")
 
 
 def _notes(comparison: Comparison) -> tuple[str, ...]:
@@ -84,11 +84,11 @@ def _notes(comparison: Comparison) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _state_of(given: State | Registry | Iterable[Operator], name: str) -> State:
+def _state_of(schemas: State | Registry | Iterable[Operator], name: str) -> State:
     """Return the state of a registry or of operators; a state is returned as it is."""
-    if isinstance(given, State):
-        return given
-    return registry_state(given, name) if isinstance(given, Registry) else loaded_state(given, name)
+    if isinstance(schemas, State):
+        return schemas
+    return registry_state(schemas, name) if isinstance(schemas, Registry) else loaded_state(schemas, name)
 
 
 def _check_common(comparison: Comparison) -> None:

@@ -113,8 +113,12 @@ def siblings_differ(comparison: Comparison) -> Iterator[RuleFinding]:
     """Operators of one family that allowed the same types no longer do."""
     groups: dict[Any, list[Key]] = {}
     for key, operator in comparison.old.operators.items():
-        other = comparison.new.operators.get(key)
-        if other is not None and not operator.newest.schema.deprecated and not other.newest.schema.deprecated:
+        new_operator = comparison.new.operators.get(key)
+        if (
+            new_operator is not None
+            and not operator.newest.schema.deprecated
+            and not new_operator.newest.schema.deprecated
+        ):
             groups.setdefault((key[0], operator.family, _allowed_types(operator)), []).append(key)
     for keys in groups.values():
         if len(keys) < 2:

@@ -73,8 +73,8 @@ def _yaml_state(path: Path, data: bytes, new: State) -> State:
     if domain not in new.domains:
         domains = [each for each, name in new.operators if name == path.stem]
         if len(domains) != 1:
-            known = listing([shown(each) for each in domains]) if domains else "no domain"
-            why = f"{known} has an operator {path.stem}, and the file's folder names none"
+            known_domains = listing([shown(each) for each in domains]) if domains else "no domain"
+            why = f"{known_domains} has an operator {path.stem}, and the file's folder names none"
             help = "keep the file as <domain>/<Operator>.yaml"
             raise ComparisonError(Finding("B193", f"{path} has no operator that is compared", why=why, help=help))
         domain = domains[0]
@@ -108,7 +108,8 @@ def _json_state(path: Path, data: bytes, new: State) -> State:
 
 def _check_depth(document: Any) -> None:
     """Raise ValueError if plain data is nested too deep."""
-    level, depth = [document], 0
+    level = [document]
+    depth = 0
     while level:
         depth += 1
         if depth > MAX_DEPTH:
@@ -126,7 +127,8 @@ def _children(value: Any) -> Iterator[Any]:
 
 def _parse_operator(data: Mapping[str, Any]) -> OperatorState:
     """Return an operator of a document."""
-    domain, name = normalised(_require_text(data["domain"])), _require_text(data["operator"])
+    domain = normalised(_require_text(data["domain"]))
+    name = _require_text(data["operator"])
     versions = sorted(data["versions"], key=lambda each: int(each["since"]))
     schemas = [_parse_schema(domain, name, each) for each in versions]
     examples = tuple(_parse_example(each) for each in data["examples"])

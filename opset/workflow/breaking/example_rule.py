@@ -12,12 +12,12 @@ from opset.workflow.breaking.rules import BEHAVIOUR, Comparison, RuleFinding, ru
 from opset.workflow.breaking.states import Key
 
 MOST = 40
-"""Operators of which examples are run at once; with more, `opset test` does it in several processes."""
+"""Most operators whose examples are run; for more, `opset test` has several processes."""
 LIMITS = Limits(timeout=60)
 """What an evaluation may take."""
 PARTS = ("kernel", "inference", "function")
 CONVERTING = ("kernels.py", "adapters.py")
-"""The files whose edit may change what a conversion gives."""
+"""The files whose edit may change conversions."""
 NOT_COMPUTED = "T112"
 """The code of examples that have no kernel."""
 
@@ -29,34 +29,36 @@ def examples_fail(comparison: Comparison) -> Iterator[RuleFinding]:
     An edit of the Python file beside the YAML of a domain may have changed each of its operators.
     """
     registry = comparison.registry
-    chosen = changed_versions(comparison)
-    if registry is None or len(chosen) > MOST:
+    changed = changed_versions(comparison)
+    if registry is None or len(changed) > MOST:
         return
     from opset.workflow.examples.examination import examine  # kernels need numpy, which takes long to import
 
-    for key, schemas in chosen.items():
+    for key, schemas in changed.items():
         edited = comparison.changed_function_files.get(key[0], frozenset())
         converting = not edited.isdisjoint(CONVERTING)
         parts = (*PARTS, *(("conversion", "claims") if converting else ()))
-        found = examine(registry, schemas, parts=parts, limits=LIMITS, budget=comparison.budget).findings
-        for each in found:
-            if each.code == NOT_COMPUTED and "kernels.py" not in edited:
+        findings = examine(registry, schemas, parts=parts, limits=LIMITS, budget=comparison.budget).findings
+        for finding in findings:
+            if finding.code == NOT_COMPUTED and "kernels.py" not in edited:
                 continue  # a domain may be declared without kernels
-            message = f"{each.code}: {each.message}{f': {each.why}' if each.why else ''}"
-            help = f"opset test {shown(key[0])}.{key[1]} runs its examples; opset explain {each.code}"
+            message = f"{finding.code}: {finding.message}{f': {finding.why}' if finding.why else ''}"
+            help = f"opset test {shown(key[0])}.{key[1]} runs its examples; opset explain {finding.code}"
             domain, name = key
-            yield RuleFinding(message, help=help, domain=domain, operator=name, place=each.place)
+            yield RuleFinding(message, help=help, domain=domain, operator=name, place=finding.place)
 
 
 def changed_versions(comparison: Comparison) -> dict[Key, list[OpSchema]]:
     """Return the versions of each operator that are new, or changed in more than prose, or whose functions changed."""
-    found: dict[Key, list[OpSchema]] = {}
-    for key, operator in comparison.new.operators.items() if not comparison.old.released else ():
+    versions: dict[Key, list[OpSchema]] = {}
+    if comparison.old.released:
+        return {}
+    for key, operator in comparison.new.operators.items():
         old = comparison.old.operators.get(key)
         functions = key[0] in comparison.changed_function_files
         for since, version in operator.versions.items():
             before = old.versions.get(since) if old is not None else None
             same = before is not None and before.schema == version.schema and before.examples == version.examples
             if functions or not same:
-                found.setdefault(key, []).append(version.schema)
-    return found
+                versions.setdefault(key, []).append(version.schema)
+    return versions

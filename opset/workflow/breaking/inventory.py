@@ -88,8 +88,8 @@ def lock_contradicted(comparison: Comparison) -> Iterator[RuleFinding]:
             for name, versions in operators.items():
                 key = normalised(domain), name
                 operator, before = (state.operators.get(key) for state in (comparison.new, comparison.old))
-                here = lock is comparison.new.lock and not comparison.partial
-                if operator is None and (before is not None or not here):
+                is_of_new_state = lock is comparison.new.lock and not comparison.partial
+                if operator is None and (before is not None or not is_of_new_state):
                     continue  # B102 has it, or the folder never had the operator, or it is left out
                 for since, digest in versions.items():
                     yield from _lock_findings(key, int(since), digest, operator, before)
@@ -182,11 +182,11 @@ def opsets_several(comparison: Comparison) -> Iterator[RuleFinding]:
 
 def _new_opsets(comparison: Comparison) -> dict[str, list[int]]:
     """Return the opsets of added versions by domain, without released ones."""
-    found: dict[str, set[int]] = {}
+    by_domain: dict[str, set[int]] = {}
     for key, since in comparison.added_versions:
         if since > comparison.newest_released(key) and not comparison.partial and since not in released_opsets(key[0]):
-            found.setdefault(key[0], set()).add(since)
-    return {domain: sorted(opsets) for domain, opsets in sorted(found.items())}
+            by_domain.setdefault(key[0], set()).add(since)
+    return {domain: sorted(opsets) for domain, opsets in sorted(by_domain.items())}
 
 
 @rule("B109", "family-moved", OperatorPair, NONE, CLARIFIED, INFO)
@@ -199,7 +199,7 @@ def family_moved(operators: OperatorPair) -> Iterator[RuleFinding]:
 @rule("B110", "domain-added", Comparison, NONE, CLARIFIED, INFO)
 def domain_added(comparison: Comparison) -> Iterator[RuleFinding]:
     """A domain was added."""
-    for domain in comparison.new.domains if not comparison.partial else ():
-        if domain not in comparison.old.domains:
+    for domain in comparison.new.domains:
+        if domain not in comparison.old.domains and not comparison.partial:
             count = sum(each == domain for each, _ in comparison.new.operators)
             yield RuleFinding(f"the domain was added, with {count} operator{'' if count == 1 else 's'}", domain=domain)

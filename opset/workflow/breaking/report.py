@@ -93,8 +93,8 @@ class Report:
 
     def counts(self) -> dict[str, int]:
         """Return the number of errors, warnings and notices that nobody approved, and of approved findings."""
-        found = Counter("approved" if each.approved else each.severity for each in self.findings)
-        return {key: found[key] for key in (*SEVERITIES, "approved")}
+        numbers = Counter("approved" if each.approved else each.severity for each in self.findings)
+        return {key: numbers[key] for key in (*SEVERITIES, "approved")}
 
     def summary(self) -> str:
         """Return the names of the states and the numbers of findings, on one line."""
@@ -129,12 +129,12 @@ _LABELS = {ERR: "error", WARN: "warning", INFO: "notice"}
 def group_findings(findings: Iterable[Break]) -> list[tuple[Break, str]]:
     """Return findings with their titles; equal findings at several versions of an operator are one."""
     groups: dict[Break, list[Break]] = {}
-    for each in findings:
-        groups.setdefault(each._replace(version=0, place="", help=""), []).append(each)
+    for finding in findings:
+        groups.setdefault(finding._replace(version=0, place="", help=""), []).append(finding)
     titled = []
-    for found in groups.values():
-        versions = listing([str(each.version) for each in found if each.version])
-        titled.append((found[0], f"{found[0]._replace(version=0).title}{f' {versions}' if versions else ''}"))
+    for group in groups.values():
+        versions = listing([str(finding.version) for finding in group if finding.version])
+        titled.append((group[0], f"{group[0]._replace(version=0).title}{f' {versions}' if versions else ''}"))
     return titled
 
 
@@ -142,30 +142,34 @@ def text_lines(report: Report, style: Callable[[str, str], str] = lambda text, k
     """Return a report as lines of text; `style` colors the beginning of a finding by its severity."""
     lines: list[str] = []
     for severity in SEVERITIES:
-        found = group_findings(each for each in report.findings if each.severity == severity)
-        for each, title in found[:SHOWN]:
-            lines += _finding_lines(each, title, style)
-        if len(found) > SHOWN:
-            lines.append(f"… and {len(found) - SHOWN:,} more {_LABELS[severity]}s; --format json has all")
-    rules = dict.fromkeys(each.rule for each in report.findings if each.severity != INFO)
+        findings = group_findings(finding for finding in report.findings if finding.severity == severity)
+        for finding, title in findings[:SHOWN]:
+            lines += _finding_lines(finding, title, style)
+        if len(findings) > SHOWN:
+            lines.append(f"… and {len(findings) - SHOWN:,} more {_LABELS[severity]}s; --format json has all")
+    rules = dict.fromkeys(finding.rule for finding in report.findings if finding.severity != INFO)
     if rules:
         lines.append(f"more: opset explain {' '.join([*rules][:10])}")
     lines += [f"note: {safe_text(note)}" for note in report.notes]
     return [*lines, safe_text(report.summary())]
 
 
-def _finding_lines(each: Break, title: str, style: Callable[[str, str], str]) -> list[str]:
+def _finding_lines(finding: Break, title: str, style: Callable[[str, str], str]) -> list[str]:
     """Return a finding as lines of text."""
-    label = "approved" if each.approved else _LABELS[each.severity]
-    head = f"{style(f'{label}[{each.rule}]', 'approved' if each.approved else each.severity)} "
-    head += f"{safe_text(title)}: {safe_text(each.message)}"
-    if each.severity == INFO:
+    label = "approved" if finding.approved else _LABELS[finding.severity]
+    head = f"{style(f'{label}[{finding.rule}]', 'approved' if finding.approved else finding.severity)} "
+    head += f"{safe_text(title)}: {safe_text(finding.message)}"
+    if finding.severity == INFO:
         return [head]
-    rows = [("where", each.place)]
-    if each.approved:
-        rows.append(("reason", each.approved))
+    rows = [("where", finding.place)]
+    if finding.approved:
+        rows.append(("reason", finding.approved))
     else:
-        rows += [("needs", each.requires if each.requires != NONE else ""), ("why", each.why), ("help", each.help)]
+        rows += [
+            ("needs", finding.requires if finding.requires != NONE else ""),
+            ("why", finding.why),
+            ("help", finding.help),
+        ]
     return [head, *(f"  {name:<7} {safe_text(value)}" for name, value in rows if value)]
 
 
@@ -177,14 +181,14 @@ def markdown_lines(report: Report, strict: bool = False) -> list[str]:
         lines += [_table_cell(note), ""]
     if report.findings:
         lines += ["| | rule | operator | what changed | requires | where |", "|---|---|---|---|---|---|"]
-        found = group_findings(report.findings)
-        for each, title in found[:SHOWN]:
-            label = f"approved: {each.approved}" if each.approved else _LABELS[each.severity]
-            cells = (label, each.rule, title, each.message, each.requires, each.place)
+        findings = group_findings(report.findings)
+        for finding, title in findings[:SHOWN]:
+            label = f"approved: {finding.approved}" if finding.approved else _LABELS[finding.severity]
+            cells = (label, finding.rule, title, finding.message, finding.requires, finding.place)
             lines.append(f"| {' | '.join(map(_table_cell, cells))} |")
-        if len(found) > SHOWN:
-            lines += ["", f"… and {len(found) - SHOWN:,} more."]
-    mends = dict.fromkeys(each.help for each in report.breaks if each.help)
+        if len(findings) > SHOWN:
+            lines += ["", f"… and {len(findings) - SHOWN:,} more."]
+    mends = dict.fromkeys(finding.help for finding in report.breaks if finding.help)
     if mends:
         lines += ["", "What mends it:", "", *(f"- {_table_cell(help)}" for help in [*mends][:SHOWN])]
     return lines

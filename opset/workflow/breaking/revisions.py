@@ -36,7 +36,7 @@ from opset.workflow.breaking.states import (
 
 SECONDS = 60
 MAX_BYTES = 1 << 26
-"""Bytes of the files of a revision together, and of what one command prints."""
+"""Most bytes of the files of a revision together, and of the output of one command."""
 MAX_ENTRIES = 200_000
 """Files and folders in a folder of schemas and in the folders of its domains."""
 FOLDERS = 500
@@ -91,36 +91,42 @@ def revision_state(folder: Path, revision: str, beside: State) -> State:
     Raises:
         ComparisonError: B191 if git cannot read the revision, B192 if its schemas cannot be read, B193 if it has none.
     """
-    found = find_revision(folder, revision)
-    files = [each for each in found.blobs if _is_operator_file(each.path)]
+    at_revision = find_revision(folder, revision)
+    files = [each for each in at_revision.blobs if _is_operator_file(each.path)]
     name = revision
     if not files:
         raise ComparisonError(no_operators_finding(f"{folder} at {revision}", str(folder)))
-    texts = {each.path: each for each in found.blobs if each.path in ("types.yaml", "lock.json")}
+    texts = {each.path: each for each in at_revision.blobs if each.path in ("types.yaml", "lock.json")}
     same: dict[str, OperatorState] = {}
-    if _has_same_type_sets(found, texts):
+    if _has_same_type_sets(at_revision, texts):
         same = {
-            each.path: operator for each in files if (operator := _unchanged_operator(found, each, beside)) is not None
+            each.path: operator
+            for each in files
+            if (operator := _unchanged_operator(at_revision, each, beside)) is not None
         }
-    functions = [each for each in found.blobs if _is_function_file(each.path)]
+    functions = [each for each in at_revision.blobs if _is_function_file(each.path)]
     wanted = [each for each in (*files, *texts.values(), *functions) if each.path not in same]
-    contents = _read_contents(found, wanted)
+    contents = _read_contents(at_revision, wanted)
     try:
-        state = _read_state(found, files, same, contents, name)
+        state = _read_state(at_revision, files, same, contents, name)
         return replace(state, functions={each.path: hash_of(contents[each.path]) for each in functions})
     except SchemaError as error:
         raise unreadable_error(f"{folder} at {revision}", error) from None
 
 
 def _read_state(
-    found: Revision, files: Sequence[Blob], same: Mapping[str, OperatorState], contents: Mapping[str, bytes], name: str
+    revision: Revision,
+    files: Sequence[Blob],
+    same: Mapping[str, OperatorState],
+    contents: Mapping[str, bytes],
+    name: str,
 ) -> State:
     """Return the state of a revision's files, with the operators of unchanged files. Raises SchemaError."""
     from opset.schemas.lock import parse_lock
     from opset.schemas.yaml.loader import Operator, parse_operator, parse_sets
     from opset.schemas.yaml.reader import reading_budget
 
-    where = f"{found.name}:{found.prefix or './'}"  # the loader takes the domain from the folder of a path
+    where = f"{revision.name}:{revision.prefix or './'}"  # the loader takes the domain from the folder of a path
     complete = "types.yaml" in contents and any(each.path.startswith("ai.onnx/") for each in files)
     base = base_type_sets(complete)
     sets = dict(base or {})
@@ -142,7 +148,7 @@ def _read_state(
         raise SchemaError(findings)
     lock = parse_lock(contents["lock.json"], f"{where}lock.json") if "lock.json" in contents else None
     read = loaded_state(operators, name).operators
-    restored = {key: replace(each, restore=_restore_command(found, key)) for key, each in read.items()}
+    restored = {key: replace(each, restore=_restore_command(revision, key)) for key, each in read.items()}
     every: dict[Key, OperatorState] = {each.key: each for each in same.values()} | restored
     return State(name, dict(sorted(every.items())), sets, lock)
 
@@ -150,10 +156,10 @@ def _read_state(
 MAX_FINDINGS = 500
 
 
-def _restore_command(found: Revision, key: Key) -> str:
+def _restore_command(revision: Revision, key: Key) -> str:
     """Return the git command that restores an operator's file."""
-    path = os.path.join(os.fspath(found.folder), key[0] or "ai.onnx", f"{key[1]}.yaml")
-    return f"git checkout {shlex.quote(found.name)} -- {shlex.quote(path)}"
+    path = os.path.join(os.fspath(revision.folder), key[0] or "ai.onnx", f"{key[1]}.yaml")
+    return f"git checkout {shlex.quote(revision.name)} -- {shlex.quote(path)}"
 
 
 def _is_operator_file(path: str) -> bool:
@@ -166,18 +172,18 @@ def _is_function_file(path: str) -> bool:
     return path.count("/") == 1 and path.rpartition("/")[2] in FUNCTIONS
 
 
-def _has_same_type_sets(found: Revision, texts: Mapping[str, Blob]) -> bool:
+def _has_same_type_sets(revision: Revision, texts: Mapping[str, Blob]) -> bool:
     """Whether the file of type sets is the same in both states."""
-    present = _object_name(found.folder / "types.yaml", len(found.commit))
+    present = _object_name(revision.folder / "types.yaml", len(revision.commit))
     return present == (texts["types.yaml"].object if "types.yaml" in texts else "")
 
 
-def _unchanged_operator(found: Revision, blob: Blob, beside: State) -> OperatorState | None:
+def _unchanged_operator(revision: Revision, blob: Blob, beside: State) -> OperatorState | None:
     """Return the present operator if its file has the same bytes as at the revision, else None."""
     domain, name = blob.path.split("/")
     operator = beside.operators.get((normalised(domain), name.removesuffix(".yaml")))
-    path = found.folder / domain / name
-    return operator if operator is not None and _object_name(path, len(found.commit)) == blob.object else None
+    path = revision.folder / domain / name
+    return operator if operator is not None and _object_name(path, len(revision.commit)) == blob.object else None
 
 
 def _object_name(path: Path, digits: int) -> str:
@@ -262,25 +268,25 @@ def _parse_entry(line: bytes) -> Entry:
     return Entry(mode, kind, name, raw.decode("utf-8", "surrogateescape"))
 
 
-def _read_contents(found: Revision, blobs: Sequence[Blob]) -> dict[str, bytes]:
+def _read_contents(revision: Revision, blobs: Sequence[Blob]) -> dict[str, bytes]:
     """Return the bytes of files by their paths. Raises ComparisonError B191 if the repository lacks one."""
     if not blobs:
         return {}
-    asked = "".join(f"{each.object}\n" for each in blobs).encode()
-    sizes = _run_git(found.folder, found.name, "cat-file", "--batch-check", given=asked).splitlines()
-    for each, line in zip(blobs, sizes, strict=True):
+    asked = "".join(f"{blob.object}\n" for blob in blobs).encode()
+    sizes = _run_git(revision.folder, revision.name, "cat-file", "--batch-check", given=asked).splitlines()
+    for blob, line in zip(blobs, sizes, strict=True):
         if line.endswith(b"missing"):
             help = "the clone lacks objects: git fetch, or clone without --filter"
-            raise _revision_error(found.name, f"{each.path} is not in the repository", help)
+            raise _revision_error(revision.name, f"{blob.path} is not in the repository", help)
     if (total := sum(int(line.split()[2]) for line in sizes)) > MAX_BYTES:
-        raise _revision_error(found.name, f"the files have {total:,} bytes, and at most {MAX_BYTES:,} are read")
-    data = _run_git(found.folder, found.name, "cat-file", "--batch", given=asked)
+        raise _revision_error(revision.name, f"the files have {total:,} bytes, and at most {MAX_BYTES:,} are read")
+    data = _run_git(revision.folder, revision.name, "cat-file", "--batch", given=asked)
     contents: dict[str, bytes] = {}
     start = 0
-    for each in blobs:
+    for blob in blobs:
         end = data.index(b"\n", start)
         size = int(data[start:end].split()[2])
-        contents[each.path] = data[end + 1 : end + 1 + size]
+        contents[blob.path] = data[end + 1 : end + 1 + size]
         start = end + size + 2
     return contents
 

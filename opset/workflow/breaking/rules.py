@@ -74,8 +74,8 @@ class VersionPair:
     @cached_property
     def attribute_differences(self) -> Mapping[str, Any]:
         """The differences of attributes, by name."""
-        found: Mapping[str, Any] = self.difference.get("attributes", {})
-        return found
+        differences: Mapping[str, Any] = self.difference.get("attributes", {})
+        return differences
 
     @cached_property
     def renamed_attributes(self) -> dict[str, str]:
@@ -84,12 +84,12 @@ class VersionPair:
         gone = [name for name in before if name not in after]
         came = [name for name in after if name not in before]
         declared = {} if self.in_place else {each.renamed: name for name, each in self.new.change.attributes.items()}
-        found = {old: declared[old] for old in gone if declared.get(old) in came}
+        renamed = {old: declared[old] for old in gone if declared.get(old) in came}
         for old in gone:
-            alike = [name for name in came if name not in found.values() and after[name][1:] == before[old][1:]]
-            if old not in found and len(alike) == 1:
-                found[old] = alike[0]
-        return found
+            alike = [name for name in came if name not in renamed.values() and after[name][1:] == before[old][1:]]
+            if old not in renamed and len(alike) == 1:
+                renamed[old] = alike[0]
+        return renamed
 
 
 @dataclass(frozen=True)
@@ -106,11 +106,11 @@ class OperatorPair:
         for since, version in self.new.versions.items():
             if since not in self.old.versions:
                 came.setdefault(signature_key(version.schema), []).append(since)
-        found: dict[int, int] = {}
+        numbers: dict[int, int] = {}
         for since, version in self.old.versions.items():
             if since not in self.new.versions and (same := came.get(signature_key(version.schema))):
-                found[since] = same.pop(0)
-        return found
+                numbers[since] = same.pop(0)
+        return numbers
 
 
 def signature_key(schema: OpSchema) -> str:
@@ -156,12 +156,12 @@ class Comparison:
     @cached_property
     def new_operators(self) -> Mapping[tuple[str, int, str], Sequence[str]]:
         """Names of new operators, by domain, newest version and its signature."""
-        found: dict[tuple[str, int, str], list[str]] = {}
+        names: dict[tuple[str, int, str], list[str]] = {}
         for key, operator in self.new.operators.items():
             if key not in self.old.operators:
                 newest = operator.newest.schema
-                found.setdefault((key[0], newest.since_version, signature_key(newest)), []).append(key[1])
-        return found
+                names.setdefault((key[0], newest.since_version, signature_key(newest)), []).append(key[1])
+        return names
 
     @cached_property
     def changed_operators(self) -> tuple[OperatorPair, ...]:
@@ -172,13 +172,13 @@ class Comparison:
     def changed_function_files(self) -> Mapping[str, frozenset[str]]:
         """The Python files beside the YAML that differ between the states, by domain."""
         old, new = self.old.functions, self.new.functions
-        found: dict[str, set[str]] = {}
+        changed: dict[str, set[str]] = {}
         if old is None or new is None:
             return {}
         for path in {path for path in old.keys() | new.keys() if old.get(path) != new.get(path)}:
             domain, _, file = path.partition("/")
-            found.setdefault(normalised(domain), set()).add(file)
-        return {domain: frozenset(files) for domain, files in found.items()}
+            changed.setdefault(normalised(domain), set()).add(file)
+        return {domain: frozenset(files) for domain, files in changed.items()}
 
     @cached_property
     def version_pairs(self) -> tuple[VersionPair, ...]:
@@ -221,15 +221,15 @@ class Comparison:
             return True
         return str(since) in self.old.lock.get(shown(key[0]), {}).get(key[1], {})
 
-    def is_in_development(self, each: Break) -> bool:
+    def is_in_development(self, finding: Break) -> bool:
         """Whether a finding is about a version in development, which may be edited, renumbered or removed."""
-        key = each.domain, each.operator
+        key = finding.domain, finding.operator
         old = self.old.operators.get(key)
         if not self.locked or old is None:
             return False
-        if not each.version:
+        if not finding.version:
             return not any(self.is_released(key, since) for since in old.versions)
-        return each.version in old.versions and not self.is_released(key, each.version)
+        return finding.version in old.versions and not self.is_released(key, finding.version)
 
 
 def _version_pairs(operators: OperatorPair) -> Iterator[VersionPair]:
@@ -295,32 +295,32 @@ def rule(
     return declare
 
 
-def apply_rule(each: Rule, comparison: Comparison) -> Iterator[Break]:
+def apply_rule(rule_: Rule, comparison: Comparison) -> Iterator[Break]:
     """Yield the findings of a rule in two states."""
-    if each.kind == Comparison.__name__:
-        for found in each.function(comparison):
-            yield _rule_break(each, found)
-    elif each.kind == OperatorPair.__name__:
+    if rule_.kind == Comparison.__name__:
+        for finding in rule_.function(comparison):
+            yield _rule_break(rule_, finding)
+    elif rule_.kind == OperatorPair.__name__:
         for operators in comparison.changed_operators:
-            for found in each.function(operators):
-                located = found.place or operators.new.place(found.version or None, *found.keys)
-                named = found._replace(domain=operators.new.domain, operator=operators.new.name, place=located)
-                yield _rule_break(each, named)
+            for finding in rule_.function(operators):
+                located = finding.place or operators.new.place(finding.version or None, *finding.keys)
+                named = finding._replace(domain=operators.new.domain, operator=operators.new.name, place=located)
+                yield _rule_break(rule_, named)
     else:
         for pair in comparison.version_pairs:
-            for found in each.function(pair):
-                yield _pair_break(each, pair, found)
+            for finding in rule_.function(pair):
+                yield _pair_break(rule_, pair, finding)
 
 
-def _pair_break(each: Rule, pair: VersionPair, found: RuleFinding) -> Break:
+def _pair_break(rule_: Rule, pair: VersionPair, finding: RuleFinding) -> Break:
     """Return a rule's finding about a version pair; about a new version, it is a notice unless it holds `always`."""
     schema = pair.new.schema
     since = schema.since_version
-    located = pair.operator.place(since, *found.keys)
-    named = found._replace(domain=schema.domain, operator=schema.name, version=since, place=located)
+    located = pair.operator.place(since, *finding.keys)
+    named = finding._replace(domain=schema.domain, operator=schema.name, version=since, place=located)
     if pair.in_place:
-        return _rule_break(each, named._replace(help=found.help or mending_help(pair.old_operator)))
-    return _rule_break(each, named if found.always else named._replace(severity=INFO))
+        return _rule_break(rule_, named._replace(help=finding.help or mending_help(pair.old_operator)))
+    return _rule_break(rule_, named if finding.always else named._replace(severity=INFO))
 
 
 def mending_help(old: OperatorState) -> str:
@@ -329,17 +329,17 @@ def mending_help(old: OperatorState) -> str:
     return f"{restore}, and put the edit into a new version: opset bump {old.title}"
 
 
-def _rule_break(each: Rule, found: RuleFinding) -> Break:
+def _rule_break(rule_: Rule, finding: RuleFinding) -> Break:
     """Return a rule's finding with the rule's id, clause and, unless it has its own, severity and requirement."""
     return Break(
-        each.id,
-        found.severity or each.severity,
-        found.requires or each.requires,
-        found.domain,
-        found.operator,
-        found.version,
-        found.message,
-        found.place,
-        each.clause,
-        found.help,
+        rule_.id,
+        finding.severity or rule_.severity,
+        finding.requires or rule_.requires,
+        finding.domain,
+        finding.operator,
+        finding.version,
+        finding.message,
+        finding.place,
+        rule_.clause,
+        finding.help,
     )

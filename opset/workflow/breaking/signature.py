@@ -92,7 +92,9 @@ def variadic_arity(pair: VersionPair) -> Iterator[RuleFinding]:
 @rule("B117", "differentiable", VersionPair, NONE, CLARIFIED, INFO)
 def differentiable(pair: VersionPair) -> Iterator[RuleFinding]:
     """An input or output became differentiable, or stopped being so."""
-    for side in SIDES if pair.in_place else ():
+    if not pair.in_place:
+        return
+    for side in SIDES:
         before = {each.name: each for each in getattr(pair.old.schema, side)}
         for each in getattr(pair.new.schema, side):
             old = before.get(each.name)
@@ -229,7 +231,9 @@ def _legal_change(key: str, old: Attribute, new: Attribute) -> str:
 
 def _change_word(fewer: bool, more: bool) -> str:
     """Return the word for a change that leaves fewer values, more values, or both."""
-    return "changed" if fewer == more else "was tightened" if fewer else "was loosened"
+    if fewer == more:
+        return "changed"
+    return "was tightened" if fewer else "was loosened"
 
 
 def _legal_numbers(text: str, *both: str) -> set[tuple[float, int]]:
@@ -237,12 +241,12 @@ def _legal_numbers(text: str, *both: str) -> set[tuple[float, int]]:
     comparisons = parse_range(text)
     bounds = [each.bound for one in both for each in parse_range(one)]
     names = {bound.input for bound in bounds}
-    found = set()
+    numbers = set()
     for rank in range(MOST_RANK):
         ranks = dict.fromkeys(names, rank)
         near = {bound.number + bound.sign * rank + step for bound in bounds for step in (-1, -0.5, 0, 0.5, 1)}
-        found |= {(value, rank) for value in near if all(each.holds(value, ranks) for each in comparisons)}
-    return found
+        numbers |= {(value, rank) for value in near if all(each.holds(value, ranks) for each in comparisons)}
+    return numbers
 
 
 # Types.
@@ -294,14 +298,14 @@ def types_tied(pair: VersionPair) -> Iterator[RuleFinding]:
     both = [key for key in new if key in old]
     shared = {key: old[key].allowed & new[key].allowed for key in both}
     for index, one in enumerate(both):
-        found: dict[bool, list[str]] = {True: [], False: []}
+        partners: dict[bool, list[str]] = {True: [], False: []}
         for other in both[index + 1 :]:
             tied = new[one].type == new[other].type
             if tied != (old[one].type == old[other].type) and _can_differ(shared[one], shared[other]):
-                found[tied].append(f"{other[0][:-1]} {other[1]!r}")
+                partners[tied].append(f"{other[0][:-1]} {other[1]!r}")
         for tied, says in ((True, "have to be of one type"), (False, "may be of different types")):
-            if found[tied]:
-                yield RuleFinding(f"the {one[0][:-1]} {one[1]!r} and the {listing(found[tied])} {says} now", one)
+            if partners[tied]:
+                yield RuleFinding(f"the {one[0][:-1]} {one[1]!r} and the {listing(partners[tied])} {says} now", one)
 
 
 def _can_differ(one: Set[str], other: Set[str]) -> bool:
@@ -344,16 +348,16 @@ def _parameter_types(
     pair: VersionPair,
 ) -> tuple[dict[tuple[str, str], _ParameterTypes], dict[tuple[str, str], _ParameterTypes]]:
     """Return the types of inputs and outputs at both versions, by side and newer name."""
-    found: tuple[dict[tuple[str, str], _ParameterTypes], ...] = {}, {}
+    types: tuple[dict[tuple[str, str], _ParameterTypes], ...] = {}, {}
     for side in SIDES:
         names = pair.side_difference(side, "renamed") or {}
         for each in getattr(pair.old.schema, side):
-            found[0][side, names.get(each.name, each.name)] = _ParameterTypes(
+            types[0][side, names.get(each.name, each.name)] = _ParameterTypes(
                 each.type, {*pair.old.schema.allowed_types(each)}
             )
         for each in getattr(pair.new.schema, side):
-            found[1][side, each.name] = _ParameterTypes(each.type, {*pair.new.schema.allowed_types(each)})
-    return found[0], found[1]
+            types[1][side, each.name] = _ParameterTypes(each.type, {*pair.new.schema.allowed_types(each)})
+    return types[0], types[1]
 
 
 def _retyped_parameters(pair: VersionPair) -> Iterator[tuple[str, str, Parameter, Parameter]]:

@@ -28,7 +28,7 @@ FUNCTIONS = ("kernels.py", "inference.py", "adapters.py")
 Key = tuple[str, str]
 """Domain and name of an operator."""
 PlaceFinder = Callable[..., str]
-"""Takes a since_version and keys below it, and returns file:line:column."""
+"""Function from a since_version and keys below it to file:line:column."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class OperatorState:
     place_of: PlaceFinder | None = field(default=None, compare=False)
     path: str = ""
     restore: str = ""
-    """The command that restores its file as it was, where there is one."""
+    """The command that restores its file, if there is one."""
 
     @property
     def key(self) -> Key:
@@ -94,12 +94,12 @@ class State:
     operators: Mapping[Key, OperatorState]
     sets: TypeSets = field(default_factory=dict)
     lock: Mapping[str, Mapping[str, Mapping[str, str]]] | None = None
-    """The lock of released versions beside the schemas, where there is one."""
+    """The lock of released versions beside the schemas, if there is one."""
     released: bool = False
     """Whether this is a release of the standard: versions up to its opsets, whatever their files say today."""
     sets_path: str = ""
     functions: Mapping[str, str] | None = None
-    """Hashes of the Python files beside the YAML, by `<domain>/<file>`; None where they are not known."""
+    """Hashes of the Python files beside the YAML, by `<domain>/<file>`; None if unknown."""
 
     @cached_property
     def domains(self) -> dict[str, int]:
@@ -178,10 +178,10 @@ def _place_finder(path: str) -> PlaceFinder | None:
         end = next((n for n in range(at + 1, len(lines)) if lines[n][:1] not in (" ", "")), len(lines))
         for depth, key in enumerate(keys):
             starts = (f"{'  ' * (depth + 1)}{key}:", f"{'  ' * depth}- {{name: {key},")
-            found = next((number for number in range(at, end) if lines[number].startswith(starts)), None)
-            if found is None:
+            key_line = next((number for number in range(at, end) if lines[number].startswith(starts)), None)
+            if key_line is None:
                 break
-            at = found
+            at = key_line
         return f"{path}:{at + 1}:1"
 
     return place if path else None
@@ -222,8 +222,8 @@ def release_state(release: Release, present: State) -> State:
             family = operator.family
             operators[key] = OperatorState(*key, family, kept, examples, operator.place_of, operator.path)
     if not operators:
-        known = ", ".join(map(shown, present.domains))
-        why = f"the releases of ONNX have no operator set of {known}"
+        domains = ", ".join(map(shown, present.domains))
+        why = f"the releases of ONNX have no operator set of {domains}"
         help = f"for a tag of this name: --against rev:{release.name}"
         raise ComparisonError(Finding("B193", f"nothing to compare with in ONNX {release.name}", why=why, help=help))
     return State(f"ONNX {release.name}", operators, present.sets, read_lock(FOLDER), released=True)
@@ -249,8 +249,8 @@ def folder_state(folder: Path, name: str) -> State:
     if not operators:
         raise ComparisonError(no_operators_finding(name, str(folder)))
     state = loaded_state(operators, name, sets)
-    own = sets.keys() - standard_sets().keys()
-    where = str(folder / TYPES_FILE) if own else ""
+    own_sets = sets.keys() - standard_sets().keys()
+    where = str(folder / TYPES_FILE) if own_sets else ""
     return State(name, state.operators, sets, lock, sets_path=where, functions=_function_hashes(folder))
 
 
@@ -261,13 +261,13 @@ def hash_of(data: bytes) -> str:
 
 def _function_hashes(folder: Path) -> dict[str, str]:
     """Return the hashes of the Python files beside the YAML of a folder; "" for one that cannot be read."""
-    found = {}
+    hashes = {}
     for file in (path for name in FUNCTIONS for path in files_named(folder, name)):
         try:
-            found[f"{file.parent.name}/{file.name}"] = hash_of(file_bytes(file, MAX_SIZE))
+            hashes[f"{file.parent.name}/{file.name}"] = hash_of(file_bytes(file, MAX_SIZE))
         except (OSError, ValueError):
-            found[f"{file.parent.name}/{file.name}"] = ""
-    return found
+            hashes[f"{file.parent.name}/{file.name}"] = ""
+    return hashes
 
 
 def merge_states(states: Sequence[State]) -> State:

@@ -107,24 +107,24 @@ def compare_expectations(
         results: Results of a run.
         file: Path of the list, for findings.
     """
-    known = {each.case.name: each for each in results}
-    found = ExpectationReport({}, [], [])
+    by_name = {each.case.name: each for each in results}
+    report = ExpectationReport({}, [], [])
     for entry in expectations:
         for pattern in entry.cases:
-            names = [*_matching_names(pattern, known)]
+            names = [*_matching_names(pattern, by_name)]
             if not names:
-                found.unused.append(pattern)
-            fresh = [name for name in names if name not in found.reasons]
-            found.reasons.update(dict.fromkeys(fresh, entry.reason))
+                report.unused.append(pattern)
+            fresh = [name for name in names if name not in report.reasons]
+            report.reasons.update(dict.fromkeys(fresh, entry.reason))
             others: dict[str, str] = {}
             for name in fresh:
-                if known[name].case.chosen:
+                if by_name[name].case.chosen:
                     continue
-                others.setdefault(known[name].result, name)
+                others.setdefault(by_name[name].result, name)
             others.pop(entry.result, None)
             if entry.result != VARIES:
-                found.findings.extend(_mismatch_finding(name, entry, result, file) for result, name in others.items())
-    return found
+                report.findings.extend(_mismatch_finding(name, entry, result, file) for result, name in others.items())
+    return report
 
 
 def _mismatch_finding(name: str, entry: Expectation, result: str, file: str) -> Finding:

@@ -36,7 +36,7 @@ _REPORT_SIZE = 1 << 27
 _EXAMPLES = 3
 """Examples that a row for several cases names."""
 _NUMBER = re.compile(r"(?<=\w)\(\d+\)")
-"""The version in what a runtime says of an operator: "no implementation for Abs(1)"."""
+"""The version in a reason of a runtime: "no implementation for Abs(1)"."""
 
 
 class Changes(NamedTuple):
@@ -72,8 +72,8 @@ def report_data(
 
 def _count_results(results: Iterable[Result]) -> dict[str, int]:
     """Return the number of results of each kind, without zeros."""
-    found = Counter(each.result for each in results)
-    return {name: found[name] for name in RESULTS if found[name]}
+    counts = Counter(each.result for each in results)
+    return {name: counts[name] for name in RESULTS if counts[name]}
 
 
 def _operator_counts(results: Sequence[Result]) -> list[dict[str, Any]]:
@@ -81,11 +81,11 @@ def _operator_counts(results: Sequence[Result]) -> list[dict[str, Any]]:
     groups: dict[tuple[str, str], list[Result]] = {}
     for each in results:
         groups.setdefault((each.case.domain, each.case.operator), []).append(each)
-    found = []
+    rows = []
     for (domain, operator), group in sorted(groups.items()):
         nodes = [each for each in group if each.case.kind != "invalid"]
         versions = sorted({each.case.version for each in nodes})
-        found.append(
+        rows.append(
             {
                 "domain": shown(domain),
                 "operator": operator,
@@ -95,21 +95,22 @@ def _operator_counts(results: Sequence[Result]) -> list[dict[str, Any]]:
                 "invalid": _count_results(each for each in group if each.case.kind == "invalid"),
             }
         )
-    return found
+    return rows
 
 
 def _type_counts(results: Sequence[Result]) -> dict[str, dict[str, int]]:
     """Return the results of valid cases by the element types of their inputs and outputs."""
     groups: dict[str, list[Result]] = {}
     for each in results:
-        for type_ in each.case.types if each.case.kind != "invalid" else ():
-            groups.setdefault(type_, []).append(each)
+        if each.case.kind != "invalid":
+            for type_ in each.case.types:
+                groups.setdefault(type_, []).append(each)
     return {type_: _count_results(groups[type_]) for type_ in sorted(groups)}
 
 
-def _case_data(found: Result, expected: str) -> dict[str, Any]:
+def _case_data(result: Result, expected: str) -> dict[str, Any]:
     """Return a result as plain data, with the reason if the disagreement is expected."""
-    case = found.case
+    case = result.case
     data: dict[str, Any] = {
         "name": case.name,
         "kind": case.kind,
@@ -119,16 +120,16 @@ def _case_data(found: Result, expected: str) -> dict[str, Any]:
         "example": case.example,
         "shows": case.shows,
         "types": [*case.types],
-        "result": found.result,
+        "result": result.result,
     }
-    if found.why:
-        data["why"] = found.why
-    if found.difference is not None:
-        greatest = {"absolute": found.difference.absolute, "relative": found.difference.relative}
-        data["difference"] = {"output": found.output, **{key: _json_number(each) for key, each in greatest.items()}}
+    if result.why:
+        data["why"] = result.why
+    if result.difference is not None:
+        greatest = {"absolute": result.difference.absolute, "relative": result.difference.relative}
+        data["difference"] = {"output": result.output, **{key: _json_number(each) for key, each in greatest.items()}}
     if case.chosen:
         data["chosen"] = case.chosen
-    elif expected and found.result in (*BAD, ACCEPTED):
+    elif expected and result.result in (*BAD, ACCEPTED):
         data["expected"] = expected
     return data
 
@@ -144,30 +145,32 @@ def read_report(path: str) -> dict[str, str]:
         data = parse_json(file_bytes(path, _REPORT_SIZE))
         if data["format"] != FORMAT:
             raise ValueError(f"its format is not {FORMAT}")
-        found = {each["name"]: each["result"] for each in data["cases"]}
-        if not all(isinstance(name, str) and result in RESULTS for name, result in found.items()):
+        results = {each["name"]: each["result"] for each in data["cases"]}
+        if not all(isinstance(name, str) and result in RESULTS for name, result in results.items()):
             raise ValueError("a case has no result")
     except (OSError, ValueError, KeyError, TypeError) as error:
         why = (error.strerror if isinstance(error, OSError) else None) or f"{type(error).__name__}: {error}"
         help = "name the conformance.json of an earlier run"
         message = "the earlier report cannot be used"
         raise UsageError(Finding("U103", message, why=why[:1000], help=help, file=path)) from error
-    return found
+    return results
 
 
 def compare_results(results: Sequence[Result], before: Mapping[str, str]) -> Changes:
     """Return the cases with worse or better results than before: bad is worse than refused, refused than good."""
-    found = Changes([], [])
+    changed = Changes([], [])
     for each in results:
         old = before.get(each.case.name, each.result)
         if (rank := _rank(each.result)) != _rank(old):
-            (found.worse if rank > _rank(old) else found.better).append((each.case.name, old, each.result))
-    return found
+            (changed.worse if rank > _rank(old) else changed.better).append((each.case.name, old, each.result))
+    return changed
 
 
 def _rank(result: str) -> int:
     """Return the rank of a result, the best first."""
-    return 0 if result in GOOD else 1 if result in (REFUSED, ACCEPTED) else 2
+    if result in GOOD:
+        return 0
+    return 1 if result in (REFUSED, ACCEPTED) else 2
 
 
 def counts_text(counts: Mapping[str, int]) -> str:
@@ -193,40 +196,40 @@ class Table(NamedTuple):
 
 def tables(data: Mapping[str, Any]) -> list[Table]:
     """Return the tables of a report."""
-    found = [_totals_table(data)]
+    result_tables = [_totals_table(data)]
     if "changes" in data:
         rows = [[key, *each] for key, changed in data["changes"].items() for each in changed]
-        found.append(Table("Changes", "Beside the earlier report.", ("", "case", "before", "now"), rows))
+        result_tables.append(Table("Changes", "Beside the earlier report.", ("", "case", "before", "now"), rows))
     cases = data["cases"]
     bad = [each for each in cases if each["result"] in BAD]
     chosen = [each for each in bad if "chosen" in each]
     plain = [each for each in bad if not {"chosen", "expected"} & each.keys()]
     rows = [[each["name"], each["result"], each.get("why", "")] for each in plain]
     if rows:
-        found.append(Table("Disagreements", "", ("case", "result", "what happens"), rows))
-    known = [each for each in bad if "expected" in each]
-    found += _case_tables("Expected disagreements", "Each with its reason.", known, "expected", "reason")
+        result_tables.append(Table("Disagreements", "", ("case", "result", "what happens"), rows))
+    expected = [each for each in bad if "expected" in each]
+    result_tables += _case_tables("Expected disagreements", "Each with its reason.", expected, "expected", "reason")
     text = "What the standard leaves open: these are no faults, and fail no run."
-    found += _case_tables("Choices", text, chosen, "chosen", "what is open")
+    result_tables += _case_tables("Choices", text, chosen, "chosen", "what is open")
     letters = ", ".join(f"{letter} {name}" for name, letter in LETTERS.items())
     for domain in dict.fromkeys(each["domain"] for each in data["operators"]):
         text = (
             "The columns are the versions that introduced a definition. A number is that of cases that pass; a letter "
             f"says what others do: {letters}. The last column has the cases that break a constraint."
         )
-        found.append(
+        result_tables.append(
             _matrix_table(f"Operators of {domain}", text, [e for e in data["operators"] if e["domain"] == domain])
         )
     names = [each for each in RESULTS if any(each in counts for counts in data["types"].values())]
     rows = [[type_, *(str(counts.get(name, "")) for name in names)] for type_, counts in data["types"].items()]
     text = "Cases count for each type that their inputs and outputs have."
-    found.append(Table("Element types", text, ("type", *names), rows, True))
+    result_tables.append(Table("Element types", text, ("type", *names), rows, True))
     refused = [each for each in cases if each["result"] == REFUSED]
-    found += _case_tables("Refused", "What the runtime says it lacks.", refused, "why", "what it says")
+    result_tables += _case_tables("Refused", "What the runtime says it lacks.", refused, "why", "what it says")
     text = "Cases that break a constraint of their operator, and are computed all the same."
     accepted = [each for each in cases if each["result"] == ACCEPTED]
-    found += _case_tables("Accepted", text, accepted, "shows", "what is broken")
-    return found
+    result_tables += _case_tables("Accepted", text, accepted, "shows", "what is broken")
+    return result_tables
 
 
 def _totals_table(data: Mapping[str, Any]) -> Table:

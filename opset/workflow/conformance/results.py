@@ -43,7 +43,7 @@ MOST = 1 << 28
 """Bytes of the values of a case, and of its model."""
 _MANIFEST_SIZE = 1 << 26
 _READ, _REASON = 8000, 300
-"""Characters of what a runtime says that are read, and those that are kept."""
+"""Characters of a runtime's reason that are read, and that are kept."""
 _NAME = re.compile(r"\w[\w.+-]{0,254}", re.ASCII)
 _PART = re.compile(r"\w[\w.+-]{0,254}", re.ASCII)
 _FLOATING = re.compile(r"float|double|complex")
@@ -121,7 +121,8 @@ def _parse_cases(data: Any) -> Iterator[Case]:
 def _parse_case(entry: Any) -> Case:
     """Return a case. Raises ValueError, KeyError, TypeError or AttributeError if its entry is malformed."""
     texts = [entry[key] for key in ("name", "kind", "domain", "operator", "example", "shows")]
-    types, files = tuple(entry["types"]), dict(entry["files"])
+    types = tuple(entry["types"])
+    files = dict(entry["files"])
     if not all(isinstance(each, str) for each in (*texts, *types, *files, *files.values())):
         raise ValueError("what should be text is not")
     name, kind, domain, operator, example, shows = texts
@@ -232,9 +233,9 @@ def _read_request(folder: str, case: Case) -> tuple[Request, dict[str, Any]]:
     outputs = [value_info_of(each) for each in graph.output]
     whole = os.path.join(folder, case.kind, case.name)
     sets = os.path.join(whole, DATA)
-    given = _read_case_values(sets, inputs, case, "input")
+    inputs_by_name = _read_case_values(sets, inputs, case, "input")
     expected = _read_case_values(sets, outputs, case, "output") if case.kind == "node" else {}
-    return Request(model, given, outputs, os.path.join(whole, MODEL), sets), expected
+    return Request(model, inputs_by_name, outputs, os.path.join(whole, MODEL), sets), expected
 
 
 def _read_case_values(folder: str, declared: Sequence[ValueInfo], case: Case, role: str) -> dict[str, Any]:
@@ -242,8 +243,8 @@ def _read_case_values(folder: str, declared: Sequence[ValueInfo], case: Case, ro
     listed = {each.rpartition("/")[2] for each in case.files if f"/{DATA}/{role}_" in each}
     if listed != {f"{role}_{number}.pb" for number in range(len(declared))}:
         raise ValueError(f"the model has {len(declared)} {role}s, and the manifest lists files for {len(listed)}")
-    found = read_values(folder, declared, MOST, role) if declared else {}
-    return {each.name: found[each.name] for each in declared}
+    values = read_values(folder, declared, MOST, role) if declared else {}
+    return {each.name: values[each.name] for each in declared}
 
 
 def _judge_answer(case: Case, answer: Answer, expected: Mapping[str, Any]) -> Result:
@@ -261,21 +262,22 @@ def _judge_answer(case: Case, answer: Answer, expected: Mapping[str, Any]) -> Re
         return Result(case, "wrong", f"it has {len(answer.outputs)} outputs, and {len(expected)} are expected")
     worst: tuple[int, Difference] | None = None
     for number, (want, have) in enumerate(zip(expected.values(), answer.outputs, strict=True)):
-        for found in _differences(case, want, have):
-            if found.why:
-                why = f"output {number}{found.where}: {found.why}"
-                return Result(case, "wrong", shorten_reason(why), number, found)
-            if worst is None or found.absolute > worst[1].absolute:
-                worst = number, found
+        for difference in _differences(case, want, have):
+            if difference.why:
+                why = f"output {number}{difference.where}: {difference.why}"
+                return Result(case, "wrong", shorten_reason(why), number, difference)
+            if worst is None or difference.absolute > worst[1].absolute:
+                worst = number, difference
     return Result(case, "pass", "", *(worst or (None, None)))
 
 
 def _judge_random(case: Case, outputs: Sequence[Any]) -> Result:
     """Return the result of a random case, by types and shapes of its outputs."""
     for number, (have, (kind, shape)) in enumerate(zip_longest(outputs, case.outputs, fillvalue=("nothing", None))):
-        found = getattr(have, "shape", None)
-        if type_of(have) != kind or (shape is not None and found != shape):
-            sizes = f"{[*found] if found is not None else ''}, and {kind}{[*shape] if shape is not None else ''}"
+        actual_shape = getattr(have, "shape", None)
+        if type_of(have) != kind or (shape is not None and actual_shape != shape):
+            actual = [*actual_shape] if actual_shape is not None else ""
+            sizes = f"{actual}, and {kind}{[*shape] if shape is not None else ''}"
             return Result(case, "wrong", f"output {number}: it is {type_of(have)}{sizes} is expected", number)
     return Result(case, "pass")
 

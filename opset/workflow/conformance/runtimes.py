@@ -37,7 +37,7 @@ WORKER = Path(__file__).with_name("worker.py")
 ANSWERS = "OPSET_ANSWERS"
 """The variable that names the descriptor which a worker answers on."""
 NOT_SUPPORTED = 77
-"""Exit status of a command that does not have what a case needs."""
+"""Exit status of a command that lacks the operator, version or type of a case."""
 STARTING = 120.0
 """Seconds that a worker has to import its runtime."""
 PATIENCE = 10.0
@@ -49,7 +49,7 @@ MEMORY = 8 << 30
 FILE_SIZE = 1 << 30
 """Bytes of the largest file that a process may write."""
 TAIL = 4000
-"""Bytes at the end of what a process prints that are kept."""
+"""Bytes that are kept from the end of a process's output."""
 _END_WITH_PARENT = 1  # PR_SET_PDEATHSIG
 _DEPTH = 16
 _TICK = 0.02
@@ -267,7 +267,7 @@ class _Process:
         status = self._process.poll()
         if self._unsent:
             self._write()
-        for descriptor, found in [*self._reading.items()]:
+        for descriptor, buffer in [*self._reading.items()]:
             with suppress(BlockingIOError):
                 # Bounded, as a process may print faster than this reads.
                 for _ in range(64):
@@ -276,7 +276,7 @@ class _Process:
                         os.close(descriptor)
                         del self._reading[descriptor]
                         break
-                    found += data
+                    buffer += data
         del self.printed[:-TAIL]
         return status
 
@@ -376,11 +376,11 @@ class _WorkerRunner:
         assert self._process is not None
         status = self._process.status()
         try:
-            found = _take_message(self._process.answered)
-            if found is not None and self._started:
-                return self._decode_answer(*found)
-            if found is not None:
-                self._accept_greeting(found[0])
+            message = _take_message(self._process.answered)
+            if message is not None and self._started:
+                return self._decode_answer(*message)
+            if message is not None:
+                self._accept_greeting(message[0])
         except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError, OpsetError) as error:
             return self._handle_failure(Answer("crash", why=f"its answer cannot be read: {error}"[:TAIL]))
         if status is not None:
@@ -492,10 +492,10 @@ class _CommandRunner:
             return Answer("crash" if status < 0 else "error", why=_death_text(status, words))
         assert self._folder is not None
         try:
-            found = read_values(self._folder.name, self._outputs, MOST, "output") if self._outputs else {}
+            values = read_values(self._folder.name, self._outputs, MOST, "output") if self._outputs else {}
         except RunError as error:
             return Answer("error", why=f"its outputs cannot be read: {error.why or error.message}")
-        return Answer("done", tuple(found.get(each.name) for each in self._outputs))
+        return Answer("done", tuple(values.get(each.name) for each in self._outputs))
 
     def end(self) -> None:
         """End the process, and remove its outputs."""
@@ -550,12 +550,12 @@ def _take_message(received: bytearray) -> tuple[dict[str, Any], bytes] | None:
         raise ValueError(f"it has {end:,} bytes, and at most {MOST:,} are read")
     if len(received) < end:
         return None
-    found = json.loads(received[_LENGTHS.size : _LENGTHS.size + header])
-    if not isinstance(found, dict) or len(received) > end:
+    message = json.loads(received[_LENGTHS.size : _LENGTHS.size + header])
+    if not isinstance(message, dict) or len(received) > end:
         raise ValueError("it is no message of a worker")
     whole = bytes(received[end - data : end])
     received.clear()
-    return found, whole
+    return message, whole
 
 
 def _decode_value(header: Mapping[str, Any], data: bytes, depth: int = 0) -> Any:

@@ -39,7 +39,7 @@ NATIVE = {
 """The dtypes of numpy by the numbers of element types; 8 is text, and numpy lacks all others."""
 NUMBERS = {name: number for number, name in NATIVE.items()}
 BITS = {16: 16, 21: 4, 22: 4, 23: 4, 25: 2, 26: 2, 27: 6, 28: 6}
-"""Bits of an element of the types that numpy lacks, where they are not 8."""
+"""Bits of an element of the types that numpy lacks, unless they are 8."""
 
 
 class Refused(Exception):
@@ -98,7 +98,8 @@ class Runtime:
         if array.dtype.kind in "OUS":
             return {"tensor": STRING, "shape": [*array.shape], "text": [*map(_decode_text, array.ravel().tolist())]}
         if array.dtype.name in NUMBERS:
-            number, elements = NUMBERS[array.dtype.name], np.ascontiguousarray(array).tobytes()
+            number = NUMBERS[array.dtype.name]
+            elements = np.ascontiguousarray(array).tobytes()
         else:
             number, elements = self._tensor_parts(array)
         return _encode_tensor(number, array.shape, elements, found)
@@ -177,8 +178,8 @@ class OnnxRuntime(Runtime):
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         session = self._module.InferenceSession(model, options, providers=self._providers)
         declared = [each.type for each in session.get_outputs()]
-        own = self._module.OrtValue
-        if not any(isinstance(each, own) for each in feeds.values()) and not any(map(self._is_foreign, declared)):
+        own_type = self._module.OrtValue
+        if not any(isinstance(each, own_type) for each in feeds.values()) and not any(map(self._is_foreign, declared)):
             return session.run(None, feeds)
         return session.run_with_ort_values(None, {name: self._own_value(value) for name, value in feeds.items()})
 
@@ -215,7 +216,8 @@ class OnnxRuntime(Runtime):
             return {"nothing": True}
         if not result.is_tensor():
             raise Refused(f"its interface for Python returns no {result.data_type()} beside a type that numpy lacks")
-        number, shape = result.element_type(), result.shape()
+        number = result.element_type()
+        shape = result.shape()
         if number == STRING or number in NATIVE:
             return super()._from_runtime(result.numpy(), found)
         count = 1

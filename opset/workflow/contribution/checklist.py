@@ -43,7 +43,7 @@ __all__ = [
 ]
 
 STATES = (MISSING, OPEN, STATED, PASSED, NOT_APPLICABLE)
-"""What a point can be, the worst first."""
+"""The states of an item, the worst first."""
 
 
 class ChecklistItem(NamedTuple):
@@ -78,13 +78,13 @@ def checklist(version: ReviewedVersion, stated: Mapping[str, str] | None = None)
         UsageError: U103 for a statement on an unknown item, or on one that needs files and examples.
     """
     stated = stated or {}
-    known = checks()
+    all_checks = checks()
     for name in stated:
         if name not in CHECKS:
-            help = near_miss(name, CHECKS) or f"there are {', '.join(each.name for each in known)}"
+            help = near_miss(name, CHECKS) or f"there are {', '.join(each.name for each in all_checks)}"
             raise UsageError(Finding("U103", f"there is no point {quote(name)}", help=safe_text(help)))
     items = []
-    for check in known:
+    for check in all_checks:
         if check.withdrawn is not None and check.withdrawn != version.schema.deprecated:
             why = f"it is {'not ' if check.withdrawn else ''}withdrawn"
             evidence = [Evidence(NOT_APPLICABLE, why, version.place_of("deprecated"))]
@@ -108,8 +108,8 @@ def _apply_statement(check: Check, evidence: Evidence, text: str) -> Evidence:
 
 def state_counts(items: Iterable[ChecklistItem]) -> dict[str, int]:
     """Return the number of items in each state."""
-    found = Counter(item.state for item in items)
-    return {state: found[state] for state in STATES}
+    counts = Counter(item.state for item in items)
+    return {state: counts[state] for state in STATES}
 
 
 def checklist_data(version: ReviewedVersion, items: Sequence[ChecklistItem]) -> dict[str, Any]:

@@ -82,18 +82,18 @@ def numpy(version: ReviewedVersion) -> Iterator[Evidence]:
 def attributes(version: ReviewedVersion) -> Iterator[Evidence]:
     """Attributes rather than inputs."""
     kinds = ("int", "uint", "bool", "string")
-    found = [
+    names = [
         each.name
         for each in version.schema.inputs[1:]
         if each.type != version.schema.inputs[0].type
         and all(type_.removeprefix("tensor(").startswith(kinds) for type_ in version.schema.allowed_types(each))
     ]
-    for name in found:
+    for name in names:
         why = f"the input {name} holds integers, flags or text alone"
         yield Evidence(
             OPEN, why, version.place_of("inputs", name), "make it an attribute, or state why it has to be computed"
         )
-    if not found:
+    if not names:
         yield Evidence(PASSED, "no further input holds integers, flags or text alone", version.place_of("inputs"))
 
 
@@ -127,9 +127,9 @@ def doc(version: ReviewedVersion) -> Iterator[Evidence]:
 @check(DESCRIPTION)
 def page(version: ReviewedVersion) -> Iterator[Evidence]:
     """Examples in the description."""
-    found = [*version.examples_with_outputs]
-    if found:
-        yield Evidence(PASSED, f"{count_text(len(found))} on its page", version.example_place(found[0]))
+    examples = [*version.examples_with_outputs]
+    if examples:
+        yield Evidence(PASSED, f"{count_text(len(examples))} on its page", version.example_place(examples[0]))
     else:
         yield Evidence(
             MISSING, "no example with outputs holds for it", version.examples_place, "add one below 'examples:'"
@@ -228,10 +228,10 @@ def change(version: ReviewedVersion) -> Iterator[Evidence]:
     if version.transition is None:
         yield Evidence(NOT_APPLICABLE, "it is the first version", version.place_of())
         return
-    found = [each for each in version.lint_findings if each.code in _CHANGE_RULES and version.has_line(each.place)]
-    for each in found:
+    findings = [each for each in version.lint_findings if each.code in _CHANGE_RULES and version.has_line(each.place)]
+    for each in findings:
         yield Evidence(MISSING, each.message, each.place, each.help or f"opset explain {each.code}")
-    if not found:
+    if not findings:
         yield Evidence(PASSED, "its change block says what differs from the version before", version.place_of("change"))
 
 
@@ -295,18 +295,18 @@ def _conversion_results(
     same: list[Example] = []
     refused: Counter[str] = Counter()
     for example in version.runner.examples(source):
-        there = conversion(version.runner, model_of(source, example), source, target.since_version)
-        if failed := adapter_failure(there):
+        converted = conversion(version.runner, model_of(source, example), source, target.since_version)
+        if failed := adapter_failure(converted):
             help = "correct the adapter: opset explain T110"
             yield Evidence(
                 MISSING, f"{way}: an adapter fails on {example.name}: {failed}", version.example_place(example), help
             )
             continue
-        if there.model is None:
-            refused.update({each.code for each in there.refusals})
+        if converted.model is None:
+            refused.update({each.code for each in converted.refusals})
             continue
         try:
-            wrong = disagreements(example, version.runner.run(there.model.proto, example))
+            wrong = disagreements(example, version.runner.run(converted.model.proto, example))
         except RunError as error:
             wrong = [f"{error.message}: {error.why}"]
         if wrong:
@@ -341,13 +341,13 @@ def test_data(version: ReviewedVersion) -> Iterator[Evidence]:
     schema = version.schema
     versions = version.registry.versions(schema.name, schema.domain)
     picks = pick_cases(version.registry, [versions], True, {(schema.domain, schema.name): {version.since}})
-    made = build_corpus(version.registry, picks, budget=version.runner.budget)
-    for each in made.findings:
+    corpus = build_corpus(version.registry, picks, budget=version.runner.budget)
+    for each in corpus.findings:
         yield Evidence(
             MISSING, f"{each.message}: {each.why}", version.examples_place, each.help or f"opset explain {each.code}"
         )
-    if made.cases:
-        kinds = Counter(case["kind"] for case in made.cases)
+    if corpus.cases:
+        kinds = Counter(case["kind"] for case in corpus.cases)
         count = ", ".join(f"{kinds[kind]} {kind}" for kind in sorted(kinds))
         yield Evidence(
             PASSED,
@@ -355,7 +355,7 @@ def test_data(version: ReviewedVersion) -> Iterator[Evidence]:
             version.examples_place,
             f"opset testgen {version.title}@{version.since} -o DIR",
         )
-    elif not made.findings:
+    elif not corpus.findings:
         yield Evidence(
             MISSING, "no example holds for it, so there are no cases", version.examples_place, "add examples"
         )

@@ -34,12 +34,13 @@ def constraints(version: ReviewedVersion) -> Iterator[Evidence]:
     }
     broken: dict[tuple[str, str], Example] = {}
     for example in version.operator.examples:
-        for since in example_versions(example, docs) if example.error else ():
-            broken.setdefault((example.error, docs[since].constraints[example.error]), example)
+        if example.error:
+            for since in example_versions(example, docs):
+                broken.setdefault((example.error, docs[since].constraints[example.error]), example)
     for label, text in version.docs.constraints.items():
-        found = broken.get((label, text))
-        if found is not None:
-            yield Evidence(PASSED, f"{label} is broken by the example {found.name}", version.example_place(found))
+        breaking = broken.get((label, text))
+        if breaking is not None:
+            yield Evidence(PASSED, f"{label} is broken by the example {breaking.name}", version.example_place(breaking))
         else:
             help = f"add an example with 'error: {label}'"
             declared = [each.name for each in version.schema.attributes.values() if each.constraint == label]
@@ -88,15 +89,15 @@ def _unused_inputs(version: ReviewedVersion) -> Iterator[tuple[str, str]]:
     """Yield message and location of each optional input that examples always or never have."""
     for index, formal in enumerate(version.schema.inputs):
         if formal.option == OPTIONAL and (examples := [*version.examples_with_outputs]):
-            given = [len(each.inputs) > index and each.inputs[index] is not None for each in examples]
-            for has in {True, False} - {*given}:
+            is_given = [len(each.inputs) > index and each.inputs[index] is not None for each in examples]
+            for has in {True, False} - {*is_given}:
                 why = f"no example {'gives' if has else 'leaves out'} the optional input {formal.name}"
                 yield why, version.place_of("inputs", formal.name)
 
 
-def _edge_evidence(version: ReviewedVersion, name: str, found: Iterable[Example], help: str) -> Evidence:
+def _edge_evidence(version: ReviewedVersion, name: str, examples: Iterable[Example], help: str) -> Evidence:
     """Return evidence of an edge: its first example, or that there is none."""
-    example = next(iter(found), None)
+    example = next(iter(examples), None)
     if example is not None:
         return Evidence(PASSED, f"the example {example.name}", version.example_place(example))
     return Evidence(
@@ -113,9 +114,9 @@ def _evidence_without_tensors(version: ReviewedVersion) -> Iterator[Evidence]:
 @check(TESTS, statable=True)
 def empty(version: ReviewedVersion) -> Iterator[Evidence]:
     """An example of an empty tensor."""
-    found = (each for each in version.examples if any(0 in (value.shape or ()) for value in input_tensors(each)))
+    examples = (each for each in version.examples if any(0 in (value.shape or ()) for value in input_tensors(each)))
     help = "add one: inputs: [{float: [], shape: [0, 2]}]"
-    yield from [*_evidence_without_tensors(version)] or [_edge_evidence(version, "an empty tensor", found, help)]
+    yield from [*_evidence_without_tensors(version)] or [_edge_evidence(version, "an empty tensor", examples, help)]
 
 
 @check(TESTS, statable=True)
@@ -125,10 +126,10 @@ def scalar(version: ReviewedVersion) -> Iterator[Evidence]:
         yield from _evidence_without_tensors(version)
         return
     index = version.schema.inputs.index(version.first_tensor)
-    found = [
+    examples = [
         each for each in version.examples if any(_tensor_shape(value) == () for value in values_of_input(each, index))
     ]
-    if not found and (why := _constraint_against_scalars(version, index)):
+    if not examples and (why := _constraint_against_scalars(version, index)):
         yield Evidence(
             NOT_APPLICABLE,
             f"{version.first_tensor.name} cannot be a scalar: {why}",
@@ -136,7 +137,7 @@ def scalar(version: ReviewedVersion) -> Iterator[Evidence]:
         )
     else:
         yield _edge_evidence(
-            version, f"a scalar as {version.first_tensor.name}", found, "add one: inputs: [{float: 1.5}]"
+            version, f"a scalar as {version.first_tensor.name}", examples, "add one: inputs: [{float: 1.5}]"
         )
 
 
@@ -168,16 +169,16 @@ def negative_axis(version: ReviewedVersion) -> Iterator[Evidence]:
         yield Evidence(NOT_APPLICABLE, "it has no axis that may be negative", version.place_of())
     for name in axes:
         default = version.schema.attributes[name].default
-        found = [each for each in version.examples_with_outputs if _has_negative(each.attributes.get(name, default))]
-        yield _edge_evidence(version, f"a negative {name}", found, "add one")
+        examples = [each for each in version.examples_with_outputs if _has_negative(each.attributes.get(name, default))]
+        yield _edge_evidence(version, f"a negative {name}", examples, "add one")
     for index in inputs:
-        found = [
+        examples = [
             each
             for each in version.examples_with_outputs
             for value in values_of_input(each, index)
             if value is not None and _has_negative(value.content)
         ]
-        yield _edge_evidence(version, f"a negative element of {version.schema.inputs[index].name}", found, "add one")
+        yield _edge_evidence(version, f"a negative element of {version.schema.inputs[index].name}", examples, "add one")
 
 
 def _can_be_negative(declared: Attribute) -> bool:
@@ -197,10 +198,10 @@ def not_numbers(version: ReviewedVersion) -> Iterator[Evidence]:
     ):
         yield Evidence(NOT_APPLICABLE, "none of its inputs is of floats", version.place_of("types"))
         return
-    found = [each for each in version.examples if any(_is_special(value) for value in input_tensors(each))]
-    if found or re.search(r"\bNaN\b|infinit", " ".join(each.text for each in version.docs.special_cases)):
+    examples = [each for each in version.examples if any(_is_special(value) for value in input_tensors(each))]
+    if examples or re.search(r"\bNaN\b|infinit", " ".join(each.text for each in version.docs.special_cases)):
         help = "add one: inputs: [{float: [.nan, .inf]}]"
-        yield _edge_evidence(version, "NaN or an infinity, which its special cases name", found, help)
+        yield _edge_evidence(version, "NaN or an infinity, which its special cases name", examples, help)
     else:
         help = "add an example, or state that it moves elements without computing with them"
         yield Evidence(
@@ -220,5 +221,7 @@ def broadcast(version: ReviewedVersion) -> Iterator[Evidence]:
     if not named and not re.match(r"broadcast|onto", version.schema.shape):
         yield Evidence(NOT_APPLICABLE, "it does not broadcast", version.place_of("shape"))
         return
-    found = [each for each in version.examples_with_outputs if len({value.shape for value in input_tensors(each)}) > 1]
-    yield _edge_evidence(version, "inputs of different shapes, which are broadcast", found, "add one")
+    examples = [
+        each for each in version.examples_with_outputs if len({value.shape for value in input_tensors(each)}) > 1
+    ]
+    yield _edge_evidence(version, "inputs of different shapes, which are broadcast", examples, "add one")

@@ -63,7 +63,7 @@ class Check(NamedTuple):
 
 
 CHECKS: dict[str, Check] = {}
-"""The points by name: functions of points.py and example_points.py, whose docstrings say what they ask for."""
+"""The checks by name of their item; the docstrings of their functions are the demands."""
 _Function = Callable[["ReviewedVersion"], Iterator[Evidence]]
 
 
@@ -102,7 +102,8 @@ class ReviewedVersion:
         Raises:
             SchemaError: If the file has another name, or can no longer be read.
         """
-        self.registry, self.schema = registry, schema
+        self.registry = registry
+        self.schema = schema
         files = [
             (folder, path)
             for folder in map(Path, (FOLDER, *registry.folders))
@@ -178,8 +179,9 @@ class ReviewedVersion:
     def has_line(self, place: str) -> bool:
         """Whether path:line:column is in the block of the version."""
         lines = sorted((node.line for node in self.operator.root.value["versions"].value), reverse=True)
-        line, own = int(place.split(":")[-2]), int(self.place_of().split(":")[-2])
-        return next((each for each in lines if each <= line), 0) == own
+        line = int(place.split(":")[-2])
+        first = int(self.place_of().split(":")[-2])
+        return next((each for each in lines if each <= line), 0) == first
 
     def place_of(self, *keys: str) -> str:
         """Return path:line:column of a key of the version, or of the innermost key that exists."""
@@ -201,8 +203,8 @@ class ReviewedVersion:
     def function_origin(self, layer: Layer, kind: str) -> str:
         """Return file:line of the function of a kind that serves the version; "" if there is none."""
         schema = self.schema
-        found = self._functions(layer).find(kind, schema.domain, schema.name, self.since, schema.family)
-        return found.origin if found is not None else ""
+        hook = self._functions(layer).find(kind, schema.domain, schema.name, self.since, schema.family)
+        return hook.origin if hook is not None else ""
 
     def missing_function(self, layer: Layer, why: str, place: str, help: str) -> Evidence:
         """Return evidence of a function that does not exist, or is in a file that was not run."""
@@ -229,8 +231,8 @@ class ReviewedVersion:
 
 def _operator_files(folder: Path, schema: OpSchema) -> list[Path]:
     """Return the file of a folder that declares an operator, in a list; an empty one if there is none."""
-    found = files_named(folder, f"{schema.name}.yaml")
-    return [each for each in found if normalised(each.parent.name) == schema.domain]
+    files = files_named(folder, f"{schema.name}.yaml")
+    return [each for each in files if normalised(each.parent.name) == schema.domain]
 
 
 def input_tensors(example: Example) -> Iterator[ExampleValue]:

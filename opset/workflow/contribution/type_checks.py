@@ -46,7 +46,7 @@ def all_types(version: ReviewedVersion) -> Iterator[Evidence]:
     if not version.function_origin(KERNELS, "kernel"):
         yield Evidence(NOT_APPLICABLE, "there is no kernel", version.place_of())
         return
-    shown, compared = 0, 0
+    shown = compared = 0
     if not any(each.type in version.schema.types for each in version.schema.inputs):
         yield Evidence(NOT_APPLICABLE, "no input is of a type constraint", version.place_of("inputs"))
     for name, types in version.schema.types.items():
@@ -69,9 +69,9 @@ def all_types(version: ReviewedVersion) -> Iterator[Evidence]:
                 compared += 1
             else:
                 (undetermined if tried.computed else untried).append(brief_type(type_))
-        for found, what in ((untried, "can be cast to it"), (undetermined, "that is cast to it determines its values")):
-            if found:
-                why = f"no example of {name} has {listing(found, 8)}, and none {what}"
+        for names, what in ((untried, "can be cast to it"), (undetermined, "that is cast to it determines its values")):
+            if names:
+                why = f"no example of {name} has {listing(names, 8)}, and none {what}"
                 yield Evidence(OPEN, why, place, "add an example, or state why one of the other types is enough")
     if shown or compared:
         yield Evidence(
@@ -91,7 +91,8 @@ def _example_of_type(version: ReviewedVersion, takers: Iterable[int], type_: str
 
 def _try_type(version: ReviewedVersion, takers: Sequence[int], type_: str) -> CastResult:
     """Return the result of all examples that can be cast to a type."""
-    refused, wrong, computed, compared = "", "", False, False
+    refused = wrong = ""
+    computed = compared = False
     for example in version.examples_with_outputs:
         cast = _cast_example(version, example, takers, type_)
         if cast is None:
@@ -104,8 +105,8 @@ def _try_type(version: ReviewedVersion, takers: Sequence[int], type_: str) -> Ca
             continue
         computed = True
         wanted = [each.type for each in cast.outputs or () if each is not None]
-        found = [type_of(each) if hasattr(each, "dtype") else "" for each in outputs]
-        for want, have in zip(wanted, found, strict=False):
+        types = [type_of(each) if hasattr(each, "dtype") else "" for each in outputs]
+        for want, have in zip(wanted, types, strict=False):
             if want == type_ != have:  # other types may depend on more than this one
                 return CastResult(False, f"it gives {have}")
         why, determined = _compare_with_cast(version, example, cast, outputs)
@@ -169,7 +170,8 @@ def _array_pairs(base: Sequence[Any], outputs: Sequence[Any]) -> Iterator[tuple[
 
 def _cast_example(version: ReviewedVersion, example: Example, takers: Sequence[int], type_: str) -> Example | None:
     """Return an example with the values of one type constraint in another type; None if they cannot be cast."""
-    element, constraint = type_[7:-1], version.schema.inputs[min(takers)].type
+    element = type_[7:-1]
+    constraint = version.schema.inputs[min(takers)].type
     values = [each for index in takers for each in values_of_input(example, index, True)]
     graphs = any(version.schema.attributes[name].type.startswith("graph") for name in example.attributes)
     if graphs or element == "string" or any(each is not None and not each.type.startswith(NUMBERS) for each in values):
@@ -194,8 +196,8 @@ def _cast_example(version: ReviewedVersion, example: Example, takers: Sequence[i
 def _cast_value(value: ExampleValue, type_: str) -> ExampleValue:
     """Return a value in another type."""
     many = isinstance(value.content, list)
-    found = [_cast_number(each, type_[7:-1]) for each in (value.content if many else [value.content])]
-    return ExampleValue(type_, found if many else found[0], value.shape)
+    elements = [_cast_number(each, type_[7:-1]) for each in (value.content if many else [value.content])]
+    return ExampleValue(type_, elements if many else elements[0], value.shape)
 
 
 def _cast_number(value: Any, element: str) -> Any:

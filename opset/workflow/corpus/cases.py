@@ -49,7 +49,9 @@ class Pick(NamedTuple):
     @property
     def kind(self) -> str:
         """The folder of the case."""
-        return INVALID if self.example.error else RANDOM if is_random(self.example) else NODE
+        if self.example.error:
+            return INVALID
+        return RANDOM if is_random(self.example) else NODE
 
 
 class Corpus(NamedTuple):
@@ -76,7 +78,7 @@ def pick_cases(
         every_version: Whether each example is taken at every version.
         wanted: The only versions to take of some operators, by domain and name.
     """
-    found = []
+    picks = []
     labels = _domain_labels(registry)
     for versions in operators:
         schemas = {schema.since_version: schema for schema in versions}
@@ -84,11 +86,14 @@ def pick_cases(
         only = wanted.get((domain, name))
         for example in registry.examples(name, domain):
             held = [each for each in example_versions(example, schemas) if not schemas[each].deprecated]
-            at = [each for each in held if each in only] if only else held if every_version else held[:1]
-            for version in at:
+            if only:
+                held = [each for each in held if each in only]
+            elif not every_version:
+                held = held[:1]
+            for version in held:
                 title = f"test_{labels[domain]}{name.lower()}_v{version}_{example.name}"
-                found.append(Pick(schemas[version], example, slug(title)))
-    return sorted(found, key=lambda each: (each.schema.domain, each.schema.name, each.schema.since_version, each.name))
+                picks.append(Pick(schemas[version], example, slug(title)))
+    return sorted(picks, key=lambda each: (each.schema.domain, each.schema.name, each.schema.since_version, each.name))
 
 
 def _domain_labels(registry: Registry) -> dict[str, str]:
@@ -116,33 +121,34 @@ def build_corpus(
     """
     from opset.workflow.corpus.judging import Judge  # which imports numpy
 
-    made = Corpus({}, [], FindingList())
-    judge, outside = Judge(registry, budget), Judgements(registry)
+    corpus = Corpus({}, [], FindingList())
+    judge = Judge(registry, budget)
+    outside = Judgements(registry)
     names: set[str] = set()
     for done, pick in enumerate(picks, 1):
         try:
             if pick.name.lower() in names:
                 message = "two examples would be one case"
                 raise OpsetError(Finding("T213", message, help="give one of them another name"))
-            _add_case(made, registry, judge, outside, pick)
+            _add_case(corpus, registry, judge, outside, pick)
             names.add(pick.name.lower())
         except OpsetError as error:
             schema = pick.schema
             place = f"{shown(schema.domain)} {schema.name} {schema.since_version}, example {pick.example.name}"
-            made.findings.extend(each._replace(place=place) for each in error.findings)
+            corpus.findings.extend(each._replace(place=place) for each in error.findings)
         if progress is not None:
             progress(done, len(picks))
-    lines = ",\n".join(json.dumps(case) for case in made.cases)
-    made.files["manifest.json"] = f'{{"format": {FORMAT}, "cases": [\n{lines}\n]}}\n'.encode()
-    return made
+    lines = ",\n".join(json.dumps(case) for case in corpus.cases)
+    corpus.files["manifest.json"] = f'{{"format": {FORMAT}, "cases": [\n{lines}\n]}}\n'.encode()
+    return corpus
 
 
-def write_corpus(folder: str, made: Corpus) -> WriteCounts:
+def write_corpus(folder: str, corpus: Corpus) -> WriteCounts:
     """Write a corpus to a folder: only files that changed, and no file that is not ours."""
-    return write_folder(folder, AUTHOR, "corpus", made.files)
+    return write_folder(folder, AUTHOR, "corpus", corpus.files)
 
 
-def _add_case(made: Corpus, registry: Registry, judge: Judge, outside: Judgements, pick: Pick) -> None:
+def _add_case(corpus: Corpus, registry: Registry, judge: Judge, outside: Judgements, pick: Pick) -> None:
     """Add a case to a corpus. Raises OpsetError if its example cannot be a case."""
     from opset.reference.example_models import model_of, value_of
     from opset.workflow.corpus.judging import case_tolerance
@@ -170,8 +176,8 @@ def _add_case(made: Corpus, registry: Registry, judge: Judge, outside: Judgement
     values = [each for each in (*example.inputs, *(example.outputs or ())) if each is not None]
     shapes = [{"type": each.type, "shape": each.shape} for each in example.outputs or () if each is not None]
     paths = {f"{pick.kind}/{pick.name}/{path}": data for path, data in sorted(files.items())}
-    made.files.update(paths)
-    made.cases.append(
+    corpus.files.update(paths)
+    corpus.cases.append(
         {
             "name": pick.name,
             "kind": pick.kind,
@@ -252,7 +258,7 @@ def _output_types(model: Any, schema: OpSchema, example: Example) -> Iterator[st
     elements = {number: name for name, number in NUMBERS.items()}
     for output in schema.outputs:
         allowed = schema.allowed_types(output)
-        found = bound.get(output.type, allowed[0] if len(allowed) == 1 else "")
-        if not found and named:
-            found = f"tensor({elements.get(named[0], '')})"
-        yield found if found in allowed else ""
+        type_ = bound.get(output.type, allowed[0] if len(allowed) == 1 else "")
+        if not type_ and named:
+            type_ = f"tensor({elements.get(named[0], '')})"
+        yield type_ if type_ in allowed else ""

@@ -36,14 +36,15 @@ def judgement_data(registry: Registry, judges: Mapping[str, str], agreed: Mappin
     operators = {}
     for domain in registry.domains:
         for name in registry.operators(domain):
-            versions, examples = registry.versions(name, domain), _examples_with_outputs(registry, name, domain)
-            found: dict[str, Any] = {"digest": digest(examples, versions)}
+            versions = registry.versions(name, domain)
+            examples = _examples_with_outputs(registry, name, domain)
+            entry: dict[str, Any] = {"digest": digest(examples, versions)}
             for judge, cases in agreed.items():
                 others = _disagreeing_versions(
                     {each[2:] for each in cases if each[:2] == (domain, name)}, examples, versions
                 )
-                found |= {judge: others} if others else {}
-            operators[f"{shown(domain)}.{name}"] = found
+                entry |= {judge: others} if others else {}
+            operators[f"{shown(domain)}.{name}"] = entry
     return {"judges": dict(judges), "operators": operators}
 
 
@@ -51,15 +52,15 @@ def _disagreeing_versions(
     agreed: set[tuple[int, str]], examples: Iterable[Example], versions: Iterable[OpSchema]
 ) -> dict[str, list[int] | str]:
     """Return the versions by example that are not among those agreed; "*" stands for all versions, or all examples."""
-    found: dict[str, list[int] | str] = {}
-    known = [each.since_version for each in versions]
+    by_example: dict[str, list[int] | str] = {}
+    sinces = [each.since_version for each in versions]
     whole = True
     for example in examples:
-        held = example_versions(example, known)
+        held = example_versions(example, sinces)
         others = [since for since in held if (since, example.name) not in agreed]
         whole = whole and others == held
-        found |= {example.name: ALL if others == held else others} if others else {}
-    return {ALL: ALL} if found and whole else found
+        by_example |= {example.name: ALL if others == held else others} if others else {}
+    return {ALL: ALL} if by_example and whole else by_example
 
 
 def digest(examples: Iterable[Example], versions: Iterable[OpSchema]) -> str:
@@ -86,18 +87,19 @@ class Judgements:
     """Stored judgements on the operators of a registry."""
 
     def __init__(self, registry: Registry, stored: Mapping[str, Any] | None = None) -> None:
-        self._registry, self._stored = registry, _read_judgements() if stored is None else stored
+        self._registry = registry
+        self._stored = _read_judgements() if stored is None else stored
         self._known: dict[tuple[str, str], Mapping[str, Any] | None] = {}
 
     def agreeing_judges(self, schema: OpSchema, example: Example) -> list[str]:
         """Return the judges that agree with an example at a version of an operator; none if that is not known."""
-        found = self._operator_entry(schema.domain, schema.name)
-        if found is None or example.outputs is None:
+        entry = self._operator_entry(schema.domain, schema.name)
+        if entry is None or example.outputs is None:
             return []
         return [
             title
             for judge, title in self._stored["judges"].items()
-            if not _has_disagreement(found.get(judge, {}), example.name, schema.since_version)
+            if not _has_disagreement(entry.get(judge, {}), example.name, schema.since_version)
         ]
 
     def _operator_entry(self, domain: str, name: str) -> Mapping[str, Any] | None:

@@ -83,11 +83,11 @@ class Judge:
 
     def _agreeing_implementations(self, schema: OpSchema, example: Example) -> Iterator[str]:
         """Yield the other implementations that confirm an example. Raises OpsetError T212 if one contradicts it."""
-        for name, found in self._expressions(schema, example):
-            if found.model is None:
+        for name, converted in self._expressions(schema, example):
+            if converted.model is None:
                 continue
             try:
-                why = "; ".join(disagreements(example, self._runner.run(found.model.as_given(), example)))
+                why = "; ".join(disagreements(example, self._runner.run(converted.model.as_given(), example)))
             except RunError as error:
                 if error.code == PACKAGE_MISSING:
                     continue
@@ -98,7 +98,8 @@ class Judge:
 
     def _expressions(self, schema: OpSchema, example: Example) -> Iterator[tuple[str, Conversion]]:
         """Yield the name of each function body or lowering, and the conversion of an example's model by it."""
-        runner, at = self._runner, {schema.domain: schema.since_version}
+        runner = self._runner
+        opsets = {schema.domain: schema.since_version}
         if schema.function:
             done = 0
             for opset in body_opsets(runner.registry, schema):
@@ -106,10 +107,10 @@ class Judge:
                 if body == done:
                     continue
                 model = with_standard(model_of(schema, example), opset)
-                found = express_by_body(runner.registry, model, schema, opset)
-                done = body if found.model is not None else done
-                yield f"function body of opset {body}", found
-        elif runner.routes.route(schema.name, schema.domain, at, {schema.domain: 0}).verdict is not Verdict.REFUSE:
+                converted = express_by_body(runner.registry, model, schema, opset)
+                done = body if converted.model is not None else done
+                yield f"function body of opset {body}", converted
+        elif runner.routes.route(schema.name, schema.domain, opsets, {schema.domain: 0}).verdict is not Verdict.REFUSE:
             yield (
                 f"lowering at version {schema.since_version}",
                 conversion(runner, model_of(schema, example), schema, 0),

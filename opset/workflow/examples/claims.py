@@ -75,29 +75,31 @@ def check_claims(runner: ExampleRunner, schema: OpSchema, report: Report) -> Non
         if missing:
             report.skip("claims", missing)
             continue
-        found = claim.test()
-        if found.against:
-            example, why = found.against[0]
+        result = claim.test()
+        if result.against:
+            example, why = result.against[0]
             place = runner.place_of_key(schema, *claim.keys)
             message = f"{version_name(schema)}: the example '{example.name}' contradicts the claim '{claim.text}'"
-            more = len(found.against) - 1
+            more = len(result.against) - 1
             why += f"; {more} more example{'s' * (more > 1)} contradict{'s' * (more == 1)} it" if more else ""
             help = f"the example is at {runner.place_of(schema, example)}"
             report.count("claims", [Finding("T108", message, place, why, help)])
-        elif found.shown:
+        elif result.shown:
             report.count("claims", [])
         else:
             report.skip("claims", "no example shows it")
-        if not found.against and (found.open or not found.shown):
+        if not result.against and (result.open or not result.shown):
             place = runner.place_of_key(schema, *claim.keys)
-            report.notes.append(f"{place}: {version_name(schema)}: {found.open or 'no example shows'} '{claim.text}'")
+            report.notes.append(f"{place}: {version_name(schema)}: {result.open or 'no example shows'} '{claim.text}'")
 
 
 class _ClaimTests:
     """Tests of the claims of one transition."""
 
     def __init__(self, runner: ExampleRunner, older: OpSchema, newer: OpSchema) -> None:
-        self.runner, self.older, self.newer = runner, older, newer
+        self.runner = runner
+        self.older = older
+        self.newer = newer
         assert newer.change is not None
         self.change = newer.change
         self._converted: dict[str, Any] = {}
@@ -171,30 +173,32 @@ class _ClaimTests:
     def convert_example(self, example: Example) -> Any:
         """Return an example of the older version as a model at the newer one; None if the conversion is refused."""
         if example.name not in self._converted:
-            found = conversion(self.runner, model_of(self.older, example), self.newer, self.newer.since_version)
-            self._converted[example.name] = None if found.model is None else found.model.as_given()
+            converted = conversion(self.runner, model_of(self.older, example), self.newer, self.newer.since_version)
+            self._converted[example.name] = None if converted.model is None else converted.model.as_given()
         return self._converted[example.name]
 
     def operator_nodes(self, model: Any) -> list[Any]:
         """Return the nodes of the newer version's operator in a model."""
-        own = self.newer.name, self.newer.domain
-        return [each for each in model.graph.node if (each.op_type, normalised(each.domain)) == own]
+        operator = self.newer.name, self.newer.domain
+        return [each for each in model.graph.node if (each.op_type, normalised(each.domain)) == operator]
 
     def check_clarified(self) -> ClaimResult:
         """Test that both versions compute the same from every example that is legal in both."""
         against = []
         shown = False
-        for here, there in ((self.older, self.newer), (self.newer, self.older)):
-            for example, values in self.examples(here):
-                if example_versions(example, (there.since_version,)):  # its kernel has to compute it anyway
+        for one, another in ((self.older, self.newer), (self.newer, self.older)):
+            for example, values in self.examples(one):
+                if example_versions(example, (another.since_version,)):  # its kernel has to compute it anyway
                     shown = True
                     continue
-                if not example.attributes.keys() <= there.attributes.keys() or not self._has_same_defaults(example):
+                if not example.attributes.keys() <= another.attributes.keys() or not self._has_same_defaults(example):
                     continue
-                other = self._kernel_outputs(there, example)
-                shown |= other is not None
-                if other is not None and (why := disagreements(example, other) and _first_difference(values, other)):
-                    against.append((example, f"version {there.since_version} computes something else: {why}"))
+                outputs = self._kernel_outputs(another, example)
+                shown |= outputs is not None
+                if outputs is not None and (
+                    why := disagreements(example, outputs) and _first_difference(values, outputs)
+                ):
+                    against.append((example, f"version {another.since_version} computes something else: {why}"))
         return ClaimResult(shown, against)
 
     def _has_same_defaults(self, example: Example) -> bool:
@@ -204,10 +208,10 @@ class _ClaimTests:
 
     def check_conversion(self, upwards: bool) -> ClaimResult:
         """Test that an example can be converted across the transition; the conversion of examples compares values."""
-        here, there = (self.older, self.newer) if upwards else (self.newer, self.older)
-        for example in self.runner.examples(here):
-            found = conversion(self.runner, model_of(here, example), here, there.since_version)
-            if found.model is not None:
+        source, target = (self.older, self.newer) if upwards else (self.newer, self.older)
+        for example in self.runner.examples(source):
+            converted = conversion(self.runner, model_of(source, example), source, target.since_version)
+            if converted.model is not None:
                 return ClaimResult(True)
         return ClaimResult(False)
 
@@ -228,7 +232,9 @@ class _ClaimTests:
         self, schema: OpSchema, name: str, is_concerned: Callable[[Example, list[Any]], bool]
     ) -> ClaimResult:
         """Test that other values of an attribute change no result of the examples that are concerned."""
-        attribute, shown, against = schema.attributes[name], False, []
+        attribute = schema.attributes[name]
+        shown = False
+        against = []
         for example, values in self.examples(schema):
             if not is_concerned(example, values):
                 continue
@@ -242,23 +248,25 @@ class _ClaimTests:
 
     def check_old(self, name: str, value: Any) -> ClaimResult:
         """Test that the newer version with this value computes the results of the older one."""
-        attribute, tried, distinct, against = self.newer.attributes[name], False, False, []
+        attribute = self.newer.attributes[name]
+        tried = distinct = False
+        against = []
         for example, values in self.examples(self.older):
-            made = self.convert_example(example)
-            if made is None or (name in self.older.attributes and name in example.attributes):
+            converted = self.convert_example(example)
+            if converted is None or (name in self.older.attributes and name in example.attributes):
                 continue
             stated = (
-                [value["all"]] * _list_length(made, self.operator_nodes(made), name)
+                [value["all"]] * _list_length(converted, self.operator_nodes(converted), name)
                 if isinstance(value, dict)
                 else value
             )
-            results = self._run_with_attribute(made, example, name, stated)
+            results = self._run_with_attribute(converted, example, name, stated)
             if results is None:
                 continue
             tried = True
             others = [*_other_values(self.newer, attribute, stated)]
-            varied = [self._run_with_attribute(made, example, name, each) for each in others]
-            if why := self._contradiction(example, made, results, varied):
+            varied = [self._run_with_attribute(converted, example, name, each) for each in others]
+            if why := self._contradiction(example, converted, results, varied):
                 against.append((example, f"with {name} = {safe_text(stated)}, {why}"))
             distinct = distinct or any(each is not None and _first_difference(values, each) for each in varied)
         unclear = tried and not distinct and not self.change.attributes[name].only_for
@@ -266,28 +274,31 @@ class _ClaimTests:
 
     def check_renamed(self, name: str, before: str, values: Mapping[Any, Any]) -> ClaimResult:
         """Test that the attribute is the older one under another name, perhaps with other values."""
-        shown, against, missing = False, [], {*values}
+        shown = False
+        against = []
+        missing = {*values}
         for example, _ in self.examples(self.older):
             if before not in example.attributes:
                 continue
-            given = example.attributes[before]
-            value = values.get(given, given) if isinstance(given, str | int | float) else given
-            made = self.convert_example(example)
-            results = self._run_with_attribute(made, example, name, value) if made is not None else None
+            old_value = example.attributes[before]
+            value = values.get(old_value, old_value) if isinstance(old_value, str | int | float) else old_value
+            converted = self.convert_example(example)
+            results = self._run_with_attribute(converted, example, name, value) if converted is not None else None
             if results is None:
                 continue
             shown = True
-            missing.discard(given) if isinstance(given, str | int | float) else None
+            if isinstance(old_value, str | int | float):
+                missing.discard(old_value)
             others = _other_values(self.newer, self.newer.attributes[name], value)
-            varied = (self._run_with_attribute(made, example, name, each) for each in others)
-            if why := self._contradiction(example, made, results, varied):
+            varied = (self._run_with_attribute(converted, example, name, each) for each in others)
+            if why := self._contradiction(example, converted, results, varied):
                 against.append((example, f"with {name} = {safe_text(value)}, {why}"))
         return ClaimResult(
             shown, against, f"no example has {safe_text(sorted(missing))} for" if missing and shown else ""
         )
 
     def _contradiction(
-        self, example: Example, made: Any, results: Sequence[Any], others: Iterable[Sequence[Any] | None]
+        self, example: Example, converted: Any, results: Sequence[Any], others: Iterable[Sequence[Any] | None]
     ) -> str:
         """Return how the results of a claim contradict an example; "" if they do not, or the claim is not to blame.
 
@@ -300,22 +311,22 @@ class _ClaimTests:
         why = "; ".join(disagreements(example, results))
         if not why:
             return ""
-        usual = self._run_model(made, example)
+        usual = self._run_model(converted, example)
         right = usual is not None and not disagreements(example, usual)
         return why if right or any(each is not None and not disagreements(example, each) for each in others) else ""
 
     def check_undefined(self, name: str, value: Any) -> ClaimResult:
         """Test that no example of the older version shows a meaning of the value."""
-        found = [each for each, _ in self.examples(self.older)]
-        against = [each for each in found if each.attributes.get(name) == value]
+        examples = [each for each, _ in self.examples(self.older)]
+        against = [each for each in examples if each.attributes.get(name) == value]
         return ClaimResult(
-            bool(found), [(each, f"it shows what {name} = {safe_text(value)} means") for each in against]
+            bool(examples), [(each, f"it shows what {name} = {safe_text(value)} means") for each in against]
         )
 
-    def _run_with_attribute(self, made: Any, example: Example, name: str, value: Any) -> list[Any] | None:
+    def _run_with_attribute(self, converted: Any, example: Example, name: str, value: Any) -> list[Any] | None:
         """Return the results of a converted example with this value of an attribute; None if it has no such node."""
         model = pb.ModelProto()
-        model.CopyFrom(made)
+        model.CopyFrom(converted)
         nodes = self.operator_nodes(model)
         if not nodes:
             return None
@@ -328,24 +339,26 @@ class _ClaimTests:
     def check_input(self, name: str, input_name: str) -> ClaimResult:
         """Test that the input carries the attribute's value."""
         index = next(i for i, each in enumerate(self.newer.inputs) if each.name == input_name)
-        attribute, shown, against = self.older.attributes[name], False, []
+        attribute = self.older.attributes[name]
+        shown = False
+        against = []
         for example, _ in self.examples(self.older):
             value = example.attributes.get(name, attribute.default)
-            made = self.convert_example(example) if value is not None else None
-            results = self._run_with_input(made, example, index, value) if made is not None else None
+            converted = self.convert_example(example) if value is not None else None
+            results = self._run_with_input(converted, example, index, value) if converted is not None else None
             if results is None:
                 continue
             shown = True
             others = [value + 1, value - 1] if isinstance(value, int | float) else []
-            varied = (self._run_with_input(made, example, index, each) for each in others)
-            if why := self._contradiction(example, made, results, varied):
+            varied = (self._run_with_input(converted, example, index, each) for each in others)
+            if why := self._contradiction(example, converted, results, varied):
                 against.append((example, f"with the input {input_name} = {safe_text(value)}, {why}"))
         return ClaimResult(shown, against)
 
-    def _run_with_input(self, made: Any, example: Example, index: int, value: Any) -> list[Any] | None:
+    def _run_with_input(self, converted: Any, example: Example, index: int, value: Any) -> list[Any] | None:
         """Return the results of a converted example with a value as constant input; None if it has no such input."""
         model = pb.ModelProto()
-        model.CopyFrom(made)
+        model.CopyFrom(converted)
         nodes = self.operator_nodes(model)
         if len(nodes) != 1 or len(nodes[0].input) <= index or not (name := nodes[0].input[index]):
             return None
@@ -367,18 +380,20 @@ class _ClaimTests:
 
     def check_negative(self, name: str) -> ClaimResult:
         """Test that an axis means the same if it counts from the end."""
-        attribute, shown, against = self.newer.attributes[name], False, []
+        attribute = self.newer.attributes[name]
+        shown = False
+        against = []
         for example, values in self.examples(self.newer):
-            given = example.attributes.get(name, attribute.default)
+            axis_value = example.attributes.get(name, attribute.default)
             first = next((each for each in example.inputs if each is not None), None)
             rank = len(first.shape) if first is not None and first.shape is not None else 0
-            if given is None or not rank:
+            if axis_value is None or not rank:
                 continue
-            axes = given if isinstance(given, list | tuple) else [given]
+            axes = axis_value if isinstance(axis_value, list | tuple) else [axis_value]
             if not all(-rank <= axis < rank for axis in axes):
                 continue
-            turned = [axis - rank if axis >= 0 else axis + rank for axis in axes]
-            other = turned if isinstance(given, list | tuple) else turned[0]
+            flipped = [axis - rank if axis >= 0 else axis + rank for axis in axes]
+            other = flipped if isinstance(axis_value, list | tuple) else flipped[0]
             try:
                 results = self.runner.outputs(
                     self.newer, example._replace(attributes={**example.attributes, name: other})
@@ -389,12 +404,15 @@ class _ClaimTests:
                 why = _first_difference(values, results)
             shown = True
             if why:
-                against.append((example, f"with {name} = {safe_text(other)} in place of {safe_text(given)}, {why}"))
+                against.append(
+                    (example, f"with {name} = {safe_text(other)} in place of {safe_text(axis_value)}, {why}")
+                )
         return ClaimResult(shown, against)
 
     def check_emulate(self, new: str, old: str) -> ClaimResult:
         """Test that the operator computes the same if its inputs are cast to the older type, and its outputs back."""
-        shown, against = False, []
+        shown = False
+        against = []
         for example in self._examples_of_type(new):
             values = self._kernel_outputs(self.newer, example)
             if values is None:
@@ -445,26 +463,26 @@ class _ClaimTests:
         """Return the model of an example that casts inputs of a type to another one, and its outputs back."""
         model = with_standard(model_of(self.newer, example))
         (node,) = model.graph.node
-        made = []
+        nodes = []
         for index, name in enumerate(node.input):
-            given = example.inputs[index]
-            if given is not None and given.type == f"tensor({new})":
-                made.append(_cast_node(name, f"wide_{name}", old))
+            value = example.inputs[index]
+            if value is not None and value.type == f"tensor({new})":
+                nodes.append(_cast_node(name, f"wide_{name}", old))
                 node.input[index] = f"wide_{name}"
         for attribute in node.attribute:
             declared = self.newer.attributes[attribute.name]
             if declared.kind == DATA_TYPE and declared.type == "int" and attribute.i == NUMBERS[new]:
                 attribute.i = NUMBERS[old]
-        back = []
+        casts_back = []
         computed = iter(values)
         for index, name in enumerate(node.output):
             if name and type_of(next(computed)) == f"tensor({new})":
                 node.output[index] = f"wide_{name}"
-                back.append(_cast_node(f"wide_{name}", name, new))
-        made.append(pb.NodeProto())
-        made[-1].CopyFrom(node)
+                casts_back.append(_cast_node(f"wide_{name}", name, new))
+        nodes.append(pb.NodeProto())
+        nodes[-1].CopyFrom(node)
         del model.graph.node[:]
-        model.graph.node.extend([*made, *back])
+        model.graph.node.extend([*nodes, *casts_back])
         return model
 
 
@@ -503,23 +521,23 @@ def _other_values(schema: OpSchema, attribute: Attribute, value: Any) -> list[An
     """Return a few other legal values of an attribute."""
     if attribute.kind == DATA_TYPE:
         return []
-    candidates: list[Any]
+    values: list[Any]
     if attribute.choices:
-        candidates = [*attribute.choices]
+        values = [*attribute.choices]
     elif attribute.kind == BOOL:
-        candidates = [0, 1]
+        values = [0, 1]
     elif attribute.type == "int":
-        candidates = [0, 1, 2, -1, *([value + 1] if isinstance(value, int) else [])]
+        values = [0, 1, 2, -1, *([value + 1] if isinstance(value, int) else [])]
     elif attribute.type == "float":
-        candidates = [0.0, 1.0, 0.5, 2.0]
+        values = [0.0, 1.0, 0.5, 2.0]
     elif attribute.type == "ints":
-        given = [*(value or ())]
-        candidates = [[each + 1 for each in given], given[::-1], [0] * len(given)] if given else [[0], [1]]
+        listed = [*(value or ())]
+        values = [[each + 1 for each in listed], listed[::-1], [0] * len(listed)] if listed else [[0], [1]]
     else:
-        candidates = []
+        values = []
     if attribute.type in ("ints", "floats", "strings") and attribute.choices:
-        candidates = [[each] * len(value or (0,)) for each in candidates]
-    legal = [each for each in candidates if each != value and not [*value_misfits(schema, {attribute.name: each})]]
+        values = [[each] * len(value or (0,)) for each in values]
+    legal = [each for each in values if each != value and not [*value_misfits(schema, {attribute.name: each})]]
     return legal[:MOST]
 
 

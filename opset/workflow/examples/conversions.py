@@ -67,44 +67,44 @@ def targets_of(runner: ExampleRunner, schema: OpSchema, example: Example) -> lis
     """
     numbers = [each.since_version for each in runner.registry.versions(schema.name, schema.domain)]
     at = numbers.index(schema.since_version)
-    found = {numbers[max(at - 1, 0)], numbers[min(at + 1, len(numbers) - 1)]}
+    targets = {numbers[max(at - 1, 0)], numbers[min(at + 1, len(numbers) - 1)]}
     holds = example_versions(example, numbers)
     if schema.since_version in (holds[0], holds[-1]):
-        found |= {numbers[0], numbers[-1]}
+        targets |= {numbers[0], numbers[-1]}
         below = numbers[0] - 1
         if isinstance(runner.routes.step(schema.domain, schema.name, numbers[0], below), Step):
-            found.add(below)
-    return sorted(found - {schema.since_version})
+            targets.add(below)
+    return sorted(targets - {schema.since_version})
 
 
 def _check_conversion(runner: ExampleRunner, schema: OpSchema, example: Example, target: int, report: Report) -> None:
     """Add to a report whether an example keeps its values at one other version and back."""
-    other = runner.registry.schema(schema.name, target, schema.domain)
+    target_schema = runner.registry.schema(schema.name, target, schema.domain)
     if (
-        other is not None
-        and example_versions(example, (other.since_version,))
-        and _why_no_values(runner, other, example)
+        target_schema is not None
+        and example_versions(example, (target_schema.since_version,))
+        and _why_no_values(runner, target_schema, example)
     ):
-        report.skip("conversion", f"the kernel of version {other.since_version} does not compute the example")
+        report.skip("conversion", f"the kernel of version {target_schema.since_version} does not compute the example")
         return
     model = model_of(schema, example)
-    there = conversion(runner, model, schema, target)
+    converted = conversion(runner, model, schema, target)
     way = f"{schema.since_version} -> {target or 'other operators'}"
-    if failed := adapter_failure(there):
+    if failed := adapter_failure(converted):
         report.count("conversion", [_adapter_finding(runner, schema, example, way, failed)])
         return
-    if there.model is None:
-        codes = " ".join(sorted({each.code for each in there.refusals}))
+    if converted.model is None:
+        codes = " ".join(sorted({each.code for each in converted.refusals}))
         report.skip("conversion", f"refused ({codes})")
         report.refused.append(RefusedConversion(schema.name, schema.since_version, target, example.name, codes))
         return
-    made = there.model.as_given()
-    wrong = _check_values(runner, schema, example, made, way, (schema.since_version, target))
-    if not wrong and target and not _is_example(runner, schema, example, made, target):
-        back = conversion(runner, made, schema, schema.since_version)
-        if failed := adapter_failure(back):
+    target_model = converted.model.as_given()
+    wrong = _check_values(runner, schema, example, target_model, way, (schema.since_version, target))
+    if not wrong and target and not _is_example(runner, schema, example, target_model, target):
+        restored = conversion(runner, target_model, schema, schema.since_version)
+        if failed := adapter_failure(restored):
             wrong = [_adapter_finding(runner, schema, example, f"{way} -> {schema.since_version}", failed)]
-        elif back.model is not None and (again := back.model.as_given()).graph != model.graph:
+        elif restored.model is not None and (again := restored.model.as_given()).graph != model.graph:
             way = f"{way} -> {schema.since_version}"
             wrong = _check_values(runner, schema, example, again, way, (target, schema.since_version))
     report.count("conversion", wrong)
@@ -126,10 +126,10 @@ def with_standard(model: Any, opset: int = RELEASES[-1].opset) -> Any:
     return model
 
 
-def adapter_failure(found: Conversion) -> str:
+def adapter_failure(converted: Conversion) -> str:
     """Return how an adapter failed other than by a refusal; "" if none did."""
-    whys = (each.why for each in found.refusals if each.code == LAYER.code and each.help != TRUST)
-    return next(whys, "") if found.model is None else ""
+    whys = (each.why for each in converted.refusals if each.code == LAYER.code and each.help != TRUST)
+    return next(whys, "") if converted.model is None else ""
 
 
 def _adapter_finding(runner: ExampleRunner, schema: OpSchema, example: Example, way: str, why: str) -> Finding:
@@ -140,10 +140,10 @@ def _adapter_finding(runner: ExampleRunner, schema: OpSchema, example: Example, 
 
 def _is_example(runner: ExampleRunner, schema: OpSchema, example: Example, model: Any, target: int) -> bool:
     """Whether a converted model equals the example's model at the target, whose own conversion covers the way back."""
-    other = runner.registry.schema(schema.name, target, schema.domain)
-    if other is None or not example_versions(example, (other.since_version,)):
+    target_schema = runner.registry.schema(schema.name, target, schema.domain)
+    if target_schema is None or not example_versions(example, (target_schema.since_version,)):
         return False
-    return bool(model.graph == model_of(other, example).graph)
+    return bool(model.graph == model_of(target_schema, example).graph)
 
 
 def _check_values(
@@ -152,16 +152,16 @@ def _check_values(
     """Return the finding that a converted model computes other values than the example; none if it does not."""
     place = runner.place_of
     try:
-        found = disagreements(example, runner.run(model, example))
+        differences = disagreements(example, runner.run(model, example))
     except RunError as error:
         if error.code in LIMITS:
             return [limit_finding(schema, example, place(schema, example), error)]
-        found = [f"the converted model cannot be computed: {error_text(error)}"]
-    if not found:
+        differences = [f"the converted model cannot be computed: {error_text(error)}"]
+    if not differences:
         return []
     message = f"{version_name(schema)}: the example '{example.name}' changes its values on the way {way}"
     help = adapter_declarations(runner, schema, *step)
-    return [Finding("T107", message, place(schema, example), "; ".join(found), help)]
+    return [Finding("T107", message, place(schema, example), "; ".join(differences), help)]
 
 
 def adapter_declarations(runner: ExampleRunner, schema: OpSchema, source: int, target: int) -> str:
@@ -171,12 +171,12 @@ def adapter_declarations(runner: ExampleRunner, schema: OpSchema, source: int, t
     versions = runner.registry.versions(schema.name, schema.domain)
     low, high = sorted((source, target))
     direction = "up" if target > source else "down"
-    found = []
+    declarations = []
     for newer in versions:
         if newer.change is not None and low < newer.since_version <= high:
             place = runner.place_of_key(newer, "change", "adapters", direction)
-            found.append(f"{place} says '{direction}: {getattr(newer.change, direction)}'")
-    return "; ".join(found)
+            declarations.append(f"{place} says '{direction}: {getattr(newer.change, direction)}'")
+    return "; ".join(declarations)
 
 
 class BodyRoutes(Routes):
@@ -237,15 +237,15 @@ def check_bodies(runner: ExampleRunner, schema: OpSchema, example: Example, repo
     for opset in body_opsets(runner.registry, schema):
         model = with_standard(model_of(schema, example), opset)  # whose opset decides which body it is
         try:
-            found = express_by_body(runner.registry, model, schema, opset)
+            converted = express_by_body(runner.registry, model, schema, opset)
         except OpsetError as error:  # a body that cannot be read
             findings.append(_body_finding(runner, schema, example, opset, error_text(error)))
             break
-        if found.model is None:
-            refused = found.refusals[0].code
+        if converted.model is None:
+            refused = converted.refusals[0].code
             continue
         ran = True
-        if why := _body_difference(runner, example, found.model.as_given(), expected):
+        if why := _body_difference(runner, example, converted.model.as_given(), expected):
             findings.append(_body_finding(runner, schema, example, opset, why))
             break
     if ran or findings:

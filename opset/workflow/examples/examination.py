@@ -68,7 +68,8 @@ def examine(
     Raises:
         Exhausted: If the budget is used up.
     """
-    runner, report = ExampleRunner(registry, limits, budget), Report()
+    runner = ExampleRunner(registry, limits, budget)
+    report = Report()
     for subject in subjects(registry, schemas, parts, pattern):
         report += examine_subject(runner, subject, parts)
     return report
@@ -140,7 +141,8 @@ def check_kernel(runner: ExampleRunner, schema: OpSchema, example: Example, repo
         else:
             report.count("kernel", [no_kernel_finding(runner, schema, why)])
         return
-    name, place = f"{version_name(schema)}: the example '{example.name}'", runner.place_of
+    name = f"{version_name(schema)}: the example '{example.name}'"
+    place = runner.place_of
     try:
         wrong = disagreements(example, runner.outputs(schema, example)) if not example.error else []
         if example.error:

@@ -41,7 +41,8 @@ def check_functions(registry: Registry, domain: str, part: str, report: Report) 
             message = f"the {noun} of {name} (@{kind}) is never called"
             if versions:
                 numbers = ", ".join(str(each.since_version) for each in versions)
-                why, help = f"{_NEEDS[kind]}; its versions are {numbers}", "correct 'since', or remove the function"
+                why = f"{_NEEDS[kind]}; its versions are {numbers}"
+                help = "correct 'since', or remove the function"
             else:
                 why = f"{shown(of)} declares no operator {operator}"
                 help = near_miss(operator, registry.operators(of)) or "correct the name, or remove the function"

@@ -21,7 +21,7 @@ VALUES = "values"
 """The form in which all inputs are constants."""
 _WHOLE = frozenset(("tensor(int64)", "tensor(int32)", "tensor(bool)"))
 Structure = Any
-"""Type and shape of a value: ("tensor", element, shape), a list of these, {} for a map, None for what is left out."""
+"""Type and shape: ("tensor", element, shape), a list of these, {} for a map, None for a value that is left out."""
 
 
 def check_inference(runner: ExampleRunner, schema: OpSchema, example: Example, report: Report) -> None:
@@ -34,23 +34,23 @@ def check_inference(runner: ExampleRunner, schema: OpSchema, example: Example, r
     forms = {VALUES: is_dense, SYMBOLIC: _has_whole_numbers, OPEN: lambda value: False}
     if not any(each is not None and _has_whole_numbers(each) for each in example.inputs):
         del forms[OPEN]
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for form, constant in forms.items():
         model, sizes = model_with_inputs(schema, example, values, constant, symbolic=form != VALUES)
-        one = _InferenceRun(runner, schema, example, form)
-        found += one.check(model, sizes)
-        if one.gaps and form == SYMBOLIC and any(each is not None and _is_small(each) for each in example.inputs):
+        run = _InferenceRun(runner, schema, example, form)
+        findings += run.check(model, sizes)
+        if run.gaps and form == SYMBOLIC and any(each is not None and _is_small(each) for each in example.inputs):
             # Sizes may follow from numbers that are no integers, such as scales.
             model, sizes = model_with_inputs(schema, example, values, _is_small, symbolic=True)
-            again = _InferenceRun(runner, schema, example, form)
-            found += again.check(model, sizes)
-            one.gaps = again.gaps
-        report.gaps += one.gaps
-        if one.unseen:
+            rerun = _InferenceRun(runner, schema, example, form)
+            findings += rerun.check(model, sizes)
+            run.gaps = rerun.gaps
+        report.gaps += run.gaps
+        if run.unseen:
             report.unseen.add((schema.name, example.name))
-        if found:
+        if findings:
             break
-    report.count("inference", found[:1])
+    report.count("inference", findings[:1])
 
 
 def is_dense(value: ExampleValue) -> bool:
@@ -72,7 +72,10 @@ class _InferenceRun:
     """One inference of an example, in one form of its inputs."""
 
     def __init__(self, runner: ExampleRunner, schema: OpSchema, example: Example, form: str) -> None:
-        self.runner, self.schema, self.example, self.form = runner, schema, example, form
+        self.runner = runner
+        self.schema = schema
+        self.example = example
+        self.form = form
         self.gaps: list[Gap] = []
         self.unseen = False
         """Whether a broken constraint is not reported, although all inputs are known."""
@@ -93,34 +96,38 @@ class _InferenceRun:
         for index, value in enumerate(self.example.outputs or ()):
             if value is None:
                 continue
-            found = result.type(f"output_{index}")
-            if why := self._output_disagreement(found, value, index, sizes):
+            inferred = result.type(f"output_{index}")
+            if why := self._output_disagreement(inferred, value, index, sizes):
                 yield self._finding("T104", "is contradicted by inference", why)
-            elif self.form != OPEN and not _is_complete(found, sizes):
-                self._add_gap(found, value)
+            elif self.form != OPEN and not _is_complete(inferred, sizes):
+                self._add_gap(inferred, value)
 
     def _check_constraint(self, result: Inference) -> Iterator[Finding]:
         """Yield a finding if inference reports another fault than the broken constraint; note if it reports none."""
         label = self.example.error
-        # What contradicts itself follows from what is broken.
+        # A contradiction (I101) follows from the broken constraint.
         broken = [each for each in result.findings if each.code != "I101"]
-        other = next((each for each in broken if each.code == "I203" or not each.why.startswith(f"{label}: ")), None)
-        if other is not None:
-            yield self._finding("T105", f"breaks {label}, and inference reports something else", error_text(other))
+        unexpected = next(
+            (each for each in broken if each.code == "I203" or not each.why.startswith(f"{label}: ")), None
+        )
+        if unexpected is not None:
+            yield self._finding("T105", f"breaks {label}, and inference reports something else", error_text(unexpected))
         self.unseen = not result.findings and self.form == VALUES
 
-    def _output_disagreement(self, found: Type | None, value: ExampleValue, index: int, sizes: dict[str, int]) -> str:
+    def _output_disagreement(
+        self, inferred: Type | None, value: ExampleValue, index: int, sizes: dict[str, int]
+    ) -> str:
         """Return how an inferred type contradicts an output; "" if it does not."""
-        if found is None:
+        if inferred is None:
             return ""
         name = f"output {index}"
-        if found.text is not None and found.text != value.type:
-            return f"{name}: inference gives {found}, and the example has {value.type}"
-        why = disagreement(found, structure_of(value_of(value)), sizes, bind=False)
+        if inferred.text is not None and inferred.text != value.type:
+            return f"{name}: inference gives {inferred}, and the example has {value.type}"
+        why = disagreement(inferred, structure_of(value_of(value)), sizes, bind=False)
         if not why:
             return ""
-        given = f" with {', '.join(f'{key} = {size}' for key, size in sizes.items())}" if sizes else ""
-        return f"{name}: inference gives {found}{given}; {self._expected_and_computed(value, index)}"
+        sizes_text = f" with {', '.join(f'{key} = {size}' for key, size in sizes.items())}" if sizes else ""
+        return f"{name}: inference gives {inferred}{sizes_text}; {self._expected_and_computed(value, index)}"
 
     def _expected_and_computed(self, value: ExampleValue, index: int) -> str:
         """Return the type and shape of an output in the example and from the kernel, in words."""
@@ -137,12 +144,12 @@ class _InferenceRun:
             return f"the example and the kernel have {shown}"
         return f"the example has {shown}, and the kernel computes {computed}"
 
-    def _add_gap(self, found: Type | None, value: ExampleValue) -> None:
+    def _add_gap(self, inferred: Type | None, value: ExampleValue) -> None:
         """Add a gap for an output that is not fully inferred; sequences and the like are left out."""
-        if found is not None and found.kind != "tensor":
+        if inferred is not None and inferred.kind != "tensor":
             return
-        known = "nothing" if found is None else str(found)
-        self.gaps.append(Gap(self.schema.name, self.schema.since_version, self.example.name, self.form, known))
+        text = "nothing" if inferred is None else str(inferred)
+        self.gaps.append(Gap(self.schema.name, self.schema.since_version, self.example.name, self.form, text))
 
     def _finding(self, code: str, what: str, why: str) -> Finding:
         """Return a finding about the example."""
@@ -151,11 +158,13 @@ class _InferenceRun:
         return Finding(code, message, self.runner.place_of(self.schema, self.example), why, help)
 
 
-def _is_complete(found: Type | None, sizes: dict[str, int]) -> bool:
+def _is_complete(inferred: Type | None, sizes: dict[str, int]) -> bool:
     """Whether each size of a tensor is a number, or follows from the sizes of inputs."""
-    if found is None or found.shape is None:
+    if inferred is None or inferred.shape is None:
         return False
-    return all(isinstance(size, int) or (size is not None and variables(size) <= sizes.keys()) for size in found.shape)
+    return all(
+        isinstance(size, int) or (size is not None and variables(size) <= sizes.keys()) for size in inferred.shape
+    )
 
 
 def model_with_inputs(
@@ -190,9 +199,10 @@ def model_with_inputs(
         elif value.type.startswith("tensor("):
             shape = values[index].shape
             entry.type.CopyFrom(type_proto(value.type, shape))
-            for axis, dim in enumerate(entry.type.tensor_type.shape.dim if symbolic else ()):
-                dim.dim_param = f"s{index}_{axis}"
-                sizes[dim.dim_param] = shape[axis]
+            if symbolic:
+                for axis, dim in enumerate(entry.type.tensor_type.shape.dim):
+                    dim.dim_param = f"s{index}_{axis}"
+                    sizes[dim.dim_param] = shape[axis]
         graph.input.append(entry)
     return model, sizes
 
@@ -226,7 +236,9 @@ def disagreement(type_: Type | None, value: Structure, sizes: dict[str, int], bi
         return ""
     if type_.kind == "optional":
         return "" if value is None else disagreement(type_.inner, value, sizes, bind)
-    kind = "seq" if isinstance(value, list) else "map" if isinstance(value, dict) else "tensor"
+    kind = "tensor"
+    if isinstance(value, list | dict):
+        kind = "seq" if isinstance(value, list) else "map"
     if value is None or kind != type_.kind.removeprefix("sparse_"):
         return f"{type_}, and the value is {'left out' if value is None else f'a {kind}'}"
     if kind == "seq":

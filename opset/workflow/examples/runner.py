@@ -69,8 +69,8 @@ class Report:
         self.passed += other.passed
         self.failed += other.failed
         self.skipped += other.skipped
-        known = {*self.findings}
-        self.findings += [each for each in other.findings if each not in known]
+        present = {*self.findings}
+        self.findings += [each for each in other.findings if each not in present]
         self.notes += other.notes
         self.gaps += other.gaps
         self.unseen |= other.unseen
@@ -127,10 +127,12 @@ class ExampleRunner:
     """
 
     def __init__(self, registry: Registry, limits: Limits | None = None, budget: Budget | None = None) -> None:
-        self.registry, given = registry, limits or Limits()
+        self.registry = registry
+        limits = limits or Limits()
         self.budget = budget or Budget(Limits())
-        self.limits = replace(given, max_bytes=byte_limit(given))  # what the system allows is read once
-        self._kernels, self.rules = Lookup(kernels.LAYER, registry), RuleLookup(registry)
+        self.limits = replace(limits, max_bytes=byte_limit(limits))  # what the system allows is read once
+        self._kernels = Lookup(kernels.LAYER, registry)
+        self.rules = RuleLookup(registry)
         self._adapters = Lookup(adapters.LAYER, registry)
         self._files: dict[tuple[str, str], tuple[str, YamlNode | None]] = {}
         self._values: dict[Any, tuple[Example, list[Any] | RunError]] = {}
@@ -146,8 +148,8 @@ class ExampleRunner:
 
     def why_no_kernel(self, schema: OpSchema) -> str:
         """Return why a version has no kernel; "" if it has one."""
-        found = self._kernels.find("kernel", schema.domain, schema.name, schema.since_version, schema.family)
-        return "" if found is not None else self.why_kernels_missing(schema) or "there is no kernel"
+        hook = self._kernels.find("kernel", schema.domain, schema.name, schema.since_version, schema.family)
+        return "" if hook is not None else self.why_kernels_missing(schema) or "there is no kernel"
 
     def why_kernels_missing(self, schema: OpSchema) -> str:
         """Return why kernels of a version's domain may be missing; "" if all its files were run."""
@@ -173,16 +175,16 @@ class ExampleRunner:
         """Return the outputs of a model with an example's inputs; they are computed once. Raises RunError."""
         key = self._model_identity(model), id(example)
         if key not in self._values:
-            found: list[Any] | RunError
+            result: list[Any] | RunError
             try:
-                found = self.evaluate(model, freeze_arrays(feeds_of(example)))
+                result = self.evaluate(model, freeze_arrays(feeds_of(example)))
             except RunError as error:
-                found = error
-            self._values[key] = example, found  # as long as it is kept, no other one has its id
-        found = self._values[key][1]
-        if isinstance(found, RunError):
-            raise RunError(found.finding_list)
-        return found
+                result = error
+            self._values[key] = example, result  # as long as it is kept, no other one has its id
+        result = self._values[key][1]
+        if isinstance(result, RunError):
+            raise RunError(result.finding_list)
+        return result
 
     def evaluate(self, model: Any, feeds: Mapping[str, Any]) -> list[Any]:
         """Return the outputs of a model by the strict evaluator. Raises RunError."""
@@ -196,14 +198,14 @@ class ExampleRunner:
     def _model_identity(self, model: Any) -> tuple[Any, ...]:
         """Return a key that is equal for models with the same nodes at the same versions of their operators."""
         imports = {normalised(each.domain): each.version for each in model.opset_import}
-        found = []
+        sinces = []
         for node in model.graph.node:
             if model.functions or any(True for _ in subgraphs(node)):
                 return (model.SerializeToString(),)
             domain = normalised(node.domain)
             schema = self.registry.schema(node.op_type, imports.get(domain, 0), domain)
-            found.append(schema.since_version if schema is not None else -1)
-        return model.graph.SerializeToString(), tuple(found)
+            sinces.append(schema.since_version if schema is not None else -1)
+        return model.graph.SerializeToString(), tuple(sinces)
 
     def examples(self, schema: OpSchema) -> Iterator[Example]:
         """Yield the examples with outputs that hold at a version."""
@@ -296,8 +298,8 @@ def difference(example: Example, wanted: ExampleValue, actual: Any) -> str:
     if wanted.content is None and wanted.shape is not None:  # chance decides the elements
         same = outline(actual) == f"{wanted.type}{list(wanted.shape)}"
         return "" if same else f"it is {outline(actual)}, and {wanted.type}{list(wanted.shape)} is expected"
-    found = differences(value_of(wanted), actual, example.tolerance, example.tolerance)
-    return "; ".join(f"{each.where} {each.why}".strip() for each in found if each.why)
+    parts = differences(value_of(wanted), actual, example.tolerance, example.tolerance)
+    return "; ".join(f"{each.where} {each.why}".strip() for each in parts if each.why)
 
 
 def limit_finding(schema: OpSchema, example: Example, place: str, error: RunError) -> Finding:
