@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 import pytest
 
+from judges.hostile import attacks
 from judges.hostile.attacks import ESCAPES, files
 from judges.hostile.attacks.models import SAMPLE, external, weighty
 from judges.hostile.processes import OURS, attack, imported, own
 from opset.cli import VERBS, cli
-from tests.hostile import attacks
 
 TOGETHER = 20
 """Commands that share a process."""
