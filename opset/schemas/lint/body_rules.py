@@ -1,4 +1,4 @@
-"""Lint rules about function bodies: that each can be read, is complete, and uses what there is at its opsets."""
+"""Lint rules about function bodies: each can be read, is complete, and uses operators that its opsets have."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 Versions = Callable[[str, str], Sequence[OpSchema]]
 """All versions of an operator, by domain and name, oldest first."""
 NEWEST = 2**31 - 1
-# Operators of ai.onnx that a body may have before they came, or in newer forms: they are replaced where it is used.
+# Operators of ai.onnx that a body may use before they were introduced, or in newer forms: expansion replaces them.
 REPLACED = ("CastLike", "Constant")
 
 
 class _PlacedBody(NamedTuple):
-    """A body of one version: its location, and the opsets at which it serves."""
+    """A function body of one version, with its location and the last opset at which it serves."""
 
     schema: OpSchema
     body: FunctionBody
@@ -34,14 +34,19 @@ class _PlacedBody(NamedTuple):
 
 
 def body_faults(schema: OpSchema, versions: Versions) -> Iterator[Finding]:
-    """Yield what is wrong with the function bodies of one version, by themselves."""
+    """Yield the findings about the function bodies of one version, each by itself (S233 to S236).
+
+    Args:
+        schema: The version.
+        versions: Returns all versions of an operator, by domain and name, oldest first.
+    """
     place = f"{shown(schema.domain)}.{schema.name} {schema.since_version}, function"
     for body in schema.function:
         yield from _check_body(_PlacedBody(schema, body, place, NEWEST), versions)
 
 
 def check_bodies(operator: Operator, versions: Versions) -> Iterator[Finding]:
-    """Each body can be read (S233), is complete (S234), and what it uses and refers to is there (S235, S236)."""
+    """Check that bodies can be read (S233), are complete (S234), and use what is defined (S235, S236)."""
     for use in _placed_bodies(operator):
         yield from _check_body(use, versions)
 
@@ -50,8 +55,8 @@ def _check_body(use: _PlacedBody, versions: Versions) -> Iterator[Finding]:
     try:
         nodes = body_nodes(use.body.nodes)
     except SchemaError as error:
-        found = error.findings[0]
-        yield found._replace(place=use.place, why=f"at {found.place} of its nodes, {found.why}")
+        finding = error.findings[0]
+        yield finding._replace(place=use.place, why=f"at {finding.place} of its nodes, {finding.why}")
         return
     for message in _value_name_faults(use.schema, use.body, nodes):
         yield Finding("S234", message, place=use.place)
@@ -83,11 +88,13 @@ def _value_name_faults(schema: OpSchema, body: FunctionBody, nodes: Sequence[Any
 
 
 def _check_operators(use: _PlacedBody, nodes: Sequence[Any], versions: Versions) -> Iterator[Finding]:
-    """What a body uses exists, and takes what it is given, at all opsets at which the body serves (S235)."""
+    """Check that the operators of a body exist and fit its nodes at all opsets at which the body serves (S235)."""
     absent = {name for name, form in use.body.where if form == "absent"}
     optional = {each.name for each in use.schema.inputs if each.option != SINGLE}
     optional -= {name for name, form in use.body.where if form == "given"}
-    for node in nodes if use.body.opset <= use.last else ():
+    if use.body.opset > use.last:
+        return
+    for node in nodes:
         inputs = ["" if name in absent | optional else name for name in node.input]
         for message in itertools.islice(_node_faults(use, node, inputs, versions), 1):
             yield Finding("S235", f"the body of opset {use.body.opset} {message}", place=use.place)
@@ -116,18 +123,18 @@ def _node_faults(use: _PlacedBody, node: Any, inputs: Sequence[str], versions: V
 
 
 def _serving_versions(use: _PlacedBody, domain: str, name: str, known: Sequence[OpSchema]) -> Sequence[OpSchema]:
-    """Return the versions of an operator at the opsets at which a body serves; none where it comes later."""
+    """Return the versions of an operator at the opsets at which a body serves; none if the operator came later."""
     if not domain and name in REPLACED:
         return known[-1:]
     first = use.schema.since_version if domain else use.body.opset
     last = NEWEST if domain else use.last
-    ends = [each.since_version for each in known[1:]] + [NEWEST]
-    found = [each for each, end in zip(known, ends, strict=False) if each.since_version <= last and end > first]
-    return found if found and found[0].since_version <= first else ()
+    ends = [schema.since_version for schema in known[1:]] + [NEWEST]
+    serving = [schema for schema, end in zip(known, ends, strict=False) if schema.since_version <= last and end > first]
+    return serving if serving and serving[0].since_version <= first else ()
 
 
 def _check_references(use: _PlacedBody, nodes: Sequence[Any]) -> Iterator[Finding]:
-    """The attributes that a body refers to are of the type that it needs, those of a Constant have a value (S236)."""
+    """Check that attributes to which a body refers have the needed type, and a value if a Constant takes it (S236)."""
     for node in nodes:
         if node.op_type == "Constant" and not _is_plain(node):
             yield Finding("S236", "a Constant has one attribute, 'value' or 'value_' and a type", place=use.place)
@@ -155,7 +162,7 @@ def _may_be_absent(attribute: Attribute, body: FunctionBody) -> bool:
 
 
 def check_order_of_bodies(operator: Operator, versions: Versions) -> Iterator[Finding]:
-    """Bodies are in the order of their opsets, the highest first, and none hides another one (S237)."""
+    """Check that bodies are in the order of their opsets, highest first, and that each serves some nodes (S237)."""
     for schema in operator.schemas:
         place = operator.place(schema.since_version, "function")
         opsets = [body.opset for body in schema.function]
@@ -174,7 +181,7 @@ def check_order_of_bodies(operator: Operator, versions: Versions) -> Iterator[Fi
 
 
 def check_circles(operators: Collection[Operator]) -> Iterator[Finding]:
-    """No operators have bodies that use each other (S238)."""
+    """Check that no operators have bodies that use each other (S238)."""
     places = {(each.domain, each.name): f"{each.path}:1:1" for each in operators}
     graph = {(each.domain, each.name): operators_used(each) & places.keys() for each in operators}
     try:
@@ -186,7 +193,7 @@ def check_circles(operators: Collection[Operator]) -> Iterator[Finding]:
 
 
 def operators_used(operator: Operator) -> set[tuple[str, str]]:
-    """Return the domains and names of what the bodies of an operator use."""
+    """Return the domains and names of the operators in the bodies of an operator."""
     return {(normalised(node.domain), node.op_type) for use in _placed_bodies(operator) for node in _nodes_of(use.body)}
 
 
@@ -198,7 +205,7 @@ def _nodes_of(body: FunctionBody) -> Iterable[Any]:
 
 
 def _placed_bodies(operator: Operator) -> Iterator[_PlacedBody]:
-    """Yield the bodies of all versions."""
+    """Yield the bodies of all versions, each with the last opset at which no newer version or body takes its place."""
     newer: dict[int, int] = {}
     for schema, following in zip(operator.schemas, [*operator.schemas[1:], None], strict=True):
         newer[schema.since_version] = NEWEST

@@ -1,4 +1,4 @@
-"""Whether function bodies take the types that their versions allow, as far as types are known without a model."""
+"""The lint rule that function bodies take the types of their versions, as far as types are known without a model."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def check_body_types(operator: Operator, versions: Versions) -> Iterator[Finding]:
-    """Each body takes the types that its version allows, at the last opset at which it serves (S244)."""
+    """Check that each body takes the types of its version, at the last opset at which it serves (S244)."""
     for schema in operator.schemas:
         if next(body_faults(schema, versions), None) is not None:
             continue  # what does not fit may follow from those
@@ -31,15 +31,15 @@ def check_body_types(operator: Operator, versions: Versions) -> Iterator[Finding
 
 
 def refused_types(schema: OpSchema, body: FunctionBody, versions: Versions) -> Iterator[tuple[str, str]]:
-    """Yield the types of a version that some node of a body does not take, each with what its first such node says.
+    """Yield the types of a version that a node of its body does not take, each with the reason.
 
     Args:
         schema: The version.
         body: One of its function bodies.
-        versions: Gives all versions of an operator, by domain and name, oldest first.
+        versions: Returns all versions of an operator, by domain and name, oldest first.
 
     Yields:
-        Types such as "tensor(float16)", each with the reason.
+        Types such as "tensor(float16)", each with the misfit of the first such node.
     """
     constraints = {each.type for each in schema.inputs}
     for constraint in sorted(constraints & schema.types.keys()):
@@ -53,7 +53,15 @@ def refused_types(schema: OpSchema, body: FunctionBody, versions: Versions) -> I
 def _first_misfit(
     schema: OpSchema, body: FunctionBody, bound: Mapping[str, str], free: set[str], versions: Versions
 ) -> str:
-    """Return why a node of a body does not take the types; "" where all do, as far as types are known."""
+    """Return why a node of a body does not take the types; "" if none refuses, as far as types are known.
+
+    Args:
+        schema: The version.
+        body: One of its function bodies.
+        bound: A type for each type constraint.
+        free: The type constraints whose types are left open; `bound` does not count for them.
+        versions: Returns all versions of an operator.
+    """
     known: dict[str, str | None] = {}
     for each in schema.inputs:
         if each.type in bound and each.type not in free:
@@ -97,7 +105,7 @@ def _emulate_type(type_: str, emulate: Mapping[str, str]) -> str:
 
 
 def _schema_of(node: Any, opset: int, versions: Versions) -> OpSchema | None:
-    """Return the operator of ai.onnx that a node of a body is; None for others, of which nothing is known."""
+    """Return the schema of a node of ai.onnx at an opset; None for other domains and unknown operators."""
     if normalised(node.domain):
         return None
     at = max(opset, _USABLE_FROM.get(node.op_type, 0))
@@ -116,7 +124,7 @@ _CONSTANTS = {
 
 
 def _output_type(used: OpSchema, parameter: Parameter, bindings: Mapping[str, str], node: Any) -> str | None:
-    """Return the type of an output where the types of inputs or the kind of a constant decide it."""
+    """Return the type of an output, None unless the types of inputs or the kind of a constant decide it."""
     if used.name == "Constant" and node.attribute:
         return _CONSTANTS.get(node.attribute[0].name)
     if used.name == "Cast":

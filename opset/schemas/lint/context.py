@@ -1,4 +1,4 @@
-"""What lint rules look at, and the form of a rule."""
+"""The type of lint rules, and their context besides one operator."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ Kernel = tuple[str, str, int]
 
 @dataclass(frozen=True)
 class InferenceHooks:
-    """How outputs are inferred: `functions` by domain, operator and version; `misnamed` says what is wrong with a rule.
+    """The inference of operators: registered `functions` by domain, operator and version, and a check of rules.
 
-    It takes a schema whose `shape` is set, and gives "" where nothing is.
+    `misnamed` takes a schema with a `shape` and returns why it names no rule, "" if it does.
     """
 
     functions: Collection[Kernel]
@@ -30,7 +30,11 @@ class InferenceHooks:
 
 @dataclass(frozen=True)
 class LintContext:
-    """What a rule may look at besides one operator."""
+    """The context of a lint rule: everything but the operator that it checks.
+
+    `names` are the known operators by domain and name; `written`, `kernels` and `inferred` the registered adapters,
+    kernels and inference functions, None if they are not checked.
+    """
 
     sets: TypeSets
     lock: Lock
@@ -39,7 +43,7 @@ class LintContext:
     kernels: Collection[Kernel] | None
     inferred: InferenceHooks | None
     examples_required: bool
-    """Whether examples are required: in the standard, and in a folder where an operator has them."""
+    """Whether examples are required: in the standard, and in a folder with at least one operator that has some."""
     unknown: Collection[str] = ()
     """Domains whose written adapters are not known."""
 

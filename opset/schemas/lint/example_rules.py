@@ -1,4 +1,4 @@
-"""Lint rules about examples: that there are some, and that they show what there is to see."""
+"""Lint rules about examples: operators have some, and they cover constraints, attributes and types."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from opset.schemas.yaml.reader import MAX_SIZE
 
 
 def changed_attributes(operator: Operator) -> Iterator[tuple[str, AttributeChange, Transition]]:
-    """Yield each attribute that a transition changes or names, with what it declares."""
+    """Yield each attribute that a transition changes or names, with its declared change and the transition."""
     for step in operator.transitions:
         changed = step.difference.get("attributes", {})
         for name in sorted(changed.keys() | step.change.attributes.keys()):
@@ -24,13 +24,13 @@ def changed_attributes(operator: Operator) -> Iterator[tuple[str, AttributeChang
 
 
 def check_for_examples(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Every operator has an example, where others have, and one that is still to be filled in (S220)."""
+    """Check that an operator has an example if others have some, or if its file is still to be filled in (S220)."""
     if not operator.examples and (context.examples_required or _has_guidance(operator.path)):
         yield Finding("S220", f"{operator.name} has no example", place=f"{operator.path}:1:1")
 
 
 def _has_guidance(path: str) -> bool:
-    """Whether the file of an operator has lines that say what to write, as `opset new` makes them."""
+    """Whether the file of an operator has lines of guidance, as `opset new` writes them."""
     try:
         lines = file_bytes(path, MAX_SIZE).decode().splitlines()
     except (OSError, ValueError):
@@ -39,7 +39,7 @@ def _has_guidance(path: str) -> bool:
 
 
 def check_broken_constraints(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Every constraint is broken by an example (S221). Where versions say the same, one example does."""
+    """Check that an example breaks each constraint (S221); versions with the same text share one."""
     broken = {
         (example.error, docs.constraints[example.error])
         for example in operator.examples
@@ -62,7 +62,7 @@ def _docs_of(operator: Operator, example: Example) -> list[Docs]:
 
 
 def check_set_attributes(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Every attribute that has an effect is set by an example (S222)."""
+    """Check that an example sets each attribute that has an effect (S222)."""
     done = {name for example in operator.examples for name in example.attributes}
     done |= {name for name, declared, _ in changed_attributes(operator) if declared.ignored}
     for schema in reversed(operator.schemas if operator.examples else ()):
@@ -73,7 +73,7 @@ def check_set_attributes(operator: Operator, context: LintContext) -> Iterator[F
 
 
 def check_equal_examples(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """No two examples are the same (S223)."""
+    """Check that no two examples are the same (S223)."""
     first: dict[str, str] = {}
     for position, example in enumerate(operator.examples):
         content = repr(example._replace(name="", doc=""))
@@ -85,9 +85,9 @@ def check_equal_examples(operator: Operator, context: LintContext) -> Iterator[F
 
 
 def check_example_types(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """An example has a value of each kind of types that a version adds, or a first version takes (S240).
+    """Check that examples have a value of each kind of types that a version adds or a first version takes (S240).
 
-    An operator with a graph hands values to it and back: one type shows that for all.
+    Operators with a graph are left out: they only pass values to it and back, so one type stands for all.
     """
     before: dict[int, OpSchema | None] = {step.new.since_version: step.old for step in operator.transitions}
     for schema in operator.schemas if operator.examples and operator.gaps is not None else ():
@@ -108,9 +108,9 @@ def check_example_types(operator: Operator, context: LintContext) -> Iterator[Fi
 
 
 def missing_types(operator: Operator, schema: OpSchema, older: OpSchema | None) -> dict[str, list[str]]:
-    """Return the kinds of types that a version adds and that no example of it has, each with its types.
+    """Return the kinds of types that a version adds and no example of it has, each with its types.
 
-    A type that is computed as another one (`emulate`) is shown by that one, and one that breaks a constraint by that.
+    A type that is computed as another one (`emulate`) needs no example.
     """
     used = {parameter.type for parameter in (*schema.inputs, *schema.outputs)}
     added = {each for name, types in schema.types.items() if name in used for each in types}
@@ -128,7 +128,7 @@ def missing_types(operator: Operator, schema: OpSchema, older: OpSchema | None) 
 
 
 def kind_of_type(type_: str) -> str:
-    """Return which kind of type this is: an example of one type stands for those that are computed alike."""
+    """Return the kind of a type; types of one kind are computed alike, so an example of one stands for all."""
     for wrapper, kind in _WRAPPERS.items():
         if type_.startswith(wrapper):
             return kind

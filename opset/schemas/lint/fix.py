@@ -1,4 +1,4 @@
-"""What `opset lint --fix` writes: the computed part of `change:` blocks, and the layout of files."""
+"""The files that `opset lint --fix` writes: with the computed part of `change:` blocks, and in canonical layout."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from opset.schemas.yaml.reader import MAX_SIZE
 
 @dataclass(frozen=True)
 class Fixes:
-    """The new texts of files by path, and the files that are left alone because their comments would be lost."""
+    """New texts of files by path; `commented` are files that stay unchanged, because their comments would be lost."""
 
     texts: dict[str, str]
     commented: list[str]
 
 
 def fixes(target: Target) -> Fixes:
-    """Return what to write into the files of operators; one that cannot be loaded is left to `lint`."""
+    """Return the new texts of operators' files; a file with faults is left to `lint`."""
     found = Fixes({}, [])
     standard = os.path.realpath(target.folder) == os.path.realpath(FOLDER)
     try:
@@ -55,7 +55,7 @@ def fixes(target: Target) -> Fixes:
 
 
 def _is_open(operator: Operator) -> bool:
-    """Whether something is left to fill in: prose, an example, or what the newest version changes."""
+    """Whether prose, an example or the description of a change is still missing."""
     prose = [
         text
         for docs in operator.docs
@@ -66,17 +66,17 @@ def _is_open(operator: Operator) -> bool:
 
 
 def is_unexplained(step: Transition) -> bool:
-    """Whether a version does not say what it changed, and its signature does not show it."""
+    """Whether a version has the signature of the one before and does not describe its change."""
     return not step.difference and not step.change.meaning and not step.change.clarified
 
 
 def remove_guidance(text: str) -> str:
-    """Return a text without the lines that say what to write."""
+    """Return a text without its lines of guidance."""
     return "".join(line for line in text.splitlines(keepends=True) if not f"{line.strip()} ".startswith(GUIDANCE))
 
 
 def fixed_text(operator: Operator, sets: TypeSets) -> str:
-    """Return an operator's file as it is printed, with the computed difference in each `change:` block."""
+    """Return the canonical text of an operator's file, with the computed difference in each `change:` block."""
     document = canonical_document(operator)
     versions = {version["since"]: version for version in document["versions"]}
     for step in operator.transitions:
@@ -86,7 +86,10 @@ def fixed_text(operator: Operator, sets: TypeSets) -> str:
 
 
 def declared_change(change: dict[str, Any], step: Transition, sets: TypeSets) -> dict[str, Any]:
-    """Return a `change:` block with what S201 would report written into it; what only an author knows stays."""
+    """Return a `change:` block with the computed difference in place of the one that S201 would report.
+
+    Facets and other declarations of the author stay.
+    """
     computed = step.difference
     fixed = dict(change)
     for key in step.undeclared_keys:

@@ -1,4 +1,4 @@
-"""Lint rules about the lock: released versions stay as they are, and the lock holds all of them."""
+"""Lint rules about the lock: released versions do not change, and the lock holds all of them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from opset.schemas.yaml.loader import Operator
 
 
 def check_released_signatures(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """The signature of a released version stays as it was (S203)."""
+    """Check that the signatures of released versions have not changed (S203)."""
     versions = context.lock.get(shown(operator.domain), {}).get(operator.name, {})
     for schema in operator.schemas:
         released = versions.get(str(schema.since_version))
@@ -29,12 +29,12 @@ def check_released_signatures(operator: Operator, context: LintContext) -> Itera
 def lost_versions(
     folder: Path, lock: Lock, operators: Collection[Operator], unread: Collection[tuple[str, str]]
 ) -> Iterator[Finding]:
-    """Every released version is still there (S204); `unread` are operators whose versions are not known."""
-    there = {(shown(o.domain), o.name, str(s.since_version)) for o in operators for s in o.schemas}
+    """Yield the released versions that are gone (S204); `unread` are operators whose versions are unknown."""
+    present = {(shown(o.domain), o.name, str(s.since_version)) for o in operators for s in o.schemas}
     for domain, names in lock.items():
         for name, versions in names.items():
             for since in versions if (normalised(domain), name) not in unread else ():
-                if (domain, name, since) not in there:
+                if (domain, name, since) not in present:
                     place = str(folder / domain / f"{name}.yaml")
                     yield Finding("S204", f"the released version {since} of {name} is gone", place=place)
 
@@ -50,7 +50,10 @@ def unlocked_versions(operators: Collection[Operator], lock: Lock) -> list[tuple
 
 
 def check_lock(operators: Collection[Operator], lock: Lock, released: bool) -> Iterator[Finding]:
-    """A version that is not above those released of its domain is locked (S241); if `released`, every one is."""
+    """Check that the lock holds every version that is not newer than the released ones of its domain (S241).
+
+    If `released`, it has to hold all versions.
+    """
     for operator, since in unlocked_versions(operators, lock):
         domain = shown(operator.domain)
         newest = max((int(each) for names in lock.get(domain, {}).values() for each in names), default=0)

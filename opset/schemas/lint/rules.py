@@ -1,4 +1,4 @@
-"""Rules that operator YAML keeps beyond being readable. Each has a code, and its line in the table of errors."""
+"""The lint rules of operator YAML. Each finding has a code, with its line in the table of errors."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ FAMILIES = (
 
 @dataclass(frozen=True)
 class Hooks:
-    """What is written for operators; rules about what is None are left out.
+    """The functions that are registered for operators; a field that is None is not checked.
 
-    `unknown` are the domains of which files with adapters could not be run.
+    `unknown` are the domains with files of adapters that could not be run.
     """
 
     written: Collection[Adapter] | None = None
@@ -65,9 +65,10 @@ class Hooks:
 
 
 class TargetReport(NamedTuple):
-    """What came of a target: its operators as far as they can be read, and how many files there are and could not be.
+    """The result of checking a target.
 
-    `unlocked` are the versions that the lock does not hold.
+    `operators` have all that could be read, even from files with faults. `files` is the number of files, `unread` the
+    number of files without an operator; `unlocked` are the versions that the lock does not hold.
     """
 
     findings: FindingList
@@ -83,10 +84,13 @@ def lint(
     kernels: Collection[Kernel] | None = None,
     inferred: InferenceHooks | None = None,
 ) -> FindingList:
-    """Return the findings about folders of domains, of each as many as can be read; those of the loader come first.
+    """Return the findings about folders of domains; findings of the loader come first.
 
-    `written` names the registered adapters, `kernels` the kernels, `inferred` what infers outputs;
-    without them, the rules about them are left out.
+    Args:
+        folders: Folders of domains.
+        written: The registered adapters.
+        kernels: The registered kernels.
+        inferred: The registered inference functions. Rules about an argument that is left out are not checked.
     """
     selection = select_operators((), map(Path, folders))
     findings = FindingList(selection.findings)
@@ -96,9 +100,12 @@ def lint(
 
 
 def check_target(target: Target, hooks_of: Callable[[Collection[str]], Hooks], released: bool = False) -> TargetReport:
-    """Return all that is known at once about operators; `hooks_of` gives what is written for these families.
+    """Return the operators of a target and all findings about them.
 
-    If `released`, every version has to be in the lock.
+    Args:
+        target: The operators.
+        hooks_of: Returns the functions that are registered for operators of these families.
+        released: Whether every version has to be in the lock.
     """
     folder = target.folder
     standard = os.path.realpath(folder) == os.path.realpath(FOLDER)
@@ -131,7 +138,7 @@ def check_target(target: Target, hooks_of: Callable[[Collection[str]], Hooks], r
 
 
 class _TargetCheck:
-    """The rules on one target."""
+    """The rules on one target; `lock` is None if it cannot be read, `complete` says that all type sets are known."""
 
     def __init__(
         self,
@@ -165,7 +172,7 @@ class _TargetCheck:
         )
 
     def findings(self, faults: Collection[str]) -> Iterator[Finding]:
-        """Yield the findings of all rules, without those that follow from the faults at these places."""
+        """Yield the findings of all rules, except for findings that follow from the faults at these places."""
         for operator in self.operators:
             found = (each for rule in _rules_for(operator) for each in rule(operator, self.context))
             yield from found if operator.whole else _independent_findings(operator, found, faults)
@@ -189,7 +196,7 @@ class _TargetCheck:
         yield from self._check_function_bodies()
 
     def _check_function_bodies(self) -> Iterator[Finding]:
-        """Function bodies keep the rules of body_rules.py; what they use is of the folder or of the standard."""
+        """Apply the rules of body_rules.py; bodies use operators of the folder or of the standard."""
         known = {(operator.domain, operator.name): operator for operator in self.operators if operator.whole}
         schemas = {name: operator.schemas for name, operator in known.items()}
         unclear = False
@@ -226,7 +233,7 @@ class _TargetCheck:
 
 
 def _rules_for(operator: Operator) -> Iterator[Rule]:
-    """Yield the rules that are about what could be read of an operator."""
+    """Yield the rules that do not depend on a part of the operator that could not be read."""
     for rule in RULES:
         about_examples = rule in EXAMPLE_RULES and not operator.examples_read
         if not about_examples and not (rule is check_set_attributes and operator.gaps != frozenset()):
@@ -234,7 +241,7 @@ def _rules_for(operator: Operator) -> Iterator[Rule]:
 
 
 def _independent_findings(operator: Operator, found: Iterable[Finding], faults: Collection[str]) -> Iterator[Finding]:
-    """Yield the findings that do not follow from faults: none of these is within the part that a finding is about."""
+    """Yield the findings that do not follow from faults: no fault is inside the part of the file that they name."""
     versions = operator.root.value["versions"]
     within: dict[str, YamlNode] = {}
     open_nodes = [each for key in versions.value for each in key.value.values()]
@@ -251,7 +258,7 @@ def _independent_findings(operator: Operator, found: Iterable[Finding], faults: 
 
 
 def _has_examples(path: Path) -> bool:
-    """Whether the file of an operator seems to have examples."""
+    """Whether the file of an operator has a line `examples:`; False if it cannot be read."""
     try:
         return b"\nexamples:" in file_bytes(path, MAX_SIZE)
     except (OSError, ValueError):
@@ -259,7 +266,7 @@ def _has_examples(path: Path) -> bool:
 
 
 def check_declared_difference(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """The declared difference of a version is the computed one (S201)."""
+    """Check that the declared difference of a version is the computed one (S201)."""
     for step in operator.transitions:
         for key in step.undeclared_keys:
             sets = sets_of_domain(operator.domain, context.sets)
@@ -273,7 +280,7 @@ def check_declared_difference(operator: Operator, context: LintContext) -> Itera
 
 
 def check_order_of_versions(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Versions are listed newest first (S202)."""
+    """Check that versions are listed newest first (S202)."""
     nodes = operator.root.value["versions"].value
     sinces = [node.value["since"].value for node in nodes]
     for before, after in itertools.pairwise(sinces):
@@ -284,7 +291,7 @@ def check_order_of_versions(operator: Operator, context: LintContext) -> Iterato
 
 
 def check_meaning(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """A version whose signature is that of the one before says what it changed; one says one thing (S205)."""
+    """Check that a version with an unchanged signature describes its change, as `meaning` or `clarified` (S205)."""
     for step in operator.transitions:
         place = operator.place(step.new.since_version, "change")
         if not step.change.meaning and not step.change.clarified and not step.difference:
@@ -296,7 +303,7 @@ def check_meaning(operator: Operator, context: LintContext) -> Iterator[Finding]
 
 
 def check_adapters(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """An adapter that is declared written is registered (S206), and only such a one is (S207)."""
+    """Check that an adapter is registered if it is declared written (S206), and only then (S207)."""
     if context.written is None or operator.domain in context.unknown:
         return
     for step in operator.transitions:
@@ -314,11 +321,11 @@ def check_adapters(operator: Operator, context: LintContext) -> Iterator[Finding
 
 
 def check_removed_attributes(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Where the way up is derived, a removed attribute is ignored, renamed or becomes an input (S208)."""
+    """Check that a removed attribute is ignored, renamed or an input if the adapter up is derived (S208)."""
     for name, declared, step in changed_attributes(operator):
-        renamed = (each.renamed for each in step.change.attributes.values())
-        went = name in step.old.attributes and name not in step.new.attributes and name not in renamed
-        if went and step.change.up == "derived" and not declared.ignored and not declared.input:
+        renamed = (change.renamed for change in step.change.attributes.values())
+        is_gone = name in step.old.attributes and name not in step.new.attributes and name not in renamed
+        if is_gone and step.change.up == "derived" and not declared.ignored and not declared.input:
             yield Finding(
                 "S208",
                 f"what becomes of the attribute {name} at version {step.new.since_version} is not said",
@@ -328,10 +335,10 @@ def check_removed_attributes(operator: Operator, context: LintContext) -> Iterat
 
 
 def check_added_attributes(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Where the way up is derived, the old behaviour is known of an attribute that has to be given (S209)."""
+    """Check that an added required attribute has an `old` value if the adapter up is derived (S209)."""
     for name, declared, step in changed_attributes(operator):
-        came = name in step.new.attributes and name not in step.old.attributes and not declared.renamed
-        if came and step.new.attributes[name].required and step.change.up == "derived" and declared.old is None:
+        is_new = name in step.new.attributes and name not in step.old.attributes and not declared.renamed
+        if is_new and step.new.attributes[name].required and step.change.up == "derived" and declared.old is None:
             yield Finding(
                 "S209",
                 f"which {name} means what {operator.name} did before {step.new.since_version} is not said",
@@ -341,7 +348,7 @@ def check_added_attributes(operator: Operator, context: LintContext) -> Iterator
 
 
 def check_facets(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """The facets of a change fit what changed (S210)."""
+    """Check that the facets of a change fit the transition (S210)."""
     for step in operator.transitions:
         since = step.new.since_version
         for name, declared in step.change.attributes.items():
@@ -362,7 +369,7 @@ def check_facets(operator: Operator, context: LintContext) -> Iterator[Finding]:
 
 
 def _facet_faults(name: str, declared: AttributeChange, step: Transition) -> Iterator[str]:
-    """Yield what is wrong where a facet describes an attribute that did not change in that way."""
+    """Yield messages about facets of an attribute that did not change in their way."""
     old, new, since = step.old.attributes.get(name), step.new.attributes.get(name), step.new.since_version
     came, went, stayed = old is None and new is not None, old is not None and new is None, old is not None is not new
     required = stayed and new is not None and new.required and old is not None and not old.required
@@ -390,7 +397,7 @@ def _facet_faults(name: str, declared: AttributeChange, step: Transition) -> Ite
 
 
 def check_emulated_types(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """A type that is emulated came with its version, and the other one was allowed before (S229)."""
+    """Check that an emulated type came with its version, and that its stand-in was allowed before (S229)."""
     for step in operator.transitions:
         for element, wider in step.change.emulate.items():
             before = [step.old.allowed_types(each) for each in (*step.old.inputs, *step.old.outputs)]
@@ -406,7 +413,7 @@ def check_emulated_types(operator: Operator, context: LintContext) -> Iterator[F
 
 
 def check_type_constraints(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Every type constraint is that of a parameter. A released version that breaks this cannot be mended (S211)."""
+    """Check that a parameter has each type constraint (S211); released versions are left out, as they cannot change."""
     released = context.lock.get(shown(operator.domain), {}).get(operator.name, {})
     for schema in operator.schemas:
         used = {parameter.type for parameter in (*schema.inputs, *schema.outputs)}
@@ -417,7 +424,7 @@ def check_type_constraints(operator: Operator, context: LintContext) -> Iterator
 
 
 def check_documentation(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Every parameter and attribute (S212) and every version (S213) has prose."""
+    """Check that every parameter and attribute (S212) and every version (S213) has prose."""
     for schema, docs in zip(operator.schemas, operator.docs, strict=True):
         since = schema.since_version
         if not docs.doc.strip():
@@ -432,14 +439,14 @@ def check_documentation(operator: Operator, context: LintContext) -> Iterator[Fi
 
 
 def check_special_cases(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """An operator of a domain of the standard names its special cases, or says that there are none (S239)."""
+    """Check that an operator of the standard lists its special cases, if only as an empty list (S239)."""
     if is_standard(operator) and "special_cases" not in operator.root.value:
         help = "add 'special_cases', a list, which is empty where there are none"
         yield Finding("S239", f"{operator.name} names no special cases", place=f"{operator.path}:1:1", help=help)
 
 
 def check_replacements(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """A deprecated version names the operator that replaces it, and only such a one does (S214)."""
+    """Check that a version names a replacement if it is deprecated, and only then (S214)."""
     for schema in operator.schemas:
         place = operator.place(schema.since_version, "replacement")
         if schema.deprecated != bool(schema.replacement):
@@ -453,7 +460,7 @@ def check_replacements(operator: Operator, context: LintContext) -> Iterator[Fin
 
 
 def check_names(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """A file is named after its operator, which is an identifier, and its folder after the domain (S215)."""
+    """Check that a file is named after its operator, an identifier, and its folder after the domain (S215)."""
     path = Path(operator.path)
     if not operator.name:  # which is reported
         return
@@ -467,7 +474,7 @@ def check_names(operator: Operator, context: LintContext) -> Iterator[Finding]:
 
 
 def check_family(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """An operator of the standard is of a known family; other domains have families of their own (S216)."""
+    """Check that an operator of the standard has a known family; other domains have families of their own (S216)."""
     if operator.family and operator.family not in FAMILIES and is_standard(operator):
         node = operator.root.value["family"]
         place = f"{operator.path}:{node.line}:{node.column}"
@@ -481,7 +488,7 @@ def is_standard(operator: Operator) -> bool:
 
 
 def check_lists_of_types(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """A list of types that equals a named set is written as its name (S219)."""
+    """Check that a list of types is written by the name of a type set if there is one (S219)."""
     names = {types: name for name, types in sets_of_domain(operator.domain, context.sets).items()}
     schemas = {schema.since_version: schema for schema in operator.schemas}
     for since, constraint, node in _stated_types(operator):
@@ -493,7 +500,7 @@ def check_lists_of_types(operator: Operator, context: LintContext) -> Iterator[F
 
 
 def check_repeated_types(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """No part of a list of types is covered by the others (S230)."""
+    """Check that no part of a list of types is covered by the other parts (S230)."""
     for version, constraint, node in _stated_types(operator):
         parts = [each.value for each in node.value] if isinstance(node.value, list) else []
         types = [set(expand(part, context.sets)) for part in parts]
@@ -507,7 +514,7 @@ def check_repeated_types(operator: Operator, context: LintContext) -> Iterator[F
 
 
 def check_domain_of_sets(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """A set that is named after a domain, such as `ml_labels`, is used there alone (S231)."""
+    """Check that a type set of one domain, such as `ml_labels`, is not used in another one (S231)."""
     foreign = context.sets.keys() - sets_of_domain(operator.domain, context.sets).keys()
     for version, constraint, node in _stated_types(operator):
         for word in _type_words([node]):
@@ -518,7 +525,7 @@ def check_domain_of_sets(operator: Operator, context: LintContext) -> Iterator[F
 
 
 SETS_OF_DOMAINS = {"ml": "ai.onnx.ml"}
-"""Domains by the beginning of the names of type sets that are for them alone."""
+"""Domains that own type sets, by the prefix of the sets' names."""
 
 
 def sets_of_domain(domain: str, sets: TypeSets) -> TypeSets:
@@ -531,7 +538,7 @@ def sets_of_domain(domain: str, sets: TypeSets) -> TypeSets:
 
 
 def _stated_types(operator: Operator) -> Iterator[tuple[int, str, YamlNode]]:
-    """Yield what is written as the types of every type constraint, with the version and the constraint's name."""
+    """Yield the YAML of each list of types, with the version and the name of the type constraint."""
     for version in operator.root.value["versions"].value:
         types = version.value["types"].value or {} if "types" in version.value else {}
         for constraint, node in types.items():
@@ -544,7 +551,7 @@ def _names_set(node: YamlNode, sets: TypeSets) -> bool:
 
 
 def check_withdrawal(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """An operator that is withdrawn gets no further version that leaves it so (S245)."""
+    """Check that a withdrawn operator has no later version that is withdrawn as well (S245)."""
     for step in operator.transitions:
         if step.old.deprecated and step.new.deprecated:
             since = step.new.since_version
@@ -554,7 +561,7 @@ def check_withdrawal(operator: Operator, context: LintContext) -> Iterator[Findi
 
 
 def check_repeated_texts(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """A text that a constraint states is not the one that follows from what it or attributes declare (S232)."""
+    """Check that the stated text of a constraint is not the one derived from its declarations (S232)."""
     schemas = {schema.since_version: schema for schema in operator.schemas}
     for version in operator.root.value["versions"].value:
         since = version.value["since"].value
@@ -572,14 +579,14 @@ def check_repeated_texts(operator: Operator, context: LintContext) -> Iterator[F
 
 
 def _sorted_words(text: str) -> list[str]:
-    """Return the words of a text without those between its parts, in an order that does not depend on that of these."""
+    """Return the words of a text in alphabetical order without "and", to compare texts whose parts changed places."""
     return sorted(set(re.findall(r"[^\s,;]+", text)) - {"and"})
 
 
 def check_kernels(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Every version has a kernel, its own or that of an older one, unless it is deprecated (S224).
+    """Check that every version has a kernel, or an older one has, unless it is deprecated (S224).
 
-    A domain without any kernel is one that is not meant to be evaluated.
+    Domains without any kernel are left out: they are not meant to be evaluated.
     """
     if context.kernels is None or not any(domain == operator.domain for domain, _, _ in context.kernels):
         return
@@ -593,9 +600,9 @@ def check_kernels(operator: Operator, context: LintContext) -> Iterator[Finding]
 
 
 def check_inference(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Every version says how its outputs are inferred, by a rule (S227) or a function, unless it is deprecated (S226).
+    """Check that every version has a legal rule (S227) or a function of inference, unless it is deprecated (S226).
 
-    A domain that never says it is one of which shapes are not to be known.
+    Domains without any function are left out: their shapes are not meant to be inferred.
     """
     if context.inferred is None:
         return
@@ -613,7 +620,7 @@ def check_inference(operator: Operator, context: LintContext) -> Iterator[Findin
 
 
 def _inference_version(schema: OpSchema, inferred: InferenceHooks) -> int | None:
-    """Return the version of the function that infers a schema's outputs, None if there is none."""
+    """Return the version of the function that infers the outputs of a schema, None if there is none."""
     key = schema.domain, schema.name
     fitting = [since for *name, since in inferred.functions if tuple(name) == key and since <= schema.since_version]
     return max(fitting, default=None)
@@ -641,7 +648,7 @@ RULES: tuple[Rule, ...] = (
 
 
 def _check_type_sets(path: Path, base: TypeSets, sets: TypeSets, operators: list[Operator]) -> Iterator[Finding]:
-    """Every set of a folder is used (S217), and no two stand for the same types (S218)."""
+    """Check that every type set of a folder is used (S217), and that no two have the same types (S218)."""
     root = read_file(path, Findings(str(path)))
     used = set(_type_words([root]))
     for version in (node.value for operator in operators for node in operator.root.value["versions"].value):
@@ -658,7 +665,7 @@ def _check_type_sets(path: Path, base: TypeSets, sets: TypeSets, operators: list
 
 
 def _type_words(nodes: Iterable[YamlNode]) -> Iterator[str]:
-    """Yield every word of the type expressions that stand in these nodes."""
+    """Yield every word of the type expressions in these nodes."""
     open_nodes = list(nodes)
     while open_nodes:
         value = open_nodes.pop().value
@@ -671,7 +678,7 @@ def _type_words(nodes: Iterable[YamlNode]) -> Iterator[str]:
 def _undeclared_adapters(
     folder: Path, operators: list[Operator], written: Collection[Adapter] | None, unknown: Collection[str]
 ) -> Iterator[Finding]:
-    """Every written adapter belongs to a transition, every lowering to a first version (S207), in these domains."""
+    """Yield the adapters without a transition, and the lowerings of no first version (S207), in these domains."""
     domains = {operator.domain for operator in operators}.difference(unknown)
     steps = {(o.domain, o.name, step.new.since_version) for o in operators for step in o.transitions}
     first = {(o.domain, o.name, o.schemas[0].since_version) for o in operators}
@@ -684,7 +691,7 @@ def _undeclared_adapters(
 
 
 def _lost_kernels(folder: Path, operators: list[Operator], kernels: Collection[Kernel] | None) -> Iterator[Finding]:
-    """Every kernel belongs to a version (S225), in the domains of this folder."""
+    """Yield the kernels without a version (S225), in the domains of this folder."""
     domains = {operator.domain for operator in operators}
     versions = {(o.domain, o.name, since) for o in operators for since in (0, *(s.since_version for s in o.schemas))}
     for domain, name, since in sorted(kernels or ()):
@@ -695,7 +702,7 @@ def _lost_kernels(folder: Path, operators: list[Operator], kernels: Collection[K
 
 
 def _lost_functions(folder: Path, operators: list[Operator], inferred: InferenceHooks | None) -> Iterator[Finding]:
-    """Every function that infers outputs is that of a version without a rule (S228), in the domains of this folder."""
+    """Yield the inference functions that no version without a rule uses (S228), in the domains of this folder."""
     if inferred is None:
         return
     domains = {operator.domain for operator in operators}

@@ -1,4 +1,4 @@
-"""Lint rules about how certain special cases and examples are."""
+"""Lint rules about the status of special cases and examples: stated, derived or chosen."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from opset.schemas.yaml.reader import YamlNode
 
 
 class _GroundedText(NamedTuple):
-    """A special case or an example as it is written, and the newest version whose text may state it."""
+    """The text of a special case or an example with its status, and the newest version whose text may state it."""
 
     node: YamlNode
     text: str
@@ -23,7 +23,7 @@ class _GroundedText(NamedTuple):
 
 
 def check_chosen(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """What says that the standard leaves something open is chosen (S242)."""
+    """Check that a text is marked as chosen if it says that the standard leaves something open (S242)."""
     for each in _grounded_texts(operator):
         if is_open(each.text) and not each.chosen:
             help = "add 'chosen', with what is open, or say it in another way"
@@ -32,10 +32,10 @@ def check_chosen(operator: Operator, context: LintContext) -> Iterator[Finding]:
 
 
 def check_clauses(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """A clause names a section of a document, or a part of a version that is not newer than what it states (S243).
+    """Check that a clause names a section of a document, or a part of a version that is not too new (S243).
 
-    What an example states is proved from its first version on; a special case may say in the words of its last one
-    what holds for all of them.
+    The clause of an example is at most as new as its first version. A special case may cite its last version, in whose
+    words it holds for all of its versions.
     """
     for each in _grounded_texts(operator):
         if each.stated and (why := clause_fault(each.stated, operator.schemas, each.newest, operator.whole)):
