@@ -6,7 +6,7 @@ inputs:                              (outputs alike)
   added: [axes]                      names that came
   removed: [axis]                    names that went
   renamed: {mean: input_mean}        old name -> new name, at the same position
-  order: [B, A]                      those that stayed, where they stand in another order
+  order: [B, A]                      names that stayed, if their order changed
   retyped: {scale: [T, T1]}          new name -> old and new type
   arity: {C: [single, optional]}     new name -> old and new option; likewise homogeneous, min_arity
 attributes:
@@ -45,7 +45,7 @@ class Transition:
 
     @cached_property
     def undeclared_keys(self) -> tuple[str, ...]:
-        """The keys in which the computed difference is not what the `change:` block declares."""
+        """The keys in which the computed difference is not the declared one."""
         pairs = {key: [each.get(key) for each in (self.difference, self.change.diff)] for key in self._keys()}
         return tuple(
             [
@@ -64,7 +64,7 @@ def _canonical_text(difference: Any) -> str:
 
 
 def signature_diff(old: OpSchema, new: OpSchema) -> dict[str, Any]:
-    """Return what differs in signature; empty when nothing does. Differentiability is no part of it."""
+    """Return the differences of two signatures, empty if there are none. Differentiability is not compared."""
     diff: dict[str, Any] = {}
     for flag in ("deprecated", "experimental"):
         if getattr(old, flag) != getattr(new, flag):
@@ -148,16 +148,17 @@ def _type_diff(old: dict[str, tuple[str, ...]], new: dict[str, tuple[str, ...]])
 
 
 def compact_diff(diff: dict[str, Any], sets: TypeSets) -> dict[str, Any]:
-    """Return a difference as a `change:` block says it in few words: types by their sets, floats by few digits."""
+    """Return a difference in the short form of a `change:` block: types by their sets, floats with few digits."""
     return {key: _compact_types(part, sets) if key == "types" else _shorten_floats(part) for key, part in diff.items()}
 
 
 def _compact_types(types: dict[str, Any], sets: TypeSets) -> dict[str, Any]:
-    def signed(tokens: list[str], sign: str) -> list[str]:
+    def shorten(tokens: list[str], sign: str) -> list[str]:
         return [sign + each for each in shortest_expressions([token[1:] for token in tokens if token[0] == sign], sets)]
 
     return {
-        name: signed(part, "+") + signed(part, "-") if isinstance(part, list) else part for name, part in types.items()
+        name: shorten(part, "+") + shorten(part, "-") if isinstance(part, list) else part
+        for name, part in types.items()
     }
 
 

@@ -29,7 +29,7 @@ _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
 def body_nodes(text: str) -> tuple[Any, ...]:
     """Return the NodeProtos of a body's text, which nobody changes.
 
-    Raises SchemaError S233 where the text cannot be read; the place is line:column in it.
+    Raises SchemaError S233 if the text cannot be read; the place is line:column in it.
     """
     try:
         graph = parse_graph(f"body () => () {{\n{text}\n}}")
@@ -42,10 +42,14 @@ def body_nodes(text: str) -> tuple[Any, ...]:
 
 
 def fitting_bodies(schema: OpSchema, opset: int, given: Lookup, value: Lookup, rank: Lookup) -> Iterator[FunctionBody]:
-    """Yield the function bodies that serve a node at an opset of ai.onnx, if its types are theirs; the best first.
+    """Yield the function bodies that serve a node at an opset of ai.onnx, best first; types are not compared.
 
-    `given` says whether an input or attribute is there, `value` what an attribute is, `rank` that of an input; they
-    return None where that is not known.
+    Args:
+        schema: The operator's schema.
+        opset: The opset of ai.onnx.
+        given: Returns whether the node has an input or attribute of this name, None if that is unknown.
+        value: Returns the value of an attribute, None if it is unknown.
+        rank: Returns the rank of an input, None if it is unknown.
     """
     for body in schema.function:
         if body.opset <= opset and all(_is_met(*each, given, value, rank) for each in body.where):

@@ -51,7 +51,7 @@ _FLAGS = {"deprecated": False, "replacement": "", "experimental": False, "determ
 
 @lru_cache(maxsize=1)
 def standard_index() -> dict[str, Any]:
-    """Return the standard's operators, compiled; builds them from YAML where that is newer or nothing is built."""
+    """Return the compiled operators of the standard; builds them if their YAML is newer or nothing is built."""
     index = _read_index(FOLDER / _INDEX)
     in_checkout = (FOLDER.parents[1] / "pyproject.toml").exists()
     if index is None or (in_checkout and index["stamp"] != _stamp_of(FOLDER)):
@@ -81,7 +81,7 @@ def _build_standard() -> Compiled:
 
 
 def build_index(folder: Path) -> Compiled:
-    """Compile a folder of operator YAML; write the files into it where that is allowed. Raises SchemaError."""
+    """Compile a folder of operator YAML and write the files into it if that is permitted. Raises SchemaError."""
     from opset.schemas.yaml.loader import load_folder
 
     stamp = _stamp_of(folder)
@@ -318,7 +318,7 @@ def _read_json(path: Path) -> dict[str, Any] | None:
 
 
 def _read_index(path: Path) -> dict[str, Any] | None:
-    """Return the index with operators as they stand in the file, None where there is none or it is damaged."""
+    """Return the index with operators as they stand in the file, None if it is missing or damaged."""
     try:
         head, *lines = path.read_bytes().splitlines()
         index: dict[str, Any] = json.loads(head)

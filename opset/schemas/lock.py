@@ -1,6 +1,6 @@
 """The lock of released versions: a hash of each one's signature, so that an edit of one does not go unseen.
 
-A released version is immutable in what a model can depend on; its prose, its family and its change block are not
+A released version never changes its meaning for a model; its prose, its family and its change block are not
 locked. The lock is written when versions are released, for those alone that it does not hold yet.
 """
 
@@ -50,7 +50,7 @@ def signature_hash(schema: OpSchema) -> str:
 
 
 def read_lock(folder: Path) -> Lock:
-    """Return the lock of a folder of operators; it is empty where none was written. Raises SchemaError."""
+    """Return the lock of a folder of operators, empty if none was written. Raises SchemaError."""
     path = folder / LOCK_FILE
     try:
         data = file_bytes(path, MAX_LOCK)
@@ -80,9 +80,9 @@ def _reading_error(path: Path | str, error: Exception) -> SchemaError:
 
 
 def lock_versions(folder: Path, operators: Iterable[Operator]) -> list[str]:
-    """Add the versions that are not in the folder's lock yet, and return their names. Those in it are left alone.
+    """Add versions to the folder's lock and return their names; versions that it holds already stay as they are.
 
-    Raises SchemaError S204 where the lock cannot be read, UsageError U104 where it cannot be written.
+    Raises SchemaError S204 if the lock cannot be read, UsageError U104 if it cannot be written.
     """
     lock = read_lock(folder)
     added = []

@@ -1,4 +1,4 @@
-"""The frozen form of an operator's YAML: what it says, version by version."""
+"""The frozen form of an operator's YAML, version by version."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ class Condition(NamedTuple):
     - "sizes": the expression `subject` of sizes that patterns name meets the condition;
     - "broadcast": the input broadcasts in one direction to the shape of the input, or to the pattern, `form`.
 
-    It holds where all of `where` do: conditions on attributes, on inputs of one element and on `rank(input)`, by name,
-    or whether what is named is "given" or "absent".
+    It is checked only if all premises in `where` hold: by name, conditions on attributes, on inputs of one element and
+    on `rank(input)`, or the words "given" and "absent".
     """
 
     label: str
@@ -73,12 +73,11 @@ class Condition(NamedTuple):
 
 
 class AttributeChange(NamedTuple):
-    """What a diff cannot see about an attribute that came, went or changed.
+    """Declarations about an attribute that was added, removed or changed, which no diff shows.
 
     - `old`: for an attribute that was added, or became required: the value with which the newer version behaves as the
       older one does without it. A mapping {"all": 1} means a list of ones, however long. An attribute without default
-      may also be absent. For an added one it is the new default where neither YAML nor a
-      written adapter up says otherwise.
+      may also be absent. For an added one it is the new default, unless YAML or a written adapter up says otherwise.
     - `ignored`: for a removed one: it never had an effect, so it may be dropped.
     - `input`: for a removed one: the name of the input that carries its value now.
     - `negative`: for an axis that stayed: negative values, which count from the end, came with the newer version.
@@ -120,11 +119,11 @@ class Change(NamedTuple):
 
 
 class FunctionBody(NamedTuple):
-    """What an operator computes, in nodes of other operators: ONNX text, in which `@name` is the value of an attribute.
+    """An operator in terms of other operators: nodes as ONNX text, in which `@name` is the value of an attribute.
 
-    The nodes are those of ai.onnx from opset `opset` on. The body serves nodes that meet `where`: by attribute, its
+    The nodes are right for ai.onnx from opset `opset` on. The body serves nodes that meet `where`: by attribute, its
     value or a condition on it, by input or attribute "given" or "absent", by `rank(input)` a condition. `types` maps
-    type constraints to the types that it is right for, where these are not all of the schema. Of the element types
+    type constraints to the types that it is right for, unless these are all of the schema. Of the element types
     that `emulate` maps, inputs are cast to the other type first, and outputs back. A `CastLike` to an input is one to
     its element type, and a Constant may have any attribute that came with later opsets.
     """
@@ -141,9 +140,9 @@ class OpSchema:
     """One operator at one version: its signature, and the change that led to it (None for the first version).
 
     `types` maps a constraint's name to the types that it allows, sorted. `shape` names the rule by which the outputs'
-    shapes are inferred, "" where a function does it. `conditions` are those of constraints that say in a form that can
-    be checked what inputs have to be; like the declarations of attributes, they are no part of the locked signature.
-    `function` are the operator's function bodies, those of the highest opset first; they are no part of it either.
+    shapes are inferred, "" if a function does it. `conditions` are the constraints on inputs that can be checked; like
+    the declarations of attributes, they are no part of the locked signature. `function` are the operator's function
+    bodies, highest opset first; they are no part of the signature either.
     Equality and hash are by identity of content.
     """
 
@@ -198,7 +197,7 @@ class OpSchema:
 
 
 class SpecialCase(NamedTuple):
-    """What an operator does at a limit, in a sentence or two; `stated` and `chosen` as in status.py."""
+    """The behavior of an operator at a limit, in a sentence or two; `stated` and `chosen` as in status.py."""
 
     text: str
     stated: str = ""
@@ -206,7 +205,7 @@ class SpecialCase(NamedTuple):
 
 
 class Docs(NamedTuple):
-    """The prose of one version: what the operator does, and a phrase for every input, output and attribute.
+    """The prose of one version: a description, and a phrase for every input, output and attribute.
 
     `constraints` maps labels, `C1` and on, to conditions that a node meets, in words or as a formula. `formula` is
     LaTeX, `special_cases` says what happens at limits, `counterparts` the equal calls of numpy and of frameworks.
@@ -226,10 +225,10 @@ class ExampleValue(NamedTuple):
     """A value in an example, as plain data. `type` is spelled as in schemas; only tensors have a `shape`.
 
     - `tensor(…)`: `content` is the flat list of elements in row-major order; or one element, which all are; or None
-      where any values of this shape are right. An element is a bool, a str, an int, a float (ints may stand among
+      if any values of this shape are right. An element is a bool, a str, an int, a float (ints may stand among
       floats), or for complex numbers a number or text such as `1+2j`.
-    - `seq(…)`: a list of values. `optional(…)`: a value, or None where there is none.
-    - `map(…)`: a dict from str or int keys to elements, or to values where the map's value type is a whole type.
+    - `seq(…)`: a list of values. `optional(…)`: a value, or None if it is empty.
+    - `map(…)`: a dict from str or int keys to elements, or to values if the map's value type is a whole type.
     - `sparse_tensor(…)`: {"values": [element, …], "indices": [int, …] or [[int, …], …]}.
     """
 
@@ -243,8 +242,8 @@ class Example(NamedTuple):
 
     `attributes` has plain values as its schema's types say: int, float, str, lists of these; an ExampleValue for a
     tensor or sparse_tensor, text for a graph, a type string for a type_proto. None in `inputs` is an absent input, in
-    `outputs` one that is not requested. `outputs` is None where the example breaks the constraint labelled `error`.
-    `tolerance` is relative and absolute; None stands for what is usual for the element type. `stated` and `chosen` say
+    `outputs` one that is not requested. `outputs` is None if the example breaks the constraint labelled `error`.
+    `tolerance` is relative and absolute; None stands for the usual one of the element type. `stated` and `chosen` say
     on which ground it stands, as in status.py.
     """
 
@@ -262,12 +261,12 @@ class Example(NamedTuple):
 
 
 def example_versions(example: Example, versions: Iterable[int]) -> list[int]:
-    """Return those of an operator's versions for which an example holds."""
+    """Return the versions of an operator for which an example holds."""
     return versions_between(versions, example.since, example.until)
 
 
 def versions_between(versions: Iterable[int], since: int | None, until: int | None) -> list[int]:
-    """Return those versions that are neither older than `since` nor newer than `until`, where these are given."""
+    """Return the versions from `since` to `until`; None leaves an end open."""
     return [each for each in versions if (since or 0) <= each and (until is None or each <= until)]
 
 

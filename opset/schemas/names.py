@@ -1,4 +1,4 @@
-"""How domains and operators are called, and what a wrong name may have meant."""
+"""Names of domains and operators, and suggestions for wrong ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def normalised(domain: str) -> str:
 
 
 def shown(domain: str) -> str:
-    """Return a domain's name as people write it, which is also that of its folder."""
+    """Return a domain's name as people write it, which is also the name of its folder."""
     return domain or "ai.onnx"
 
 

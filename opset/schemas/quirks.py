@@ -1,13 +1,13 @@
 """Forms of nodes that exporters write against the standard and runtimes accept, as data; see `opset explain quirks`.
 
-Each says who writes it, which runtimes accept it, and what is done with it when a model is read:
+Each names its writers, the runtimes that accept it, and the action when a model is read:
 
 - MEND: the node is rewritten as the standard has it; its meaning is the same.
 - KEEP: the node stays as it is, since nothing in its version expresses it and its meaning is plain: it is computed and
-  inferred, by the definition that `stand_in` names where there is one.
+  inferred, by the definition that `stand_in` names if it is set.
 - REFUSE: the node is an error, although some runtime takes it.
 
-All are about the standard's domain. What is not in the table and does not fit its operator is an error.
+All are about the standard's domain. Any other node that does not fit its operator is an error.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def quirk_of_values(op_type: str, version: int) -> Quirk | None:
 
 
 def quirk_of_attribute(op_type: str, version: int, attribute: str, value: Any) -> Quirk | None:
-    """Return the quirk of an attribute with this value, None where there is none."""
+    """Return the quirk of an attribute with this value, None if there is none."""
     for each in quirks_of(op_type, version):
         if each.attribute == attribute and (not each.values or value in each.values):
             return each

@@ -1,7 +1,7 @@
-"""What is to be checked: an operator's file, the folder of a domain, a folder of domains, or a tree with such folders.
+"""Finds operators in paths: a file, the folder of a domain, a folder of domains, or a tree with such folders.
 
-Operators are read from files `<domain>/<Operator>.yaml` of a folder of domains. What looks like the YAML of an operator
-and would not be read, because of its folder or its name, is a finding, and so is a folder without any.
+Operators are read from files `<domain>/<Operator>.yaml` of a folder of domains. A file that looks like the YAML of an
+operator and is not read, because of its folder or its name, is a finding, and so is a folder without operators.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ class Target(NamedTuple):
 
 
 def folder_of_domains(folder: Path) -> Target:
-    """Return all operators of a folder of domains. Raises SchemaError where it cannot be read."""
+    """Return all operators of a folder of domains. Raises SchemaError if it cannot be read."""
     return Target(folder, tuple(operator_files(folder)), True, frozenset())
 
 
 @dataclass
 class Selection:
-    """What is to be checked, and what is wrong with files and folders that do not belong to it."""
+    """The targets to check, with findings and notes about files and folders that are left out."""
 
     targets: list[Target] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
@@ -81,7 +81,7 @@ def select_operators(paths: Iterable[Path], folders: Iterable[Path] = ()) -> Sel
 
 
 def _merge_targets(targets: Sequence[Target]) -> list[Target]:
-    """Return the targets with those of one folder as one."""
+    """Return the targets, one for each folder."""
     merged: dict[str, Target] = {}
     for target in targets:
         real = os.path.realpath(target.folder)
@@ -138,7 +138,7 @@ def _select_folder(folder: Path, selection: Selection) -> None:
 
 
 def _search_folder(top: Path, selection: Selection) -> None:
-    """Add the operators of a folder of any form: that of a domain, of domains, or a tree with such folders."""
+    """Add the operators of any folder: of a domain, of several domains, or of a tree with such folders."""
     before = len(selection.findings)
     search = _Search(top, selection)
     holders = set(search.holders)
@@ -169,7 +169,7 @@ def _search_folder(top: Path, selection: Selection) -> None:
 
 
 def _operator_files(folder: Path, selection: Selection) -> list[Path]:
-    """Return the operator files of a folder of domains; where it cannot be read, that is a finding."""
+    """Return the operator files of a folder of domains; notes a finding and returns none if it cannot be read."""
     try:
         return operator_files(folder)
     except SchemaError as error:
@@ -267,7 +267,7 @@ class _Search:
             selection.report("S102", "not all of this folder was searched", top, why, "name the folders of domains")
 
     def _inner_folders(self, folder: Path, top: Path) -> Iterator[Path]:
-        """Yield the folders inside, and note what the files are."""
+        """Yield the folders inside; records the YAML files and reports misnamed ones."""
         try:
             entries = _entries_of(folder)
         except OSError as error:

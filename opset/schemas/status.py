@@ -1,7 +1,7 @@
-"""How certain a special case or an example is: stated by the standard, derived from it, or chosen where it is open.
+"""The status of a special case or an example: stated by the standard, derived from it, or chosen if it leaves it open.
 
-A special case or an example says `stated: CLAUSE`, or `chosen: REASON`; one that says neither is derived: it follows
-from what is stated. Where it needs several sentences of the standard, the least certain one decides.
+A special case or an example says `stated: CLAUSE`, or `chosen: REASON`; otherwise it is derived from statements of the
+standard. If it needs several sentences of the standard, the least certain one decides.
 
 A clause is a version of the operator with a part of its text (`13 summary`, `13 attribute axis`, `13 input X`,
 `13 output Y`, `13 type T`, `13 body`), or a document and a section of it (`Broadcasting.md multidirectional`).
@@ -33,17 +33,17 @@ Grounded = SpecialCase | Example
 
 
 def status_of(it: Grounded) -> str:
-    """Return whether this is stated, derived or chosen."""
+    """Return the status of a special case or an example: "stated", "derived" or "chosen"."""
     return CHOSEN if it.chosen else STATED if it.stated else DERIVED
 
 
 def ground_of(it: Grounded) -> str:
-    """Return the clause of what is stated, the reason of what is chosen, and nothing of what is derived."""
+    """Return the clause of a stated text, the reason of a chosen one, "" for a derived one."""
     return it.chosen or it.stated
 
 
 def status_words(status: str, ground: str) -> str:
-    """Return a status with its ground as a phrase; none for what is derived, as most is."""
+    """Return a status with its ground as a phrase, "" for a derived text, as most are."""
     if status == STATED:
         found = _OF_VERSION.fullmatch(ground)
         where = f"version {found[1]}, {ground.partition(' ')[2]}" if found else ground

@@ -57,7 +57,7 @@ def expand(expression: str, sets: TypeSets) -> Iterable[str]:
 
 @lru_cache(maxsize=2)
 def _candidates(sets: tuple[tuple[str, tuple[str, ...]], ...]) -> list[tuple[str, frozenset[str]]]:
-    """Return the expressions that name a set with the types that each stands for, those of most types first."""
+    """Return the expressions that name a set with the types that each stands for, largest sets first."""
     candidates = [
         (wrapper.format(name), frozenset(map(wrapper.format, members)))
         for name, members in sets
@@ -67,7 +67,7 @@ def _candidates(sets: tuple[tuple[str, tuple[str, ...]], ...]) -> list[tuple[str
 
 
 def shortest_expressions(types: Iterable[str], sets: TypeSets) -> list[str]:
-    """Return a short list of expressions that stands for exactly these types: largest sets first, then what is left."""
+    """Return a short list of expressions that stands for exactly these types: largest sets first, then single types."""
     return [*_shortest_expressions(frozenset(types), tuple(sets.items()))]
 
 
@@ -83,7 +83,7 @@ def _shortest_expressions(wanted: frozenset[str], sets: tuple[tuple[str, tuple[s
 
 
 def compact_types(types: Iterable[str], sets: TypeSets) -> str:
-    """Return a phrase for exactly these types: named sets, what is missing of them, and what is beside them.
+    """Return a phrase for exactly these types: named sets, types missing from them, and further types.
 
     "numeric_ir4", "real_ir4 without bool", "floats, string".
     """

@@ -1,4 +1,4 @@
-"""How untrusted files are opened, regular ones alone, of a bounded size; and how JSON in them is read."""
+"""Reads untrusted files: regular ones of a bounded size, and JSON in them."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class TooLarge(ValueError):
 def file_bytes(path: Path | str, most: int) -> bytes:
     """Return the bytes of a regular file, which are at most `most`.
 
-    Raises OSError where it cannot be read, TooLarge, and ValueError with the reason where it is no such file: a pipe
-    would wait for a writer, and a device never ends.
+    Raises OSError if it cannot be read, TooLarge, and ValueError if it is no regular file: a pipe would wait for a
+    writer, and a device never ends.
     """
     with open(os.open(path, os.O_RDONLY | NO_WAIT | OPEN), "rb") as file:
         status = os.fstat(file.fileno())
@@ -40,7 +40,7 @@ def file_bytes(path: Path | str, most: int) -> bytes:
 def parse_json(text: bytes | str) -> Any:
     """Return untrusted JSON: numbers in it are finite, and no key of an object occurs twice.
 
-    Raises ValueError for anything else, also where it is nested too deeply.
+    Raises ValueError for anything else, also if it is nested too deeply.
     """
     try:
         return json.loads(

@@ -94,14 +94,14 @@ class ConditionReader(Fields):
                 if text := self._read_clause(label, clause):
                     texts[label] = text
             if not clauses:
-                self.wrong(entry, "at least one condition")
+                self.report_wrong(entry, "at least one condition")
         self._check_names()
         return tuple(condition for condition, _ in self._read), texts
 
     def _read_clause(self, label: str, node: YamlNode) -> str:
         """Read one mapping of conditions and return its `text`, "" if there is none."""
         if not isinstance(node.value, dict):
-            self.wrong(node, "text, or a mapping of conditions")
+            self.report_wrong(node, "text, or a mapping of conditions")
             return ""
         fields = self.mapping(node, (*KINDS, "where", "text"))
         where = self.read_where(fields["where"]) if "where" in fields else ()
@@ -137,11 +137,11 @@ class ConditionReader(Fields):
             form = self._form_of(each)
             attribute = self._attributes.get(name)
             if attribute is None and (ranked_input(name) or name) not in self._inputs:
-                self.undefined(node.keys[name], "attribute or input", name, [*self._attributes, *self._inputs])
+                self.report_unknown(node.keys[name], "attribute or input", name, [*self._attributes, *self._inputs])
             elif form in STATES and not ranked_input(name):
                 pass
             elif attribute is not None and attribute.type not in ("int", "float", "string"):
-                self.wrong(node.keys[name], "an attribute of one number or string, or an input")
+                self.report_wrong(node.keys[name], "an attribute of one number or string, or an input")
             elif attribute is None or attribute.type != "string":
                 try:
                     bounds = [bound for test in parse_tests(form) for bound in test.bounds]
@@ -149,7 +149,7 @@ class ConditionReader(Fields):
                     self.findings.add("S105", str(error), each, _FORM)
                 else:
                     if any([*bound.names(), *bound.functions()] for bound in bounds):
-                        self.wrong(each, "a condition with numbers alone")
+                        self.report_wrong(each, "a condition with numbers alone")
             premises.append((name, form))
         return tuple(premises)
 
@@ -160,10 +160,10 @@ class ConditionReader(Fields):
         subjects = names if kind in (VALUES, DISTINCT, GIVEN) else self._inputs
         if kind != SIZES and condition.subject not in subjects:
             word = "input" if subjects is self._inputs else "input or attribute"
-            self.undefined(key, word, condition.subject, subjects)
+            self.report_unknown(key, word, condition.subject, subjects)
             return False
         if kind == BROADCAST and not condition.form.startswith("(") and condition.form not in self._inputs:
-            self.undefined(node, "input", condition.form, self._inputs)
+            self.report_unknown(node, "input", condition.form, self._inputs)
             return False
         try:
             parts = parts_of(condition)
@@ -171,7 +171,7 @@ class ConditionReader(Fields):
             self.findings.add("S105", str(error), node, _HELP.get(kind, _FORM))
             return False
         if kind == GIVEN and parts[1] not in STATED and parts[1] not in names:
-            self.undefined(node, "input or attribute", parts[1], names)
+            self.report_unknown(node, "input or attribute", parts[1], names)
             return False
         return True
 
@@ -181,16 +181,16 @@ class ConditionReader(Fields):
         integers = {name for name, attribute in self._attributes.items() if attribute.type == "int"}
         if SUBJECT in sizes:
             node = next(node for condition, node in self._read if SUBJECT in _bound_names(condition))
-            self.wrong(node, f"another name than {SUBJECT}, which is what a condition compares,")
+            self.report_wrong(node, f"another name than {SUBJECT}, which is what a condition compares,")
         for condition, node in self._read:
             for expression in expressions_of(condition):
                 for name in expression.names():
                     if name not in sizes and name not in integers:
-                        self.undefined(node, "size or int attribute", name, [*sizes, *integers])
+                        self.report_unknown(node, "size or int attribute", name, [*sizes, *integers])
                 for function, name in expression.functions():
                     arguments: Collection[str] = [*self._attributes] if function == "len" else self._inputs
                     if name not in arguments:
-                        self.undefined(node, "attribute" if function == "len" else "input", name, arguments)
+                        self.report_unknown(node, "attribute" if function == "len" else "input", name, arguments)
 
 
 def _bound_names(condition: Condition) -> set[str]:

@@ -1,4 +1,4 @@
-"""Reads what operator YAML says of types, and its `change:` blocks."""
+"""Reads types and `change:` blocks of operator YAML."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ARITIES = (SINGLE, OPTIONAL, VARIADIC)
 
 
 class TypeFields(Fields):
-    """Reads types, which may be those of named sets.
+    """Reads types and named sets of types.
 
     Unless the sets are `complete`, a name that is not among them is no fault: `unknown` counts such names.
     """
@@ -42,15 +42,15 @@ class TypeFields(Fields):
         nodes = node.value if isinstance(node.value, list) else [node]
         types: set[str] = set()
         for each in nodes:
-            types |= self.expanded(each, self.name(each))
+            types |= self.expand_types(each, self.name(each))
         if not nodes:
-            self.wrong(node, "at least one type")
+            self.report_wrong(node, "at least one type")
         if len(types) > MAX_TYPES:
             self.findings.add("S102", f"a list stands for at most {MAX_TYPES:,} types", node)
             return ()
         return tuple(sorted(types))
 
-    def expanded(self, node: YamlNode, expression: str) -> set[str]:
+    def expand_types(self, node: YamlNode, expression: str) -> set[str]:
         """Return the types that one expression stands for."""
         if not expression:
             return set()
@@ -59,13 +59,13 @@ class TypeFields(Fields):
         except KeyError:
             self.unknown += 1
             if self.complete:
-                self.undefined(node, "type or type set", expression, [*self.sets, *NUMBERS])
+                self.report_unknown(node, "type or type set", expression, [*self.sets, *NUMBERS])
             return set()
         self.findings.charge(len(types), node)
         return types
 
     def emulate(self, node: YamlNode) -> dict[str, str]:
-        """Return element types with those that stand for them; a key may be the name of a type set."""
+        """Return element types with their stand-ins; a key may be the name of a type set."""
         found: dict[str, str] = {}
         for key, each in self.mapping(node).items():
             wider = self.choice(each, sorted(NUMBERS))
@@ -76,7 +76,7 @@ class TypeFields(Fields):
         """Return the element types of tensors that an expression, or a list of them, stands for."""
         types = self.types(node)
         if not all(each.startswith("tensor(") for each in types):
-            self.wrong(node, "element types of tensors")
+            self.report_wrong(node, "element types of tensors")
         return tuple(each[7:-1] for each in types)
 
 
@@ -92,7 +92,7 @@ class Changes(TypeFields):
             "determinism": self.pair(lambda each: self.choice(each, DETERMINISM)),
             "inputs": self.parameter_change,
             "outputs": self.parameter_change,
-            "types": lambda each: self.named(each, self.type_change),
+            "types": lambda each: self.read_named(each, self.type_change),
         }
         diff = {key: read_one(fields[key]) for key, read_one in readers.items() if key in fields}
         adapters = self.mapping(fields["adapters"], ADAPTERS_KEYS, ADAPTERS_KEYS) if "adapters" in fields else {}
@@ -116,7 +116,7 @@ class Changes(TypeFields):
         """Return how an adapter comes to be."""
         text = self.text(node)
         if node is not None and text not in ("derived", "written") and not re.match(r"impossible: \S", text):
-            self.wrong(node, "derived, written or 'impossible: reason'")
+            self.report_wrong(node, "derived, written or 'impossible: reason'")
         return text
 
     def parameter_change(self, node: YamlNode) -> dict[str, Any]:
@@ -129,11 +129,11 @@ class Changes(TypeFields):
             "added": names,
             "removed": names,
             "order": names,
-            "renamed": lambda each: self.named(each, self.name),
-            "retyped": lambda each: self.named(each, self.pair(self.name)),
-            "arity": lambda each: self.named(each, self.pair(lambda item: self.choice(item, _ARITIES))),
-            "homogeneous": lambda each: self.named(each, self.pair(self.flag)),
-            "min_arity": lambda each: self.named(each, self.pair(self.number)),
+            "renamed": lambda each: self.read_named(each, self.name),
+            "retyped": lambda each: self.read_named(each, self.pair(self.name)),
+            "arity": lambda each: self.read_named(each, self.pair(lambda item: self.choice(item, _ARITIES))),
+            "homogeneous": lambda each: self.read_named(each, self.pair(self.flag)),
+            "min_arity": lambda each: self.read_named(each, self.pair(self.number)),
         }
         return {key: readers[key](each) for key, each in self.mapping(node, PARAMETER_CHANGE_KEYS).items()}
 
@@ -161,7 +161,7 @@ class Changes(TypeFields):
                 self.flag(fields.get("negative")),
                 self.elements(fields["only_for"]) if "only_for" in fields else (),
                 self.name(fields.get("renamed")),
-                self.named(fields.get("values"), self.text),
+                self.read_named(fields.get("values"), self.text),
                 self.any_value(fields["undefined"]) if "undefined" in fields else None,
             )
         return {key: read_one(fields[key]) for key, read_one in readers.items() if key in fields}
@@ -174,7 +174,7 @@ class Changes(TypeFields):
             return self.value(node, attribute.type)
         entries = self.mapping(node, ("all",), ("all",))
         if not attribute.type.endswith("s"):
-            self.wrong(node, "one value")
+            self.report_wrong(node, "one value")
         return {key: self.value(each, attribute.type.removesuffix("s")) for key, each in entries.items()} or None
 
     def diff_value(self, node: YamlNode) -> Any:
@@ -190,7 +190,7 @@ class Changes(TypeFields):
         for each in node.value:
             text = self.text(each)
             if text[:1] not in signed:
-                self.wrong(each, "a type or type set with + or - before it")
+                self.report_wrong(each, "a type or type set with + or - before it")
                 continue
-            signed[text[0]] |= self.expanded(each, text[1:])
+            signed[text[0]] |= self.expand_types(each, text[1:])
         return [sign + type_ for sign, types in signed.items() for type_ in sorted(types)]

@@ -3,14 +3,14 @@
 examples:
 - name: plain
   since: 13
-  until: 14                            left out where it holds to the newest version
+  until: 14                            left out if it holds to the newest version
   doc: ...
   stated: 13 attribute axis            the clause of the standard that says so; or chosen, and why: see status.py
   attributes: {axis: 0, body: "..."}   a tensor as a value below, a type as text, a graph in ONNX text syntax, which
                                        is printed as a literal block with a node a line
   inputs: [{float: [[1, 2], [3, 4]]}, null]          null: absent, or an output that is not requested
   outputs: [{float: [[0.1, 0.2], [0.3, 0.4]]}]
-  tolerance: 1e-3                      where that of the element type is not apt
+  tolerance: 1e-3                      if the usual one of the element type is not apt
 - {name: other, like: plain, attributes: {axis: 1}}          all else is that of an example above: see likeness.py
 - {name: wrong_axis, since: 13, attributes: {axis: 2}, inputs: [...], error: C1}    the constraint that it breaks
 
@@ -83,7 +83,7 @@ class Examples(Likeness):
         fields = self.inherit_keys(self.mapping(node, _KEYS, ("name",)))
         name = self.name(fields.get("name"))
         if name and not _NAME.fullmatch(name):
-            self.wrong(fields["name"], "a name of at most 80 letters, digits and _")
+            self.report_wrong(fields["name"], "a name of at most 80 letters, digits and _")
         since, until = self.span(fields, self.schemas)
         if "outputs" in fields and "error" in fields:
             at = node.keys.get("error", node)
@@ -121,12 +121,12 @@ class Examples(Likeness):
         return example
 
     def inherit_keys(self, fields: dict[str, YamlNode]) -> dict[str, YamlNode]:
-        """Return the keys of an example with those of the one above that it is like."""
+        """Return the keys of an example with the keys of the one above that it is like."""
         like = self.name(fields.get("like"))
         if like in self.complete:
             fields = self.complete_example(fields, self.complete[like])
         elif like:
-            self.undefined(fields["like"], "example above", like, self.complete)
+            self.report_unknown(fields["like"], "example above", like, self.complete)
         if "name" in fields:
             self.complete[self.text(fields["name"])] = fields
         return fields
@@ -136,11 +136,11 @@ class Examples(Likeness):
         value = node.value
         if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < math.inf:
             return float(value)
-        self.wrong(node, "a number that is not negative")
+        self.report_wrong(node, "a number that is not negative")
         return 0.0
 
     def label(self, node: YamlNode, label: str, versions: Sequence[OpSchema]) -> None:
-        """Note where a version does not have the constraint that an example breaks."""
+        """Note a finding if a version does not have the constraint that an example breaks."""
         for schema in versions:
             if label not in self.constraints[schema.since_version]:
                 message = f"version {schema.since_version} has no constraint {label!r}"
@@ -151,7 +151,7 @@ class Examples(Likeness):
     def signature(
         self, node: YamlNode, fields: dict[str, YamlNode], example: Example, versions: Sequence[OpSchema]
     ) -> None:
-        """Note where the number or the types of the values are not those of a version; the first such version is."""
+        """Note a finding about the first version that does not have this number of values or their types."""
         for side, values in (("input", example.inputs), ("output", example.outputs or ())):
             at = fields.get(f"{side}s", node)
             self.findings.charge(len(values) * len(versions), at)
@@ -202,7 +202,7 @@ class Examples(Likeness):
         if type_.endswith("s"):
             return [self.attribute(each, type_[:-1]) for each in self.items(node)]
         if type_ == "tensor":
-            return self.typed(node)
+            return self.read_content(node)
         if type_ == "sparse_tensor":
             return self.sparse(node)
         if type_ == "graph":
@@ -215,10 +215,10 @@ class Examples(Likeness):
     # Values.
 
     def values(self, node: YamlNode, unknown: bool = False) -> tuple[ExampleValue | None, ...]:
-        """Return the values of a list; None for an absent one. Where `unknown`, elements may be left open."""
-        return tuple(None if each.value is None else self.typed(each, unknown) for each in self.items(node))
+        """Return the values of a list; None for an absent one. If `unknown`, elements may be left open."""
+        return tuple(None if each.value is None else self.read_content(each, unknown) for each in self.items(node))
 
-    def typed(self, node: YamlNode, unknown: bool = False) -> ExampleValue | None:
+    def read_content(self, node: YamlNode, unknown: bool = False) -> ExampleValue | None:
         """Return a value that says its type."""
         fields = self.mapping(node)
         key = self.type_key(node, fields, ("shape",))
@@ -238,7 +238,7 @@ class Examples(Likeness):
         if len(keys) == 1:
             return keys[0]
         if isinstance(node.value, dict):
-            self.wrong(node, "one type with its content, such as {float: [1, 2]},")
+            self.report_wrong(node, "one type with its content, such as {float: [1, 2]},")
         return None
 
     def type(self, node: YamlNode) -> str:
@@ -247,7 +247,7 @@ class Examples(Likeness):
         try:
             (type_,) = expand(text, {})
         except KeyError:
-            self.undefined(node, "type", text, NUMBERS)
+            self.report_unknown(node, "type", text, NUMBERS)
             return ""
         return type_
 
@@ -274,7 +274,7 @@ class Examples(Likeness):
             }
             return ExampleValue(type_, content)
         if kind == "sparse_tensor":
-            self.wrong(node, "a value that is not sparse")
+            self.report_wrong(node, "a value that is not sparse")
         return None
 
     def map_key(self, node: YamlNode, element: str) -> str | int:
@@ -283,13 +283,13 @@ class Examples(Likeness):
         if element == "string":
             return text
         if not _WHOLE.fullmatch(text):
-            self.wrong(node, f'a key of type {element}, such as "1",')
+            self.report_wrong(node, f'a key of type {element}, such as "1",')
             return 0
         key: int = self.element(YamlNode(int(text), node.line, node.column), element)
         return key
 
     def sparse(self, node: YamlNode) -> ExampleValue | None:
-        """Return a sparse tensor: its values, where they stand, and the shape of the whole."""
+        """Return a sparse tensor: its values, their indices and its shape."""
         fields = self.mapping(node, required=("indices", "shape"))
         key = self.type_key(node, fields, ("indices", "shape"))
         if key is None or not {"indices", "shape"} <= fields.keys():
@@ -299,9 +299,9 @@ class Examples(Likeness):
         indices = self.tensor(fields["indices"], "tensor(int64)", None)
         shape = self.shape(fields["shape"])
         if values is None or values.shape is None or len(values.shape) != 1:
-            self.wrong(fields[key], "a list of elements")
+            self.report_wrong(fields[key], "a list of elements")
         elif indices.shape not in (values.shape, (*values.shape, len(shape))):
-            self.wrong(fields["indices"], "one index, or one list of indices, for each element")
+            self.report_wrong(fields["indices"], "one index, or one list of indices, for each element")
         else:
             indices = fields["indices"].plain()
             return ExampleValue(f"sparse_{type_}", {"values": values.content, "indices": indices}, shape)
@@ -318,7 +318,9 @@ class Examples(Likeness):
         content: Any = None
         if node.value is None:
             if not unknown or shape is None:
-                self.wrong(node, "the elements", "an output may leave them open, with a shape" if unknown else "")
+                self.report_wrong(
+                    node, "the elements", "an output may leave them open, with a shape" if unknown else ""
+                )
         elif isinstance(node.value, list):
             nodes, own = self.flat(node)
             content = [self.element(each, element) for each in nodes]
@@ -332,7 +334,7 @@ class Examples(Likeness):
         if own == ():
             self.findings.charge(math.prod(wanted), node)
         elif len(own) != 1:
-            self.wrong(node, "a flat list, since the shape is said,")
+            self.report_wrong(node, "a flat list, since the shape is said,")
         elif own[0] != math.prod(wanted):
             self.findings.add("S105", f"{own[0]} elements do not make the shape {list(wanted)}", shape)
         return ExampleValue(type_, content, wanted)
@@ -344,7 +346,7 @@ class Examples(Likeness):
             length = len(level[0].value)
             for each in level:
                 if not isinstance(each.value, list) or len(each.value) != length:
-                    self.wrong(each, f"a list of {length}, as beside it,")
+                    self.report_wrong(each, f"a list of {length}, as beside it,")
                     return [], (0,)
             shape.append(length)
             level = [inner for each in level for inner in each.value]
@@ -354,7 +356,7 @@ class Examples(Likeness):
     def count(self, node: YamlNode, element: str, first: int, last: int) -> list[Any]:
         """Return the whole numbers from the first to the last."""
         if last < first:
-            self.wrong(node, "a count that goes up")
+            self.report_wrong(node, "a count that goes up")
             return []
         self.findings.charge(last - first + 1, node)
         for end in {first, last}:
@@ -365,7 +367,7 @@ class Examples(Likeness):
         """Return the dimensions in a list."""
         shape = tuple(self.number(each) for each in self.items(node))
         if len(shape) > MAX_RANK or not all(0 <= each <= MAX_DIMENSION for each in shape):
-            self.wrong(node, f"at most {MAX_RANK} dimensions from 0 to {MAX_DIMENSION}")
+            self.report_wrong(node, f"at most {MAX_RANK} dimensions from 0 to {MAX_DIMENSION}")
             return ()
         return shape
 
@@ -388,5 +390,5 @@ class Examples(Likeness):
                 return value
             except ValueError:
                 pass
-        self.wrong(node, 'a number such as "1+2j"' if element.startswith("complex") else "a number")
+        self.report_wrong(node, 'a number such as "1+2j"' if element.startswith("complex") else "a number")
         return None

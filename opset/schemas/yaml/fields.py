@@ -22,7 +22,7 @@ def float32(value: float) -> float:
 
 
 class Fields:
-    """Reads a file's nodes; what is wrong goes to `findings`, and a neutral value stands in for it."""
+    """Reads a file's nodes; faults go to `findings`, and a neutral value stands in for it."""
 
     def __init__(self, findings: Findings) -> None:
         self.findings = findings
@@ -30,7 +30,7 @@ class Fields:
     def mapping(self, node: YamlNode, known: Sequence[str] = (), required: Sequence[str] = ()) -> dict[str, YamlNode]:
         """Return a mapping's entries; without `known`, any key is accepted."""
         if not isinstance(node.value, dict):
-            self.wrong(node, "a mapping")
+            self.report_wrong(node, "a mapping")
             return {}
         for key, at in node.keys.items():
             if known and key not in known:
@@ -44,20 +44,20 @@ class Fields:
         """Return the items of a list."""
         if isinstance(node.value, list):
             return node.value
-        self.wrong(node, "a list")
+        self.report_wrong(node, "a list")
         return []
 
     def text(self, node: YamlNode | None) -> str:
-        """Return text; none where nothing is said."""
+        """Return text, "" if it is missing."""
         if node is None:
             return ""
         if isinstance(node.value, str):
             return node.value
-        self.wrong(node, "text", "quote it" if not isinstance(node.value, (list, dict)) else "")
+        self.report_wrong(node, "text", "quote it" if not isinstance(node.value, (list, dict)) else "")
         return ""
 
     def phrase(self, node: YamlNode | None) -> str:
-        """Return text that is not empty; none where nothing is said."""
+        """Return text that must not be empty, "" if it is missing."""
         text = self.text(node)
         if node is not None and node.value == "":
             self.findings.add("S105", "the text must not be empty", node)
@@ -71,10 +71,10 @@ class Fields:
         return stated, chosen
 
     def span(self, fields: dict[str, YamlNode], known: Collection[int]) -> tuple[int | None, int | None]:
-        """Return the first and the last version that `since` and `until` name; None where nothing right is said."""
+        """Return the first and the last version that `since` and `until` name; None if it is missing or wrong."""
         since, until = (self._version(fields.get(key), known) for key in ("since", "until"))
         if since and until and until < since:
-            self.wrong(fields["until"], "a version that is not older than 'since'")
+            self.report_wrong(fields["until"], "a version that is not older than 'since'")
         return since, until
 
     def _version(self, node: YamlNode | None, known: Collection[int]) -> int | None:
@@ -89,7 +89,7 @@ class Fields:
         return None
 
     def name(self, node: YamlNode | None) -> str:
-        """Return a short text that can be shown as it is; none where nothing is said, or something else."""
+        """Return a short text that can be shown as it is; "" if it is missing or wrong."""
         text = self.text(node)
         if node is None or not isinstance(node.value, str):
             return ""
@@ -104,7 +104,7 @@ class Fields:
         return ""
 
     def few(self, node: YamlNode, what: str) -> YamlNode:
-        """Return a list or mapping with its first entries alone, where it has too many."""
+        """Return a list or mapping with its first entries alone if it has too many."""
         if isinstance(node.value, list | dict) and len(node.value) > MAX_ENTRIES:
             self.findings.add("S102", f"there are at most {MAX_ENTRIES} {what}", node)
             first = islice(node.value.items() if isinstance(node.value, dict) else node.value, MAX_ENTRIES)
@@ -112,37 +112,37 @@ class Fields:
         return node
 
     def names(self, node: YamlNode | None, what: str) -> dict[str, YamlNode]:
-        """Return a mapping from a few names; none where nothing is said."""
+        """Return a mapping from a few names, empty if it is missing."""
         entries = {} if node is None else self.mapping(self.few(node, what))
         return {name: each for name, each in entries.items() if node is not None and self.name(node.keys[name])}
 
     def flag(self, node: YamlNode | None) -> bool:
-        """Return true or false; false where nothing is said."""
+        """Return true or false; false if it is missing."""
         if node is None:
             return False
         if not isinstance(node.value, bool):
-            self.wrong(node, "true or false")
+            self.report_wrong(node, "true or false")
         return node.value is True
 
     def number(self, node: YamlNode | None, default: int = 0) -> int:
-        """Return a whole number; the default where nothing is said."""
+        """Return a whole number; the default if it is missing."""
         if node is None:
             return default
         if isinstance(node.value, int) and not isinstance(node.value, bool):
             return node.value
-        self.wrong(node, "a whole number")
+        self.report_wrong(node, "a whole number")
         return default
 
     def within(self, node: YamlNode | None, low: int, high: int, default: int) -> int:
-        """Return a whole number of a range; the default where nothing is said, or something else."""
+        """Return a whole number of a range; the default if it is missing or wrong."""
         number = self.number(node, default)
         if node is None or low <= number <= high:
             return number
-        self.wrong(node, f"a number from {low} to {high}")
+        self.report_wrong(node, f"a number from {low} to {high}")
         return default
 
     def choice(self, node: YamlNode, choices: Sequence[str]) -> str:
-        """Return one of some words; none where it is something else."""
+        """Return one of some words; "" if it is wrong."""
         text = self.text(node)
         if text in choices:
             return text
@@ -151,18 +151,18 @@ class Fields:
             self.findings.add("S105", shown, node, near_miss(text, choices))
         return ""
 
-    def wrong(self, node: YamlNode, wanted: str, help: str = "") -> None:
-        """Note that something else has to stand here."""
+    def report_wrong(self, node: YamlNode, wanted: str, help: str = "") -> None:
+        """Note a finding: `wanted` has to stand here."""
         self.findings.add("S105", f"{wanted} has to stand here", node, help)
 
-    def undefined(self, node: YamlNode, what: str, name: str, known: Iterable[str]) -> None:
-        """Note that a name means nothing here."""
+    def report_unknown(self, node: YamlNode, what: str, name: str, known: Iterable[str]) -> None:
+        """Note a finding: no `what` has this name."""
         self.findings.add("S107", f"there is no {what} {name[:MAX_KEY]!r}", node, near_miss(name, known))
 
     def value(self, node: YamlNode, type_: str) -> Any:
         """Return an attribute's value of a type: a list as a tuple, a float as the float32 that a model holds.
 
-        What is wrong becomes 0 or "", and None where the type has no values.
+        A wrong value becomes 0 or "", and None if the type has no values.
         """
         if type_ in ("ints", "floats", "strings"):
             return tuple([self.value(each, type_[:-1]) for each in self.items(node)])
@@ -172,18 +172,18 @@ class Fields:
             return self.within(node, -(2**63), 2**63 - 1, 0)
         if type_ == "float":
             if isinstance(node.value, (int, float)) and not isinstance(node.value, bool):
-                return self.rounded(node, node.value)
-            self.wrong(node, "a number")
+                return self.round_float(node, node.value)
+            self.report_wrong(node, "a number")
             return 0.0
-        self.wrong(node, f"no default (an attribute of type {type_} has none)")
+        self.report_wrong(node, f"no default (an attribute of type {type_} has none)")
         return None
 
-    def rounded(self, node: YamlNode, value: float) -> float:
+    def round_float(self, node: YamlNode, value: float) -> float:
         """Return the float32 nearest to a number."""
         try:
             return float32(value)
         except OverflowError:
-            self.wrong(node, "a number that float32 can hold")
+            self.report_wrong(node, "a number that float32 can hold")
             return 0.0
 
     def any_value(self, node: YamlNode) -> Any:
@@ -192,9 +192,9 @@ class Fields:
             return tuple(self.any_value(each) for each in node.value)
         if isinstance(node.value, dict):
             return {key: self.any_value(each) for key, each in node.value.items()}
-        return self.rounded(node, node.value) if isinstance(node.value, float) else node.value
+        return self.round_float(node, node.value) if isinstance(node.value, float) else node.value
 
-    def named(self, node: YamlNode | None, read_one: Callable[[YamlNode], T]) -> dict[str, T]:
+    def read_named(self, node: YamlNode | None, read_one: Callable[[YamlNode], T]) -> dict[str, T]:
         """Return a mapping from any names to what `read_one` makes of their values."""
         return {} if node is None else {key: read_one(value) for key, value in self.mapping(node).items()}
 
@@ -204,7 +204,7 @@ class Fields:
         def read_pair(node: YamlNode) -> list[Any]:
             if isinstance(node.value, list) and len(node.value) == 2:
                 return [read_one(each) for each in node.value]
-            self.wrong(node, "a list of the old and the new value")
+            self.report_wrong(node, "a list of the old and the new value")
             return []
 
         return read_pair

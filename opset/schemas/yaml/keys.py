@@ -1,4 +1,4 @@
-"""The keys of operator YAML, and the words that stand for some values: what the loader and the JSON Schema share.
+"""The keys of operator YAML, and the words that stand for some values: shared by the loader and the JSON Schema.
 
 Keys are in the order in which they are printed.
 """

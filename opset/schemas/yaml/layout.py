@@ -1,4 +1,4 @@
-"""The shortest document that says what an operator says, which is how its file is written."""
+"""The shortest document of an operator, which is the layout of its file."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def dump_operator(operator: Operator) -> str:
 
 def canonical_document(operator: Operator) -> dict[str, Any]:
     """Return an operator's document with its keys in order, in which a version says alone what it has not in common."""
-    document: dict[str, Any] = _ordered(operator.root.plain(), OPERATOR_KEYS)
+    document: dict[str, Any] = _order_keys(operator.root.plain(), OPERATOR_KEYS)
     complete = {since: _in_order(version) for since, version in complete_versions(operator.root).items()}
     document["versions"] = [
         _in_order(shorten_version(version, complete[version["like"]])) if "like" in version else version
@@ -52,19 +52,21 @@ def canonical_document(operator: Operator) -> dict[str, Any]:
 
 
 def _in_order(version: dict[str, Any]) -> dict[str, Any]:
-    """Return a version with its keys, and those of its parameters and attributes, in the order of every file."""
-    ordered: dict[str, Any] = _ordered(version, VERSION_KEYS)
+    """Return a version with its keys, and the keys of its parameters and attributes, in the order of every file."""
+    ordered: dict[str, Any] = _order_keys(version, VERSION_KEYS)
     for side in ("inputs", "outputs"):
         if ordered.get(side):
-            ordered[side] = [_ordered(each, PARAMETER_KEYS) for each in ordered[side]]
+            ordered[side] = [_order_keys(each, PARAMETER_KEYS) for each in ordered[side]]
     if ordered.get("attributes"):
-        ordered["attributes"] = {name: _ordered(each, ATTRIBUTE_KEYS) for name, each in ordered["attributes"].items()}
+        ordered["attributes"] = {
+            name: _order_keys(each, ATTRIBUTE_KEYS) for name, each in ordered["attributes"].items()
+        }
     if ordered.get("function"):
-        ordered["function"] = [_ordered(each, BODY_KEYS) for each in ordered["function"]]
+        ordered["function"] = [_order_keys(each, BODY_KEYS) for each in ordered["function"]]
     return ordered
 
 
-def _ordered(mapping: Any, keys: Sequence[str]) -> Any:
+def _order_keys(mapping: Any, keys: Sequence[str]) -> Any:
     """Return a mapping with its keys in this order; what is none, as the name of a shared parameter, stays as it is."""
     return {key: mapping[key] for key in keys if key in mapping} if isinstance(mapping, dict) else mapping
 

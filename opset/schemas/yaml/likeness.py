@@ -23,7 +23,7 @@ EXAMPLE_OWN_KEYS = ("name", "like")
 
 
 class Likeness(Fields):
-    """Reads what is like something else."""
+    """Reads versions and examples that are `like` another one."""
 
     def complete_version(self, fields: Mapping[str, YamlNode], other: Mapping[str, YamlNode]) -> dict[str, YamlNode]:
         """Return the keys of a version that is like another one, which is complete."""
@@ -44,7 +44,7 @@ class Likeness(Fields):
         own: Collection[str],
         depths: Mapping[str, int],
     ) -> dict[str, YamlNode]:
-        """Return the keys that are written, and those of another one that are not."""
+        """Return the keys that are written, and the keys of another one that are not."""
         shared = {key: each for key, each in other.items() if key not in own}
         self.findings.charge(sum(each.size() for each in shared.values()), fields["like"])
         found = dict(shared)
@@ -74,14 +74,14 @@ class Likeness(Fields):
         found.pop(key, None)
 
     def _parameters(self, key: str, node: YamlNode, other: YamlNode | None) -> YamlNode:
-        """Return a list of parameters, with those of another one that it names."""
+        """Return a list of parameters, with the parameters of another one that it names."""
         known = {_name(each): each for each in self.items(other) if _name(each)} if other is not None else {}
         found = []
         for each in node.value:
             shared = known.get(_name(each))
             if isinstance(each.value, str):
                 if shared is None:
-                    self.undefined(each, key[:-1], each.value, known)
+                    self.report_unknown(each, key[:-1], each.value, known)
                     continue
                 found.append(shared)
             else:
@@ -90,7 +90,7 @@ class Likeness(Fields):
 
 
 def _name(parameter: YamlNode) -> str:
-    """Return the name of a parameter, "" where a file with faults has something else."""
+    """Return the name of a parameter, "" if a file with faults has something else."""
     value = parameter.value
     if isinstance(value, dict):
         value = value["name"].value if "name" in value else ""
@@ -122,7 +122,7 @@ def complete_examples(root: YamlNode) -> list[dict[str, Any]]:
 
 
 def shorten_version(own: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a complete version writes if it is like another one: the inverse of `complete_version`."""
+    """Return the keys that a complete version writes if it is like another one: the inverse of `complete_version`."""
     found = _shorten(own, other, OWN_KEYS, DEPTHS)
     for key in PARAMETERS:
         if key in found and found[key] is not None:
@@ -131,14 +131,14 @@ def shorten_version(own: Mapping[str, Any], other: Mapping[str, Any]) -> dict[st
 
 
 def shorten_example(own: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a complete example writes if it is like another one: the inverse of `complete_example`."""
+    """Return the keys that a complete example writes if it is like another one: the inverse of `complete_example`."""
     return _shorten(own, other, EXAMPLE_OWN_KEYS, EXAMPLE_DEPTHS)
 
 
 def _shorten(
     own: Mapping[str, Any], other: Mapping[str, Any], always: Collection[str], depths: Mapping[str, int]
 ) -> dict[str, Any]:
-    """Return the keys that differ from those of another one, with null for those that are not there."""
+    """Return the keys that differ from another one, with null for missing keys."""
     found: dict[str, Any] = {key: each for key, each in own.items() if key in always}
     for key, each in own.items():
         if key not in always and not (key in other and _is_same(each, other[key])):
@@ -147,7 +147,7 @@ def _shorten(
 
 
 def _differing_part(own: Any, other: Any, depth: int) -> Any:
-    """Return what of a mapping differs from another one."""
+    """Return the part of a mapping that differs from another one."""
     if not depth or not isinstance(own, dict) or not isinstance(other, dict):
         return own
     found = {
@@ -159,7 +159,7 @@ def _differing_part(own: Any, other: Any, depth: int) -> Any:
 
 
 def _shorten_parameters(own: list[dict[str, Any]], other: list[dict[str, Any]]) -> list[Any]:
-    """Return parameters by name alone where they are those of another list."""
+    """Return parameters, by name alone if another list has the same."""
     known = {each["name"]: each for each in other}
     found: list[Any] = []
     for each in own:

@@ -5,10 +5,10 @@ family: activation
 versions:                              newest first
 - since: 13
   deprecated: true                     with replacement: Operator; likewise experimental
-  determinism: nondeterministic        or unknown; left out where results are always the same
-  change:                              left out of the first version alone; its difference is that of diff.py, and
+  determinism: nondeterministic        or unknown; left out if results are always the same
+  change:                              left out of the first version alone; its form is described in diff.py;
     attributes:                        what no difference shows:
-      mode: {added: string, old: x}    the value with which the operator does what it did, if not the new default
+      mode: {added: string, old: x}    the value with the former meaning, if not the new default
       used: {removed: ints, ignored: true}
       axes: {removed: ints, input: axes}
       axis: {negative: true}           negative values came; before, an axis counts from the front
@@ -37,11 +37,11 @@ versions:                              newest first
                                        name and that is not here gets its text from what they declare
     C2: {rank: {X: ">= 2"}}            or declared, so that it is checked: see conditions.py
   shape: same(X)                       the rule for the outputs' shapes, or one for each: "same(X); scalar"; left out
-                                       where a function of the family gives them
-  function:                            what it is in other operators, where that can be said; the highest opset first
+                                       if a function of the family gives them
+  function:                            the operator in terms of others, if that is possible; the highest opset first
   - opset: 13                          the lowest opset of ai.onnx that the nodes are right for
     where: {mode: a, W: absent}        the nodes that it serves, in the form of conditions.py; all if it is left out
-    types: {T: [float, double]}        the types that it is right for, where these are not all
+    types: {T: [float, double]}        the types that it is right for, unless it is for all
     emulate: {float16: float}          types of which inputs are cast to another one first, and outputs back
     nodes: |                           ONNX text, `@name` stands for the value of an attribute
       Y = Mul (X, X)
@@ -112,7 +112,7 @@ MAX_FOLDER_FINDINGS = 5 * MAX_FINDINGS
 class Operator:
     """One operator file: its schemas and their prose, oldest first, its examples, and the document as it was read.
 
-    Where the file has faults, it has what could be read without them.
+    If the file has faults, it has the parts without faults.
     """
 
     domain: str
@@ -124,13 +124,13 @@ class Operator:
     path: str
     root: YamlNode
     gaps: frozenset[int] | None = frozenset()
-    """Versions whose older neighbour was not read; None where nobody knows which those are."""
+    """Versions whose older neighbour was not read; None if they are unknown."""
     whole: bool = True
     """Whether all of the file was read without a fault."""
     examples_read: bool = True
     """Whether the examples were."""
     damaged: Operator | None = None
-    """The same with the versions that have faults, and with what could be read of these."""
+    """The same operator with all versions, each as far as it could be read."""
 
     @cached_property
     def transitions(self) -> tuple[Transition, ...]:
@@ -178,7 +178,7 @@ class _Version:
 
 
 def load_operator(path: Path | str, sets: TypeSets, budget: Budget | None = None) -> Operator:
-    """Return the operator that a file `<domain>/<Operator>.yaml` declares; `budget` is that of its folder.
+    """Return the operator that a file `<domain>/<Operator>.yaml` declares; its folder has one `budget`.
 
     Raises SchemaError with all findings.
     """
@@ -199,10 +199,10 @@ def parse_operator(data: bytes, path: Path | str, sets: TypeSets, budget: Budget
 def read_operator(
     path: Path | str, sets: TypeSets, budget: Budget | None = None, complete: bool = True, data: bytes | None = None
 ) -> tuple[Operator | None, list[Finding]]:
-    """Return what can be read of an operator's file, None where that is nothing, and all that is wrong with it.
+    """Return an operator as far as its file can be read, None if nothing can, and all findings about it.
 
     Unless the type sets are `complete`, versions that name an unknown one are left out without a finding. `data` are
-    the file's bytes, where these are known.
+    the file's bytes, if they are known.
     """
     path = Path(path)
     findings = Findings(str(path), budget)
@@ -225,9 +225,9 @@ def domain_of(path: Path) -> str:
 def read_operators(
     files: Sequence[Path], sets: TypeSets, complete: bool = True
 ) -> tuple[list[Operator], list[Finding]]:
-    """Return what can be read of operators' files, and what is wrong with them.
+    """Return operators as far as their files can be read, and all findings about them.
 
-    After MAX_FOLDER_FINDINGS, or where the budget is used up, no more files are read; a finding says so.
+    After MAX_FOLDER_FINDINGS, or if the budget is used up, no more files are read; a finding says so.
     """
     operators: list[Operator] = []
     findings: list[Finding] = []
@@ -250,16 +250,16 @@ def read_operators(
 
 
 def load_operators(folder: Path, sets: TypeSets) -> tuple[list[Operator], list[Finding]]:
-    """Return the operators below a folder whose files are right, by path, and what is wrong with the others.
+    """Return the operators below a folder whose files have no faults, by path, and the findings about the others.
 
-    Raises SchemaError where the folder cannot be read.
+    Raises SchemaError if the folder cannot be read.
     """
     operators, findings = read_operators(operator_files(folder), sets)
     return [operator for operator in operators if operator.whole], findings
 
 
 def load_folder(folder: Path | str, base: TypeSets | None = None) -> tuple[list[Operator], dict[str, tuple[str, ...]]]:
-    """Return all operators below a folder, by path, and the type sets that they may use: those of `base` and its own.
+    """Return all operators below a folder, by path, and the type sets that they may use: `base` and its own.
 
     Raises SchemaError with the findings of all files.
     """
@@ -275,9 +275,9 @@ def operator_files(folder: Path) -> list[Path]:
     """Return the operator files `<domain>/<Operator>.yaml` below a folder, in order. Raises SchemaError."""
     files: list[Path] = []
     try:
-        for domain in _listed(folder):
+        for domain in _list_folder(folder):
             if domain.is_dir():
-                files += [path for path in _listed(domain) if path.suffix == ".yaml"]
+                files += [path for path in _list_folder(domain) if path.suffix == ".yaml"]
             if len(files) > MAX_FILES:
                 raise ValueError(f"it holds more than {MAX_FILES:,} operator files")
     except (OSError, ValueError) as error:
@@ -289,15 +289,15 @@ def operator_files(folder: Path) -> list[Path]:
 
 
 def siblings(domain: Path) -> list[Path]:
-    """Return the operator files in the folder of a domain, in order; none where it cannot be read."""
+    """Return the operator files in the folder of a domain, in order; none if it cannot be read."""
     try:
-        return sorted(path for path in _listed(domain) if path.suffix == ".yaml")
+        return sorted(path for path in _list_folder(domain) if path.suffix == ".yaml")
     except (OSError, ValueError):
         return []
 
 
-def _listed(folder: Path) -> list[Path]:
-    """Return what is in a folder. Raises OSError, and ValueError where that is too much."""
+def _list_folder(folder: Path) -> list[Path]:
+    """Return the paths in a folder. Raises OSError, and ValueError if there are too many."""
     with os.scandir(folder) as entries:
         found = [folder / entry.name for entry in itertools.islice(entries, MAX_FILES + 1)]
     if len(found) > MAX_FILES:
@@ -312,7 +312,7 @@ def _unread(path: Path, why: str) -> SchemaError:
 
 
 def all_constraints(schema: OpSchema, stated: Mapping[str, str]) -> dict[str, str]:
-    """Return the constraints that are stated, and those that are declared alone, with the text of what is declared."""
+    """Return the constraints that are stated, and the ones that are only declared, with their derived text."""
     made: dict[str, list[str]] = {}
     single = single_valued_names(schema)
     for attribute in schema.attributes.values():
@@ -330,7 +330,7 @@ def standard_sets() -> TypeSets:
 
 
 def folder_sets(folder: Path, base: TypeSets | None = None) -> dict[str, tuple[str, ...]]:
-    """Return the type sets that operators of a folder may name: its own, if it has any, added to those of `base`.
+    """Return the type sets that operators of a folder may name: its own, if it has any, added to `base`.
 
     Raises SchemaError.
     """
@@ -339,7 +339,7 @@ def folder_sets(folder: Path, base: TypeSets | None = None) -> dict[str, tuple[s
 
 
 def load_sets(path: Path | str, base: TypeSets | None = None) -> dict[str, tuple[str, ...]]:
-    """Return the named type sets of a file, added to those of `base`. A set may name those above it.
+    """Return the named type sets of a file, added to `base`. A set may name those above it.
 
     Raises SchemaError.
     """
@@ -350,7 +350,7 @@ def load_sets(path: Path | str, base: TypeSets | None = None) -> dict[str, tuple
 
 
 def parse_sets(data: bytes, path: Path | str, base: TypeSets | None = None) -> dict[str, tuple[str, ...]]:
-    """Return the named type sets that the bytes of a file declare, added to those of `base`. Raises SchemaError."""
+    """Return the named type sets that the bytes of a file declare, added to `base`. Raises SchemaError."""
     sets, findings = read_sets(path, base, data)
     if findings:
         raise SchemaError(findings)
@@ -360,7 +360,7 @@ def parse_sets(data: bytes, path: Path | str, base: TypeSets | None = None) -> d
 def read_sets(
     path: Path | str, base: TypeSets | None = None, data: bytes | None = None
 ) -> tuple[dict[str, tuple[str, ...]], list[Finding]]:
-    """Return the type sets of a file that can be read, added to those of `base`, and what is wrong with the others."""
+    """Return the type sets of a file that can be read, added to `base`, and the findings about the others."""
     findings = Findings(str(path))
     sets = dict(base or {})
     try:
@@ -396,7 +396,7 @@ def _newest(version: YamlNode) -> int:
 
 
 def read_file(path: Path | str, findings: Findings) -> YamlNode:
-    """Return the document of a file. Raises SchemaError with its findings where it cannot be read."""
+    """Return the document of a file. Raises SchemaError with its findings if it cannot be read."""
     try:
         data = file_bytes(path, MAX_SIZE)
     except OSError as error:
@@ -425,7 +425,7 @@ class _Reading(Changes, Likeness):
     # The operator, from the outside in.
 
     def operator(self, root: YamlNode) -> Operator | None:
-        """Return the operator, with those of its versions that have no fault; None where it has none."""
+        """Return the operator, with its versions that have no fault; None if it has none."""
         fields = self.mapping(root, OPERATOR_KEYS, OPERATOR_KEYS[:3])
         name, family = self.name(fields.get("operator")), self.name(fields.get("family"))
         nodes = self.items(self.few(fields["versions"], "versions")) if "versions" in fields else []
@@ -433,7 +433,7 @@ class _Reading(Changes, Likeness):
         read_versions = [self.version(node, name, family, complete) for node in sorted(nodes, key=_newest)]
         versions = sorted((v for v in read_versions if v is not None), key=lambda v: v.schema.since_version)
         if "versions" in fields and not nodes:
-            self.wrong(fields["versions"], "at least one version")
+            self.report_wrong(fields["versions"], "at least one version")
         for before, after in itertools.pairwise(versions):
             if before.schema.since_version == after.schema.since_version:
                 self.findings.add("S106", f"version {after.schema.since_version} is duplicate", after.node)
@@ -563,16 +563,16 @@ class _Reading(Changes, Likeness):
             where = ConditionReader(self.findings, schema).read_where(fields["where"]) if "where" in fields else ()
             types = {key: self.types(inner) for key, inner in self.names(fields.get("types"), "types").items()}
             for name in types.keys() - schema.types.keys():
-                self.undefined(fields["types"].keys[name], "type constraint", name, schema.types)
+                self.report_unknown(fields["types"].keys[name], "type constraint", name, schema.types)
             opset = self.within(fields.get("opset"), 1, MAX_VERSION, 1)
             emulate = self.emulate(fields["emulate"]) if "emulate" in fields else {}
             bodies.append(FunctionBody(opset, self.phrase(fields.get("nodes")), where, types, emulate))
         if not bodies:
-            self.wrong(node, "at least one function body")
+            self.report_wrong(node, "at least one function body")
         return tuple(bodies)
 
     def inherit_keys(self, fields: dict[str, YamlNode], newer: dict[int, dict[str, YamlNode]]) -> dict[str, YamlNode]:
-        """Return the keys of a version with those of the newer one that it is like; without that one, its own alone."""
+        """Return the keys of a version and of the newer one that it is like; its own alone if there is none."""
         if "like" not in fields:
             return fields
         since = self.number(fields["like"])
@@ -583,7 +583,7 @@ class _Reading(Changes, Likeness):
         return {key: each for key, each in fields.items() if key in OWN_KEYS}
 
     def docs(self, version: _Version, cases: Sequence[SpecialCase]) -> Docs:
-        """Return a version's prose; constraints without text are described by what they or attributes declare."""
+        """Return a version's prose; constraints without text are described by declarations."""
         fields, said = version.fields, version.docs
         if "doc" not in fields and "like" not in version.node.value:
             self.findings.add("S104", "the key 'doc' is missing", version.node, "or 'like': a newer version")
@@ -627,7 +627,7 @@ class _Reading(Changes, Likeness):
             if name and name in parameters:
                 self.findings.add("S106", f"the parameter {name!r} is duplicate", fields["name"])
             if type_ and type_ not in types and not is_type(type_):
-                self.undefined(fields["type"], "type constraint", type_, types)
+                self.report_unknown(fields["type"], "type constraint", type_, types)
             optional, variadic = self.flag(fields.get("optional")), self.flag(fields.get("variadic"))
             if optional and variadic:
                 self.findings.add("S103", "a parameter is not both optional and variadic", fields["optional"])
@@ -661,9 +661,9 @@ class _Reading(Changes, Likeness):
             self.findings.add("S103", "an attribute that has to be given has no default", node.keys["default"])
         docs[name] = self.text(fields.get("doc"))
         attribute = Attribute(name, type_, default, required)
-        return self.declared(node, fields, attribute, inputs, types) if type_ in ATTRIBUTE_TYPES else attribute
+        return self.read_declarations(node, fields, attribute, inputs, types) if type_ in ATTRIBUTE_TYPES else attribute
 
-    def declared(
+    def read_declarations(
         self,
         node: YamlNode,
         fields: dict[str, YamlNode],
@@ -671,10 +671,10 @@ class _Reading(Changes, Likeness):
         inputs: Sequence[Parameter],
         types: Mapping[str, tuple[str, ...]],
     ) -> Attribute:
-        """Return an attribute with what its entry declares about its values; the default has to be legal."""
+        """Return an attribute with the declarations of its entry about legal values; the default has to be legal."""
         kind = self.choice(fields["kind"], KINDS) if "kind" in fields else ""
         if kind in KIND_TYPES and attribute.type not in KIND_TYPES[kind]:
-            self.wrong(fields["kind"], f"a kind for the type {attribute.type}")
+            self.report_wrong(fields["kind"], f"a kind for the type {attribute.type}")
         choices: tuple[Any, ...] = ()
         if "choices" in fields:
             choices = self.choices(self.few(fields["choices"], "choices"), attribute, kind, types)
@@ -705,22 +705,22 @@ class _Reading(Changes, Likeness):
             choices = tuple(map(self.name, self.items(node)))
             for choice, each in zip(choices, self.items(node), strict=True):
                 if choice and choice not in types and choice not in NUMBERS:
-                    self.undefined(each, "element type or type constraint", choice, [*types, *NUMBERS])
+                    self.report_unknown(each, "element type or type constraint", choice, [*types, *NUMBERS])
         elif singular in ("int", "float", "string"):
             choices = tuple(self.value(each, singular) for each in self.items(node))
         else:
-            self.wrong(node, f"nothing (an attribute of type {attribute.type} has no choices)")
+            self.report_wrong(node, f"nothing (an attribute of type {attribute.type} has no choices)")
             return ()
         if not choices:
-            self.wrong(node, "at least one value")
+            self.report_wrong(node, "at least one value")
         if len(set(map(repr, choices))) < len(choices):
             self.findings.add("S106", "a value is duplicate", node)
         return choices
 
     def range(self, node: YamlNode, attribute: Attribute, inputs: Sequence[Parameter]) -> tuple[Comparison, ...]:
-        """Return the comparisons of a range; ranks in it are those of inputs."""
+        """Return the comparisons of a range; its ranks have to name inputs."""
         if attribute.type.removesuffix("s") not in ("int", "float"):
-            self.wrong(node, f"nothing (an attribute of type {attribute.type} has no range)")
+            self.report_wrong(node, f"nothing (an attribute of type {attribute.type} has no range)")
             return ()
         try:
             comparisons = parse_range(self.text(node))
@@ -729,5 +729,5 @@ class _Reading(Changes, Likeness):
             return ()
         names = {each.name for each in inputs} | ({""} if inputs else set())
         for name in sorted(ranks_of(comparisons) - names):
-            self.undefined(node, "input", name, names)
+            self.report_unknown(node, "input", name, names)
         return comparisons

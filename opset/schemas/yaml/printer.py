@@ -1,4 +1,4 @@
-"""Prints an operator's document as the YAML that the loader reads; what is printed reads back the same."""
+"""Prints an operator's document as the YAML that the loader reads; printed text reads back the same."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def dump_document(document: dict[str, Any]) -> str:
             lines += _cases(content)
             continue
         if top != "versions":
-            lines += _wrapped(f"{_key(top)}: {_flow(content)}", "  ")
+            lines += _wrap(f"{_key(top)}: {_flow(content)}", "  ")
             continue
         lines.append("versions:")
         for version in content:
@@ -54,7 +54,7 @@ def dump_document(document: dict[str, Any]) -> str:
 
 
 def example_lines(example: dict[str, Any]) -> list[str]:
-    """Return the lines of an example: on one line where it fits, else with inputs and outputs on lines of their own.
+    """Return the lines of an example: on one line if it fits, else with inputs and outputs on lines of their own.
 
     One that has an attribute of several lines, such as a graph, has every key on a line.
     """
@@ -73,22 +73,22 @@ def example_lines(example: dict[str, Any]) -> list[str]:
         parts[-1] += f"{' ' if parts[-1] else ''}{key}: {_flow(value)},"
     parts[-1] = parts[-1][:-1] + "}"
     starts = ["- {"] + ["   "] * len(parts)
-    return [line for start, part in zip(starts, parts, strict=False) for line in _wrapped(start + part, "     ")]
+    return [line for start, part in zip(starts, parts, strict=False) for line in _wrap(start + part, "     ")]
 
 
 def difference_lines(key: str, value: Any) -> list[str]:
-    """Return the lines of a key of a version that is like another one: a signature is on one line where it fits."""
+    """Return the lines of a key of a version that is like another one: a signature is on one line if it fits."""
     line = f"  {key}: {flow(value)}"
     return [line] if key in _SIGNATURE and len(line) <= WIDTH else entry_lines(key, value)
 
 
 def _entry(key: str, value: Any) -> list[str]:
-    return _wrapped(f"  {_key(key)}: {_flow(value)}", "    ")
+    return _wrap(f"  {_key(key)}: {_flow(value)}", "    ")
 
 
 def _prose(key: str, value: str, indent: str = "  ") -> list[str]:
-    """Print prose: on the line where it fits, folded where it is one paragraph, line by line where it has several."""
-    line = f"{indent}{key}: {value if _is_plain(value, _BLOCK_PLAIN) else _quoted(value)}"
+    """Print prose: on the line if it fits, folded if it is one paragraph, line by line if it has several."""
+    line = f"{indent}{key}: {value if _is_plain(value, _BLOCK_PLAIN) else _quote(value)}"
     printable = all(c.isprintable() for c in value.replace("\n", ""))
     if not printable or value != value.strip() or (len(line) <= WIDTH and "\n" not in value):
         return [line]
@@ -100,7 +100,7 @@ def _prose(key: str, value: str, indent: str = "  ") -> list[str]:
 
 
 def _parameters(key: str, value: list[Any]) -> list[str]:
-    return [f"  {key}:"] + [line for each in value for line in _wrapped(f"  - {_flow(each)}", "     ")]
+    return [f"  {key}:"] + [line for each in value for line in _wrap(f"  - {_flow(each)}", "     ")]
 
 
 def _mapping(key: str, value: dict[str, Any]) -> list[str]:
@@ -111,11 +111,11 @@ def _attributes(key: str, value: dict[str, Any]) -> list[str]:
     """Print attributes in flow style, and one of more than LONG lines with a line for each of its keys."""
     lines = [f"  {key}:"]
     for name, each in value.items():
-        entry = _wrapped(f"    {_key(name)}: {_flow(each)}", "      ")
+        entry = _wrap(f"    {_key(name)}: {_flow(each)}", "      ")
         if len(entry) > LONG:
             entry = [f"    {_key(name)}:"]
             for inner, item in each.items():
-                entry += (_nested if inner == "doc" else _literal)(inner, item, "      ")
+                entry += (_nested_lines if inner == "doc" else _literal)(inner, item, "      ")
         lines += entry
     return lines
 
@@ -123,7 +123,7 @@ def _attributes(key: str, value: dict[str, Any]) -> list[str]:
 def _literal(key: str, value: Any, indent: str = "  ") -> list[str]:
     """Print text of several lines line by line, and another value in flow style."""
     if not _is_literal(value):
-        return _wrapped(f"{indent}{_key(key)}: {_flow(value)}", f"{indent}  ")
+        return _wrap(f"{indent}{_key(key)}: {_flow(value)}", f"{indent}  ")
     lines = (f"{indent}  {line}" if line else "" for line in value[:-1].split("\n"))
     return [f"{indent}{_key(key)}: |", *lines]
 
@@ -137,12 +137,12 @@ def _is_literal(value: Any) -> bool:
 
 
 def _change(key: str, value: dict[str, Any]) -> list[str]:
-    return [f"  {key}:"] + [line for name, each in value.items() for line in _nested(name, each, "    ")]
+    return [f"  {key}:"] + [line for name, each in value.items() for line in _nested_lines(name, each, "    ")]
 
 
 def entry_lines(key: str, value: Any, indent: str = "  ") -> list[str]:
     """Return the lines of a key of a version, or with a deeper indent of a key of its `change` block."""
-    lines = _BLOCKS.get(key, _entry)(key, value) if value and len(indent) == 2 else _nested(key, value, indent)
+    lines = _BLOCKS.get(key, _entry)(key, value) if value and len(indent) == 2 else _nested_lines(key, value, indent)
     return [line.replace(_HELD, " ") for line in lines]
 
 
@@ -150,7 +150,7 @@ def _constraints(key: str, value: dict[str, Any]) -> list[str]:
     lines = [f"  {key}:"]
     for label, each in sorted(value.items(), key=lambda entry: (len(entry[0]), entry[0])):
         if not isinstance(each, list) or not each:
-            lines += _nested(label, each, "    ")
+            lines += _nested_lines(label, each, "    ")
             continue
         lines.append(f"    {_key(label)}:")
         for clause in each:
@@ -158,20 +158,20 @@ def _constraints(key: str, value: dict[str, Any]) -> list[str]:
             parts = (
                 [line]
                 if len(line) <= WIDTH
-                else [part for name, inner in clause.items() for part in _nested(name, inner, "      ")]
+                else [part for name, inner in clause.items() for part in _nested_lines(name, inner, "      ")]
             )
             lines += [f"    - {parts[0][6:]}", *parts[1:]]
     return lines
 
 
-def _nested(key: str, value: Any, indent: str) -> list[str]:
-    """Print an entry: prose as such, a mapping on one line where it fits, entry by entry where it does not."""
+def _nested_lines(key: str, value: Any, indent: str) -> list[str]:
+    """Print an entry: prose as such, a mapping on one line if it fits, else entry by entry."""
     if isinstance(value, str):
         return _prose(_key(key), value, indent)
     line = f"{indent}{_key(key)}: {_flow(value)}"
     if len(line) <= WIDTH or not isinstance(value, dict):
-        return _wrapped(line, f"{indent}  ")
-    entries = (line for name, each in value.items() for line in _nested(name, each, f"{indent}  "))
+        return _wrap(line, f"{indent}  ")
+    entries = (line for name, each in value.items() for line in _nested_lines(name, each, f"{indent}  "))
     return [f"{indent}{_key(key)}:", *entries]
 
 
@@ -187,7 +187,7 @@ def _bodies(key: str, value: list[Any]) -> list[str]:
 
 
 def _formula(key: str, value: str) -> list[str]:
-    """Print LaTeX below its key, folded where it is one long line: its backslashes would be doubled in quotes."""
+    """Print LaTeX below its key, folded if it is one long line: its backslashes would be doubled in quotes."""
     if value != value.strip() or not all(line.isprintable() and line == line.strip() for line in value.split("\n")):
         return _entry(key, value)
     lines = value.split("\n")
@@ -197,16 +197,16 @@ def _formula(key: str, value: str) -> list[str]:
 
 
 def _cases(value: list[Any]) -> list[str]:
-    """Print special cases, one after the other: prose, folded where it is long, or entries with keys."""
+    """Print special cases, one after the other: prose, folded if it is long, or entries with keys."""
     lines = ["special_cases:"]
     for each in value:
         if not isinstance(each, str):
             first = len(lines)
             for name in sorted(each, key=CASE_KEYS.index):
-                lines += _nested(name, each[name], "  ")
+                lines += _nested_lines(name, each[name], "  ")
             lines[first] = f"- {lines[first][2:]}"
             continue
-        line = f"- {each if _is_plain(each, _BLOCK_PLAIN) else _quoted(each)}"
+        line = f"- {each if _is_plain(each, _BLOCK_PLAIN) else _quote(each)}"
         if len(line) <= WIDTH or "  " in each or each != each.strip() or not each.isprintable():
             lines.append(line)
         else:
@@ -216,7 +216,7 @@ def _cases(value: list[Any]) -> list[str]:
 
 def _phrases(key: str, value: dict[str, str]) -> list[str]:
     """Print a mapping of prose."""
-    return [f"  {key}:"] + [line for name, each in value.items() for line in _nested(name, each, "    ")]
+    return [f"  {key}:"] + [line for name, each in value.items() for line in _nested_lines(name, each, "    ")]
 
 
 _BLOCKS: dict[str, Callable[[str, Any], list[str]]] = {
@@ -235,7 +235,7 @@ _EXAMPLE_BLOCKS: dict[str, Callable[[str, Any], list[str]]] = {"doc": _prose, "a
 
 
 def flow(value: Any) -> str:
-    """Return a value in flow style, on one line. Nesting is what the loader accepts, so it is shallow."""
+    """Return a value in flow style, on one line. Nesting is shallow, since the loader bounds it."""
     return _flow(value).replace(_HELD, " ")
 
 
@@ -245,7 +245,7 @@ def _flow(value: Any) -> str:
     if isinstance(value, list):
         return "[" + ", ".join(map(_flow, value)) + "]"
     if isinstance(value, str):
-        return value if _is_plain(value) else _quoted(value)
+        return value if _is_plain(value) else _quote(value)
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, float) and not math.isfinite(value):
@@ -255,7 +255,7 @@ def _flow(value: Any) -> str:
 
 def _key(text: str) -> str:
     """Return a key, in which no line may end."""
-    return text if _is_plain(text) and " " not in text else _quoted(text).replace(" ", _HELD)
+    return text if _is_plain(text) and " " not in text else _quote(text).replace(" ", _HELD)
 
 
 def _is_plain(text: str, pattern: re.Pattern[str] = _PLAIN) -> bool:
@@ -266,7 +266,7 @@ def _is_plain(text: str, pattern: re.Pattern[str] = _PLAIN) -> bool:
     return isinstance(scalar(text), str) and pattern.fullmatch(text) is not None
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     """Return a double-quoted scalar; of several spaces all but the first are escaped, so that a line may end at any."""
     escaped = []
     for character, before in zip(text, "\0" + text, strict=False):
@@ -282,7 +282,7 @@ def _quoted(text: str) -> str:
     return f'"{"".join(escaped)}"'
 
 
-def _wrapped(line: str, indent: str) -> list[str]:
+def _wrap(line: str, indent: str) -> list[str]:
     """Break a line of flow style at spaces; in YAML a line break within a scalar is a space as well."""
     return [line] if len(line) <= WIDTH else _fill(line.lstrip(), line[: len(line) - len(line.lstrip())], indent)
 

@@ -52,7 +52,7 @@ def scalar(text: str) -> bool | int | float | str | None:
 
 @dataclass(slots=True)
 class YamlNode:
-    """A value and where it stands; `keys` holds the places of a mapping's keys. Lines and columns count from 1."""
+    """A value with its place; `keys` holds the places of a mapping's keys. Lines and columns count from 1."""
 
     value: Any
     line: int
@@ -94,7 +94,7 @@ def reading_budget() -> Budget:
 
 
 class Findings(list[Finding]):
-    """The findings about one file; reported together, up to a limit. `budget` is that of its folder."""
+    """The findings about one file; reported together, up to a limit. its folder has one `budget`."""
 
     def __init__(self, file: str, budget: Budget | None = None) -> None:
         super().__init__()
@@ -102,7 +102,7 @@ class Findings(list[Finding]):
         self._budget = budget or reading_budget()
 
     def charge(self, steps: int, at: YamlNode | None = None) -> None:
-        """Count steps. Raises SchemaError where those of the file, or of its folder, are too many."""
+        """Count steps. Raises SchemaError if the file or its folder has too many."""
         try:
             self._budget.charge(steps)
         except BudgetExceeded:
@@ -121,9 +121,9 @@ class Findings(list[Finding]):
 
 
 def read(data: bytes, findings: Findings, loader: Any = None) -> YamlNode:
-    """Return the single document of a file as nodes; what is not accepted but can be passed over goes to `findings`.
+    """Return the single document of a file as nodes; faults that can be passed over go to `findings`.
 
-    Raises SchemaError where reading cannot go on: size, depth, encoding, syntax, no document.
+    Raises SchemaError if reading cannot go on: size, depth, encoding, syntax, no document.
     """
     if len(data) > MAX_SIZE:
         findings.add("S102", f"the file has {len(data):,} bytes; at most {MAX_SIZE:,} are accepted")

@@ -143,7 +143,7 @@ class _EntryReader(Fields):
         rule = self.name(fields.get("rule"))
         reason = self.phrase(fields.get("reason")).strip()
         if rule and rule not in RULES:
-            self.undefined(fields["rule"], "rule", rule, RULES)
+            self.report_unknown(fields["rule"], "rule", rule, RULES)
         if ("operator" in fields) == ("domain" in fields):
             self.findings.add("S104", "one of 'operator' and 'domain' is needed", node)
         if "reason" in fields and not reason:
