@@ -22,7 +22,7 @@ from opset.opsets.releases import RELEASES
 from opset.schemas.constraints.input_shapes import STATES
 from opset.schemas.diff import short_float, signature_diff
 from opset.schemas.model import UNBOUNDED, VARIADIC, Example, ExampleValue, OpSchema, Parameter
-from opset.schemas.names import normalised, shown
+from opset.schemas.names import domain_name, normalize_domain
 from opset.schemas.status import Grounded, ground_of, status_of
 from opset.schemas.type_sets import TypeSets, shortest_expressions
 from opset.version_converter.derivation import derive_adapter
@@ -43,7 +43,7 @@ def schema_data(registry: Registry, schema: OpSchema) -> dict[str, Any]:
         return data
 
     return {
-        "domain": shown(schema.domain),
+        "domain": domain_name(schema.domain),
         "operator": schema.name,
         "since": schema.since_version,
         "family": schema.family,
@@ -149,7 +149,7 @@ def release_that_brought(schema: OpSchema) -> str:
 
 def releases_of(domain: str, version: int) -> list[str]:
     """Return the releases of onnx whose newest version of a domain's operator set is this one, oldest first."""
-    return [row.name for row in RELEASES if row.opset_of(normalised(domain)) == version]
+    return [row.name for row in RELEASES if row.opset_of(normalize_domain(domain)) == version]
 
 
 def example_rows(schema: OpSchema, data: Mapping[str, Any]) -> tuple[list[tuple[str, str, str]], ...]:
@@ -355,7 +355,7 @@ def opset_data(registry: Registry, domain: str, version: int) -> dict[str, Any]:
     The keys `new`, `changed` and `withdrawn` list operators that this version added, changed or withdrew, and
     `operators` all that it has and that are not withdrawn.
     """
-    name = normalised(domain)
+    name = normalize_domain(domain)
     lists: dict[str, list[dict[str, Any]]] = {"new": [], "changed": [], "withdrawn": [], "operators": []}
     for operator in registry.operators(name):
         schema = registry.schema(operator, version, name)
@@ -370,7 +370,7 @@ def opset_data(registry: Registry, domain: str, version: int) -> dict[str, Any]:
                 lists["new" if first else "changed"].append(entry)
         if not schema.deprecated:
             lists["operators"].append(entry)
-    return {"domain": shown(name), "version": version, "releases": releases_of(name, version), **lists}
+    return {"domain": domain_name(name), "version": version, "releases": releases_of(name, version), **lists}
 
 
 def opsets_difference(registry: Registry, domain: str, before: int, after: int) -> dict[str, Any]:
@@ -379,7 +379,7 @@ def opsets_difference(registry: Registry, domain: str, before: int, after: int) 
     The keys `new` and `gone` list operators that only the latter or the former has; an operator that is withdrawn in
     one of the two counts as missing there. `changed` lists signature differences and the work of adapters.
     """
-    name = normalised(domain)
+    name = normalize_domain(domain)
     lists: dict[str, list[dict[str, Any]]] = {"new": [], "gone": [], "changed": []}
     for operator in registry.operators(name):
         old, new = (registry.schema(operator, version, name) for version in (before, after))
@@ -404,7 +404,7 @@ def opsets_difference(registry: Registry, domain: str, before: int, after: int) 
                     "work": worst_work([each[direction] for each in crossed]),
                 }
             )
-    return {"domain": shown(name), "before": before, "after": after, **lists}
+    return {"domain": domain_name(name), "before": before, "after": after, **lists}
 
 
 def json_data(data: Any) -> Any:

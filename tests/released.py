@@ -10,10 +10,10 @@ from opset.opsets.releases import RELEASES
 from opset.schemas.index import FOLDER
 from opset.schemas.lock import read_lock
 from opset.schemas.model import OpSchema
-from opset.schemas.names import normalised
+from opset.schemas.names import normalize_domain
 
 RELEASED = {
-    (normalised(domain), name, int(since))
+    (normalize_domain(domain), name, int(since))
     for domain, operators in read_lock(FOLDER).items()
     for name, versions in operators.items()
     for since in versions

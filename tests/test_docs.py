@@ -19,7 +19,7 @@ import pytest
 
 from opset.cli import VERBS
 from opset.opsets.registry import default_registry
-from opset.schemas.names import shown
+from opset.schemas.names import domain_name
 from tests.released import newest
 
 ROOT = Path(__file__).parents[1]
@@ -69,7 +69,7 @@ def played(text, folder):
 def as_released(text):
     """Return what a command prints with the newest released version of a domain in place of one in development."""
     for domain, last in default_registry().domains.items():
-        said = rf"(\b{re.escape(shown(domain))} \d+ of |'{re.escape(domain)}': ){last}\b"
+        said = rf"(\b{re.escape(domain_name(domain))} \d+ of |'{re.escape(domain)}': ){last}\b"
         text = re.sub(said, rf"\g<1>{newest(domain)}", text)
     return text
 

@@ -25,7 +25,7 @@ from opset.model.elements import NUMBERS, element_name
 from opset.opsets.registry import default_registry
 from opset.reference.example_models import model_of
 from opset.schemas.model import Example, OpSchema, example_versions
-from opset.schemas.names import normalised, shown
+from opset.schemas.names import domain_name, normalize_domain
 from opset.version_converter import plan
 
 REGISTRY = default_registry()
@@ -48,7 +48,7 @@ class Trip(NamedTuple):
     def name(self) -> str:
         """What the trip is called in reports."""
         schema = self.schema
-        name = f"{shown(schema.domain)}-{schema.name}-{schema.since_version}-{self.to}-{self.example.name}"
+        name = f"{domain_name(schema.domain)}-{schema.name}-{schema.since_version}-{self.to}-{self.example.name}"
         return f"{name}-{self.retyped[0]}-{element_name(self.retyped[1])}" if self.retyped[0] else name
 
     def model(self) -> Any:
@@ -124,7 +124,7 @@ def reachable(operator: str, domain: str, opset: int, target: int) -> frozenset[
         found.add((domain, operator))
     for step in steps:
         for each in transitions[step]["operators"]:
-            made = normalised(each["domain"]), each["operator"]
+            made = normalize_domain(each["domain"]), each["operator"]
             if made[0] != domain:
                 found.add(made)
             elif made != (domain, operator) and REGISTRY.schema(made[1], transitions[step]["opset"], made[0]):

@@ -26,7 +26,7 @@ from opset.errors import ConversionError, OpsetError
 from opset.opsets.registry import default_registry
 from opset.reference.example_models import feeds_of, model_of
 from opset.schemas.model import Example, OpSchema, example_versions
-from opset.schemas.names import shown
+from opset.schemas.names import domain_name
 from opset.workflow.examples.runner import disagreements
 
 REGISTRY = default_registry()
@@ -44,7 +44,7 @@ class Trip(NamedTuple):
     def name(self) -> str:
         """What the trip is called in reports."""
         schema = self.schema
-        return f"{shown(schema.domain)}-{schema.name}-{schema.since_version}-{self.to}-{self.example.name}"
+        return f"{domain_name(schema.domain)}-{schema.name}-{schema.since_version}-{self.to}-{self.example.name}"
 
 
 def trips(opsets: Sequence[int] = OPSETS) -> Iterator[Trip]:

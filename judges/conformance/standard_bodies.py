@@ -30,7 +30,7 @@ from opset.opsets.registry import default_registry
 from opset.opsets.releases import RELEASES
 from opset.reference.example_models import feeds_of, model_of
 from opset.schemas.model import Example, OpSchema, example_versions
-from opset.schemas.names import shown
+from opset.schemas.names import domain_name
 from opset.workflow.examples.runner import disagreements
 
 REGISTRY = default_registry()
@@ -136,7 +136,7 @@ ENGINES: dict[str, Callable[[onnx.ModelProto, dict[str, Any]], Any]] = {
 
 def case_of(schema: OpSchema, example: Example) -> str:
     """Return the name of an example at a version."""
-    domain = f"{shown(schema.domain)}." if schema.domain else ""
+    domain = f"{domain_name(schema.domain)}." if schema.domain else ""
     return f"{domain}{schema.name} {schema.since_version} {example.name}"
 
 

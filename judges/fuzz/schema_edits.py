@@ -27,7 +27,7 @@ from judges.fuzz.harmless import EDITS
 from opset.errors import ComparisonError, SchemaError
 from opset.schemas.index import FOLDER
 from opset.schemas.model import OpSchema
-from opset.schemas.names import shown
+from opset.schemas.names import domain_name
 from opset.schemas.yaml.loader import Operator, folder_sets, load_folder, load_operator, operator_files, standard_sets
 from opset.schemas.yaml.printer import dump_document
 from opset.workflow.breaking import Report, compare
@@ -107,7 +107,7 @@ def run(seed: int, number: int, largest: int = 10**6) -> Case:
         operator, document = _operator(path)
         opset = operator.schemas[-1].since_version + random.choice([0, 0, 0, 1, 3])
         schemas = {each.since_version: each for each in operator.schemas}
-        draft = Draft(random, shown(operator.domain), copy.deepcopy(document), schemas, opset)
+        draft = Draft(random, domain_name(operator.domain), copy.deepcopy(document), schemas, opset)
         own = _sets().keys() - standard_sets().keys()
         draft.sets = {name: [*_sets()[name]] for name in own if f" {name}" in path.read_text()}
         draft.others["Companion"] = editing.small("Companion", opset)

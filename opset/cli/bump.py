@@ -18,7 +18,7 @@ from opset.cli.new import (
     since_option,
 )
 from opset.errors import safe_text
-from opset.schemas.names import shown
+from opset.schemas.names import domain_name
 from opset.schemas.yaml.printer import flow
 from opset.workflow.authoring.bump import LockComparison, bump, compare_with_lock
 
@@ -82,7 +82,7 @@ def _state_data(state: LockComparison) -> dict[str, Any]:
     operator = state.operator
     return {
         "operator": operator.name,
-        "domain": shown(operator.domain),
+        "domain": domain_name(operator.domain),
         "needed": bool(state.edited),
         "edited": [
             {

@@ -18,7 +18,7 @@ from opset.cli.operators import change_lines, version_at, versions_of
 from opset.errors import Finding, UsageError, escape_text, safe_text
 from opset.plain_text import prose_lines, style_text
 from opset.schemas.diff import signature_diff
-from opset.schemas.names import shown
+from opset.schemas.names import domain_name
 
 
 @click.command(no_args_is_help=True)
@@ -108,7 +108,7 @@ def command(
     crossed = changes(versions[low : high + 1], registry.type_sets)
     difference = signature_diff(old, new)
     data = {
-        "domain": shown(new.domain),
+        "domain": domain_name(new.domain),
         "operator": new.name,
         "before": before,
         "after": after,

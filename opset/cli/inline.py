@@ -14,7 +14,7 @@ from opset.errors import SHOWN, brief_name, safe_text
 from opset.model.graph.index import FunctionKey
 from opset.opsets.registry import Registry
 from opset.plain_text import style_text
-from opset.schemas.names import shown
+from opset.schemas.names import domain_name
 from opset.version_converter.inlining import inline_model
 
 SUFFIX = "inlined"
@@ -69,7 +69,7 @@ def inline_file(source: Input, settings: Settings, call: Call, registry: Registr
 def _function_data(key: FunctionKey) -> dict[str, str]:
     """Return the name of a function as plain data."""
     domain, name, overload = key
-    return {"domain": shown(domain), "name": name, "overload": overload}
+    return {"domain": domain_name(domain), "name": name, "overload": overload}
 
 
 def _function_label(named: dict[str, Any]) -> str:

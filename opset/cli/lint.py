@@ -24,7 +24,7 @@ from opset.schemas.lint.context import InferenceHooks
 from opset.schemas.lint.fix import fixes
 from opset.schemas.lint.rules import Hooks, TargetReport, check_target
 from opset.schemas.lock import lock_versions
-from opset.schemas.names import shown
+from opset.schemas.names import domain_name
 from opset.schemas.selection import Selection, Target, select_operators
 from opset.schemas.yaml.loader import domain_of
 from opset.version_converter import registration as adapters
@@ -115,7 +115,7 @@ def command(
 
 def _version_label(operator: Any, since: int) -> str:
     """Return the label of a version: domain, operator and number."""
-    return f"{shown(operator.domain)}.{operator.name}:{since}"
+    return f"{domain_name(operator.domain)}.{operator.name}:{since}"
 
 
 def _counts_of(checked: Sequence[TargetReport]) -> dict[str, int]:

@@ -15,7 +15,7 @@ from opset.opsets.registry import Registry
 from opset.opsets.releases import RELEASES
 from opset.opsets.runtimes import RUNTIMES
 from opset.plain_text import table_lines
-from opset.schemas.names import near_miss, shown
+from opset.schemas.names import domain_name, near_miss
 
 THINGS = ["operators", "domains", "releases", "runtimes"]
 
@@ -43,7 +43,7 @@ def command(
     elif things == "domains":
         registry = registry_for(folders)
         data = [
-            {"domain": shown(name), "newest": newest, "operators": len(registry.operators(name))}
+            {"domain": domain_name(name), "newest": newest, "operators": len(registry.operators(name))}
             for name, newest in registry.domains.items()
         ]
     elif things == "releases":
@@ -96,7 +96,7 @@ def _operators_data(
             data.append(
                 {
                     "operator": name,
-                    "domain": shown(each),
+                    "domain": domain_name(each),
                     "family": schema.family,
                     "since": sinces,
                     "withdrawn": schema.deprecated,

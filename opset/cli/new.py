@@ -11,7 +11,7 @@ import click
 from opset.cli import output
 from opset.errors import safe_text
 from opset.plain_text import table_lines
-from opset.schemas.names import shown
+from opset.schemas.names import domain_name
 from opset.workflow.authoring.new import FUNCTION, WrittenOperator, new_operator
 
 folder_option = click.option(
@@ -79,7 +79,7 @@ def files_data(result: WrittenOperator, done: str, steps: dict[str, str]) -> dic
     return {
         "done": done,
         "operator": result.operator,
-        "domain": shown(result.domain),
+        "domain": domain_name(result.domain),
         "since": result.since,
         "family": result.family,
         "files": [{"path": path, "functions": [*functions]} for path, functions in result.files.items()],

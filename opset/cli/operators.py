@@ -10,7 +10,7 @@ from opset.errors import Finding, UsageError, escape_text
 from opset.opsets.registry import Registry
 from opset.plain_text import prose_lines, prose_width, table_lines
 from opset.schemas.model import OpSchema
-from opset.schemas.names import near_miss, shown
+from opset.schemas.names import domain_name, near_miss
 from opset.schemas.status import status_words
 
 
@@ -28,7 +28,7 @@ def versions_of(registry: Registry, name: str, domain: str | None = None) -> tup
     homes = [each for each in domains if registry.versions(name, each)]
     if not homes:
         names = [operator for each in domains for operator in registry.operators(each)]
-        where = "" if domain is None else f" in {shown(domains[0])}"
+        where = "" if domain is None else f" in {domain_name(domains[0])}"
         help = near_miss(name, names) or "opset list shows all"
         raise UsageError(Finding("U105", f"there is no operator '{name}'{where}", help=help))
     if "" not in homes and len(homes) > 1:
@@ -44,7 +44,7 @@ def version_at(registry: Registry, versions: tuple[OpSchema, ...], version: int)
     schema = registry.schema(newest.name, version, newest.domain)
     if schema is None:
         help = f"it came with version {versions[0].since_version}"
-        where = f"{shown(newest.domain)} {version}"
+        where = f"{domain_name(newest.domain)} {version}"
         raise UsageError(Finding("U105", f"{newest.name} is not part of {where}", help=help))
     return schema
 

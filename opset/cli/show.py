@@ -23,7 +23,7 @@ from opset.model.storage.parts import TEXT_SUFFIX
 from opset.opsets.registry import Registry
 from opset.plain_text import style_text, table_lines
 from opset.schemas.model import example_versions
-from opset.schemas.names import normalised, shown
+from opset.schemas.names import domain_name, normalize_domain
 
 
 @click.command(no_args_is_help=True)
@@ -45,11 +45,13 @@ def command(
     """
     registry = registry_for(folders)
     what, version = _split_version(what, version, at)
-    if what is None or (normalised(what) in registry.domains and (version is not None or not os.path.exists(what))):
+    if what is None or (
+        normalize_domain(what) in registry.domains and (version is not None or not os.path.exists(what))
+    ):
         if what is not None and domain is not None:
             raise UsageError(Finding("U103", "a domain was given twice", help="leave out --domain"))
         name = what if what is not None else domain or ""
-        last = registry.domains.get(normalised(name), 1)
+        last = registry.domains.get(normalize_domain(name), 1)
         at = last if version is None else version
         data = opset_data(registry, domain_with_versions(registry, name, at), at)
         output.write_product(data, lambda: opset_lines(data), form)
@@ -117,7 +119,7 @@ def _model_data(path: str, registry: Registry) -> dict[str, Any]:
         imports = index.imports(body)
         for number, (op_type, domain) in enumerate(body.operators):
             if index.functions and body.function_key(number) in index.functions:
-                calls[shown(escape_text(domain)), escape_text(op_type)] += 1
+                calls[domain_name(escape_text(domain)), escape_text(op_type)] += 1
             else:
                 counts[domain, op_type, imports.get(domain, 0)] += 1
     operators: dict[tuple[str, str, int | None], int] = {}
@@ -129,7 +131,7 @@ def _model_data(path: str, registry: Registry) -> dict[str, Any]:
         "model": path,
         "ir_version": proto.ir_version,
         "opsets": [
-            {"domain": escape_text(shown(domain)), "version": version, "newest": registry.domains.get(domain)}
+            {"domain": escape_text(domain_name(domain)), "version": version, "newest": registry.domains.get(domain)}
             for domain, version in index.opsets.items()
         ],
         "producer": " ".join(escape_text(part) for part in (proto.producer_name, proto.producer_version) if part),
@@ -139,7 +141,7 @@ def _model_data(path: str, registry: Registry) -> dict[str, Any]:
         "initializers": len(proto.graph.initializer) + len(proto.graph.sparse_initializer),
         "nodes": sum(len(body.nodes) for body in index.bodies),
         "operators": [
-            {"domain": shown(domain), "operator": op_type, "since": since, "nodes": nodes}
+            {"domain": domain_name(domain), "operator": op_type, "since": since, "nodes": nodes}
             for (domain, op_type, since), nodes in sorted(operators.items(), key=lambda each: (-each[1], each[0][:2]))
         ],
         "functions": [

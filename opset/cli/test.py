@@ -23,7 +23,7 @@ from opset.opsets.registry import Registry
 from opset.plain_text import table_lines
 from opset.schemas.index import FOLDER
 from opset.schemas.model import OpSchema
-from opset.schemas.names import shown
+from opset.schemas.names import domain_name
 from opset.schemas.selection import Target, folder_of_domains, select_operators
 from opset.schemas.yaml.loader import domain_of
 from opset.workflow.examples.examination import PARTS, ExampleRunner, Report, Subject, examine_subject, subjects
@@ -92,7 +92,7 @@ def command(
     failure = ""
     for schema in schemas:
         if not pattern and not any(True for _ in registry.examples(schema.name, schema.domain)):
-            report.skip("kernel", f"{shown(schema.domain)}.{schema.name} has no examples")
+            report.skip("kernel", f"{domain_name(schema.domain)}.{schema.name} has no examples")
     seconds = limits.timeout or SECONDS
     work = partial(_worker, known, Limits(limits.max_steps, limits.max_bytes, seconds), parts)
     with closing(_yield_reports(work, chosen, jobs, seconds, registry)) as results, show_progress(False, 10) as show:
@@ -142,8 +142,8 @@ def _lost_report(registry: Registry, seconds: float, subject: Subject, late: boo
     help = "allow more: --timeout" if late else "use fewer processes: -j 1"
     report = Report()
     if not subject.operator:
-        message = f"running the files with the functions of {shown(subject.domain)} did not finish"
-        report.count("kernel", [Finding("T109", message, shown(subject.domain), why, help)])
+        message = f"running the files with the functions of {domain_name(subject.domain)} did not finish"
+        report.count("kernel", [Finding("T109", message, domain_name(subject.domain), why, help)])
         return report
     schema = next(each for each in registry.versions(subject.operator, subject.domain))
     place, what = runner.place_of_key(schema, "change"), "the claims of a version"

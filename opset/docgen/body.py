@@ -14,7 +14,7 @@ from opset.model.attributes import attribute_type, attribute_value
 from opset.model.elements import element_name
 from opset.schemas.function_bodies import body_nodes
 from opset.schemas.model import FunctionBody, OpSchema
-from opset.schemas.names import shown
+from opset.schemas.names import domain_name
 
 MOST, MOST_EDGES, MOST_LINES = 45, 200, 8
 """Most nodes, besides constants, and edges of a body that is drawn, and most lines of detail of a node.
@@ -65,7 +65,7 @@ def body_graph(schema: OpSchema, body: FunctionBody, links: Mapping[str, str]) -
             if name in positions
         ]
         positions |= dict.fromkeys(filter(None, node.output), len(boxes))
-        operator = f"{shown(node.domain)}.{node.op_type}" if node.domain else node.op_type
+        operator = f"{domain_name(node.domain)}.{node.op_type}" if node.domain else node.op_type
         detail = [*_detail_lines(node, constants)]
         detail = detail if len(detail) <= MOST_LINES else [*detail[:MOST_LINES], "…"]
         boxes.append(Box(_shorten(operator), detail, links.get(operator, "")))

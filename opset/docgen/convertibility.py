@@ -59,7 +59,7 @@ from opset.opsets.registry import Registry
 from opset.schemas.constraints.signature import DATA_TYPE
 from opset.schemas.function_bodies import body_nodes
 from opset.schemas.model import OPTIONAL, SINGLE, OpSchema
-from opset.schemas.names import normalised, shown
+from opset.schemas.names import domain_name, normalize_domain
 from opset.version_converter.body_lowering import lower_by_body
 from opset.version_converter.derivation import ATTRIBUTE_ELEMENTS, Counterpart
 from opset.version_converter.rewrite import Refusal
@@ -141,13 +141,13 @@ class Convertibility:
 
     def table_of(self, operator: str, domain: str = "") -> Data:
         """Return the convertibility of an operator of the registry, in the form that the module describes."""
-        key = (normalised(domain), operator)
+        key = (normalize_domain(domain), operator)
         sinces = self._versions_of(key)
         listed = sinces[-MOST_VERSIONS:]
         transitions = [self._transition_of(key, since, up) for since in listed for up in (False, True)]
         spans = self._spans_of(key, listed[0] if len(listed) < len(sinces) else 1)
         return {
-            "domain": shown(key[0]),
+            "domain": domain_name(key[0]),
             "operator": operator,
             "newest": self._registry.domains[key[0]],
             "omitted": len(sinces) - len(listed),
@@ -427,7 +427,7 @@ class Convertibility:
     def _key_of(self, name: str, stated: str | None, domain: str) -> Key:
         """Return the operator that an adapter of a domain names, perhaps with a domain."""
         if stated is not None:
-            return normalised(stated), name
+            return normalize_domain(stated), name
         return (domain if self._registry.versions(name, domain) else ""), name
 
 
@@ -466,7 +466,7 @@ def _facts_of_bodies(schema: OpSchema) -> tuple[frozenset[Key], frozenset[Key], 
     bodies = schema.function_bodies(schema.since_version - 1) if not schema.domain else schema.function
     used = []
     for body in bodies:
-        names = {(normalised(node.domain), node.op_type) for node in body_nodes(body.nodes)}
+        names = {(normalize_domain(node.domain), node.op_type) for node in body_nodes(body.nodes)}
         casts = {("", "Cast")} if body.emulate or ("", "CastLike") in names else set()
         used.append(names - {("", "CastLike")} | casts)
     refusals = []
@@ -719,7 +719,7 @@ def _through_data(limits: dict[tuple[str, str, Key], int], word: str) -> list[Da
 @lru_cache(maxsize=4096)
 def _operator_data(key: Key) -> Data:
     """Return the name of an operator as plain data."""
-    return {"domain": shown(key[0]), "operator": key[1]}
+    return {"domain": domain_name(key[0]), "operator": key[1]}
 
 
 def _sort_key(key: Key) -> tuple[str, str]:

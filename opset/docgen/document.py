@@ -15,7 +15,7 @@ from opset.model.elements import ELEMENTS
 from opset.opsets.registry import Registry
 from opset.opsets.releases import RELEASES
 from opset.schemas.model import Change, Example, OpSchema, Parameter
-from opset.schemas.names import shown
+from opset.schemas.names import domain_name
 
 FORMAT = 2
 """Number of the format, which changes when something goes or changes its meaning."""
@@ -34,7 +34,7 @@ def _document_text(registry: Registry, domains: Sequence[str], progress: Progres
     families: dict[str, list[dict[str, str]]] = {}
     for domain, name in names:
         family = registry.versions(name, domain)[-1].family
-        families.setdefault(family, []).append({"domain": shown(domain), "operator": name})
+        families.setdefault(family, []).append({"domain": domain_name(domain), "operator": name})
     head = {
         "$schema": SCHEMA,
         "format": FORMAT,
@@ -43,7 +43,7 @@ def _document_text(registry: Registry, domains: Sequence[str], progress: Progres
             {
                 "release": release.name,
                 "ir_version": release.ir,
-                "opsets": {shown(domain): version for domain in domains if (version := release.opset_of(domain))},
+                "opsets": {domain_name(domain): version for domain in domains if (version := release.opset_of(domain))},
             }
             for release in RELEASES
         ],
@@ -68,7 +68,7 @@ def _document_text(registry: Registry, domains: Sequence[str], progress: Progres
     convertibility = Convertibility(registry)
     done = 0
     for number, domain in enumerate(domains):
-        facts = {"domain": shown(domain), "newest": registry.domains[domain]}
+        facts = {"domain": domain_name(domain), "newest": registry.domains[domain]}
         yield f'{"," if number else ""}\n{_json_line(facts)[:-1]}, "operators": ['
         for place, name in enumerate(registry.operators(domain)):
             yield f"{',' if place else ''}\n{_json_line(operator_data(registry, domain, name, convertibility))}"
@@ -92,7 +92,7 @@ def operator_data(registry: Registry, domain: str, name: str, convertibility: Co
     table = convertibility.table_of(name, domain)
     return {
         "operator": name,
-        "domain": shown(domain),
+        "domain": domain_name(domain),
         "family": versions[-1].family,
         "versions": [_version_data(registry, schema, changed.get(schema.since_version)) for schema in versions],
         "examples": [_example_data(example) for example in registry.examples(name, domain)],

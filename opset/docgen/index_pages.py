@@ -16,7 +16,7 @@ from opset.file_names import slug
 from opset.model.elements import ELEMENTS
 from opset.opsets.releases import RELEASES
 from opset.schemas.model import OpSchema
-from opset.schemas.names import shown
+from opset.schemas.names import domain_name
 
 EXPLAINED = Path(__file__).parents[1] / "explain"
 KINDS = {
@@ -132,7 +132,7 @@ def _domain_pages(site: Site, operators: list[Operator]) -> Iterator[IndexPage]:
         yield index_page(
             site.paths.domain(domain),
             "domain",
-            shown(domain),
+            domain_name(domain),
             lead=lead,
             text=lead,
             parts=[part("Versions", names=versions), part("Operators", operators=rows)],
@@ -151,7 +151,7 @@ def _opset_pages(site: Site) -> Iterator[IndexPage]:
                 {
                     "id": "",
                     "cells": [
-                        cell(links=[link(f"{shown(domain)} {version}", f"../{path}")]),
+                        cell(links=[link(f"{domain_name(domain)} {version}", f"../{path}")]),
                         cell(", ".join(data["releases"])),
                         cell(len(data["operators"])),
                         cell(len(data["new"])),
@@ -162,7 +162,7 @@ def _opset_pages(site: Site) -> Iterator[IndexPage]:
             )
             yield _opset_page(site, domain, version, data)
         head = ["Version", "onnx releases", "Operators", "New", "Changed", "Withdrawn"]
-        parts.append(part(shown(domain), table={"head": head, "rows": rows}))
+        parts.append(part(domain_name(domain), table={"head": head, "rows": rows}))
     lead = "What each version of each operator set has, and what it brought."
     yield index_page("opsets/index.html", "index", "Operator sets", lead=lead, text=lead, parts=parts)
 
@@ -216,7 +216,7 @@ def _opset_page(site: Site, domain: str, version: int, data: dict[str, Any]) -> 
     lead = f"{len(data['operators'])} operators{releases}."
     trail = [link("Operator sets", "index.html")]
     neighbors = [
-        link(f"{shown(domain)} {each}", f"../{site.paths.opset(domain, each)}")
+        link(f"{domain_name(domain)} {each}", f"../{site.paths.opset(domain, each)}")
         for each in (version - 1, version + 1)
         if 0 < each <= site.registry.domains[domain]
     ]
@@ -224,7 +224,7 @@ def _opset_page(site: Site, domain: str, version: int, data: dict[str, Any]) -> 
     return index_page(
         site.paths.opset(domain, version),
         "opset",
-        f"{shown(domain)} {version}",
+        f"{domain_name(domain)} {version}",
         lead=lead,
         text=f"opset {version} {words}",
         parts=[*parts, part("Before and after", names=neighbors)],
@@ -243,7 +243,7 @@ def _release_pages(site: Site) -> Iterator[IndexPage]:
             for domain, version in versions
         ]
         rows.append({"id": slug(release.name), "cells": [cell(f"onnx {release.name}"), cell(release.ir), *cells]})
-    head = ["Release", "IR version", *map(shown, domains)]
+    head = ["Release", "IR version", *map(domain_name, domains)]
     lead = "The IR version and the newest operator sets of each release of onnx."
     yield index_page(
         "releases.html", "index", "Releases", lead=lead, text=lead, parts=[part(table={"head": head, "rows": rows})]
@@ -288,7 +288,7 @@ def _type_pages(site: Site, operators: list[Operator]) -> Iterator[IndexPage]:
                     rows.append({"id": "", "cells": cells})
             if rows:
                 head = ["Operator", "Version", "Inputs and outputs"]
-                parts.append(part(shown(domain), table={"head": head, "rows": rows}))
+                parts.append(part(domain_name(domain), table={"head": head, "rows": rows}))
                 count += len(rows)
         if not count:
             continue

@@ -30,7 +30,7 @@ from opset.errors import safe_text
 from opset.file_names import unique_slugs
 from opset.opsets.registry import Registry
 from opset.schemas.model import Example, OpSchema, example_versions
-from opset.schemas.names import shown
+from opset.schemas.names import domain_name
 from opset.schemas.status import status_words
 
 EXAMPLES = 3
@@ -60,7 +60,7 @@ def pages(registry: Registry, domains: Sequence[str], progress: Progress | None 
     """Yield the files, the index first."""
     files = []
     for domain, file in _file_names(domains).items():
-        anchors = _anchors((shown(domain), "Contents", *registry.operators(domain)))
+        anchors = _anchors((domain_name(domain), "Contents", *registry.operators(domain)))
         files.append(_Domain(domain, f"{file}.md", f"{CHANGELOG}{file}.md", anchors))
     yield INDEX, _encode_lines(_index_lines(registry, files))
     total = sum(len(registry.operators(domain)) for domain in domains)
@@ -81,9 +81,9 @@ def _file_names(domains: Sequence[str]) -> dict[str, str]:
     """Return the name of the file of each domain, which differs from the names of all other files."""
     taken = [each.removesuffix(".md") for each in (INDEX, COVERAGE)]
     odd = [domain for domain in domains if domain.lower().startswith(CHANGELOG)]
-    plain = unique_slugs((shown(domain) for domain in domains if domain not in odd), taken)
+    plain = unique_slugs((domain_name(domain) for domain in domains if domain not in odd), taken)
     other = unique_slugs((f"_{domain}" for domain in odd), (*taken, *plain.values()))
-    return {domain: other[f"_{domain}"] if domain in odd else plain[shown(domain)] for domain in domains}
+    return {domain: other[f"_{domain}"] if domain in odd else plain[domain_name(domain)] for domain in domains}
 
 
 def _encode_lines(lines: Iterable[str]) -> bytes:
@@ -116,7 +116,7 @@ def _index_lines(registry: Registry, domains: Sequence[_Domain]) -> list[str]:
     ]
     for domain in domains:
         count, newest = len(registry.operators(domain.name)), registry.domains[domain.name]
-        name = f"[{escape(shown(domain.name))}]({domain.file})"
+        name = f"[{escape(domain_name(domain.name))}]({domain.file})"
         lines.append(_row(name, str(newest), str(count), f"[changelog]({domain.changelog})"))
     lines += ["", f"What there is to evaluate, infer and convert each version: [coverage]({COVERAGE})."]
     lines += ["", "## Type sets", "", "Types are written as named sets where one fits:", ""]
@@ -142,7 +142,7 @@ def _head_lines(registry: Registry, domain: _Domain) -> list[str]:
     """Return the beginning of the file of a domain: its title and newest version, and its operators by family."""
     newest = registry.domains[domain.name]
     operators = registry.operators(domain.name)
-    lines = [f"# {escape(shown(domain.name))}", ""]
+    lines = [f"# {escape(domain_name(domain.name))}", ""]
     count = f"{len(operators)} operator{'' if len(operators) == 1 else 's'}"
     lines += [f"{count} at version {newest}; [what changed]({domain.changelog})", ""]
     lines += ["## Contents", ""]
@@ -163,7 +163,7 @@ def operator_section(registry: Registry, domain: str, name: str) -> list[str]:
     facts = [f"since {newest.since_version}", f"versions {sinces}", f"family {escape(newest.family)}"]
     facts += [data["determinism"]] if data["determinism"] != "deterministic" else []
     facts += ["experimental"] if data["experimental"] else []
-    lines = ["", f"## {escape(name)}", "", f"{escape(shown(domain))} · {' · '.join(facts)}", ""]
+    lines = ["", f"## {escape(name)}", "", f"{escape(domain_name(domain))} · {' · '.join(facts)}", ""]
     if data["deprecated"]:
         use = f"; use {escape(data['replacement'])}" if data["replacement"] else ""
         lines += [f"**Withdrawn{use}.**", ""]
@@ -323,7 +323,7 @@ def _change_text(change: dict[str, Any]) -> str:
 
 def _changelog_lines(registry: Registry, domain: _Domain) -> list[str]:
     """Return the changes of each version of an operator set, the newest first."""
-    lines = [f"# Changes of {escape(shown(domain.name))}", ""]
+    lines = [f"# Changes of {escape(domain_name(domain.name))}", ""]
     brought: dict[int, dict[str, list[str]]] = {}
     for name in registry.operators(domain.name):
         versions = registry.versions(name, domain.name)
@@ -365,9 +365,9 @@ def _coverage_lines(registry: Registry, domains: Sequence[_Domain]) -> list[str]
     lines += _table_head("domain", "versions", *_COLUMNS)
     for domain, rows in tables:
         numbers = (count_column(rows, column) for column in _COLUMNS)
-        lines.append(_row(escape(shown(domain.name)), str(len(rows)), *(_count_text(*each) for each in numbers)))
+        lines.append(_row(escape(domain_name(domain.name)), str(len(rows)), *(_count_text(*each) for each in numbers)))
     for domain, rows in tables:
-        lines += ["", f"## {escape(shown(domain.name))}", "", *_table_head("operator", "version", *_COLUMNS)]
+        lines += ["", f"## {escape(domain_name(domain.name))}", "", *_table_head("operator", "version", *_COLUMNS)]
         for row in rows:
             rule = row.inference if row.inference in (NONE, UNKNOWN, FUNCTION) else code_span(row.inference)
             works = (escape(each) for each in (row.up, row.down, row.lowering))

@@ -32,7 +32,7 @@ from opset.opsets.registry import Registry
 from opset.opsets.runtime_kernels import kernels_data
 from opset.schemas.diff import signature_diff
 from opset.schemas.model import VARIADIC, Example, OpSchema, example_versions
-from opset.schemas.names import shown
+from opset.schemas.names import domain_name
 from opset.schemas.status import status_words
 
 LONGEST = 600
@@ -78,7 +78,7 @@ def operator_page(site: Site, domain: str, name: str) -> dict[str, Any]:
         newer = data[since]
     return {
         "name": escape_text(name),
-        "domain": escape_text(shown(domain)),
+        "domain": escape_text(domain_name(domain)),
         "domain_href": root + site.paths.domain(domain),
         "family": escape_text(newest.family),
         "family_href": root + site.paths.family(newest.family),

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from opset.file_names import slug, unique_slugs
 from opset.opsets.registry import Registry
-from opset.schemas.names import normalised, shown
+from opset.schemas.names import domain_name, normalize_domain
 
 TOP = frozenset(("index", "api", "releases", "assets", "errors", "families", "guides", "opsets", "sets", "types"))
 """Names of other pages and folders of the site."""
@@ -17,7 +17,7 @@ class Paths:
 
     def __init__(self, registry: Registry, domains: Iterable[str]) -> None:
         self.domains = [*domains]
-        self._folders = unique_slugs(map(shown, self.domains), TOP)
+        self._folders = unique_slugs(map(domain_name, self.domains), TOP)
         self._operators = {domain: unique_slugs(registry.operators(domain), ("index",)) for domain in self.domains}
         families = {
             registry.versions(name, domain)[-1].family for domain in self.domains for name in registry.operators(domain)
@@ -26,16 +26,16 @@ class Paths:
 
     def domain(self, domain: str) -> str:
         """Return the path of the page of a domain."""
-        return f"{self._folders[shown(normalised(domain))]}/index.html"
+        return f"{self._folders[domain_name(normalize_domain(domain))]}/index.html"
 
     def operator(self, name: str, domain: str) -> str:
         """Return the path of the page of an operator, "" if it has none."""
-        file = self._operators.get(normalised(domain), {}).get(name)
-        return f"{self._folders[shown(normalised(domain))]}/{file}.html" if file is not None else ""
+        file = self._operators.get(normalize_domain(domain), {}).get(name)
+        return f"{self._folders[domain_name(normalize_domain(domain))]}/{file}.html" if file is not None else ""
 
     def opset(self, domain: str, version: int) -> str:
         """Return the path of the page of a version of an operator set."""
-        return f"opsets/{self._folders[shown(normalised(domain))]}-{version}.html"
+        return f"opsets/{self._folders[domain_name(normalize_domain(domain))]}-{version}.html"
 
     def family(self, family: str) -> str:
         """Return the path of the page of a family."""

@@ -21,7 +21,7 @@ from opset.docgen.paths import Paths
 from opset.errors import safe_text
 from opset.opsets.registry import Registry
 from opset.schemas.model import Docs, OpSchema
-from opset.schemas.names import shown
+from opset.schemas.names import domain_name
 
 DEPRECATED, FUNCTION = 1, 2
 """Flags of a version."""
@@ -136,7 +136,7 @@ def index_script(registry: Registry, domains: Iterable[str], pages: Iterable[Pag
         for name in registry.operators(domain)
     ]
     index = {
-        "domains": [[safe_text(shown(domain)), registry.domains[domain]] for domain in paths.domains],
+        "domains": [[safe_text(domain_name(domain)), registry.domains[domain]] for domain in paths.domains],
         "families": [*map(safe_text, families)],
         "lists": [[*map(safe_text, each)] for each in lists],
         "operators": operators,

@@ -22,7 +22,7 @@ from opset.docgen.search import Page, index_script
 from opset.file_names import slug
 from opset.opsets.registry import Registry
 from opset.opsets.releases import RELEASES
-from opset.schemas.names import shown
+from opset.schemas.names import domain_name
 
 MENU = (
     ("Opsets", "opsets/index.html"),
@@ -107,13 +107,13 @@ def _home_page(site: Site, operators: list[Operator]) -> dict[str, Any]:
     domains = []
     for domain in site.paths.domains:
         newest = site.registry.domains[domain]
-        entry = link(shown(domain), site.paths.domain(domain))
+        entry = link(domain_name(domain), site.paths.domain(domain))
         domains.append({**entry, "note": f"{len(site.registry.operators(domain))} operators, version {newest}"})
     first = [{**link(guide.title, Paths.guide(guide.name)), "note": guide.summary} for guide in guides()[1:]]
     parts = [part("Domains", names=domains), part("Guides", names=first, described=True)]
     for domain in site.paths.domains:
         names = [site.link(operator.name, domain, "") for operator in operators if operator.domain == domain]
-        parts.append(part(f"Operators of {shown(domain)}", names=names))
+        parts.append(part(f"Operators of {domain_name(domain)}", names=names))
     lead = f"What {len(operators)} operators compute, version by version, and what a conversion does with them."
     return index_page("index.html", "index", "Operator sets", lead=lead, parts=parts).page
 

@@ -45,7 +45,7 @@ from opset.inference.building.call import Unknown
 from opset.opsets.hooks import Function, Hook, Layer, Lookup
 from opset.opsets.registry import Registry
 from opset.schemas.model import OpSchema
-from opset.schemas.names import shown
+from opset.schemas.names import domain_name
 
 __all__ = ["LAYER", "RuleLookup", "data", "function_of_rules", "infer", "registered_rules", "rule", "rule_problem"]
 
@@ -96,7 +96,7 @@ class RuleLookup:
             return Hook(function_of_rules(schema), "", False)
         except LookupError as error:
             message = f"the rule for the outputs of {schema.name} {schema.since_version} cannot be used"
-            place = f"{shown(schema.domain)}/{schema.name}.yaml"
+            place = f"{domain_name(schema.domain)}/{schema.name}.yaml"
             finding = Finding("I302", message, place, str(error.args[0]), "correct it: opset lint")
             raise InferenceError(finding) from error
 

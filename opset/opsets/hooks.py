@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 from opset.errors import Finding, OpsetError, safe_text
 from opset.opsets.faults import line_of, trace
 from opset.opsets.registry import Registry, default_registry
-from opset.schemas.names import normalised, shown
+from opset.schemas.names import domain_name, normalize_domain
 
 Function = Callable[..., Any]
 
@@ -92,7 +92,7 @@ class Layer(NamedTuple):
             error: By the decorator, if another function is registered already, or the operator is one of the standard,
                 whose functions are all in this package.
         """
-        domain, since = normalised(domain), index(since)
+        domain, since = normalize_domain(domain), index(since)
 
         def register(function: Function) -> Function:
             plain = _unwrap(function)
@@ -200,7 +200,7 @@ class Layer(NamedTuple):
         token = _running.set(file)
         try:
             exec(compile(source, str(path), "exec", dont_inherit=True), module.__dict__)
-            self._check_domain(shown(normalised(path.parent.name)), file.table)
+            self._check_domain(domain_name(normalize_domain(path.parent.name)), file.table)
         except BaseException as error:
             sys.modules.pop(name, None)
             _files.pop(name, None)
@@ -215,7 +215,7 @@ class Layer(NamedTuple):
 
     def _standard_operator_finding(self, kind: str, operator: str, domain: str, origin: str) -> Finding:
         """Return the finding for a hook of users for an operator of the standard."""
-        message = f"{self._noun_phrase} is registered for {operator} of {shown(domain)}"
+        message = f"{self._noun_phrase} is registered for {operator} of {domain_name(domain)}"
         why = "it is an operator of the standard, whose meaning is fixed"
         return Finding(self.code, message, origin, why, f'use a domain of your own: @{kind}(…, domain="com.example")')
 
@@ -224,13 +224,13 @@ class Layer(NamedTuple):
         findings = [
             Finding(
                 self.code,
-                f"{self._noun_phrase} is registered for {operator} of {shown(domain)}",
+                f"{self._noun_phrase} is registered for {operator} of {domain_name(domain)}",
                 hook.origin,
                 f"the file is for {folder}",
                 f'name its domain: @{kind}("{operator}", domain="{folder}")',
             )
             for (kind, domain, operator), versions in table.items()
-            if shown(domain) != folder
+            if domain_name(domain) != folder
             for hook in versions.values()
         ]
         if findings:
@@ -240,7 +240,7 @@ class Layer(NamedTuple):
         """Return the finding for two hooks of one version."""
         version = f"version {since}" if since else "the first version"
         which = f"for {version}" if self.exact else f"from {version} on"
-        message = f"two {self.noun}s are registered for {operator} of {shown(domain)}, {which}"
+        message = f"two {self.noun}s are registered for {operator} of {domain_name(domain)}, {which}"
         return Finding(self.code, message, second.origin, f"the other is at {first.origin}", "keep one of them")
 
     def _unusable_file_finding(self, file: Path, error: BaseException) -> Finding:
@@ -325,7 +325,7 @@ def versions_of(kind: str, table: Table) -> frozenset[tuple[str, str, int]]:
 
 def unregister(kind: str, domain: str, operator: str) -> None:
     """Remove the hooks that were registered in Python for an operator, as a test does with its own."""
-    _TABLE.pop((kind, normalised(domain), operator), None)
+    _TABLE.pop((kind, normalize_domain(domain), operator), None)
 
 
 def _unwrap(function: Function) -> Function:

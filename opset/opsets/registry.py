@@ -23,7 +23,7 @@ from opset.schemas.index import (
     versions_of,
 )
 from opset.schemas.model import Docs, Example, OpSchema
-from opset.schemas.names import near_miss, normalised, shown
+from opset.schemas.names import domain_name, near_miss, normalize_domain
 from opset.schemas.type_sets import TypeSets, compact_types
 
 if TYPE_CHECKING:
@@ -79,20 +79,20 @@ class Registry:
             The schema with the highest since_version not above the version, also if it is deprecated; None if there is
             none.
         """
-        domain = normalised(domain)
+        domain = normalize_domain(domain)
         position = bisect_right(self._versions_of(op_type, domain), version) - 1
         return self._schema_at(domain, op_type, position) if position >= 0 else None
 
     def versions(self, op_type: str, domain: str = "") -> tuple[OpSchema, ...]:
         """Return all versions of an operator, oldest first; none if it is not known."""
-        domain = normalised(domain)
+        domain = normalize_domain(domain)
         return tuple(
             self._schema_at(domain, op_type, position) for position in range(len(self._versions_of(op_type, domain)))
         )
 
     def operators(self, domain: str = "") -> list[str]:
         """Return the names of a domain's operators, sorted."""
-        return sorted(self._sources.get(normalised(domain), ()))
+        return sorted(self._sources.get(normalize_domain(domain), ()))
 
     @cached_property
     def domains(self) -> dict[str, int]:
@@ -105,7 +105,7 @@ class Registry:
 
     def is_standard(self, op_type: str, domain: str = "") -> bool:
         """Return whether an operator is one of the standard."""
-        source = self._sources.get(normalised(domain), {}).get(op_type)
+        source = self._sources.get(normalize_domain(domain), {}).get(op_type)
         return source is not None and source[1] is None
 
     def files(self, domain: str, name: str) -> tuple[Path, ...]:
@@ -149,7 +149,7 @@ class Registry:
 
     def examples(self, operator: str, domain: str = "") -> tuple[Example, ...]:
         """Return the examples of an operator, in the order of its file; none if it is not known."""
-        domain = normalised(domain)
+        domain = normalize_domain(domain)
         if operator not in self._sources.get(domain, {}):
             return ()
         examples = self._sources[domain][operator][2]
@@ -191,8 +191,8 @@ def files_named(folder: Path | str, pattern: str) -> list[Path]:
 
 def _files_of_domain(files: Iterable[Path], domain: str, name: str) -> tuple[Path, ...]:
     """Return the files of a name that are in a folder of the domain."""
-    wanted = normalised(domain)
-    return tuple(file for file in files if file.name == name and normalised(file.parent.name) == wanted)
+    wanted = normalize_domain(domain)
+    return tuple(file for file in files if file.name == name and normalize_domain(file.parent.name) == wanted)
 
 
 def registry_with(schemas: Schemas, *, data: Iterable[Path | str] = ()) -> Registry:
@@ -232,7 +232,7 @@ def registry_with(schemas: Schemas, *, data: Iterable[Path | str] = ()) -> Regis
     for operator in added:
         key = operator.domain, operator.name
         if key in declared:
-            message = f"{operator.name} of {shown(operator.domain)} is declared already, by {declared[key]}"
+            message = f"{operator.name} of {domain_name(operator.domain)} is declared already, by {declared[key]}"
             findings.append(Finding("S108", message, place=f"{operator.path}:1:1", help="use a domain of your own"))
         declared[key] = operator.path
     if findings:
@@ -300,15 +300,15 @@ def get_schema(op_type: str, max_inclusive_version: int | None = None, domain: s
     """
     registry = default_registry()
     versions = registry.versions(op_type, domain)
-    where = shown(normalised(domain))
+    where = domain_name(normalize_domain(domain))
     if not versions:
-        elsewhere = [shown(each) for each in registry.domains if op_type in registry.operators(each)]
+        elsewhere = [domain_name(each) for each in registry.domains if op_type in registry.operators(each)]
         if elsewhere:
             help = f"{op_type} is an operator of {' and '.join(elsewhere)}"
         elif registry.operators(domain):
             help = near_miss(op_type, registry.operators(domain))
         else:
-            help = f"known domains: {', '.join(map(shown, registry.domains))}"
+            help = f"known domains: {', '.join(map(domain_name, registry.domains))}"
         raise UsageError(Finding("U105", f"{where} has no operator {op_type}", help=help))
     if max_inclusive_version is None:
         return versions[-1]

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from opset.errors import Finding, UsageError
-from opset.schemas.names import near_miss, shown
+from opset.schemas.names import domain_name, near_miss
 
 
 class Release(NamedTuple):
@@ -96,7 +96,7 @@ def ir_version_of_opset(version: int, domain: str = "") -> int:
     """
     if not is_released(domain) or version < 1:
         newest = RELEASES[-1].opset_of(domain)
-        where = shown(domain)
+        where = domain_name(domain)
         known = f"{where} goes from 1 to {newest}" if newest else f"{where} is not part of the ONNX releases"
         raise UsageError(Finding("U101", f"no ONNX release has version {version} of {where}", help=known))
     return next((each.ir for each in RELEASES if each.opset_of(domain) >= version), newest_ir_version())

@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 from opset.model.elements import NUMBERS
 from opset.opsets.runtimes import RUNTIMES
 from opset.schemas.model import OpSchema
-from opset.schemas.names import shown
+from opset.schemas.names import domain_name
 
 FEW = 8
 """Types that a text names one by one."""
@@ -65,7 +65,7 @@ def releases() -> tuple[str, ...]:
 
 def kernels_of(schema: OpSchema) -> Kernels:
     """Return the kernels for a version of an operator; none for one that is not of the standard."""
-    facts, domain, since = _kernel_facts(), shown(schema.domain), schema.since_version
+    facts, domain, since = _kernel_facts(), domain_name(schema.domain), schema.since_version
     entries = facts["kernels"].get(domain, {}).get(schema.name, ())
     kernels = []
     for first, last, numbers, begins, ends in entries:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from opset.errors import Finding, SchemaError
 from opset.model.storage.writing import write_below
 from opset.schemas.model import OpSchema, Parameter
-from opset.schemas.names import shown
+from opset.schemas.names import domain_name
 from opset.schemas.untrusted_files import file_bytes, parse_json
 
 if TYPE_CHECKING:
@@ -87,11 +87,11 @@ def lock_versions(folder: Path, operators: Iterable[Operator]) -> list[str]:
     lock = read_lock(folder)
     added = []
     for operator in operators:
-        versions = lock.setdefault(shown(operator.domain), {}).setdefault(operator.name, {})
+        versions = lock.setdefault(domain_name(operator.domain), {}).setdefault(operator.name, {})
         for schema in operator.schemas:
             if str(schema.since_version) not in versions:
                 versions[str(schema.since_version)] = signature_hash(schema)
-                added.append(f"{shown(operator.domain)}.{operator.name}:{schema.since_version}")
+                added.append(f"{domain_name(operator.domain)}.{operator.name}:{schema.since_version}")
     ordered = {
         domain: {
             name: dict(sorted(versions.items(), key=lambda item: int(item[0])))

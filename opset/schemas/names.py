@@ -10,12 +10,12 @@ _WORK = 50_000
 """Pairs of characters that are compared: those of a name of ten letters with 400 names of twelve."""
 
 
-def normalised(domain: str) -> str:
+def normalize_domain(domain: str) -> str:
     """Return the one name of a domain: the standard's own, `ai.onnx`, is the empty one."""
     return "" if domain == "ai.onnx" else domain
 
 
-def shown(domain: str) -> str:
+def domain_name(domain: str) -> str:
     """Return a domain's name as people write it, which is also the name of its folder."""
     return domain or "ai.onnx"
 

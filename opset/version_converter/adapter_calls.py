@@ -15,7 +15,7 @@ from opset.opsets.hooks import origin_of
 from opset.opsets.registry import Registry
 from opset.schemas.constraints.signature import arity_misfits, attribute_misfits
 from opset.schemas.model import OpSchema
-from opset.schemas.names import normalised
+from opset.schemas.names import normalize_domain
 from opset.version_converter.facts import ValueFacts
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 from opset.version_converter.routes import Step
@@ -118,7 +118,7 @@ def _signature_faults(call: AdapterCall) -> Iterator[str]:
     pending: list[tuple[Any, int]] = [*call.op.made]
     while pending:
         made, version = pending.pop()
-        domain = normalised(made.domain)
+        domain = normalize_domain(made.domain)
         schema = registry.schema(made.op_type, version, domain)
         if function_key(made) not in call.functions and domain in registry.domains:
             if schema is None:
@@ -128,7 +128,7 @@ def _signature_faults(call: AdapterCall) -> Iterator[str]:
                     f"makes a {made.op_type} that is not valid: {fault}" for fault in _misfits_of_node(made, schema)
                 )
         for _, graph in subgraphs(made):
-            pending += [(inner, call.final.get(normalised(inner.domain), 0)) for inner in graph.node]
+            pending += [(inner, call.final.get(normalize_domain(inner.domain), 0)) for inner in graph.node]
 
 
 def _misfits_of_node(made: Any, schema: OpSchema) -> Iterator[str]:

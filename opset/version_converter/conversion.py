@@ -23,7 +23,7 @@ from opset.opsets.registry import Registry
 from opset.opsets.releases import RELEASES
 from opset.preparation import Freeze, read_model
 from opset.schemas import quirks
-from opset.schemas.names import shown
+from opset.schemas.names import domain_name
 from opset.version_converter.body_conversion import BodyConversion
 from opset.version_converter.context import Context
 from opset.version_converter.facts import LazyInference, ValueFacts
@@ -231,7 +231,7 @@ def _begin_conversion(index: ModelIndex, target: Target, dims: Mapping[str, int]
     conversion = Conversion(dict(index.opsets), after, (ir_version, ir_version), notes=index.notes)
     if target.max_ir is None:
         missing = [domain for domain in target.opsets if domain not in index.opsets]
-        conversion.notes += [f"the model does not import {shown(domain)}" for domain in missing]
+        conversion.notes += [f"the model does not import {domain_name(domain)}" for domain in missing]
     if dims:
         sizes = ", ".join(f"{name} = {size}" for name, size in dims.items())
         conversion.notes.append(f"valid for {sizes} alone, which the inputs state")
@@ -294,7 +294,7 @@ def _find_newer_imports(index: ModelIndex, target: Target, registry: Registry) -
             if version > newest and domain in target.opsets:
                 yield Finding(
                     "C104",
-                    f"{shown(domain)} {version} is newer than what opset knows",
+                    f"{domain_name(domain)} {version} is newer than what opset knows",
                     f"{body.label}, opset_import",
                     f"the newest version with schemas is {newest}",
                     "use a newer opset, or give schemas for it",

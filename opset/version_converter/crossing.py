@@ -18,7 +18,7 @@ from opset.model.graph.walking import function_key, list_as_input, state_type, s
 from opset.opsets import releases
 from opset.schemas import quirks
 from opset.schemas.constraints.signature import constraint_misfits, type_misfits
-from opset.schemas.names import normalised
+from opset.schemas.names import normalize_domain
 from opset.version_converter.adapter_calls import AdapterCall, call_adapter
 from opset.version_converter.context import Context
 from opset.version_converter.derivation import apply_derived, check_types
@@ -95,7 +95,7 @@ class Crossing:
                 done.append(current)
             else:
                 if crossed[-1].endswith(LOWERED):
-                    inside = (*inside, (current.op_type, normalised(current.domain)))
+                    inside = (*inside, (current.op_type, normalize_domain(current.domain)))
                 pending.extend([(*new, inside) for new in reversed(made)])
         if not crossed:
             return None
@@ -113,7 +113,7 @@ class Crossing:
         operators whose lowerings have made the node.
         """
         context = self._context
-        domain = normalised(node.domain)
+        domain = normalize_domain(node.domain)
         final = context.opsets.get(domain, self._versions.get(domain, version))
         is_lowered = (node.op_type, domain) in context.lowered
         if is_lowered and (node.op_type, domain) in inside:

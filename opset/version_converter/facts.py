@@ -18,7 +18,7 @@ from opset.model.graph.index import Body, ModelIndex
 from opset.model.graph.walking import function_key, names_read, subgraphs
 from opset.model.storage.container import Model
 from opset.model.types import MAX_CONSTANT, Constant, Shape, shape_of, type_string
-from opset.schemas.names import normalised
+from opset.schemas.names import normalize_domain
 
 if TYPE_CHECKING:
     from opset.inference.building.dimensions import Size
@@ -130,7 +130,7 @@ class LazyInference:
     ) -> tuple[Type | None, ...]:
         """Return the types of the outputs of a node that is inferred by itself, None if they are not known."""
         called = function_key(node) in self._functions
-        schema = None if called else self._registry.schema(node.op_type, version, normalised(node.domain))
+        schema = None if called else self._registry.schema(node.op_type, version, normalize_domain(node.domain))
         if schema is None:
             return (None,) * len(node.output)
         return self._engine_and_scopes[0].node_types(node, schema, inputs, data)
@@ -552,7 +552,7 @@ class ValueFacts:
         node, version = self._producer(name)
         if node is None or (version is None and self._inference.has_runs(self.body)):
             return None
-        return node, self.versions.get(normalised(node.domain), 0) if version is None else version
+        return node, self.versions.get(normalize_domain(node.domain), 0) if version is None else version
 
     def _infer_alone(self, name: str) -> None:
         """Infer the node of a value by itself, after those that it reads from."""

@@ -26,7 +26,7 @@ from opset.model.graph.walking import function_key, subgraphs
 from opset.model.storage.container import Model
 from opset.opsets.registry import Registry, Schemas, registry_with
 from opset.preparation import read_model
-from opset.schemas.names import normalised, shown
+from opset.schemas.names import domain_name, normalize_domain
 from opset.version_converter.conversion import BASE_STEPS, BYTES_PER_BYTE, STEPS_PER_BYTE, convert_model
 from opset.version_converter.replacement import set_imports
 from opset.version_converter.targets import Target, target_without
@@ -89,7 +89,7 @@ def inline_functions(
 def function_label(key: FunctionKey) -> str:
     """Return the name of a function, as messages show it: "com.example.Scale:half"."""
     domain, name, overload = map(safe_text, key)
-    return brief_name(f"{shown(domain)}.{name}{f':{overload}' if overload else ''}")
+    return brief_name(f"{domain_name(domain)}.{name}{f':{overload}' if overload else ''}")
 
 
 def inline_model(
@@ -130,9 +130,9 @@ def inline_model(
 
 def _is_operator(name: str, index: ModelIndex, registry: Registry) -> bool:
     domain, _, op_type = name.rpartition(".")
-    if any(name in (key[1], f"{shown(key[0])}.{key[1]}") for key in index.functions):
+    if any(name in (key[1], f"{domain_name(key[0])}.{key[1]}") for key in index.functions):
         return False
-    return bool(registry.versions(op_type, normalised(domain)))
+    return bool(registry.versions(op_type, normalize_domain(domain)))
 
 
 def _inline_chosen(
@@ -227,10 +227,10 @@ def _find_differing(
             have = versions.get(domain)
             want = imports[domain]
             if have is None:
-                why = f"the function uses operators of {brief_name(shown(domain))} and does not import it"
+                why = f"the function uses operators of {brief_name(domain_name(domain))} and does not import it"
                 yield _refusal(function.label, why)
             elif have != want and not all(_is_same(name, domain, have, want, registry) for name in operators):
-                why = f"the function imports {brief_name(shown(domain))} {have}, and the model {want}"
+                why = f"the function imports {brief_name(domain_name(domain))} {have}, and the model {want}"
                 yield _refusal(function.label, why, "make the two equal")
 
 

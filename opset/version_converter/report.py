@@ -21,7 +21,7 @@ from typing import Any
 from opset.errors import SHOWN, brief_name, listing, safe_text
 from opset.model.graph.index import BodyLabels
 from opset.plain_text import table_lines
-from opset.schemas.names import shown
+from opset.schemas.names import domain_name
 from opset.version_converter.result import Action, Conversion
 
 Data = Mapping[str, Any]
@@ -51,7 +51,7 @@ def conversion_data(conversion: Conversion, *, places: bool = True) -> dict[str,
     ]
     kept = [_operator_entry(*key, nodes) for key, nodes in sorted(conversion.kept.items())]
     passed = [
-        {"domain": shown(domain), "operator": op_type, "nodes": nodes}
+        {"domain": domain_name(domain), "operator": op_type, "nodes": nodes}
         for (domain, op_type), nodes in sorted(conversion.passed.items())
     ]
     nodes = {
@@ -62,7 +62,7 @@ def conversion_data(conversion: Conversion, *, places: bool = True) -> dict[str,
     }
     return {
         "opsets": [
-            {"domain": shown(domain), "before": before, "after": conversion.target.get(domain, before)}
+            {"domain": domain_name(domain), "before": before, "after": conversion.target.get(domain, before)}
             for domain, before in conversion.source.items()
         ],
         "ir_version": {"before": conversion.ir_version[0], "after": conversion.ir_version[1]},
@@ -131,7 +131,7 @@ def _operator_entry(
     places: Sequence[Data] = (),
 ) -> dict[str, Any]:
     return {
-        "domain": shown(domain),
+        "domain": domain_name(domain),
         "operator": op_type,
         "before": before,
         "after": after,

@@ -16,7 +16,7 @@ from opset.model.types import Constant, Shape
 from opset.opsets.registry import Registry
 from opset.schemas.constraints.signature import type_misfits
 from opset.schemas.model import OpSchema
-from opset.schemas.names import shown
+from opset.schemas.names import domain_name
 from opset.version_converter.facts import ValueFacts
 
 FEW = 8
@@ -372,7 +372,7 @@ class Builder:
         if not self._domain or self._registry.versions(op_type, self._domain):
             return self._domain
         if not self._registry.versions(op_type):
-            raise LookupError(f"op.{op_type}: {shown(self._domain)} and ai.onnx have no operator of this name")
+            raise LookupError(f"op.{op_type}: {domain_name(self._domain)} and ai.onnx have no operator of this name")
         return ""
 
     def _make(
@@ -423,7 +423,7 @@ class Builder:
         """
         version = self.version if domain == self._domain else self._versions.get(domain)
         if version is None:
-            raise Refusal("C201", f"it needs {op_type} of {shown(domain)}, which the model does not import")
+            raise Refusal("C201", f"it needs {op_type} of {domain_name(domain)}, which the model does not import")
         for each in (version, *range(version + 1, 1 if domain else self.final + 1)):
             schema = self._registry.schema(op_type, each, domain)
             if schema is not None and not schema.deprecated:

@@ -17,7 +17,7 @@ from opset.opsets.hooks import TRUST, Lookup
 from opset.opsets.registry import Registry, default_registry
 from opset.schemas import quirks
 from opset.schemas.model import Change, OpSchema
-from opset.schemas.names import shown
+from opset.schemas.names import domain_name
 from opset.version_converter.derivation import DerivedAdapter, derive_adapter
 from opset.version_converter.registration import LAYER, Adapter
 from opset.version_converter.rewrite import Refusal
@@ -104,7 +104,7 @@ class Routes:
         if domain not in self._registry.domains:
             return Route(Verdict.PASS, VersionChange(domain, op_type, 0, 0))
         if domain not in versions:
-            why = f"the model does not import the domain '{shown(domain)}' that the node uses"
+            why = f"the model does not import the domain '{domain_name(domain)}' that the node uses"
             return Route(Verdict.REFUSE, VersionChange(domain, op_type, 0, 0), Refusal("C102", why))
         key = (
             op_type,
@@ -149,7 +149,7 @@ class Routes:
             why = f"it is no operator of the standard; onnxruntime has it in that domain up to version {alias.last}"
             return Route(Verdict.REFUSE, change, Refusal("C101", why))
         if not schemas:
-            why = f"there is no operator {op_type} in {shown(domain)}"
+            why = f"there is no operator {op_type} in {domain_name(domain)}"
             return Route(Verdict.REFUSE, change, Refusal("C101", why))
         why = f"it came with version {schemas[0].since_version}, and the model imports {version}"
         help = "import the version that the exporter wrote"

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from opset.errors import Finding, UsageError, quote
 from opset.opsets import releases, runtimes
 from opset.opsets.registry import Registry
-from opset.schemas.names import normalised
+from opset.schemas.names import normalize_domain
 
 
 class Target(NamedTuple):
@@ -78,7 +78,7 @@ def target_without(operators: Iterable[str], registry: Registry) -> Target:
     lowered = set()
     for name in operators:
         domain, _, op_type = name.rpartition(".")
-        domain = normalised(domain)
+        domain = normalize_domain(domain)
         if not registry.versions(op_type, domain):
             help = "write Gelu, or an operator of another domain as com.example.Scale"
             raise UsageError(Finding("U101", f"there is no operator {quote(name)}", help=help))

@@ -12,7 +12,7 @@ from opset import ReferenceEvaluator
 from opset.errors import ConversionError
 from opset.extend import differences
 from opset.opsets.registry import default_registry
-from opset.schemas.names import shown
+from opset.schemas.names import domain_name
 from tests.corpus.make import model_of
 from tests.released import newest
 
@@ -69,11 +69,11 @@ def wrong(outputs, name, tolerance=None):
 
 
 def imported(model):
-    return {shown(each.domain): each.version for each in opset.load(model).proto.opset_import}
+    return {domain_name(each.domain): each.version for each in opset.load(model).proto.opset_import}
 
 
 def test_there_is_a_model_for_each_released_version_of_each_domain():
-    released = {f"{shown(domain)}-{each}" for domain in REGISTRY.domains for each in range(1, newest(domain) + 1)}
+    released = {f"{domain_name(domain)}-{each}" for domain in REGISTRY.domains for each in range(1, newest(domain) + 1)}
     assert set(NAMES) >= released
     assert sum(path.stat().st_size for path in FOLDER.iterdir() if path.suffix in (".onnx", ".npz")) < 300_000
 

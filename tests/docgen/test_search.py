@@ -21,7 +21,7 @@ from opset.docgen.search import Page, index_script
 from opset.errors import CODES
 from opset.opsets.registry import default_registry, registry_with
 from opset.opsets.releases import RELEASES
-from opset.schemas.names import shown
+from opset.schemas.names import domain_name
 
 EXPLAINED = Path(opset.__file__).parent / "explain"
 ASSETS = Path(opset.__file__).parent / "docgen" / "assets"
@@ -34,7 +34,12 @@ PAGES = [
         for code, title in CODES.items()
     ),
     *(
-        Page(f"{shown(domain)} {version}", f"opsets/{shown(domain)}-{version}.html", "opset", "operators of an opset")
+        Page(
+            f"{domain_name(domain)} {version}",
+            f"opsets/{domain_name(domain)}-{version}.html",
+            "opset",
+            "operators of an opset",
+        )
         for domain, newest in REGISTRY.domains.items()
         for version in range(1, newest + 1)
     ),
@@ -135,7 +140,7 @@ FACETS = {
     "attr": lambda schema, value: value in {each.lower() for each in schema.attributes},
     "since": lambda schema, value: schema.since_version == int(value),
     "family": lambda schema, value: schema.family == value,
-    "domain": lambda schema, value: value in (shown(schema.domain), schema.domain.split(".")[-1]),
+    "domain": lambda schema, value: value in (domain_name(schema.domain), schema.domain.split(".")[-1]),
     "input": lambda schema, value: value in {each.name.lower() for each in schema.inputs},
     "output": lambda schema, value: value in {each.name.lower() for each in schema.outputs},
     "is": lambda schema, value: schema.deprecated if value == "deprecated" else bool(schema.function),
@@ -158,7 +163,7 @@ def expected(query):
             if holds == part.startswith("-"):
                 break
         else:
-            found.setdefault((shown(schema.domain), schema.name), []).insert(0, schema.since_version)
+            found.setdefault((domain_name(schema.domain), schema.name), []).insert(0, schema.since_version)
     return found
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from opset.schemas.model import Example, ExampleValue, FunctionBody, OpSchema, Parameter, example_versions, is_random
-from opset.schemas.names import near_miss, normalised, shown
+from opset.schemas.names import domain_name, near_miss, normalize_domain
 
 MANY = 2**31 - 1
 
@@ -74,8 +74,8 @@ def test_an_output_without_elements_is_random(outputs, found):
 
 
 def test_a_domain_has_one_name_and_is_shown_by_another():
-    assert [normalised(each) for each in ("", "ai.onnx", "ai.onnx.ml")] == ["", "", "ai.onnx.ml"]
-    assert [shown(each) for each in ("", "ai.onnx.ml")] == ["ai.onnx", "ai.onnx.ml"]
+    assert [normalize_domain(each) for each in ("", "ai.onnx", "ai.onnx.ml")] == ["", "", "ai.onnx.ml"]
+    assert [domain_name(each) for each in ("", "ai.onnx.ml")] == ["ai.onnx", "ai.onnx.ml"]
 
 
 def test_near_names_are_suggested_and_far_ones_are_not():

@@ -20,14 +20,14 @@ import yaml
 from opset.opsets.registry import default_registry
 from opset.schemas.index import FOLDER
 from opset.schemas.lock import read_lock
-from opset.schemas.names import normalised
+from opset.schemas.names import normalize_domain
 from opset.workflow.breaking import RULES, Break, Report, State, compare
 from opset.workflow.breaking.states import OperatorState, Version, registry_state
 
 TABLE = yaml.safe_load(Path(__file__).with_name("breaking_labels.yaml").read_text())
 REQUIRES: dict[str, str] = TABLE["requires"]
 LABELS: dict[tuple[str, str, str], dict[str, Any]] = {
-    (normalised(domain), operator, step): label
+    (normalize_domain(domain), operator, step): label
     for domain, operators in TABLE["transitions"].items()
     for operator, steps in operators.items()
     for step, label in steps.items()
@@ -51,7 +51,7 @@ UNSEEN = {("", "LpPool", "18-22")}
 
 def test_labels_name_every_transition_between_released_versions() -> None:
     released = {
-        (normalised(domain), operator, f"{old}-{new}")
+        (normalize_domain(domain), operator, f"{old}-{new}")
         for domain, operators in read_lock(FOLDER).items()
         for operator, versions in operators.items()
         for old, new in pairwise(sorted(map(int, versions)))

@@ -7,12 +7,12 @@ import pytest
 
 from opset.opsets.registry import default_registry
 from opset.schemas.model import example_versions
-from opset.schemas.names import shown
+from opset.schemas.names import domain_name
 from opset.workflow.examples.examination import examine
 
 REGISTRY = default_registry()
 VERSIONS = [
-    pytest.param(schema, id=f"{shown(schema.domain)}-{schema.name}-{schema.since_version}")
+    pytest.param(schema, id=f"{domain_name(schema.domain)}-{schema.name}-{schema.since_version}")
     for domain in REGISTRY.domains
     for name in REGISTRY.operators(domain)
     for schema in REGISTRY.versions(name, domain)

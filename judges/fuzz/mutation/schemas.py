@@ -32,7 +32,7 @@ from opset.schemas.diff import signature_diff
 from opset.schemas.index import FOLDER
 from opset.schemas.lint.fix import fixes
 from opset.schemas.model import OpSchema, example_versions
-from opset.schemas.names import shown
+from opset.schemas.names import domain_name
 from opset.schemas.selection import folder_of_domains
 from opset.schemas.yaml.loader import TYPES_FILE
 from opset.schemas.yaml.reader import Findings, YamlNode, read
@@ -436,7 +436,7 @@ class _Verbs:
         self._refused()
         for domain, name in self.own:
             assert self.registry is not None
-            _table_lines(_operators_data(self.registry, shown(domain), None, None))
+            _table_lines(_operators_data(self.registry, domain_name(domain), None, None))
             versions = self.registry.versions(name, domain)
             sets = self.registry.type_sets
             crossed = changes(versions, sets)
@@ -474,7 +474,7 @@ class _Verbs:
                 schema = versions[self.rng.choice(held)]
                 with suppress(OpsetError):
                     model, feeds = model_of(schema, example), feeds_of(example)
-                    self._run(model, feeds, shown(domain), [*versions])
+                    self._run(model, feeds, domain_name(domain), [*versions])
         return 0
 
     def _run(self, model: Any, feeds: dict[str, Any], domain: str, versions: list[int]) -> None:
@@ -497,8 +497,8 @@ class _Verbs:
             for things in ("operators", "domains"):
                 status |= command("list", things, *named, "--format", form)
             for domain, name in self.own:
-                status |= command("show", *named, "--format", form, "--domain", shown(domain), "--", name)
-                status |= command("diff", *named, "--format", form, "--domain", shown(domain), "--", name, 1, 2)
+                status |= command("show", *named, "--format", form, "--domain", domain_name(domain), "--", name)
+                status |= command("diff", *named, "--format", form, "--domain", domain_name(domain), "--", name, 1, 2)
         return status
 
 

@@ -15,7 +15,7 @@ from opset.model import proto as pb
 from opset.model.arrays import tensor_of
 from opset.model.text.syntax import parse_model
 from opset.reference.example_models import model_of
-from opset.schemas.names import shown
+from opset.schemas.names import domain_name
 from tests.examples import PAIRS
 
 __all__ = ["seed_model", "whole_models"]
@@ -225,6 +225,8 @@ def seed_model(rng: random.Random) -> tuple[str, Any]:
     """Return a sound model and its name: half of them an operator's example."""
     if rng.random() < 0.5:
         schema, example = rng.choice(PAIRS)
-        return f"{shown(schema.domain)}-{schema.name}-{schema.since_version}-{example.name}", model_of(schema, example)
+        return f"{domain_name(schema.domain)}-{schema.name}-{schema.since_version}-{example.name}", model_of(
+            schema, example
+        )
     name, data = rng.choice(whole_models())
     return name, pb.ModelProto.FromString(data)

@@ -16,14 +16,14 @@ from opset.errors import Finding, RunError, safe_text
 from opset.model import proto as pb
 from opset.model.graph.index import Body
 from opset.model.graph.walking import names_read, subgraphs
-from opset.schemas.names import normalised
+from opset.schemas.names import normalize_domain
 
 DOMAIN = "ai.onnx.preview.training"
 
 
 def is_gradient(node: Any) -> bool:
     """Whether a node is a Gradient of the standard."""
-    return bool(node.op_type == "Gradient") and normalised(node.domain) == DOMAIN
+    return bool(node.op_type == "Gradient") and normalize_domain(node.domain) == DOMAIN
 
 
 def gradient_graph(body: Body, index: int, attributes: Mapping[str, Any]) -> Body:

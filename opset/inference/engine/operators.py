@@ -12,7 +12,7 @@ from opset.opsets.amendments import schema_as_read
 from opset.opsets.registry import Registry
 from opset.schemas import quirks
 from opset.schemas.model import OpSchema
-from opset.schemas.names import normalised, shown
+from opset.schemas.names import domain_name, normalize_domain
 
 
 class Operators:
@@ -40,10 +40,10 @@ class Operators:
     def find(self, operator: Operator, imports: Mapping[str, int]) -> OperatorInference:
         """Return how an operator is inferred. Raises InferenceError if its hooks cannot be used."""
         op_type, domain = operator
-        domain = normalised(domain)
+        domain = normalize_domain(domain)
         version = imports.get(domain, 0)
         schema = self._registry.schema(op_type, version, domain)
-        name, shown_domain = brief_name(op_type), brief_name(shown(domain))
+        name, shown_domain = brief_name(op_type), brief_name(domain_name(domain))
         alias = quirks.alias(op_type, version) if schema is None and not domain and not self._strict else None
         if alias is not None and alias.stand_in is not None:
             schema = self._registry.schema(*alias.stand_in)

@@ -21,7 +21,7 @@ from opset.reference.numerics.arrays import Array
 from opset.reference.numerics.broadcasting import sum_to
 from opset.reference.numerics.small_floats import SMALL_FLOATS, is_float
 from opset.reference.registration import LAYER, KernelContext
-from opset.schemas.names import normalised
+from opset.schemas.names import normalize_domain
 
 ContextOf = Callable[[Step], KernelContext]
 
@@ -119,7 +119,7 @@ def _differentiable_steps(graph: Program, active: set[int], target: int) -> list
 
 def _rule_of(step: Step) -> GradientRule | None:
     """Return the rule for a step's derivatives, None if there is none."""
-    if step.schema is None or normalised(step.node.domain):
+    if step.schema is None or normalize_domain(step.node.domain):
         return None
     hook = LAYER.find("gradient", "", step.schema.name, step.schema.since_version)
     return None if hook is None else hook.function

@@ -15,7 +15,7 @@ from opset.schemas import quirks
 from opset.schemas.constraints.input_shapes import Plan, plan_of
 from opset.schemas.constraints.signature import attribute_misfits
 from opset.schemas.model import OpSchema
-from opset.schemas.names import normalised, shown
+from opset.schemas.names import domain_name, normalize_domain
 
 _UNUSED = frozenset(("consumed_inputs",))
 """Attributes of the first versions that named buffers to reuse, and never had a meaning."""
@@ -95,7 +95,7 @@ class Resolver:
 
     def resolve(self, node: Any, imports: Mapping[str, int], location: Callable[[], str]) -> ResolvedKernel:
         """Return the kernel of a node in a body of these imports; `location` returns its path. Raises RunError R201."""
-        domain = normalised(node.domain)
+        domain = normalize_domain(node.domain)
         key = (node.op_type, domain, imports.get(domain, 0))
         if key not in self._resolved:
             self._resolved[key] = self._resolve(node, *key, imports, location)
@@ -150,7 +150,7 @@ class Resolver:
     ) -> Finding:
         """Return the finding that an operator has no kernel, with the reason."""
         name = safe_text(node.op_type)
-        shown_domain = safe_text(shown(domain))
+        shown_domain = safe_text(domain_name(domain))
         if schema is not None and (left_out := self._kernels.left_out(domain)):
             why, help = left_out, TRUST
         elif schema is not None:

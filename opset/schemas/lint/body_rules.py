@@ -12,7 +12,7 @@ from opset.model.attributes import attribute_type
 from opset.schemas.constraints.signature import arity_misfits, attribute_misfits
 from opset.schemas.function_bodies import body_nodes
 from opset.schemas.model import SINGLE, VARIADIC, Attribute, FunctionBody, OpSchema
-from opset.schemas.names import near_miss, normalised, shown
+from opset.schemas.names import domain_name, near_miss, normalize_domain
 
 if TYPE_CHECKING:
     from opset.schemas.yaml.loader import Operator
@@ -40,7 +40,7 @@ def body_faults(schema: OpSchema, versions: Versions) -> Iterator[Finding]:
         schema: The version.
         versions: Returns all versions of an operator, by domain and name, oldest first.
     """
-    place = f"{shown(schema.domain)}.{schema.name} {schema.since_version}, function"
+    place = f"{domain_name(schema.domain)}.{schema.name} {schema.since_version}, function"
     for body in schema.function:
         yield from _check_body(_PlacedBody(schema, body, place, NEWEST), versions)
 
@@ -101,7 +101,7 @@ def _check_operators(use: _PlacedBody, nodes: Sequence[Any], versions: Versions)
 
 
 def _node_faults(use: _PlacedBody, node: Any, inputs: Sequence[str], versions: Versions) -> Iterator[str]:
-    name, domain = node.op_type, normalised(node.domain)
+    name, domain = node.op_type, normalize_domain(node.domain)
     if domain not in ("", use.schema.domain):
         yield f"uses the domain {safe_text(domain)}, and may use ai.onnx and its own alone"
         return
@@ -188,13 +188,17 @@ def check_circles(operators: Collection[Operator]) -> Iterator[Finding]:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
         circle = error.args[1]
-        names = " uses ".join(f"{shown(domain)}.{name}" for domain, name in reversed(circle))
+        names = " uses ".join(f"{domain_name(domain)}.{name}" for domain, name in reversed(circle))
         yield Finding("S238", "function bodies expand to each other without end", place=places[circle[0]], why=names)
 
 
 def operators_used(operator: Operator) -> set[tuple[str, str]]:
     """Return the domains and names of the operators in the bodies of an operator."""
-    return {(normalised(node.domain), node.op_type) for use in _placed_bodies(operator) for node in _nodes_of(use.body)}
+    return {
+        (normalize_domain(node.domain), node.op_type)
+        for use in _placed_bodies(operator)
+        for node in _nodes_of(use.body)
+    }
 
 
 def _nodes_of(body: FunctionBody) -> Iterable[Any]:

@@ -10,7 +10,7 @@ from opset.model.elements import ELEMENTS
 from opset.schemas.function_bodies import body_nodes
 from opset.schemas.lint.body_rules import NEWEST, Versions, body_faults
 from opset.schemas.model import VARIADIC, FunctionBody, OpSchema, Parameter
-from opset.schemas.names import normalised
+from opset.schemas.names import normalize_domain
 
 if TYPE_CHECKING:
     from opset.schemas.yaml.loader import Operator
@@ -106,7 +106,7 @@ def _emulate_type(type_: str, emulate: Mapping[str, str]) -> str:
 
 def _schema_of(node: Any, opset: int, versions: Versions) -> OpSchema | None:
     """Return the schema of a node of ai.onnx at an opset; None for other domains and unknown operators."""
-    if normalised(node.domain):
+    if normalize_domain(node.domain):
         return None
     at = max(opset, _USABLE_FROM.get(node.op_type, 0))
     return next((each for each in reversed(versions("", node.op_type)) if each.since_version <= at), None)

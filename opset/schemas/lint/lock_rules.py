@@ -8,13 +8,13 @@ from pathlib import Path
 from opset.errors import Finding
 from opset.schemas.lint.context import LintContext
 from opset.schemas.lock import Lock, signature_hash
-from opset.schemas.names import normalised, shown
+from opset.schemas.names import domain_name, normalize_domain
 from opset.schemas.yaml.loader import Operator
 
 
 def check_released_signatures(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Check that the signatures of released versions have not changed (S203)."""
-    versions = context.lock.get(shown(operator.domain), {}).get(operator.name, {})
+    versions = context.lock.get(domain_name(operator.domain), {}).get(operator.name, {})
     for schema in operator.schemas:
         released = versions.get(str(schema.since_version))
         if released and released != signature_hash(schema):
@@ -30,10 +30,10 @@ def lost_versions(
     folder: Path, lock: Lock, operators: Collection[Operator], unread: Collection[tuple[str, str]]
 ) -> Iterator[Finding]:
     """Yield the released versions that are gone (S204); `unread` are operators whose versions are unknown."""
-    present = {(shown(o.domain), o.name, str(s.since_version)) for o in operators for s in o.schemas}
+    present = {(domain_name(o.domain), o.name, str(s.since_version)) for o in operators for s in o.schemas}
     for domain, names in lock.items():
         for name, versions in names.items():
-            for since in versions if (normalised(domain), name) not in unread else ():
+            for since in versions if (normalize_domain(domain), name) not in unread else ():
                 if (domain, name, since) not in present:
                     place = str(folder / domain / f"{name}.yaml")
                     yield Finding("S204", f"the released version {since} of {name} is gone", place=place)
@@ -45,7 +45,7 @@ def unlocked_versions(operators: Collection[Operator], lock: Lock) -> list[tuple
         (operator, schema.since_version)
         for operator in operators
         for schema in operator.schemas
-        if str(schema.since_version) not in lock.get(shown(operator.domain), {}).get(operator.name, {})
+        if str(schema.since_version) not in lock.get(domain_name(operator.domain), {}).get(operator.name, {})
     ]
 
 
@@ -55,7 +55,7 @@ def check_lock(operators: Collection[Operator], lock: Lock, released: bool) -> I
     If `released`, it has to hold all versions.
     """
     for operator, since in unlocked_versions(operators, lock):
-        domain = shown(operator.domain)
+        domain = domain_name(operator.domain)
         newest = max((int(each) for names in lock.get(domain, {}).values() for each in names), default=0)
         if since > newest and not released:
             continue

@@ -22,7 +22,7 @@ from opset.schemas.lint.lock_rules import check_lock, check_released_signatures,
 from opset.schemas.lint.status_rules import STATUS_RULES
 from opset.schemas.lock import Lock, read_lock
 from opset.schemas.model import AttributeChange, OpSchema
-from opset.schemas.names import near_miss, shown
+from opset.schemas.names import domain_name, near_miss
 from opset.schemas.selection import Target, select_operators
 from opset.schemas.type_sets import TypeSets, expand
 from opset.schemas.untrusted_files import file_bytes
@@ -188,7 +188,7 @@ class _TargetCheck:
             _lost_kernels(folder, known, hooks.kernels),
             _lost_functions(folder, known, hooks.inferred),
         )
-        unread = {folder / shown(domain) / f"{name}.yaml" for domain, name in self.unread}
+        unread = {folder / domain_name(domain) / f"{name}.yaml" for domain, name in self.unread}
         for finding in lost:
             path = Path(finding.place)
             if path not in unread and self.target.has_file(path):
@@ -414,7 +414,7 @@ def check_emulated_types(operator: Operator, context: LintContext) -> Iterator[F
 
 def check_type_constraints(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Check that a parameter has each type constraint (S211); released versions are left out, as they cannot change."""
-    released = context.lock.get(shown(operator.domain), {}).get(operator.name, {})
+    released = context.lock.get(domain_name(operator.domain), {}).get(operator.name, {})
     for schema in operator.schemas:
         used = {parameter.type for parameter in (*schema.inputs, *schema.outputs)}
         for name in schema.types:
@@ -469,7 +469,7 @@ def check_names(operator: Operator, context: LintContext) -> Iterator[Finding]:
         yield Finding("S215", message, place=f"{path}:1:1", help=f"call it {operator.name}.yaml")
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", operator.name):
         yield Finding("S215", f"the operator name {operator.name!r} is no identifier", place=f"{path}:1:1")
-    if not re.fullmatch(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*", shown(operator.domain)):
+    if not re.fullmatch(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*", domain_name(operator.domain)):
         yield Finding("S215", f"the domain {operator.domain!r} is not made of words and dots", place=f"{path}:1:1")
 
 
@@ -484,7 +484,7 @@ def check_family(operator: Operator, context: LintContext) -> Iterator[Finding]:
 
 def is_standard(operator: Operator) -> bool:
     """Whether the domain of an operator is one of the standard."""
-    return shown(operator.domain).split(".")[:2] == ["ai", "onnx"]
+    return domain_name(operator.domain).split(".")[:2] == ["ai", "onnx"]
 
 
 def check_lists_of_types(operator: Operator, context: LintContext) -> Iterator[Finding]:
@@ -687,7 +687,7 @@ def _undeclared_adapters(
             what = "a lowering" if direction == "lower" else f"an adapter {direction}"
             why = "not its first version" if direction == "lower" else "no transition"
             message = f"{what} is written for {name} {since}, which is {why}"
-            yield Finding("S207", message, place=str(folder / shown(domain) / f"{name}.yaml"))
+            yield Finding("S207", message, place=str(folder / domain_name(domain) / f"{name}.yaml"))
 
 
 def _lost_kernels(folder: Path, operators: list[Operator], kernels: Collection[Kernel] | None) -> Iterator[Finding]:
@@ -698,7 +698,7 @@ def _lost_kernels(folder: Path, operators: list[Operator], kernels: Collection[K
         if domain in domains and (domain, name, since) not in versions:
             which = f"{name} {since}, which is no version" if since else f"{name}, which is no operator"
             message = f"a kernel is written for {which}"
-            yield Finding("S225", message, place=str(folder / shown(domain) / f"{name}.yaml"))
+            yield Finding("S225", message, place=str(folder / domain_name(domain) / f"{name}.yaml"))
 
 
 def _lost_functions(folder: Path, operators: list[Operator], inferred: InferenceHooks | None) -> Iterator[Finding]:
@@ -715,4 +715,4 @@ def _lost_functions(folder: Path, operators: list[Operator], inferred: Inference
     for domain, name, since in sorted(inferred.functions):
         if domain in domains and (domain, name, since) not in used:
             message = f"a function infers the outputs of {name}{f' from {since} on' * bool(since)}, and is never asked"
-            yield Finding("S228", message, place=str(folder / shown(domain) / f"{name}.yaml"))
+            yield Finding("S228", message, place=str(folder / domain_name(domain) / f"{name}.yaml"))

@@ -83,7 +83,7 @@ from opset.schemas.model import (
     SpecialCase,
     versions_between,
 )
-from opset.schemas.names import normalised
+from opset.schemas.names import normalize_domain
 from opset.schemas.type_sets import TypeSets, is_type
 from opset.schemas.untrusted_files import TooLarge, file_bytes
 from opset.schemas.yaml.changes import Changes, TypeFields
@@ -219,7 +219,7 @@ def read_operator(
 def domain_of(path: Path) -> str:
     """Return the domain of an operator's file, which is the name of its folder."""
     parent = path.parent
-    return normalised(parent.name if parent.name not in ("", "..") else os.path.basename(os.path.abspath(parent)))
+    return normalize_domain(parent.name if parent.name not in ("", "..") else os.path.basename(os.path.abspath(parent)))
 
 
 def read_operators(

@@ -21,7 +21,7 @@ from opset.schemas.lint.fix import declared_change, is_unexplained, remove_guida
 from opset.schemas.lint.rules import sets_of_domain
 from opset.schemas.lock import Lock, signature_hash
 from opset.schemas.model import OpSchema
-from opset.schemas.names import shown
+from opset.schemas.names import domain_name
 from opset.schemas.type_sets import TypeSets
 from opset.schemas.untrusted_files import file_bytes
 from opset.schemas.yaml.keys import CHANGE_KEYS, GUIDANCE
@@ -79,7 +79,7 @@ def compare_with_lock(name: str, domain: str | None = None, folder: Path | None 
 
 def _compare_operator(operator: Operator, lock: Lock, sets: TypeSets) -> LockComparison:
     """Return the comparison of an operator with its lock."""
-    versions = lock.get(shown(operator.domain), {}).get(operator.name, {})
+    versions = lock.get(domain_name(operator.domain), {}).get(operator.name, {})
     edited = []
     for schema in operator.schemas:
         digest = versions.get(str(schema.since_version))
@@ -163,7 +163,7 @@ def bump(
         if not since:
             why = f"version {newest_own} is the first, and not released yet"
             raise UsageError(Finding("U103", f"{name} needs no new version", why=why, help="edit it", file=str(path)))
-        text = add_version(operator, data, since, f"opset bump {shown(domain)}.{name}", sets)
+        text = add_version(operator, data, since, f"opset bump {domain_name(domain)}.{name}", sets)
         done = "added"
     files: dict[str, tuple[str, ...]] = {}
     changed = {destination.relative_path(path): text} if text != data else {}

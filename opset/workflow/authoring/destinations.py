@@ -14,7 +14,7 @@ from opset.opsets.registry import default_registry
 from opset.opsets.releases import RELEASES
 from opset.schemas.index import FOLDER
 from opset.schemas.lock import Lock, read_lock
-from opset.schemas.names import near_miss, normalised, shown
+from opset.schemas.names import domain_name, near_miss, normalize_domain
 from opset.schemas.type_sets import TypeSets
 from opset.schemas.untrusted_files import file_bytes
 from opset.schemas.yaml.loader import (
@@ -48,13 +48,13 @@ class Destination(NamedTuple):
 
     def yaml_path(self, name: str) -> Path:
         """Return the path of an operator's file."""
-        return self.folder / shown(self.domain) / f"{name}.yaml"
+        return self.folder / domain_name(self.domain) / f"{name}.yaml"
 
     def hooks_path(self, layer: Layer, family: str) -> Path:
         """Return the path of the file with an operator's functions of a layer."""
         if self.standard:
             return self.root.joinpath(*layer.package.split(".")[1:], f"{family}.py")
-        return self.folder / shown(self.domain) / layer.file
+        return self.folder / domain_name(self.domain) / layer.file
 
     def relative_path(self, path: Path) -> str:
         """Return a path relative to the root."""
@@ -69,7 +69,7 @@ class Destination(NamedTuple):
         path = self.yaml_path(name)
         if not os.path.lexists(path):
             names = [each.stem for each in self.yaml_files()]
-            help = near_miss(name, names) or f"opset new {name} --domain {shown(self.domain)} writes a new one"
+            help = near_miss(name, names) or f"opset new {name} --domain {domain_name(self.domain)} writes a new one"
             raise UsageError(Finding("U105", f"there is no operator {name}", help=help, file=str(path)))
         operator = load_operator(path, sets)
         if operator.name != name:
@@ -81,7 +81,7 @@ class Destination(NamedTuple):
     def yaml_files(self) -> Iterator[Path]:
         """Yield the operator files of the domain."""
         if os.path.isdir(self.folder):
-            yield from (each for each in operator_files(self.folder) if each.parent.name == shown(self.domain))
+            yield from (each for each in operator_files(self.folder) if each.parent.name == domain_name(self.domain))
 
     def newest_version(self, sets: TypeSets) -> int:
         """Return the newest version of the domain's operator set in the files; 0 if there is none.
@@ -97,7 +97,7 @@ class Destination(NamedTuple):
 
     def newest_released(self, lock: Lock) -> int:
         """Return the newest released version of the domain's operator set; 0 if there is none."""
-        versions = (int(since) for each in lock.get(shown(self.domain), {}).values() for since in each)
+        versions = (int(since) for each in lock.get(domain_name(self.domain), {}).values() for since in each)
         return max((RELEASES[-1].opset_of(self.domain) if self.standard else 0, *versions))
 
     def lock(self) -> Lock:
@@ -115,7 +115,7 @@ def destination_of(domain: str, folder: Path | None) -> Destination:
     Raises:
         UsageError: U103 if it is the standard's and this is no checkout, U104 if `schemas` is a link.
     """
-    domain = normalised(domain)
+    domain = normalize_domain(domain)
     if folder is None and domain not in default_registry().domains:
         folder = OWN_FOLDER
         if folder.is_symlink():
@@ -127,7 +127,7 @@ def destination_of(domain: str, folder: Path | None) -> Destination:
     if not (FOLDER.parents[1] / "pyproject.toml").is_file():
         why = "the operators of the standard are part of this package, and this is no checkout of its sources"
         help = "name a domain of your own, as com.acme.Thin, or a folder: --schemas DIR"
-        raise UsageError(Finding("U103", f"{shown(domain)} cannot be written to", why=why, help=help))
+        raise UsageError(Finding("U103", f"{domain_name(domain)} cannot be written to", why=why, help=help))
     return Destination(FOLDER.parent, FOLDER, domain, True)
 
 
@@ -148,7 +148,7 @@ def split_name(name: str, domain: str | None) -> tuple[str, str]:
         findings.append(Finding("S215", message, help="as in com.acme, at most 100 characters"))
     if findings:
         raise UsageError(findings)
-    return normalised(domain), name
+    return normalize_domain(domain), name
 
 
 def next_version(newest: int, released: int, own: int) -> int:

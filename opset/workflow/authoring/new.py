@@ -16,7 +16,7 @@ from opset.opsets.registry import default_registry
 from opset.reference.registration import LAYER as KERNELS
 from opset.schemas.lint.rules import FAMILIES, SETS_OF_DOMAINS, sets_of_domain
 from opset.schemas.model import OpSchema
-from opset.schemas.names import near_miss, shown
+from opset.schemas.names import domain_name, near_miss
 from opset.schemas.type_sets import TypeSets, shortest_expressions
 from opset.schemas.yaml.loader import Operator, parse_operator
 from opset.schemas.yaml.printer import entry_lines, flow
@@ -158,7 +158,7 @@ def add_hooks(
                     message = f"there is a function {stub.name} already"
                     findings.append(Finding("U102", message, why=conflict, help="rename it", file=str(path)))
             if missing:
-                text = add_stubs(source, missing, DOCSTRINGS[layer.noun].format(shown(destination.domain)))
+                text = add_stubs(source, missing, DOCSTRINGS[layer.noun].format(domain_name(destination.domain)))
                 changed[destination.relative_path(path)] = text.encode()
                 added[str(path)] = tuple(stub.name for stub in missing)
         except UsageError as error:
@@ -241,7 +241,7 @@ def _standard_operator(domain: str, name: str) -> Operator:
     from opset.schemas.index import FOLDER
     from opset.schemas.yaml.loader import load_operator, standard_sets
 
-    return load_operator(FOLDER / shown(domain) / f"{name}.yaml", standard_sets())
+    return load_operator(FOLDER / domain_name(domain) / f"{name}.yaml", standard_sets())
 
 
 def _choose_family(
@@ -253,4 +253,4 @@ def _choose_family(
         message = f"there is no family {family}" if family else "the family is not given"
         help = near_miss(family, FAMILIES) or f"--family, or --like; known: {', '.join(FAMILIES)}"
         findings.append(Finding("S216", message, help=help))
-    return family or shown(destination.domain).rpartition(".")[2]
+    return family or domain_name(destination.domain).rpartition(".")[2]

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from opset.errors import ComparisonError, Finding, SchemaError
-from opset.schemas.names import normalised, shown
+from opset.schemas.names import domain_name, normalize_domain
 from opset.schemas.untrusted_files import file_bytes
 from opset.schemas.yaml.fields import Fields
 from opset.schemas.yaml.reader import MAX_SIZE, Findings, YamlNode, read
@@ -47,7 +47,7 @@ class Approval(NamedTuple):
 
     def matches(self, each: Break) -> bool:
         """Whether the entry approves a finding."""
-        name = f"{shown(each.domain)}.{each.operator}" if each.operator else shown(each.domain)
+        name = f"{domain_name(each.domain)}.{each.operator}" if each.operator else domain_name(each.domain)
         versions = self.versions or (0,)
         same = (self.rule, self.subject, self.message) == (each.rule, name, each.message)
         return same and each.version in versions and each.severity != INFO
@@ -88,7 +88,7 @@ def _approval_fault(rule: str, severity: str, entry: Approval, message: str, hel
     """Return the finding that an entry has ended, or matches nothing."""
     domain, _, operator = entry.subject.rpartition(".")
     version = entry.versions[0] if entry.versions else 0
-    return Break(rule, severity, NONE, normalised(domain), operator, version, message, entry.place, WHY, help)
+    return Break(rule, severity, NONE, normalize_domain(domain), operator, version, message, entry.place, WHY, help)
 
 
 def read_approvals(path: Path) -> tuple[list[Approval], list[Break]]:

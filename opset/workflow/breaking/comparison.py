@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from opset.budget import Budget, Limits
 from opset.errors import ComparisonError, Finding, listing
 from opset.opsets.registry import Registry
-from opset.schemas.names import shown
+from opset.schemas.names import domain_name
 from opset.workflow.breaking import behaviour, consistency, inventory, signature
 from opset.workflow.breaking import example_rule as examples
 from opset.workflow.breaking.example_rule import MOST, changed_versions
@@ -99,7 +99,9 @@ def _check_common(comparison: Comparison) -> None:
     old, new = ({name for _, name in each.operators} for each in (comparison.old, comparison.new))
     if comparison.old.domains.keys() & comparison.new.domains.keys() or old & new:
         return
-    has = [f"{each.name} has {listing(list(map(shown, each.domains)))}" for each in (comparison.old, comparison.new)]
+    has = [
+        f"{each.name} has {listing(list(map(domain_name, each.domains)))}" for each in (comparison.old, comparison.new)
+    ]
     help = "name the folder that both are states of: --schemas DIR"
     raise ComparisonError(Finding("B193", "the two states have nothing in common", why="; ".join(has), help=help))
 
@@ -108,5 +110,5 @@ def _comparison_text(comparison: Comparison) -> str:
     """Return the number of operators, their domains and both states in words."""
     old, new = comparison.old, comparison.new
     count = len(new.operators)
-    domains = listing(list(map(shown, new.domains)), 3)
+    domains = listing(list(map(domain_name, new.domains)), 3)
     return f"{count} operator{'' if count == 1 else 's'} of {domains} at {old.name} beside {new.name}"

@@ -23,7 +23,7 @@ from opset.schemas.model import (
     Parameter,
     SpecialCase,
 )
-from opset.schemas.names import normalised, shown
+from opset.schemas.names import domain_name, normalize_domain
 from opset.schemas.status import CHOSEN, DERIVED, STATED
 from opset.schemas.untrusted_files import file_bytes, parse_json
 from opset.workflow.breaking.states import (
@@ -69,22 +69,22 @@ def _yaml_state(path: Path, data: bytes, new: State) -> State:
     """Return the operator of a YAML file; its folder names the domain, or else the one domain that has its name."""
     from opset.schemas.yaml.loader import parse_operator
 
-    domain = normalised(path.parent.resolve().name)
+    domain = normalize_domain(path.parent.resolve().name)
     if domain not in new.domains:
         domains = [each for each, name in new.operators if name == path.stem]
         if len(domains) != 1:
-            known_domains = listing([shown(each) for each in domains]) if domains else "no domain"
+            known_domains = listing([domain_name(each) for each in domains]) if domains else "no domain"
             why = f"{known_domains} has an operator {path.stem}, and the file's folder names none"
             help = "keep the file as <domain>/<Operator>.yaml"
             raise ComparisonError(Finding("B193", f"{path} has no operator that is compared", why=why, help=help))
         domain = domains[0]
     try:
-        operator = parse_operator(data, Path(shown(domain)) / path.name, new.sets)
+        operator = parse_operator(data, Path(domain_name(domain)) / path.name, new.sets)
     except SchemaError as error:
         raise unreadable_error(str(path), error) from None
     state = loaded_state([operator], str(path), new.sets)
     if not state.operators.keys() & new.operators.keys():
-        name = f"{shown(domain)}.{operator.name}"
+        name = f"{domain_name(domain)}.{operator.name}"
         raise ComparisonError(Finding("B193", f"there is no operator {name} to compare with {path}"))
     return state
 
@@ -127,7 +127,7 @@ def _children(value: Any) -> Iterator[Any]:
 
 def _parse_operator(data: Mapping[str, Any]) -> OperatorState:
     """Return an operator of a document."""
-    domain = normalised(_require_text(data["domain"]))
+    domain = normalize_domain(_require_text(data["domain"]))
     name = _require_text(data["operator"])
     versions = sorted(data["versions"], key=lambda each: int(each["since"]))
     schemas = [_parse_schema(domain, name, each) for each in versions]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from opset.budget import Limits
 from opset.schemas.model import OpSchema
-from opset.schemas.names import shown
+from opset.schemas.names import domain_name
 from opset.workflow.breaking.report import NONE
 from opset.workflow.breaking.rules import BEHAVIOUR, Comparison, RuleFinding, rule
 from opset.workflow.breaking.states import Key
@@ -43,7 +43,7 @@ def examples_fail(comparison: Comparison) -> Iterator[RuleFinding]:
             if finding.code == NOT_COMPUTED and "kernels.py" not in edited:
                 continue  # a domain may be declared without kernels
             message = f"{finding.code}: {finding.message}{f': {finding.why}' if finding.why else ''}"
-            help = f"opset test {shown(key[0])}.{key[1]} runs its examples; opset explain {finding.code}"
+            help = f"opset test {domain_name(key[0])}.{key[1]} runs its examples; opset explain {finding.code}"
             domain, name = key
             yield RuleFinding(message, help=help, domain=domain, operator=name, place=finding.place)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from opset.errors import listing
 from opset.schemas.diff import signature_diff
 from opset.schemas.lock import signature_hash
-from opset.schemas.names import normalised, shown
+from opset.schemas.names import domain_name, normalize_domain
 from opset.workflow.breaking.report import FORBIDDEN, INFO, NEW_OPSET, NONE, WARN
 from opset.workflow.breaking.rules import (
     CLARIFIED,
@@ -32,7 +32,7 @@ def domain_removed(comparison: Comparison) -> Iterator[RuleFinding]:
         names = {name for each, name in comparison.old.operators if each == domain}
         again = [each for each in new if names & {name for other, name in comparison.new.operators if other == each}]
         message = f"the domain, of {len(names)} operator{'' if len(names) == 1 else 's'}, is gone"
-        message += f"; {listing(list(map(shown, again)))} has operators of the same names" if again else ""
+        message += f"; {listing(list(map(domain_name, again)))} has operators of the same names" if again else ""
         help = "models import a domain by its name: restore the folder, and add the new name beside it"
         yield RuleFinding(message, domain=domain, help=help)
 
@@ -86,7 +86,7 @@ def lock_contradicted(comparison: Comparison) -> Iterator[RuleFinding]:
     for lock in (comparison.new.lock, comparison.old.lock):
         for domain, operators in (lock or {}).items():
             for name, versions in operators.items():
-                key = normalised(domain), name
+                key = normalize_domain(domain), name
                 operator, before = (state.operators.get(key) for state in (comparison.new, comparison.old))
                 is_of_new_state = lock is comparison.new.lock and not comparison.partial
                 if operator is None and (before is not None or not is_of_new_state):
@@ -141,7 +141,7 @@ def _addition(comparison: Comparison, operator: OperatorState, since: int, messa
     """Return the finding of an added version: a notice in a new opset, a break in a released one."""
     newest = comparison.newest_released(operator.key)
     raised = since > newest
-    domain = shown(operator.domain)
+    domain = domain_name(operator.domain)
     where = operator.place(since, "since")
     if raised:
         return RuleFinding(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from opset.errors import escape_text, listing, safe_text
-from opset.schemas.names import shown
+from opset.schemas.names import domain_name
 
 ERR, WARN, INFO = "ERR", "WARN", "INFO"
 SEVERITIES = (ERR, WARN, INFO)
@@ -40,12 +40,12 @@ class Break(NamedTuple):
     @property
     def title(self) -> str:
         """Domain, operator and version in the form of messages."""
-        name = f"{shown(self.domain)}.{self.operator}" if self.operator else shown(self.domain)
+        name = f"{domain_name(self.domain)}.{self.operator}" if self.operator else domain_name(self.domain)
         return f"{name} {self.version}" if self.version else name
 
     def data(self) -> dict[str, Any]:
         """Return the finding as plain data."""
-        return {**self._asdict(), "domain": shown(self.domain)}
+        return {**self._asdict(), "domain": domain_name(self.domain)}
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from threading import Event, Timer
 from typing import NamedTuple
 
 from opset.errors import ComparisonError, Finding, SchemaError, quote, safe_text
-from opset.schemas.names import normalised
+from opset.schemas.names import normalize_domain
 from opset.schemas.untrusted_files import file_bytes
 from opset.workflow.breaking.states import (
     FUNCTIONS,
@@ -181,7 +181,7 @@ def _has_same_type_sets(revision: Revision, texts: Mapping[str, Blob]) -> bool:
 def _unchanged_operator(revision: Revision, blob: Blob, beside: State) -> OperatorState | None:
     """Return the present operator if its file has the same bytes as at the revision, else None."""
     domain, name = blob.path.split("/")
-    operator = beside.operators.get((normalised(domain), name.removesuffix(".yaml")))
+    operator = beside.operators.get((normalize_domain(domain), name.removesuffix(".yaml")))
     path = revision.folder / domain / name
     return operator if operator is not None and _object_name(path, len(revision.commit)) == blob.object else None
 

@@ -17,7 +17,7 @@ from opset.budget import Budget, Limits
 from opset.opsets.registry import Registry
 from opset.schemas.diff import signature_diff
 from opset.schemas.model import OpSchema
-from opset.schemas.names import normalised, shown
+from opset.schemas.names import domain_name, normalize_domain
 from opset.workflow.breaking.report import ERR, INFO, Break
 from opset.workflow.breaking.states import Key, OperatorState, State, Version
 
@@ -177,7 +177,7 @@ class Comparison:
             return {}
         for path in {path for path in old.keys() | new.keys() if old.get(path) != new.get(path)}:
             domain, _, file = path.partition("/")
-            changed.setdefault(normalised(domain), set()).add(file)
+            changed.setdefault(normalize_domain(domain), set()).add(file)
         return {domain: frozenset(files) for domain, files in changed.items()}
 
     @cached_property
@@ -219,7 +219,7 @@ class Comparison:
         """Whether a version of the old state counts as released."""
         if not self.locked or self.old.lock is None:
             return True
-        return str(since) in self.old.lock.get(shown(key[0]), {}).get(key[1], {})
+        return str(since) in self.old.lock.get(domain_name(key[0]), {}).get(key[1], {})
 
     def is_in_development(self, finding: Break) -> bool:
         """Whether a finding is about a version in development, which may be edited, renumbered or removed."""

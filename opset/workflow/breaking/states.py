@@ -15,7 +15,7 @@ from opset.opsets.registry import Registry, default_registry, files_named
 from opset.opsets.releases import RELEASES, Release
 from opset.schemas.index import FOLDER
 from opset.schemas.model import Change, Docs, Example, OpSchema, example_versions
-from opset.schemas.names import shown
+from opset.schemas.names import domain_name
 from opset.schemas.type_sets import TypeSets
 from opset.schemas.untrusted_files import file_bytes
 from opset.schemas.yaml.reader import MAX_SIZE
@@ -72,7 +72,7 @@ class OperatorState:
     @property
     def title(self) -> str:
         """Domain and name in the form of messages."""
-        return f"{shown(self.domain)}.{self.name}"
+        return f"{domain_name(self.domain)}.{self.name}"
 
     @property
     def newest(self) -> Version:
@@ -161,7 +161,7 @@ def registry_state(registry: Registry, name: str) -> State:
 def _registry_operator(registry: Registry, domain: str, name: str) -> OperatorState:
     """Return an operator of a registry with its prose and examples."""
     schemas = registry.versions(name, domain)
-    path = str(FOLDER / shown(domain) / f"{name}.yaml") if registry.is_standard(name, domain) else ""
+    path = str(FOLDER / domain_name(domain) / f"{name}.yaml") if registry.is_standard(name, domain) else ""
     return operator_state(
         schemas, map(registry.documentation, schemas), registry.examples(name, domain), _place_finder(path), path
     )
@@ -222,7 +222,7 @@ def release_state(release: Release, present: State) -> State:
             family = operator.family
             operators[key] = OperatorState(*key, family, kept, examples, operator.place_of, operator.path)
     if not operators:
-        domains = ", ".join(map(shown, present.domains))
+        domains = ", ".join(map(domain_name, present.domains))
         why = f"the releases of ONNX have no operator set of {domains}"
         help = f"for a tag of this name: --against rev:{release.name}"
         raise ComparisonError(Finding("B193", f"nothing to compare with in ONNX {release.name}", why=why, help=help))

@@ -12,7 +12,7 @@ from importlib.resources import files
 from typing import Any, NamedTuple
 
 from opset.errors import Finding, UsageError, listing
-from opset.schemas.names import shown
+from opset.schemas.names import domain_name
 from opset.schemas.untrusted_files import file_bytes, parse_json
 from opset.workflow.conformance.results import ACCEPTED, BAD, GOOD, KINDS, REFUSED, RESULTS, Result
 
@@ -87,7 +87,7 @@ def _operator_counts(results: Sequence[Result]) -> list[dict[str, Any]]:
         versions = sorted({each.case.version for each in nodes})
         rows.append(
             {
-                "domain": shown(domain),
+                "domain": domain_name(domain),
                 "operator": operator,
                 "versions": {
                     str(v): _count_results(each for each in nodes if each.case.version == v) for v in versions
@@ -114,7 +114,7 @@ def _case_data(result: Result, expected: str) -> dict[str, Any]:
     data: dict[str, Any] = {
         "name": case.name,
         "kind": case.kind,
-        "domain": shown(case.domain),
+        "domain": domain_name(case.domain),
         "operator": case.operator,
         "version": case.version,
         "example": case.example,

@@ -22,7 +22,7 @@ from opset.model.arrays import decode_message
 from opset.reference.comparison import Difference, differences
 from opset.reference.value_info import ValueInfo, value_info_of
 from opset.reference.values import type_of
-from opset.schemas.names import normalised
+from opset.schemas.names import normalize_domain
 from opset.schemas.status import CHOSEN
 from opset.schemas.untrusted_files import file_bytes, parse_json
 from opset.tensor_io.files import read_values
@@ -145,7 +145,7 @@ def _parse_case(entry: Any) -> Case:
     return Case(
         name,
         kind,
-        normalised(domain),
+        normalize_domain(domain),
         operator,
         entry["version"],
         example,

@@ -16,7 +16,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from opset.errors import Finding, UsageError, quote, safe_text
-from opset.schemas.names import near_miss, shown
+from opset.schemas.names import domain_name, near_miss
 from opset.workflow.contribution.reviewed_version import (
     CHECKS,
     MISSING,
@@ -115,7 +115,7 @@ def state_counts(items: Iterable[ChecklistItem]) -> dict[str, int]:
 def checklist_data(version: ReviewedVersion, items: Sequence[ChecklistItem]) -> dict[str, Any]:
     """Return a checklist as plain data."""
     return {
-        "domain": shown(version.schema.domain),
+        "domain": domain_name(version.schema.domain),
         "operator": version.schema.name,
         "since": version.since,
         "counts": state_counts(items),

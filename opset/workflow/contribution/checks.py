@@ -13,7 +13,7 @@ from opset.opsets.releases import RELEASES
 from opset.reference.example_models import model_of
 from opset.reference.registration import LAYER as KERNELS
 from opset.schemas.model import Example, OpSchema
-from opset.schemas.names import shown
+from opset.schemas.names import domain_name
 from opset.version_converter.registration import LAYER as ADAPTERS
 from opset.workflow.contribution.reviewed_version import (
     CONVERSION,
@@ -199,7 +199,7 @@ def _test_results(version: ReviewedVersion, part: str, what: str) -> Iterator[Ev
 @check(VERSION, withdrawn=None)
 def since(version: ReviewedVersion) -> Iterator[Evidence]:
     """The version number."""
-    domain = shown(version.schema.domain)
+    domain = domain_name(version.schema.domain)
     locked = version.lock.get(domain, {})
     place = version.place_of("since")
     if str(version.since) in locked.get(version.schema.name, {}):

@@ -19,7 +19,7 @@ from opset.schemas.lint import rules as lint
 from opset.schemas.lint.context import InferenceHooks
 from opset.schemas.lock import Lock, read_lock
 from opset.schemas.model import Docs, Example, ExampleValue, OpSchema, Parameter, example_versions
-from opset.schemas.names import normalised, shown
+from opset.schemas.names import domain_name, normalize_domain
 from opset.schemas.selection import select_operators
 from opset.schemas.yaml.loader import Operator, folder_sets, load_operator, standard_sets
 from opset.version_converter import registration as adapters
@@ -111,7 +111,7 @@ class ReviewedVersion:
         ]
         missing = Finding(
             "S215",
-            f"no file {schema.name}.yaml of {shown(schema.domain)} declares {schema.name}",
+            f"no file {schema.name}.yaml of {domain_name(schema.domain)} declares {schema.name}",
             help="name the file after its operator: opset lint",
         )
         if not files:
@@ -232,7 +232,7 @@ class ReviewedVersion:
 def _operator_files(folder: Path, schema: OpSchema) -> list[Path]:
     """Return the file of a folder that declares an operator, in a list; an empty one if there is none."""
     files = files_named(folder, f"{schema.name}.yaml")
-    return [each for each in files if normalised(each.parent.name) == schema.domain]
+    return [each for each in files if normalize_domain(each.parent.name) == schema.domain]
 
 
 def input_tensors(example: Example) -> Iterator[ExampleValue]:

@@ -25,7 +25,7 @@ from opset.opsets.registry import Registry
 from opset.opsets.releases import is_released
 from opset.output_folder import Author, WriteCounts, write_folder
 from opset.schemas.model import Example, ExampleValue, OpSchema, example_versions, is_random
-from opset.schemas.names import shown
+from opset.schemas.names import domain_name
 from opset.schemas.status import ground_of, status_of
 from opset.workflow.corpus.judgements import Judgements
 
@@ -98,9 +98,11 @@ def pick_cases(
 
 def _domain_labels(registry: Registry) -> dict[str, str]:
     """Return a prefix of names for each domain: its last word, or all words if another domain has the same."""
-    last = [shown(domain).rpartition(".")[2] for domain in registry.domains]
+    last = [domain_name(domain).rpartition(".")[2] for domain in registry.domains]
     return {
-        domain: f"{(shown(domain).replace('.', '_') if last.count(word) > 1 else word).lower()}_" if domain else ""
+        domain: f"{(domain_name(domain).replace('.', '_') if last.count(word) > 1 else word).lower()}_"
+        if domain
+        else ""
         for domain, word in zip(registry.domains, last, strict=True)
     }
 
@@ -134,7 +136,7 @@ def build_corpus(
             names.add(pick.name.lower())
         except OpsetError as error:
             schema = pick.schema
-            place = f"{shown(schema.domain)} {schema.name} {schema.since_version}, example {pick.example.name}"
+            place = f"{domain_name(schema.domain)} {schema.name} {schema.since_version}, example {pick.example.name}"
             corpus.findings.extend(each._replace(place=place) for each in error.findings)
         if progress is not None:
             progress(done, len(picks))
@@ -181,10 +183,10 @@ def _add_case(corpus: Corpus, registry: Registry, judge: Judge, outside: Judgeme
         {
             "name": pick.name,
             "kind": pick.kind,
-            "domain": shown(schema.domain),
+            "domain": domain_name(schema.domain),
             "operator": schema.name,
             "version": schema.since_version,
-            "opsets": {shown(each.domain): each.version for each in model.opset_import},
+            "opsets": {domain_name(each.domain): each.version for each in model.opset_import},
             "ir_version": model.ir_version,
             "example": example.name,
             "shows": _case_text(registry, schema, example),

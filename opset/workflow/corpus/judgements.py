@@ -16,7 +16,7 @@ from typing import Any
 
 from opset.opsets.registry import Registry
 from opset.schemas.model import Example, OpSchema, example_versions
-from opset.schemas.names import shown
+from opset.schemas.names import domain_name
 from opset.schemas.status import STATUSES
 
 FILE = Path(__file__).with_name("judgements.json")
@@ -44,7 +44,7 @@ def judgement_data(registry: Registry, judges: Mapping[str, str], agreed: Mappin
                     {each[2:] for each in cases if each[:2] == (domain, name)}, examples, versions
                 )
                 entry |= {judge: others} if others else {}
-            operators[f"{shown(domain)}.{name}"] = entry
+            operators[f"{domain_name(domain)}.{name}"] = entry
     return {"judges": dict(judges), "operators": operators}
 
 
@@ -106,7 +106,7 @@ class Judgements:
         """Return the stored entry of an operator; None if there is none, or its examples have changed since."""
         key = domain, name
         if key not in self._known:
-            entry = self._stored["operators"].get(f"{shown(domain)}.{name}")
+            entry = self._stored["operators"].get(f"{domain_name(domain)}.{name}")
             if entry is not None and self._registry.is_standard(name, domain):
                 now = digest(
                     _examples_with_outputs(self._registry, name, domain), self._registry.versions(name, domain)

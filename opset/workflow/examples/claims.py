@@ -30,7 +30,7 @@ from opset.schemas.model import (
     example_versions,
     is_random,
 )
-from opset.schemas.names import normalised
+from opset.schemas.names import normalize_domain
 from opset.workflow.examples.conversions import conversion, with_standard
 from opset.workflow.examples.runner import LIMITS, ExampleRunner, Report, disagreements, version_name
 
@@ -180,7 +180,7 @@ class _ClaimTests:
     def operator_nodes(self, model: Any) -> list[Any]:
         """Return the nodes of the newer version's operator in a model."""
         operator = self.newer.name, self.newer.domain
-        return [each for each in model.graph.node if (each.op_type, normalised(each.domain)) == operator]
+        return [each for each in model.graph.node if (each.op_type, normalize_domain(each.domain)) == operator]
 
     def check_clarified(self) -> ClaimResult:
         """Test that both versions compute the same from every example that is legal in both."""

@@ -11,7 +11,7 @@ from opset.opsets.hooks import Layer
 from opset.opsets.registry import Registry
 from opset.reference import registration as kernels
 from opset.schemas.model import OpSchema
-from opset.schemas.names import near_miss, shown
+from opset.schemas.names import domain_name, near_miss
 from opset.version_converter import registration as adapters
 from opset.workflow.examples.runner import Report
 
@@ -37,14 +37,14 @@ def check_functions(registry: Registry, domain: str, part: str, report: Report) 
         versions = registry.versions(operator, of)
         used = _versions_in_use(kind, versions, sorted(hooks))
         for since in sorted(hooks.keys() - used):
-            name = f"{shown(of)}.{operator}{f' {since}' if since else ''}"
+            name = f"{domain_name(of)}.{operator}{f' {since}' if since else ''}"
             message = f"the {noun} of {name} (@{kind}) is never called"
             if versions:
                 numbers = ", ".join(str(each.since_version) for each in versions)
                 why = f"{_NEEDS[kind]}; its versions are {numbers}"
                 help = "correct 'since', or remove the function"
             else:
-                why = f"{shown(of)} declares no operator {operator}"
+                why = f"{domain_name(of)} declares no operator {operator}"
                 help = near_miss(operator, registry.operators(of)) or "correct the name, or remove the function"
             report.count(part, [Finding("T111", message, hooks[since].origin, why, help)])
 

@@ -23,7 +23,7 @@ from opset.reference.example_models import feeds_of, model_of, value_of
 from opset.reference.values import outline
 from opset.schemas.index import FOLDER
 from opset.schemas.model import Example, ExampleValue, OpSchema, example_versions
-from opset.schemas.names import normalised, shown
+from opset.schemas.names import domain_name, normalize_domain
 from opset.schemas.yaml.loader import read_file
 from opset.schemas.yaml.reader import Findings, YamlNode
 from opset.version_converter import registration as adapters
@@ -197,12 +197,12 @@ class ExampleRunner:
 
     def _model_identity(self, model: Any) -> tuple[Any, ...]:
         """Return a key that is equal for models with the same nodes at the same versions of their operators."""
-        imports = {normalised(each.domain): each.version for each in model.opset_import}
+        imports = {normalize_domain(each.domain): each.version for each in model.opset_import}
         sinces = []
         for node in model.graph.node:
             if model.functions or any(True for _ in subgraphs(node)):
                 return (model.SerializeToString(),)
-            domain = normalised(node.domain)
+            domain = normalize_domain(node.domain)
             schema = self.registry.schema(node.op_type, imports.get(domain, 0), domain)
             sinces.append(schema.since_version if schema is not None else -1)
         return model.graph.SerializeToString(), tuple(sinces)
@@ -243,14 +243,14 @@ class ExampleRunner:
                     root = read_file(path, Findings(str(path)))
                 except SchemaError:
                     root = None
-            self._files[key] = str(path or f"{shown(schema.domain)}/{schema.name}.yaml"), root
+            self._files[key] = str(path or f"{domain_name(schema.domain)}/{schema.name}.yaml"), root
         return self._files[key]
 
     def _find_file(self, schema: OpSchema) -> Path | None:
         """Return the file of an operator; None if no folder has one."""
         for folder in (FOLDER, *self.registry.folders):
             for path in files_named(folder, f"{schema.name}.yaml"):
-                if normalised(path.parent.name) == schema.domain:
+                if normalize_domain(path.parent.name) == schema.domain:
                     return path
         return None
 
