@@ -39,7 +39,8 @@ def target_of(
 ) -> Target:
     """Return the target that exactly one of `to`, `release` ("1.15") and `runtime` ("onnxruntime==1.17") names.
 
-    Raises UsageError U101 for a target that is not known, U103 if none or several are given.
+    Raises:
+        UsageError: U101 for a target that is not known, U103 if none or several are given.
     """
     registry = registry or default_registry()
     if sum(choice is not None for choice in (to, release, runtime)) != 1:
@@ -69,7 +70,11 @@ def plan(
 ) -> Conversion:
     """Return the conversion to the target, with every refusal, but without the converted model.
 
-    Takes the arguments of `convert`. Raises ModelError for a malformed model, UsageError for an unknown target.
+    The arguments are those of `convert`.
+
+    Raises:
+        ModelError: The model is malformed.
+        UsageError: The target is not known, or a name in `dims` or `freeze`.
     """
     registry = registry_with(schemas)
     target = target_of(to, release=release, runtime=runtime, ir_version=ir_version, registry=registry)
@@ -93,15 +98,28 @@ def convert(
 ) -> Any:
     """Return the model at other operator set versions, computing the same; the given one is not touched.
 
-    `model` is a path, bytes, an opset.Model or a ModelProto of the onnx package, which then comes back as one.
-    `to` is an opset version (21), "domain=version", or a mapping {"": 21, "ai.onnx.ml": 3}.
-    `dims` are numbers for sizes that the inputs leave open, by dim_param, or "x.0" for the first size of input x. They
-    help if the conversion depends on a size; the inputs of the result state them, as it is right for them alone.
-    `freeze` are the names of initializers that a caller may override, as inputs list them, and that become constants;
-    "all" stands for all of them. They are no inputs of the result.
-    `limits` are how much the conversion may do and add; without them, that is in proportion to the model.
-    Raises ConversionError with all refusals, ModelError for a malformed model, UsageError for an unknown target or a
-    name in `dims` that no input has or in `freeze` that no initializer has.
+    Args:
+        model: A path, bytes, an opset.Model, or a ModelProto of the onnx package.
+        to: An opset version (21), "domain=version", or a mapping {"": 21, "ai.onnx.ml": 3}.
+        release: A release of ONNX ("1.15") in place of `to`.
+        runtime: A release of a runtime ("onnxruntime==1.17") in place of `to`.
+        ir_version: The IR version of the result; without it, it changes only as far as the target needs.
+        schemas: Folders of operator YAML, for domains of your own.
+        dims: Numbers for sizes that the inputs leave open, by dim_param, or "x.0" for the first size of input x. They
+            help if the conversion depends on a size. The result is right for these sizes only, and its inputs state
+            them.
+        freeze: Names of initializers that a caller could override, and that become constants; "all" for all of them.
+            They are not inputs of the result.
+        allow_external_roots: Folders outside the model's own from which external data may be read.
+        limits: How much the conversion may do and add; without them, that is in proportion to the model.
+
+    Returns:
+        A ModelProto of the onnx package for one, else an opset.Model.
+
+    Raises:
+        ConversionError: The conversion is refused; the error has all refusals.
+        ModelError: The model is malformed.
+        UsageError: The target is not known, no input has a name in `dims`, or no initializer has one in `freeze`.
     """
     registry = registry_with(schemas)
     target = target_of(to, release=release, runtime=runtime, ir_version=ir_version, registry=registry)
@@ -120,8 +138,16 @@ def lower(
 ) -> Any:
     """Return the model without these operators ("Gelu", "com.example.Scale"), at its own opsets, computing the same.
 
-    Each is expressed by operators that came before it, for a runtime that lacks it. Takes the other arguments of
-    `convert` and raises the same errors; UsageError for an operator that is not known.
+    Each is expressed by operators that came before it, for a runtime that lacks it. The other arguments are those of
+    `convert`.
+
+    Returns:
+        A ModelProto of the onnx package for one, else an opset.Model.
+
+    Raises:
+        ConversionError: An operator cannot be expressed by others; the error has all refusals.
+        ModelError: The model is malformed.
+        UsageError: An operator is not known, or a name in `dims` or `freeze`.
     """
     registry = registry_with(schemas)
     target = target_without(operators, registry)

@@ -72,12 +72,24 @@ def inline_functions(
 ) -> Any:
     """Return the model with the nodes of its functions in place of the calls; the given one is not touched.
 
-    `model` is a path, bytes, an opset.Model or a ModelProto of the onnx package, which then comes back as one.
-    `functions` are names of those to inline, all of the model without; operators such as "Gelu" may be among them,
-    which are expressed by others as `lower` does. `exclude` are names of those that stay. A function that nothing calls
-    any more is removed. Without `limits`, what may be made is in proportion to the model.
-    Raises ConversionError with all refusals, ModelError for a malformed model, UsageError for a name that no function
-    has.
+    A function that nothing calls any more is removed.
+
+    Args:
+        model: A path, bytes, an opset.Model, or a ModelProto of the onnx package.
+        functions: Names of functions to inline, by default all; operators such as "Gelu" may be among them, which are
+            expressed by others, as `lower` does.
+        exclude: Names of functions that stay.
+        schemas: Folders of operator YAML, for domains of your own.
+        allow_external_roots: Folders outside the model's own from which external data may be read.
+        limits: How much the inlining may do and add; without them, that is in proportion to the model.
+
+    Returns:
+        A ModelProto of the onnx package for one, else an opset.Model.
+
+    Raises:
+        ConversionError: A call cannot be inlined; the error has all refusals.
+        ModelError: The model is malformed.
+        UsageError: No function has one of the names.
     """
     loaded = load(model, allow_external_roots=tuple(allow_external_roots))
     inlining = inline_model(loaded, functions, exclude, registry_with(schemas), limits)

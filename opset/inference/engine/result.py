@@ -167,19 +167,28 @@ def infer(
 ) -> Inference:
     """Return the types and shapes of a model's values as far as they are known, and the reasons for unknown ones.
 
-    `model` is a path, bytes, an opset.Model or a ModelProto of the onnx package. `dims` are numbers for sizes that the
-    model leaves open: by dim_param, "x.0" for the first size of input x, or a name that an inference shows; `freeze`
-    are the names of initializers that a caller may override and that count as constants, or "all"; with `strict`, a
-    node that runtimes accept against the standard (`opset explain quirks`) is a finding; `data_prop` follows elements
-    through shape arithmetic; `check_type` checks inputs of nodes against the signatures of their operators; `overwrite`
-    ignores the types that the model states of computed values; `progress` is called at times with the number of nodes
-    done and the number of all nodes of the main graph.
+    Args:
+        model: A path, bytes, an opset.Model, or a ModelProto of the onnx package.
+        dims: Numbers for sizes that the model leaves open: by dim_param, "x.0" for the first size of input x, or a name
+            that an inference shows.
+        data_prop: Whether elements are followed through shape arithmetic.
+        check_type: Whether inputs of nodes are checked against the signatures of their operators.
+        overwrite: Whether the types that the model states of computed values are ignored.
+        schemas: Folders of operator YAML, for domains of your own.
+        allow_external_roots: Folders outside the model's own from which external data may be read.
+        limits: How much the inference may take. Without them, that is in proportion to the model; if it does not
+            suffice, the rest is unknown, and `stopped` of the result says so.
+        freeze: Names of initializers that a caller could override, and that count as constants; "all" for all of them.
+        strict: Whether a node that runtimes accept against the standard is a finding (`opset explain quirks`).
+        progress: Called at times with the number of nodes done and of all nodes of the main graph.
 
-    The work is limited in proportion to the model; if that does not suffice, the rest is not known, and `stopped` says
-    so. With `limits`, it raises instead.
+    Returns:
+        The inference; contradictions are in its `findings`.
 
-    Raises ModelError if the model is malformed, UsageError U103 for a name in `dims` or `freeze` that the model does
-    not have, InferenceError I401 if `limits` do not suffice. Contradictions are in the `findings` of the result.
+    Raises:
+        ModelError: The model is malformed.
+        UsageError: U103 if the model does not have a name in `dims` or `freeze`.
+        InferenceError: I401 if `limits` do not suffice.
     """
     loaded = load(model, allow_external_roots=tuple(allow_external_roots))
     dims = dict(dims or {})
@@ -215,8 +224,10 @@ def infer_shapes(model: Any, check_type: bool = False, strict_mode: bool = False
     The parameters are those of the function of this name in the onnx package, as is the form of the result: an
     onnx.ModelProto for one, an opset.Model for a path, bytes or an opset.Model.
 
-    Raises ModelError if the model is malformed; with `check_type` InferenceError if inputs have types that the operator
-    does not take; with `strict_mode` InferenceError with everything that does not fit together.
+    Raises:
+        ModelError: The model is malformed.
+        InferenceError: With `check_type`, inputs have types that the operator does not take; with `strict_mode`,
+            anything does not fit together.
     """
     inference = infer(model, check_type=check_type, data_prop=data_prop)
     wrong = FindingList(finding for finding in _findings_of(inference._engine) if strict_mode or finding.code == "I202")
