@@ -57,7 +57,7 @@ def is_open(text: str) -> bool:
 
 
 def clause_fault(clause: str, versions: Sequence[OpSchema], newest: int, complete: bool = True) -> str:
-    """Return what is wrong with a clause of an operator of these versions, "" where nothing is.
+    """Return why a text is no clause of an operator of these versions, "" if it is one.
 
     It states something of version `newest`, so that it is no text of a newer one. Unless the versions are `complete`,
     a clause of another one may be right.

@@ -59,7 +59,7 @@ NUMBERS = Algebra(operator.eq, operator.le, operator.lt, _combine_numbers)
 class Premise(NamedTuple):
     """A premise of a condition, written in `where`: the condition is checked only if all its premises hold.
 
-    The `kind` says what is tested: "rank" or "element" (the rank or the only element of the input with the index
+    The `kind` names the tested value: "rank" or "element" (the rank or the only element of the input with the index
     `input`), "attribute" (the value of the attribute `name`), "given" or "absent" (the presence of `name`).
     `tests` are comparisons, or the legal words of a string attribute.
     """

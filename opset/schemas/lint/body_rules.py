@@ -46,7 +46,7 @@ def body_faults(schema: OpSchema, versions: Versions) -> Iterator[Finding]:
 
 
 def check_bodies(operator: Operator, versions: Versions) -> Iterator[Finding]:
-    """Check that bodies can be read (S233), are complete (S234), and use what is defined (S235, S236)."""
+    """Check that bodies can be read (S233), are complete (S234), and use defined names (S235, S236)."""
     for use in _placed_bodies(operator):
         yield from _check_body(use, versions)
 

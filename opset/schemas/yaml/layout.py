@@ -33,7 +33,7 @@ def dump_operator(operator: Operator) -> str:
 
 
 def canonical_document(operator: Operator) -> dict[str, Any]:
-    """Return an operator's document with its keys in order, in which a version says alone what it has not in common."""
+    """Return an operator's document with its keys in order, in which a version writes only its differences."""
     document: dict[str, Any] = _order_keys(operator.root.plain(), OPERATOR_KEYS)
     complete = {since: _in_order(version) for since, version in complete_versions(operator.root).items()}
     document["versions"] = [

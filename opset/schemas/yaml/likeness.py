@@ -68,7 +68,7 @@ class Likeness(Fields):
         return YamlNode(found, own.line, own.column, other.keys | own.keys)
 
     def _leave_out(self, found: dict[str, YamlNode], key: str, at: YamlNode) -> None:
-        """Take out what is null, which has to be there."""
+        """Remove the keys that are null; each has to exist in the other one."""
         if key not in found:
             self.findings.add("S107", f"there is no {key!r} that null would leave out", at)
         found.pop(key, None)

@@ -18,7 +18,7 @@ versions:                              newest first
       dim: {removed: int, undefined: 0}              a value to which the older version gives no meaning
     emulate: {bfloat16: float}         types that came, and the older ones through which the operator does the same
     renamed: true                      the operator goes on under the name of its replacement
-    meaning: ...                       what changed beyond the signature, or clarified: what was only said better
+    meaning: ...                       what changed beyond the signature, or clarified: only wording changed
     adapters: {up: derived, down: written}           or "impossible: reason"
   like: 15                             a newer version: what this one does not write is that of that one: likeness.py
   doc: ...
@@ -34,7 +34,7 @@ versions:                              newest first
     U: [floats, seq(floats), bool]     these, or a list
   constraints:
     C1: ...                            a condition that a node meets, in words or a formula; a label that attributes
-                                       name and that is not here gets its text from what they declare
+                                       name and that is not here gets its text from their declarations
     C2: {rank: {X: ">= 2"}}            or declared, so that it is checked: see conditions.py
   shape: same(X)                       the rule for the outputs' shapes, or one for each: "same(X); scalar"; left out
                                        if a function of the family gives them
