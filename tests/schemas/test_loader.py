@@ -1056,3 +1056,16 @@ def test_special_cases_and_examples_say_on_which_ground_they_stand(tmp_path):
     both = "[{text: both, chosen: ties, stated: 2 summary}]"
     with pytest.raises(SchemaError, match="what is stated is not chosen"):
         load(tmp_path, f"{SCALE}special_cases: {both}\n")
+
+
+def test_keys_that_versions_had_say_what_to_write_instead(tmp_path):
+    text = SCALE.replace("  doc: ", "  special_cases: [x]\n  same_as: 1\n  shares: [inputs]\n  doc: ", 1)
+    with pytest.raises(SchemaError) as caught:
+        load(tmp_path, text)
+    helps = {each.message.split("'")[1]: each.help for each in caught.value.findings if each.code == "S103"}
+    like = "write like: N; what the version does not write is that of version N"
+    assert helps == {
+        "special_cases": "special cases stand beside examples, with since and until",
+        "same_as": like,
+        "shares": like,
+    }

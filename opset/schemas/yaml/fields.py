@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from opset.schemas.names import near_miss
+from opset.schemas.yaml.keys import FORMER_KEYS
 from opset.schemas.yaml.reader import MAX_KEY, Findings, YamlNode
 
 T = TypeVar("T")
@@ -34,7 +35,8 @@ class Fields:
             return {}
         for key, at in node.keys.items():
             if known and key not in known:
-                self.findings.add("S103", f"the key {key!r} is not known here", at, near_miss(key, known))
+                help = FORMER_KEYS.get(key) or near_miss(key, known)
+                self.findings.add("S103", f"the key {key!r} is not known here", at, help)
         for key in required:
             if key not in node.value:
                 self.findings.add("S104", f"the key {key!r} is missing", node)

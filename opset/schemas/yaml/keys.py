@@ -17,6 +17,12 @@ VERSION_KEYS = (
     *("doc", "formula", "counterparts"),
     *("inputs", "outputs", "attributes", "types", "constraints", "shape", "function"),
 )
+FORMER_KEYS = {
+    "same_as": "write like: N; what the version does not write is that of version N",
+    "shares": "write like: N; what the version does not write is that of version N",
+    "special_cases": "special cases stand beside examples, with since and until",
+}
+"""Keys that versions had, and what to write instead."""
 PARAMETER_KEYS = ("name", "type", "optional", "variadic", "heterogeneous", "min_arity", "differentiable", "doc")
 CASE_KEYS = ("text", "since", "until", "stated", "chosen")
 BODY_KEYS = ("opset", "where", "types", "emulate", "nodes")
