@@ -72,7 +72,7 @@ def test_a_signal_while_the_interpreter_leaves_changes_nothing(number, folder):
 FINALIZER = """
 import time
 from opset.cli import signals
-signals.heed()
+signals.install_handlers()
 class Closing:
     def __del__(self):
         print("closing", flush=True)
@@ -82,7 +82,7 @@ del each
 try:
     time.sleep(20)
 finally:
-    signals.ignore()
+    signals.ignore_signals()
 """
 
 

@@ -449,3 +449,12 @@ def test_the_registry_gives_examples(tmp_path):
     assert registry.examples("Softmax", "ai.onnx") == default_registry().examples("Softmax")
     assert [each.error for each in default_registry().examples("Softmax") if each.error] == ["C1", "C1"]
     assert registry.examples("Softmax", "com.acme") == registry.examples("None") == ()
+
+
+def test_an_example_without_a_name_is_like_none(tmp_path):
+    with pytest.raises(SchemaError) as caught:
+        load(
+            tmp_path,
+            "- {since: 1, inputs: [{float: 1}], outputs: [{float: 1}]}\n- {name: b, since: 1, inputs: [{float: 2}]}\n",
+        )
+    assert "the key 'name' is missing" in [each.message for each in caught.value.findings]

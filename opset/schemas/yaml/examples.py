@@ -123,7 +123,7 @@ class Examples(Likeness):
     def inherit_keys(self, fields: dict[str, YamlNode]) -> dict[str, YamlNode]:
         """Return the keys of an example with the keys of the one above that it is like."""
         like = self.name(fields.get("like"))
-        if like in self.complete:
+        if like and like in self.complete:  # an example may lack its name
             fields = self.complete_example(fields, self.complete[like])
         elif like:
             self.report_unknown(fields["like"], "example above", like, self.complete)
