@@ -233,3 +233,9 @@ REFUSED = [
 @pytest.mark.parametrize(("version", "to", "code", "why", "graph"), REFUSED)
 def test_each_reason_to_refuse(reject, version, to, code, why, graph):
     reject(graph, version, to, code, why)
+
+
+def test_an_equation_that_is_no_text_is_refused(refused):
+    node = make_node("Einsum", ["x"], ["y"], equation=b"\xff->")
+    error = refused(node, 12, 11, {"x": np.ones((2, 3), np.float32)}, "C103")
+    assert error.findings[0].why == "the equation is not valid UTF-8"

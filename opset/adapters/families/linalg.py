@@ -186,6 +186,8 @@ def einsum_lowered(op: Builder, node: Node) -> Result:
 def _labels_of_equation(node: Node) -> tuple[list[list[Label]], list[Label]]:
     """Return the labels of the operands and of the output; raise Refusal C103 if the equation does not fit."""
     equation = node.attr("equation")
+    if not isinstance(equation, str):
+        raise Refusal("C103", "the equation is not valid UTF-8")
     dotted = ["..." in word for word in equation.partition("->")[0].split(",")]
     counted = len(dotted) == len(node.inputs)
     # Sizes are not compared here.
