@@ -204,3 +204,14 @@ def test_a_chain_of_100000_nodes_and_30_levels_of_subgraphs_are_walked_without_r
     deep.graph.input.add(name="c")
     verify_names(bodies(deep))
     assert len(bodies(deep)) == 31
+
+
+def test_two_functions_of_one_identity_are_found():
+    made = model([helper.make_node("Relu", ["x"], ["y"])], ["x"], ["y"])
+    for name, overload in (("f", ""), ("f", "of floats"), ("g", ""), ("f", "")):
+        made.functions.add(name=name, domain="local", overload=overload)
+    with pytest.raises(ModelError) as caught:
+        verify_names(bodies(made))
+    (found,) = caught.value.findings
+    assert (found.code, found.message) == ("M113", "the function 'f' is defined twice")
+    assert found.help == "remove one, or rename it and its calls"

@@ -325,11 +325,12 @@ def imports_of(proto: Any, location: str, known_domains: Collection[str]) -> dic
     return versions
 
 
-def verify_names(all_bodies: Iterable[Body]) -> None:
+def verify_names(all_bodies: Collection[Body]) -> None:
     """Check the rules on names that everything else relies on.
 
     Every value is defined once in its body and before its first use, also if a body around has a value of that name,
-    and names are valid UTF-8 (IR specification, "Names within a graph", "Nodes"). Linear in the number of names.
+    names are valid UTF-8 (IR specification, "Names within a graph", "Nodes"), and functions have different identities
+    (onnx.proto, "FunctionProto"). Linear in the number of names.
 
     Args:
         all_bodies: Bodies with all bodies inside them.
@@ -337,7 +338,7 @@ def verify_names(all_bodies: Iterable[Body]) -> None:
     Raises:
         ModelError: With all findings: M106, M110, M112, M113.
     """
-    findings = FindingList()
+    findings = FindingList(_duplicate_functions(all_bodies))
     for body in all_bodies:
         findings += _name_faults(body)
         if len(body.subgraphs) < len(body.inner_bodies):
@@ -358,6 +359,19 @@ def verify_names(all_bodies: Iterable[Body]) -> None:
                 findings.append(Finding("M112", f"the output {quote(name)} is never computed", body.label))
     if findings:
         raise ModelError(findings)
+
+
+def _duplicate_functions(all_bodies: Iterable[Body]) -> Iterator[Finding]:
+    """Yield the functions whose domain, name and overload another function has."""
+    seen: set[FunctionKey] = set()
+    for body in all_bodies:
+        if body.function:
+            key = function_key(body.proto)
+            if key in seen:
+                why = "a call names a function by its domain, name and overload"
+                message = f"the function {quote(key[1])} is defined twice"
+                yield Finding("M113", message, body.label, why, "remove one, or rename it and its calls")
+            seen.add(key)
 
 
 def _name_faults(body: Body) -> Iterator[Finding]:
