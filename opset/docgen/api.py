@@ -243,7 +243,7 @@ def _markdown(doc: str, parameters: Iterable[str], module: ModuleType) -> str:
 def _lay_out_sections(lines: Iterable[str]) -> Iterator[str]:
     """Yield the lines of a docstring, its `Args:`, `Returns:`, `Yields:` and `Raises:` as headings with their content.
 
-    Parameters and errors become items of a list; what is indented below one belongs to it.
+    Parameters and errors become items of a list, each with the lines that are indented below it.
     """
     title = ""
     lists_entries = False

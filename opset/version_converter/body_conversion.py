@@ -55,7 +55,7 @@ class BodyConversion:
     def plan(self) -> BodyPlan:
         """Convert the nodes, and return which others replace them; those that stay are counted in the conversion.
 
-        New initializers are added to the body at once. Raises Exhausted if the budget is used up.
+        New initializers are added to the body at once. Raises BudgetExceeded if the budget is used up.
         """
         conversion = self._context.conversion
         replaced: dict[int, list[Any]] = {}

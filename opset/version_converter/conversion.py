@@ -306,7 +306,7 @@ def _prepare_functions(
 ) -> tuple[Model, ModelIndex]:
     """Return the model and its index with functions in a form that adapters can read, by a strategy.
 
-    A note counts the functions that were added. Raises Exhausted if the copies of functions take too much.
+    A note counts the functions that were added. Raises BudgetExceeded if the copies of functions take too much.
     """
     routes, target, versions = task.routes, task.target, _versions_of_bodies(index)
 

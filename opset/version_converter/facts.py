@@ -42,8 +42,8 @@ class LazyInference:
     def __init__(self, model: Model, index: ModelIndex, registry: Registry, budget: Budget | None = None) -> None:
         """Take the given model with its index.
 
-        If `budget` is used up, Exhausted is raised. Without one, inference has its usual budget, and once that is used
-        up, the rest is not known.
+        Raises BudgetExceeded if `budget` is used up. Without one, inference has its usual budget; the facts beyond that
+        are not known.
         """
         self._model = model
         self._index = index

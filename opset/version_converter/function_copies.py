@@ -58,7 +58,7 @@ def specialize_functions(
         The copy and the number, (None, 0) if no parameter counts.
 
     Raises:
-        Exhausted: The copies of functions would take too much.
+        BudgetExceeded: The copies of functions would take too much.
     """
     calls = _FunctionCalls(index, values, graphs)
     if not values and not any(calls.omits(*call) for body in index.bodies for call in calls.calls_in(body)):
@@ -120,7 +120,7 @@ class _FunctionCalls:
         return present < len(self._formals[key]) or not given.issuperset(self._functions[key].proto.attribute)
 
     def collect(self, keeps: Keeps, budget: Budget) -> None:
-        """Fill `matters`, callees first, and `sets`, callers first. Raises Exhausted if there are too many."""
+        """Fill `matters`, callees first, and `sets`, callers first. Raises BudgetExceeded if there are too many."""
         trees: dict[Body, list[Body]] = {}
         for body in self._index.bodies:
             trees.setdefault(body.root, []).append(body)

@@ -297,7 +297,7 @@ class _Inliner:
         self._sizes: dict[FunctionKey, _Size] = {}
 
     def inline(self) -> None:
-        """Replace the calls everywhere but in the functions that are replaced. Raises Exhausted."""
+        """Replace the calls everywhere but in the functions that are replaced. Raises BudgetExceeded."""
         proto = self._proto
         training = (
             getattr(info, part)

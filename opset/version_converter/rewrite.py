@@ -90,7 +90,7 @@ class Node:
     def charge(self, steps: int) -> None:
         """Charge steps of work, besides values that are read and nodes that a Builder makes, which are charged anyway.
 
-        Raises Exhausted if the conversion may take no more, which ends it.
+        Raises BudgetExceeded if the conversion may take no more, which ends it.
         """
         self.values.budget.charge(steps)
 
@@ -444,7 +444,7 @@ class Builder:
     def charge_elements(self, count: int) -> int:
         """Return a number of elements, each of which is charged as a step: `range(op.charge_elements(size))`.
 
-        Raises Exhausted if the conversion may take no more, before anything of that length is made.
+        Raises BudgetExceeded if the conversion may take no more, before anything of that length is made.
         """
         self._values.budget.charge(max(count, 0))
         return count

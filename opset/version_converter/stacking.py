@@ -39,7 +39,7 @@ class _FilledSequence(NamedTuple):
 def stack_sequences(index: ModelIndex, inference: LazyInference, budget: Budget) -> tuple[Any, int]:
     """Return a copy of the ModelProto in which loops stack the tensors of sequences, and how many sequences.
 
-    Returns (None, 0) if there is no such loop. Raises Exhausted if the budget is used up.
+    Returns (None, 0) if there is no such loop. Raises BudgetExceeded if the budget is used up.
     """
     if index.proto.training_info:  # whose graphs read values of the main graph by their names
         return None, 0

@@ -374,7 +374,7 @@ def _term_order(term: tuple[Monomial, int]) -> tuple[int, list[str]]:
 
 
 def _canonical_size(terms: dict[Monomial, int]) -> Size:
-    """Return the size that consists of terms, without those of coefficient 0. Raises TooComplex."""
+    """Return the sum of terms as a size; terms of coefficient 0 are left out. Raises TooComplex."""
     kept = [term for term in terms.items() if term[1]]
     if not kept:
         return 0

@@ -65,7 +65,7 @@ def can_follow_elements() -> bool:
 
 
 def charge(steps: int, kept: int = 0) -> None:
-    """Charge steps, and bytes that are kept, to the current budget if there is one. Raises Exhausted."""
+    """Charge steps, and bytes that are kept, to the current budget if there is one. Raises BudgetExceeded."""
     if (budget := _current_budget.get()) is not None:
         budget.charge(steps)
         if kept:
@@ -73,6 +73,6 @@ def charge(steps: int, kept: int = 0) -> None:
 
 
 def charge_body(body: Body) -> None:
-    """Charge the inference of a body, perhaps a repeated one, to the current budget. Raises Exhausted."""
+    """Charge the inference of a body, perhaps a repeated one, to the current budget. Raises BudgetExceeded."""
     size = body.proto.ByteSize()
     charge(1 + size // BYTES_PER_STEP, SCOPE_BYTES * size)

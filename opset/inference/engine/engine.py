@@ -71,7 +71,7 @@ class Engine:
             use_stated: whether types count that the model states of values other than inputs.
             cautious: whether stated sizes count for inputs alone; if the batch of a model has become variable, its
                 value_info may still state the batch with which it was exported.
-            limited: whether `run` raises Exhausted if the budget is used up.
+            limited: whether `run` raises BudgetExceeded if the budget is used up.
             strict: whether nodes that runtimes accept against the standard do not fit their operators.
             index: the index of the model if there is one already.
             progress: a function that is called with the number of nodes done and the number of all nodes of the main
@@ -102,7 +102,7 @@ class Engine:
 
         Raises:
             InferenceError: hooks of a user's domain cannot be used.
-            Exhausted: the budget is used up, and limits were set.
+            BudgetExceeded: the budget is used up, and limits were set.
         """
         with charge_to(self.budget):
             roots = self._infer_graphs()

@@ -221,8 +221,10 @@ def infer(
 def infer_shapes(model: Any, check_type: bool = False, strict_mode: bool = False, data_prop: bool = False) -> Any:
     """Return the model with the types and shapes of its values written in, as value_info; the given one is not touched.
 
-    The parameters are those of the function of this name in the onnx package, as is the form of the result: an
-    onnx.ModelProto for one, an opset.Model for a path, bytes or an opset.Model.
+    Parameters and result are as in the onnx package's function of this name.
+
+    Returns:
+        An onnx.ModelProto for one; an opset.Model for a path, bytes or an opset.Model.
 
     Raises:
         ModelError: The model is malformed.
@@ -249,7 +251,7 @@ def _coverage_of(type_: Type | None) -> str:
 
 
 def _scopes_of(engine: Engine) -> list[Scope]:
-    """Return the scopes of all graphs, then those of functions for each different call."""
+    """Return the scopes of all graphs, then the scopes of functions, one for each different call."""
     return [*engine.scopes.values(), *(scope for scopes in engine.calls.scopes.values() for scope in scopes)]
 
 

@@ -64,7 +64,7 @@ class StepContext:
         return output < len(self.step.outputs) and self.step.outputs[output] != ABSENT
 
     def reserve(self, count: int, dtype: Any = np.float32) -> None:
-        """Raise Exhausted if `count` elements more are beyond the limit."""
+        """Raise BudgetExceeded if `count` elements more are beyond the limit."""
         budget = self.budget
         needed = int(count) * np.dtype(dtype).itemsize
         if budget.live + needed > budget.max_bytes:
@@ -72,22 +72,22 @@ class StepContext:
             raise BudgetExceeded("bytes", why)
 
     def hold(self, value: Any) -> None:
-        """Count a value as live until the node is done. Raises Exhausted beyond the limit."""
+        """Count a value as live until the node is done. Raises BudgetExceeded beyond the limit."""
         self._hold(nbytes(value) + ENTRY)
 
     def carry(self, count: int) -> None:
-        """Count bytes as live until the next call, else until the node is done. Raises Exhausted beyond the limit."""
+        """Count bytes as live until the next call or the end of the node. Raises BudgetExceeded beyond the limit."""
         self._hold(count - self.carried)
         self.carried = count
 
     def _hold(self, count: int) -> None:
-        """Count bytes as live until the node is done. Raises Exhausted beyond the limit."""
+        """Count bytes as live until the node is done. Raises BudgetExceeded beyond the limit."""
         self.frame.live += count
         self.frame.held += count
         self.budget.hold(count)
 
     def check_time(self) -> None:
-        """Raise Exhausted if time is up."""
+        """Raise BudgetExceeded if time is up."""
         self.budget.check_time()
 
     def rng(self, seed: float | None = None) -> np.random.Generator:

@@ -230,7 +230,10 @@ class Evaluation:
             raise kernel_error(step, frame.inputs(step), error, location, self._registry) from error
 
     def _store_results(self, frame: Frame, step: Step, result: Any) -> None:
-        """Put results into their slots, free slots that no later step reads, and count live bytes. Raises Exhausted."""
+        """Put results into their slots, free slots that are read no more, and count live bytes.
+
+        Raises BudgetExceeded.
+        """
         slots = frame.slots
         sizes = frame.sizes
         live = 0

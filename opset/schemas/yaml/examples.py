@@ -66,7 +66,7 @@ class Examples(Likeness):
             for since, schema in self.schemas.items()
         }
         self.complete: dict[str, dict[str, YamlNode]] = {}
-        """The keys of the examples above, with those of other ones that they are like."""
+        """The keys of the examples above by name, with the keys that each takes over by `like`."""
 
     def read(self, node: YamlNode) -> tuple[Example, ...]:
         """Return all examples, in their order."""

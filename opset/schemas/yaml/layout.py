@@ -67,7 +67,7 @@ def _in_order(version: dict[str, Any]) -> dict[str, Any]:
 
 
 def _order_keys(mapping: Any, keys: Sequence[str]) -> Any:
-    """Return a mapping with its keys in this order; what is none, as the name of a shared parameter, stays as it is."""
+    """Return a mapping with its keys in this order; another value, such as the name of a shared parameter, stays."""
     return {key: mapping[key] for key in keys if key in mapping} if isinstance(mapping, dict) else mapping
 
 
@@ -106,7 +106,7 @@ def _alike(examples: list[dict[str, Any]], complete: list[dict[str, Any]]) -> li
 
 
 def _keeps_order(own: dict[str, Any], other: dict[str, Any]) -> bool:
-    """Whether attributes stay in their order where those of another example, and then further ones, are before them."""
+    """Whether attributes keep their order if the attributes of another example are read first."""
     return [name for name in other if name in own] + [name for name in own if name not in other] == [*own]
 
 

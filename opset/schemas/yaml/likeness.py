@@ -1,8 +1,8 @@
-"""Completes a version that is `like` a newer one, and an example that is like one above.
+"""Completes a version that is `like` a newer one, and an example that is `like` one above.
 
-What it does not write is that of the other one, and what is null is not there. `attributes`, `types`, `constraints` and
-`counterparts` go on entry by entry, an attribute of a version key by key. A list of parameters names all of them in
-their order: one that is a name alone is that of the other version, and a mapping has what differs.
+A key that is not written is inherited, and a key that is null is left out. `attributes`, `types`, `constraints` and
+`counterparts` are inherited entry by entry, an attribute of a version key by key. A list of parameters names all
+parameters in their order: a bare name is inherited whole, and a mapping has the keys that differ.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Likeness(Fields):
         return YamlNode(found, own.line, own.column, other.keys | own.keys)
 
     def _leave_out(self, found: dict[str, YamlNode], key: str, at: YamlNode) -> None:
-        """Remove the keys that are null; each has to exist in the other one."""
+        """Remove a key that is null; report S107 if there is nothing to leave out."""
         if key not in found:
             self.findings.add("S107", f"there is no {key!r} that null would leave out", at)
         found.pop(key, None)

@@ -48,7 +48,7 @@ def compare(
 
     Raises:
         ComparisonError: B193 if a state is empty, both have nothing in common, or the lock is missing.
-        Exhausted: If the budget is used up.
+        BudgetExceeded: If the budget is used up.
     """
     old_state, new_state = _state_of(old, "the older state"), _state_of(new, "the newer state")
     comparison = Comparison(old_state, new_state, partial, registry, locked, budget or Budget(Limits()))

@@ -119,7 +119,7 @@ def build_corpus(
         budget: Work of all evaluations together.
 
     Raises:
-        Exhausted: If the budget is used up.
+        BudgetExceeded: If the budget is used up.
     """
     from opset.workflow.corpus.judging import Judge  # which imports numpy
 

@@ -66,7 +66,7 @@ def examine(
         budget: Work of all evaluations together.
 
     Raises:
-        Exhausted: If the budget is used up.
+        BudgetExceeded: If the budget is used up.
     """
     runner = ExampleRunner(registry, limits, budget)
     report = Report()

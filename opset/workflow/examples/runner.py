@@ -123,7 +123,7 @@ class ExampleRunner:
     Args:
         registry: Operators with their kernels, inference functions and adapters.
         limits: Limits of each evaluation.
-        budget: Work of all evaluations together; Exhausted is raised if it is used up.
+        budget: Work of all evaluations together; BudgetExceeded is raised if it is used up.
     """
 
     def __init__(self, registry: Registry, limits: Limits | None = None, budget: Budget | None = None) -> None:
@@ -193,7 +193,7 @@ class ExampleRunner:
         try:
             return evaluator.run(None, feeds)
         finally:
-            self.budget.charge(evaluator.steps)  # which raises Exhausted where it was the budget that ended it
+            self.budget.charge(evaluator.steps)  # which raises BudgetExceeded where it was the budget that ended it
 
     def _model_identity(self, model: Any) -> tuple[Any, ...]:
         """Return a key that is equal for models with the same nodes at the same versions of their operators."""
