@@ -4,19 +4,23 @@
     python -m judges matrix --cases softmax       # runs one, with its own options (--help)
     python -m judges all --minutes 60 [--seed N]  # runs each for its share of the time
 
-The exit status is 1 if a judge found a fault. A judge of `all` that is still running at the end of its share is
-stopped, and counts as one that found none.
+The exit status is 1 if a judge found a fault. `all` prints the last lines of such a judge, and the command that repeats
+it. A judge of `all` that is still running at the end of its share is interrupted, as by Ctrl+C, so that it removes its
+scratch copies, and killed if it does not end then; it counts as one that found none.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 from typing import NamedTuple
 
@@ -88,28 +92,53 @@ def run_all(minutes: float, seed: int) -> int:
         judge = JUDGES[name]
         seconds = max(1, int(minutes * 60 * judge.minutes / total))
         options = judge.bounded.format(seconds=seconds, seed=seed).split()
-        outcome = run_for(["-m", "judges", name, *options], seconds * 2 if "{seconds}" in judge.bounded else seconds)
+        share = seconds * 2 if "{seconds}" in judge.bounded else seconds
+        outcome, lines = run_for(["-m", "judges", name, *options], share)
         print(f"{name:18}{seconds:6} s  {outcome}", flush=True)
         if outcome not in (CLEAN, STOPPED):
             failed.append(name)
+            print(*(f"    {line}" for line in lines), sep="\n")
+            print(f"  again: {shlex.join(['python', '-m', 'judges', name, *options])}", flush=True)
     print(f"{len(IN_ALL)} judges, {len(failed)} with faults" + (f": {', '.join(failed)}" if failed else ""))
     return int(bool(failed))
 
 
 CLEAN, STOPPED = "no fault", "no fault up to here"
+SHOWN = 40  # lines of a judge that found faults
+GRACE = 20.0  # seconds in which a judge that is interrupted may remove its scratch copies
 
 
-def run_for(arguments: Sequence[str], seconds: float) -> str:
-    """Run Python with some arguments for a time at most; return what became of it."""
+def run_for(arguments: Sequence[str], seconds: float) -> tuple[str, list[str]]:
+    """Run Python with some arguments for a time at most; return its outcome, and its last lines if it failed."""
     before = time.monotonic()
-    process = subprocess.Popen([sys.executable, *arguments], stdout=subprocess.DEVNULL, start_new_session=True)
-    try:
-        status = process.wait(seconds)
-    except subprocess.TimeoutExpired:
+    with tempfile.TemporaryFile() as output:
+        process = subprocess.Popen(
+            [sys.executable, *arguments], stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+        )
+        try:
+            status = process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            _stop(process)
+            return STOPPED, []
+        except BaseException:
+            _stop(process)
+            raise
+        if status == 0:
+            return CLEAN, []
+        output.seek(0)
+        lines = output.read().decode("utf-8", "replace").splitlines()[-SHOWN:]
+    return f"exit status {status} after {time.monotonic() - before:.0f} s", lines
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    """Interrupt a process and those that it started, and kill those that are left after `GRACE` seconds."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGINT)
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(GRACE)
+    with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        return STOPPED
-    return CLEAN if status == 0 else f"exit status {status} after {time.monotonic() - before:.0f} s"
+    process.wait()
 
 
 def main(arguments: Sequence[str]) -> int:

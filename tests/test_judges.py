@@ -55,16 +55,42 @@ def test_a_run_of_all_stops_what_takes_longer_and_reports_what_fails(monkeypatch
 
     def run_for(arguments, seconds):
         asked.append((arguments[2:], seconds))
-        return outcomes[arguments[2]]
+        return outcomes[arguments[2]], ["Relu 13 -> 6: wrong"] if arguments[2] == "models" else []
 
     monkeypatch.setattr(judges, "run_for", run_for)
     assert judges.main(["all", "--minutes", "75", "--seed", "7"]) == 1
     whole = "whole --seconds 3600 --seed 7 --count 1000000".split()
     assert asked == [(["matrix"], 300), (["models", "--groups", "examples"], 600), (whole, 7200)]
-    assert capsys.readouterr().out.splitlines()[-1] == "3 judges, 1 with faults: models"
+    said = capsys.readouterr().out.splitlines()
+    assert said[2:4] == ["    Relu 13 -> 6: wrong", "  again: python -m judges models --groups examples"]
+    assert said[-1] == "3 judges, 1 with faults: models"
 
 
 def test_what_takes_too_long_is_stopped_and_what_ends_is_reported():
-    assert judges.run_for(["-c", "import time; time.sleep(600)"], 0.1) == judges.STOPPED
-    assert judges.run_for(["-c", ""], 60) == judges.CLEAN
-    assert judges.run_for(["-c", "raise SystemExit(3)"], 60).startswith("exit status 3 after ")
+    assert judges.run_for(["-c", "import time; time.sleep(600)"], 0.1) == (judges.STOPPED, [])
+    assert judges.run_for(["-c", "print(1)"], 60) == (judges.CLEAN, [])
+    outcome, lines = judges.run_for(["-c", "print(*range(50), sep='\\n'); raise SystemExit(3)"], 60)
+    assert outcome.startswith("exit status 3 after ")
+    assert lines == [str(number) for number in range(50 - judges.SHOWN, 50)]
+    assert judges.run_for(["-c", "raise ValueError('why')"], 60)[1][-1] == "ValueError: why"
+
+
+STARTED = """
+import pathlib, signal, sys, time
+signal.signal(signal.SIGINT, signal.SIG_IGN if sys.argv[1] == "deaf" else signal.default_int_handler)
+try:
+    pathlib.Path(sys.argv[2], "started").touch()
+    time.sleep(600)
+finally:
+    pathlib.Path(sys.argv[2], "cleaned").touch()
+"""
+
+
+@pytest.mark.parametrize("kind", ["deaf", "listening"])
+def test_a_judge_may_clean_up_before_it_is_killed(kind, tmp_path, monkeypatch):
+    monkeypatch.setattr(judges, "GRACE", 0.2 if kind == "deaf" else 60)
+    seconds = 0.1
+    while not (tmp_path / "started").exists():  # as long as a loaded machine needs to start it
+        seconds *= 2
+        assert judges.run_for(["-c", STARTED, kind, str(tmp_path)], seconds) == (judges.STOPPED, [])
+    assert (tmp_path / "cleaned").exists() == (kind == "listening")

@@ -1,7 +1,7 @@
 """The node tests of the standard, small models and graphs in the style of exporters.
 
-What is inferred of them is true, and never less than what the onnx package infers. `python -m
-judges.conformance.inference` runs all of them, the archive and large models, too.
+What is inferred of them is true, and never less than what the onnx package infers. `python -m judges inference` runs
+all of them, the archive and large models, too.
 """
 
 from functools import cache
