@@ -80,14 +80,14 @@ def runtime(spec: str) -> Runtime:
     "onnxruntime==1.17.3" is in the row of 1.17. Raises UsageError U101 when there is none, with what there is: a
     release that is not listed is not guessed from its neighbours.
     """
-    name, separator, wanted = (part.strip() for part in spec.partition("=="))
+    name, _, wanted = (part.strip() for part in spec.partition("=="))
     rows = [row for row in RUNTIMES if row.name == name.lower()]
     if not rows:
         names = list(dict.fromkeys(row.name for row in RUNTIMES))
         help = f"{near_miss(name.lower(), names)} known: {', '.join(names)}".strip()
         raise UsageError(Finding("U101", f"no runtime {name!r} is known", help=help))
     releases = ", ".join(row.release for row in rows)
-    if not separator or not wanted:
+    if not wanted:
         help = f"write {rows[-1].name}==RELEASE; known: {releases}"
         raise UsageError(Finding("U101", f"{spec!r} names no release of the runtime", help=help))
     parts = wanted.split(".")

@@ -249,6 +249,14 @@ def test_scan_of_a_batch():
     assert typed(scan(nodes, "l, s0, x"), name="ys", **given) in ("float[2, N, 8]", "float[B, N, 8]")
 
 
+def test_scan_of_a_batch_without_steps():
+    """The states stay as they are, even if an iteration would make them longer."""
+    nodes = "t = Concat <axis = 0> (s, e) z = Identity (e)"
+    options = {"inputs": "float[B, 4] s0, float[B, 0, 4] x", "imports": '"" : 8'}
+    assert typed(scan(nodes, ", s0, x"), name="y", **options) == "float[B, 4]"
+    assert typed(scan(nodes, ", s0, x"), name="ys", **options) == "float[B, 0, 4]"
+
+
 def test_sequence_map():
     nodes = """y, z = SequenceMap (q, w) <body = b (float[N] e, float[N] w) => (float[N] u, v) {
         u = Concat <axis = 0> (e, e) v = Relu (w) }>"""

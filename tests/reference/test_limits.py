@@ -15,6 +15,7 @@ from opset.reference.engine.context import StepContext
 from opset.reference.numerics.memory import compact, nbytes
 from opset.schemas.constraints.violation import Violation
 from tests.bounds import lines
+from tests.reference.graphs import results
 
 ML = "ai.onnx.ml"
 HUGE = 10**9
@@ -424,3 +425,22 @@ def test_an_evaluation_may_take_what_the_groups_of_its_process_leave(monkeypatch
     files["/proc/self/statm"] = "9000 9000 0"
     assert limits.byte_limit(Limits()) == 0
     assert limits.byte_limit(Limits(max_bytes=7)) == 7
+
+
+def test_constants_of_a_branch_count_once():
+    """A branch reads its initializers when it runs, after those of the graph around it."""
+    ones = f"float[20000] {{}} = {{{{{', '.join(['1'] * 20_000)}}}}}"
+    branch = f"b () => (float r) <{ones.format('v')}> {{ r = ReduceSum <keepdims = 0> (v) }}"
+    graph = f"""g (bool c) => (float y) <{ones.format("w")}> {{
+        s = ReduceSum <keepdims = 0> (w)
+        t = If <then_branch = {branch}, else_branch = {branch}> (c)
+        y = Add (s, t)
+    }}"""
+    (y,) = results(graph, {"c": np.array(True)}, max_bytes=210_000)
+    assert y == 40_000
+
+
+def test_an_empty_dimension_has_no_ratio_to_keep():
+    sizes = np.array([0, 4], np.int64)
+    (y,) = computed("Resize", empty(0, 2), None, None, sizes, version=18, keep_aspect_ratio_policy="not_larger")
+    assert y.shape == (0, 4)

@@ -42,6 +42,8 @@ TIED = "Mul takes {} and tensor(float) of one type constraint, T"
         (f"{ONE}cast = Cast <to = 1> (X) Y = Mul (cast, one)", {}),
         (f"{ONE}cast = Cast <to = 11> (X) Y = Mul (cast, one)",
          dict.fromkeys((FLOAT, DOUBLE, INT64), TIED.format(DOUBLE))),
+        (f"{ONE}cast = Cast <saturate = 1, to = 11> (X) Y = Mul (cast, one)",
+         dict.fromkeys((FLOAT, DOUBLE, INT64), TIED.format(DOUBLE))),
         (f"{ONE}cast = Cast <to = 99> (X) Y = Mul (cast, one)", {}),
         (f"{ONE}cast = Cast <to: int = @by> (X) Y = Mul (cast, one)", {}),
         ("sizes = Shape (X) Y = Mul (X, sizes)", {

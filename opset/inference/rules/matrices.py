@@ -25,7 +25,7 @@ def matmul(call: Call, output: int, left: int, right: int, *grains: int) -> Shap
     call.same(a[-1], b[-2] if len(b) > 1 else b[0], inner, f"with shapes {list(a)} and {list(b)}, the inner size")
     batch = broadcast_shapes(a[:-2], b[:-2])
     shape = (*batch, *a[-2:-1], *b[1:][-1:])
-    rows = (*batch, a[-2] if len(a) > 1 else 1, b[-1] if len(b) > 1 else 1)
+    rows = (*batch, a[-2] if len(a) > 1 else 1, 1)
     expected = (("C2", _shapes_by_row(a)), ("C3", _shapes_by_column(b)), ("C5", _shapes_by_row(rows)))
     for index, (label, legal) in zip(grains, expected, strict=False):
         grain = call.shape(index)
