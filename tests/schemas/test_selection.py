@@ -105,6 +105,13 @@ def test_a_folder_of_domains_has_operators_at_one_depth(tree):
     assert found.targets == []
 
 
+def test_files_with_another_suffix_make_no_domain(tree):
+    write(tree / "few" / "com.acme" / "Turn.yml")
+    assert selected("few") == ([], ["S110 few/com.acme/Turn.yml"])
+    write(tree / "few" / "com.acme" / "in" / "Turn.yaml")
+    assert selected("few") == ([("few/com.acme/in/Turn.yaml", True, True)], ["S110 few/com.acme/Turn.yml"])
+
+
 def test_yaml_of_another_kind_alone_in_a_domain_is_read_as_an_operator(tree):
     text = SCALE.replace("operator:", "operater:").replace("- since", "-  since")
     write(tree / "near" / "com.acme" / "Scale.yaml", text)
