@@ -30,7 +30,7 @@ from opset.opsets.registry import default_registry
 from opset.reference.comparison import ulps
 from opset.schemas.model import OpSchema
 from opset.version_converter import convert_model
-from opset.version_converter.routes import Step, routes_of
+from opset.version_converter.routes import RouteStep, routes_of
 from opset.version_converter.targets import Target
 
 ULP = 6
@@ -162,7 +162,7 @@ def lowered() -> Iterator[tuple[OpSchema, ...]]:
         for name in REGISTRY.operators(domain):
             versions = REGISTRY.versions(name, domain)
             since = versions[0].since_version
-            if since > 1 and isinstance(routes.step(domain, name, since, since - 1), Step):
+            if since > 1 and isinstance(routes.step(domain, name, since, since - 1), RouteStep):
                 yield tuple(versions)
 
 

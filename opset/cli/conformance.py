@@ -20,7 +20,16 @@ from opset.model.storage.writing import write_files
 from opset.plain_text import table_lines
 from opset.workflow.conformance import matrix
 from opset.workflow.conformance.expectations import ExpectationReport, compare_expectations, read_expectations
-from opset.workflow.conformance.results import BAD, GOOD, MISSING, REFUSED, Corpus, Result, read_corpus, run_corpus
+from opset.workflow.conformance.results import (
+    BAD,
+    GOOD,
+    MISSING,
+    REFUSED,
+    CorpusFolder,
+    Result,
+    read_corpus,
+    run_corpus,
+)
 from opset.workflow.conformance.runtimes import find_runtime
 
 STEP = 20
@@ -147,7 +156,7 @@ def _split_command(name: str) -> list[str]:
 
 
 @contextmanager
-def _open_corpus(folder: str | None, quiet: bool) -> Iterator[Corpus]:
+def _open_corpus(folder: str | None, quiet: bool) -> Iterator[CorpusFolder]:
     """Yield the corpus of a folder, by default a new one of the standard's operators, which is removed at the end."""
     if folder is not None:
         yield read_corpus(folder)
@@ -164,7 +173,7 @@ def _open_corpus(folder: str | None, quiet: bool) -> Iterator[Corpus]:
 
 
 def _findings_of_run(
-    results: list[Result], known: ExpectationReport, strict: bool, min_cases: int, changed: matrix.Changes | None
+    results: list[Result], known: ExpectationReport, strict: bool, min_cases: int, changed: matrix.ResultChanges | None
 ) -> tuple[FindingList, int]:
     """Return the findings of a run, and the exit status."""
     findings = FindingList()

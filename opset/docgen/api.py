@@ -17,7 +17,7 @@ import opset.extend
 from opset import errors
 from opset.errors import CODES
 
-__all__ = ["Entry", "Section", "api_page"]
+__all__ = ["PublicName", "Section", "api_page"]
 
 WIDTH = 88
 """Characters of a signature that is one line."""
@@ -64,7 +64,7 @@ _SECTIONS |= {"Returns:": ("Returns", False), "Yields:": ("Yields", False)}
 _ENTRY = re.compile(r" {4}(\*{0,2}\w+): +(?=\S)")
 
 
-class Entry(NamedTuple):
+class PublicName(NamedTuple):
     """One public name, or a member of a class: `doc` is Markdown, whose links are those of a page at the site's root.
 
     `kind` is "function", "class", "method", "property", "type" or "constant".
@@ -75,7 +75,7 @@ class Entry(NamedTuple):
     kind: str
     signature: str
     doc: str
-    members: tuple[Entry, ...] = ()
+    members: tuple[PublicName, ...] = ()
 
 
 class Section(NamedTuple):
@@ -85,7 +85,7 @@ class Section(NamedTuple):
     title: str
     anchor: str
     doc: str
-    entries: tuple[Entry, ...]
+    entries: tuple[PublicName, ...]
 
 
 def api_page() -> list[Section]:
@@ -102,12 +102,12 @@ def api_page() -> list[Section]:
     return sections
 
 
-def _section(module: ModuleType, title: str, doc: str, entries: Sequence[Entry]) -> Section:
+def _section(module: ModuleType, title: str, doc: str, entries: Sequence[PublicName]) -> Section:
     anchor = f"{module.__name__}-{title.lower().replace(' ', '-')}"
     return Section(module.__name__, title, anchor, doc, tuple(entries))
 
 
-def _entry(module: ModuleType, name: str) -> Entry:
+def _entry(module: ModuleType, name: str) -> PublicName:
     thing = getattr(module, name)
     anchor = f"{module.__name__}.{name}"
     if inspect.isclass(thing):
@@ -115,17 +115,17 @@ def _entry(module: ModuleType, name: str) -> Entry:
         signature = name if is_made else _signature(name, thing)
         doc = _doc(thing) if is_made else f"{_doc(thing)}\n\n{_doc(vars(thing).get('__init__'))}"
         members = tuple(_members(thing, anchor, module))
-        return Entry(name, anchor, "class", signature, _markdown(doc.strip(), (), module), members)
+        return PublicName(name, anchor, "class", signature, _markdown(doc.strip(), (), module), members)
     if inspect.isfunction(thing):
-        return Entry(name, anchor, "function", _signature(name, thing), _function_doc(thing, module))
+        return PublicName(name, anchor, "function", _signature(name, thing), _function_doc(thing, module))
     return _alias(module, name, import_module(vars(module)["_HOMES"][name]))
 
 
-def _alias(module: ModuleType, name: str, home: ModuleType) -> Entry:
+def _alias(module: ModuleType, name: str, home: ModuleType) -> PublicName:
     """Return the entry of a name that is no class and no function."""
     signature, doc = _assigned(home, name)
     kind = "type" if signature.startswith(f"{name} =") else "constant"
-    return Entry(name, f"{module.__name__}.{name}", kind, signature, _markdown(doc, (), module))
+    return PublicName(name, f"{module.__name__}.{name}", kind, signature, _markdown(doc, (), module))
 
 
 def _has_constructor(cls: type) -> bool:
@@ -140,7 +140,7 @@ def _public() -> frozenset[type]:
     return frozenset(each for each in things if inspect.isclass(each))
 
 
-def _members(cls: type, anchor: str, module: ModuleType) -> Iterator[Entry]:
+def _members(cls: type, anchor: str, module: ModuleType) -> Iterator[PublicName]:
     """Yield methods and properties in the order of the class; those of bases that have an entry are there."""
     seen = set()
     for base in cls.__mro__:
@@ -156,10 +156,10 @@ def _members(cls: type, anchor: str, module: ModuleType) -> Iterator[Entry]:
             if value is called:
                 bound = not isinstance(member, staticmethod)
                 signature, doc = _signature(name, value, bound), _function_doc(value, module)
-                yield Entry(name, where, "method", signature, doc)
+                yield PublicName(name, where, "method", signature, doc)
             else:
                 returned = _annotation(inspect.signature(value).return_annotation)
-                yield Entry(name, where, "property", f"{name}: {returned}", _markdown(_doc(value), (), module))
+                yield PublicName(name, where, "property", f"{name}: {returned}", _markdown(_doc(value), (), module))
 
 
 def _doc(thing: Any) -> str:

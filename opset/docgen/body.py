@@ -8,7 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from opset.docgen.picture import LONGEST, Box, Edge, Graph, picture
+from opset.docgen.picture import LONGEST, Box, Diagram, Edge, picture
 from opset.errors import SchemaError, escape_text
 from opset.model.attributes import attribute_type, attribute_value
 from opset.model.elements import element_name
@@ -39,7 +39,7 @@ def body_picture(schema: OpSchema, body: FunctionBody, links: Mapping[str, str] 
     return picture(graph) if graph else Markup("")
 
 
-def body_graph(schema: OpSchema, body: FunctionBody, links: Mapping[str, str]) -> Graph | None:
+def body_graph(schema: OpSchema, body: FunctionBody, links: Mapping[str, str]) -> Diagram | None:
     """Return a function body as a graph, None if it is empty or too large.
 
     The arguments of a node stand in its box; a constant, or a cast of it to the type of another value, stands there
@@ -76,7 +76,7 @@ def body_graph(schema: OpSchema, body: FunctionBody, links: Mapping[str, str]) -
     if len(edges) > MOST_EDGES:
         return None
     title = f"{schema.name} {schema.since_version} as a graph: {operator_names(nodes)}"
-    return Graph(title, boxes, edges)
+    return Diagram(title, boxes, edges)
 
 
 def operator_names(nodes: Sequence[Any]) -> str:

@@ -63,7 +63,7 @@ from opset.schemas.names import domain_name, normalize_domain
 from opset.version_converter.body_lowering import lower_by_body
 from opset.version_converter.derivation import ATTRIBUTE_ELEMENTS, Counterpart
 from opset.version_converter.rewrite import Refusal
-from opset.version_converter.routes import Step, routes_of
+from opset.version_converter.routes import RouteStep, routes_of
 
 KEEP, CHECK, ADAPT, LOWER, REFUSE = KINDS = ("keep", "check", "adapt", "lower", "refuse")
 IMPLIED = frozenset((("", "Constant"), ("", "Identity")))
@@ -349,7 +349,7 @@ class Convertibility:
         versions = self._versions_of(key)
         index = bisect_left(versions, since) + (1 if up else -1)
         to = versions[index] if 0 <= index < len(versions) else 0
-        if isinstance(step, Step):
+        if isinstance(step, RouteStep):
             to = 0 if step.lowers else step.target.since_version
             opset = step.version
             if not step.impossible:
@@ -372,7 +372,7 @@ class Convertibility:
             data | {"refusals": [_refusal_data(step.code, why)]}, none, none, frozenset([step.code]), False, None, 0
         )
 
-    def _describe_transition(self, key: Key, step: Step, head: Data) -> Transition:
+    def _describe_transition(self, key: Key, step: RouteStep, head: Data) -> Transition:
         """Return a transition that nodes can cross."""
         derived = _DerivedChanges(step)
         text = " ".join(derived.does)
@@ -431,7 +431,7 @@ class Convertibility:
         return (domain if self._registry.versions(name, domain) else ""), name
 
 
-def _first_opset_of_types(step: Step) -> int:
+def _first_opset_of_types(step: RouteStep) -> int:
     """Return the first opset of ai.onnx that has all element types of a version."""
     taken = (
         {_element_name(type_) for types in step.source.types.values() for type_ in types}
@@ -447,7 +447,7 @@ def _transition_head(since: int, to: int, opset: int, up: bool) -> Data:
     return {"id": name, "direction": "up" if up else "down", "from": since, "to": to, "opset": opset}
 
 
-def _refusals_of_adapter(reflection: Reflection, step: Step) -> list[Data]:
+def _refusals_of_adapter(reflection: Reflection, step: RouteStep) -> list[Data]:
     """Return the refusals that an adapter's code names, and a refusal for outputs that it does not return."""
     schema = step.source
     general = {each["code"] for each in GENERAL}
@@ -483,7 +483,7 @@ def _facts_of_bodies(schema: OpSchema) -> tuple[frozenset[Key], frozenset[Key], 
 class _DerivedChanges:
     """The changes and refusals of nodes in a transition that follow from the signatures alone."""
 
-    def __init__(self, step: Step) -> None:
+    def __init__(self, step: RouteStep) -> None:
         self.does: list[str] = []
         self.refusals: list[Data] = []
         self.operators: frozenset[Key] = frozenset()

@@ -13,7 +13,7 @@ from opset.reference.registration import LAYER as KERNELS
 from opset.schemas.model import OpSchema
 from opset.version_converter.body_lowering import lower_by_body
 from opset.version_converter.rewrite import Refusal
-from opset.version_converter.routes import Routes, Step, routes_of
+from opset.version_converter.routes import Routes, RouteStep, routes_of
 
 NONE, UNKNOWN, FUNCTION, BODY = "none", "unknown", "function", "body"
 """UNKNOWN stands for the contents of a file that nobody trusts, FUNCTION for a written function, BODY for the body."""
@@ -67,7 +67,7 @@ def coverage(registry: Registry, domain: str) -> Iterator[Coverage]:
             )
 
 
-def _work_of_step(step: Step | Refusal | None) -> str:
+def _work_of_step(step: RouteStep | Refusal | None) -> str:
     """Return the work of a transition."""
     if isinstance(step, Refusal):
         return UNKNOWN
@@ -84,7 +84,7 @@ def _lowering_of(routes: Routes, first: OpSchema) -> str:
     """Return the lowering of the first version of an operator."""
     since = first.since_version
     step = routes.step(first.domain, first.name, since, since - 1)
-    if isinstance(step, Step):
+    if isinstance(step, RouteStep):
         return BODY if step.adapter is lower_by_body else WRITTEN
     return UNKNOWN if step is not None and step.code == "C105" else NONE
 

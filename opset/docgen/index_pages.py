@@ -74,7 +74,7 @@ def link(name: object, href: str) -> dict[str, str]:
     return {"name": escape_text(name), "href": href, "note": ""}
 
 
-class Operator(NamedTuple):
+class OperatorEntry(NamedTuple):
     """An operator in an index."""
 
     domain: str
@@ -88,7 +88,7 @@ class Operator(NamedTuple):
         return self.versions[-1]
 
 
-def operators_of(site: Site) -> list[Operator]:
+def operators_of(site: Site) -> list[OperatorEntry]:
     """Return the operators of a site, by domain and name."""
     registry = site.registry
     entries = []
@@ -96,11 +96,11 @@ def operators_of(site: Site) -> list[Operator]:
         for name in registry.operators(domain):
             versions = registry.versions(name, domain)
             summary = first_sentence(registry.documentation(versions[-1]).doc).rstrip(".")
-            entries.append(Operator(domain, name, versions, escape_text(summary)))
+            entries.append(OperatorEntry(domain, name, versions, escape_text(summary)))
     return entries
 
 
-def _operator_row(site: Site, entry: Operator, root: str) -> dict[str, Any]:
+def _operator_row(site: Site, entry: OperatorEntry, root: str) -> dict[str, Any]:
     """Return a row of a table of operators."""
     return {
         **site.link(entry.name, entry.domain, root),
@@ -110,7 +110,7 @@ def _operator_row(site: Site, entry: Operator, root: str) -> dict[str, Any]:
     }
 
 
-def index_pages(site: Site, operators: list[Operator]) -> Iterator[IndexPage]:
+def index_pages(site: Site, operators: list[OperatorEntry]) -> Iterator[IndexPage]:
     """Yield all pages but operators, guides and the home page."""
     yield from _domain_pages(site, operators)
     yield from _opset_pages(site)
@@ -121,7 +121,7 @@ def index_pages(site: Site, operators: list[Operator]) -> Iterator[IndexPage]:
     yield from _code_pages()
 
 
-def _domain_pages(site: Site, operators: list[Operator]) -> Iterator[IndexPage]:
+def _domain_pages(site: Site, operators: list[OperatorEntry]) -> Iterator[IndexPage]:
     """Yield a page for each domain."""
     for domain in site.paths.domains:
         members = [operator for operator in operators if operator.domain == domain]
@@ -250,9 +250,9 @@ def _release_pages(site: Site) -> Iterator[IndexPage]:
     )
 
 
-def _family_pages(site: Site, operators: list[Operator]) -> Iterator[IndexPage]:
+def _family_pages(site: Site, operators: list[OperatorEntry]) -> Iterator[IndexPage]:
     """Yield a page for each family, and the index of them."""
-    families: dict[str, list[Operator]] = {}
+    families: dict[str, list[OperatorEntry]] = {}
     for operator in operators:
         families.setdefault(operator.newest.family, []).append(operator)
     names = []
@@ -274,7 +274,7 @@ def _family_pages(site: Site, operators: list[Operator]) -> Iterator[IndexPage]:
     yield index_page("families/index.html", "index", "Families", lead=lead, text=lead, parts=[part(names=names)])
 
 
-def _type_pages(site: Site, operators: list[Operator]) -> Iterator[IndexPage]:
+def _type_pages(site: Site, operators: list[OperatorEntry]) -> Iterator[IndexPage]:
     """Yield a page for each element type, and the index of them."""
     names = []
     for element in ELEMENTS.values():
@@ -310,7 +310,7 @@ def _type_pages(site: Site, operators: list[Operator]) -> Iterator[IndexPage]:
     yield index_page("types/index.html", "index", "Types", lead=lead, text=lead, parts=[part(names=names), sets])
 
 
-def _type_cells(site: Site, entry: Operator, wanted: str) -> list[dict[str, Any]]:
+def _type_cells(site: Site, entry: OperatorEntry, wanted: str) -> list[dict[str, Any]]:
     """Return the cells of an operator in the index of a type: the version from which it takes it, and its parameters.
 
     They are empty if no version takes the type.

@@ -18,7 +18,7 @@ from markupsafe import Markup, escape
 
 from opset.errors import escape_text
 
-__all__ = ["Box", "Edge", "Graph", "picture", "stylesheet"]
+__all__ = ["Box", "Diagram", "Edge", "picture", "stylesheet"]
 
 LABEL, SMALL, LINE = 8.4, 7.2, 16
 """Width of a character of a label (14 px) and of other text (12 px), and the height of a line, in pixels."""
@@ -48,7 +48,7 @@ class Edge(NamedTuple):
     label: str = ""
 
 
-class Graph(NamedTuple):
+class Diagram(NamedTuple):
     """Boxes, those that compute a value before those that use it, and the edges between them."""
 
     title: str
@@ -90,7 +90,7 @@ def column_count(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
 
 
-def picture(graph: Graph) -> Markup:
+def picture(graph: Diagram) -> Markup:
     """Return a graph as SVG; an empty graph is nothing."""
     if not graph.boxes:
         return Markup("")
@@ -121,7 +121,7 @@ def picture(graph: Graph) -> Markup:
     )
 
 
-def _escape_graph(graph: Graph) -> Graph:
+def _escape_graph(graph: Diagram) -> Diagram:
     """Return the same with control and bidirectional characters escaped."""
     boxes = [
         box._replace(
@@ -129,7 +129,7 @@ def _escape_graph(graph: Graph) -> Graph:
         )
         for box in graph.boxes
     ]
-    return Graph(graph.title, boxes, [edge._replace(label=escape_text(edge.label)) for edge in graph.edges])
+    return Diagram(graph.title, boxes, [edge._replace(label=escape_text(edge.label)) for edge in graph.edges])
 
 
 def _is_named_by(box: Box, edge: Edge) -> bool:
@@ -137,7 +137,7 @@ def _is_named_by(box: Box, edge: Edge) -> bool:
     return box.kind == "output" and box.label == edge.label
 
 
-def _points_and_lines(graph: Graph) -> tuple[list[_Point], list[_Line]]:
+def _points_and_lines(graph: Diagram) -> tuple[list[_Point], list[_Line]]:
     """Return the boxes in their layers with the points of long edges, and the lines between them."""
     depth = [0] * len(graph.boxes)
     labels: list[dict[str, None]] = [{} for _ in graph.boxes]

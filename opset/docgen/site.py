@@ -12,10 +12,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from opset import __version__
 from opset.docgen import Progress, code, picture
 from opset.docgen import markup as text
-from opset.docgen.api import Entry, api_page
+from opset.docgen.api import PublicName, api_page
 from opset.docgen.convertibility import Convertibility
 from opset.docgen.guides import Guide, guides
-from opset.docgen.index_pages import IndexPage, Operator, index_page, index_pages, link, operators_of, part
+from opset.docgen.index_pages import IndexPage, OperatorEntry, index_page, index_pages, link, operators_of, part
 from opset.docgen.operator_pages import Site, operator_page
 from opset.docgen.paths import Paths
 from opset.docgen.search import Page, index_script
@@ -94,7 +94,7 @@ def _environment(count: int) -> Environment:
         auto_reload=False,
     )
     environment.globals |= {
-        "site_name": "Operator sets",
+        "site_name": "OperatorEntry sets",
         "opset_version": __version__,
         "operator_count": count,
         "menu": [{"name": name, "path": path} for name, path in MENU],
@@ -102,7 +102,7 @@ def _environment(count: int) -> Environment:
     return environment
 
 
-def _home_page(site: Site, operators: list[Operator]) -> dict[str, Any]:
+def _home_page(site: Site, operators: list[OperatorEntry]) -> dict[str, Any]:
     """Return the first page: domains, newest versions, guides, and all operators."""
     domains = []
     for domain in site.paths.domains:
@@ -115,7 +115,7 @@ def _home_page(site: Site, operators: list[Operator]) -> dict[str, Any]:
         names = [site.link(operator.name, domain, "") for operator in operators if operator.domain == domain]
         parts.append(part(f"Operators of {domain_name(domain)}", names=names))
     lead = f"What {len(operators)} operators compute, version by version, and what a conversion does with them."
-    return index_page("index.html", "index", "Operator sets", lead=lead, parts=parts).page
+    return index_page("index.html", "index", "OperatorEntry sets", lead=lead, parts=parts).page
 
 
 def _guide_pages() -> Iterator[IndexPage]:
@@ -154,7 +154,7 @@ def _api_data() -> tuple[dict[str, Any], list[Page]]:
     """Return the data of the page of the Python API, and its names as pages of the search."""
     search_pages: list[Page] = []
 
-    def shown_entry(entry: Entry) -> dict[str, Any]:
+    def shown_entry(entry: PublicName) -> dict[str, Any]:
         search_pages.append(Page(entry.anchor, f"api.html#{entry.anchor}", "api", entry.doc))
         return {
             **entry._asdict(),

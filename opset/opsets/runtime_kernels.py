@@ -36,7 +36,7 @@ FEW = 8
 RUNTIME, PROVIDER = "onnxruntime", "CPUExecutionProvider"
 
 
-class Kernel(NamedTuple):
+class RuntimeKernel(NamedTuple):
     """A kernel for a version of an operator: its types by type parameter, the first and last release that has it."""
 
     types: Mapping[str, tuple[str, ...]]
@@ -47,7 +47,7 @@ class Kernel(NamedTuple):
 class Kernels(NamedTuple):
     """The kernels for a version of an operator, and whether a function of the standard may run it without one."""
 
-    kernels: tuple[Kernel, ...]
+    kernels: tuple[RuntimeKernel, ...]
     function: bool
 
 
@@ -73,7 +73,7 @@ def kernels_of(schema: OpSchema) -> Kernels:
             types = {name: _allowed_types(schema, name, facts["types"][number]) for name, number in numbers.items()}
             accepting = _accepting_releases(schema, begins, ends)
             if accepting and all(types.values()):
-                kernels.append(Kernel(types, *accepting))
+                kernels.append(RuntimeKernel(types, *accepting))
     return Kernels(tuple(kernels), since in facts["functions"].get(domain, {}).get(schema.name, ()))
 
 
@@ -105,7 +105,7 @@ def kernels_data(schema: OpSchema) -> dict[str, Any]:
     }
 
 
-def _types_by_releases(schema: OpSchema, name: str, kernels: Iterable[Kernel]) -> list[dict[str, Any]]:
+def _types_by_releases(schema: OpSchema, name: str, kernels: Iterable[RuntimeKernel]) -> list[dict[str, Any]]:
     """Return the types of a parameter, grouped by the releases that take them."""
     takers: dict[str, list[tuple[str, str]]] = {}
     for kernel in kernels:

@@ -27,7 +27,7 @@ from opset.reference.registration import KernelContext, gradient
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class EvaluatedNode:
     """A node that was run: its inputs and outputs, and the derivatives by its outputs, None for 0.
 
     `compute` is its kernel, which takes inputs and attributes; `context` is the context of the kernel.
@@ -64,7 +64,7 @@ class Node:
         return self.attributes.get(name) if value is None else value
 
 
-GradientRule = Callable[[Node], Sequence[Any]]
+GradientRule = Callable[[EvaluatedNode], Sequence[Any]]
 """Returns the derivatives by the inputs, None for 0; `summed_to` brings them to the shapes of the inputs."""
 
 
@@ -137,7 +137,7 @@ FACTORS: dict[str, Factor] = {
 def _rule_of_factor(factor: Factor) -> GradientRule:
     """Return the rule of an elementwise function, which multiplies by its derivative."""
 
-    def times_factor(node: Node) -> Sequence[Any]:
+    def times_factor(node: EvaluatedNode) -> Sequence[Any]:
         return (node.derivative * factor(node.x, node.y, node.attributes),)
 
     return times_factor
@@ -148,19 +148,19 @@ for _name, _factor in FACTORS.items():
 
 
 @gradient("Identity", "Cast", "CastLike")
-def identity(node: Node) -> Sequence[Any]:
+def identity(node: EvaluatedNode) -> Sequence[Any]:
     """Return the derivative as it is: changing the type of floats changes no value."""
     return (node.derivative,)
 
 
 @gradient("Ceil", "Floor", "Round", "Sign", "Hardmax")
-def steps(node: Node) -> Sequence[Any]:
+def steps(node: EvaluatedNode) -> Sequence[Any]:
     """Return no derivative, which means 0: the function is constant between its jumps."""
     return ()
 
 
 @gradient("Clip")
-def clip(node: Node) -> Sequence[Any]:
+def clip(node: EvaluatedNode) -> Sequence[Any]:
     """Return the derivative by the operand or bound that each element equals."""
     x, y, dy = node.x, node.y, node.derivative
     lower, upper = node.input(1, "min"), node.input(2, "max")
@@ -170,7 +170,7 @@ def clip(node: Node) -> Sequence[Any]:
 
 
 @gradient("Dropout", since=7)
-def dropout(node: Node) -> Sequence[Any]:
+def dropout(node: EvaluatedNode) -> Sequence[Any]:
     """Return the derivative for kept elements and 0 for dropped ones, which it knows by the mask."""
     training = node.version >= 12 and node.input(2) is not None and bool(node.input(2))
     ratio = 0.5 if node.input(1) is None else float(node.input(1))
@@ -184,45 +184,45 @@ def dropout(node: Node) -> Sequence[Any]:
 # Elementwise functions of several operands.
 
 
-def _operands(node: Node) -> tuple[Array, Array]:
+def _operands(node: EvaluatedNode) -> tuple[Array, Array]:
     """Return two operands whose shapes broadcast as in numpy; before version 7 they are aligned at an axis first."""
     x, y = node.inputs[:2]
     return x, align_at_axis(x, y, node.attributes.get("axis")) if node.attributes.get("broadcast") else y
 
 
-def _sum_to_operands(node: Node, by_x: Any, by_y: Array) -> Sequence[Any]:
+def _sum_to_operands(node: EvaluatedNode, by_x: Any, by_y: Array) -> Sequence[Any]:
     """Return the derivatives by two operands summed to the shapes of the inputs."""
     return by_x, sum_to(np.asarray(by_y), _operands(node)[1].shape).reshape(node.inputs[1].shape)
 
 
 @gradient("Add")
-def add(node: Node) -> Sequence[Any]:
+def add(node: EvaluatedNode) -> Sequence[Any]:
     """Return the derivative for both."""
     return _sum_to_operands(node, node.derivative, node.derivative)
 
 
 @gradient("Sub")
-def subtract(node: Node) -> Sequence[Any]:
+def subtract(node: EvaluatedNode) -> Sequence[Any]:
     """Return the derivative for the minuend, and its negative for the subtrahend."""
     return _sum_to_operands(node, node.derivative, -node.derivative)
 
 
 @gradient("Mul")
-def multiply(node: Node) -> Sequence[Any]:
+def multiply(node: EvaluatedNode) -> Sequence[Any]:
     """Return for each operand the derivative times the other."""
     x, y = _operands(node)
     return _sum_to_operands(node, node.derivative * y, node.derivative * x)
 
 
 @gradient("Div")
-def divide(node: Node) -> Sequence[Any]:
+def divide(node: EvaluatedNode) -> Sequence[Any]:
     """Return the derivatives of a quotient."""
     _, y = _operands(node)
     return _sum_to_operands(node, node.derivative / y, -node.derivative * node.y / y)
 
 
 @gradient("Pow")
-def power(node: Node) -> Sequence[Any]:
+def power(node: EvaluatedNode) -> Sequence[Any]:
     """Return the derivatives of a power; the derivative by the exponent is 0 for a base of 0."""
     x, exponent = _operands(node)
     exponent = exponent.astype(x.dtype)
@@ -231,26 +231,26 @@ def power(node: Node) -> Sequence[Any]:
 
 
 @gradient("PRelu", since=7)
-def leaky_relu_by_tensor(node: Node) -> Sequence[Any]:
+def leaky_relu_by_tensor(node: EvaluatedNode) -> Sequence[Any]:
     """Return the derivatives of the operand and of the slope that it has below 0."""
     x, slope = node.inputs
     return node.derivative * np.where(x < 0, slope, 1), node.derivative * np.where(x < 0, x, 0)
 
 
 @gradient("Sum")
-def total(node: Node) -> Sequence[Any]:
+def total(node: EvaluatedNode) -> Sequence[Any]:
     """Return the derivative for each operand."""
     return [node.derivative] * len(node.inputs)
 
 
 @gradient("Mean")
-def mean(node: Node) -> Sequence[Any]:
+def mean(node: EvaluatedNode) -> Sequence[Any]:
     """Return an equal share for each operand."""
     return [node.derivative / len(node.inputs)] * len(node.inputs)
 
 
 @gradient("Max", "Min")
-def extreme(node: Node) -> Sequence[Any]:
+def extreme(node: EvaluatedNode) -> Sequence[Any]:
     """Return the derivative for the operands that are the extreme, in equal shares."""
     is_extreme = [array == node.y for array in node.inputs]
     share = node.derivative / np.maximum(sum(array.astype(node.y.dtype) for array in is_extreme), 1)
@@ -263,7 +263,7 @@ def extreme(node: Node) -> Sequence[Any]:
 @gradient("CenterCropPad", "Compress", "Concat", "DepthToSpace", "Expand", "Flatten", "Gather", "GatherElements")
 @gradient("GatherND", "Pad", "Reshape", "ReverseSequence", "Slice", "SpaceToDepth", "Split", "Squeeze", "Tile")
 @gradient("Transpose", "Trilu", "Unsqueeze", "Where")
-def move(node: Node) -> Sequence[Any]:
+def move(node: EvaluatedNode) -> Sequence[Any]:
     """Sum the derivatives of all copies of an element, which are found by moving the numbers of elements."""
     first, numbers = 1, []
     for x in node.inputs:
@@ -286,7 +286,7 @@ def move(node: Node) -> Sequence[Any]:
 # Reductions, along the axes of an attribute or, later, of an input.
 
 
-def _keep_axes(node: Node, *values: Array) -> tuple[tuple[int, ...], list[Array]]:
+def _keep_axes(node: EvaluatedNode, *values: Array) -> tuple[tuple[int, ...], list[Array]]:
     """Return the axes of a reduction, and values of its output's size reshaped so that these axes have size 1."""
     stated = node.input(1, "axes")
     if stated is None or not len(stated):
@@ -312,7 +312,7 @@ SLOPES: dict[str, Slope] = {
 def _rule_of_slope(slope: Slope) -> GradientRule:
     """Return the rule of a reduction, which multiplies by its derivative by each element."""
 
-    def times_slope(node: Node) -> Sequence[Any]:
+    def times_slope(node: EvaluatedNode) -> Sequence[Any]:
         _, (y, dy) = _keep_axes(node, node.y, node.derivative)
         return (dy * slope(node.x, y),)
 
@@ -324,14 +324,14 @@ for _name, _slope in SLOPES.items():
 
 
 @gradient("ReduceMean")
-def reduce_mean(node: Node) -> Sequence[Any]:
+def reduce_mean(node: EvaluatedNode) -> Sequence[Any]:
     """Return an equal share for each element."""
     axes, (dy,) = _keep_axes(node, node.derivative)
     return (dy / max(1, math.prod(node.x.shape[axis] for axis in axes)),)
 
 
 @gradient("ReduceMax", "ReduceMin")
-def reduce_extreme(node: Node) -> Sequence[Any]:
+def reduce_extreme(node: EvaluatedNode) -> Sequence[Any]:
     """Return the derivative for the elements that are the extreme, in equal shares."""
     axes, (y, dy) = _keep_axes(node, node.y, node.derivative)
     chosen = node.x == y
@@ -339,7 +339,7 @@ def reduce_extreme(node: Node) -> Sequence[Any]:
 
 
 @gradient("ReduceProd")
-def reduce_product(node: Node) -> Sequence[Any]:
+def reduce_product(node: EvaluatedNode) -> Sequence[Any]:
     """Return the derivative times the product of all other elements."""
     axes, (dy,) = _keep_axes(node, node.derivative)
     zeros = node.x == 0
@@ -350,13 +350,13 @@ def reduce_product(node: Node) -> Sequence[Any]:
 
 
 @gradient("GlobalAveragePool")
-def global_average(node: Node) -> Sequence[Any]:
+def global_average(node: EvaluatedNode) -> Sequence[Any]:
     """Return an equal share for each spatial element."""
     return (node.derivative / max(1, math.prod(node.x.shape[2:])),)
 
 
 @gradient("Softmax", "LogSoftmax")
-def softmax(node: Node) -> Sequence[Any]:
+def softmax(node: EvaluatedNode) -> Sequence[Any]:
     """Return the derivative of Softmax or its logarithm along an axis; before version 13, of whole rows."""
     shape, y, dy = node.x.shape, node.y, node.derivative
     axis = normalize_axis(node.attributes["axis"], len(shape), "C1")
@@ -374,7 +374,7 @@ def softmax(node: Node) -> Sequence[Any]:
 
 
 @gradient("MatMul")
-def matmul(node: Node) -> Sequence[Any]:
+def matmul(node: EvaluatedNode) -> Sequence[Any]:
     """Return for each factor the derivative times the other, transposed; a vector is a matrix of one row or column."""
     a, b = node.inputs
     left, right, dy = a, b, node.derivative
@@ -390,7 +390,7 @@ def matmul(node: Node) -> Sequence[Any]:
 
 
 @gradient("Gemm")
-def gemm(node: Node) -> Sequence[Any]:
+def gemm(node: EvaluatedNode) -> Sequence[Any]:
     """Return the derivatives by the factors of a scaled product, and by the addend."""
     a, b = node.inputs[:2]
     left = a.T if node.attributes["transA"] else a
@@ -405,7 +405,7 @@ def gemm(node: Node) -> Sequence[Any]:
 
 
 @gradient("Conv")
-def convolution(node: Node) -> Sequence[Any]:
+def convolution(node: EvaluatedNode) -> Sequence[Any]:
     """Return the derivatives by images, weights and bias, computed tap by tap of the kernel."""
     x, w = node.inputs[:2]
     dy, group = node.derivative, node.attributes["group"]
@@ -447,7 +447,7 @@ def convolution(node: Node) -> Sequence[Any]:
     return by_padded[inside], by_w, dy.sum((0, *range(2, dy.ndim)))
 
 
-def _begins(node: Node, strides: Sequence[int], reach: Sequence[int]) -> list[int]:
+def _begins(node: EvaluatedNode, strides: Sequence[int], reach: Sequence[int]) -> list[int]:
     """Return the padding before the image along each spatial axis."""
     mode, pads = node.attributes["auto_pad"], node.attributes["pads"]
     if mode == "VALID" or (mode == "NOTSET" and not pads):

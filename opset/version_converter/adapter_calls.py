@@ -18,7 +18,7 @@ from opset.schemas.model import OpSchema
 from opset.schemas.names import normalize_domain
 from opset.version_converter.facts import ValueFacts
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
-from opset.version_converter.routes import Step
+from opset.version_converter.routes import RouteStep
 
 HELP = "correct it: opset explain adapters"
 
@@ -29,7 +29,7 @@ class AdapterCall(NamedTuple):
     `final` are the versions that domains are taken to, `functions` the functions of the model.
     """
 
-    step: Step
+    step: RouteStep
     op: Builder
     node: Node
     registry: Registry

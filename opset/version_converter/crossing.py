@@ -25,7 +25,7 @@ from opset.version_converter.derivation import apply_derived, check_types
 from opset.version_converter.replacement import bind_outputs
 from opset.version_converter.result import Action
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
-from opset.version_converter.routes import Step, VersionChange
+from opset.version_converter.routes import RouteStep, VersionChange
 
 EARLY_CONSTANT = frozenset({"float", "double", "float16"})
 """Types that Constant holds at versions 1 to 8; a constant of another type is then an initializer."""
@@ -144,7 +144,7 @@ class Crossing:
         self._check_restriction(node, domain, final)
         return None
 
-    def _cross_transition(self, step: Step, proto: Any) -> list[tuple[Any, int]] | None:
+    def _cross_transition(self, step: RouteStep, proto: Any) -> list[tuple[Any, int]] | None:
         """Take a node across one transition: return the new nodes with their versions, None if it may stay."""
         context, facts = self._context, self._facts
         context.budget.charge(TRANSITION)
@@ -187,7 +187,7 @@ class Crossing:
                 context.valid.add(op.form)
         return made
 
-    def _adapt(self, step: Step, op: Builder, node: Node, versions: Mapping[str, int]) -> Result:
+    def _adapt(self, step: RouteStep, op: Builder, node: Node, versions: Mapping[str, int]) -> Result:
         """Return the result of the written adapter, else of the derived one; None if the node may stay."""
         context = self._context
         if step.adapter is not None or step.derived.rewrites:
@@ -310,7 +310,7 @@ class Crossing:
                 self._context.valid.add(form)
 
 
-def _another_target(step: Step, domain: str, version: int) -> str:
+def _another_target(step: RouteStep, domain: str, version: int) -> str:
     """Return the help that names the versions to which a node goes without the transition that refuses it."""
     label = f"{domain} " if domain else ""
     if step.version < version:

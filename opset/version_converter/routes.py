@@ -35,7 +35,7 @@ class VersionChange(NamedTuple):
     until: int
 
 
-class Step(NamedTuple):
+class RouteStep(NamedTuple):
     """One transition of one operator in one direction, with its derived adapter, and a written one if it has one."""
 
     source: OpSchema
@@ -96,7 +96,7 @@ class Routes:
         self._adapters = Lookup(LAYER, registry)
         self._ends: dict[tuple[str, str, int], int] = {}
         self._restrictions: dict[tuple[str, str, int], Restriction | None] = {}
-        self._steps: dict[tuple[str, str, int, int], Step | Refusal | None] = {}
+        self._steps: dict[tuple[str, str, int, int], RouteStep | Refusal | None] = {}
         self._routes: dict[tuple[str, str, int, int], Route] = {}
 
     def route(self, op_type: str, domain: str, versions: Mapping[str, int], opsets: Mapping[str, int]) -> Route:
@@ -200,14 +200,14 @@ class Routes:
     def _schema_in_force(self, schema: OpSchema | None) -> OpSchema | None:
         return schema_of_release(schema, self.release) if schema is not None and self.release else schema
 
-    def step(self, domain: str, op_type: str, version: int, final: int) -> Step | Refusal | None:
+    def step(self, domain: str, op_type: str, version: int, final: int) -> RouteStep | Refusal | None:
         """Return the next transition of an operator from a version towards the final one, None if there is none."""
         key = (domain, op_type, version, self._last_in_force(domain, op_type, final))
         if key not in self._steps:
             self._steps[key] = self._find_step(*key)
         return self._steps[key]
 
-    def _find_step(self, domain: str, op_type: str, version: int, final: int) -> Step | Refusal | None:
+    def _find_step(self, domain: str, op_type: str, version: int, final: int) -> RouteStep | Refusal | None:
         source = self._registry.schema(op_type, version, domain)
         schemas = self._registry.versions(op_type, domain)
         if source is None:
@@ -249,9 +249,9 @@ class Routes:
             impossible = impossible or f"{op_type} is withdrawn at version {written_in}{use}"
         derived = derive_adapter(source, target, change)
         touches = bool(adapter or impossible or derived.touches)
-        return Step(source, target, written_in, derived, adapter, impossible, touches)
+        return RouteStep(source, target, written_in, derived, adapter, impossible, touches)
 
-    def _find_lowering(self, domain: str, op_type: str, source: OpSchema) -> Step | Refusal:
+    def _find_lowering(self, domain: str, op_type: str, source: OpSchema) -> RouteStep | Refusal:
         """Return the step that expresses an operator's first version by older operators, or why there is none."""
         since = source.since_version
         hook = self._adapters.find("lower", domain, op_type, since, source.family) if since > 1 else None
@@ -263,7 +263,7 @@ class Routes:
             return Refusal("C201", f"{op_type} came with version {since}", f"convert to {since} or newer")
         return _lowering_step(source, since - 1, hook.function)
 
-    def _find_body_lowering(self, source: OpSchema, first: OpSchema, version: int) -> Step | None:
+    def _find_body_lowering(self, source: OpSchema, first: OpSchema, version: int) -> RouteStep | None:
         """Return the step that expresses an operator by its function body, None if it has none or has a lowering.
 
         Raises SchemaError S233 to S236 if the body of an operator of one's own is wrong.
@@ -284,9 +284,9 @@ class Routes:
         return _lowering_step(source, version, lower_by_body)
 
 
-def _lowering_step(source: OpSchema, version: int, adapter: Adapter) -> Step:
+def _lowering_step(source: OpSchema, version: int, adapter: Adapter) -> RouteStep:
     """Return the step that expresses an operator by others, which are written in a version."""
-    return Step(
+    return RouteStep(
         source, source, version, derive_adapter(source, source, Change()), adapter, "", touches=True, lowers=True
     )
 

@@ -10,7 +10,7 @@ import pytest
 
 from opset import get_schema
 from opset.docgen.body import MOST, body_graph, body_picture
-from opset.docgen.picture import LABEL, SMALL, Box, Edge, Graph, column_count, picture, stylesheet
+from opset.docgen.picture import LABEL, SMALL, Box, Diagram, Edge, column_count, picture, stylesheet
 from opset.opsets.registry import default_registry
 from opset.schemas.model import FunctionBody
 
@@ -125,13 +125,13 @@ def test_what_cannot_be_drawn_is_nothing():
     chain = "\n".join(f"x{number + 1} = Neg (x{number})" for number in range(MOST + 1))
     for nodes in ("", "y = Add (", chain, "c = Constant <value_int: int = 1> ()"):
         assert body_picture(schema, FunctionBody(18, nodes)) == ""
-    assert picture(Graph("", [], [])) == ""
+    assert picture(Diagram("", [], [])) == ""
     assert "Neg" in body_picture(schema, FunctionBody(18, "a = Neg (a)\nb = Neg (nothing)\nc = Neg (d)\nd = Neg (c)"))
 
 
 def test_hostile_names_are_inert():
     boxes = [Box(HOSTILE, (HOSTILE,), "a.html?" + HOSTILE), Box("漢字" * 9, kind="output")]
-    drawn = picture(Graph(HOSTILE, boxes, [Edge(0, 1, HOSTILE)]))
+    drawn = picture(Diagram(HOSTILE, boxes, [Edge(0, 1, HOSTILE)]))
     body = made('"%s" = Neg (input)\noutput = Neg ("%s")' % (("<b>\u202e&",) * 2))
     parser = html5lib.HTMLParser(strict=True, namespaceHTMLElements=False)
     parser.parse(f"<!doctype html><html><head><title>t</title></head><body>{drawn}{picture(body)}</body></html>")
@@ -147,15 +147,15 @@ def test_equal_graphs_are_equal_pictures():
 
 
 def test_links_make_a_picture_a_group():
-    assert 'role="img"' in picture(Graph("t", [Box("a")], []))
-    assert 'role="group"' in picture(Graph("t", [Box("a", href="b.html")], []))
+    assert 'role="img"' in picture(Diagram("t", [Box("a")], []))
+    assert 'role="group"' in picture(Diagram("t", [Box("a", href="b.html")], []))
     assert "prefers-color-scheme: dark" in stylesheet()
 
 
 def test_a_picture_is_made_smaller_to_seven_tenths_in_steps_of_100_and_scrolled_from_1200_on():
     seen = set()
     for size in range(5, 250, 3):
-        drawn = picture(Graph("t", [Box("a" * size)], []))
+        drawn = picture(Diagram("t", [Box("a" * size)], []))
         least, width = map(int, re.search(r'class="w(\d+)".* viewBox="0 0 (\d+) ', drawn).groups())
         assert least == 12 if width > 1715 else 0.7 * width - 100.5 < 100 * least < 0.7 * width + 0.5
         seen.add(least)

@@ -9,7 +9,7 @@ import pytest
 from onnx import helper
 
 from opset.opsets.registry import default_registry, registry_with
-from opset.opsets.runtime_kernels import Kernel, kernels_data, kernels_of, releases
+from opset.opsets.runtime_kernels import RuntimeKernel, kernels_data, kernels_of, releases
 
 REGISTRY = default_registry()
 FLOATS = ("float", "double", "float16", "bfloat16")
@@ -36,7 +36,7 @@ def test_an_open_entry_serves_its_own_version_alone():
 
 def test_softmax():
     assert kernels_of(schema("Softmax", 12)).kernels == (
-        Kernel({"T": ("tensor(double)", "tensor(float)")}, "1.16", "1.31"),
+        RuntimeKernel({"T": ("tensor(double)", "tensor(float)")}, "1.16", "1.31"),
     )
     assert kernels_of(schema("Softmax", 13)).function
     assert not kernels_of(schema("Softmax", 12)).function

@@ -156,9 +156,9 @@ def test_elements_that_numpy_lacks_are_copied_as_they_lie_in_memory(number, shap
 
 def test_objects_that_are_no_text_are_an_error():
     with pytest.raises(TypeError, match="its interface for Python returns ndarray"):
-        worker.Runtime()._from_runtime(np.array([{}], object), bytearray())
+        worker.WorkerRuntime()._from_runtime(np.array([{}], object), bytearray())
     text = {"tensor": 8, "shape": [2], "text": ["a", "\udcff"]}
-    assert worker.Runtime()._from_runtime(np.array(["a", b"\xff"], object), bytearray()) == text
+    assert worker.WorkerRuntime()._from_runtime(np.array(["a", b"\xff"], object), bytearray()) == text
 
 
 class Values:
@@ -172,7 +172,7 @@ class Values:
 @pytest.mark.parametrize(
     ("call", "why"),
     [
-        (lambda it: worker.Runtime._tensor_parts(it, np.zeros(1, "V1")), "returns the type |V1"),
+        (lambda it: worker.WorkerRuntime._tensor_parts(it, np.zeros(1, "V1")), "returns the type |V1"),
         (lambda it: it._own_value(["a"]), "takes no such value beside one of a type"),
         (lambda it: it._foreign_tensor(22, [1], b"1"), "takes no value of a type that numpy lacks"),
         (lambda it: it._from_runtime(Values.OrtValue(), bytearray()), "returns no seq beside a type that numpy lacks"),

@@ -19,7 +19,7 @@ from opset.version_converter.rewrite import FIX_SIZES, Builder, Refusal
 MOST_NEIGHBORS = 32
 
 
-class Method(NamedTuple):
+class Interpolation(NamedTuple):
     """The attributes of Resize that interpolation depends on."""
 
     mode: str
@@ -31,7 +31,7 @@ class Method(NamedTuple):
     """The value of elements outside the cropped region, None if nothing is cropped."""
 
 
-class Axis(NamedTuple):
+class ScaledAxis(NamedTuple):
     """An axis to resize: its sizes before and after, its scale, and the region to crop."""
 
     number: int
@@ -100,7 +100,7 @@ FUNCTIONS: dict[str, Callable[..., float]] = {
 }
 
 
-def interpolate(op: Builder, x: str, rank: int, element: str, axes: Sequence[Axis], method: Method) -> str:
+def interpolate(op: Builder, x: str, rank: int, element: str, axes: Sequence[ScaledAxis], method: Interpolation) -> str:
     """Return a float tensor resized along the axes, one after the other."""
     wide = "double" if element == "double" else "float"
     y = cast(op, x, element, wide)
@@ -113,7 +113,7 @@ def interpolate(op: Builder, x: str, rank: int, element: str, axes: Sequence[Axi
     return cast(op, y, wide, element)
 
 
-def nearest_elements(op: Builder, x: str, axes: Sequence[Axis], coordinates: str, rounding: str) -> str:
+def nearest_elements(op: Builder, x: str, axes: Sequence[ScaledAxis], coordinates: str, rounding: str) -> str:
     """Return a tensor resized along the axes, one after the other, by the elements nearest to the coordinates."""
     m = Arithmetic(op, "float")
     for axis in axes:
@@ -137,7 +137,9 @@ def _gather_indices(op: Builder, numbers: Numbers) -> str:
     return op.Cast(numbers.name, to=NUMBERS["int64"])
 
 
-def _resize_axis(op: Builder, x: str, rank: int, element: str, axis: Axis, method: Method) -> tuple[str, str]:
+def _resize_axis(
+    op: Builder, x: str, rank: int, element: str, axis: ScaledAxis, method: Interpolation
+) -> tuple[str, str]:
     """Return a tensor resized along an axis, and a mask of the elements outside the cropped region, "" for none."""
     changes = _scale_flag(op, axis.scale)
     at = _coordinates(op, Arithmetic(op, "float"), axis, method.coordinates, changes)
@@ -179,7 +181,7 @@ def _size_as_numbers(op: Builder, count: Size | float, element: str) -> Numbers:
     return Numbers((float(count),), scalar=True)
 
 
-def _coordinates(op: Builder, m: Arithmetic, axis: Axis, mode: str, changes: str) -> Numbers:
+def _coordinates(op: Builder, m: Arithmetic, axis: ScaledAxis, mode: str, changes: str) -> Numbers:
     """Return the coordinate in the input of each element of the output.
 
     `changes` names a bool: whether the axis is resized. It is "" if that is known.
@@ -235,7 +237,7 @@ def _scale_flag(op: Builder, scale: float | str) -> str:
 
 
 def _neighbors_and_weights(
-    m: Arithmetic, at: Numbers, axis: Axis, method: Method
+    m: Arithmetic, at: Numbers, axis: ScaledAxis, method: Interpolation
 ) -> tuple[list[Numbers], list[Numbers]]:
     """Return the neighbors of each coordinate, and their weights, which follow from their distance."""
     stretch = 1.0

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from opset.adapters.building.shared import cast, negative_mask, positive_axis
-from opset.adapters.building.subgraphs import Body, add_loop
+from opset.adapters.building.subgraphs import GraphBuilder, add_loop
 from opset.model.elements import NUMBERS
 from opset.model.storage.tensor import make_tensor
 from opset.model.types import MAX_CONSTANT
@@ -157,7 +157,7 @@ def integers_below(op: Builder, count: Size) -> str:
         one = make_tensor("", NUMBERS["int64"], [1], [1])
         ones = op.ConstantOfShape(op.Reshape(size_name(op, count), op.const([1])), value=one)
         return op.Squeeze(op.NonZero(ones), axes=[0])
-    body = Body(op, "counting")
+    body = GraphBuilder(op, "counting")
     number = body.input("int64", [])
     going = body.input("bool", [])
     kept = body.input("float", [])
@@ -172,7 +172,7 @@ def true_positions(op: Builder, mask: str) -> str:
     if op.offers("NonZero"):
         return squeeze(op, op.NonZero(mask), [0])
     kept = op.Cast(mask, to=NUMBERS["int64"])
-    body = Body(op, "positions")
+    body = GraphBuilder(op, "positions")
     number = body.input("int64", [])
     going = body.input("bool", [])
     positions = body.input("int64", [None])

@@ -12,7 +12,7 @@ from opset.model.types import shape_of
 from opset.version_converter.rewrite import Builder, Refusal, set_attribute
 
 
-class Body:
+class GraphBuilder:
     """A graph under construction. Its nodes are not converted any more, so they have to be valid at the target."""
 
     def __init__(self, op: Builder, hint: str) -> None:
@@ -50,7 +50,7 @@ class Body:
         return str(node.output[0])
 
 
-def add_loop(op: Builder, count: str, carried: Sequence[str], body: Body, going: str = "") -> list[str]:
+def add_loop(op: Builder, count: str, carried: Sequence[str], body: GraphBuilder, going: str = "") -> list[str]:
     """Add a Loop and return its outputs: carried values, then the stacked outputs of the body.
 
     Args:

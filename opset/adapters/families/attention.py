@@ -10,7 +10,7 @@ from typing import Any
 
 from opset.adapters.building.positions import Size, quotient, size_along, size_name, sum_of, vector_of
 from opset.adapters.building.shared import cast, need_size, positive_axis, working_type
-from opset.adapters.building.subgraphs import Body, add_loop
+from opset.adapters.building.subgraphs import GraphBuilder, add_loop
 from opset.model.elements import ELEMENTS, NUMBERS
 from opset.version_converter.registration import down, lower, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
@@ -488,7 +488,7 @@ def linear_attention_lowered(op: Builder, node: Node) -> Result:
     key = tokens(1, heads, 1, size) if rate else ""
     column = tokens(1, heads, size, 1)
 
-    body = Body(op, "token")
+    body = GraphBuilder(op, "token")
     number = body.input("int64", ())
     going = body.input("bool", ())
     before = body.input("float", (None, heads, size, value_size))

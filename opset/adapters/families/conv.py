@@ -69,7 +69,7 @@ def causal_conv_with_state_lowered(op: Builder, node: Node) -> Result:
     return cast(op, y, wide, element), present
 
 
-class Windows(NamedTuple):
+class WindowAttributes(NamedTuple):
     """Attributes of a sliding window, with a number for each spatial axis."""
 
     strides: list[int]
@@ -78,7 +78,7 @@ class Windows(NamedTuple):
     ends: list[int]
 
 
-def _windows_of(node: Node, rank: int) -> Windows:
+def _windows_of(node: Node, rank: int) -> WindowAttributes:
     """Return the window attributes with their defaults.
 
     Raises Refusal C103 if a list has another length, C204 if a number is too large.
@@ -89,7 +89,7 @@ def _windows_of(node: Node, rank: int) -> Windows:
         raise Refusal("C103", f"strides, dilations or pads are not those of {rank} spatial dimensions")
     if max(*strides, *dilations, *pads) > LARGEST:
         raise Refusal("C204", f"strides, dilations or pads are above {LARGEST}")
-    return Windows(strides, dilations, pads[:rank], pads[rank:])
+    return WindowAttributes(strides, dilations, pads[:rank], pads[rank:])
 
 
 @lower("Col2Im", since=18)
@@ -134,7 +134,7 @@ def col2im_lowered(op: Builder, node: Node) -> Result:
     return cast(op, x, wide, element)
 
 
-def _count_windows(op: Builder, windows: Windows, axis: int, image: Size, block: Size) -> Size:
+def _count_windows(op: Builder, windows: WindowAttributes, axis: int, image: Size, block: Size) -> Size:
     """Return the number of windows along an axis; raise Refusal C103 if there is none."""
     stride = windows.strides[axis]
     dilation = windows.dilations[axis]
@@ -148,7 +148,7 @@ def _count_windows(op: Builder, windows: Windows, axis: int, image: Size, block:
 
 
 def _window_elements(
-    op: Builder, node: Node, windows: Windows, axis: int, sizes: tuple[Size, Size, Size]
+    op: Builder, node: Node, windows: WindowAttributes, axis: int, sizes: tuple[Size, Size, Size]
 ) -> tuple[str, str, bool]:
     """Return which windows' elements fall on each element along an axis, a bool for each, and whether several may.
 
@@ -251,7 +251,7 @@ def deform_conv_lowered(op: Builder, node: Node) -> Result:
 
 
 def _kernel_positions(
-    op: Builder, windows: Windows, axis: int, kernel: list[int], outputs: list[Size], element: str
+    op: Builder, windows: WindowAttributes, axis: int, kernel: list[int], outputs: list[Size], element: str
 ) -> str:
     """Return the position along an axis of each element of the kernel in each window.
 

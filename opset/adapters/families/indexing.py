@@ -35,7 +35,7 @@ from opset.adapters.building.shared import (
     unsqueeze,
     working_type,
 )
-from opset.adapters.building.subgraphs import Body, add_loop
+from opset.adapters.building.subgraphs import GraphBuilder, add_loop
 from opset.model.elements import NUMBERS
 from opset.version_converter.registration import down, lower, up
 from opset.version_converter.rewrite import FIX_SIZES, Builder, Node, Refusal, Result
@@ -264,7 +264,7 @@ def _flat_positions_of_any_rank(op: Builder, node: Node) -> tuple[str, str]:
     numbers = integers_below(op, op.Add(count, empty))
     last = op.Sub(rank, one)
 
-    body = Body(op, "coordinates")
+    body = GraphBuilder(op, "coordinates")
     turn, going = body.input("int64", []), body.input("bool", [])
     left, total, stride = (body.input("int64", shape) for shape in ([None], [None], []))
     current_axis = body.node("Sub", last, turn)
@@ -371,7 +371,7 @@ def last_written(op: Builder, numbers: str, initial: str, first: str, positions:
         first: The number to add to indices.
         positions: The numbers that are written, one after the other.
     """
-    body = Body(op, "write")
+    body = GraphBuilder(op, "write")
     turn = body.input("int64", [])
     going = body.input("bool", [])
     sources = body.input("int64", [None])
@@ -456,7 +456,7 @@ def _combine_at_once(op: Builder, node: Node, x: str, positions: str, updates: s
     minus_one = op.const([-1])
     last = op.ReduceMax(op.Concat(turns, minus_one, axis=0), keepdims=0)
     updates = op.Gather(updates, order, axis=0)
-    body = Body(op, "combine")
+    body = GraphBuilder(op, "combine")
     turn = body.input("int64", [])
     going = body.input("bool", [])
     data = body.input(element, [None])
@@ -477,7 +477,7 @@ def _combine_one_by_one(op: Builder, node: Node, x: str, positions: str, updates
     one = op.const([1])
     scatters = op.offers("Scatter")
     numbers, size = ("", "") if scatters else (integers_below(op, op.Size(x)), op.Size(x))
-    body = Body(op, "combine")
+    body = GraphBuilder(op, "combine")
     turn = body.input("int64", [])
     going = body.input("bool", [])
     data = body.input(element, [None])
@@ -495,7 +495,7 @@ def _combine_one_by_one(op: Builder, node: Node, x: str, positions: str, updates
     return add_loop(op, op.Size(positions), [x], body)[0]
 
 
-def _combine(op: Builder, body: Body, node: Node, old: str, new: str, element: str) -> str:
+def _combine(op: Builder, body: GraphBuilder, node: Node, old: str, new: str, element: str) -> str:
     """Return two vectors combined by the reduction of a node; raise Refusal C202 if they cannot be compared."""
     reduction = node.attr("reduction")
     if reduction in ("add", "mul"):

@@ -16,7 +16,7 @@ from opset.adapters.building.positions import (
     vector_of,
 )
 from opset.adapters.building.shared import INTEGERS, negative_mask, positive_axis, unsqueeze, vector_length
-from opset.adapters.building.subgraphs import Body, add_loop
+from opset.adapters.building.subgraphs import GraphBuilder, add_loop
 from opset.model.elements import ELEMENTS, NUMBERS
 from opset.model.storage.tensor import make_tensor
 from opset.version_converter.registration import down, lower
@@ -229,7 +229,7 @@ def _accumulation_loop(
 ) -> str:
     """Return the slices of a value along an axis, each combined in a loop with all before it and the first one."""
     rank = 3 if node.constant(1) is None else node.need_rank(0)
-    body = Body(op, "accumulate")
+    body = GraphBuilder(op, "accumulate")
     turn = body.input("int64", [])
     going = body.input("bool", [])
     state = body.input(element, [None] * (rank - 1))

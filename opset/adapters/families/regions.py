@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from opset.adapters.building.positions import Size, integers_below, product, size_along, size_name, sizes_of, vector_of
 from opset.adapters.building.shared import cast, working_type
-from opset.adapters.building.subgraphs import Body, add_loop
+from opset.adapters.building.subgraphs import GraphBuilder, add_loop
 from opset.model.elements import NUMBERS
 from opset.model.storage.tensor import make_tensor
 from opset.version_converter.registration import down, lower
@@ -43,7 +43,7 @@ def non_max_suppression_lowered(op: Builder, node: Node) -> Result:
     return op.Transpose(op.Concat(batch_and_class, boxes, axis=0), perm=[1, 0])
 
 
-def _suppression_body(op: Builder, node: Node) -> Body:
+def _suppression_body(op: Builder, node: Node) -> GraphBuilder:
     """Return the body of the loop.
 
     Its input and first output are the boxes that are left; it also returns the best box of each batch and class, and
@@ -65,7 +65,7 @@ def _suppression_body(op: Builder, node: Node) -> Body:
         low, high = op.Add(low, zeros), op.Add(high, zeros)
     overlap = op.Reshape(node.input(OVERLAP), op.const([])) if node.input(OVERLAP) else zero
 
-    body = Body(op, "suppression")
+    body = GraphBuilder(op, "suppression")
     body.input("int64", [])
     body.input("bool", [])
     left = body.input("float", [None] * 3)

@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from opset.adapters.building.interpolation import Axis, Method, interpolate, nearest_elements
+from opset.adapters.building.interpolation import Interpolation, ScaledAxis, interpolate, nearest_elements
 from opset.adapters.building.positions import Size, size_name, sizes_of, vector_of
 from opset.adapters.building.shared import INTEGERS, constant_ints, distinct_axes, float32, need_size
 from opset.errors import safe_text
@@ -216,7 +216,7 @@ def _gather_nearest(op: Builder, node: Node) -> Result:
     return nearest_elements(op, node.input(X), axes, coordinates, rounding)
 
 
-def _axes_to_resize(op: Builder, node: Node, scales: int, region: list[float] | None = None) -> list[Axis]:
+def _axes_to_resize(op: Builder, node: Node, scales: int, region: list[float] | None = None) -> list[ScaledAxis]:
     """Return the axes to resize, without those whose sizes certainly stay.
 
     Args:
@@ -243,7 +243,10 @@ def _axes_to_resize(op: Builder, node: Node, scales: int, region: list[float] | 
             _size_and_scale(op, node, scales, indices[at], at, size, count)
             for at, size in zip(positions, sizes, strict=True)
         ]
-    return [Axis(indices[at], size, *pair, spans[at]) for at, size, pair in zip(positions, sizes, resized, strict=True)]
+    return [
+        ScaledAxis(indices[at], size, *pair, spans[at])
+        for at, size, pair in zip(positions, sizes, resized, strict=True)
+    ]
 
 
 def _kept_by_sizes(node: Node) -> set[int]:
@@ -308,7 +311,7 @@ def _interpolate(op: Builder, node: Node, scales: int = SCALES) -> Result:
     node.charge(sum(axis.output for axis in axes if isinstance(axis.output, int)) * 8)
     # The kernel shrinks first.
     axes.sort(key=lambda axis: axis.scale if isinstance(axis.scale, float) else 1.0)
-    method = Method(
+    method = Interpolation(
         node.attr("mode"),
         coordinates,
         node.attr("cubic_coeff_a", 0.0),
@@ -319,7 +322,7 @@ def _interpolate(op: Builder, node: Node, scales: int = SCALES) -> Result:
     return interpolate(op, node.input(X), rank, element, axes, method)
 
 
-def _certainly_changes(axis: Axis) -> bool:
+def _certainly_changes(axis: ScaledAxis) -> bool:
     """Whether an axis that has elements certainly gets another size."""
     if isinstance(axis.size, int) and isinstance(axis.output, int):
         return axis.size != axis.output

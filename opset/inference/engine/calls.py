@@ -9,7 +9,7 @@ from opset.inference.building.dimensions import variable
 from opset.inference.building.graph_requests import Outputs
 from opset.inference.building.types import Type, is_rankless
 from opset.inference.building.work import charge_body
-from opset.inference.engine.constants import Constants
+from opset.inference.engine.constants import ConstantElements
 from opset.inference.engine.operators import Operators
 from opset.inference.engine.outcomes import Outcome, has_unnamed_sizes
 from opset.inference.engine.renaming import number_variables, replace_variables
@@ -26,7 +26,9 @@ class FunctionCalls:
     - `omitted`: functions with calls that were not reached, since the inference was stopped before.
     """
 
-    def __init__(self, index: ModelIndex, operators: Operators, constants: Constants, stated: StatedTypes) -> None:
+    def __init__(
+        self, index: ModelIndex, operators: Operators, constants: ConstantElements, stated: StatedTypes
+    ) -> None:
         """Store the model's index, and the parts of the engine that infer operators, elements and stated types."""
         self._index = index
         self._operators = operators

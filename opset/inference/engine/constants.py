@@ -25,7 +25,7 @@ _INTEGERS = frozenset("int64 int32 bool uint8 int8 uint64 uint32 int16 uint16".s
 _PASSED = frozenset(("int64", "int32", "bool"))
 
 
-class Constants:
+class ConstantElements:
     """Reads and computes the elements of small values of one model."""
 
     def __init__(self, model: Model) -> None:

@@ -15,7 +15,7 @@ from opset.inference.building.call import Constant
 from opset.inference.building.types import Type
 from opset.inference.building.work import NODE_STEPS, charge_to
 from opset.inference.engine.calls import FunctionCalls
-from opset.inference.engine.constants import Constants
+from opset.inference.engine.constants import ConstantElements
 from opset.inference.engine.nodes import NodeInference
 from opset.inference.engine.operators import Operators
 from opset.inference.engine.outcomes import Outcome
@@ -88,7 +88,7 @@ class Engine:
         self.stopped: tuple[str, BudgetExceeded] | None = None
         self._reached = 0
         self.sizes = Sizes(dims)
-        self.constants = Constants(model)
+        self.constants = ConstantElements(model)
         self.scopes: dict[Any, Scope] = {}
         self._progress = progress
         self._operators = Operators(registry, data_prop, strict)

@@ -11,7 +11,7 @@ from opset.inference.building.dimensions import TooComplex
 from opset.inference.building.tolerance import normalize_input_types
 from opset.inference.building.types import Type, shape_of_dims, tensor
 from opset.inference.building.work import SIGNATURE_STEPS, charge
-from opset.inference.engine.constants import Constants
+from opset.inference.engine.constants import ConstantElements
 from opset.inference.engine.foreign import foreign_type
 from opset.inference.engine.outcomes import (
     MALFORMED,
@@ -40,7 +40,7 @@ _TENSOR = 4  # AttributeProto.TENSOR
 class NodeInference:
     """The inference of nodes without graphs; it keeps the outcomes by signature."""
 
-    def __init__(self, constants: Constants, check_types: bool) -> None:
+    def __init__(self, constants: ConstantElements, check_types: bool) -> None:
         """Store the constants of the model; with `check_types`, input types are checked against signatures."""
         self._constants = constants
         self._check_types = check_types

@@ -10,7 +10,7 @@ from opset.inference.building.dimensions import Size, variables
 from opset.inference.building.graph_requests import GraphRequest, Outputs
 from opset.inference.building.types import Type
 from opset.inference.building.work import charge_body
-from opset.inference.engine.constants import Constants
+from opset.inference.engine.constants import ConstantElements
 from opset.inference.engine.nodes import NodeInference
 from opset.inference.engine.outcomes import (
     OperatorInference,
@@ -30,7 +30,7 @@ from opset.model.graph.walking import subgraphs
 class SubgraphInference:
     """The inference of nodes with graphs."""
 
-    def __init__(self, nodes: NodeInference, constants: Constants, stated: StatedTypes) -> None:
+    def __init__(self, nodes: NodeInference, constants: ConstantElements, stated: StatedTypes) -> None:
         """Store the parts of the engine that infer nodes, elements and stated types."""
         self._nodes = nodes
         self._constants = constants
@@ -111,7 +111,9 @@ def _body_of(graph: Any, around: Body, index: int) -> Body:
     return Body(graph, "graph", around, node, index) if name is None else around.subgraphs[index, name]
 
 
-def outputs_of_body(scope: Scope, constants: Constants, outputs: Sequence[str], inputs: Sequence[str] = ()) -> Outputs:
+def outputs_of_body(
+    scope: Scope, constants: ConstantElements, outputs: Sequence[str], inputs: Sequence[str] = ()
+) -> Outputs:
     """Return the types and elements of a body's outputs, and the types of the named inputs, for use outside of it.
 
     Sizes with its own variables become unknown.

@@ -9,7 +9,14 @@ from opset.inference.building.call import Call, Unknown
 from opset.inference.building.dimensions import Size, apply_to_sizes, less, product_if_known
 from opset.inference.building.types import MAX_RANK, Shape
 from opset.inference.registration import infer
-from opset.inference.rules.windows import Windows, conv, filter_sizes, rank_by_attributes, window_counts, windows_of
+from opset.inference.rules.windows import (
+    SlidingWindows,
+    conv,
+    filter_sizes,
+    rank_by_attributes,
+    window_counts,
+    windows_of,
+)
 from opset.schemas.constraints.violation import Violation
 
 
@@ -37,7 +44,7 @@ def conv_transpose_1(call: Call) -> Shape:
     return (call.size("N"), filters, *_transposed_sizes(call, windows, spatial))
 
 
-def _transposed_sizes(call: Call, windows: Windows, sizes: tuple[Size | None, ...]) -> list[Size | None]:
+def _transposed_sizes(call: Call, windows: SlidingWindows, sizes: tuple[Size | None, ...]) -> list[Size | None]:
     """Return the spatial sizes of a transposed convolution, by `output_shape`, by SAME_*, or by the filters."""
     rank = len(sizes)
     padding = call.attribute("output_padding") or (0,) * rank

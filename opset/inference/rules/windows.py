@@ -22,7 +22,7 @@ from opset.schemas.constraints.violation import Violation
 _QUANTIZED = ("ConvInteger", "QLinearConv")
 
 
-class Windows(NamedTuple):
+class SlidingWindows(NamedTuple):
     """The movement of windows: values for each spatial axis, and `auto_pad`. Pads are 0 unless it is NOTSET."""
 
     kernel: tuple[Size | None, ...]
@@ -84,7 +84,7 @@ def rank_by_attributes(call: Call) -> int:
     return lengths["kernel_shape"] or lengths["strides"] or lengths["dilations"] or lengths["pads"] // 2
 
 
-def windows_of(call: Call, kernel: Sequence[Size | None], label: str = "C2") -> Windows:
+def windows_of(call: Call, kernel: Sequence[Size | None], label: str = "C2") -> SlidingWindows:
     """Return how windows of these sizes slide by attributes.
 
     Raises Violation with the label for a size below 1, Unknown for too many axes.
@@ -99,10 +99,10 @@ def windows_of(call: Call, kernel: Sequence[Size | None], label: str = "C2") -> 
     auto_pad = call.attribute("auto_pad") or "NOTSET"
     if auto_pad != "NOTSET":
         pads = (0,) * (2 * rank)
-    return Windows(tuple(kernel), strides, dilations, pads[:rank], pads[rank:], auto_pad)
+    return SlidingWindows(tuple(kernel), strides, dilations, pads[:rank], pads[rank:], auto_pad)
 
 
-def window_counts(windows: Windows, sizes: Sequence[Size | None], ceil_mode: bool = False) -> list[Size | None]:
+def window_counts(windows: SlidingWindows, sizes: Sequence[Size | None], ceil_mode: bool = False) -> list[Size | None]:
     """Return the number of windows along each axis. Raises Violation C4 if a window does not fit.
 
     With `ceil_mode`, a last window that starts in the padding at the end is dropped, at every version, as kernels do.

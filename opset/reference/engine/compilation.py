@@ -16,7 +16,7 @@ from opset.inference.building.gradient_graphs import gradient_graph, is_gradient
 from opset.model.attributes import attribute_type, attribute_value
 from opset.model.graph.index import Body, ModelIndex, bodies_below
 from opset.model.graph.walking import function_key, subgraphs
-from opset.reference.engine.constants import Constants
+from opset.reference.engine.constants import ModelTensors
 from opset.reference.engine.programs import ABSENT, Program, Step
 from opset.reference.engine.resolution import Resolver
 from opset.reference.value_info import ValueInfo, value_info_of
@@ -25,7 +25,9 @@ from opset.reference.value_info import ValueInfo, value_info_of
 class Compiler:
     """Compiles the bodies of one model, each once; if `everything`, also steps whose values no other step reads."""
 
-    def __init__(self, index: ModelIndex, resolver: Resolver, constants: Constants, everything: bool = False) -> None:
+    def __init__(
+        self, index: ModelIndex, resolver: Resolver, constants: ModelTensors, everything: bool = False
+    ) -> None:
         self._index = index
         self.resolver = resolver
         self.constants = constants

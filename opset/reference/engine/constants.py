@@ -10,7 +10,7 @@ from opset.reference.engine.limits import out_of_memory
 from opset.reference.numerics.memory import nbytes
 
 
-class Constants:
+class ModelTensors:
     """Reads tensors of a model as read-only arrays, which take `held` bytes, at most `most`."""
 
     def __init__(self, model: Model, most: int) -> None:

@@ -15,7 +15,7 @@ from opset.budget import Budget, BudgetExceeded
 from opset.errors import Finding, RunError
 from opset.opsets.registry import Registry
 from opset.reference.engine.checks import check_declared_constraints, check_inputs, check_outputs, kernel_error
-from opset.reference.engine.constants import Constants
+from opset.reference.engine.constants import ModelTensors
 from opset.reference.engine.context import RandomNumbers, StepContext
 from opset.reference.engine.limits import limit_error, out_of_memory
 from opset.reference.engine.programs import ABSENT, Frame, Program, Step
@@ -41,7 +41,7 @@ class Evaluation:
     def __init__(
         self,
         budget: Budget,
-        constants: Constants,
+        constants: ModelTensors,
         seed: int | None,
         trace: Trace | None,
         registry: Registry,

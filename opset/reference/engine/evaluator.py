@@ -18,7 +18,7 @@ from opset.model.storage.container import ModelLike, load
 from opset.opsets.registry import Schemas, registry_with
 from opset.preparation import Freeze, read_model
 from opset.reference.engine.compilation import Compiler
-from opset.reference.engine.constants import Constants
+from opset.reference.engine.constants import ModelTensors
 from opset.reference.engine.evaluation import Evaluation, Trace
 from opset.reference.engine.limits import MAX_STEPS, byte_limit, out_of_memory
 from opset.reference.engine.programs import ABSENT, Program
@@ -81,7 +81,7 @@ class ReferenceEvaluator:
         self.inputs = tuple(value_info_of(proto, proto.name in defaults) for proto in graph.input)
         self.outputs = tuple(map(value_info_of, graph.output))
         self.max_bytes = byte_limit(self.limits)
-        self._constants = Constants(self.model, self.max_bytes)
+        self._constants = ModelTensors(self.model, self.max_bytes)
         self._compiler = Compiler(index, Resolver(self.registry, strict), self._constants, everything=trace is not None)
         self._programs: dict[tuple[str, ...], Program] = {}
         self._evaluation: Evaluation | None = None

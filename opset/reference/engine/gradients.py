@@ -14,7 +14,7 @@ import numpy as np
 from opset.budget import BudgetExceeded
 from opset.errors import Finding, RunError, safe_text
 from opset.reference import derivatives
-from opset.reference.derivatives import GradientRule, Node
+from opset.reference.derivatives import EvaluatedNode, GradientRule
 from opset.reference.engine.limits import limit_error
 from opset.reference.engine.programs import Program, Step
 from opset.reference.numerics.arrays import Array
@@ -61,12 +61,14 @@ def gradients(graph: Program, values: Sequence[Any], count: int, context_of: Con
     return [derivative_of.get(slot) for slot in range(count)]
 
 
-def _node_of(step: Step, values: dict[int, Any], derivative_of: dict[int, Array], context: KernelContext) -> Node:
+def _node_of(
+    step: Step, values: dict[int, Any], derivative_of: dict[int, Array], context: KernelContext
+) -> EvaluatedNode:
     """Return a step with its values; the derivatives by its outputs are removed from `derivative_of`."""
     assert step.schema is not None
     assert step.kernel is not None
     compute = partial(step.kernel.function, context=context) if step.kernel.takes_context else step.kernel.function
-    return Node(
+    return EvaluatedNode(
         step.schema.name,
         step.schema.since_version,
         step.attributes,
@@ -78,7 +80,7 @@ def _node_of(step: Step, values: dict[int, Any], derivative_of: dict[int, Array]
     )
 
 
-def _apply_rule(graph: Program, rule: GradientRule, node: Node, step: Step) -> Sequence[Any]:
+def _apply_rule(graph: Program, rule: GradientRule, node: EvaluatedNode, step: Step) -> Sequence[Any]:
     """Return the derivatives by a node's inputs. Raises RunError R204 if its rule raises an exception."""
     try:
         return rule(node)

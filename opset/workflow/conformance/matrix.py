@@ -39,7 +39,7 @@ _NUMBER = re.compile(r"(?<=\w)\(\d+\)")
 """The version in a reason of a runtime: "no implementation for Abs(1)"."""
 
 
-class Changes(NamedTuple):
+class ResultChanges(NamedTuple):
     """Cases with a worse or better result than in an earlier report, each with both results."""
 
     worse: list[tuple[str, str, str]]
@@ -47,7 +47,10 @@ class Changes(NamedTuple):
 
 
 def report_data(
-    runtime: Mapping[str, Any], results: Sequence[Result], reasons: Mapping[str, str], changed: Changes | None = None
+    runtime: Mapping[str, Any],
+    results: Sequence[Result],
+    reasons: Mapping[str, str],
+    changed: ResultChanges | None = None,
 ) -> dict[str, Any]:
     """Return a run as plain data: totals, operators, element types, and every case.
 
@@ -156,9 +159,9 @@ def read_report(path: str) -> dict[str, str]:
     return results
 
 
-def compare_results(results: Sequence[Result], before: Mapping[str, str]) -> Changes:
+def compare_results(results: Sequence[Result], before: Mapping[str, str]) -> ResultChanges:
     """Return the cases with worse or better results than before: bad is worse than refused, refused than good."""
-    changed = Changes([], [])
+    changed = ResultChanges([], [])
     for each in results:
         old = before.get(each.case.name, each.result)
         if (rank := _rank(each.result)) != _rank(old):

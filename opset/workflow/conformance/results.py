@@ -28,7 +28,7 @@ from opset.schemas.untrusted_files import file_bytes, parse_json
 from opset.tensor_io.files import read_values
 from opset.workflow.conformance.runtimes import Answer, Request, Runtime, run_requests
 
-__all__ = ["BAD", "GOOD", "RESULTS", "Case", "Corpus", "Result", "read_corpus", "run_corpus"]
+__all__ = ["BAD", "GOOD", "RESULTS", "Case", "CorpusFolder", "Result", "read_corpus", "run_corpus"]
 
 RESULTS = ("pass", "rejected", "wrong", "error", "crash", "timeout", "accepted", "refused", "missing")
 GOOD = ("pass", "rejected")
@@ -71,7 +71,7 @@ class Case(NamedTuple):
     chosen: str = ""
 
 
-class Corpus(NamedTuple):
+class CorpusFolder(NamedTuple):
     """A folder of cases."""
 
     folder: str
@@ -88,7 +88,7 @@ class Result(NamedTuple):
     difference: Difference | None = None
 
 
-def read_corpus(folder: str) -> Corpus:
+def read_corpus(folder: str) -> CorpusFolder:
     """Return the cases of a corpus. Raises CorpusError T221 if its manifest cannot be used."""
     path = os.path.join(folder, MANIFEST)
     try:
@@ -99,7 +99,7 @@ def read_corpus(folder: str) -> Corpus:
         help = "write the corpus with: opset testgen --all -o DIR"
         finding = Finding("T221", "the manifest of the corpus cannot be used", why=why[:1000], help=help, file=path)
         raise CorpusError(finding) from error
-    return Corpus(folder, cases)
+    return CorpusFolder(folder, cases)
 
 
 def _parse_cases(data: Any) -> Iterator[Case]:
@@ -164,7 +164,7 @@ def _parse_output(entry: Any) -> tuple[str, tuple[int, ...] | None]:
 
 
 def run_corpus(
-    corpus: Corpus,
+    corpus: CorpusFolder,
     runtime: Runtime,
     jobs: int = 1,
     progress: Callable[[int, int], None] | None = None,

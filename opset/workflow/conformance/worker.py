@@ -46,7 +46,7 @@ class Refused(Exception):
     """The runtime lacks an operator, a version or a type of a model."""
 
 
-class Runtime:
+class WorkerRuntime:
     """A runtime, and the conversion of its values to and from messages; `data` are the bytes of a request or answer."""
 
     version = ""
@@ -128,7 +128,7 @@ def _encode_tensor(number: int, shape: Any, elements: bytes, found: bytearray) -
     return {"tensor": number, "shape": [int(size) for size in shape], "at": [start, len(found)]}
 
 
-class OnnxRuntime(Runtime):
+class OnnxRuntime(WorkerRuntime):
     """The package onnxruntime; its options are execution providers.
 
     Its calls that take arrays lack the types that numpy lacks; those that take its own values lack text and sequences.
@@ -227,7 +227,7 @@ class OnnxRuntime(Runtime):
         return _encode_tensor(number, shape, ctypes.string_at(result.data_ptr(), needed) if needed else b"", found)
 
 
-class Onnx(Runtime):
+class Onnx(WorkerRuntime):
     """The evaluator of the package onnx."""
 
     def __init__(self, options: list[str]) -> None:
@@ -254,7 +254,7 @@ class Onnx(Runtime):
         return tensor.data_type, tensor.raw_data
 
 
-class Opset(Runtime):
+class Opset(WorkerRuntime):
     """The reference kernels of opset itself; the option is the folder of the package."""
 
     def __init__(self, options: list[str]) -> None:
@@ -285,7 +285,7 @@ class Opset(Runtime):
 RUNTIMES = {"onnxruntime": OnnxRuntime, "onnx": Onnx, "opset": Opset}
 
 
-def answer(runtime: Runtime, request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
+def answer(runtime: WorkerRuntime, request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
     """Return the header and bytes of a runtime's answer to a request."""
     start, end = request["model"]
     found = bytearray()

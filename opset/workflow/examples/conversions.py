@@ -18,7 +18,7 @@ from opset.version_converter.conversion import convert_model
 from opset.version_converter.derivation import derive_adapter
 from opset.version_converter.registration import LAYER
 from opset.version_converter.result import Conversion
-from opset.version_converter.routes import Route, Routes, Step, Verdict, VersionChange
+from opset.version_converter.routes import Route, Routes, RouteStep, Verdict, VersionChange
 from opset.version_converter.targets import Target
 from opset.workflow.examples.runner import (
     LIMITS,
@@ -72,7 +72,7 @@ def targets_of(runner: ExampleRunner, schema: OpSchema, example: Example) -> lis
     if schema.since_version in (holds[0], holds[-1]):
         targets |= {numbers[0], numbers[-1]}
         below = numbers[0] - 1
-        if isinstance(runner.routes.step(schema.domain, schema.name, numbers[0], below), Step):
+        if isinstance(runner.routes.step(schema.domain, schema.name, numbers[0], below), RouteStep):
             targets.add(below)
     return sorted(targets - {schema.since_version})
 
@@ -184,7 +184,7 @@ class BodyRoutes(Routes):
 
     def __init__(self, registry: Registry, schema: OpSchema, opset: int) -> None:
         super().__init__(registry)
-        self._step = Step(
+        self._step = RouteStep(
             schema, schema, opset, derive_adapter(schema, schema, Change()), lower_by_body, "", True, lowers=True
         )
 
@@ -194,7 +194,7 @@ class BodyRoutes(Routes):
         verdict = Verdict.CONVERT if (op_type, domain) == (schema.name, schema.domain) else Verdict.KEEP
         return Route(verdict, VersionChange(domain, op_type, schema.since_version, 0))
 
-    def step(self, domain: str, op_type: str, version: int, final: int) -> Step | None:
+    def step(self, domain: str, op_type: str, version: int, final: int) -> RouteStep | None:
         """Return the step by the function body; None for other operators."""
         source = self._step.source
         return self._step if (op_type, domain) == (source.name, source.domain) else None

@@ -11,7 +11,7 @@ from unittest.mock import patch
 
 from opset import __version__
 from opset.docgen import documentation, index_pages, site
-from opset.docgen.api import Entry, Section
+from opset.docgen.api import PublicName, Section
 from opset.docgen.convertibility import Convertibility
 from opset.docgen.guides import Guide
 from opset.docgen.markdown import operator_section
@@ -33,13 +33,13 @@ GUIDES = (
 )
 SECTIONS = [
     Section("opset", "Models", "opset-models", "Of *models*.", (
-        Entry("load", "opset.load", "function", "load(path: str) -> Model", "Return a model."),
-        Entry("Model", "opset.Model", "class", "Model", "A model.", (
-            Entry("save", "opset.Model.save", "method", "save(path: str) -> None", "Write it."),
+        PublicName("load", "opset.load", "function", "load(path: str) -> Model", "Return a model."),
+        PublicName("Model", "opset.Model", "class", "Model", "A model.", (
+            PublicName("save", "opset.Model.save", "method", "save(path: str) -> None", "Write it."),
         )),
     )),
     Section("opset.extend", "Types", "opset.extend-types", "", (
-        Entry("Size", "opset.extend.Size", "type", "Size = int", "A size."),
+        PublicName("Size", "opset.extend.Size", "type", "Size = int", "A size."),
     )),
 ]  # fmt: skip
 EMPTY = ([], {}, "", None)
