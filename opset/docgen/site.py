@@ -94,7 +94,7 @@ def _environment(count: int) -> Environment:
         auto_reload=False,
     )
     environment.globals |= {
-        "site_name": "OperatorEntry sets",
+        "site_name": "Operator sets",
         "opset_version": __version__,
         "operator_count": count,
         "menu": [{"name": name, "path": path} for name, path in MENU],
@@ -115,7 +115,7 @@ def _home_page(site: Site, operators: list[OperatorEntry]) -> dict[str, Any]:
         names = [site.link(operator.name, domain, "") for operator in operators if operator.domain == domain]
         parts.append(part(f"Operators of {domain_name(domain)}", names=names))
     lead = f"What {len(operators)} operators compute, version by version, and what a conversion does with them."
-    return index_page("index.html", "index", "OperatorEntry sets", lead=lead, parts=parts).page
+    return index_page("index.html", "index", "Operator sets", lead=lead, parts=parts).page
 
 
 def _guide_pages() -> Iterator[IndexPage]:
