@@ -22,9 +22,10 @@ from onnx import numpy_helper, parser
 
 import opset
 from judges.conformance.exported_others import DYNAMO, HUGGING_FACE, OTHERS, TENSORFLOW
-from judges.conformance.exported_torch import TORCH, Sketch
+from judges.conformance.exported_torch import TORCH
 from judges.conformance.exported_whole import WHOLE
 from judges.conformance.judge import Case, run_onnxruntime
+from judges.conformance.sketches import Sketch, flatten
 from opset.reference.comparison import differences
 
 SKETCHES = {
@@ -56,7 +57,7 @@ def case_of(name: str, sketch: Sketch) -> Case:
     """Return a sketch as a case that has no outputs yet."""
     imports = ", ".join(filter(None, (f'"": {sketch.opset}', sketch.imports)))
     header = f"<ir_version: {IR_VERSIONS[sketch.opset]}, opset_import: [{imports}]>"
-    model = parser.parse_model(f"{header}\n{sketch.text}\n{sketch.functions}")
+    model = parser.parse_model(f"{header}\n{flatten(sketch.text)}\n{flatten(sketch.functions)}")
     random = np.random.default_rng(7)
     for key, shape in sketch.weights.items():
         model.graph.initializer.append(numpy_helper.from_array(drawn(random, shape), key))
