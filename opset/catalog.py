@@ -21,7 +21,7 @@ from opset.opsets.registry import Registry
 from opset.opsets.releases import RELEASES
 from opset.schemas.constraints.input_shapes import STATES
 from opset.schemas.diff import short_float, signature_diff
-from opset.schemas.model import UNBOUNDED, VARIADIC, Example, ExampleValue, OpSchema, Parameter
+from opset.schemas.model import OWN, UNBOUNDED, VARIADIC, Example, ExampleValue, OpSchema, Parameter
 from opset.schemas.names import domain_name, normalize_domain
 from opset.schemas.status import Grounded, ground_of, status_of
 from opset.schemas.type_sets import TypeSets, shortest_expressions
@@ -55,6 +55,7 @@ def schema_data(registry: Registry, schema: OpSchema) -> dict[str, Any]:
         "doc": docs.doc,
         "formula": docs.formula,
         "special_cases": [{"text": each.text, **status_data(each)} for each in docs.special_cases],
+        "implementations": [{**each._asdict(), "examples": [*each.examples]} for each in docs.implementations],
         "counterparts": docs.counterparts,
         "inputs": [parameter(each, docs.inputs) for each in schema.inputs],
         "outputs": [parameter(each, docs.outputs) for each in schema.outputs],
@@ -93,6 +94,11 @@ def _count_or_none(count: int) -> int | None:
 def status_data(item: Grounded) -> dict[str, str]:
     """Return the status of a special case or an example, and the ground for it."""
     return {"status": status_of(item), "because": ground_of(item)}
+
+
+def implementation_title(note: Mapping[str, Any]) -> str:
+    """Return an implementation with the version that it was seen with, for people."""
+    return "opset (reference evaluator)" if note["name"] == OWN else f"{note['name']} {note['tested']}"
 
 
 def example_data(example: Example) -> dict[str, Any]:

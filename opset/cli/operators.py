@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from opset.catalog import arity_words, body_conditions, brief_type, default_text, value_text
+from opset.catalog import (
+    arity_words,
+    body_conditions,
+    brief_type,
+    default_text,
+    implementation_title,
+    value_text,
+)
 from opset.cli.domains import check_version, known_domain
 from opset.errors import Finding, UsageError, escape_text
 from opset.opsets.registry import Registry
@@ -98,6 +105,10 @@ def schema_lines(data: dict[str, Any]) -> list[str]:
         for case in data["special_cases"]:
             first, *rest = prose_lines(case["text"], "    ")
             lines += [f"  - {first.strip()}", *rest, *_ground_lines(case, "    ")]
+    if data["implementations"]:
+        lines += ["", "implementations"]
+        for note in data["implementations"]:
+            lines += prose_lines(f"{implementation_title(note)}: {note['text']}", "  ")
     lines += ["", "shapes of outputs", f"  {escape_text(data['shape'])}"] if data["shape"] else []
     if data["counterparts"]:
         lines += ["", "elsewhere"]

@@ -19,6 +19,7 @@ from opset.catalog import (
     default_text,
     example_data,
     example_rows,
+    implementation_title,
     releases_of,
     schema_data,
     value_text,
@@ -177,6 +178,10 @@ def operator_section(registry: Registry, domain: str, name: str) -> list[str]:
     )
     lines += _section_lines(
         "Special cases", (f"{phrase(case['text'])}{_ground_text(case)}" for case in data["special_cases"])
+    )
+    lines += _section_lines(
+        "Implementations",
+        (f"{escape(implementation_title(note))}: {phrase(note['text'])}" for note in data["implementations"]),
     )
     lines += ["**Shapes of outputs**", "", code_span(data["shape"]), ""] if data["shape"] else []
     for body in data["function"]:

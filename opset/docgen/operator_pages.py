@@ -17,6 +17,7 @@ from opset.catalog import (
     difference_words,
     example_data,
     example_rows,
+    implementation_title,
     release_that_brought,
     schema_data,
     value_text,
@@ -86,6 +87,7 @@ def operator_page(site: Site, domain: str, name: str) -> dict[str, Any]:
         "versions": [{"since": each["since"], "id": each["id"], "span": each["span"]} for each in reversed(sections)],
         "sections": sections,
         "conversion": _conversion_data(site, name, domain, root),
+        "implementations": _implementations_data(data),
         "kernels": _kernels_data(registry, versions),
         "matrix": _type_matrix(site, versions, root),
         "comparisons": _comparisons_data(registry, versions),
@@ -197,6 +199,28 @@ def _opset_spans(registry: Registry, versions: tuple[OpSchema, ...]) -> dict[int
         else f"opsets {each.since_version} to {end}"
         for each, end in zip(versions, ends, strict=True)
     }
+
+
+def _implementations_data(data: Mapping[int, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the notes about each implementation, with their versions of the operator unless these are all."""
+    held: dict[str, dict[str, list[int]]] = {}
+    for since, version in data.items():
+        for note in version["implementations"]:
+            held.setdefault(implementation_title(note), {}).setdefault(note["text"], []).append(since)
+    return [
+        {
+            "title": escape_text(title),
+            "notes": [
+                {
+                    "text": inline(text),
+                    "label": "Version" if len(versions) == 1 else "Versions",
+                    "versions": versions if len(versions) < len(data) else [],
+                }
+                for text, versions in texts.items()
+            ],
+        }
+        for title, texts in held.items()
+    ]
 
 
 def _badges(data: Mapping[str, Any]) -> list[str]:

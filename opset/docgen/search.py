@@ -210,6 +210,7 @@ def _prose_of(docs: Docs) -> Iterable[str]:
     """Yield the texts of an operator."""
     yield docs.doc
     yield from (case.text for case in docs.special_cases)
+    yield from (note.text for note in docs.implementations)
     yield from docs.counterparts.values()
     for phrases in (docs.inputs, docs.outputs, docs.attributes):
         yield from (f"{name}: {phrase}." for name, phrase in phrases.items())

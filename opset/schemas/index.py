@@ -33,6 +33,7 @@ from opset.schemas.model import (
     Example,
     ExampleValue,
     FunctionBody,
+    ImplementationNote,
     OpSchema,
     Parameter,
     SpecialCase,
@@ -223,7 +224,11 @@ def make_schema(index: dict[str, Any], domain: str, name: str, position: int) ->
 def make_docs(prose: dict[str, Any], domain: str, name: str, since: int) -> Docs:
     """Return the prose of one compiled version."""
     docs = Docs(*prose["operators"][domain][name][str(since)])
-    return docs._replace(special_cases=tuple(SpecialCase(*each) for each in docs.special_cases))
+    notes = (ImplementationNote(*each) for each in docs.implementations)
+    return docs._replace(
+        special_cases=tuple(SpecialCase(*each) for each in docs.special_cases),
+        implementations=tuple(each._replace(examples=tuple(each.examples)) for each in notes),
+    )
 
 
 def make_examples(examples: dict[str, Any], domain: str, name: str) -> tuple[Example, ...]:

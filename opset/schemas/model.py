@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 SINGLE, OPTIONAL, VARIADIC = "single", "optional", "variadic"
 UNBOUNDED = 2**31 - 1
 """What the standard counts as the arity of a variadic parameter."""
+OWN = "opset"
+"""The name of the evaluator of this package among implementations."""
 
 
 class Parameter(NamedTuple):
@@ -204,11 +206,25 @@ class SpecialCase(NamedTuple):
     chosen: str = ""
 
 
+class ImplementationNote(NamedTuple):
+    """What one implementation does with an operator, beside what the standard says.
+
+    `name` is a runtime, or OWN for the evaluator of this package, and `tested` the version of the runtime that the
+    behavior was seen with. `examples` names examples with which it disagrees.
+    """
+
+    name: str
+    text: str
+    tested: str = ""
+    examples: tuple[str, ...] = ()
+
+
 class Docs(NamedTuple):
     """The prose of one version: a description, and a phrase for every input, output and attribute.
 
     `constraints` maps labels, `C1` and on, to conditions that a node meets, in words or as a formula. `formula` is
     LaTeX, `special_cases` says what happens at limits, `counterparts` the equal calls of numpy and of frameworks.
+    `implementations` says what some runtimes do.
     """
 
     doc: str
@@ -219,6 +235,7 @@ class Docs(NamedTuple):
     formula: str = ""
     special_cases: Sequence[SpecialCase] = ()
     counterparts: Mapping[str, str] = {}
+    implementations: Sequence[ImplementationNote] = ()
 
 
 class ExampleValue(NamedTuple):

@@ -123,6 +123,9 @@ def docs_of(data):
         data["formula"],
         tuple(map(case_of, data["special_cases"])),
         data["counterparts"],
+        tuple(
+            model.ImplementationNote(**each | {"examples": (*each["examples"],)}) for each in data["implementations"]
+        ),
     )
 
 

@@ -36,6 +36,10 @@ def registry(tmp_path_factory):
     folder = tmp_path_factory.mktemp("schemas") / DOMAIN
     folder.mkdir()
     evil = {"operator": "Evil", "family": "<i>family</i>", "versions": [VERSION]}
+    evil["implementations"] = {
+        "<script>x()</script>": [{"text": CASE, "tested": "<b>1</b>"}],
+        "opset": [{"text": CASE}],
+    }
     evil |= {"special_cases": [CASE], "examples": [EXAMPLE]}
     (folder / "Evil.yaml").write_text(yaml.safe_dump(evil), encoding="utf-8")
     return registry_with([folder.parent])

@@ -307,6 +307,7 @@ def test_text_of_a_hostile_domain_is_inert(tmp_path):
             }
         ],
         "special_cases": [HOSTILE],
+        "implementations": {"opset": [{"text": HOSTILE}]},
     }
     (folder / "Wicked.yaml").write_text(yaml.safe_dump(operator), encoding="utf-8")
     registry = registry_with([tmp_path])

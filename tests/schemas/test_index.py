@@ -110,7 +110,7 @@ def test_a_folder_that_cannot_be_written_keeps_the_index_in_memory(tmp_path, mon
     monkeypatch.setattr(Path, "replace", refuse)
     index, prose, examples = build_index(tmp_path)
     assert index["operators"] == {"com.acme": {"A": ["f", [{"since": 1}]]}}
-    assert prose["operators"] == {"com.acme": {"A": {"1": ["it", {}, {}, {}, {}, "", (), {}]}}}
+    assert prose["operators"] == {"com.acme": {"A": {"1": ["it", {}, {}, {}, {}, "", (), {}, ()]}}}
     assert examples["operators"] == {}
     assert sorted(path.name for path in tmp_path.iterdir()) == ["com.acme"]
 
@@ -174,6 +174,7 @@ versions:
   constraints: null
   shape: null
 special_cases: [one, {text: two, chosen: why}]
+implementations: {tract: [{text: It is slow., tested: "1", until: 1, examples: [e]}], opset: [{text: It is not.}]}
 examples:
 - {name: e, since: 2, attributes: {a: [1]}, inputs: [{float: [1]}], outputs: [{float: [1]}]}
 """

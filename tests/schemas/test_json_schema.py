@@ -41,6 +41,7 @@ def test_they_have_the_keys_of_the_loader_and_no_others():
         "parameter": keys.PARAMETER_KEYS,
         "attribute": keys.ATTRIBUTE_KEYS,
         "body": keys.BODY_KEYS,
+        "note": keys.NOTE_KEYS,
         "change": keys.CHANGE_KEYS,
         "parameter_change": keys.PARAMETER_CHANGE_KEYS,
         "attribute_change": keys.ATTRIBUTE_CHANGE_KEYS,
@@ -109,6 +110,10 @@ RIGHT = {
     "special_cases": [
         "it", {"text": "that", "since": 2, "chosen": "ties"}, {"text": "this", "until": 1, "stated": "2 summary"},
     ],
+    "implementations": {
+        "tract": [{"text": "it", "tested": "1.3", "since": 2, "until": 2, "examples": ["one"]}],
+        "opset": [{"text": "it"}],
+    },
     "examples": [
         {"name": "one", "since": 1, "inputs": [{"float": [1, 2]}], "outputs": [{"float": "0..3", "shape": [2, 2]}]},
         {
@@ -134,6 +139,10 @@ EDITS = [
     ((*NEWER, "change", "attributes", "axis", "added"), "number"), (("special_cases",), [""]),
     (("special_cases",), [{"text": "it", "chosen": "a", "stated": "1 summary"}]),
     (("special_cases",), [{"chosen": "a"}]), (("special_cases", 1, "since"), "2"), (("examples", 1, "chosen"), ""),
+    (("implementations", "tract", 0, "tested"), None), (("implementations", "tract", 0, "tested"), 1.3),
+    (("implementations", "opset", 0), "it"), (("implementations", "opset", 0, "text"), None),
+    (("implementations", "tract"), {}), (("implementations",), []), (("implementations", "opset", 0, "cases"), []),
+    (("implementations", "tract", 0, "until"), "2"), (("implementations", "tract", 0, "examples"), "one"),
     (("versions", 1, "like"), None), (("versions", 1, "like"), "2"), (("versions", 1, "inputs"), [3]),
     (("versions", 1, "inputs"), [{"type": "T"}]), (("versions", 1, "attributes", "axis", "type"), "integer"),
     ((*NEWER, "inputs", 0), "X"), ((*NEWER, "attributes", "axis", "type"), None), ((*NEWER, "types", "T"), NULL),

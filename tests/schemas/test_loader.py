@@ -16,7 +16,17 @@ from opset.errors import SchemaError
 from opset.model.elements import NUMBERS
 from opset.schemas.diff import short_float
 from opset.schemas.index import FOLDER, compile_operators, make_docs, make_schema
-from opset.schemas.model import Attribute, AttributeChange, Change, Docs, Example, FunctionBody, OpSchema, Parameter
+from opset.schemas.model import (
+    Attribute,
+    AttributeChange,
+    Change,
+    Docs,
+    Example,
+    FunctionBody,
+    ImplementationNote,
+    OpSchema,
+    Parameter,
+)
 from opset.schemas.status import ground_of, status_of
 from opset.schemas.type_sets import compact_types, expand, is_type, shortest_expressions
 from opset.schemas.yaml import loader
@@ -251,6 +261,60 @@ def test_special_cases_that_cannot_hold(case, message, tmp_path):
     with pytest.raises(SchemaError) as caught:
         load(tmp_path, f"{SCALE}special_cases: [one, {case}]\n")
     assert [each.message for each in caught.value.findings] == [message]
+
+
+NOTES = """\
+implementations:
+  tract:
+  - {text: A scalar is an error., tested: 0.21-rc1, since: 2}
+  - text: >-
+      An empty X is taken for an absent one, of which the output has the shape that it would have if X had elements
+      alone.
+    tested: "0.21"
+  opset:
+  - {text: It is slow., until: 1}
+"""
+SHOWN = "examples:\n- {name: one, since: 1, inputs: [{float: [1]}], outputs: []}\n"
+
+
+def test_notes_about_implementations_hold_for_the_versions_that_they_name(tmp_path):
+    operator = load(tmp_path, SCALE + NOTES)
+    (empty, slow), (scalar, same) = (docs.implementations for docs in operator.docs)
+    assert scalar == ImplementationNote("tract", "A scalar is an error.", "0.21-rc1")
+    assert empty == same and (empty.name, empty.tested) == ("tract", "0.21")
+    assert slow == ImplementationNote("opset", "It is slow.")
+    assert dump_operator(operator).endswith(NOTES)
+
+
+def test_notes_about_implementations_name_examples(tmp_path):
+    text = INPUT + 'implementations:\n  tract:\n  - {text: It fails., tested: "1", examples: [one]}\n' + SHOWN
+    operator = load(tmp_path, text)
+    assert [each.examples for each in operator.docs[0].implementations] == [("one",)]
+    assert dump_operator(operator) == text
+
+
+@pytest.mark.parametrize(
+    ("notes", "message"),
+    [
+        ("[]", "a mapping has to stand here"),
+        ("{tract: {}}", "a list has to stand here"),
+        ("{tract: [it]}", "a mapping has to stand here"),
+        ("{tract: [{text: it}]}", "the key 'tested' is missing"),
+        ("{tract: [{text: it, tested: 1.31}]}", "text has to stand here"),
+        ("{tract: [{text: '', tested: '1'}]}", "the text must not be empty"),
+        ("{opset: [{tested: '1'}]}", "the key 'text' is missing"),
+        ("{opset: [{text: it, since: 3}]}", "the operator has no version 3"),
+        ("{opset: [{text: it}, {text: it, until: 1}]}", "a version has this note twice"),
+        ("{opset: [{text: it, examples: [one, two]}]}", "there is no example 'two'"),
+        ("{opset: [{text: it, examples: one}]}", "a list has to stand here"),
+        ("{opset: [{text: it, cases: [one]}]}", "the key 'cases' is not known here"),
+        ("{'': []}", "a name must not be empty"),
+    ],
+)
+def test_notes_that_cannot_hold(notes, message, tmp_path):
+    with pytest.raises(SchemaError) as caught:
+        load(tmp_path, f"{INPUT}implementations: {notes}\n{SHOWN}")
+    assert caught.value.findings[0].message == message
 
 
 def test_constraints_that_a_version_writes_are_added_or_replace(tmp_path):

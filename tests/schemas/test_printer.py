@@ -34,6 +34,7 @@ def document(text):
             }
         ],
         "special_cases": [text, f"first {text}", {"text": text, "since": 1, "chosen": text}],
+        "implementations": {text[:9]: [{"text": text, "tested": text[:9]}]},
         "examples": [{"name": "one", "doc": text, "attributes": {"way": text}, "inputs": [{"string": [text]}]}],
     }
 
@@ -138,6 +139,13 @@ special_cases:
 - text: t
   since: 2
   chosen: c
+implementations:
+  "a b":
+  - {{text: t, tested: "1.0", until: 3}}
+  - text: {WORDS}
+    tested: "1.0"
+    since: 2
+    examples: [e]
 examples:
 - {{name: e, since: 1,
    inputs: [{{float: [{WORDS},

@@ -36,7 +36,7 @@ def versions():
 def texts():
     """Yield all prose, each text with where it is: of operators, of their examples, and of pages without their code."""
     for schema, docs in versions():
-        phrases = [docs.doc, *(each.text for each in docs.special_cases)]
+        phrases = [docs.doc, *(each.text for each in (*docs.special_cases, *docs.implementations))]
         for part in (docs.inputs, docs.outputs, docs.attributes, docs.constraints, docs.counterparts):
             phrases += part.values()
         if schema.change is not None:

@@ -267,7 +267,8 @@ def test_a_widening_from_the_copy_to_the_declared_change(folder):
 
 def test_a_new_version_has_the_special_cases_that_do_not_end(folder):
     path = filled(folder)
-    path.write_text(path.read_text() + "special_cases: [NaN stays NaN., {text: Ties are kept., until: 1}]\n")
+    notes = "implementations: {opset: [{text: It is slow., until: 1}]}\n"
+    path.write_text(path.read_text() + f"special_cases: [NaN stays NaN., {{text: Ties are kept., until: 1}}]\n{notes}")
     assert bump("com.acme.Thin")[1] == "added"
     docs = parse_operator(path.read_bytes(), path, SETS).docs
     assert [[case.text for case in each.special_cases] for each in docs] == [

@@ -11,7 +11,7 @@ _SINGLE_TYPES = ("float", "int", "string", "tensor", "graph", "sparse_tensor", "
 ATTRIBUTE_TYPES = (*_SINGLE_TYPES, *(f"{each}s" for each in _SINGLE_TYPES))
 DETERMINISM = ("deterministic", "nondeterministic", "unknown")
 
-OPERATOR_KEYS = ("operator", "family", "versions", "special_cases", "examples")
+OPERATOR_KEYS = ("operator", "family", "versions", "special_cases", "implementations", "examples")
 VERSION_KEYS = (
     *("since", "deprecated", "replacement", "experimental", "determinism", "change", "like"),
     *("doc", "formula", "counterparts"),
@@ -25,6 +25,7 @@ FORMER_KEYS = {
 """Keys that versions had, and what to write instead."""
 PARAMETER_KEYS = ("name", "type", "optional", "variadic", "heterogeneous", "min_arity", "differentiable", "doc")
 CASE_KEYS = ("text", "since", "until", "stated", "chosen")
+NOTE_KEYS = ("text", "tested", "since", "until", "examples")
 BODY_KEYS = ("opset", "where", "types", "emulate", "nodes")
 ATTRIBUTE_KEYS = ("type", "default", "required", "kind", "choices", "range", "constraint", "doc")
 KIND_TYPES = {

@@ -48,6 +48,11 @@ versions:                              newest first
 special_cases:                         what happens at limits: a text, which holds for all versions, or
 - text: ...                            from version `since` to version `until`, if these are there; with the clause of
   since: 13                            the standard that says so (stated), or why it is chosen: see status.py
+implementations:                       what runtimes do, by their names: texts, with since and until as above
+  onnxruntime:
+  - text: ...
+    tested: "1.31"                     the version of the runtime that it was seen with; not of `opset`, the evaluator
+    examples: [one, two]               examples with which the runtime disagrees
 examples: ...                          see examples.py
 """
 
@@ -71,6 +76,7 @@ from opset.schemas.constraints.signature import ANY_CASE, AXES, AXIS, BOOL, DATA
 from opset.schemas.diff import Transition
 from opset.schemas.model import (
     OPTIONAL,
+    OWN,
     SINGLE,
     UNBOUNDED,
     VARIADIC,
@@ -78,6 +84,7 @@ from opset.schemas.model import (
     Docs,
     Example,
     FunctionBody,
+    ImplementationNote,
     OpSchema,
     Parameter,
     SpecialCase,
@@ -88,6 +95,7 @@ from opset.schemas.type_sets import TypeSets, is_type
 from opset.schemas.untrusted_files import TooLarge, file_bytes
 from opset.schemas.yaml.changes import Changes, TypeFields
 from opset.schemas.yaml.examples import Examples
+from opset.schemas.yaml.fields import T
 from opset.schemas.yaml.keys import (
     ATTRIBUTE_KEYS,
     ATTRIBUTE_TYPES,
@@ -95,6 +103,7 @@ from opset.schemas.yaml.keys import (
     CASE_KEYS,
     DETERMINISM,
     KIND_TYPES,
+    NOTE_KEYS,
     OPERATOR_KEYS,
     PARAMETER_KEYS,
     VERSION_KEYS,
@@ -446,10 +455,12 @@ class _Reading(Changes, Likeness):
                 help = "every version but the first has it"
                 self.findings.add("S104", "the key 'change' is missing", version.node, help)
         docs: dict[int, Docs] = {}
-        cases = self.special_cases(fields.get("special_cases"), [each.schema.since_version for each in versions])
+        sinces = [each.schema.since_version for each in versions]
+        cases = self.special_cases(fields.get("special_cases"), sinces)
+        notes = self.implementations(fields, sinces)
         for version in reversed(versions):
             since = version.schema.since_version
-            docs[since] = self.docs(version, cases[since])
+            docs[since] = self.docs(version, cases[since], notes[since])
             if "like" in version.fields and self.number(version.fields["like"]) in self.broken:
                 self.broken.add(since)
         self.broken |= self.unclear
@@ -582,7 +593,7 @@ class _Reading(Changes, Likeness):
             self.findings.add("S107", f"there is no newer version {since} to be like", fields["like"])
         return {key: each for key, each in fields.items() if key in OWN_KEYS}
 
-    def docs(self, version: _Version, cases: Sequence[SpecialCase]) -> Docs:
+    def docs(self, version: _Version, cases: Sequence[SpecialCase], notes: Sequence[ImplementationNote]) -> Docs:
         """Return a version's prose; constraints without text are described by declarations."""
         fields, said = version.fields, version.docs
         if "doc" not in fields and "like" not in version.node.value:
@@ -597,25 +608,52 @@ class _Reading(Changes, Likeness):
             self.text(fields.get("formula")),
             tuple(cases),
             {name: self.phrase(each) for name, each in counterparts.items()},
+            tuple(notes),
         )
 
     def special_cases(self, node: YamlNode | None, known: Collection[int]) -> dict[int, list[SpecialCase]]:
         """Return the special cases of each of the known versions; one is a text, or a mapping that has a text."""
-        found: dict[int, list[SpecialCase]] = {since: [] for since in known}
-        texts: set[tuple[int, str]] = set()
+        cases: dict[int, dict[str, SpecialCase]] = {since: {} for since in known}
         for each in self.items(node) if node is not None else ():
             fields = {"text": each}
             if isinstance(each.value, dict):
                 fields = self.mapping(each, CASE_KEYS, ("text",))
             case = SpecialCase(self.phrase(fields.get("text")), *self.grounds(fields))
-            held = versions_between(known, *self.span(fields, known))
-            self.findings.charge(len(held), each)
-            if texts.intersection((since, case.text) for since in held):
-                self.findings.add("S106", "a version has this special case twice", each)
-            texts.update((since, case.text) for since in held)
-            for since in held:
-                found[since].append(case)
-        return found
+            self.spread(case, case.text, cases, fields, each)
+        return {since: [*held.values()] for since, held in cases.items()}
+
+    def implementations(
+        self, operator: Mapping[str, YamlNode], known: Collection[int]
+    ) -> dict[int, list[ImplementationNote]]:
+        """Return the notes about implementations of each of the known versions."""
+        notes: dict[int, dict[str, ImplementationNote]] = {since: {} for since in known}
+        shown = operator.get("examples")
+        names = {_name_of(each) for each in shown.value} if shown and isinstance(shown.value, list) else set()
+        for name, node in self.names(operator.get("implementations"), "implementations").items():
+            for each in self.items(node):
+                fields = self.mapping(each, NOTE_KEYS, ("text",) if name == OWN else ("text", "tested"))
+                examples = self.items(fields["examples"]) if "examples" in fields else []
+                for example in examples:
+                    if self.name(example) and example.value not in names:
+                        self.report_unknown(example, "example", example.value, names)
+                tested = self.name(fields.get("tested"))
+                note = ImplementationNote(
+                    name, self.phrase(fields.get("text")), tested, tuple(map(self.text, examples))
+                )
+                self.spread(note, f"{name}: {note.text}", notes, fields, each)
+        return {since: [*held.values()] for since, held in notes.items()}
+
+    def spread(
+        self, item: T, key: str, found: dict[int, dict[str, T]], fields: dict[str, YamlNode], node: YamlNode
+    ) -> None:
+        """Add an item to the versions for which it holds, by a key that each version has once."""
+        held = versions_between(found, *self.span(fields, found))
+        self.findings.charge(len(held), node)
+        if any(key in found[since] for since in held):
+            what = "special case" if isinstance(item, SpecialCase) else "note"
+            self.findings.add("S106", f"a version has this {what} twice", node)
+        for since in held:
+            found[since][key] = item
 
     def parameters(
         self, node: YamlNode | None, types: dict[str, tuple[str, ...]], docs: dict[str, str]

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from opset.schemas.model import Example
-from opset.schemas.yaml.keys import CASE_KEYS
+from opset.schemas.yaml.keys import CASE_KEYS, NOTE_KEYS
 from opset.schemas.yaml.reader import scalar
 
 WIDTH = 120
@@ -40,6 +40,9 @@ def dump_document(document: dict[str, Any]) -> str:
             continue
         if top == "special_cases" and content:
             lines += _cases(content)
+            continue
+        if top == "implementations" and content:
+            lines += ["implementations:", *_implementations(content)]
             continue
         if top != "versions":
             lines += _wrap(f"{_key(top)}: {_flow(content)}", "  ")
@@ -211,6 +214,20 @@ def _cases(value: list[Any]) -> list[str]:
             lines.append(line)
         else:
             lines += ["- >-", *_fill(each, "  ", "  ")]
+    return lines
+
+
+def _implementations(value: dict[str, list[Any]]) -> list[str]:
+    """Print notes about implementations: an entry on one line if it fits, else with a line for each of its keys."""
+    lines = []
+    for name, notes in value.items():
+        lines.append(f"  {_key(name)}:")
+        for note in notes:
+            ordered = {key: note[key] for key in NOTE_KEYS if key in note}
+            entry = [f"  - {_flow(ordered)}"]
+            if len(entry[0]) > WIDTH:
+                entry = [line for key, each in ordered.items() for line in _nested_lines(key, each, "    ")]
+            lines += [f"  - {entry[0][4:]}", *entry[1:]]
     return lines
 
 

@@ -233,7 +233,8 @@ def add_version(operator: Operator, data: bytes, since: int, command: str, sets:
         copy = result.schemas[-1]
         is_copy = replace(copy, since_version=old.since_version, change=old.change) == old
         others = result.schemas[:-1] == operator.schemas and repr(result.examples) == repr(operator.examples)
-        prose = result.docs[-1]._replace(special_cases=operator.docs[-1].special_cases)  # some may end below it
+        ended = {key: getattr(operator.docs[-1], key) for key in ("special_cases", "implementations")}
+        prose = result.docs[-1]._replace(**ended)  # some may end below it
         return is_copy and others and (*result.docs[:-1], prose) == (*operator.docs, operator.docs[-1])
 
     _check_result(operator, added, sets, same)

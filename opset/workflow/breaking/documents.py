@@ -19,6 +19,7 @@ from opset.schemas.model import (
     Example,
     ExampleValue,
     FunctionBody,
+    ImplementationNote,
     OpSchema,
     Parameter,
     SpecialCase,
@@ -260,6 +261,7 @@ def _parse_docs(data: Mapping[str, Any]) -> Docs:
         _require_text(data["formula"]),
         tuple(map(_parse_special_case, data["special_cases"])),
         dict(data["counterparts"]),
+        tuple(map(_parse_note, data.get("implementations", ()))),
     )
 
 
@@ -268,6 +270,11 @@ def _parse_special_case(data: Any) -> SpecialCase:
     if isinstance(data, str):
         return SpecialCase(_require_text(data))
     return SpecialCase(_require_text(data["text"]), *_parse_grounds(data))
+
+
+def _parse_note(data: Mapping[str, Any]) -> ImplementationNote:
+    name, text, tested = (_require_text(data[key]) for key in ("name", "text", "tested"))
+    return ImplementationNote(name, text, tested, tuple(map(_require_text, data["examples"])))
 
 
 def _parse_grounds(data: Mapping[str, Any]) -> tuple[str, str]:
