@@ -76,7 +76,7 @@ DECIDED = {
     "each makes a node, which is charged": "adapters/building/positions.integers_of",
     "a range, of which no list is made": """
         adapters/families/create._elements_of_range adapters/families/slicing._slice_indices""",
-    "a text or not": "schemas/lint/rules._lost_functions",
+    "a text or not": "schemas/lint/hook_rules.check_lost_functions",
     "arrays, whose bytes are held": """
         reference/derivatives.power reference/numerics/error_function.erf reference/numerics/windows.taps
         reference/numerics/windows._taps_within tensor_io/json_values._nest tensor_io/random_inputs.value""",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,6 +12,7 @@ from opset.errors import Finding, SchemaError, safe_text
 from opset.model.attributes import attribute_type
 from opset.schemas.constraints.signature import arity_misfits, attribute_misfits
 from opset.schemas.function_bodies import body_nodes
+from opset.schemas.lint.context import LINT
 from opset.schemas.model import SINGLE, VARIADIC, Attribute, FunctionBody, OpSchema
 from opset.schemas.names import domain_name, near_miss, normalize_domain
 
@@ -22,6 +24,21 @@ Versions = Callable[[str, str], Sequence[OpSchema]]
 NEWEST = 2**31 - 1
 # Operators of ai.onnx that a body may use before they were introduced, or in newer forms: expansion replaces them.
 REPLACED = ("CastLike", "Constant")
+
+
+@dataclass(frozen=True)
+class OperatorBodies:
+    """The function bodies of an operator, with the operators that they may use."""
+
+    operator: Operator
+    versions: Versions
+
+
+@dataclass(frozen=True)
+class LinkedOperators:
+    """Operators that may use each other in their bodies."""
+
+    operators: Collection[Operator]
 
 
 class _PlacedBody(NamedTuple):
@@ -45,10 +62,11 @@ def body_faults(schema: OpSchema, versions: Versions) -> Iterator[Finding]:
         yield from _check_body(_PlacedBody(schema, body, place, NEWEST), versions)
 
 
-def check_bodies(operator: Operator, versions: Versions) -> Iterator[Finding]:
+@LINT.rule("S233 S234 S235 S236", OperatorBodies)
+def check_bodies(bodies: OperatorBodies) -> Iterator[Finding]:
     """Check that bodies can be read (S233), are complete (S234), and use defined names (S235, S236)."""
-    for use in _placed_bodies(operator):
-        yield from _check_body(use, versions)
+    for use in _placed_bodies(bodies.operator):
+        yield from _check_body(use, bodies.versions)
 
 
 def _check_body(use: _PlacedBody, versions: Versions) -> Iterator[Finding]:
@@ -161,8 +179,10 @@ def _may_be_absent(attribute: Attribute, body: FunctionBody) -> bool:
     return attribute.default is None and not attribute.required and (attribute.name, "given") not in body.where
 
 
-def check_order_of_bodies(operator: Operator, versions: Versions) -> Iterator[Finding]:
+@LINT.rule("S237", OperatorBodies)
+def check_order_of_bodies(bodies: OperatorBodies) -> Iterator[Finding]:
     """Check that bodies are in the order of their opsets, highest first, and that each serves some nodes (S237)."""
+    operator = bodies.operator
     for schema in operator.schemas:
         place = operator.place(schema.since_version, "function")
         opsets = [body.opset for body in schema.function]
@@ -180,10 +200,11 @@ def check_order_of_bodies(operator: Operator, versions: Versions) -> Iterator[Fi
             yield Finding("S237", message, use.place)
 
 
-def check_circles(operators: Collection[Operator]) -> Iterator[Finding]:
+@LINT.rule("S238", LinkedOperators)
+def check_circles(linked: LinkedOperators) -> Iterator[Finding]:
     """Check that no operators have bodies that use each other (S238)."""
-    places = {(each.domain, each.name): f"{each.path}:1:1" for each in operators}
-    graph = {(each.domain, each.name): operators_used(each) & places.keys() for each in operators}
+    places = {(each.domain, each.name): f"{each.path}:1:1" for each in linked.operators}
+    graph = {(each.domain, each.name): operators_used(each) & places.keys() for each in linked.operators}
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
@@ -222,6 +243,3 @@ def _placed_bodies(operator: Operator) -> Iterator[_PlacedBody]:
             key = repr((body.where, body.types))
             yield _PlacedBody(schema, body, place, min(higher.get(key, NEWEST), newer[schema.since_version]))
             higher[key] = body.opset - 1
-
-
-BODY_RULES = (check_bodies, check_order_of_bodies)

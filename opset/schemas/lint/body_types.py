@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from opset.errors import Finding, SchemaError
 from opset.model.elements import ELEMENTS
 from opset.schemas.function_bodies import body_nodes
-from opset.schemas.lint.body_rules import NEWEST, Versions, body_faults
+from opset.schemas.lint.body_rules import NEWEST, OperatorBodies, Versions, body_faults
+from opset.schemas.lint.context import LINT
 from opset.schemas.model import VARIADIC, FunctionBody, OpSchema, Parameter
 from opset.schemas.names import normalize_domain
 
-if TYPE_CHECKING:
-    from opset.schemas.yaml.loader import Operator
 
-
-def check_body_types(operator: Operator, versions: Versions) -> Iterator[Finding]:
+@LINT.rule("S244", OperatorBodies)
+def check_body_types(bodies: OperatorBodies) -> Iterator[Finding]:
     """Check that each body takes the types of its version, at the last opset at which it serves (S244)."""
+    operator = bodies.operator
+    versions = bodies.versions
     for schema in operator.schemas:
         if next(body_faults(schema, versions), None) is not None:
             continue  # what does not fit may follow from those

@@ -1,16 +1,28 @@
-"""The type of lint rules, and their context besides one operator."""
+"""The table of lint rules, the things that they check besides one operator, and their context."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Set
+from collections.abc import Callable, Collection, Iterator, Sequence, Set
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from opset.errors import Finding
+from opset.rules import RuleTable
+from opset.schemas.diff import Transition
 from opset.schemas.lock import Lock
-from opset.schemas.model import OpSchema
+from opset.schemas.model import AttributeChange, OpSchema
+from opset.schemas.names import domain_name
 from opset.schemas.type_sets import TypeSets
-from opset.schemas.yaml.loader import Operator
 
+if TYPE_CHECKING:
+    from opset.schemas.selection import Target
+    from opset.schemas.yaml.loader import Operator
+
+LINT: RuleTable[Finding] = RuleTable(
+    "opset.schemas.lint",
+    ("rules", "example_rules", "status_rules", "lock_rules", "hook_rules", "body_rules", "body_types"),
+)
+"""The lint rules."""
 Adapter = tuple[str, str, int, str]
 """Domain, operator, since_version and direction (`up` or `down`) of a written adapter."""
 Kernel = tuple[str, str, int]
@@ -48,4 +60,39 @@ class LintContext:
     """Domains whose written adapters are not known."""
 
 
-Rule = Callable[[Operator, LintContext], Iterator[Finding]]
+@dataclass(frozen=True)
+class LintedFolder:
+    """A folder of operators that is checked, or some of its files.
+
+    `base` are the type sets of the standard that the folder may use; `unread` are operators, by domain and name, that
+    could not be read completely; `complete` says that all type sets are known.
+    """
+
+    target: Target
+    base: TypeSets
+    operators: Sequence[Operator]
+    unread: Set[tuple[str, str]]
+    complete: bool
+
+    @property
+    def whole_operators(self) -> list[Operator]:
+        """The operators that could be read completely."""
+        return [operator for operator in self.operators if operator.whole]
+
+    @property
+    def domains(self) -> set[str]:
+        """The domains of operators that could be read completely."""
+        return {operator.domain for operator in self.whole_operators}
+
+    def place_of_file(self, domain: str, name: str) -> str:
+        """Return the path of an operator's file; "" if it is not checked, or could not be read completely."""
+        path = self.target.folder / domain_name(domain) / f"{name}.yaml"
+        return str(path) if (domain, name) not in self.unread and self.target.has_file(path) else ""
+
+
+def changed_attributes(operator: Operator) -> Iterator[tuple[str, AttributeChange, Transition]]:
+    """Yield each attribute that a transition changes or names, with its declared change and the transition."""
+    for step in operator.transitions:
+        changed = step.difference.get("attributes", {})
+        for name in sorted(changed.keys() | step.change.attributes.keys()):
+            yield name, step.change.attributes.get(name, AttributeChange()), step

@@ -6,23 +6,25 @@ import re
 from collections.abc import Iterator
 
 from opset.errors import Finding
-from opset.schemas.diff import Transition
-from opset.schemas.lint.context import LintContext, Rule
-from opset.schemas.model import AttributeChange, Docs, Example, OpSchema, example_versions
+from opset.schemas.lint.context import LINT, LintContext, changed_attributes
+from opset.schemas.model import Docs, Example, OpSchema, example_versions
 from opset.schemas.untrusted_files import file_bytes
 from opset.schemas.yaml.keys import GUIDANCE
 from opset.schemas.yaml.loader import Operator
 from opset.schemas.yaml.reader import MAX_SIZE
 
 
-def changed_attributes(operator: Operator) -> Iterator[tuple[str, AttributeChange, Transition]]:
-    """Yield each attribute that a transition changes or names, with its declared change and the transition."""
-    for step in operator.transitions:
-        changed = step.difference.get("attributes", {})
-        for name in sorted(changed.keys() | step.change.attributes.keys()):
-            yield name, step.change.attributes.get(name, AttributeChange()), step
+def has_read_examples(operator: Operator) -> bool:
+    """Whether the examples of an operator could be read."""
+    return operator.examples_read
 
 
+def has_all_examples(operator: Operator) -> bool:
+    """Whether the examples of an operator could be read, and all of its versions."""
+    return operator.examples_read and operator.gaps == frozenset()
+
+
+@LINT.rule("S220", Operator, applies=has_read_examples)
 def check_for_examples(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Check that an operator has an example if others have some, or if its file is still to be filled in (S220)."""
     if not operator.examples and (context.examples_required or _has_guidance(operator.path)):
@@ -38,6 +40,7 @@ def _has_guidance(path: str) -> bool:
     return any(line.lstrip().startswith(GUIDANCE) for line in lines)
 
 
+@LINT.rule("S221", Operator, applies=has_read_examples)
 def check_broken_constraints(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Check that an example breaks each constraint (S221); versions with the same text share one."""
     broken = {
@@ -61,6 +64,7 @@ def _docs_of(operator: Operator, example: Example) -> list[Docs]:
     return [docs[since] for since in example_versions(example, docs)]
 
 
+@LINT.rule("S222", Operator, applies=has_all_examples)
 def check_set_attributes(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Check that an example sets each attribute that has an effect (S222)."""
     done = {name for example in operator.examples for name in example.attributes}
@@ -72,6 +76,7 @@ def check_set_attributes(operator: Operator, context: LintContext) -> Iterator[F
         done |= schema.attributes.keys()
 
 
+@LINT.rule("S223", Operator, applies=has_read_examples)
 def check_equal_examples(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Check that no two examples are the same (S223)."""
     first: dict[str, str] = {}
@@ -84,6 +89,7 @@ def check_equal_examples(operator: Operator, context: LintContext) -> Iterator[F
         first.setdefault(content, example.name)
 
 
+@LINT.rule("S240", Operator, applies=has_read_examples)
 def check_example_types(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Check that examples have a value of each kind of types that a version adds or a first version takes (S240).
 
@@ -154,8 +160,3 @@ _KINDS = {
     "a float of a microscaling format": ("float4e2m1", "float6e2m3", "float6e3m2", "float8e8m0"),
     "a complex number": ("complex64", "complex128"),
 }
-
-EXAMPLE_RULES: tuple[Rule, ...] = (
-    *(check_for_examples, check_broken_constraints, check_set_attributes, check_equal_examples),
-    check_example_types,
-)

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Any
 
 from opset.errors import SchemaError
-from opset.schemas.diff import Transition, compact_diff
+from opset.schemas.diff import Transition
 from opset.schemas.index import FOLDER
-from opset.schemas.lint.rules import sets_of_domain
+from opset.schemas.lint.context import LINT
 from opset.schemas.selection import Target
 from opset.schemas.type_sets import TypeSets
 from opset.schemas.untrusted_files import file_bytes
-from opset.schemas.yaml.keys import CHANGE_KEYS, FACETS, GUIDANCE
+from opset.schemas.yaml.keys import GUIDANCE
 from opset.schemas.yaml.layout import canonical_document
 from opset.schemas.yaml.loader import Operator, folder_sets, read_operators, standard_sets
 from opset.schemas.yaml.printer import dump_document
@@ -76,32 +75,9 @@ def remove_guidance(text: str) -> str:
 
 
 def fixed_text(operator: Operator, sets: TypeSets) -> str:
-    """Return the canonical text of an operator's file, with the computed difference in each `change:` block."""
+    """Return the canonical text of an operator's file, with what rules can mend in it."""
     document = canonical_document(operator)
-    versions = {version["since"]: version for version in document["versions"]}
-    for step in operator.transitions:
-        version = versions[step.new.since_version]
-        version["change"] = declared_change(version["change"], step, sets_of_domain(operator.domain, sets))
+    for rule in LINT.rules:
+        if rule.fix is not None:
+            rule.fix(operator, document, sets)
     return dump_document(document)
-
-
-def declared_change(change: dict[str, Any], step: Transition, sets: TypeSets) -> dict[str, Any]:
-    """Return a `change:` block with the computed difference in place of the one that S201 would report.
-
-    Facets and other declarations of the author stay.
-    """
-    computed = step.difference
-    fixed = dict(change)
-    for key in step.undeclared_keys:
-        part = compact_diff({key: computed[key]}, sets)[key] if key in computed else {}
-        fixed[key] = _merge_facets(part, change.get(key, {})) if key == "attributes" else part
-        if fixed[key] == {}:
-            del fixed[key]
-    return {key: fixed[key] for key in CHANGE_KEYS if key in fixed} if step.undeclared_keys else change
-
-
-def _merge_facets(computed: dict[str, Any], declared: dict[str, Any]) -> dict[str, Any]:
-    facets = {name: {key: each[key] for key in FACETS if key in each} for name, each in declared.items()}
-    names = [*computed, *(name for name in facets if name not in computed)]
-    merged = {name: computed.get(name, {}) | facets.get(name, {}) for name in names}
-    return {name: entry for name, entry in merged.items() if entry}

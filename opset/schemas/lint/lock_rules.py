@@ -3,40 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from pathlib import Path
+from dataclasses import dataclass
 
 from opset.errors import Finding
-from opset.schemas.lint.context import LintContext
-from opset.schemas.lock import Lock, signature_hash
+from opset.schemas.lint.context import LINT, LintContext, LintedFolder
+from opset.schemas.lock import Lock
 from opset.schemas.names import domain_name, normalize_domain
 from opset.schemas.yaml.loader import Operator
 
 
-def check_released_signatures(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that the signatures of released versions have not changed (S203)."""
-    versions = context.lock.get(domain_name(operator.domain), {}).get(operator.name, {})
-    for schema in operator.schemas:
-        released = versions.get(str(schema.since_version))
-        if released and released != signature_hash(schema):
-            yield Finding(
-                "S203",
-                f"the signature of {operator.name} {schema.since_version} was edited after its release",
-                place=operator.place(schema.since_version),
-                help="restore it, and put the edit into a new version",
-            )
+@dataclass(frozen=True)
+class LockedOperators:
+    """Operators with the lock of their folder; if `released`, it has to hold all versions."""
+
+    operators: Collection[Operator]
+    lock: Lock
+    released: bool
 
 
-def lost_versions(
-    folder: Path, lock: Lock, operators: Collection[Operator], unread: Collection[tuple[str, str]]
-) -> Iterator[Finding]:
-    """Yield the released versions that are gone (S204); `unread` are operators whose versions are unknown."""
-    present = {(domain_name(o.domain), o.name, str(s.since_version)) for o in operators for s in o.schemas}
-    for domain, names in lock.items():
+@LINT.rule("S204", LintedFolder)
+def check_lost_versions(folder: LintedFolder, context: LintContext) -> Iterator[Finding]:
+    """Check that no released version is gone (S204)."""
+    present = {(domain_name(o.domain), o.name, str(s.since_version)) for o in folder.whole_operators for s in o.schemas}
+    for domain, names in context.lock.items():
         for name, versions in names.items():
-            for since in versions if (normalize_domain(domain), name) not in unread else ():
-                if (domain, name, since) not in present:
-                    place = str(folder / domain / f"{name}.yaml")
-                    yield Finding("S204", f"the released version {since} of {name} is gone", place=place)
+            if place := folder.place_of_file(normalize_domain(domain), name):
+                for since in versions:
+                    if (domain, name, since) not in present:
+                        yield Finding("S204", f"the released version {since} of {name} is gone", place=place)
 
 
 def unlocked_versions(operators: Collection[Operator], lock: Lock) -> list[tuple[Operator, int]]:
@@ -49,15 +43,17 @@ def unlocked_versions(operators: Collection[Operator], lock: Lock) -> list[tuple
     ]
 
 
-def check_lock(operators: Collection[Operator], lock: Lock, released: bool) -> Iterator[Finding]:
+@LINT.rule("S241", LockedOperators)
+def check_lock(locked: LockedOperators) -> Iterator[Finding]:
     """Check that the lock holds every version that is not newer than the released ones of its domain (S241).
 
-    If `released`, it has to hold all versions.
+    Of operators that are `released`, it has to hold all versions.
     """
-    for operator, since in unlocked_versions(operators, lock):
+    lock = locked.lock
+    for operator, since in unlocked_versions(locked.operators, lock):
         domain = domain_name(operator.domain)
         newest = max((int(each) for names in lock.get(domain, {}).values() for each in names), default=0)
-        if since > newest and not released:
+        if since > newest and not locked.released:
             continue
         why = f"version {newest} of {domain} is released, since the lock has it" if since <= newest else ""
         help = "if it is released as it is here, lock it: opset lint --lock"

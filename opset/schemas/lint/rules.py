@@ -9,23 +9,29 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from opset.errors import Finding, FindingList, SchemaError
 from opset.schemas.diff import Transition, compact_diff
 from opset.schemas.index import FOLDER, make_schema, standard_index, versions_of
-from opset.schemas.lint.body_rules import BODY_RULES, check_circles, operators_used
-from opset.schemas.lint.body_types import check_body_types
-from opset.schemas.lint.context import Adapter, InferenceHooks, Kernel, LintContext, Rule
-from opset.schemas.lint.example_rules import EXAMPLE_RULES, changed_attributes, check_set_attributes
-from opset.schemas.lint.lock_rules import check_lock, check_released_signatures, lost_versions, unlocked_versions
-from opset.schemas.lint.status_rules import STATUS_RULES
-from opset.schemas.lock import Lock, read_lock
+from opset.schemas.lint.body_rules import LinkedOperators, OperatorBodies, operators_used
+from opset.schemas.lint.context import (
+    LINT,
+    Adapter,
+    InferenceHooks,
+    Kernel,
+    LintContext,
+    LintedFolder,
+    changed_attributes,
+)
+from opset.schemas.lint.lock_rules import LockedOperators, unlocked_versions
+from opset.schemas.lock import Lock, read_lock, signature_hash
 from opset.schemas.model import AttributeChange, OpSchema
 from opset.schemas.names import domain_name, near_miss
 from opset.schemas.selection import Target, select_operators
 from opset.schemas.type_sets import TypeSets, expand
 from opset.schemas.untrusted_files import file_bytes
+from opset.schemas.yaml.keys import CHANGE_KEYS, FACETS
 from opset.schemas.yaml.loader import (
     MAX_FOLDER_FINDINGS,
     TYPES_FILE,
@@ -43,6 +49,8 @@ from opset.schemas.yaml.loader import (
 from opset.schemas.yaml.printer import flow
 from opset.schemas.yaml.reader import MAX_SIZE, Findings, YamlNode
 
+DOCUMENTATION = frozenset({"S212", "S213"})
+"""Codes of the rules on versions that cannot be read completely."""
 FAMILIES = (
     *("activation", "attention", "binary", "cast", "control_flow", "conv", "create", "image", "indexing", "layout"),
     *("linalg", "loss", "ml_encoding", "ml_linear", "ml_svm", "ml_trees", "norm", "pool", "quantize", "recurrent"),
@@ -131,7 +139,7 @@ def check_target(target: Target, hooks_of: Callable[[Collection[str]], Hooks], r
         found[-1] = Finding("S102", message, place=str(folder), help="mend these first: the others are not shown")
     unlocked = [] if lock is None else unlocked_versions(operators, lock)
     if lock is not None:
-        found += check_lock(operators, lock, released)
+        found += [finding for _, finding in LINT.apply(LockedOperators(tuple(operators), lock, released))]
     return TargetReport(
         FindingList([*findings, *found]), operators, len(target.files), len(target.files) - len(operators), unlocked
     )
@@ -150,9 +158,7 @@ class _TargetCheck:
         operators: list[Operator],
         hooks: Hooks,
     ) -> None:
-        self.target, self.base, self.sets, self.operators = target, base, sets, operators
-        self.lock: Lock = lock or {}
-        self.complete, self.hooks = complete, hooks
+        self.target, self.operators = target, operators
         listed = (
             target.files
             if target.whole
@@ -160,44 +166,31 @@ class _TargetCheck:
         )
         names = {(domain_of(path), path.stem) for path in listed}
         whole = {(operator.domain, operator.name) for operator in operators if operator.whole}
-        self.unread = {(domain_of(path), path.stem) for path in target.files} - whole
+        unread = {(domain_of(path), path.stem) for path in target.files} - whole
         self.siblings = {name: path for path in listed if (name := (domain_of(path), path.stem)) not in whole}
-        standard = not base
-        if not standard:
+        if base:
             names |= {("", path.stem) for path in operator_files(FOLDER) if path.parent.name == "ai.onnx"}
-        exemplary = standard or any(operator.examples for operator in operators)
+        exemplary = not base or any(operator.examples for operator in operators)
         exemplary = exemplary or (bool(operators) and any(map(_has_examples, () if target.whole else listed)))
+        self.folder = LintedFolder(target, base, operators, unread, complete)
         self.context = LintContext(
-            sets, self.lock, names, hooks.written, hooks.kernels, hooks.inferred, exemplary, hooks.unknown
+            sets, lock or {}, names, hooks.written, hooks.kernels, hooks.inferred, exemplary, hooks.unknown
         )
 
     def findings(self, faults: Collection[str]) -> Iterator[Finding]:
         """Yield the findings of all rules, except for findings that follow from the faults at these places."""
         for operator in self.operators:
-            found = (each for rule in _rules_for(operator) for each in rule(operator, self.context))
+            found = (finding for _, finding in LINT.apply(operator, self.context))
             yield from found if operator.whole else _independent_findings(operator, found, faults)
             if damaged := operator.damaged:
-                yield from _independent_findings(damaged, check_documentation(damaged, self.context), faults)
-        folder, hooks = self.target.folder, self.hooks
-        known = [operator for operator in self.operators if operator.whole]
-        if self.target.whole and self.complete and self.sets.keys() > self.base.keys():
-            yield from _check_type_sets(folder / TYPES_FILE, self.base, self.sets, self.operators)
-        lost = itertools.chain(
-            lost_versions(folder, self.lock, known, self.unread),
-            _undeclared_adapters(folder, known, hooks.written, hooks.unknown),
-            _lost_kernels(folder, known, hooks.kernels),
-            _lost_functions(folder, known, hooks.inferred),
-        )
-        unread = {folder / domain_name(domain) / f"{name}.yaml" for domain, name in self.unread}
-        for finding in lost:
-            path = Path(finding.place)
-            if path not in unread and self.target.has_file(path):
-                yield finding
+                found = (finding for _, finding in LINT.apply(damaged, self.context, codes=DOCUMENTATION))
+                yield from _independent_findings(damaged, found, faults)
+        yield from (finding for _, finding in LINT.apply(self.folder, self.context))
         yield from self._check_function_bodies()
 
     def _check_function_bodies(self) -> Iterator[Finding]:
-        """Apply the rules of body_rules.py; bodies use operators of the folder or of the standard."""
-        known = {(operator.domain, operator.name): operator for operator in self.operators if operator.whole}
+        """Apply the rules of function bodies, which use operators of the folder or of the standard."""
+        known = {(operator.domain, operator.name): operator for operator in self.folder.whole_operators}
         schemas = {name: operator.schemas for name, operator in known.items()}
         unclear = False
 
@@ -205,7 +198,7 @@ class _TargetCheck:
             nonlocal unclear
             key = domain, name
             if key not in schemas and key in self.siblings:
-                operator, _ = read_operator(self.siblings[key], self.sets)
+                operator, _ = read_operator(self.siblings[key], self.context.sets)
                 schemas[key] = ()
                 if operator is not None and operator.whole:
                     known[key], schemas[key] = operator, operator.schemas
@@ -219,25 +212,18 @@ class _TargetCheck:
 
         for operator in self.operators:
             if any(schema.function for schema in operator.schemas):
-                for rule in (*BODY_RULES, check_body_types):
+                for rule in LINT.select(OperatorBodies):
                     unclear = False
-                    found = list(rule(operator, versions))
+                    found = list(rule.check(OperatorBodies(operator, versions)))
                     yield from found if not unclear else [each for each in found if each.code not in ("S235", "S244")]
         reached = [*known]
         for key in reached:  # which grows with what bodies of the files beside use
             for used in operators_used(known[key]) if not self.target.whole else ():
                 if used not in known and versions(*used) and used in known:
                     reached.append(used)
-        circle = check_circles([*known.values()])
-        yield from (each for each in circle if self.target.has_file(Path(each.place.removesuffix(":1:1"))))
-
-
-def _rules_for(operator: Operator) -> Iterator[Rule]:
-    """Yield the rules that do not depend on a part of the operator that could not be read."""
-    for rule in RULES:
-        about_examples = rule in EXAMPLE_RULES and not operator.examples_read
-        if not about_examples and not (rule is check_set_attributes and operator.gaps != frozenset()):
-            yield rule
+        for _, finding in LINT.apply(LinkedOperators(tuple(known.values()))):
+            if self.target.has_file(Path(finding.place.removesuffix(":1:1"))):
+                yield finding
 
 
 def _independent_findings(operator: Operator, found: Iterable[Finding], faults: Collection[str]) -> Iterator[Finding]:
@@ -265,6 +251,37 @@ def _has_examples(path: Path) -> bool:
         return False
 
 
+def declare_differences(operator: Operator, document: dict[str, Any], sets: TypeSets) -> None:
+    """Write the computed difference of each version into its `change:` block, in the document of an operator's file."""
+    versions = {version["since"]: version for version in document["versions"]}
+    for step in operator.transitions:
+        version = versions[step.new.since_version]
+        version["change"] = declared_change(version["change"], step, sets_of_domain(operator.domain, sets))
+
+
+def declared_change(change: dict[str, Any], step: Transition, sets: TypeSets) -> dict[str, Any]:
+    """Return a `change:` block with the computed difference in place of the one that S201 would report.
+
+    Facets and other declarations of the author stay.
+    """
+    computed = step.difference
+    fixed = dict(change)
+    for key in step.undeclared_keys:
+        part = compact_diff({key: computed[key]}, sets)[key] if key in computed else {}
+        fixed[key] = _merge_facets(part, change.get(key, {})) if key == "attributes" else part
+        if fixed[key] == {}:
+            del fixed[key]
+    return {key: fixed[key] for key in CHANGE_KEYS if key in fixed} if step.undeclared_keys else change
+
+
+def _merge_facets(computed: dict[str, Any], declared: dict[str, Any]) -> dict[str, Any]:
+    facets = {name: {key: each[key] for key in FACETS if key in each} for name, each in declared.items()}
+    names = [*computed, *(name for name in facets if name not in computed)]
+    merged = {name: computed.get(name, {}) | facets.get(name, {}) for name in names}
+    return {name: entry for name, entry in merged.items() if entry}
+
+
+@LINT.rule("S201", Operator, fix=declare_differences)
 def check_declared_difference(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Check that the declared difference of a version is the computed one (S201)."""
     for step in operator.transitions:
@@ -279,6 +296,7 @@ def check_declared_difference(operator: Operator, context: LintContext) -> Itera
             )
 
 
+@LINT.rule("S202", Operator)
 def check_order_of_versions(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Check that versions are listed newest first (S202)."""
     nodes = operator.root.value["versions"].value
@@ -290,6 +308,22 @@ def check_order_of_versions(operator: Operator, context: LintContext) -> Iterato
             )
 
 
+@LINT.rule("S203", Operator)
+def check_released_signatures(operator: Operator, context: LintContext) -> Iterator[Finding]:
+    """Check that the signatures of released versions have not changed (S203)."""
+    versions = context.lock.get(domain_name(operator.domain), {}).get(operator.name, {})
+    for schema in operator.schemas:
+        released = versions.get(str(schema.since_version))
+        if released and released != signature_hash(schema):
+            yield Finding(
+                "S203",
+                f"the signature of {operator.name} {schema.since_version} was edited after its release",
+                place=operator.place(schema.since_version),
+                help="restore it, and put the edit into a new version",
+            )
+
+
+@LINT.rule("S205", Operator)
 def check_meaning(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Check that a version with an unchanged signature describes its change, as `meaning` or `clarified` (S205)."""
     for step in operator.transitions:
@@ -302,6 +336,7 @@ def check_meaning(operator: Operator, context: LintContext) -> Iterator[Finding]
             yield Finding("S205", message, place=place, help="where meaning changed, describe all of it in 'meaning'")
 
 
+@LINT.rule("S206 S207", Operator)
 def check_adapters(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Check that an adapter is registered if it is declared written (S206), and only then (S207)."""
     if context.written is None or operator.domain in context.unknown:
@@ -320,6 +355,7 @@ def check_adapters(operator: Operator, context: LintContext) -> Iterator[Finding
                 )
 
 
+@LINT.rule("S208", Operator)
 def check_removed_attributes(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Check that a removed attribute is ignored, renamed or an input if the adapter up is derived (S208)."""
     for name, declared, step in changed_attributes(operator):
@@ -334,6 +370,7 @@ def check_removed_attributes(operator: Operator, context: LintContext) -> Iterat
             )
 
 
+@LINT.rule("S209", Operator)
 def check_added_attributes(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Check that an added required attribute has an `old` value if the adapter up is derived (S209)."""
     for name, declared, step in changed_attributes(operator):
@@ -347,6 +384,7 @@ def check_added_attributes(operator: Operator, context: LintContext) -> Iterator
             )
 
 
+@LINT.rule("S210", Operator)
 def check_facets(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Check that the facets of a change fit the transition (S210)."""
     for step in operator.transitions:
@@ -396,6 +434,7 @@ def _facet_faults(name: str, declared: AttributeChange, step: Transition) -> Ite
                     yield f"'values' of {name} has {value!r}, which is none of its choices"
 
 
+@LINT.rule("S229", Operator)
 def check_emulated_types(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Check that an emulated type came with its version, and that its stand-in was allowed before (S229)."""
     for step in operator.transitions:
@@ -412,6 +451,7 @@ def check_emulated_types(operator: Operator, context: LintContext) -> Iterator[F
                 yield Finding("S229", message, place=operator.place(since, "change", "emulate", element), why=why)
 
 
+@LINT.rule("S211", Operator)
 def check_type_constraints(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Check that a parameter has each type constraint (S211); released versions are left out, as they cannot change."""
     released = context.lock.get(domain_name(operator.domain), {}).get(operator.name, {})
@@ -423,6 +463,7 @@ def check_type_constraints(operator: Operator, context: LintContext) -> Iterator
                 yield Finding("S211", f"no parameter has the type constraint {name}", place=place)
 
 
+@LINT.rule("S212 S213", Operator)
 def check_documentation(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Check that every parameter and attribute (S212) and every version (S213) has prose."""
     for schema, docs in zip(operator.schemas, operator.docs, strict=True):
@@ -438,6 +479,7 @@ def check_documentation(operator: Operator, context: LintContext) -> Iterator[Fi
                     yield Finding("S212", f"{name} of {operator.name} {since} has no doc", place=place)
 
 
+@LINT.rule("S239", Operator)
 def check_special_cases(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Check that an operator of the standard lists its special cases, if only as an empty list (S239)."""
     if is_standard(operator) and "special_cases" not in operator.root.value:
@@ -445,6 +487,18 @@ def check_special_cases(operator: Operator, context: LintContext) -> Iterator[Fi
         yield Finding("S239", f"{operator.name} names no special cases", place=f"{operator.path}:1:1", help=help)
 
 
+@LINT.rule("S245", Operator)
+def check_withdrawal(operator: Operator, context: LintContext) -> Iterator[Finding]:
+    """Check that a withdrawn operator has no later version that is withdrawn as well (S245)."""
+    for step in operator.transitions:
+        if step.old.deprecated and step.new.deprecated:
+            since = step.new.since_version
+            message = f"{operator.name} is withdrawn since version {step.old.since_version}, and {since} leaves it so"
+            help = f"take version {since} back: no model of its opset may use the operator"
+            yield Finding("S245", message, place=operator.place(since, "deprecated"), help=help)
+
+
+@LINT.rule("S214", Operator)
 def check_replacements(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Check that a version names a replacement if it is deprecated, and only then (S214)."""
     for schema in operator.schemas:
@@ -459,6 +513,7 @@ def check_replacements(operator: Operator, context: LintContext) -> Iterator[Fin
             yield Finding("S214", f"there is no operator {schema.replacement}", place=place, help=help)
 
 
+@LINT.rule("S215", Operator)
 def check_names(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Check that a file is named after its operator, an identifier, and its folder after the domain (S215)."""
     path = Path(operator.path)
@@ -473,6 +528,7 @@ def check_names(operator: Operator, context: LintContext) -> Iterator[Finding]:
         yield Finding("S215", f"the domain {operator.domain!r} is not made of words and dots", place=f"{path}:1:1")
 
 
+@LINT.rule("S216", Operator)
 def check_family(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Check that an operator of the standard has a known family; other domains have families of their own (S216)."""
     if operator.family and operator.family not in FAMILIES and is_standard(operator):
@@ -487,6 +543,7 @@ def is_standard(operator: Operator) -> bool:
     return domain_name(operator.domain).split(".")[:2] == ["ai", "onnx"]
 
 
+@LINT.rule("S219", Operator)
 def check_lists_of_types(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Check that a list of types is written by the name of a type set if there is one (S219)."""
     names = {types: name for name, types in sets_of_domain(operator.domain, context.sets).items()}
@@ -499,6 +556,7 @@ def check_lists_of_types(operator: Operator, context: LintContext) -> Iterator[F
             yield Finding("S219", f"{constraint} lists the types of a named set", place=place, help=help)
 
 
+@LINT.rule("S230", Operator)
 def check_repeated_types(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Check that no part of a list of types is covered by the other parts (S230)."""
     for version, constraint, node in _stated_types(operator):
@@ -513,6 +571,7 @@ def check_repeated_types(operator: Operator, context: LintContext) -> Iterator[F
                 break
 
 
+@LINT.rule("S231", Operator)
 def check_domain_of_sets(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Check that a type set of one domain, such as `ml_labels`, is not used in another one (S231)."""
     foreign = context.sets.keys() - sets_of_domain(operator.domain, context.sets).keys()
@@ -550,16 +609,7 @@ def _names_set(node: YamlNode, sets: TypeSets) -> bool:
     return isinstance(node.value, str) and node.value in sets
 
 
-def check_withdrawal(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that a withdrawn operator has no later version that is withdrawn as well (S245)."""
-    for step in operator.transitions:
-        if step.old.deprecated and step.new.deprecated:
-            since = step.new.since_version
-            message = f"{operator.name} is withdrawn since version {step.old.since_version}, and {since} leaves it so"
-            help = f"take version {since} back: no model of its opset may use the operator"
-            yield Finding("S245", message, place=operator.place(since, "deprecated"), help=help)
-
-
+@LINT.rule("S232", Operator)
 def check_repeated_texts(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Check that the stated text of a constraint is not the one derived from its declarations (S232)."""
     schemas = {schema.since_version: schema for schema in operator.schemas}
@@ -583,85 +633,25 @@ def _sorted_words(text: str) -> list[str]:
     return sorted(set(re.findall(r"[^\s,;]+", text)) - {"and"})
 
 
-def check_kernels(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that every version has a kernel, or an older one has, unless it is deprecated (S224).
-
-    Domains without any kernel are left out: they are not meant to be evaluated.
-    """
-    if context.kernels is None or not any(domain == operator.domain for domain, _, _ in context.kernels):
-        return
-    key = operator.domain, operator.name
-    first = min((since for *kernel, since in context.kernels if tuple(kernel) == key), default=None)
-    for schema in operator.schemas:
-        since = schema.since_version
-        if not schema.deprecated and (first is None or since < first):
-            message = f"no kernel is written for {operator.name} {since}"
-            yield Finding("S224", message, place=operator.place(since))
-
-
-def check_inference(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that every version has a legal rule (S227) or a function of inference, unless it is deprecated (S226).
-
-    Domains without any function are left out: their shapes are not meant to be inferred.
-    """
-    if context.inferred is None:
-        return
-    known = any(domain == operator.domain for domain, _, _ in context.inferred.functions)
-    for schema in operator.schemas:
-        since = schema.since_version
-        if schema.shape:
-            if why := context.inferred.misnamed(schema):
-                place = operator.place(since, "shape")
-                yield Finding("S227", f"the rule {schema.shape!r} cannot be used", place=place, why=why)
-        elif known and not schema.deprecated and _inference_version(schema, context.inferred) is None:
-            message = f"nothing says how the outputs of {operator.name} {since} are inferred"
-            help = "name a rule, shape: same(X), or write a function"
-            yield Finding("S226", message, place=operator.place(since), help=help)
-
-
-def _inference_version(schema: OpSchema, inferred: InferenceHooks) -> int | None:
-    """Return the version of the function that infers the outputs of a schema, None if there is none."""
-    key = schema.domain, schema.name
-    fitting = [since for *name, since in inferred.functions if tuple(name) == key and since <= schema.since_version]
-    return max(fitting, default=None)
-
-
-RULES: tuple[Rule, ...] = (
-    *(check_declared_difference, check_order_of_versions, check_released_signatures, check_meaning, check_adapters),
-    *(
-        check_removed_attributes,
-        check_added_attributes,
-        check_facets,
-        check_emulated_types,
-        check_type_constraints,
-        check_documentation,
-    ),
-    check_special_cases,
-    check_withdrawal,
-    *(check_replacements, check_names, check_family, check_lists_of_types, check_repeated_types, check_domain_of_sets),
-    check_repeated_texts,
-    *EXAMPLE_RULES,
-    *STATUS_RULES,
-    check_kernels,
-    check_inference,
-)
-
-
-def _check_type_sets(path: Path, base: TypeSets, sets: TypeSets, operators: list[Operator]) -> Iterator[Finding]:
+@LINT.rule("S217 S218", LintedFolder)
+def check_type_sets(folder: LintedFolder, context: LintContext) -> Iterator[Finding]:
     """Check that every type set of a folder is used (S217), and that no two have the same types (S218)."""
+    if not folder.target.whole or not folder.complete or not context.sets.keys() > folder.base.keys():
+        return
+    path = folder.target.folder / TYPES_FILE
     root = read_file(path, Findings(str(path)))
     used = set(_type_words([root]))
-    for version in (node.value for operator in operators for node in operator.root.value["versions"].value):
+    for version in (node.value for operator in folder.operators for node in operator.root.value["versions"].value):
         parts = (version, version["change"].value if "change" in version else {})
         used.update(_type_words(part["types"] for part in parts if "types" in part))
-    first: dict[tuple[str, ...], str] = {types: name for name, types in base.items()}
+    first: dict[tuple[str, ...], str] = {types: name for name, types in folder.base.items()}
     for name, key in root.keys.items():
         place = f"{path}:{key.line}:{key.column}"
         if name not in used:
             yield Finding("S217", f"the type set {name} is not used", place=place)
-        if sets[name] in first:
-            yield Finding("S218", f"the type set {name} is the same as {first[sets[name]]}", place=place)
-        first.setdefault(sets[name], name)
+        if context.sets[name] in first:
+            yield Finding("S218", f"the type set {name} is the same as {first[context.sets[name]]}", place=place)
+        first.setdefault(context.sets[name], name)
 
 
 def _type_words(nodes: Iterable[YamlNode]) -> Iterator[str]:
@@ -673,46 +663,3 @@ def _type_words(nodes: Iterable[YamlNode]) -> Iterator[str]:
             yield from re.findall(r"\w+", value)
         elif value is not None:
             open_nodes += value.values() if isinstance(value, dict) else value
-
-
-def _undeclared_adapters(
-    folder: Path, operators: list[Operator], written: Collection[Adapter] | None, unknown: Collection[str]
-) -> Iterator[Finding]:
-    """Yield the adapters without a transition, and the lowerings of no first version (S207), in these domains."""
-    domains = {operator.domain for operator in operators}.difference(unknown)
-    steps = {(o.domain, o.name, step.new.since_version) for o in operators for step in o.transitions}
-    first = {(o.domain, o.name, o.schemas[0].since_version) for o in operators}
-    for domain, name, since, direction in sorted(written or ()):
-        if domain in domains and (domain, name, since) not in (first if direction == "lower" else steps):
-            what = "a lowering" if direction == "lower" else f"an adapter {direction}"
-            why = "not its first version" if direction == "lower" else "no transition"
-            message = f"{what} is written for {name} {since}, which is {why}"
-            yield Finding("S207", message, place=str(folder / domain_name(domain) / f"{name}.yaml"))
-
-
-def _lost_kernels(folder: Path, operators: list[Operator], kernels: Collection[Kernel] | None) -> Iterator[Finding]:
-    """Yield the kernels without a version (S225), in the domains of this folder."""
-    domains = {operator.domain for operator in operators}
-    versions = {(o.domain, o.name, since) for o in operators for since in (0, *(s.since_version for s in o.schemas))}
-    for domain, name, since in sorted(kernels or ()):
-        if domain in domains and (domain, name, since) not in versions:
-            which = f"{name} {since}, which is no version" if since else f"{name}, which is no operator"
-            message = f"a kernel is written for {which}"
-            yield Finding("S225", message, place=str(folder / domain_name(domain) / f"{name}.yaml"))
-
-
-def _lost_functions(folder: Path, operators: list[Operator], inferred: InferenceHooks | None) -> Iterator[Finding]:
-    """Yield the inference functions that no version without a rule uses (S228), in the domains of this folder."""
-    if inferred is None:
-        return
-    domains = {operator.domain for operator in operators}
-    used = {
-        (operator.domain, operator.name, _inference_version(schema, inferred))
-        for operator in operators
-        for schema in operator.schemas
-        if not schema.shape
-    }
-    for domain, name, since in sorted(inferred.functions):
-        if domain in domains and (domain, name, since) not in used:
-            message = f"a function infers the outputs of {name}{f' from {since} on' * bool(since)}, and is never asked"
-            yield Finding("S228", message, place=str(folder / domain_name(domain) / f"{name}.yaml"))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from opset.errors import Finding
-from opset.schemas.lint.context import LintContext, Rule
+from opset.schemas.lint.context import LINT, LintContext
 from opset.schemas.status import CLAUSE, clause_fault, is_open
 from opset.schemas.yaml.loader import MAX_VERSION, Operator
 from opset.schemas.yaml.reader import YamlNode
@@ -22,6 +22,7 @@ class _GroundedText(NamedTuple):
     newest: int
 
 
+@LINT.rule("S242", Operator)
 def check_chosen(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Check that a text is marked as chosen if it says that the standard leaves something open (S242)."""
     for each in _grounded_texts(operator):
@@ -31,6 +32,7 @@ def check_chosen(operator: Operator, context: LintContext) -> Iterator[Finding]:
             yield Finding("S242", message, _place(operator, each), f"it says: {each.text}", help)
 
 
+@LINT.rule("S243", Operator)
 def check_clauses(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Check that a clause names a section of a document, or a part of a version that is not too new (S243).
 
@@ -67,6 +69,3 @@ def _list_of(node: YamlNode, key: str) -> list[YamlNode]:
 def _text_of(fields: Mapping[str, YamlNode], key: str) -> str:
     found = fields.get(key)
     return found.value if found is not None and isinstance(found.value, str) else ""
-
-
-STATUS_RULES: tuple[Rule, ...] = (check_chosen, check_clauses)

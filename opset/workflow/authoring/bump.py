@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 from opset.errors import Finding, SchemaError, UsageError
 from opset.model.storage.writing import write_below
 from opset.schemas.diff import Transition, compact_diff, signature_diff
-from opset.schemas.lint.fix import declared_change, is_unexplained, remove_guidance
-from opset.schemas.lint.rules import sets_of_domain
+from opset.schemas.lint.fix import is_unexplained, remove_guidance
+from opset.schemas.lint.rules import declared_change, sets_of_domain
 from opset.schemas.lock import Lock, signature_hash
 from opset.schemas.model import OpSchema
 from opset.schemas.names import domain_name

@@ -1,0 +1,131 @@
+"""One engine for rules: a table for each verb, whose rules are declared by a decorator and run over things.
+
+    LINT: RuleTable[Finding] = RuleTable("opset.schemas.lint", ("rules", "example_rules"))
+
+    @LINT.rule("S202", Operator)
+    def check_order(operator: Operator, context: LintContext) -> Iterator[Finding]: ...
+
+    for rule, finding in LINT.apply(operator, context): ...
+
+Lint, breaking changes, the claims of examples and the checklist of a contribution are such tables. The title of a code
+stands in `errors.CODES` only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Set
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from typing import Any, Generic, TypeVar
+
+from opset.errors import CODES
+
+F = TypeVar("F")
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Rule(Generic[F]):
+    """A rule about things of one type.
+
+    Attributes:
+        codes: Codes of its findings; a table without codes has names of its rules.
+        subject: Type of the things that it checks.
+        check: Yields the findings about a thing; it may take a context as well.
+        name: Name in the documentation.
+        severity: Severity of its findings.
+        requires: Requirement of its findings.
+        clause: Clause of the standard, or section, that it follows.
+        applies: Whether it can check a thing.
+        fix: Mends its findings in a thing.
+    """
+
+    codes: tuple[str, ...]
+    subject: type
+    check: Callable[..., Iterator[F]]
+    name: str = ""
+    severity: str = ""
+    requires: str = ""
+    clause: str = ""
+    applies: Callable[[Any], bool] = lambda thing: True
+    fix: Callable[..., None] | None = None
+
+    @property
+    def code(self) -> str:
+        """The code of its findings, or the first of them."""
+        return self.codes[0]
+
+    @property
+    def title(self) -> str:
+        """The rule in a phrase: the title of its code, or the demand in the docstring of its function."""
+        return CODES.get(self.code) or (self.check.__doc__ or "").strip().rstrip(".")
+
+
+class RuleTable(Generic[F]):
+    """The rules of a verb, in the order of the modules that declare them; these are imported when they are needed."""
+
+    def __init__(self, package: str, modules: Collection[str]) -> None:
+        """Create a table without rules.
+
+        Args:
+            package: Package of the modules.
+            modules: Modules that declare the rules, in the order in which the rules run.
+        """
+        self._modules = [f"{package}.{name}" for name in modules]
+        self._declared: dict[tuple[str, type], Rule[F]] = {}
+
+    def rule(self, codes: str, subject: type, **parts: Any) -> Callable[[Function], Function]:
+        """Return a decorator that declares a rule.
+
+        Args:
+            codes: Codes of its findings, separated by spaces.
+            subject: Type of the things that it checks.
+            **parts: Other attributes of the rule.
+
+        Raises:
+            ValueError: If another rule about this type has one of the codes.
+        """
+
+        def declare(function: Function) -> Function:
+            rule: Rule[F] = Rule(tuple(codes.split()), subject, function, **parts)
+            for code in rule.codes:
+                if (code, subject) in self._declared:
+                    raise ValueError(f"two rules about {subject.__name__} have the code {code}")
+                self._declared[code, subject] = rule
+            return function
+
+        return declare
+
+    @cached_property
+    def rules(self) -> tuple[Rule[F], ...]:
+        """All rules, in the order in which they run."""
+        for module in self._modules:
+            import_module(module)
+        rules = dict.fromkeys(self._declared.values())
+        return tuple(sorted(rules, key=lambda rule: self._modules.index(rule.check.__module__)))
+
+    def find(self, code: str) -> Rule[F] | None:
+        """Return the first rule with a code; None if there is none."""
+        return next((rule for rule in self.rules if code in rule.codes), None)
+
+    def select(self, subject: type, codes: Set[str] | None = None) -> Iterator[Rule[F]]:
+        """Yield the rules about things of a type, with one of these codes if they are named."""
+        for rule in self.rules:
+            if rule.subject is subject and (codes is None or not codes.isdisjoint(rule.codes)):
+                yield rule
+
+    def apply(
+        self, thing: object, *context: object, codes: frozenset[str] | None = None
+    ) -> Iterator[tuple[Rule[F], F]]:
+        """Yield the findings of rules about a thing as they are found, each with its rule.
+
+        Args:
+            thing: What is checked; its type selects the rules.
+            *context: Further arguments of the rules.
+            codes: Codes of the rules to apply, all by default.
+        """
+        for rule in self.select(type(thing), codes):
+            if rule.applies(thing):
+                for finding in rule.check(thing, *context):
+                    yield rule, finding
