@@ -27,10 +27,9 @@ def check_lost_versions(folder: LintedFolder, context: LintContext) -> Iterator[
     present = {(domain_name(o.domain), o.name, str(s.since_version)) for o in folder.whole_operators for s in o.schemas}
     for domain, names in context.lock.items():
         for name, versions in names.items():
-            if place := folder.place_of_file(normalize_domain(domain), name):
-                for since in versions:
-                    if (domain, name, since) not in present:
-                        yield Finding("S204", f"the released version {since} of {name} is gone", place=place)
+            place = folder.place_of_file(normalize_domain(domain), name)
+            for since in [each for each in versions if place and (domain, name, each) not in present]:
+                yield Finding("S204", f"the released version {since} of {name} is gone", place=place)
 
 
 def unlocked_versions(operators: Collection[Operator], lock: Lock) -> list[tuple[Operator, int]]:
