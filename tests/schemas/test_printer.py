@@ -99,8 +99,11 @@ versions:
       {WORDS}
       {WORDS}
   inputs:
-  - {{name: X, type: T, doc: {WORDS}
-     {WORDS}}}
+  - name: X
+    type: T
+    doc: >-
+      {WORDS}
+      {WORDS}
   attributes:
     a: {{type: int, default: 1}}
     b:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import re
 import textwrap
@@ -14,8 +13,6 @@ from opset.schemas.yaml.keys import CASE_KEYS, NOTE_KEYS
 from opset.schemas.yaml.reader import scalar
 
 WIDTH = 120
-LONG = 3
-"""Lines of an attribute in flow style."""
 # A plain scalar: no indicator at its start, no ": " or " #" within, words apart by one space. Inside [] and {} no
 # comma, bracket and question mark either.
 _START = r"(?![-?:,\[\]{}#&*!|>'\"%@`\s])"
@@ -31,7 +28,7 @@ _SIGNED = re.compile(r"[-+][a-z][a-z0-9_()]*")
 
 
 def dump_document(document: dict[str, Any]) -> str:
-    """Return the canonical text of an operator's document: one line a parameter, long prose folded at 120 columns."""
+    """Return the canonical text of an operator's document: entries on one line if they fit, long prose folded."""
     lines: list[str] = []
     for top, content in document.items():
         if top == "examples" and content:
@@ -59,21 +56,21 @@ def dump_document(document: dict[str, Any]) -> str:
 def example_lines(example: dict[str, Any]) -> list[str]:
     """Return the lines of an example: on one line if it fits, else with inputs and outputs on lines of their own.
 
-    One that has an attribute of several lines, such as a graph, has every key on a line.
+    If what stands before them does not fit, or an attribute has several lines, such as a graph, every key has a line.
     """
-    ordered = sorted(example.items(), key=lambda each: _ORDER[each[0]])
-    if any(map(_is_literal, (example.get("attributes") or {}).values())):
-        blocks = ((_EXAMPLE_BLOCKS.get(key, _entry) if value else _entry)(key, value) for key, value in ordered)
-        lines = [*itertools.chain.from_iterable(blocks)]
-        return ["- " + lines[0][2:], *lines[1:]]
-    line = f"- {_flow(dict(ordered))}"
-    if len(line) <= WIDTH:
+    ordered = dict(sorted(example.items(), key=lambda each: _ORDER[each[0]]))
+    literal = any(map(_is_literal, (example.get("attributes") or {}).values()))
+    line = f"- {_flow(ordered)}"
+    if len(line) <= WIDTH and not literal:
         return [line]
     parts = [""]
-    for key, value in ordered:
+    for key, value in ordered.items():
         if key in ("inputs", "outputs") and parts[-1]:
             parts.append("")
         parts[-1] += f"{' ' if parts[-1] else ''}{key}: {_flow(value)},"
+    if len(parts[0]) + 3 > WIDTH or literal:
+        first, *rest = (line for key, value in ordered.items() for line in _nested_lines(key, value, "  "))
+        return [f"- {first[2:]}", *rest]
     parts[-1] = parts[-1][:-1] + "}"
     starts = ["- {"] + ["   "] * len(parts)
     return [line for start, part in zip(starts, parts, strict=False) for line in _wrap(start + part, "     ")]
@@ -103,24 +100,11 @@ def _prose(key: str, value: str, indent: str = "  ") -> list[str]:
 
 
 def _parameters(key: str, value: list[Any]) -> list[str]:
-    return [f"  {key}:"] + [line for each in value for line in _wrap(f"  - {_flow(each)}", "     ")]
+    return [f"  {key}:"] + [line for each in value for line in _item_lines(each, "  ")]
 
 
 def _mapping(key: str, value: dict[str, Any]) -> list[str]:
     return [f"  {key}:"] + [line for name, each in value.items() for line in _literal(name, each, "    ")]
-
-
-def _attributes(key: str, value: dict[str, Any]) -> list[str]:
-    """Print attributes in flow style, and one of more than LONG lines with a line for each of its keys."""
-    lines = [f"  {key}:"]
-    for name, each in value.items():
-        entry = _wrap(f"    {_key(name)}: {_flow(each)}", "      ")
-        if len(entry) > LONG:
-            entry = [f"    {_key(name)}:"]
-            for inner, item in each.items():
-                entry += (_nested_lines if inner == "doc" else _literal)(inner, item, "      ")
-        lines += entry
-    return lines
 
 
 def _literal(key: str, value: Any, indent: str = "  ") -> list[str]:
@@ -139,7 +123,7 @@ def _is_literal(value: Any) -> bool:
     return len(lines) > 1 and all(line.isprintable() and line == line.rstrip() for line in lines)
 
 
-def _change(key: str, value: dict[str, Any]) -> list[str]:
+def _entries(key: str, value: dict[str, Any]) -> list[str]:
     return [f"  {key}:"] + [line for name, each in value.items() for line in _nested_lines(name, each, "    ")]
 
 
@@ -156,26 +140,28 @@ def _constraints(key: str, value: dict[str, Any]) -> list[str]:
             lines += _nested_lines(label, each, "    ")
             continue
         lines.append(f"    {_key(label)}:")
-        for clause in each:
-            line = f"    - {_flow(clause)}"
-            parts = (
-                [line]
-                if len(line) <= WIDTH
-                else [part for name, inner in clause.items() for part in _nested_lines(name, inner, "      ")]
-            )
-            lines += [f"    - {parts[0][6:]}", *parts[1:]]
+        lines += [line for clause in each for line in _item_lines(clause, "    ")]
     return lines
 
 
 def _nested_lines(key: str, value: Any, indent: str) -> list[str]:
     """Print an entry: prose as such, a mapping on one line if it fits, else entry by entry."""
     if isinstance(value, str):
-        return _prose(_key(key), value, indent)
+        return _literal(key, value, indent) if _is_literal(value) else _prose(_key(key), value, indent)
     line = f"{indent}{_key(key)}: {_flow(value)}"
-    if len(line) <= WIDTH or not isinstance(value, dict):
+    if not isinstance(value, dict) or (len(line) <= WIDTH and not any(map(_is_literal, value.values()))):
         return _wrap(line, f"{indent}  ")
     entries = (line for name, each in value.items() for line in _nested_lines(name, each, f"{indent}  "))
     return [f"{indent}{_key(key)}:", *entries]
+
+
+def _item_lines(item: Any, indent: str) -> list[str]:
+    """Print an item of a list: on one line if it fits, a mapping else with a line for each of its keys."""
+    line = f"{indent}- {_flow(item)}"
+    if len(line) <= WIDTH or not isinstance(item, dict):
+        return _wrap(line, f"{indent}   ")
+    lines = [line for key, each in item.items() for line in _nested_lines(key, each, f"{indent}  ")]
+    return [f"{indent}- {lines[0][len(indent) + 2 :]}", *lines[1:]]
 
 
 def _bodies(key: str, value: list[Any]) -> list[str]:
@@ -218,37 +204,27 @@ def _cases(value: list[Any]) -> list[str]:
 
 
 def _implementations(value: dict[str, list[Any]]) -> list[str]:
-    """Print notes about implementations: an entry on one line if it fits, else with a line for each of its keys."""
+    """Print notes about implementations."""
     lines = []
     for name, notes in value.items():
         lines.append(f"  {_key(name)}:")
         for note in notes:
-            ordered = {key: note[key] for key in NOTE_KEYS if key in note}
-            entry = [f"  - {_flow(ordered)}"]
-            if len(entry[0]) > WIDTH:
-                entry = [line for key, each in ordered.items() for line in _nested_lines(key, each, "    ")]
-            lines += [f"  - {entry[0][4:]}", *entry[1:]]
+            lines += _item_lines({key: note[key] for key in NOTE_KEYS if key in note}, "  ")
     return lines
 
 
-def _phrases(key: str, value: dict[str, str]) -> list[str]:
-    """Print a mapping of prose."""
-    return [f"  {key}:"] + [line for name, each in value.items() for line in _nested_lines(name, each, "    ")]
-
-
 _BLOCKS: dict[str, Callable[[str, Any], list[str]]] = {
-    "change": _change,
+    "change": _entries,
     "doc": _prose,
     "formula": _formula,
-    "counterparts": _phrases,
+    "counterparts": _entries,
     "inputs": _parameters,
     "outputs": _parameters,
-    "attributes": _attributes,
+    "attributes": _entries,
     "types": _mapping,
     "constraints": _constraints,
     "function": _bodies,
 }
-_EXAMPLE_BLOCKS: dict[str, Callable[[str, Any], list[str]]] = {"doc": _prose, "attributes": _mapping}
 
 
 def flow(value: Any) -> str:
