@@ -542,7 +542,9 @@ def test_an_attribute_of_many_lines_has_a_line_for_each_key(tmp_path):
     text += "    b: {type: int, doc: b}\n"
     operator = load(tmp_path, text)
     printed = dump_operator(operator)
-    assert "    a:\n      type: string\n      default: |-\n        x\n        y\n      doc: >-\n        a word:" in printed
+    assert (
+        "    a:\n      type: string\n      default: |-\n        x\n        y\n      doc: >-\n        a word:" in printed
+    )
     assert printed.endswith("    b: {type: int, doc: b}\n")
     again = load(tmp_path, printed)
     assert (again.schemas, again.docs, dump_operator(again)) == (operator.schemas, operator.docs, printed)
