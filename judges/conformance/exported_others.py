@@ -8,9 +8,7 @@ __all__ = ["DYNAMO", "HUGGING_FACE", "OTHERS", "TENSORFLOW"]
 
 DYNAMO = (
     Sketch(
-        "functions",
-        18,
-        """main (float[s0, s1, 6] x) => (float[s0, "2*s1", 6] y)
+        """functions_opset18 (float[s0, s1, 6] x) => (float[s0, "2*s1", 6] y)
                 <float[s0, s1, 6] h, float[s0, "2*s1", 6] twice, int64[1] minus = {-1}> {
             h = pkg.torch.linear(x, w, b)
             twice = Concat<axis=1>(h, x)
@@ -46,9 +44,7 @@ DYNAMO = (
         }""",
     ),
     Sketch(
-        "symbols",
-        22,
-        """main (float[s0, s27] x, float[s27, 3] z) => (float["2*s0", 3] y)
+        """symbols_opset22 (float[s0, s27] x, float[s27, 3] z) => (float["2*s0", 3] y)
                 <float["2*s0", s27] pair, int64["2*s0"] ids, float[s0, 1] total> {
             pair = Concat<axis=0>(x, x)
             axes = Constant<value_ints=[1]>()
@@ -64,9 +60,7 @@ DYNAMO = (
 
 HUGGING_FACE = (
     Sketch(
-        "decoder",
-        14,
-        """main (int64[batch_size, sequence_length] input_ids,
+        """decoder_opset14 (int64[batch_size, sequence_length] input_ids,
                 int64[batch_size, "past_sequence_length + sequence_length"] attention_mask,
                 float[batch_size, 2, past_sequence_length, 4] past_key,
                 float[batch_size, 2, past_sequence_length, 4] past_value)
@@ -102,9 +96,7 @@ HUGGING_FACE = (
         {"words": (9, 8), "wq": (8, 8), "wk": (8, 8), "head": (8, 9)},
     ),
     Sketch(
-        "grouped",
-        21,
-        """main (float[batch, 2, seq, 4] kv) => (y) <int64[1] ax = {0}> {
+        """grouped_opset21 (float[batch, 2, seq, 4] kv) => (y) <int64[1] ax = {0}> {
             s = Shape(kv)
             d = [2]
             l = Slice(s, d, [3], ax)
@@ -119,9 +111,7 @@ HUGGING_FACE = (
 
 TENSORFLOW = (
     Sketch(
-        "reshape",
-        10,
-        """main (float[unk__1, H, W, 3] x) => (y) {
+        """reshape_opset10 (float[unk__1, H, W, 3] x) => (y) {
             c = Conv<kernel_shape=[3, 3], strides=[2, 2], auto_pad="SAME_LOWER">(Transpose<perm=[0, 3, 1, 2]>(x), w)
             n = Transpose<perm=[0, 2, 3, 1]>(c)
             b32 = Cast<to=6>(Squeeze<axes=[0]>(Slice(Cast<to=7>(Cast<to=6>(Shape(n))), [0], [1], [0])))
@@ -132,9 +122,7 @@ TENSORFLOW = (
         {"w": (5, 3, 3, 3)},
     ),
     Sketch(
-        "fill",
-        13,
-        """main (int32[batch, seq] ids, float[3] value) => (y, z) <int64[1] ax = {0}> {
+        """fill_opset13 (int32[batch, seq] ids, float[3] value) => (y, z) <int64[1] ax = {0}> {
             batch = Squeeze(Slice(Cast<to=6>(Shape(ids)), [0], [1], ax), ax)
             bu = Unsqueeze(batch, ax)
             y = Expand(value, Cast<to=7>(Concat<axis=0>(bu, int32[1] {3})))
@@ -143,9 +131,7 @@ TENSORFLOW = (
         {"ids": [[1, 2], [3, 4]], "value": (3,)},
     ),
     Sketch(
-        "while",
-        11,
-        """main (float[N, T, 3] x) => (h, outs) {
+        """while_opset11 (float[N, T, 3] x) => (h, outs) {
             tm = Transpose<perm=[1, 0, 2]>(x)
             s = Shape(tm)
             t = Gather<axis=0>(s, 0)
@@ -166,9 +152,7 @@ TENSORFLOW = (
         {"w": (3, 4), "u": (4, 4)},
     ),
     Sketch(
-        "keras",
-        15,
-        """main (float[N, T, 8, 8, 1] x) => (y) <int64[1] ax = {0}> {
+        """keras_opset15 (float[N, T, 8, 8, 1] x) => (y) <int64[1] ax = {0}> {
             c = Conv<kernel_shape=[3, 3], auto_pad="VALID">(Transpose<perm=[0, 3, 1, 2]>(Reshape(x, [-1, 8, 8, 1])), w)
             b = [0]
             outer = Concat<axis=0>(Slice(Shape(x), b, [2], ax), [18])
@@ -181,9 +165,7 @@ TENSORFLOW = (
         {"w": (2, 1, 3, 3), "gw": (1, 9, 18), "gr": (1, 9, 3), "gb": (1, 18)},
     ),
     Sketch(
-        "strided",
-        13,
-        """main (float[N, T, 4] x) => (y, z) {
+        """strided_opset13 (float[N, T, 4] x) => (y, z) {
             y = Slice(x, [0, -1], [9223372036854775807, -9223372036854775807], [0, 1], [1, -2])
             one = [1]
             z = Squeeze(Slice(x, [-2], [-1], one), one)
@@ -194,9 +176,7 @@ TENSORFLOW = (
 
 OTHERS = (
     Sketch(
-        "paddle",
-        11,
-        """main (float[N, 3, 16, W] x) => (y) {
+        """paddle_opset11 (float[N, 3, 16, W] x) => (y) {
             c = Conv<kernel_shape=[3, 3], pads=[1, 1, 1, 1], strides=[2, 2], group=1, dilations=[1, 1]>(x, w)
             k = Clip(BatchNormalization<epsilon=0.00001>(c, g, b, m, v), 0.0, 6.0)
             p = AveragePool<kernel_shape=[2, 2], strides=[2, 2], ceil_mode=1>(k)
@@ -208,9 +188,7 @@ OTHERS = (
         {"w": (4, 3, 3, 3), "g": (4,), "b": (4,), "m": (4,), "v": (4,), "fc": (4, 5)},
     ),
     Sketch(
-        "qdq",
-        13,
-        """main (float[N, 3, H, W] x) => (y)
+        """qdq_opset13 (float[N, 3, H, W] x) => (y)
                 <float sx = {0.1}, uint8 zx = {128}, float[2] sw = {0.01, 0.02}, int8[2] zw = {0, 0},
                 int8[2, 3, 1, 1] w = {1, 2, 3, -4, 5, 6}, int32[2] bias = {10, -10}, float[2] sb = {0.001, 0.002},
                 int32[2] zb = {0, 0}> {
@@ -222,9 +200,8 @@ OTHERS = (
         {"x": (1, 3, 5, 6)},
     ),
     Sketch(
-        "dynamic_quantization",
-        11,
-        """main (float[N, L, 4] x) => (y) <uint8[4, 3] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, uint8 zw = {6},
+        """dynamic_quantization_opset11 (float[N, L, 4] x) => (y)
+                <uint8[4, 3] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, uint8 zw = {6},
                 float sw = {0.02}> {
             q, s, z = DynamicQuantizeLinear(x)
             y = Mul(Cast<to=1>(MatMulInteger(q, w, z, zw)), Mul(s, sw))
@@ -232,9 +209,8 @@ OTHERS = (
         {"x": (2, 3, 4)},
     ),
     Sketch(
-        "detection",
-        11,
-        """main (float[1, boxes, 4] boxes, float[1, classes, boxes] scores) => (picked, best, above, pairs) {
+        """detection_opset11 (float[1, boxes, 4] boxes, float[1, classes, boxes] scores)
+                => (picked, best, above, pairs) {
             at = Squeeze<axes=[1]>(Gather<axis=1>(NonMaxSuppression(boxes, scores, [3], [0.5], [-1.0]), [2]))
             picked = Gather<axis=0>(Squeeze<axes=[0]>(boxes), at)
             top = ReduceMax<axes=[1], keepdims=0>(scores)
@@ -247,9 +223,7 @@ OTHERS = (
         {"boxes": (1, 6, 4), "scores": (1, 2, 6)},
     ),
     Sketch(
-        "scan",
-        11,
-        """main (float[T, N, 3] x) => (last, all) {
+        """scan_opset11 (float[T, N, 3] x) => (last, all) {
             start = ConstantOfShape(Slice(Shape(x), [1], [3], [0]))
             last, all = Scan<num_scan_inputs=1, scan_output_axes=[1], body = step (float[N, 3] h, float[N, 3] now)
                 => (h2, out) {
@@ -262,9 +236,7 @@ OTHERS = (
         {"w": (3, 5)},
     ),
     Sketch(
-        "sequences",
-        13,
-        """main (float[N, L, 3] x) => (y, parts, rows, n) {
+        """sequences_opset13 (float[N, L, 3] x) => (y, parts, rows, n) {
             parts = SplitToSequence<axis=1>(x, 2)
             first = SequenceAt(parts, 0)
             y = ConcatFromSequence<axis=1>(parts)
@@ -274,9 +246,7 @@ OTHERS = (
         {"x": (2, 5, 3)},
     ),
     Sketch(
-        "classifier",
-        12,
-        """main (float[N, 3] x) => (int64[N] label, seq(map(int64, float)) probabilities) {
+        """classifier_opset12 (float[N, 3] x) => (int64[N] label, seq(map(int64, float)) probabilities) {
             scaled = ai.onnx.ml.Scaler<offset=[0.1, 0.2, 0.3], scale=[1.0, 2.0, 0.5]>(x)
             label0, scores = ai.onnx.ml.LinearClassifier<classlabels_ints=[0, 1, 2], multi_class=1,
                 coefficients=[0.1, 0.2, 0.3, 0.4, -0.5, 0.6, 0.7, 0.8, -0.9], intercepts=[0.0, 0.1, 0.2],
@@ -289,9 +259,7 @@ OTHERS = (
         '"ai.onnx.ml": 1',
     ),
     Sketch(
-        "columns",
-        13,
-        """main (float[N, 2] numbers, int64[N, 1] kind) => (y) {
+        """columns_opset13 (float[N, 2] numbers, int64[N, 1] kind) => (y) {
             filled = ai.onnx.ml.Imputer<imputed_value_floats=[0.5, 0.25], replaced_value_float=0.0>(numbers)
             hot = Reshape(ai.onnx.ml.OneHotEncoder<cats_int64s=[1, 2, 5], zeros=1>(kind), [-1, 3])
             features = Concat<axis=1>(filled, hot)
@@ -303,9 +271,7 @@ OTHERS = (
         '"ai.onnx.ml": 1',
     ),
     Sketch(
-        "diffusion",
-        22,
-        """main (float[N, 4, H, W] x, float[N] t) => (y) <int64[1] one = {1}, int64[2] hw = {2, 3}> {
+        """diffusion_opset22 (float[N, 4, H, W] x, float[N] t) => (y) <int64[1] one = {1}, int64[2] hw = {2, 3}> {
             angle = MatMul(Unsqueeze(t, one), freq)
             g = GroupNormalization<num_groups=2>(x, gamma, beta)
             a = Add(g, Unsqueeze(Concat<axis=1>(Sin(angle), Cos(angle)), hw))

@@ -8,9 +8,7 @@ __all__ = ["TORCH"]
 
 TORCH = (
     Sketch(
-        "view",
-        9,
-        """main (float[batch, 3, H, W] x) => (float[batch, 5] y) {
+        """view_opset9 (float[batch, 3, H, W] x) => (float[batch, 5] y) {
             p = GlobalAveragePool(Relu(Conv<kernel_shape=[3, 3], pads=[1, 1, 1, 1], strides=[2, 2]>(x, w, b)))
             v = Reshape(p, Concat<axis=0>(Unsqueeze<axes=[0]>(Gather<axis=0>(Shape(p), 0)), [-1]))
             y = Gemm<transB=1>(v, fc, fb)
@@ -19,9 +17,7 @@ TORCH = (
         {"w": (7, 3, 3, 3), "b": (7,), "fc": (5, 7), "fb": (5,)},
     ),
     Sketch(
-        "upsample",
-        9,
-        """main (float[N, 3, H, W] x) => (float[N, 3, H2, W2] y) {
+        """upsample_opset9 (float[N, 3, H, W] x) => (float[N, 3, H2, W2] y) {
             s = Shape(x)
             factor = 2.0
             hf = Cast<to=1>(Gather<axis=0>(s, 2))
@@ -33,9 +29,8 @@ TORCH = (
         {"x": (1, 3, 5, 6)},
     ),
     Sketch(
-        "attention",
-        11,
-        """main (float[batch, seq, 12] x) => (float[batch, seq, 12] y) <int64 zero = {0}, int64 one = {1}> {
+        """attention_opset11 (float[batch, seq, 12] x) => (float[batch, seq, 12] y)
+                <int64 zero = {0}, int64 one = {1}> {
             q0 = MatMul(x, wq)
             lu = Unsqueeze<axes=[0]>(Gather<axis=0>(Shape(q0), one))
             split = Concat<axis=0>(Unsqueeze<axes=[0]>(Gather<axis=0>(Shape(q0), zero)), lu, [3], [4])
@@ -50,9 +45,7 @@ TORCH = (
         {"wq": (12, 12), "wk": (12, 12), "wv": (12, 12)},
     ),
     Sketch(
-        "attention",
-        14,
-        """main (float[batch, seq, 12] x) => (y)
+        """attention_opset14 (float[batch, seq, 12] x) => (y)
                 <int64 zero = {0}, int64 one = {1}, int64 two = {2}, int64[1] ax = {0}> {
             q0, k0, v0 = Split<axis=2>(MatMul(x, w), [12, 12, 12])
             s = Shape(q0)
@@ -74,9 +67,7 @@ TORCH = (
         {"w": (12, 36)},
     ),
     Sketch(
-        "interpolate",
-        11,
-        """main (float[N, 2, H, W] x, float[N, 2, H2, W2] like) => (y, z) {
+        """interpolate_opset11 (float[N, 2, H, W] x, float[N, 2, H2, W2] like) => (y, z) {
             start = [2]  axes = [0]
             sx = Shape(x)
             nc = Slice(sx, [0], start, axes)
@@ -91,9 +82,7 @@ TORCH = (
         {"x": (1, 2, 4, 5), "like": (1, 2, 7, 3)},
     ),
     Sketch(
-        "slice",
-        11,
-        """main (float[N, L, C] x) => (y, z) <int64 one = {1}> {
+        """slice_opset11 (float[N, L, C] x) => (y, z) <int64 one = {1}> {
             l = Gather<axis=0>(Shape(x), one)
             axis = [1]
             y = Slice(x, [1], Unsqueeze<axes=[0]>(Sub(l, one)), axis, [1])
@@ -102,9 +91,7 @@ TORCH = (
         {"x": (2, 9, 3)},
     ),
     Sketch(
-        "positions",
-        12,
-        """main (int64[batch, seq] ids) => (y) <int64 one = {1}, int64 zero = {0}> {
+        """positions_opset12 (int64[batch, seq] ids) => (y) <int64 one = {1}, int64 zero = {0}> {
             re = Expand(Unsqueeze<axes=[0]>(Range(zero, Gather<axis=0>(Shape(ids), one), one)), Shape(ids))
             e = Add(Gather(words, ids), Gather(table, re))
             d = Sub(e, ReduceMean<axes=[-1]>(e))
@@ -115,9 +102,7 @@ TORCH = (
         {"table": (16, 6), "words": (10, 6), "gamma": (6,), "beta": (6,)},
     ),
     Sketch(
-        "expand",
-        13,
-        """main (float[1, 4] x, float[batch, seq, 4] like) => (y) <int64 zero = {0}, int64[1] ax = {0}> {
+        """expand_opset13 (float[1, 4] x, float[batch, seq, 4] like) => (y) <int64 zero = {0}, int64[1] ax = {0}> {
             target = Concat<axis=0>(Unsqueeze(Gather(Shape(like), zero), ax), [3], [-1])
             ones = ConstantOfShape<value=int64[1] {1}>([3])
             y = Expand(x, Where(Equal(target, Mul(ones, -1)), ones, target))
@@ -125,9 +110,7 @@ TORCH = (
         {"x": (1, 4), "like": (2, 5, 4)},
     ),
     Sketch(
-        "causal",
-        14,
-        """main (float[batch, seq, 8] x) => (y) <int64 zero = {0}, int64 one = {1}, int64[1] ax = {0}> {
+        """causal_opset14 (float[batch, seq, 8] x) => (y) <int64 zero = {0}, int64 one = {1}, int64[1] ax = {0}> {
             s = Shape(x)
             l = Gather(s, one)
             lu = Unsqueeze(l, ax)
@@ -141,9 +124,7 @@ TORCH = (
         {"x": (2, 5, 8)},
     ),
     Sketch(
-        "chunk",
-        13,
-        """main (float[batch, seq, 12] x) => (a, b, c) {
+        """chunk_opset13 (float[batch, seq, 12] x) => (a, b, c) {
             p, q, r = Split<axis=2>(x, [3, 4, 5])
             a = Sigmoid(Concat<axis=1>(p, p))
             b = Tanh(q)
@@ -152,9 +133,7 @@ TORCH = (
         {"x": (2, 4, 12)},
     ),
     Sketch(
-        "loop",
-        12,
-        """main (float[N, 4] x, int64 count) => (y, all) {
+        """loop_opset12 (float[N, 4] x, int64 count) => (y, all) {
             yes = bool {1}  none = 0
             y, total, all = Loop<body = step (int64 i, bool c, float[N, 4] h, int64 k) =>
                 (bool c2, h2, k2, row) {
@@ -169,9 +148,7 @@ TORCH = (
         {"w": (4, 4)},
     ),
     Sketch(
-        "squeeze",
-        13,
-        """main (float[N, C, L] x) => (y) <int64 two = {2}> {
+        """squeeze_opset13 (float[N, C, L] x) => (y) <int64 two = {2}> {
             is_one = Equal(Gather(Shape(x), two), 1)
             y = If<
                 then_branch = yes () => (float[a, b] t) {
@@ -183,9 +160,7 @@ TORCH = (
         {"x": (2, 3, 4)},
     ),
     Sketch(
-        "lstm",
-        11,
-        """main (float[batch, seq, 5] x) => (y, h) <int64 zero = {0}, int64 one = {1}> {
+        """lstm_opset11 (float[batch, seq, 5] x) => (y, h) <int64 zero = {0}, int64 one = {1}> {
             state = Concat<axis=0>([2], Unsqueeze<axes=[0]>(Gather<axis=0>(Shape(x), zero)), [3])
             h0 = ConstantOfShape<value=float[1] {0.0}>(state)
             c0 = ConstantOfShape<value=float[1] {0.0}>(state)
@@ -196,9 +171,7 @@ TORCH = (
         {"w": (2, 12, 5), "r": (2, 12, 3), "b": (2, 24)},
     ),
     Sketch(
-        "pad",
-        11,
-        """main (float[N, 3, H, W] x) => (y) <int64 two = {2}, int64 three = {3}, int64 eight = {8}> {
+        """pad_opset11 (float[N, 3, H, W] x) => (y) <int64 two = {2}, int64 three = {3}, int64 eight = {8}> {
             s = Shape(x)
             hu = Unsqueeze<axes=[0]>(Mod(Sub(eight, Mod(Gather<axis=0>(s, two), eight)), eight))
             wu = Unsqueeze<axes=[0]>(Mod(Sub(eight, Mod(Gather<axis=0>(s, three), eight)), eight))
@@ -207,9 +180,7 @@ TORCH = (
         {"x": (1, 3, 13, 17)},
     ),
     Sketch(
-        "pad_reversed",
-        12,
-        """main (float[N, C, L] x) => (y) {
+        """pad_reversed_opset12 (float[N, C, L] x) => (y) {
             zeros = ConstantOfShape<value=int64[1] {0}>([4])
             last = [-1]
             turned = Slice(Reshape(Concat<axis=0>([1, 2], zeros), [-1, 2]), last, [-9223372036854775807], [0], last)
@@ -218,9 +189,7 @@ TORCH = (
         {"x": (2, 3, 6)},
     ),
     Sketch(
-        "unet",
-        16,
-        """main (float[N, 2, H, W] x) => (y) <int64 two = {2}, int64 three = {3}, int64[1] ax = {0}> {
+        """unet_opset16 (float[N, 2, H, W] x) => (y) <int64 two = {2}, int64 three = {3}, int64[1] ax = {0}> {
             d = Conv<kernel_shape=[3, 3], pads=[1, 1, 1, 1]>(x, w1)
             b = Conv<kernel_shape=[3, 3], pads=[1, 1, 1, 1]>(MaxPool<kernel_shape=[2, 2], strides=[2, 2]>(d), w2)
             u = ConvTranspose<kernel_shape=[2, 2], strides=[2, 2]>(b, w3)
@@ -239,9 +208,7 @@ TORCH = (
         {"w1": (4, 2, 3, 3), "w2": (6, 4, 3, 3), "w3": (6, 4, 2, 2), "w4": (1, 8, 1, 1)},
     ),
     Sketch(
-        "vit",
-        17,
-        """main (float[N, 3, H, W] x) => (y) <int64 zero = {0}, int64[1] ax = {0}> {
+        """vit_opset17 (float[N, 3, H, W] x) => (y) <int64 zero = {0}, int64[1] ax = {0}> {
             c = Conv<kernel_shape=[4, 4], strides=[4, 4]>(x, w)
             s = Shape(c)
             cls = Expand(token, Concat<axis=0>(Unsqueeze(Gather(s, zero), ax), [1, 6]))
@@ -252,9 +219,8 @@ TORCH = (
         {"w": (6, 3, 4, 4), "token": (1, 1, 6), "gamma": (6,), "beta": (6,)},
     ),
     Sketch(
-        "windows",
-        17,
-        """main (float[N, H, W, 4] x) => (y) <int64 zero = {0}, int64 one = {1}, int64 two = {2}, int64[1] ax = {0}> {
+        """windows_opset17 (float[N, H, W, 4] x) => (y)
+                <int64 zero = {0}, int64 one = {1}, int64 two = {2}, int64[1] ax = {0}> {
             s = Shape(x)
             hu = Unsqueeze(Div(Gather(s, one), two), ax)
             wu = Unsqueeze(Div(Gather(s, two), two), ax)
@@ -265,9 +231,8 @@ TORCH = (
         {"x": (2, 4, 6, 4)},
     ),
     Sketch(
-        "rotary",
-        20,
-        """main (float[batch, seq, 2, 8] q, int64[batch, seq] at) => (y) <int64 three = {3}, int64[1] ax = {0}> {
+        """rotary_opset20 (float[batch, seq, 2, 8] q, int64[batch, seq] at) => (y)
+                <int64 three = {3}, int64[1] ax = {0}> {
             qt = Transpose<perm=[0, 2, 1, 3]>(q)
             one = [1]
             angle = MatMul(Unsqueeze(Cast<to=1>(at), [-1]), freq)
@@ -281,9 +246,8 @@ TORCH = (
         {"freq": (1, 4)},
     ),
     Sketch(
-        "scatter",
-        16,
-        """main (float[N, L] x, float[N, k] v) => (y, count) <int64 zero = {0}, int64 one = {1}, int64[1] ax = {0}> {
+        """scatter_opset16 (float[N, L] x, float[N, k] v) => (y, count)
+                <int64 zero = {0}, int64 one = {1}, int64[1] ax = {0}> {
             sv = Shape(v)
             k = Gather(sv, one)
             last = [-1]
@@ -294,9 +258,7 @@ TORCH = (
         {"x": (3, 5), "v": (3, 2)},
     ),
     Sketch(
-        "einsum",
-        12,
-        """main (float[batch, seq, 2, 3] q, float[batch, keys, 2, 3] k) => (y) {
+        """einsum_opset12 (float[batch, seq, 2, 3] q, float[batch, keys, 2, 3] k) => (y) {
             o = Einsum<equation="bhqk,bkhd->bqhd">(Softmax<axis=3>(Einsum<equation="bqhd,bkhd->bhqk">(q, k)), k)
             y = Einsum<equation="...hd,hde->...e">(o, w)
         }""",

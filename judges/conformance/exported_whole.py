@@ -12,7 +12,7 @@ BERT_WEIGHTS = {
 }  # fmt: skip
 IDS = [[1, 5, 3, 10, 2], [4, 4, 0, 9, 7]]
 
-ENCODER = """main (int64[batch, seq] ids, int64[batch, seq] mask) => (float[batch, seq, 8] y) {
+ENCODER = """(int64[batch, seq] ids, int64[batch, seq] mask) => (float[batch, seq, 8] y) {
     one = 1  heads = [0, 0, 2, 4]
     x = Add(Gather(table, ids), Gather(places, Range(0, Gather<axis=0>(Shape(ids), one), one)))
     bias = Mul(Sub(1.0, Unsqueeze(Cast<to=1>(mask), [1, 2])), -10000.0)
@@ -43,14 +43,13 @@ def encoder(opset: int, norm: bool, gelu: str) -> Sketch:
         text = text.replace("Unsqueeze(Cast<to=1>(mask), [1, 2])", "Unsqueeze<axes=[1, 2]>(Cast<to=1>(mask))")
     name = "encoder_with_gelu" if gelu else "encoder_with_norm" if norm else "encoder"
     mask = [[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]]
-    return Sketch(name, opset, text, {"ids": IDS, "mask": mask}, BERT_WEIGHTS)
+    return Sketch(f"{name}_opset{opset} {text}", {"ids": IDS, "mask": mask}, BERT_WEIGHTS)
 
 
 def residual(opset: int) -> Sketch:
     """Return a residual network for images."""
     return Sketch(
-        "residual", opset,
-        """main (float[N, 3, 12, 12] x) => (float[N, 5] y) {
+        f"residual_opset{opset} " """(float[N, 3, 12, 12] x) => (float[N, 5] y) {
             c1 = Conv<kernel_shape=[3, 3], pads=[1, 1, 1, 1]>(x, w1, b1)
             r1 = Relu(BatchNormalization<epsilon=1e-5, momentum=0.9>(c1, s, t, mean, variance))
             p1 = MaxPool<kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1]>(r1)
@@ -74,9 +73,7 @@ WHOLE = (
     encoder(20, True, "none"),
     encoder(20, True, "tanh"),
     Sketch(
-        "mobile",
-        14,
-        """main (float[N, 3, 10, 10] x) => (float[N, 4] y) {
+        """mobile_opset14 (float[N, 3, 10, 10] x) => (float[N, 4] y) {
             h = HardSwish(Conv<kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1]>(x, w))
             d = Conv<kernel_shape=[3, 3], pads=[1, 1, 1, 1], group=6>(h, dw)
             e2 = Conv<kernel_shape=[1, 1]>(Relu(Conv<kernel_shape=[1, 1]>(GlobalAveragePool(d), se)), se2)
@@ -87,9 +84,7 @@ WHOLE = (
         {"w": (6, 3, 3, 3), "dw": (6, 1, 3, 3), "se": (2, 6, 1, 1), "se2": (6, 2, 1, 1), "fc": (4, 6)},
     ),
     Sketch(
-        "segmentation",
-        13,
-        """main (float[N, 3, H, W] x) => (float[N, 2, H, W] y) {
+        """segmentation_opset13 (float[N, 3, H, W] x) => (float[N, 2, H, W] y) {
             i = InstanceNormalization(Conv<kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1]>(x, w), s, b)
             l = LeakyRelu<alpha=0.1>(i)
             t = ConvTranspose<kernel_shape=[2, 2], strides=[2, 2]>(l, wt)
@@ -103,9 +98,7 @@ WHOLE = (
         {"w": (4, 3, 3, 3), "s": (4,), "b": (4,), "wt": (4, 2, 2, 2), "w2": (2, 6, 1, 1)},
     ),
     Sketch(
-        "detector",
-        17,
-        """main (float[1, 3, 8, 8] x) => (int64[K, 3] kept, float[1, M, 4] boxes) {
+        """detector_opset17 (float[1, 3, 8, 8] x) => (int64[K, 3] kept, float[1, M, 4] boxes) {
             c = Conv<kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1]>(x, w)
             scales = [1.0, 1.0, 2.0, 2.0]
             u = Resize<mode="nearest", coordinate_transformation_mode="asymmetric", nearest_mode="floor">(c, , scales)
@@ -122,18 +115,14 @@ WHOLE = (
         {"w": (4, 3, 3, 3), "w2": (6, 4, 2, 2)},
     ),
     Sketch(
-        "best_boxes",
-        12,
-        """main (float[1, 9, 4] boxes, float[1, 9] scores) => (float[1, 3, 4] top, float[1, 3] values) {
+        """best_boxes_opset12 (float[1, 9, 4] boxes, float[1, 9] scores) => (float[1, 3, 4] top, float[1, 3] values) {
             values, places = TopK<axis=1>(scores, [3])
             top = GatherND<batch_dims=1>(boxes, Unsqueeze<axes=[2]>(places))
         }""",
         {"boxes": (1, 9, 4), "scores": [[0.5, 0.25, 0.75, 0.1, 0.9, 0.3, 0.6, 0.2, 0.8]]},
     ),
     Sketch(
-        "graph_network",
-        16,
-        """main (float[nodes, 4] x, int64[2, edges] edges) => (float[nodes, 4] y) {
+        """graph_network_opset16 (float[nodes, 4] x, int64[2, edges] edges) => (float[nodes, 4] y) {
             w1 = MatMul(Gather<axis=0>(x, Gather<axis=0>(edges, 0)), w)
             d = Expand(Unsqueeze(Gather<axis=0>(edges, 1), [1]), Shape(w1))
             y = Relu(Add(ScatterElements<axis=0, reduction="add">(ConstantOfShape(Shape(x)), d, w1), x))
@@ -142,9 +131,7 @@ WHOLE = (
         {"w": (4, 4)},
     ),
     Sketch(
-        "graph_attention",
-        18,
-        """main (float[nodes, 4] x, int64[edges] src, int64[edges] dst) => (float[nodes, 4] y) {
+        """graph_attention_opset18 (float[nodes, 4] x, int64[edges] src, int64[edges] dst) => (float[nodes, 4] y) {
             m = Gather<axis=0>(x, src)
             xs = Shape(x)
             z = [0]  o = [1]
@@ -160,9 +147,7 @@ WHOLE = (
         {"att": (4, 1)},
     ),
     Sketch(
-        "decoder_with_cache",
-        18,
-        """main (int64[1, 1] ids, float[1, 2, past, 4] pk, float[1, 2, past, 4] pv)
+        """decoder_with_cache_opset18 (int64[1, 1] ids, float[1, 2, past, 4] pk, float[1, 2, past, 4] pv)
                 => (float[1, 1, 11] y, float[1, 2, all, 4] k, float[1, 2, all, 4] v) {
             x = Gather(table, ids)
             xn = Mul(x, Reciprocal(Sqrt(Add(ReduceMean<keepdims=1>(Pow(x, 2.0), [-1]), 1e-6))))
@@ -193,9 +178,7 @@ WHOLE = (
         },
     ),
     Sketch(
-        "attention_with_cache",
-        23,
-        """main (float[B, S, 16] x, float[B, 2, P, 4] pk, float[B, 2, P, 4] pv, bool[S, T] mask)
+        """attention_with_cache_opset23 (float[B, S, 16] x, float[B, 2, P, 4] pk, float[B, 2, P, 4] pv, bool[S, T] mask)
                 => (float[B, S, 16] y, float[B, 2, T, 4] k, float[B, 2, T, 4] v) {
             n = RMSNormalization<axis=-1, epsilon=1e-6>(x, g)
             v0 = MatMul(n, wv)
@@ -211,9 +194,7 @@ WHOLE = (
         {"g": (16,), "wq": (16, 16), "wk": (16, 8), "wv": (16, 8), "wo": (16, 16)},
     ),
     Sketch(
-        "rotary_decoder",
-        23,
-        """main (float[B, S, 16] x, int64[B, S] positions) => (float[B, S, 16] y) {
+        """rotary_decoder_opset23 (float[B, S, 16] x, int64[B, S] positions) => (float[B, S, 16] y) {
             n = RMSNormalization(x, g)
             q = RotaryEmbedding<num_heads=4>(MatMul(n, wq), cos, sin, positions)
             k = RotaryEmbedding<num_heads=2>(MatMul(n, wk), cos, sin, positions)
@@ -235,9 +216,7 @@ WHOLE = (
         },
     ),
     Sketch(
-        "spectrogram",
-        17,
-        """main (float[B, N, 1] wave) => (float[B, F, 5] y) {
+        """spectrogram_opset17 (float[B, N, 1] wave) => (float[B, F, 5] y) {
             s = STFT<onesided=1>(wave, 4, HannWindow<periodic=1>(8))
             y = LayerNormalization<axis=-1>(Log(Add(ReduceSum<keepdims=0>(Mul(s, s), [-1]), 1e-6)), g)
         }""",
@@ -245,9 +224,7 @@ WHOLE = (
         {"g": (5,)},
     ),
     Sketch(
-        "speech_encoder",
-        17,
-        """main (float[B, 6, T] mel) => (float[B, T2, 8] y) {
+        """speech_encoder_opset17 (float[B, 6, T] mel) => (float[B, T2, 8] y) {
             c = Conv<kernel_shape=[3], pads=[1, 1]>(mel, w1, b1)
             g = Mul(Mul(c, Add(Erf(Div(c, 1.4142135)), 1.0)), 0.5)
             t = Transpose<perm=[0, 2, 1]>(Conv<kernel_shape=[3], strides=[2], pads=[1, 1]>(g, w2, b2))
@@ -257,9 +234,7 @@ WHOLE = (
         {"w1": (8, 6, 3), "b1": (8,), "w2": (8, 8, 3), "b2": (8,), "s": (8,), "b": (8,)},
     ),
     Sketch(
-        "durations",
-        14,
-        """main (float[1, T, 4] x, int64[1, T] durations) => (float[1, 8, 4] y) {
+        """durations_opset14 (float[1, T, 4] x, int64[1, T] durations) => (float[1, 8, 4] y) {
             axis = 1
             past = GreaterOrEqual(Unsqueeze(Range(0, 8, axis), [0, 2]), Unsqueeze(CumSum(durations, axis), [1]))
             y = GatherElements<axis=1>(x, Expand(ReduceSum<keepdims=1>(Cast<to=7>(past), [2]), [1, 8, 4]))
@@ -267,9 +242,7 @@ WHOLE = (
         {"x": (1, 4, 4), "durations": [[2, 3, 1, 4]]},
     ),
     Sketch(
-        "recurrent",
-        9,
-        """main (float[T, B, 3] x) => (float[T, B, 4] y) {
+        """recurrent_opset9 (float[T, B, 3] x) => (float[T, B, 4] y) {
             a, ah, ac = LSTM<hidden_size=2, direction="bidirectional">(x, w, r, b)
             s = Reshape(Transpose<perm=[0, 2, 1, 3]>(a), [0, 0, -1])
             g, gh = GRU<hidden_size=4, linear_before_reset=1>(s, w2, r2, b2)
@@ -279,18 +252,14 @@ WHOLE = (
         {"w": (2, 8, 3), "r": (2, 8, 2), "b": (2, 16), "w2": (1, 12, 4), "r2": (1, 12, 4), "b2": (1, 24)},
     ),
     Sketch(
-        "recurrent",
-        14,
-        """main (float[T, B, 3] x, int32[B] lengths) => (float[T, 1, B, 4] y, float[1, B, 4] h) {
+        """recurrent_opset14 (float[T, B, 3] x, int32[B] lengths) => (float[T, 1, B, 4] y, float[1, B, 4] h) {
             y, h = GRU<hidden_size=4, linear_before_reset=1>(x, w, r, b, lengths)
         }""",
         {"x": (5, 2, 3), "lengths": [5, 3]},
         {"w": (1, 12, 3), "r": (1, 12, 4), "b": (1, 24)},
     ),
     Sketch(
-        "quantized",
-        10,
-        """main (float[1, 3, 6, 6] x) => (float[1, 4, 4, 4] y) {
+        """quantized_opset10 (float[1, 3, 6, 6] x) => (float[1, 4, 4, 4] y) {
             xs = 0.02  xz = uint8 {3}  ws = 0.01  wz = uint8 {8}
             wq = QuantizeLinear(w, ws, wz)
             ys = 0.1  yz = uint8 {2}
@@ -301,9 +270,7 @@ WHOLE = (
         {"w": (4, 3, 3, 3)},
     ),
     Sketch(
-        "quantized_per_channel",
-        13,
-        """main (float[1, 3, 6, 6] x) => (float[1, 4, 4, 4] y) {
+        """quantized_per_channel_opset13 (float[1, 3, 6, 6] x) => (float[1, 4, 4, 4] y) {
             xs = 0.02  xz = int8 {-3}  wz = int8[4] {0, 0, 0, 0}
             wd = DequantizeLinear<axis=0>(QuantizeLinear<axis=0>(w, ws, wz), ws, wz)
             y = Conv<kernel_shape=[3, 3]>(DequantizeLinear(QuantizeLinear(x, xs, xz), xs, xz), wd)
@@ -312,17 +279,13 @@ WHOLE = (
         {"w": (4, 3, 3, 3), "ws": (4,)},
     ),
     Sketch(
-        "deformable",
-        16,
-        """main (float[1, 3, 6, 6] x, float[1, 4, 5, 2] grid) => (float[1, 3, 4, 5] y) {
+        """deformable_opset16 (float[1, 3, 6, 6] x, float[1, 4, 5, 2] grid) => (float[1, 3, 4, 5] y) {
             y = GridSample<mode="bilinear", padding_mode="zeros", align_corners=0>(x, Sub(Mul(grid, 2.0), 1.0))
         }""",
         {"x": (1, 3, 6, 6), "grid": (1, 4, 5, 2)},
     ),
     Sketch(
-        "super_resolution",
-        11,
-        """main (float[1, 1, H, W] x) => (float[1, 1, H2, W2] y) {
+        """super_resolution_opset11 (float[1, 1, H, W] x) => (float[1, 1, H2, W2] y) {
             d = DepthToSpace<blocksize=2, mode="CRD">(PRelu(Conv<kernel_shape=[3, 3], pads=[1, 1, 1, 1]>(x, w), slope))
             y = Clip(d, 0.0, 1.0)
         }""",
@@ -330,9 +293,7 @@ WHOLE = (
         {"w": (4, 1, 3, 3), "slope": (4, 1, 1)},
     ),
     Sketch(
-        "hashed",
-        18,
-        """main (int64[N] ids) => (float[N, 3] y) {
+        """hashed_opset18 (int64[N] ids) => (float[N, 3] y) {
             s = Add(Gather(table, Mod(ids, 7)), Gather(table, Cast<to=7>(BitwiseAnd(Cast<to=13>(ids), uint64 {6}))))
             y = Mish(s)
         }""",
@@ -340,17 +301,14 @@ WHOLE = (
         {"table": (7, 3)},
     ),
     Sketch(
-        "einsum_attention",
-        13,
-        """main (float[B, S, 2, 4] q, float[B, S, 2, 4] k, float[B, S, 2, 4] v) => (float[B, S, 2, 4] y) {
+        """einsum_attention_opset13 (float[B, S, 2, 4] q, float[B, S, 2, 4] k, float[B, S, 2, 4] v)
+                => (float[B, S, 2, 4] y) {
             y = Einsum<equation="bhij,bjhd->bihd">(Softmax<axis=-1>(Einsum<equation="bihd,bjhd->bhij">(q, k)), v)
         }""",
         {"q": (2, 3, 2, 4), "k": (2, 3, 2, 4), "v": (2, 3, 2, 4)},
     ),
     Sketch(
-        "trees",
-        15,
-        """main (float[N, 3] x) => (int64[N] label, float[N, 2] scores) {
+        """trees_opset15 (float[N, 3] x) => (int64[N] label, float[N, 2] scores) {
             n = ai.onnx.ml.Scaler<offset=[0.1, 0.2, 0.3], scale=[1.0, 2.0, 3.0]>(x)
             label, scores = ai.onnx.ml.TreeEnsembleClassifier<
                 class_ids=[0, 1, 0, 1], class_nodeids=[1, 1, 2, 2], class_treeids=[0, 0, 0, 0],

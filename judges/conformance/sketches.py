@@ -22,18 +22,26 @@ OPERATOR = re.compile(r'""|[\w.]*')
 
 @dataclass(frozen=True)
 class Sketch:
-    """A graph, its opset, what else is imported (`"ai.onnx.ml": 1`), inputs, weights, functions.
+    """A graph, whose name ends with its opset, inputs, weights, what else is imported (`"ai.onnx.ml": 1`), functions.
 
     `weights` are initializers drawn at random, by shape; so are `feeds` that are a shape, others are given as they are.
     """
 
-    name: str
-    opset: int
     text: str
     feeds: Mapping[str, Any]
     weights: Mapping[str, Shape] = field(default_factory=dict)
     imports: str = ""
     functions: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name of the graph."""
+        return self.text.partition(" ")[0]
+
+    @property
+    def opset(self) -> int:
+        """The opset that the name ends with."""
+        return int(self.name.rpartition("_opset")[2])
 
 
 def flatten(text: str, numbers: Iterator[int] | None = None) -> str:

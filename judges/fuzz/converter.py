@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import multiprocessing
 import random
 import re
 import time
@@ -20,7 +19,7 @@ import traceback
 from collections import Counter
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from multiprocessing.connection import Connection
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +28,7 @@ import onnx
 
 import opset
 from judges.conformance.judge import operators, opset_of, unchanged_between
-from judges.conformance.processes import started
+from judges.conformance.processes import Died, each
 from judges.conformance.validity import faults
 from judges.fuzz.differential import dispute
 from judges.fuzz.drawing.models import DRAWS, ML, Case, make_case, schema_at
@@ -325,33 +324,27 @@ def keeps(case: Case, made: onnx.ModelProto, feeds: Sequence[Mapping[str, Any]],
     return True
 
 
-def work(pipe: Connection, everywhere: bool, judge: str) -> None:
-    """Examine the cases that come through the pipe; send for each the findings, or why there are none."""
-    while True:
-        name = pipe.recv()
-        try:
-            case = make_case(name)
-        except LookupError as error:
-            pipe.send(("undrawn", str(error)))
-            continue
-        except Exception as error:
-            pipe.send(("undrawn", f"{error!r}"))
-            continue
-        try:
-            found = list(examine(case, everywhere, judge))
-        except Exception as error:
-            pipe.send(("invalid", " ".join(str(error).split())[:300]))
-            continue
-        pipe.send(("judged", [(asdict(f), len(case.feeds)) for f in found]))
+def attempt(name: str, everywhere: bool, judge: str) -> Generator[str, None, list[Finding]]:
+    """Return the findings of the conversions of a case, or one that says why there are none."""
+    yield "undrawn"
+    try:
+        case = make_case(name)
+    except Exception as error:  # there is no such node
+        return [Finding(name, 0, 0, "undrawn", repr(error))]
+    yield "crash"
+    try:
+        return list(examine(case, everywhere, judge))
+    except Exception as error:
+        return [Finding(name, 0, 0, "invalid", " ".join(str(error).split())[:300])]
 
 
-def names(pattern: str, seed: int) -> Iterator[str]:
-    """Yield the names of cases without end: each operator of the pattern in turn, at a version by chance."""
+def names(pattern: str, seed: int, seconds: float) -> Iterator[str]:
+    """Yield the names of cases for some seconds: each operator of the pattern in turn, at a version by chance."""
     rng = random.Random(seed)
     known = [(key, versions) for key, versions in schedule().items() if re.search(pattern, key[1])]
     moved = {key: len({schema_at(*key, version) for version in versions}) > 1 for key, versions in known}
-    number = 0
-    while True:
+    number, until = 0, time.monotonic() + seconds
+    while time.monotonic() < until:
         (domain, operator), versions = rng.choice(known)
         share = 1.0 if operator in DRAWS else 0.5
         if rng.random() < (share if moved[domain, operator] else share / 10):
@@ -359,58 +352,18 @@ def names(pattern: str, seed: int) -> Iterator[str]:
             yield f"{domain or 'ai.onnx'}/{operator}/{rng.choice(versions)}/{seed}.{number}"
 
 
-def run(
-    pattern: str, seed: int, seconds: float, everywhere: bool, judge: str
-) -> tuple[Counter[str], dict[str, Any], list[Finding]]:
-    """Examine cases for some seconds in a process that may crash; give counts, counts by operator, and the findings."""
-    start = time.monotonic()
-    counts: Counter[str] = Counter()
-    by_operator: dict[str, Counter[str]] = {}
-    found: list[Finding] = []
-    context = multiprocessing.get_context("spawn")
-    pipe, process = started(context, work, everywhere, judge)
-    for name in names(pattern, seed):
-        if time.monotonic() - start > seconds:
-            break
-        operator = by_operator.setdefault(name.split("/")[1], Counter())
-        try:
-            pipe.send(name)
-            if not pipe.poll(SECONDS_PER_CASE):
-                raise EOFError
-            kind, content = pipe.recv()
-        except (EOFError, ConnectionError):
-            process.kill()
-            process.join()
-            counts["crash"] += 1
-            found.append(Finding(name, 0, 0, "crash", f"status {process.exitcode}"))
-            pipe, process = started(context, work, everywhere, judge)
-            continue
-        counts[kind] += 1
-        operator[kind] += 1
-        if kind == "judged":
-            for row, _ in content:
-                finding = Finding(**row)
-                kind = "known" if finding.known else finding.kind
-                counts[f"  {kind}"] += 1
-                operator[f"  {kind}"] += 1
-                if finding.kind in (*FAULTS, "near", "unjudged", "refused"):
-                    found.append(finding)
-        else:
-            found.append(Finding(name, 0, 0, kind, content))
-    process.kill()
-    return counts, by_operator, found
-
-
-def show(name: str, judge: str) -> None:
-    """Print a case, each conversion that has a fault, and what is at fault."""
+def show(name: str, judge: str) -> int:
+    """Print a case, each conversion, and the models of faults; return the exit status."""
     case = make_case(name)
     print(onnx.printer.to_text(case.model))
     for feed in case.feeds:
         print({key: (str(value.dtype), value.shape, value.tolist()) for key, value in feed.items()})
-    for finding in examine(case, True, judge):
+    found = list(examine(case, True, judge))
+    for finding in found:
         print(finding.source, finding.target, finding.kind, finding.known, finding.why)
         if finding.kind in FAULTS and not finding.why.startswith("back") and finding.kind != "exception":
             print(onnx.printer.to_text(opset.convert(case.model, {case.domain: finding.target})))
+    return int(any(finding.kind in FAULTS and not finding.known for finding in found))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -422,24 +375,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--everywhere", action="store_true", help="to every version, not one of each of the operator's")
     parser.add_argument("--judge", choices=JUDGES, default="onnxruntime")
     parser.add_argument("--case", metavar="NAME", help="show one case")
+    parser.add_argument("-j", dest="processes", type=int, default=2, help="how many at once (default: 2)")
     parser.add_argument("--list", type=int, default=40, metavar="N", help="faults to print")
     parser.add_argument("--json", type=Path, metavar="FILE")
     options = parser.parse_args(arguments)
     if options.case:
-        show(options.case, options.judge)
-        return 0
-    counts, by_operator, found = run(
-        options.operators, options.seed, options.seconds, options.everywhere, options.judge
-    )
+        return show(options.case, options.judge)
+    counts: Counter[str] = Counter()
+    found: list[Finding] = []
+    job = partial(attempt, everywhere=options.everywhere, judge=options.judge)
+    drawn = names(options.operators, options.seed, options.seconds)
+    for name, result in each(job, drawn, options.processes, SECONDS_PER_CASE):
+        if isinstance(result, Died):
+            result = [Finding(name, 0, 0, result.stage, result.why)]
+        counts["cases"] += 1
+        counts.update("known" if finding.known else finding.kind for finding in result)
+        found += [finding for finding in result if finding.kind not in ("kept", "exact")]
     for kind, count in counts.items():
         print(f"{kind:12} {count:,}")
     faults = [finding for finding in found if finding.kind in FAULTS and not finding.known]
-    for finding in faults[: options.list]:
+    for finding in [*faults[: options.list], *(one for one in found if one.kind == "crash")]:
         print(f"{finding.kind} {finding.case} {finding.source}->{finding.target} {finding.why}")
-    for kind in ("crash",):
-        for finding in (f for f in found if f.kind == kind):
-            print(f"{finding.kind} {finding.case} {finding.why}")
     if options.json:
-        content = {"counts": counts, "operators": by_operator, "found": [asdict(finding) for finding in found]}
-        options.json.write_text(json.dumps(content, indent=0))
+        options.json.write_text(json.dumps({"counts": counts, "found": [asdict(one) for one in found]}, indent=0))
     return int(bool(faults))

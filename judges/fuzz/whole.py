@@ -41,9 +41,9 @@ from judges.conformance.processes import Died, each
 from judges.conformance.validity import faults
 from judges.fuzz.decided import DECIDED
 from judges.fuzz.differential import of_values
-from judges.fuzz.drawing.composed import OPSETS, Drawing, Run, compose
+from judges.fuzz.drawing.composed import compose
 from judges.fuzz.drawing.models import schema_at
-from judges.fuzz.drawing.rewriting import named
+from judges.fuzz.drawing.rewriting import OPSETS, Drawing, Run, named
 
 FAULTS = ("wrong", "error", "disputed")
 ASKED = ("onnxruntime", "evaluator", "own evaluator", SOURCE)

@@ -5,8 +5,9 @@ from collections.abc import Callable
 import pytest
 
 from judges.fuzz import mutations, whole
-from judges.fuzz.drawing.composed import OPSETS, Drawing, Run, compose
+from judges.fuzz.drawing.composed import compose
 from judges.fuzz.drawing.mutated import mutate
+from judges.fuzz.drawing.rewriting import OPSETS, Drawing, Run
 
 
 @pytest.mark.parametrize(("kind", "draw", "count"), [("composed/4", compose, 8), ("mutated/2", mutate, 8)])

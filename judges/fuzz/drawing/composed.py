@@ -7,43 +7,30 @@ from __future__ import annotations
 
 import functools
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import onnx
-from onnx import AttributeProto, TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper, numpy_helper
 
 from judges.conformance.judge import RANDOM, messages
 from judges.fuzz.drawing import networks, structures  # noqa: F401  (they fill DRAWS)
+from judges.fuzz.drawing.edits import Edit, compute_constant, edit, make_sparse, rename_values
 from judges.fuzz.drawing.models import attribute_of
 from judges.fuzz.drawing.nodes import DRAWS, PLAIN, Argument, Draw
-from judges.fuzz.drawing.sparse import LEAST_IR, sparse_of
+from judges.fuzz.drawing.rewriting import OPSETS, Drawing, Run, free_names, function_makers
 
-__all__ = ["OPSETS", "Drawing", "Run", "compose", "free_names", "function_makers"]
+__all__ = ["compose"]
 
-OPSETS = range(7, 27)
-"""Those that the judging onnxruntime takes."""
 LARGEST = 20_000
 """Elements that a value may have."""
-ODD = ("x__const", "x__Cast", "x__axes", "1", "a/b:0", "ü", "Add", "v0__const", "v1__Reshape", "v2__const_1", "0.5")
 SKIPPED = {
     *RANDOM, "If", "Loop", "Scan", "SequenceMap", "Dropout", "Constant", "Upsample", "EyeLike",
     "ConstantOfShape", "Range", "Tile", "Expand", "OneHot", "MaxUnpool", "MelWeightMatrix", "CenterCropPad",
     "HannWindow", "HammingWindow", "BlackmanWindow", "AffineGrid", "Resize", "STFT", "DFT",
 }  # fmt: skip
-Run = Callable[[onnx.ModelProto, Mapping[str, Any]], list[Any]]
-
-
-@dataclass(frozen=True)
-class Drawing:
-    """A model, the inputs of its runs, how it came about, and what was tried for it in vain."""
-
-    model: onnx.ModelProto
-    feeds: Sequence[Mapping[str, Any]]
-    about: str = ""
-    dropped: Sequence[str] = ()
 
 
 @functools.cache
@@ -90,15 +77,13 @@ class Scope:
     """What the call passes for the formals that came about in the body."""
     nodes: list[onnx.NodeProto] = field(default_factory=list)
     initializers: list[onnx.TensorProto] = field(default_factory=list)
-    sparse: list[onnx.SparseTensorProto] = field(default_factory=list)
     values: dict[str, np.ndarray] = field(default_factory=dict)
     names: set[str] = field(default_factory=set)
     """All names given in this body and those inside it."""
 
     def graph(self, name: str, inputs: Sequence[Any], outputs: Sequence[Any]) -> onnx.GraphProto:
         """Return the body as a graph."""
-        made = (self.nodes, name, inputs, outputs, self.initializers)
-        return helper.make_graph(*made, sparse_initializer=self.sparse)
+        return helper.make_graph(self.nodes, name, inputs, outputs, self.initializers)
 
     def chain(self) -> Iterator[Scope]:
         scope: Scope | None = self
@@ -128,23 +113,6 @@ def info(name: str, value: np.ndarray, shape: Sequence[Any] | None = None) -> on
     return helper.make_tensor_value_info(name, kind, shape)
 
 
-def free_names(nodes: Sequence[onnx.NodeProto], inner: Sequence[str] = ()) -> list[str]:
-    """Return the names that nodes take from outside."""
-    made, found = set(inner), []
-    for node in nodes:
-        taken = [name for name in node.input if name]
-        for attribute in node.attribute:
-            if attribute.HasField("g"):
-                graph = attribute.g
-                own = [v.name for v in graph.input] + [t.name for t in graph.initializer]
-                own += [sparse.values.name for sparse in graph.sparse_initializer]
-                ends = onnx.NodeProto(input=[v.name for v in graph.output])
-                taken += free_names([*graph.node, ends], own)
-        found += [name for name in taken if name not in made]
-        made.update(node.output)
-    return list(dict.fromkeys(found))
-
-
 class Composer:
     """The model in the making."""
 
@@ -154,7 +122,6 @@ class Composer:
         self.opset = self.rng.choice(OPSETS)
         least = helper.OP_SET_ID_VERSION_MAP["ai.onnx", self.opset]
         self.ir = self.rng.choice([least, max(least, 4), max(least, 8), max(least, 10)])
-        self.odd = self.rng.random() < 0.2
         self.depth = self.rng.choice([1, 2, 3, 3, 4])
         self.main = Scope()
         self.inputs: dict[str, np.ndarray] = {}
@@ -169,7 +136,7 @@ class Composer:
     def fresh(self, scope: Scope) -> str:
         """Return a name that nothing in the main graph, or in the function around the scope, has."""
         *_, root = scope.chain()
-        name = self.rng.choice(ODD) if self.odd and self.chance(0.4) else f"v{len(root.names)}"
+        name = f"v{len(root.names)}"
         while name in root.names:
             name = f"v{len(root.names) + self.rng.randrange(10)}"
         root.names.add(name)
@@ -179,40 +146,21 @@ class Composer:
         """Return the name of a constant in one of its forms, in this scope or one around it."""
         where = self.rng.choice(list(scope.chain())) if self.chance(0.3) else scope
         name = self.fresh(scope)
-        forms = ["Constant", "Constant", "computed", *(["initializer"] * 3 if where.formals is None else [])]
+        forms = ["Constant", *(["initializer"] if where.formals is None else [])]
         forms += ["overridable"] if where is self.main and self.ir >= 4 else []
-        forms += ["formal"] * 3 if where.formals is not None and where is scope else []
+        forms += ["formal"] * 2 if where.formals is not None and where is scope else []
         form = self.rng.choice(forms)
         where.values[name] = value
         if form == "formal" and where.formals is not None:
             where.formals.append(name)
             where.passed[name] = value
-        elif form == "initializer" and (sparse := self.sparse(value, name)):
-            where.sparse.append(sparse)
-        elif form in ("initializer", "overridable"):
+        elif form == "Constant":
+            where.nodes.append(helper.make_node("Constant", [], [name], value=numpy_helper.from_array(value)))
+        else:
             where.initializers.append(numpy_helper.from_array(value, name))
             if form == "overridable":
                 self.overridable[name] = value
-        elif form == "computed" and value.dtype.kind != "O":
-            before = self.fresh(scope)
-            where.values[before] = value
-            where.nodes.append(helper.make_node("Constant", [], [before], value=numpy_helper.from_array(value)))
-            shape = numpy_helper.from_array(np.array(value.shape, np.int64))
-            if self.chance(0.5) and value.size:
-                sizes = self.fresh(scope)
-                where.values[sizes] = np.array(value.shape, np.int64)
-                where.nodes.append(helper.make_node("Constant", [], [sizes], value=shape))
-                where.nodes.append(helper.make_node("Reshape", [before, sizes], [name]))
-            else:
-                where.nodes.append(helper.make_node("Identity", [before], [name]))
-        else:
-            where.nodes.append(helper.make_node("Constant", [], [name], value=numpy_helper.from_array(value)))
         return name
-
-    def sparse(self, value: np.ndarray, name: str) -> onnx.SparseTensorProto | None:
-        """Return an initializer as a sparse one now and then, where that can be."""
-        wanted = self.ir >= LEAST_IR and self.rarer.random() < 0.3
-        return sparse_of(value, name, self.rarer) if wanted else None
 
     def data(self, scope: Scope, value: np.ndarray) -> str:
         """Return the name of a value that comes from outside, or is a constant."""
@@ -499,36 +447,14 @@ class Composer:
             described = onnx.shape_inference.infer_shapes(model)
             try:  # branches of different ranks: onnx states that of the first, which onnxruntime does not take
                 self.run(described, feeds[0])
-            except Exception:
-                return Drawing(model, feeds)
-            model.graph.value_info.extend(described.graph.value_info)
-        return Drawing(model, feeds)
-
-
-def function_makers(function: onnx.FunctionProto, rng: random.Random) -> list[AttributeProto]:
-    """Make attributes of nodes in a function refer to attributes of its calls; return those."""
-    stated: list[AttributeProto] = []
-    for node in function.node:
-        for attribute in node.attribute:
-            simple = attribute.type in (AttributeProto.INT, AttributeProto.INTS, AttributeProto.FLOAT)
-            if not simple or node.op_type == "Constant" or rng.random() > 0.4:
-                continue
-            copy = AttributeProto()
-            copy.CopyFrom(attribute)
-            copy.name = f"{attribute.name}{len(stated)}" if rng.random() < 0.5 else attribute.name
-            if copy.name in {*function.attribute, *(each.name for each in function.attribute_proto)}:
-                continue
-            name, kind = attribute.name, attribute.type
-            attribute.Clear()
-            attribute.name, attribute.type, attribute.ref_attr_name = name, kind, copy.name
-            if rng.random() < 0.4:
-                function.attribute_proto.append(copy)
-                if rng.random() < 0.5:
-                    stated.append(copy)
-            else:
-                function.attribute.append(copy.name)
-                stated.append(copy)
-    return stated
+                model.graph.value_info.extend(described.graph.value_info)
+            except Exception:  # then nothing is stated
+                pass
+        wanted: list[Edit | None] = [None] * self.rng.choice([0, 1, 2, 3])
+        wanted += [
+            one for one in (compute_constant, make_sparse, make_sparse, rename_values) if self.rarer.random() < 0.3
+        ]
+        return Drawing(*edit(model, feeds, main.values, self.name, wanted))
 
 
 def compose(name: str, run: Run) -> Drawing:

@@ -56,8 +56,7 @@ def category_mapper(d: Draw) -> list[Given]:
     words = ["a", "b", "Ab", "", "x y"][: d.structure.randint(1, 5)]
     d.attributes["cats_strings"] = words
     d.attributes["cats_int64s"] = [d.structure.randint(-3, 5) for _ in words]
-    d.attr("default_string", "z")
-    d.attr("default_int64", -9)
+    d.state(default_string=("z",), default_int64=(-9,))
     kind = d.pick("string", "int64")
     return [Argument(d.array(kind, d.shape(None, 1, 3), -3, 6), kind)]
 
@@ -245,7 +244,6 @@ def tree_ensemble(d: Draw) -> list[Given]:
         d.attributes["membership_values"] = numpy_helper.from_array(np.array(member, dtype))
     if d.chance(0.5):
         d.attributes["nodes_missing_value_tracks_true"] = list(columns[7])
-    d.attr("aggregate_function", 0, 1, 2, 3)
-    d.attr("post_transform", 0, 0, 1, 2, 3, 4)
+    d.state(aggregate_function=(0, 1, 2, 3), post_transform=(0, 0, 1, 2, 3, 4))
     d.special = d.chance(0.2)
     return [d.data(0, [d.sizes.randint(1, 4), features])]

@@ -45,8 +45,7 @@ def pool(d: Draw) -> list[Argument | None]:
     kernel = [d.structure.randint(1, 4) for _ in range(axes)]
     d.attributes["kernel_shape"] = kernel
     reach = window(d, axes, kernel)
-    d.attr("count_include_pad", 0, 1)
-    d.attr("p", 1, 2, 3)
+    d.state(count_include_pad=(0, 1), p=(1, 2, 3))
     d.attr("storage_order", 0, 1, stated=0.2)
     shape = [d.size(1, 2) or 1, d.size(1, 2) or 1, *(d.sizes.randint(r, r + 5) for r in reach)]
     return [d.tame(0, shape)]
@@ -87,8 +86,7 @@ def conv(d: Draw) -> list[Argument | None]:
 @draws("BatchNormalization")
 def batch_norm(d: Draw) -> list[Argument | None]:
     shape = [d.size(1, 3) or 1, d.structure.randint(1, 3), *d.shape(None, 0, 3)]
-    d.attr("epsilon", 1e-5, 1e-2)
-    d.attr("momentum", 0.9, 0.5)
+    d.state(epsilon=(1e-5, 1e-2), momentum=(0.9, 0.5))
     channels = [shape[1]]
     if d.has("spatial") and d.chance(0.3) and d.attr("spatial", 0, 1) == 0:
         channels = shape[1:]
@@ -126,8 +124,7 @@ def group_norm(d: Draw) -> list[Argument | None]:
 def lp_norm(d: Draw) -> list[Argument | None]:
     shape = d.shape(4) if d.has("axes") else d.shape(None, 1, 4)
     d.axis(len(shape))
-    d.attr("axes", [0, 2, 3], [1], [0, 1], [2, 3])
-    d.attr("p", 1, 2)
+    d.state(axes=([0, 2, 3], [1], [0, 1], [2, 3]), p=(1, 2))
     return [d.tame(0, shape)]
 
 
@@ -207,9 +204,7 @@ def resize(d: Draw) -> list[Argument | None]:
 def grid_sample(d: Draw) -> list[Argument | None]:
     spatial = d.pick(2, 2, 3) if d.since >= 20 else 2
     names = ["bilinear", "nearest", "bicubic"] if d.since < 20 else ["linear", "nearest", "cubic"]
-    d.attr("mode", *names[: 5 - spatial])
-    d.attr("padding_mode", "zeros", "border", "reflection")
-    d.attr("align_corners", 0, 1)
+    d.state(mode=names[: 5 - spatial], padding_mode=("zeros", "border", "reflection"), align_corners=(0, 1))
     batch = d.sizes.randint(1, 2)
     x = [batch, d.sizes.randint(1, 2), *(d.sizes.randint(1, 4) for _ in range(spatial))]
     grid = d.values.uniform(-1.4, 1.4, [batch, *(d.sizes.randint(1, 3) for _ in range(spatial)), spatial])
@@ -358,16 +353,14 @@ def constant_of_shape(d: Draw) -> list[Argument | None]:
 
 @draws("EyeLike")
 def eye_like(d: Draw) -> list[Argument | None]:
-    d.attr("k", 0, 1, -1, 7, -7)
-    d.attr("dtype", 1, 7, 11, 9, 10)
+    d.state(k=(0, 1, -1, 7, -7), dtype=(1, 7, 11, 9, 10))
     return [d.tame(0, d.shape(2))]
 
 
 @draws("IsInf")
 def is_inf(d: Draw) -> list[Argument | None]:
     d.special = True
-    d.attr("detect_negative", 0, 1)
-    d.attr("detect_positive", 0, 1)
+    d.state(detect_negative=(0, 1), detect_positive=(0, 1))
     return [d.data(0, d.shape())]
 
 
@@ -416,8 +409,7 @@ def label_encoder(d: Draw) -> list[Argument | None]:
     words = ["a", "b", "Ab", "", "x y"][: d.structure.randint(1, 5)]
     if d.since == 1:
         d.attributes["classes_strings"] = words
-        d.attr("default_int64", -1, 7)
-        d.attr("default_string", "_Unused", "z")
+        d.state(default_int64=(-1, 7), default_string=("_Unused", "z"))
         kind = d.element(0)
         return [Argument(d.array(kind, d.shape(None, 1, 2), -1, 6), kind)]
     keys, values = d.pick("string", "int64", "float"), d.pick("string", "int64", "float")
@@ -501,11 +493,8 @@ def max_roi_pool(d: Draw) -> list[Argument | None]:
 @draws("RoiAlign")
 def roi_align(d: Draw) -> list[Argument | None]:
     batch, count = d.sizes.randint(1, 2), d.sizes.randint(1, 3)
-    d.attr("mode", "avg", "max")
-    d.attr("output_height", 1, 2)
-    d.attr("output_width", 1, 3)
-    d.attr("sampling_ratio", 0, 2)
-    d.attr("spatial_scale", 1.0, 0.5)
+    d.state(mode=("avg", "max"), output_height=(1, 2), output_width=(1, 3), sampling_ratio=(0, 2))
+    d.state(spatial_scale=(1.0, 0.5))
     d.attr("coordinate_transformation_mode", "half_pixel", "output_half_pixel", stated=0.6)
     corner = d.values.uniform(0, 2, [count, 2])
     rois = np.concatenate([corner, corner + d.values.uniform(1, 3, [count, 2])], 1)
@@ -529,8 +518,7 @@ def quantized_product(d: Draw) -> list[Argument | None]:
 @draws("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss")
 def loss(d: Draw) -> list[Argument | None]:
     batch, classes, rest = d.sizes.randint(1, 3), d.pick(2, 3), d.shape(None, 0, 2)
-    d.attr("reduction", "none", "sum", "mean")
-    d.attr("ignore_index", 0, 1, -1)
+    d.state(reduction=("none", "sum", "mean"), ignore_index=(0, 1, -1))
     target = d.values.integers(0, classes, [batch, *rest])
     weight = Argument(np.abs(d.values.normal(1, 0.2, [classes])).astype(DTYPES[d.element(0)]), d.element(0))
     d.attributes["__outputs"] = 1 if len(d.schema.outputs) == 1 else d.pick(1, 2)

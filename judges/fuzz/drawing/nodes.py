@@ -190,6 +190,11 @@ class Draw:
         kind = declared.default_value
         return helper.get_attribute_value(kind) if kind.name else None
 
+    def state(self, **attributes: Sequence[Any]) -> None:
+        """State attributes that the version has, each with one of its options, or leave them at their defaults."""
+        for attribute, options in attributes.items():
+            self.attr(attribute, *options)
+
     def axis(self, rank: int, name: str = "axis", extra: int = 0, stated: float = 0.8) -> int:
         """State an axis, negative ones where the version may take them."""
         low = 0 if self.opset < 11 and not self.chance(0.3) else -rank - extra
@@ -294,8 +299,7 @@ def concat(d: Draw) -> list[Argument | None]:
 def clip(d: Draw) -> list[Argument | None]:
     x = d.data(0, d.shape())
     bounds = [-1.5, 0.0, -0.0, 2.0, 3.0, 1e10, float("inf"), float("-inf"), 0.1, 70000.0, -3.4028234663852886e38]
-    d.attr("min", *bounds)
-    d.attr("max", *bounds)
+    d.state(min=bounds, max=bounds)
     if d.has("min"):
         return [x]
     if "int" in x.element:
@@ -328,8 +332,7 @@ def cast_like(d: Draw) -> list[Argument | None]:
 def gemm(d: Draw) -> list[Argument | None]:
     m, k, n = d.size(), d.size(), d.size()
     ta, tb = d.attr("transA", 0, 1), d.attr("transB", 0, 1)
-    d.attr("alpha", 0.5, 1.0, 2.0, 0.0)
-    d.attr("beta", 0.5, 1.0, 2.0, 0.0)
+    d.state(alpha=(0.5, 1.0, 2.0, 0.0), beta=(0.5, 1.0, 2.0, 0.0))
     c = d.pick([], [1], [n], [1, n], [m, 1], [m, n], [1, 1])
     third = None if d.since >= 11 and d.chance(0.3) else d.tame(2, c)
     return [d.tame(0, [k, m] if ta else [m, k]), d.tame(1, [n, k] if tb else [k, n]), third]
@@ -367,8 +370,7 @@ for _name in ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "
 def arg(d: Draw) -> list[Argument | None]:
     shape = d.shape(None, 1, 4)
     d.axis(len(shape))
-    d.attr("keepdims", 0, 1)
-    d.attr("select_last_index", 0, 1)
+    d.state(keepdims=(0, 1), select_last_index=(0, 1))
     element = d.element(0)
     x = d.array(element, shape)
     return [Argument(x if "int" in element or element == "bfloat16" else np.nan_to_num(x).round(), element)]
@@ -377,8 +379,7 @@ def arg(d: Draw) -> list[Argument | None]:
 @draws("CumSum")
 def cumsum(d: Draw) -> list[Argument | None]:
     shape = d.shape(None, 1, 4)
-    d.attr("exclusive", 0, 1)
-    d.attr("reverse", 0, 1)
+    d.state(exclusive=(0, 1), reverse=(0, 1))
     axis = d.structure.randrange(-len(shape), len(shape))
     return [d.tame(0, shape), d.side(axis, d.pick("int32", "int64"))]
 
@@ -445,8 +446,7 @@ def transpose(d: Draw) -> list[Argument | None]:
 @draws("Shape")
 def shape_of(d: Draw) -> list[Argument | None]:
     bounds = [0, 1, -1, 2, -2, 5, -5, 2**40]
-    d.attr("start", *bounds)
-    d.attr("end", *bounds)
+    d.state(start=bounds, end=bounds)
     return [d.data(0, d.shape())]
 
 
@@ -598,8 +598,7 @@ def top_k(d: Draw) -> list[Argument | None]:
     shape = d.shape(None, 1, 4)
     axis = d.axis(len(shape))
     count = d.sizes.randint(0 if d.since >= 10 else 1, max(shape[axis], 1)) if shape[axis] else 0
-    d.attr("largest", 0, 1)
-    d.attr("sorted", 1)
+    d.state(largest=(0, 1), sorted=(1,))
     element = d.element(0)
     x = Argument(np.nan_to_num(d.array(element, shape)) if element != "bfloat16" else d.array(element, shape), element)
     if d.has("k"):

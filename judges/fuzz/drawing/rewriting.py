@@ -4,22 +4,34 @@ from __future__ import annotations
 
 import functools
 import random
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import onnx
 from google.protobuf.message import Message
-from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, ValueInfoProto, numpy_helper
+from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, ValueInfoProto, numpy_helper
 
 from judges.conformance.judge import messages, opset_of
-from judges.fuzz.drawing.composed import free_names
 
-__all__ = ["Body", "Mutant", "Part", "named", "rename"]
+__all__ = ["OPSETS", "Body", "Drawing", "Mutant", "Part", "Run", "free_names", "function_makers", "named", "rename"]
 
+OPSETS = range(7, 27)
+"""Those that the judging onnxruntime takes."""
+Run = Callable[[ModelProto, Mapping[str, Any]], list[Any]]
 HINTS = ("const", "Cast", "Reshape", "Shape", "axes", "Squeeze", "Unsqueeze", "Identity", "Mul", "Add", "Slice")
 """What the converter puts after a name, to make another."""
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A model, the inputs of its runs, how it came about, and what was tried for it in vain."""
+
+    model: ModelProto
+    feeds: Sequence[Mapping[str, Any]]
+    about: str = ""
+    dropped: Sequence[str] = ()
 
 
 def named(names: Iterable[str]) -> list[ValueInfoProto]:
@@ -46,6 +58,23 @@ def defined(roots: Iterable[Message]) -> list[str]:
         elif isinstance(message, GraphProto):
             found += [value.name for value in message.input] + [tensor.name for tensor in message.initializer]
             found += [sparse.values.name for sparse in message.sparse_initializer]
+    return list(dict.fromkeys(found))
+
+
+def free_names(nodes: Sequence[onnx.NodeProto], inner: Sequence[str] = ()) -> list[str]:
+    """Return the names that nodes take from outside."""
+    made, found = set(inner), []
+    for node in nodes:
+        taken = [name for name in node.input if name]
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                graph = attribute.g
+                own = [v.name for v in graph.input] + [t.name for t in graph.initializer]
+                own += [sparse.values.name for sparse in graph.sparse_initializer]
+                ends = onnx.NodeProto(input=[v.name for v in graph.output])
+                taken += free_names([*graph.node, ends], own)
+        found += [name for name in taken if name not in made]
+        made.update(node.output)
     return list(dict.fromkeys(found))
 
 
@@ -197,3 +226,29 @@ def names_in(root: Message) -> Iterator[str]:
         elif isinstance(message, FunctionProto):
             yield from message.input
             yield from message.output
+
+
+def function_makers(function: onnx.FunctionProto, rng: random.Random) -> list[AttributeProto]:
+    """Make attributes of nodes in a function refer to attributes of its calls; return those."""
+    stated: list[AttributeProto] = []
+    for node in function.node:
+        for attribute in node.attribute:
+            simple = attribute.type in (AttributeProto.INT, AttributeProto.INTS, AttributeProto.FLOAT)
+            if not simple or node.op_type == "Constant" or rng.random() > 0.4:
+                continue
+            copy = AttributeProto()
+            copy.CopyFrom(attribute)
+            copy.name = f"{attribute.name}{len(stated)}" if rng.random() < 0.5 else attribute.name
+            if copy.name in {*function.attribute, *(each.name for each in function.attribute_proto)}:
+                continue
+            name, kind = attribute.name, attribute.type
+            attribute.Clear()
+            attribute.name, attribute.type, attribute.ref_attr_name = name, kind, copy.name
+            if rng.random() < 0.4:
+                function.attribute_proto.append(copy)
+                if rng.random() < 0.5:
+                    stated.append(copy)
+            else:
+                function.attribute.append(copy.name)
+                stated.append(copy)
+    return stated

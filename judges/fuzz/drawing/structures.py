@@ -265,8 +265,7 @@ def einsum(d: Draw) -> list[Given]:
 @draws("CumProd")
 def cumprod(d: Draw) -> list[Given]:
     shape = d.shape(None, 1, 4)
-    d.attr("exclusive", 0, 1)
-    d.attr("reverse", 0, 1)
+    d.state(exclusive=(0, 1), reverse=(0, 1))
     return [d.tame(0, shape), d.side(d.structure.randrange(-len(shape), len(shape)), d.pick("int32", "int64"))]
 
 
@@ -331,25 +330,19 @@ def unique(d: Draw) -> list[Given]:
 @draws("Bernoulli")
 def bernoulli(d: Draw) -> list[Given]:
     kind = d.element(0)
-    d.attr("dtype", 1, 7, 9, 11, 10, 6, 2)
-    d.attr("seed", 1.0)
+    d.state(dtype=(1, 7, 9, 11, 10, 6, 2), seed=(1.0,))
     return [Argument(d.values.uniform(0, 1, d.shape()).astype(DTYPES[kind]), kind)]
 
 
 @draws("Multinomial")
 def multinomial(d: Draw) -> list[Given]:
-    d.attr("dtype", 6, 7)
-    d.attr("sample_size", 1, 3)
-    d.attr("seed", 1.0)
+    d.state(dtype=(6, 7), sample_size=(1, 3), seed=(1.0,))
     return [d.tame(0, [d.sizes.randint(1, 3), d.sizes.randint(1, 4)])]
 
 
 @draws("RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike")
 def random_values(d: Draw) -> list[Given]:
-    d.attr("dtype", 1, 11, *([10] if d.since >= 22 else []))
-    d.attr("seed", 1.0)
-    d.attr("scale", 0.5, 2.0)
-    d.attr("high", 2.0, 1.5)
+    d.state(dtype=(1, 11, *([10] if d.since >= 22 else [])), seed=(1.0,), scale=(0.5, 2.0), high=(2.0, 1.5))
     if d.schema.name.endswith("Like"):
         return [d.data(0, d.shape(), "float", "double") if "dtype" not in d.attributes else d.data(0, d.shape())]
     d.attributes["shape"] = d.shape(None, 1, 3)
@@ -375,8 +368,7 @@ def string_concat(d: Draw) -> list[Given]:
 
 @draws("StringSplit")
 def string_split(d: Draw) -> list[Given]:
-    d.attr("delimiter", ",", "", "ab", " ")
-    d.attr("maxsplit", 0, 1, 2)
+    d.state(delimiter=(",", "", "ab", " "), maxsplit=(0, 1, 2))
     return [words(d, d.shape(None, 0, 2), "a,b,c", "", " x  y ", "aabab", ",", "a, b", "abc")]
 
 
@@ -384,8 +376,7 @@ def string_split(d: Draw) -> list[Given]:
 def string_normalizer(d: Draw) -> list[Given]:
     d.attr("case_change_action", "LOWER", "UPPER", "NONE")
     d.attr("locale", "C.UTF-8", stated=0.8)
-    d.attr("is_case_sensitive", 0, 1)
-    d.attr("stopwords", ["a", "Ab"], ["x y"], ["A", "B", "é"])
+    d.state(is_case_sensitive=(0, 1), stopwords=(["a", "Ab"], ["x y"], ["A", "B", "é"]))
     return [words(d, [d.size()] if d.chance(0.5) else [1, d.size()], "a", "b", "Ab", "x y", "É", "A", "")]
 
 

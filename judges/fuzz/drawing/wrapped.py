@@ -10,8 +10,7 @@ from onnx import NodeProto, TensorProto, helper, numpy_helper
 
 from judges.conformance.exported import type_of
 from judges.conformance.judge import messages
-from judges.fuzz.drawing.composed import function_makers
-from judges.fuzz.drawing.rewriting import Body, Mutant, Part, copies, defined, named, rename
+from judges.fuzz.drawing.rewriting import Body, Mutant, Part, copies, defined, function_makers, named, rename
 
 __all__ = ["wrap_in_function", "wrap_in_if", "wrap_in_loop", "wrap_in_scan"]
 
@@ -129,8 +128,8 @@ def wrap_in_loop(m: Mutant) -> None:
 
 def wrap_in_scan(m: Mutant) -> None:
     """Put nodes into a scan of one row."""
-    if m.opset < 9:
-        raise LookupError("another form")
+    if m.opset < 9 or not m.values:
+        raise LookupError("another form, or nothing known of the rank that onnxruntime wants of an output")
     part = m.part()
     states = [name for name in part.taken if m.chance(0.3)]
     through = [name for name in part.taken if name not in states and m.chance(0.4)]

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
+from math import prod
 from typing import Any, NamedTuple
 
 from google.protobuf.descriptor import FieldDescriptor
 
 from opset.model import proto as pb
+from opset.model.attributes import FIELDS
 from opset.model.proto import is_repeated
 from opset.opsets.registry import default_registry
 
-__all__ = ["mend", "mutate", "mutate_node", "names"]
+__all__ = ["OF_VALUES", "mend", "mutate", "mutate_node", "names", "new_tensor", "set_value", "tensor_type"]
 
 Mutation = Callable[[random.Random, Any], str | None]
 
@@ -326,25 +328,61 @@ def retype_attribute(rng: random.Random, model: Any) -> str | None:
 
 def set_value(rng: random.Random, model: Any, attribute: Any) -> None:
     """Give an attribute a value of its type."""
-    value = "f i s t g floats ints strings tensors graphs sparse_tensor sparse_tensors tp type_protos".split()
-    order = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14)
-    fields = dict(zip(order, value, strict=True))
+    fields = dict(FIELDS.values())
     if attribute.type not in fields:
         return
     field = attribute.DESCRIPTOR.fields_by_name[fields[attribute.type]]
-    many = rng.randrange(4) if is_repeated(field) else 1
+    many = rng.randrange(5) if is_repeated(field) else 1
     for _ in range(many):
         if field.message_type is None:
             made = scalar(rng, field)
         else:
-            existing = [each for each in of_kind(model, field.message_type.name) if each.ByteSize() < 2_000]
-            made = copied(rng.choice(existing)) if existing else getattr(pb, field.message_type.name)()
+            kind = field.message_type.name
+            existing = [each for each in of_kind(model, kind) if each.ByteSize() < 2_000]
+            if existing and rng.random() < 0.6:
+                made = copied(rng.choice(existing))
+            else:
+                made = NEW[kind](rng) if kind in NEW else getattr(pb, kind)()
         if is_repeated(field):
             getattr(attribute, field.name).append(made)
         elif field.message_type is None:
             setattr(attribute, field.name, made)
         else:
             getattr(attribute, field.name).CopyFrom(made)
+
+
+def new_tensor(rng: random.Random) -> Any:
+    """Return a tensor of odd elements, or one whose data do not fit."""
+    dims = rng.choice([[], [0], [1], [2], [2, 2], [4]])
+    size = prod(dims)
+    kind = rng.choice(["float", "int", "odd", "string"])
+    if kind == "float":
+        return pb.TensorProto(name="t", data_type=1, dims=dims, float_data=rng.choices(FLOATS, k=size))
+    if kind == "int":
+        return pb.TensorProto(name="t", data_type=7, dims=dims, int64_data=rng.choices(INTS, k=size))
+    if kind == "string":
+        odd = SCALARS[FieldDescriptor.TYPE_BYTES]
+        return pb.TensorProto(name="t", data_type=8, dims=dims, string_data=rng.choices(odd, k=size))
+    return pb.TensorProto(name="t", dims=[rng.choice(INTS)], data_type=rng.choice([0, 1, 7, 99]), raw_data=b"abc")
+
+
+def new_sparse(rng: random.Random) -> Any:
+    """Return a sparse tensor whose parts need not fit each other."""
+    dims = rng.choices(INTS, k=rng.randrange(5))
+    return pb.SparseTensorProto(values=new_tensor(rng), indices=new_tensor(rng), dims=dims)
+
+
+def new_graph(rng: random.Random) -> Any:
+    """Return a graph that gives what it takes."""
+    made = pb.GraphProto(name="inner")
+    for number in range(rng.randrange(4)):
+        made.node.add(op_type="Identity", input=[f"g{number}"], output=[f"g{number}_o"])
+        made.input.add(name=f"g{number}").type.tensor_type.elem_type = 1
+        made.output.add(name=f"g{number}_o").type.tensor_type.elem_type = 1
+    return made
+
+
+NEW = {"TensorProto": new_tensor, "SparseTensorProto": new_sparse, "GraphProto": new_graph}
 
 
 def add_attribute(rng: random.Random, model: Any) -> str | None:
@@ -630,6 +668,8 @@ MEANT: tuple[Mutation, ...] = (
 )  # fmt: skip
 
 
+OF_VALUES: tuple[Mutation, ...] = (change_field, clear_message, change_list, change_element, add_value)
+"""Those that fit messages of values, too."""
 OF_NODES: tuple[Mutation, ...] = (
     change_inputs, retype_attribute, add_attribute, change_element, change_field, change_tensor, retype_value,
     odd_constant, change_list,

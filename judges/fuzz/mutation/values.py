@@ -22,6 +22,8 @@ from typing import Any
 import numpy as np
 
 from judges.fuzz.mutation.case import Case, Verb, command
+from judges.fuzz.mutation.structure import OF_VALUES
+from judges.fuzz.mutation.wire import mutate_bytes
 from opset.model import proto as pb
 from opset.model.arrays import encode_message, message_of
 from opset.model.text.syntax import parse_model
@@ -33,6 +35,7 @@ from opset.tensor_io.npz import npz_bytes
 from opset.tensor_io.statistics import summary, summary_lines
 
 LIMIT = 20_000_000
+SPLICED = b"\xff" * 11 + b"\x00" * 10 + b"\x80" * 11 + b"PK\x03\x04" + b"\x93NUMPY"
 ELEMENTS = ("float", "int64", "string", "bool", "double", "float16", "bfloat16", "uint8", "int4", "complex64")
 KINDS = (
     *(f"tensor({element})" for element in ELEMENTS),
@@ -168,7 +171,7 @@ def _message(rng: random.Random, name: str, kind: str, value: Any) -> bytes:
     """Return a protobuf message of a value with some of its fields changed."""
     message = message_of(name, value, kind)
     for _ in range(rng.choice((0, 1, 1, 2, 4))):
-        _change_message(rng, message)
+        rng.choice(OF_VALUES)(rng, message)
     if rng.random() < 0.05:
         nested = pb.SequenceProto(elem_type=3)
         for _ in range(rng.choice((5, 60, 90))):
@@ -178,38 +181,6 @@ def _message(rng: random.Random, name: str, kind: str, value: Any) -> bytes:
         return encode_message(message)
     except Exception:  # what protobuf refuses to write
         return bytes(message.SerializePartialToString())
-
-
-def _change_message(rng: random.Random, message: Any) -> None:
-    fields = [*message.DESCRIPTOR.fields]
-    set_ones = [field for field, _ in message.ListFields()]
-    field = rng.choice(set_ones) if set_ones and rng.random() < 0.6 else rng.choice(fields)
-    value = getattr(message, field.name)
-    if field.type == field.TYPE_MESSAGE:
-        inner = value if not hasattr(value, "add") else (rng.choice([*value]) if len(value) else value.add())
-        if not hasattr(value, "add") and rng.random() < 0.3:
-            message.ClearField(field.name)
-        else:
-            _change_message(rng, inner)
-        return
-    bits = 31 if field.type in (field.TYPE_INT32, field.TYPE_ENUM) else 63
-    numbers = [each for each in NUMBERS if -(2**bits) <= each < 2**bits]
-    if field.type in (field.TYPE_STRING, field.TYPE_BYTES):
-        new: Any = rng.choice((b"", b"x", b"\xff\xfe", bytes(3), bytes(4096)))
-        new = new if field.type == field.TYPE_BYTES else new.decode("latin-1")
-    elif field.type in (field.TYPE_FLOAT, field.TYPE_DOUBLE):
-        new = rng.choice((0.0, -1.5, float("nan"), float("inf")))
-    else:
-        new = rng.choice([each for each in numbers if each >= 0] if field.type == field.TYPE_UINT64 else numbers)
-    try:
-        if not hasattr(value, "append"):
-            setattr(message, field.name, new)
-        elif rng.random() < 0.4 and len(value):
-            del value[rng.randrange(len(value)) :]
-        else:
-            value.extend([new] * rng.choice((1, 1, 2, 100)))
-    except ValueError:  # an enumeration or a number that protobuf does not take
-        return
 
 
 def _json(rng: random.Random, values: dict[str, tuple[str, Any]]) -> bytes:
@@ -236,24 +207,6 @@ def _json(rng: random.Random, values: dict[str, tuple[str, Any]]) -> bytes:
     return b"[" * rng.choice((1000, 1_000_000)) if whole == 1 else data
 
 
-def _changed_bytes(rng: random.Random, data: bytes) -> bytes:
-    buffer = bytearray(data)
-    for _ in range(rng.choice((1, 1, 2, 8))):
-        at = rng.randrange(len(buffer) + 1)
-        change = rng.randrange(5)
-        if change == 0 and at < len(buffer):
-            buffer[at] = rng.randrange(256)
-        elif change == 1:
-            del buffer[at : at + rng.choice((1, 4, 100))]
-        elif change == 2:
-            buffer[at:at] = bytes(rng.randrange(256) for _ in range(rng.choice((1, 4, 30))))
-        elif change == 3:
-            buffer[at : at + 1] = rng.choice((b"\xff" * 10, b"\x00" * 10, b"\x80" * 11, b"PK\x03\x04", b"\x93NUMPY"))
-        else:
-            del buffer[at:]
-    return bytes(buffer)
-
-
 def case(rng: random.Random) -> Case:
     """Return a file or a folder of values, and what reads it."""
     values = _values(rng)
@@ -276,7 +229,7 @@ def case(rng: random.Random) -> Case:
             files[f"v/{role}_{at}.pb"] = _message(rng, key, own, each)
     if rng.random() < 0.3:
         path = rng.choice([*files])
-        files[path] = _changed_bytes(rng, files[path])
+        files[path] = mutate_bytes(rng, files[path], SPLICED)[0]
     declared = [ValueInfo(key, kind) for key, (kind, _) in values.items()]
     if rng.random() < 0.5:  # the types that the model declares are other ones
         declared = [ValueInfo(each.name, rng.choice((each.type, rng.choice(KINDS), None))) for each in declared]
