@@ -681,7 +681,7 @@ def test_after_too_many_steps_no_more_files_are_read(tmp_path, monkeypatch):
     operators, findings = read_operators(files, SETS)
     assert len(operators) == 1 and [each.code for each in findings] == ["S102", "S102"]
     assert findings[1].place == f"{files[2]}:1:1" and "of which this is the first" in findings[1].message
-    assert findings[1].why == "the ones before took more than 262,144 steps"
+    assert findings[1].why == "the ones before took more than 524,288 steps"
 
 
 def test_files_of_operators_are_those_of_domains_in_order_and_not_too_many(tmp_path, monkeypatch):
