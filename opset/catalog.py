@@ -19,7 +19,7 @@ from opset.opsets.amendments import amendments_of
 from opset.opsets.hooks import Hook
 from opset.opsets.registry import Registry
 from opset.opsets.releases import RELEASES
-from opset.schemas.constraints.input_shapes import STATES
+from opset.schemas.constraints.grammar import PRESENCE
 from opset.schemas.diff import short_float, signature_diff
 from opset.schemas.model import OWN, UNBOUNDED, VARIADIC, Example, ExampleValue, OpSchema, Parameter
 from opset.schemas.names import domain_name, normalize_domain
@@ -141,7 +141,7 @@ def _nest_elements(flat: list[Any], shape: tuple[int, ...]) -> Any:
 def body_conditions(body: dict[str, Any]) -> str:
     """Return the opsets, nodes and types that a function body serves, as a phrase."""
     words = [f" from opset {body['opset']} on"]
-    words += [f"{name} {form}" if form in STATES else f"{name} = {form}" for name, form in body["where"].items()]
+    words += [f"{name} {form}" if form in PRESENCE else f"{name} = {form}" for name, form in body["where"].items()]
     words += [f"{name}: {', '.join(map(brief_type, types))}" for name, types in body["types"].items()]
     words += [f"{narrow} as {wide}" for narrow, wide in body["emulate"].items()]
     return "; ".join(words)

@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
 from opset.errors import Finding, ModelError, SchemaError
 from opset.model.text.syntax import parse_graph
-from opset.schemas.constraints.input_shapes import STATES, ranked_input
-from opset.schemas.constraints.patterns import Expression, Test, parse_tests
+from opset.schemas.constraints.evaluation import Table, evaluate, is_met
+from opset.schemas.constraints.grammar import parse_premise
 from opset.schemas.model import FunctionBody, OpSchema
-
-Lookup = Callable[[str], Any]
-_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "=": operator.eq,
-    "!=": operator.ne,
-    "multiple": lambda value, bound: value % bound == 0,
-}
 
 
 @lru_cache(maxsize=512)
@@ -41,34 +29,16 @@ def body_nodes(text: str) -> tuple[Any, ...]:
     return tuple(graph.node)
 
 
-def fitting_bodies(schema: OpSchema, opset: int, given: Lookup, value: Lookup, rank: Lookup) -> Iterator[FunctionBody]:
+def fitting_bodies(schema: OpSchema, opset: int, table: Table) -> Iterator[FunctionBody]:
     """Yield the function bodies that serve a node at an opset of ai.onnx, best first; types are not compared.
 
     Args:
         schema: The operator's schema.
         opset: The opset of ai.onnx.
-        given: Returns whether the node has an input or attribute of this name, None if that is unknown.
-        value: Returns the value of an attribute, None if it is unknown.
-        rank: Returns the rank of an input, None if it is unknown.
+        table: Functions that return whether the node has an input or attribute ("given"), the value of an attribute
+            ("value") and the rank of an input ("rank"), each None if it is unknown.
     """
     for body in schema.function:
-        if body.opset <= opset and all(_is_met(*each, given, value, rank) for each in body.where):
+        premises = [parse_premise(name, form, schema) for name, form in body.where]
+        if body.opset <= opset and all(is_met(rule, evaluate(term, table), table) is True for term, rule in premises):
             yield body
-
-
-def _is_met(name: str, form: str, given: Lookup, value: Lookup, rank: Lookup) -> bool:
-    if form in STATES:
-        return given(name) is STATES[form]
-    found = rank(ranked_input(name)) if ranked_input(name) else value(name)
-    if isinstance(found, bytes | str):
-        return (found.decode("utf-8", "replace") if isinstance(found, bytes) else found) == form
-    return found is not None and all(_is_true_of(test, found) for test in parse_tests(form))
-
-
-def _is_true_of(test: Test, value: Any) -> bool:
-    met = any if test.operator == "=" else all
-    return met(_COMPARISONS[test.operator](value, _number_of(each)) for each in test.bounds)
-
-
-def _number_of(bound: Expression) -> Any:
-    return -_number_of(bound.operands[0]) if bound.operator == "negative" else bound.operands[0]

@@ -33,7 +33,7 @@ class Attribute(NamedTuple):
     signature that is locked. opset/schemas/constraints/signature.py checks them.
 
     - `choices`: the legal values; of a `data_type`, element types by name or names of type constraints of the schema.
-    - `range`: comparisons such as ">= 0" or "-rank <= x < rank"; see opset/schemas/constraints/ranges.py.
+    - `range`: comparisons such as ">= 0" or "-rank <= x < rank"; see opset/schemas/constraints/grammar.py.
     - `kind`: "bool" (0 or 1), "axis", "axes", "data_type" (the number of an element type) or "any_case" (words in which
       upper and lower case are the same).
     - `constraint`: the label of the constraint that an illegal value breaks.
@@ -50,7 +50,7 @@ class Attribute(NamedTuple):
 
 
 class Condition(NamedTuple):
-    """One condition on the inputs of a node that a constraint declares; `form` is written as patterns.py says.
+    """One condition on the inputs of a node that a constraint declares; `form` is written as grammar.py says.
 
     By `kind`:
 

@@ -37,7 +37,7 @@ def lower_by_body(op: Builder, node: Node) -> Result:
     def rank(name: str) -> int | None:
         return node.rank(node.index(name))
 
-    bodies = list(fitting_bodies(schema, op.opset, is_given, node.attr, rank))
+    bodies = list(fitting_bodies(schema, op.opset, {"given": is_given, "value": node.attr, "rank": rank}))
     if not bodies:
         raise Refusal("C201", f"nothing expresses this {node.op_type} at version {op.opset}")
     body = next((body for body in bodies if _is_of_types(body, node)), None)

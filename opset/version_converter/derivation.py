@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from opset.errors import safe_text
 from opset.model.elements import NUMBERS, element_name
+from opset.schemas.constraints.grammar import terms_of
 from opset.schemas.constraints.signature import DATA_TYPE, arity_misfits, comparisons_of, type_misfits, value_misfits
 from opset.schemas.model import OPTIONAL, SINGLE, VARIADIC, Attribute, AttributeChange, Change, OpSchema
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result, unknown_type
@@ -68,7 +69,7 @@ class Counterpart(NamedTuple):
         values = {self.value(choice) for choice in source.choices}
         if target.choices and (not values or values - {*target.choices}):
             return True
-        ranges = {comparison for comparison in comparisons_of(target) if not comparison.bound.sign}
+        ranges = {comparison for comparison in comparisons_of(target) if not any(terms_of(comparison))}
         return not ranges <= {*comparisons_of(source)}
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from opset.inference import registration as inference
 from opset.opsets.registry import default_registry
-from opset.schemas.constraints.input_shapes import names_of
+from opset.schemas.constraints.input_shapes import names_of, plan_of
 
 GUIDE = Path(__file__).parents[2] / "docs" / "inference.md"
 REGISTRY = default_registry()
@@ -80,7 +80,8 @@ def test_what_functions_ask_for_by_name_is_declared():
         for each in REGISTRY.versions(name, domain)
     ]
     attributes = {name for schema in schemas for name in schema.attributes}
-    sizes = {name for schema in schemas for condition in schema.conditions for name in names_of(condition)}
+    plans = filter(None, map(plan_of, schemas))
+    sizes = {name for plan in plans for check in plan.checks for name in names_of(check)}
     found = [(path.name, *each) for path in MODULES for each in asked(ast.parse(path.read_text(encoding="utf-8")))]
     wrong = [each for each in found if each[2] not in (sizes if each[1] in SIZES else attributes)]
     assert wrong == []

@@ -9,8 +9,7 @@ import pytest
 
 from opset.errors import SchemaError
 from opset.model.elements import NUMBERS
-from opset.schemas.constraints import input_shapes as shapes
-from opset.schemas.constraints import signature
+from opset.schemas.constraints import grammar, signature
 from opset.schemas.index import FOLDER
 from opset.schemas.yaml import examples, keys
 from opset.schemas.yaml.loader import load_sets, operator_files, parse_operator
@@ -46,7 +45,7 @@ def test_they_have_the_keys_of_the_loader_and_no_others():
         "parameter_change": keys.PARAMETER_CHANGE_KEYS,
         "attribute_change": keys.ATTRIBUTE_CHANGE_KEYS,
         "example": examples._KEYS,
-        "condition": (*shapes.KINDS, "where", "text"),
+        "condition": (*grammar.KINDS, "where", "text"),
     }
     for part, names in known.items():
         assert set(PARTS[part]["properties"]) == set(names), part

@@ -5,8 +5,9 @@ import pytest
 from opset.errors import SchemaError
 from opset.inference.building.agreement import SIZES
 from opset.inference.building.dimensions import variable
-from opset.schemas.constraints.input_shapes import NUMBERS, Match, plan_of
-from opset.schemas.constraints.patterns import parse_expression, parse_pattern, parse_tests
+from opset.schemas.constraints.evaluation import NUMBERS
+from opset.schemas.constraints.grammar import parse_condition, parse_expression, parse_pattern
+from opset.schemas.constraints.input_shapes import Match, plan_of
 from opset.schemas.constraints.violation import Violation
 from opset.schemas.yaml.loader import load_operator
 
@@ -437,7 +438,7 @@ STRANGE = ["", "(", ")", "1 +", "x <", "< x < 2", "#", "(" * 500, "1e999999", "m
 
 @pytest.mark.parametrize("text", STRANGE)
 def test_no_text_is_too_strange_to_be_refused(text):
-    for parse in (parse_pattern, parse_tests, parse_expression):
+    for parse in (parse_pattern, parse_condition, parse_expression):
         try:
             parse(text)
         except ValueError as error:

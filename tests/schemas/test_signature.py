@@ -4,8 +4,9 @@ import pytest
 
 from opset.opsets.registry import get_schema
 from opset.schemas.constraints import signature
-from opset.schemas.constraints.ranges import Bound, Comparison, parse_range, ranks_of
-from opset.schemas.constraints.signature import declared_text, misfits
+from opset.schemas.constraints.evaluation import evaluate
+from opset.schemas.constraints.grammar import parse_range, terms_of
+from opset.schemas.constraints.signature import declared_text
 from opset.schemas.constraints.violation import Violation
 from opset.schemas.model import Attribute, OpSchema, Parameter
 
@@ -14,6 +15,18 @@ ADD = get_schema("Add", 14)
 CONCAT = get_schema("Concat", 13)
 CLIP = get_schema("Clip", 13)
 DROPOUT = get_schema("Dropout", 13)
+
+
+def misfits(schema, inputs=None, outputs=None, attributes=None, values=None, ranks=(), bare_optionals=False):
+    """Yield the misfits of the parts that are given."""
+    if inputs is not None:
+        yield from signature.arity_misfits(schema, inputs)
+    if outputs is not None:
+        yield from signature.arity_misfits(schema, outputs, outputs=True)
+    yield from signature.type_misfits(schema, inputs or (), outputs or (), bare_optionals)
+    if attributes is not None:
+        yield from signature.attribute_misfits(schema, attributes)
+    yield from signature.value_misfits(schema, values or {}, ranks)
 
 
 def kinds(schema, **facts):
@@ -221,17 +234,30 @@ def test_the_constraint_that_a_declaration_stands_for(attribute, text):
 
 
 def test_ranges():
-    assert parse_range("-rank(Y) - 1 <= x < 2.5") == (
-        Comparison(">=", Bound(-1, -1, "Y")),
-        Comparison("<", Bound(2.5)),
-    )
-    assert parse_range("> 0 and != 3") == (Comparison(">", Bound(0)), Comparison("!=", Bound(3)))
+    low, high = parse_range("-rank(Y) - 1 <= x < 2.5")
+    assert (low.operator, high.operator, str(high.operands[0])) == (">=", "<", "2.5")
+    assert evaluate(low.operands[0], {"rank": {"Y": 3}.get}) == -4
+    assert [(each.operator, str(each.operands[0])) for each in parse_range("> 0 and != 3")] == [(">", "0"), ("!=", "3")]
     assert parse_range("x >= 1e-3") == parse_range(">= 1e-3") == parse_range("1e-3 <= x")
-    assert ranks_of(parse_range("-rank <= x < rank(Y)")) == {"", "Y"}
+    assert [*terms_of(parse_range("-rank <= x < rank(Y)"))] == [("rank", ""), ("rank", "Y")]
 
 
 @pytest.mark.parametrize(
-    "text", ["", "0", "x", "> ", ">= a", "0 < 1", "0 <= x <= 1 <= 2", "x < 1 < 2", "=> 0", "> " * 300]
+    "text",
+    [
+        "",
+        "0",
+        "x",
+        "> 0 or < -1",
+        "> (0 or 1)",
+        "> ",
+        ">= a",
+        "0 < 1",
+        "0 <= x <= 1 <= 2",
+        "x < 1 < 2",
+        "=> 0",
+        "> " * 300,
+    ],
 )
 def test_what_is_no_range(text):
     with pytest.raises(ValueError):

@@ -27,7 +27,7 @@ from opset.cli.operators import change_lines, schema_lines
 from opset.errors import OpsetError, SchemaError
 from opset.opsets.registry import Registry, registry_with
 from opset.reference.example_models import feeds_of, model_of
-from opset.schemas.constraints.signature import misfits
+from opset.schemas.constraints.signature import arity_misfits, attribute_misfits, type_misfits, value_misfits
 from opset.schemas.diff import signature_diff
 from opset.schemas.index import FOLDER
 from opset.schemas.lint.fix import fixes
@@ -507,5 +507,11 @@ def _check(schema: OpSchema) -> None:
     values = {each.name: each.default for each in schema.attributes.values() if each.default is not None}
     kinds = [schema.allowed_types(each)[0] for each in schema.inputs]
     stated = dict.fromkeys(schema.attributes)
-    for _ in misfits(schema, inputs=kinds, attributes=stated, values=values, ranks=[2] * len(kinds)):
-        pass
+    for misfits in (
+        arity_misfits(schema, kinds),
+        type_misfits(schema, kinds),
+        attribute_misfits(schema, stated),
+        value_misfits(schema, values, [2] * len(kinds)),
+    ):
+        for _ in misfits:
+            pass

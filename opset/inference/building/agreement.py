@@ -11,7 +11,8 @@ from opset.inference.building.dimensions import Dim, Size, apply_to_sizes, at_mo
 from opset.inference.building.types import Shape, shape_text
 from opset.inference.building.work import CHECK_STEPS, charge
 from opset.model.elements import element_name
-from opset.schemas.constraints.input_shapes import Algebra, Match, plan_of
+from opset.schemas.constraints.evaluation import Algebra
+from opset.schemas.constraints.input_shapes import Match, plan_of
 from opset.schemas.constraints.signature import check_constraints
 from opset.schemas.constraints.violation import Violation
 
@@ -100,7 +101,7 @@ def dtype_of_attribute(call: Call, attribute: str) -> str | None:
     return None if number is None else element_name(number)
 
 
-SIZES = Algebra(equal, at_most, less, apply_to_sizes)
+SIZES = Algebra(equal, at_most, less, apply_to_sizes, Dim)
 
 
 def check_declared_constraints(call: Call) -> None:

@@ -28,7 +28,7 @@ from opset.inference.engine.scopes import Scope
 from opset.model.attributes import attribute_type, attribute_value
 from opset.model.elements import element_name
 from opset.schemas import quirks
-from opset.schemas.constraints.signature import MISSING_ATTRIBUTE, attribute_misfits, misfits
+from opset.schemas.constraints.signature import MISSING_ATTRIBUTE, arity_misfits, attribute_misfits, type_misfits
 from opset.schemas.constraints.violation import Violation
 from opset.schemas.model import OpSchema
 
@@ -202,7 +202,8 @@ class NodeInference:
         texts = [
             (None if type_ is None else type_.text) if name else "" for name, type_ in zip(names, inputs, strict=True)
         ]
-        return tuple([Problem("I202", misfit.what, misfit.why) for misfit in misfits(schema, inputs=texts)])
+        misfits = (*arity_misfits(schema, texts), *type_misfits(schema, texts))
+        return tuple([Problem("I202", misfit.what, misfit.why) for misfit in misfits])
 
 
 def _attribute_warnings(schema: OpSchema, attributes: Sequence[Any]) -> tuple[str, ...]:

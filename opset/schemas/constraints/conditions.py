@@ -14,30 +14,32 @@
     C8: {given: {axes: true, low: high, keys: not table}}    given; given if and only if another is; given or another
     C9: {distinct: {axes: rank(X)}}                          axes without duplicates; negative ones count from the end
 
-See patterns.py for patterns and conditions.
+docs/schemas.md has the grammar of patterns and conditions.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
+from typing import Any
 
 from opset.errors import SchemaError
-from opset.schemas.constraints.input_shapes import (
-    BROADCAST,
+from opset.schemas.constraints.grammar import (
     DISTINCT,
     GIVEN,
     KINDS,
+    NAMED,
+    PRESENCE,
     SHAPE,
     SIZES,
-    STATED,
-    STATES,
+    SUBJECT,
     VALUES,
-    expressions_of,
-    parts_of,
+    parse_expression,
+    parse_form,
+    parse_premise,
     ranked_input,
+    terms_of,
 )
-from opset.schemas.constraints.patterns import SUBJECT, parse_tests
 from opset.schemas.model import Condition, OpSchema
 from opset.schemas.yaml.fields import MAX_ENTRIES, Fields
 from opset.schemas.yaml.reader import Findings, YamlNode
@@ -66,9 +68,10 @@ class ConditionReader(Fields):
 
     def __init__(self, findings: Findings, schema: OpSchema) -> None:
         super().__init__(findings)
+        self._schema = schema
         self._inputs = {parameter.name for parameter in schema.inputs}
         self._attributes = schema.attributes
-        self._read: list[tuple[Condition, YamlNode]] = []
+        self._read: list[tuple[Condition, Any, YamlNode]] = []
         self._counted = 0
 
     def read(self, node: YamlNode | None) -> tuple[tuple[Condition, ...], dict[str, str]]:
@@ -96,7 +99,7 @@ class ConditionReader(Fields):
             if not clauses:
                 self.report_wrong(entry, "at least one condition")
         self._check_names()
-        return tuple(condition for condition, _ in self._read), texts
+        return tuple(condition for condition, *_ in self._read), texts
 
     def _read_clause(self, label: str, node: YamlNode) -> str:
         """Read one mapping of conditions and return its `text`, "" if there is none."""
@@ -112,8 +115,7 @@ class ConditionReader(Fields):
             for subject, form in self.mapping(fields[kind]).items():
                 condition = Condition(label, kind, subject, self._form_of(form), where)
                 self._count_conditions(1 + len(where), form)
-                if self._is_legal(condition, fields[kind].keys[subject], form):
-                    self._read.append((condition, form))
+                self._read_condition(condition, fields[kind].keys[subject], form)
         return self.phrase(fields.get("text"))
 
     def _count_conditions(self, conditions: int, node: YamlNode) -> None:
@@ -131,70 +133,51 @@ class ConditionReader(Fields):
         return self.phrase(node)
 
     def read_where(self, node: YamlNode) -> tuple[tuple[str, str], ...]:
-        """Return the premises of a `where` mapping: pairs of an attribute, input or `rank(input)` and its condition."""
+        """Return the legal premises of a `where` mapping: pairs of a name, or `rank(input)`, and its condition."""
         premises: list[tuple[str, str]] = []
         for name, each in self.mapping(node).items():
             form = self._form_of(each)
             attribute = self._attributes.get(name)
             if attribute is None and (ranked_input(name) or name) not in self._inputs:
                 self.report_unknown(node.keys[name], "attribute or input", name, [*self._attributes, *self._inputs])
-            elif form in STATES and not ranked_input(name):
-                pass
-            elif attribute is not None and attribute.type not in ("int", "float", "string"):
+            elif attribute is not None and attribute.type not in ("int", "float", "string") and form not in PRESENCE:
                 self.report_wrong(node.keys[name], "an attribute of one number or string, or an input")
-            elif attribute is None or attribute.type != "string":
+            else:
                 try:
-                    bounds = [bound for test in parse_tests(form) for bound in test.bounds]
+                    _, condition = parse_premise(name, form, self._schema)
                 except ValueError as error:
                     self.findings.add("S105", str(error), each, _FORM)
                 else:
-                    if any([*bound.names(), *bound.functions()] for bound in bounds):
+                    if any(terms_of(condition)):
                         self.report_wrong(each, "a condition with numbers alone")
-            premises.append((name, form))
+                    premises.append((name, form))
         return tuple(premises)
 
-    def _is_legal(self, condition: Condition, key: YamlNode, node: YamlNode) -> bool:
-        """Whether a condition is well-formed and names inputs and attributes of the version; notes a finding if not."""
-        kind = condition.kind
-        names = self._inputs | {*self._attributes}
-        subjects = names if kind in (VALUES, DISTINCT, GIVEN) else self._inputs
-        if kind != SIZES and condition.subject not in subjects:
-            word = "input" if subjects is self._inputs else "input or attribute"
-            self.report_unknown(key, word, condition.subject, subjects)
-            return False
-        if kind == BROADCAST and not condition.form.startswith("(") and condition.form not in self._inputs:
-            self.report_unknown(node, "input", condition.form, self._inputs)
-            return False
+    def _read_condition(self, condition: Condition, key: YamlNode, node: YamlNode) -> None:
+        """Keep a condition that is well-formed, and whose subject the version has; note a finding on any other."""
+        kind, subject = condition.kind, condition.subject
+        both = kind in (VALUES, DISTINCT, GIVEN)
+        subjects = self._inputs | {*self._attributes} if both else self._inputs
+        if kind != SIZES and subject not in subjects:
+            self.report_unknown(key, "input or attribute" if both else "input", subject, subjects)
+            return
         try:
-            parts = parts_of(condition)
+            rule = parse_form(kind, condition.form)
+            self._read.append((condition, (rule, parse_expression(subject)) if kind == SIZES else rule, node))
         except ValueError as error:
             self.findings.add("S105", str(error), node, _HELP.get(kind, _FORM))
-            return False
-        if kind == GIVEN and parts[1] not in STATED and parts[1] not in names:
-            self.report_unknown(node, "input or attribute", parts[1], names)
-            return False
-        return True
 
     def _check_names(self) -> None:
-        """Note unknown names in expressions: neither sizes of a pattern nor int attributes, or wrong arguments."""
-        sizes = {name for condition, _ in self._read for name in _bound_names(condition)}
-        integers = {name for name, attribute in self._attributes.items() if attribute.type == "int"}
+        """Note unknown names in conditions, and a size that is called as the subject of conditions."""
+        sizes: dict[str, YamlNode] = {}
+        for condition, rule, node in self._read:
+            for pattern in rule if condition.kind == SHAPE else ():
+                sizes = {size.name: node for size in (*pattern.before, *pattern.after) if size.name} | sizes
         if SUBJECT in sizes:
-            node = next(node for condition, node in self._read if SUBJECT in _bound_names(condition))
-            self.report_wrong(node, f"another name than {SUBJECT}, which is what a condition compares,")
-        for condition, node in self._read:
-            for expression in expressions_of(condition):
-                for name in expression.names():
-                    if name not in sizes and name not in integers:
-                        self.report_unknown(node, "size or int attribute", name, [*sizes, *integers])
-                for function, name in expression.functions():
-                    arguments: Collection[str] = [*self._attributes] if function == "len" else self._inputs
-                    if name not in arguments:
-                        self.report_unknown(node, "attribute" if function == "len" else "input", name, arguments)
-
-
-def _bound_names(condition: Condition) -> set[str]:
-    """Return the names of sizes that the pattern of a condition binds; none if it is no pattern."""
-    if condition.kind != SHAPE:
-        return set()
-    return {size.name for pattern in parts_of(condition) for size in (*pattern.before, *pattern.after) if size.name}
+            self.report_wrong(sizes[SUBJECT], f"another name than {SUBJECT}, which is what a condition compares,")
+        integers = [name for name, attribute in self._attributes.items() if attribute.type == "int"]
+        known = {"name": [*sizes, *integers], "len": [*self._attributes], "given": [*self._inputs, *self._attributes]}
+        for _, rule, node in self._read:
+            for term, name in terms_of(rule):
+                if name not in known.get(term, self._inputs):
+                    self.report_unknown(node, NAMED[term], name, known.get(term, self._inputs))

@@ -1,7 +1,6 @@
-"""Compares a node with its operator's schema and yields the misfits.
+"""Compares a node with its operator's schema and yields the misfits of a part: arity, types, attributes, values.
 
-`misfits` checks everything; `arity_misfits`, `type_misfits`, `attribute_misfits` and `value_misfits` check one part
-each. Cost is linear in the arguments; callers that meet a signature many times keep the result.
+Cost is linear in the arguments; callers that meet a signature many times keep the result.
 
 Evaluation and inference call `check_constraints` before a kernel or a rule, so that neither repeats the declarations;
 conversion refuses the `constraint_misfits` of a node before an adapter runs.
@@ -14,8 +13,10 @@ from typing import Any, NamedTuple
 
 from opset.errors import safe_text
 from opset.model.elements import NUMBERS, element_name
-from opset.schemas.constraints.ranges import AXIS_RANGE, Comparison, parse_range, ranks_of
+from opset.schemas.constraints.evaluation import is_met
+from opset.schemas.constraints.grammar import Expression, parse_range, terms_of
 from opset.schemas.constraints.violation import Violation
+from opset.schemas.constraints.wording import range_sentence
 from opset.schemas.model import SINGLE, UNBOUNDED, Attribute, OpSchema, Parameter
 
 INPUT_COUNT, OUTPUT_COUNT, MISSING_INPUT = "input count", "output count", "missing input"
@@ -40,41 +41,6 @@ class Misfit(NamedTuple):
     constraint: str = ""
     detail: str = ""
     """The bare fact about an attribute's value: "axis 2, rank 2"."""
-
-
-def misfits(
-    schema: OpSchema,
-    *,
-    inputs: Sequence[str | None] | None = None,
-    outputs: Sequence[str | None] | None = None,
-    attributes: Mapping[str, str | None] | None = None,
-    values: Mapping[str, Any] | None = None,
-    ranks: Sequence[int | None] = (),
-    bare_optionals: bool = False,
-) -> Iterator[Misfit]:
-    """Yield all misfits of a node; a part without an argument is not checked.
-
-    Args:
-        schema: The operator's schema.
-        inputs: The type of each input, such as "tensor(float)"; None if it is unknown, "" if the input is left out.
-        outputs: The type of each output, in the same form.
-        attributes: The type that the node states for each attribute, such as "ints"; None if it is unknown, as for a
-            reference to an attribute of a function.
-        values: The values of attributes by name, defaults included; None for an unknown value.
-        ranks: The ranks of the inputs by position, None for an unknown one; ranges and axes depend on them.
-        bare_optionals: Whether the type of an optional's content may stand for the optional, as with values at run
-            time, which do not show the difference.
-    """
-    if inputs is not None:
-        yield from arity_misfits(schema, inputs)
-    if outputs is not None:
-        yield from arity_misfits(schema, outputs, outputs=True)
-    if inputs is not None or outputs is not None:
-        yield from type_misfits(schema, inputs or (), outputs or (), bare_optionals)
-    if attributes is not None:
-        yield from attribute_misfits(schema, attributes)
-    if values is not None:
-        yield from value_misfits(schema, values, ranks)
 
 
 def arity_misfits(schema: OpSchema, given: Sequence[str | None], outputs: bool = False) -> Iterator[Misfit]:
@@ -153,7 +119,7 @@ def value_misfits(schema: OpSchema, values: Mapping[str, Any], ranks: Sequence[i
                 text = repr(value)
                 shown = safe_text(text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}…")
                 what, detail = f"the attribute '{declared.name}' is {shown}", f"{declared.name} {shown}"
-                for name in sorted(ranks_of(comparisons_of(declared))):
+                for name in sorted({name for _, name in terms_of(comparisons_of(declared))}):
                     detail += f", rank{name and f'({name})'} {rank_by_name.get(name)}"
                 yield Misfit(ATTRIBUTE_VALUE, what, why, declared.name, declared.constraint, detail)
                 break
@@ -182,7 +148,7 @@ def declared_attributes(schema: OpSchema) -> tuple[Attribute, ...]:
 
 def needs_ranks(declared: Attribute) -> bool:
     """Whether the legal values of an attribute depend on ranks of inputs."""
-    return declared.kind in (AXIS, AXES) or "rank" in declared.range
+    return any(terms_of(comparisons_of(declared)))
 
 
 def _why_illegal(schema: OpSchema, declared: Attribute, element: Any, ranks: Mapping[str, int | None]) -> str:
@@ -193,8 +159,8 @@ def _why_illegal(schema: OpSchema, declared: Attribute, element: Any, ranks: Map
         return f"it has to be {choices_text(declared.choices)}"
     if declared.kind == BOOL and element not in (0, 1):
         return "it has to be 0 or 1"
-    for each in comparisons_of(declared):
-        if not isinstance(element, int | float) or not each.holds(element, ranks):
+    for comparison in comparisons_of(declared):
+        if not isinstance(element, int | float) or is_met(comparison, element, {"rank": ranks.get}) is False:
             return f"it has to be {range_text(declared)}"
     return ""
 
@@ -225,12 +191,10 @@ def data_types(schema: OpSchema, declared: Attribute) -> Collection[str]:
     return found
 
 
-def comparisons_of(declared: Attribute) -> tuple[Comparison, ...]:
-    """Return the comparisons that an attribute's values have to pass; an axis is within the rank of the first input."""
-    comparisons = parse_range(declared.range) if declared.range else ()
-    if declared.kind in (AXIS, AXES) and not ranks_of(comparisons):
-        comparisons += parse_range(AXIS_RANGE)
-    return comparisons
+def comparisons_of(declared: Attribute) -> tuple[Expression, ...]:
+    """Return the comparisons that an attribute's values have to pass, as `parse_range` does."""
+    text = range_text(declared)
+    return parse_range(text) if text else ()
 
 
 def _ranks_by_name(schema: OpSchema, ranks: Sequence[int | None]) -> dict[str, int | None]:
@@ -250,11 +214,10 @@ def choices_text(choices: Collection[Any]) -> str:
 
 
 def range_text(declared: Attribute) -> str:
-    """Return the range of an attribute as text, which for an axis always has its bounds by rank."""
-    parts = [declared.range] if declared.range else []
-    if declared.kind in (AXIS, AXES) and not (declared.range and ranks_of(parse_range(declared.range))):
-        parts.append(AXIS_RANGE)
-    return " and ".join(parts)
+    """Return the range of an attribute; an axis is within the rank of the first input, unless it names a rank."""
+    if declared.kind not in (AXIS, AXES) or (declared.range and any(terms_of(parse_range(declared.range)))):
+        return declared.range
+    return " and ".join(filter(None, (declared.range, "-rank <= x < rank")))
 
 
 def declared_text(schema_inputs: Sequence[Parameter], declared: Attribute) -> str:
@@ -276,14 +239,5 @@ def declared_text(schema_inputs: Sequence[Parameter], declared: Attribute) -> st
     if declared.kind == BOOL:
         return f"{name} is 0 or 1"
     first = schema_inputs[0].name if schema_inputs else "input"
-    parts = [_comparison_text(part.strip(), name, first) for part in range_text(declared).split(" and ") if part]
-    return " and ".join(parts)
-
-
-def _comparison_text(part: str, name: str, first: str) -> str:
-    """Return one comparison of a range with the attribute's name for `x`, and the first input's name after `rank`."""
-    words = part.split(" ")
-    spelled = [f"rank({first})" if each == "rank" else f"-rank({first})" if each == "-rank" else each for each in words]
-    if "x" in words:
-        return " ".join(name if each == "x" else each for each in spelled)
-    return f"{name} {' '.join(spelled)}"
+    text = range_text(declared)
+    return range_sentence(text, name, first) if text else ""

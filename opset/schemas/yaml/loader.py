@@ -70,9 +70,10 @@ from opset.budget import Budget
 from opset.errors import Finding, SchemaError
 from opset.model.elements import NUMBERS
 from opset.schemas.constraints.conditions import LABEL, ConditionReader, sort_by_label
-from opset.schemas.constraints.input_shapes import conditions_text, single_valued_names
-from opset.schemas.constraints.ranges import Comparison, parse_range, ranks_of
+from opset.schemas.constraints.evaluation import is_met
+from opset.schemas.constraints.grammar import Expression, parse_range, terms_of
 from opset.schemas.constraints.signature import ANY_CASE, AXES, AXIS, BOOL, DATA_TYPE, KINDS, declared_text
+from opset.schemas.constraints.wording import conditions_text
 from opset.schemas.diff import Transition
 from opset.schemas.model import (
     OPTIONAL,
@@ -323,12 +324,11 @@ def _unread(path: Path, why: str) -> SchemaError:
 def all_constraints(schema: OpSchema, stated: Mapping[str, str]) -> dict[str, str]:
     """Return the constraints that are stated, and the ones that are only declared, with their derived text."""
     made: dict[str, list[str]] = {}
-    single = single_valued_names(schema)
     for attribute in schema.attributes.values():
         if attribute.constraint:
             made.setdefault(attribute.constraint, []).append(declared_text(schema.inputs, attribute))
     for label, conditions in itertools.groupby(schema.conditions, key=lambda each: each.label):
-        made.setdefault(label, []).append(conditions_text(conditions, single))
+        made.setdefault(label, []).append(conditions_text(conditions, schema))
     return sort_by_label({label: "; ".join(texts) for label, texts in made.items()} | {**stated})
 
 
@@ -730,7 +730,7 @@ class _Reading(Changes, Likeness):
         for value in values if attribute.default is not None else ():
             illegal = choices and kind != DATA_TYPE and value not in choices
             illegal = illegal or (kind == BOOL and value not in (0, 1))
-            if illegal or not all(each.holds(value, {}) for each in comparisons):
+            if illegal or any(is_met(comparison, value, {}) is False for comparison in comparisons):
                 self.findings.add("S105", f"the default {value!r} is not legal", fields["default"])
         return attribute._replace(choices=choices, range=range_, kind=kind, constraint=label)
 
@@ -755,7 +755,7 @@ class _Reading(Changes, Likeness):
             self.findings.add("S106", "a value is duplicate", node)
         return choices
 
-    def range(self, node: YamlNode, attribute: Attribute, inputs: Sequence[Parameter]) -> tuple[Comparison, ...]:
+    def range(self, node: YamlNode, attribute: Attribute, inputs: Sequence[Parameter]) -> tuple[Expression, ...]:
         """Return the comparisons of a range; its ranks have to name inputs."""
         if attribute.type.removesuffix("s") not in ("int", "float"):
             self.report_wrong(node, f"nothing (an attribute of type {attribute.type} has no range)")
@@ -766,6 +766,6 @@ class _Reading(Changes, Likeness):
             self.findings.add("S105", str(error), node, "write '>= 0', '0 <= x <= 1' or '-rank <= x < rank(X)'")
             return ()
         names = {each.name for each in inputs} | ({""} if inputs else set())
-        for name in sorted(ranks_of(comparisons) - names):
+        for name in sorted({name for _, name in terms_of(comparisons)} - names):
             self.report_unknown(node, "input", name, names)
         return comparisons

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from opset.errors import ComparisonError, Finding, SchemaError, listing
-from opset.schemas.constraints.ranges import parse_range
+from opset.schemas.constraints.grammar import parse_range
 from opset.schemas.model import (
     UNBOUNDED,
     Attribute,

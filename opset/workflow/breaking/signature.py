@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Set
 from typing import Any, NamedTuple
 
 from opset.errors import listing
-from opset.schemas.constraints.ranges import parse_range
+from opset.schemas.constraints.evaluation import evaluate, is_met
+from opset.schemas.constraints.grammar import parse_range
 from opset.schemas.constraints.signature import DATA_TYPE
 from opset.schemas.model import Attribute, OpSchema, Parameter
 from opset.schemas.type_sets import shortest_expressions
@@ -239,13 +240,13 @@ def _change_word(fewer: bool, more: bool) -> str:
 def _legal_numbers(text: str, *both: str) -> set[tuple[float, int]]:
     """Return the numbers around the bounds of both ranges that one range allows, each with a rank."""
     comparisons = parse_range(text)
-    bounds = [each.bound for one in both for each in parse_range(one)]
-    names = {bound.input for bound in bounds}
+    bounds = [comparison.operands[0] for one in both for comparison in parse_range(one)]
     numbers = set()
     for rank in range(MOST_RANK):
-        ranks = dict.fromkeys(names, rank)
-        near = {bound.number + bound.sign * rank + step for bound in bounds for step in (-1, -0.5, 0, 0.5, 1)}
-        numbers |= {(value, rank) for value in near if all(each.holds(value, ranks) for each in comparisons)}
+        table = {"rank": lambda name, rank=rank: rank}
+        limits = [limit for bound in bounds if (limit := evaluate(bound, table)) is not None]
+        near = {limit + step for limit in limits for step in (-1, -0.5, 0, 0.5, 1)}
+        numbers |= {(value, rank) for value in near if all(is_met(each, value, table) for each in comparisons)}
     return numbers
 
 

@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from opset.schemas.constraints.input_shapes import BROADCAST, Match, plan_of
+from opset.schemas.constraints.grammar import BROADCAST
+from opset.schemas.constraints.input_shapes import Match, plan_of
 from opset.schemas.constraints.signature import AXES, AXIS, DATA_TYPE
 from opset.schemas.constraints.violation import Violation
 from opset.schemas.model import OPTIONAL, Attribute, Example, ExampleValue, example_versions

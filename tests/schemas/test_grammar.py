@@ -1,25 +1,31 @@
-"""Patterns of shapes and conditions on numbers: what is read of them, and what is said of those that cannot be read."""
+"""The grammar of constraints: what is read of patterns and conditions, and why others cannot be read."""
 
 import pytest
 
-from opset.schemas.constraints import patterns
-from opset.schemas.constraints.patterns import (
+from opset.schemas.constraints.grammar import (
     MAX_LENGTH,
     Expression,
     Pattern,
     Size,
+    parse_condition,
     parse_expression,
+    parse_form,
     parse_pattern,
-    parse_tests,
+    parse_range,
+    terms_of,
 )
 
 
 def number(value):
-    return Expression("number", (value,))
+    return Expression("constant", (value,))
 
 
 def named(name):
     return Expression("name", (name,))
+
+
+def compared(sign, bound):
+    return Expression(sign, (bound,))
 
 
 A, B, X = named("a"), named("b"), Expression("rank", ("X",))
@@ -30,8 +36,8 @@ A, B, X = named("a"), named("b"), Expression("rank", ("X",))
     [
         ("2", number(2)),
         ("1.5e-3", number(0.0015)),
-        ("true", number(1)),
-        ("false", number(0)),
+        ("true", number(True)),
+        ("false", number(False)),
         ("a - b - 1", Expression("-", (Expression("-", (A, B)), number(1)))),
         ("a + b * 2", Expression("+", (A, Expression("*", (B, number(2)))))),
         ("(a + b) // 2", Expression("//", (Expression("+", (A, B)), number(2)))),
@@ -49,9 +55,16 @@ def test_an_expression(text, expected):
 
 
 def test_the_names_and_functions_of_an_expression():
-    found = parse_expression("a * -size(Y) + dim(X, b) - len(k)")
-    assert [*found.names()] == ["a", "b"]
-    assert [*found.functions()] == [("size", "Y"), ("dim", "X"), ("len", "k")]
+    terms = terms_of(parse_expression("a * -size(Y) + dim(X, b) - len(k)"))
+    assert [*terms] == [("name", "a"), ("size", "Y"), ("dim", "X"), ("name", "b"), ("len", "k")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["2 * (a - 1)", "a - b - 1", "a - (b - 1)", "a * (b // 2)", "-(a + b) // 2", "dim(X, -1)", "1.5", "1e39", "true"],
+)
+def test_an_expression_prints_as_it_is_written(text):
+    assert str(parse_expression(text)) == text
 
 
 N, C, ANY = Size((named("N"),)), Size((named("C"),)), Size(())
@@ -77,24 +90,42 @@ def test_a_size_has_the_name_that_it_is():
     assert [each.name for each in pattern.before] == ["N", "", "", "", "", "C"]
 
 
+EQUAL = [compared("=", bound) for bound in (number(3), number(4), A)]
+ABOVE, BELOW = compared(">=", Expression("negative", (X,))), compared("<", number(3))
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("3 or 4 or a", [patterns.Test("=", (number(3), number(4), A))]),
-        (">= 2", [patterns.Test(">=", (number(2),))]),
-        ("x < a", [patterns.Test("<", (A,))]),
-        ("-rank(X) <= x < 3 and != 0", [
-            patterns.Test(">=", (Expression("negative", (X,)),)), patterns.Test("<", (number(3),)),
-            patterns.Test("!=", (number(0),)),
-        ]),
-        *[(f"2 {sign} x", [patterns.Test(mirrored, (number(2),))]) for sign, mirrored in (
+        ("3", EQUAL[0]),
+        ("3 or 4 or a", Expression("or", tuple(EQUAL))),
+        (">= 2", compared(">=", number(2))),
+        ("x < a", compared("<", A)),
+        ("-rank(X) <= x < 3", Expression("chain", (ABOVE, BELOW))),
+        ("-rank(X) <= x < 3 and != 0", Expression("and", (
+            Expression("chain", (ABOVE, BELOW)), compared("!=", number(0)),
+        ))),
+        *[(f"2 {sign} x", compared(mirrored, number(2))) for sign, mirrored in (
             ("<", ">"), ("<=", ">="), (">", "<"), (">=", "<="), ("!=", "!="), ("=", "="),
         )],
-        ("multiple of a and > 0", [patterns.Test("multiple", (A,)), patterns.Test(">", (number(0),))]),
+        ("multiple of a and > 0", Expression("and", (compared("multiple", A), compared(">", number(0))))),
+        ("3 or 4 and a", Expression("or", (EQUAL[0], Expression("and", tuple(EQUAL[1:]))))),
+        ("3 and 4 or a", Expression("or", (Expression("and", tuple(EQUAL[:2])), EQUAL[2]))),
+        ("(3 or 4) and a", Expression("and", (Expression("or", tuple(EQUAL[:2])), EQUAL[2]))),
+        ("((3)) or (< 3)", Expression("or", (EQUAL[0], BELOW))),
     ],
 )  # fmt: skip
 def test_a_condition(text, expected):
-    assert parse_tests(text) == tuple(expected)
+    assert parse_condition(text) == expected
+
+
+def test_whether_something_is_given():
+    other = Expression("given", ("B",))
+    for text, expected in {
+        "true": compared("=", number(True)), "false": compared("=", number(False)),
+        "B": compared("=", other), "not B": compared("!=", other),
+    }.items():  # fmt: skip
+        assert parse_form("given", text) == expected
 
 
 @pytest.mark.parametrize(
@@ -108,9 +139,18 @@ def test_a_condition(text, expected):
         (parse_pattern, "(2 = 1)", "a number has to follow a name and '=' in '(2 = 1)'"),
         (parse_pattern, "(C = a)", "a number has to follow a name and '=' in '(C = a)'"),
         (parse_pattern, "(N) (C)", "'(' is not expected in '(N) (C)'"),
-        (parse_tests, "1 < 2", "'1 < 2' has no 'x' between its ends"),
-        (parse_tests, "multiple 3", "'of' is missing in 'multiple 3' before '3'"),
-        (parse_tests, ">= 1 2", "'2' is not expected in '>= 1 2'"),
+        (parse_condition, "1 < 2", "'1 < 2' has no 'x' between its ends"),
+        (parse_condition, "multiple 3", "'of' is missing in 'multiple 3' before '3'"),
+        (parse_condition, ">= 1 2", "'2' is not expected in '>= 1 2'"),
+        (parse_condition, "(3 or 4", "')' is missing in '(3 or 4' before 'its end'"),
+        (parse_condition, "3 or", "'3 or' ends where a number or a name is missing"),
+        (parse_condition, "(3 or 4) + 1", "a condition stands in '(3 or 4) + 1' in place of a number"),
+        (parse_condition, "-(> 1)", "a condition stands in '-(> 1)' in place of a number"),
+        (parse_condition, "< (> 1)", "a condition stands in '< (> 1)' in place of a number"),
+        (parse_condition, "(> 1) < x", "a condition stands in '(> 1) < x' in place of a number"),
+        (parse_pattern, "((3 or 4))", "a condition stands in '((3 or 4))' in place of a number"),
+        (parse_range, "> a", "a bound in '> a' is neither a number nor a rank"),
+        (parse_range, "0 or 1", "'0 or 1' is no comparison such as '>= 0' or '0 <= x < rank'"),
         (parse_expression, "1 +", "'1 +' ends where a number or a name is missing"),
         (parse_expression, "rank(1)", "a number or a name has to stand in 'rank(1)' before '1'"),
         (parse_expression, "dim(X)", "',' is missing in 'dim(X)' before ')'"),

@@ -1,0 +1,125 @@
+"""The evaluation of expressions and conditions of constraints, with a table of the values that names stand for.
+
+evaluate(parse_expression("rank(X) - 1"), {"rank": {"X": 3}.get})           2
+is_met(parse_condition("0 <= x < rank(X)"), 3, {"rank": {"X": 3}.get})      False
+is_met(parse_condition("0 <= x < rank(X)"), 3, {})                          None: the rank is unknown
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from opset.schemas.constraints.grammar import Expression
+
+Table = Mapping[str, Callable[..., Any]]
+"""By an operator of grammar.NAMED, the function that returns the value of a name, None if it is unknown."""
+_NUMBER = (int, float)
+
+
+class Algebra(NamedTuple):
+    """Compares and combines sizes: numbers, or symbolic sizes in inference. A comparison is None if it is undecided."""
+
+    equal: Callable[[Any, Any], bool | None]
+    at_most: Callable[[Any, Any], bool | None]
+    less: Callable[[Any, Any], bool | None]
+    combine: Callable[..., Any]
+    """Applies a function to sizes; None if the result is not known."""
+    symbol: type = int
+    """The type of sizes that are no numbers."""
+
+
+def _combine_numbers(function: Callable[..., Any], *numbers: Any) -> Any:
+    try:
+        return function(*numbers)
+    except OverflowError:  # of a product of many sizes and a fraction
+        return None
+
+
+NUMBERS = Algebra(operator.eq, operator.le, operator.lt, _combine_numbers)
+"""The algebra of sizes that are all numbers."""
+
+
+def evaluate(expression: Expression, table: Table, algebra: Algebra = NUMBERS) -> Any:
+    """Return the value of a number or name, None if it is unknown."""
+    kind, operands = expression
+    if kind == "constant":
+        return operands[0]
+    if kind not in _OPERATIONS:
+        find = table.get(kind)
+        return None if find is None else find(operands[0], *[evaluate(part, table, algebra) for part in operands[1:]])
+    values = [evaluate(operand, table, algebra) for operand in operands]
+    if kind == "//" and compare("=", values[1], 0, algebra) is not False:
+        return None
+    return combine(_OPERATIONS[kind], values, algebra)
+
+
+def is_met(condition: Expression, value: Any, table: Table, algebra: Algebra = NUMBERS) -> bool | None:
+    """Return whether a value meets a condition, None if that is undecided."""
+    kind, operands = condition
+    if kind in ("or", "and", "chain"):
+        return decide((is_met(operand, value, table, algebra) for operand in operands), kind == "or")
+    return compare(kind, value, evaluate(operands[0], table, algebra), algebra)
+
+
+def compare(sign: str, value: Any, bound: Any, algebra: Algebra = NUMBERS) -> bool | None:
+    """Return whether a comparison holds, None if a value is unknown, or both are not of one algebra."""
+    if isinstance(value, _NUMBER) and isinstance(bound, _NUMBER):
+        return _COMPARISONS[sign](NUMBERS, value, bound)
+    if isinstance(value, str) and isinstance(bound, str):
+        return (value == bound) is (sign == "=")
+    of_algebra = (int, algebra.symbol)
+    both_fit = isinstance(value, of_algebra) and isinstance(bound, of_algebra)
+    return _COMPARISONS[sign](algebra, value, bound) if both_fit else None
+
+
+def combine(function: Callable[..., Any], values: Sequence[Any], algebra: Algebra = NUMBERS) -> Any:
+    """Return a function of numbers, None if one of them or the result is unknown, or they are not of one algebra."""
+    if all(map(_is_number, values)):
+        return NUMBERS.combine(function, *values)
+    all_fit = all(isinstance(value, (int, algebra.symbol)) for value in values)
+    return algebra.combine(function, *values) if all_fit else None
+
+
+def decide(results: Iterable[bool | None], decisive: bool) -> bool | None:
+    """Return `decisive` if a result is that, else None if one is undecided, else the opposite."""
+    is_undecided = False
+    for result in results:
+        if result is decisive:
+            return decisive
+        is_undecided = is_undecided or result is None
+    return None if is_undecided else not decisive
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, _NUMBER)
+
+
+def _is_other(algebra: Algebra, value: Any, bound: Any) -> bool | None:
+    is_equal = algebra.equal(value, bound)
+    return None if is_equal is None else not is_equal
+
+
+def _is_multiple(algebra: Algebra, value: Any, divisor: Any) -> bool | None:
+    if algebra.less(0, divisor) is not True:
+        return None
+    return compare("=", algebra.combine(operator.mod, value, divisor), 0, algebra)
+
+
+_COMPARISONS: dict[str, Callable[[Algebra, Any, Any], bool | None]] = {
+    "=": lambda algebra, value, bound: algebra.equal(value, bound),
+    "!=": _is_other,
+    "<": lambda algebra, value, bound: algebra.less(value, bound),
+    "<=": lambda algebra, value, bound: algebra.at_most(value, bound),
+    ">": lambda algebra, value, bound: algebra.less(bound, value),
+    ">=": lambda algebra, value, bound: algebra.at_most(bound, value),
+    "multiple": _is_multiple,
+}
+_OPERATIONS: dict[str, Callable[..., Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "//": operator.floordiv,
+    "negative": operator.neg,
+}

@@ -1,0 +1,385 @@
+"""The grammar of constraints in operator YAML: patterns of shapes, conditions and expressions, parsed to trees.
+
+docs/schemas.md has the grammar as rules, and evaluation.py evaluates the trees:
+
+    parse_condition("0 or >= rank(X) - 1")      Expression("or", (Expression("=", …), Expression(">=", …)))
+    parse_pattern("(N, C * group, ...) or ()")  (Pattern((Size(…), Size(…)), ""), Pattern(()))
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Any, NamedTuple, TypeVar
+
+from opset.schemas.model import OpSchema
+
+KINDS = ("given", "rank", "shape", "size", "sizes", "values", "distinct", "broadcast")
+GIVEN, RANK, SHAPE, SIZE, SIZES, VALUES, DISTINCT, BROADCAST = KINDS
+PRESENCE = {"given": True, "absent": False}
+"""Words for the presence of an input or attribute in `where`, with whether it is given."""
+FUNCTIONS = {"rank": 1, "size": 1, "dim": 2, "len": 1}
+"""Functions that a text can call, with their numbers of arguments; the first is the name of an input or attribute."""
+NAMED = {
+    "name": "size or int attribute",
+    "given": "input or attribute",
+    "value": "input or attribute",
+    "input": "input",
+    "rank": "input",
+    "size": "input",
+    "dim": "input",
+    "len": "attribute",
+}
+"""The operators whose first operand is a name, with the kind of thing that it names."""
+CONDITIONS = frozenset(("or", "and", "chain", "=", "!=", "<", "<=", ">", ">=", "multiple"))
+MAX_LENGTH = 300
+
+_TOKEN = re.compile(r" *([0-9]+(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?|[A-Za-z_][A-Za-z0-9_]*|\.\.\.|//|<=|>=|!=|[-+*()=<>,])")
+MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "!=": "!=", "=": "="}
+_BINDING = {"+": 1, "-": 1, "*": 2, "//": 2}
+_MAX_DEPTH = 16
+T = TypeVar("T")
+
+
+class Expression(NamedTuple):
+    """A node of a tree: a number or a condition.
+
+    By `operator`, `operands` are
+
+    - "constant": a number, a truth value, or a word;
+    - an operator of NAMED: a name, and for "dim" the number of a dimension;
+    - "+", "-", "*", "//", "negative": numbers;
+    - "=", "!=", "<", "<=", ">", ">=", "multiple": a number with which the subject of the condition, `x`, is compared;
+    - "or", "and", or "chain" (two comparisons around `x`): conditions on one subject.
+    """
+
+    operator: str
+    operands: tuple[Any, ...]
+
+    def __str__(self) -> str:
+        """Return a number as it is written in YAML."""
+        kind, operands = self
+        if kind == "constant":
+            return str(operands[0]).lower().replace("e+", "e")
+        if kind == "negative":
+            return f"-{_operand_text(operands[0], 3)}"
+        if kind in _BINDING:
+            return (
+                f"{_operand_text(operands[0], _BINDING[kind])} {kind} {_operand_text(operands[1], _BINDING[kind] + 1)}"
+            )
+        return f"{kind}({', '.join(map(str, operands))})" if kind in FUNCTIONS else str(operands[0])
+
+
+def _operand_text(operand: Expression, binding: int) -> str:
+    """Return an operand as text, in parentheses if it binds weaker than its operator."""
+    return f"({operand})" if _BINDING.get(operand.operator, 3) < binding else str(operand)
+
+
+SUBJECT = "x"
+"""The subject of a condition that is written out, as in `0 <= x < 3`; no size may have this name."""
+_SUBJECT = Expression("name", (SUBJECT,))
+
+
+class Size(NamedTuple):
+    """An entry of a pattern: alternative expressions, or none for any size; with a `default` it may be left out."""
+
+    choices: tuple[Expression, ...]
+    default: int | None = None
+
+    @property
+    def name(self) -> str:
+        """The name if the entry is a single name, else ""."""
+        only = self.choices[0] if len(self.choices) == 1 else None
+        return only.operands[0] if only is not None and only.operator == "name" else ""
+
+
+class Pattern(NamedTuple):
+    """Entries before and after a run of any number of sizes; `run` is its name, "" without a name, None if no run."""
+
+    before: tuple[Size, ...]
+    run: str | None = None
+    after: tuple[Size, ...] = ()
+
+
+@lru_cache(maxsize=1024)
+def parse_pattern(text: str) -> tuple[Pattern, ...]:
+    """Return the alternatives of a pattern. Raises ValueError with the reason if the text is no pattern."""
+    parser = _Parser(text)
+    return parser.check_end(tuple(parser.read_operands("or", parser.read_pattern)))
+
+
+@lru_cache(maxsize=1024)
+def parse_condition(text: str) -> Expression:
+    """Return a condition on a number. Raises ValueError with the reason if the text is none."""
+    parser = _Parser(text)
+    return _as_condition(parser.check_end(parser.read_condition()))
+
+
+@lru_cache(maxsize=1024)
+def parse_expression(text: str) -> Expression:
+    """Return a number. Raises ValueError with the reason if the text is none."""
+    parser = _Parser(text)
+    return parser.check_end(parser.read_number())
+
+
+@lru_cache(maxsize=1024)
+def parse_range(text: str) -> tuple[Expression, ...]:
+    """Return the comparisons of the range of an attribute, which all have to hold; "" names the first input.
+
+    Raises ValueError with the reason if the text is none: a bound names nothing but `rank` and `rank(INPUT)`.
+    """
+    try:
+        comparisons = tuple(map(_name_first_input, _comparisons_in(parse_condition(text))))
+    except ValueError as error:
+        raise ValueError(f"{text[:80]!r} is no comparison such as '>= 0' or '0 <= x < rank'") from error
+    if any(term != "rank" for term, _ in terms_of(comparisons)):
+        raise ValueError(f"a bound in {text!r} is neither a number nor a rank")
+    return comparisons
+
+
+def _comparisons_in(condition: Expression) -> Iterator[Expression]:
+    """Yield the comparisons that `and` joins. Raises ValueError if a condition is none."""
+    if condition.operator in ("and", "chain"):
+        for operand in condition.operands:
+            yield from _comparisons_in(operand)
+    elif condition.operator in ("=", "or", "multiple"):
+        raise ValueError
+    else:
+        yield condition
+
+
+def _name_first_input(tree: Any) -> Any:
+    """Return an expression with the rank of the first input, "", in place of `rank`."""
+    if not isinstance(tree, Expression):
+        return tree
+    if tree == Expression("name", ("rank",)):
+        return Expression("rank", ("",))
+    return Expression(tree.operator, tuple(map(_name_first_input, tree.operands)))
+
+
+def parse_premise(name: str, form: str, schema: OpSchema) -> tuple[Expression, Expression]:
+    """Return an entry of `where` as the value that is compared, and the condition on it.
+
+    The name is an attribute, an input or `rank(INPUT)`. The form is "given", "absent" or a condition, on a string
+    attribute a word, or several with `or`. Raises ValueError with the reason if it is none of these.
+    """
+    if ranked := ranked_input(name):
+        return Expression("rank", (ranked,)), parse_condition(form)
+    if form in PRESENCE:
+        return Expression("given", (name,)), _equal_to(PRESENCE[form])
+    if name not in schema.attributes or schema.attributes[name].type != "string":
+        return Expression("value", (name,)), parse_condition(form)
+    words = tuple(map(_equal_to, form.split(" or ")))
+    return Expression("value", (name,)), Expression("or", words) if len(words) > 1 else words[0]
+
+
+def ranked_input(name: str) -> str:
+    """Return X for a key `rank(X)` of `where`, "" for any other key."""
+    return name[5:-1] if name.startswith("rank(") and name.endswith(")") else ""
+
+
+def parse_form(kind: str, form: str) -> Any:
+    """Parse the text of a declared condition.
+
+    Returns:
+        By kind: patterns ("shape"); patterns, or an expression with the name of an input ("broadcast"); a number
+        ("distinct"); a condition on whether the subject is given ("given"); else a condition on a number.
+
+    Raises:
+        ValueError: The text has another form; the message says why.
+    """
+    if kind == GIVEN:
+        negation, _, name = form.rpartition(" ")
+        if negation not in ("", "not"):
+            raise ValueError(f"{form!r} does not say what is given")
+        is_word = name in ("true", "false")
+        other = Expression("constant", (name == "true",)) if is_word else Expression("given", (name,))
+        return Expression("!=" if negation else "=", (other,))
+    if kind == BROADCAST and not form.startswith("("):
+        return Expression("input", (form,))
+    parsers = {SHAPE: parse_pattern, BROADCAST: parse_pattern, DISTINCT: parse_expression}
+    return parsers.get(kind, parse_condition)(form)
+
+
+def terms_of(tree: Any) -> Iterator[tuple[str, str]]:
+    """Yield the operators of NAMED in expressions, conditions or patterns, each with the name that it has."""
+    if isinstance(tree, Expression) and tree.operator in NAMED:
+        yield tree.operator, tree.operands[0]
+    for part in tree if isinstance(tree, tuple) else ():
+        yield from terms_of(part)
+
+
+def _equal_to(value: Any) -> Expression:
+    return Expression("=", (Expression("constant", (value,)),))
+
+
+def _as_condition(expression: Expression) -> Expression:
+    """Return a condition as it is, and a number as the condition that it is equal."""
+    return expression if expression.operator in CONDITIONS else Expression("=", (expression,))
+
+
+class _Parser:
+    """A recursive-descent parser with a method for each rule of the grammar; nesting is bounded."""
+
+    def __init__(self, text: str) -> None:
+        if len(text) > MAX_LENGTH:
+            raise ValueError(f"a pattern has at most {MAX_LENGTH} characters")
+        self.text = text
+        self.position = self.depth = 0
+        self.tokens: list[str] = []
+        offset = 0
+        while offset < len(text.rstrip()):
+            token = _TOKEN.match(text, offset)
+            if token is None:
+                raise ValueError(f"{text[offset:].strip()!r} is no part of a pattern")
+            self.tokens.append(token[1])
+            offset = token.end()
+
+    def peek(self) -> str:
+        return self.tokens[self.position] if self.position < len(self.tokens) else ""
+
+    def take(self) -> str:
+        """Return the next token, and advance."""
+        token = self.peek()
+        self.position += 1
+        return token
+
+    def accept(self, token: str) -> bool:
+        """Whether the next token is this one; if so, advances."""
+        is_next = self.peek() == token
+        self.position += is_next
+        return is_next
+
+    def expect(self, token: str) -> None:
+        if not self.accept(token):
+            raise ValueError(f"{token!r} is missing in {self.text!r} before {self.peek() or 'its end'!r}")
+
+    def check_end(self, tree: T) -> T:
+        """Return what was parsed. Raises ValueError if tokens are left."""
+        if self.peek():
+            raise ValueError(f"{self.peek()!r} is not expected in {self.text!r}")
+        return tree
+
+    def read_operands(self, word: str, read: Callable[[], T]) -> list[T]:
+        """Return what is read once, and again after each such word."""
+        operands = [read()]
+        while self.accept(word):
+            operands.append(read())
+        return operands
+
+    def read_pattern(self) -> Pattern:
+        self.expect("(")
+        sizes: list[Size] = []
+        run: str | None = None
+        count = 0
+        while self.peek() not in (")", ""):
+            if self.accept("..."):
+                if run is not None:
+                    raise ValueError(f"{self.text!r} has two runs of sizes in one list")
+                run, count = (self.read_name() if self.peek().isidentifier() else ""), len(sizes)
+            else:
+                sizes.append(self.read_size())
+            if not self.accept(","):
+                break
+        self.expect(")")
+        before, after = (sizes, []) if run is None else (sizes[:count], sizes[count:])
+        defaults = [size.default is not None for size in before]
+        if any(size.default is not None for size in after) or sorted(defaults) != defaults:
+            raise ValueError(f"only the last sizes before a run can be left out, unlike in {self.text!r}")
+        return Pattern(tuple(before), run, tuple(after))
+
+    def read_size(self) -> Size:
+        if self.accept("_"):
+            return Size(())
+        choices = tuple(self.read_operands("or", self.read_number))
+        if not self.accept("="):
+            return Size(choices)
+        default = self.take()
+        if not default.isdigit() or choices[0].operator != "name":
+            raise ValueError(f"a number has to follow a name and '=' in {self.text!r}")
+        return Size(choices, int(default))
+
+    def read_condition(self) -> Expression:
+        return self.read_joined("or", lambda: self.read_joined("and", self.read_test))
+
+    def read_joined(self, word: str, read: Callable[[], Expression]) -> Expression:
+        operands = self.read_operands(word, read)
+        return Expression(word, tuple(map(_as_condition, operands))) if len(operands) > 1 else operands[0]
+
+    def read_test(self) -> Expression:
+        """Read a comparison, a number to which the subject is equal, or a condition in parentheses."""
+        if self.accept("multiple"):
+            self.expect("of")
+            return Expression("multiple", (self.read_number(),))
+        if self.peek() in MIRRORED:
+            return self.read_comparison()
+        first = self.read_sum()
+        if self.peek() not in MIRRORED:
+            return first
+        if first == _SUBJECT:
+            return self.read_comparison()
+        below = Expression(MIRRORED[self.take()], (self.number(first),))
+        if self.read_sum() != _SUBJECT:
+            raise ValueError(f"{self.text!r} has no {SUBJECT!r} between its ends")
+        return Expression("chain", (below, self.read_comparison())) if self.peek() in MIRRORED else below
+
+    def read_comparison(self) -> Expression:
+        return Expression(self.take(), (self.read_number(),))
+
+    def read_number(self) -> Expression:
+        return self.number(self.read_sum())
+
+    def number(self, expression: Expression) -> Expression:
+        """Return an expression. Raises ValueError if it is a condition."""
+        if expression.operator in CONDITIONS:
+            raise ValueError(f"a condition stands in {self.text!r} in place of a number")
+        return expression
+
+    def read_sum(self) -> Expression:
+        """Read a number, or a condition in parentheses."""
+        self.depth += 1
+        if self.depth > _MAX_DEPTH:
+            raise ValueError(f"{self.text!r} is nested too deeply")
+        result = self.read_chain(("+", "-"), lambda: self.read_chain(("*", "//"), self.read_factor))
+        self.depth -= 1
+        return result
+
+    def read_chain(self, operators: tuple[str, ...], read: Callable[[], Expression]) -> Expression:
+        result = read()
+        while self.peek() in operators:
+            result = Expression(self.take(), (self.number(result), self.number(read())))
+        return result
+
+    def read_factor(self) -> Expression:
+        if self.accept("-"):
+            return Expression("negative", (self.number(self.read_operand()),))
+        if not self.peek():
+            raise ValueError(f"{self.text!r} ends where a number or a name is missing")
+        return self.read_operand()
+
+    def read_operand(self) -> Expression:
+        if self.accept("("):
+            inner = self.read_condition()
+            self.expect(")")
+            return inner
+        token = self.peek()
+        if token[:1].isdigit():
+            return Expression("constant", (int(self.take()) if token.isdigit() else float(self.take()),))
+        if token in ("true", "false"):
+            return Expression("constant", (self.take() == "true",))
+        name = self.read_name()
+        if name not in FUNCTIONS or not self.accept("("):
+            return Expression("name", (name,))
+        arguments: list[Any] = [self.read_name()]
+        for _ in range(FUNCTIONS[name] - 1):
+            self.expect(",")
+            arguments.append(self.read_number())
+        self.expect(")")
+        return Expression(name, tuple(arguments))
+
+    def read_name(self) -> str:
+        token = self.peek()
+        if not token.isidentifier() or token in ("or", "and", "_"):
+            raise ValueError(f"a number or a name has to stand in {self.text!r} before {token or 'its end'!r}")
+        return self.take()
