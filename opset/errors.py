@@ -365,6 +365,9 @@ class FindingList(list[Finding]):
         self._kinds: set[tuple[str, ...]] = set()
         self.extend(findings)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return FindingList, (list(self), self.omitted)
+
     def append(self, finding: Finding) -> None:
         """Add a finding with very long parts cut, or count it as omitted if there are too many."""
         kinds = len(self._kinds)

@@ -7,9 +7,10 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass, field
 from functools import partial, wraps
 from pathlib import Path
-from typing import IO, Any, NamedTuple, TypeVar
+from typing import IO, Any, Generic, NamedTuple, TypeVar
 
 import click
 
@@ -18,14 +19,43 @@ from opset.cli import BROKEN_PIPE, INTERNAL, USAGE, output, signals, supervision
 from opset.cli.configuration import Folders, folders_for, hooks_option, schemas_option
 from opset.cli.inputs import STREAM, Input, Output, expand_inputs, output_for
 from opset.cli.limits import limits_options
-from opset.errors import Finding, FindingList, OpsetError, UsageError
+from opset.errors import Finding, FindingList, OpsetError, UsageError, safe_text
 from opset.model import Model, load, write_stream
 from opset.model.storage.container import load_file, load_text
 from opset.model.storage.external import is_external, tensors
 from opset.model.storage.writing import MODES, save_below, save_in_place
+from opset.plain_text import style_text
 
-Work = Callable[[Input], dict[str, Any]]
+Result = TypeVar("Result")
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class ModelReport(Generic[Result]):
+    """The report on one model: its path, the path that was written, the result, and the errors.
+
+    Without a result, the model failed.
+    """
+
+    input: str
+    output: str | None
+    result: Result | None = field(metadata={"key": ""})
+    errors: FindingList
+    status: str
+    exit_status: int
+    internal_error: str = ""
+
+
+@dataclass(frozen=True)
+class BatchReport:
+    """The reports on all models of a call, how many ended with each status, and notes about the whole call."""
+
+    models: Sequence[ModelReport[Any]]
+    summary: Mapping[str, int]
+    notes: Sequence[str] = ()
+
+
+Work = Callable[[Input], ModelReport[Any]]
 
 
 class Call(NamedTuple):
@@ -133,9 +163,9 @@ def process_files(
     inputs: tuple[str, ...],
     call: Call,
     verb: Verb,
-    work: Callable[..., dict[str, Any]],
-    settings: Any,
-    write: Callable[[dict[str, Any], IO[str], bool], None],
+    work: Callable[..., ModelReport[Result]],
+    settings: object,
+    write: Callable[[ModelReport[Result], IO[str], bool], None],
     *,
     writes: bool = True,
 ) -> int:
@@ -159,28 +189,67 @@ def process_files(
     # The report goes where the model does not.
     stream = sys.stderr if call.output is not None and call.output.stream else sys.stdout
 
-    def show(data: dict[str, Any]) -> None:
-        if call.form == "text":
-            write(data, stream, call.quiet)
-        elif call.quiet and data["errors"]:
-            output.write_errors(output.findings_of(data))
-
     notes = call.known.note_left_out(call.quiet, *verb.files)
-    reports = _collect_reports(models, partial(_worker, work, settings, call, verb), call.jobs, verb.undone, show)
-    return _write_summary(reports, verb.words, call.form, call.quiet, stream, notes)
+    reports: list[ModelReport[Result]] = []
+    statuses: Counter[str] = Counter()
+    worst = 0
+    results = _yield_reports(models, partial(_worker, work, settings, call, verb), call.jobs, verb.undone)
+    with closing(results):
+        for number, report in enumerate(results, 1):
+            statuses[report.status] += 1
+            worst = max(worst, report.exit_status)
+            if call.form == "text":
+                write(report, stream, call.quiet)
+            elif not call.quiet:
+                reports.append(report)
+            elif report.errors:
+                output.write_errors(report.errors)
+            if 1 < number < len(models) and sys.stderr.isatty():
+                sys.stderr.write(f"[{number}/{len(models)}]\r")
+                sys.stderr.flush()
+    if call.form == "json" and not call.quiet:
+        summary = {"models": len(models), **{each: statuses[each] for each in verb.words}, "exit_status": worst}
+        output.write_product(BatchReport(reports, summary, tuple(notes)), list, call.form, stream)
+    elif len(models) > 1 and not call.quiet:
+        counts = ", ".join(f"{statuses[each]} {word}" for each, word in verb.words.items() if statuses[each])
+        stream.write(f"{len(models)} models: {counts}\n")
+    return worst
 
 
-def _worker(work: Callable[..., dict[str, Any]], settings: Any, call: Call, verb: Verb) -> Work:
+def write_report(
+    report: ModelReport[Result], lines: Sequence[str], stream: IO[str], errors: IO[str] | None = None
+) -> None:
+    """Write the report on one model as text.
+
+    Args:
+        report: The report.
+        lines: The lines to write about its result, the first beside the model's name; () for none.
+        stream: The destination of these lines.
+        errors: The destination of errors, stderr by default.
+    """
+    name = "stdin" if report.input == STREAM else safe_text(report.input)
+    if lines:
+        stream.write(f"{style_text(name, 'bold', stream)}: {lines[0]}\n")
+        stream.writelines(f"{line}\n" for line in lines[1:])
+        if report.output not in (None, STREAM):
+            stream.write(f"  wrote {safe_text(report.output)}\n")
+    if report.internal_error:
+        (errors or sys.stderr).write(f"{name}: {report.internal_error}\n")
+    elif report.errors:
+        output.write_errors(report.errors, errors)
+
+
+def _worker(work: Callable[..., ModelReport[Any]], settings: object, call: Call, verb: Verb) -> Work:
     """Return the function that processes one model, in a child process if its time is limited."""
     working = partial(_process_file, partial(work, settings=settings, call=call, registry=call.known.registry()))
     seconds = call.limits.timeout
     return working if seconds is None or not supervision.POSSIBLE else partial(_supervise_file, working, verb, seconds)
 
 
-def _supervise_file(work: Work, verb: Verb, seconds: float, model: Input) -> dict[str, Any]:
+def _supervise_file(work: Work, verb: Verb, seconds: float, model: Input) -> ModelReport[Any]:
     """Return the report on one model, which is processed in a child that is ended when its time is up."""
     try:
-        report: dict[str, Any] = supervision.run_supervised(partial(work, model), seconds)
+        report: ModelReport[Any] = supervision.run_supervised(partial(work, model), seconds)
         return report
     except supervision.NoResult as ended:
         if ended.status == BROKEN_PIPE:
@@ -191,33 +260,15 @@ def _supervise_file(work: Work, verb: Verb, seconds: float, model: Input) -> dic
     return _failure_report(model.path, FindingList([finding]), 1)
 
 
-def _collect_reports(
-    models: Sequence[Input], start: Callable[[], Work], jobs: int, undone: str, show: Callable[[dict[str, Any]], None]
-) -> list[dict[str, Any]]:
-    """Return the report on every model, and show each as soon as it is complete.
+def _yield_reports(
+    models: Sequence[Input], start: Callable[[], Work], jobs: int, undone: str
+) -> Generator[ModelReport[Any], None, None]:
+    """Yield the report on every model in order, from child processes if there are several jobs.
 
     `start` returns the function that processes one model; each child process calls it once.
     """
-    reports: list[dict[str, Any]] = []
-    jobs = (
-        min(jobs, len(models)) if all(model.path != STREAM for model in models) else 1
-    )  # other processes have no stdin
-    results = _yield_reports(models, start, jobs, undone)
-    with closing(results):
-        for data in results:
-            reports.append(data)
-            show(data)
-            if 1 < len(reports) < len(models) and sys.stderr.isatty():
-                sys.stderr.write(f"[{len(reports)}/{len(models)}]\r")
-                sys.stderr.flush()
-    return reports
-
-
-def _yield_reports(
-    models: Sequence[Input], start: Callable[[], Work], jobs: int, undone: str
-) -> Generator[dict[str, Any], None, None]:
-    """Yield the report on every model in order, from child processes if there are several jobs."""
-    if jobs > 1:
+    jobs = min(jobs, len(models))
+    if jobs > 1 and all(model.path != STREAM for model in models):  # other processes have no stdin
         from opset.cli.processes import run_in_processes
 
         yield from run_in_processes(start, models, jobs, partial(_crash_report, undone))
@@ -225,7 +276,7 @@ def _yield_reports(
         yield from map(start(), models)
 
 
-def _process_file(work: Work, model: Input) -> dict[str, Any]:
+def _process_file(work: Work, model: Input) -> ModelReport[Any]:
     """Return the report on one model; errors become findings of the report."""
     try:
         return work(model)
@@ -237,52 +288,19 @@ def _process_file(work: Work, model: Input) -> dict[str, Any]:
         signals.raise_if_stopped()
         if (short := output.shortage(error)) is not None:
             return _failure_report(model.path, FindingList([short]).in_file(model.path), USAGE)
-        return {**_failure_report(model.path, FindingList(), INTERNAL), "internal_error": output.internal_error(error)}
+        return _failure_report(model.path, FindingList(), INTERNAL, output.internal_error(error))
 
 
-def _crash_report(undone: str, model: Input, late: bool) -> dict[str, Any]:
+def _crash_report(undone: str, model: Input, late: bool) -> ModelReport[Any]:
     """Return the report on a model whose process died."""
     why = "the process that worked on it was killed, perhaps for want of memory"
     finding = Finding("M101", undone, why=why, help="use fewer processes: -j 1", file=model.path)
     return _failure_report(model.path, FindingList([finding]), INTERNAL)
 
 
-def _failure_report(path: str, findings: FindingList, exit_status: int) -> dict[str, Any]:
+def _failure_report(path: str, findings: FindingList, exit_status: int, internal_error: str = "") -> ModelReport[Any]:
     """Return the report on a model that failed with these findings."""
-    data = output.findings_data(findings)
-    return {"input": path, "output": None, **data, "status": "failed", "exit_status": exit_status}
-
-
-def _summarize(reports: Sequence[Mapping[str, Any]], statuses: Iterable[str]) -> dict[str, int]:
-    """Return how many models ended with each status, and the worst exit status."""
-    counts = Counter(data["status"] for data in reports)
-    return {
-        "models": len(reports),
-        **{status: counts[status] for status in statuses},
-        "exit_status": max(data["exit_status"] for data in reports),
-    }
-
-
-def _write_summary(
-    reports: Sequence[dict[str, Any]],
-    words: Mapping[str, str],
-    form: str,
-    quiet: bool,
-    stream: IO[str],
-    notes: Sequence[str],
-) -> int:
-    """Write the summary of all reports, or the reports as JSON, and return the exit status.
-
-    `words` name each status in the summary. `notes` are about the whole call, and have been written as text before.
-    """
-    summary = _summarize(reports, words)
-    if form == "json" and not quiet:
-        data = {"models": reports, "summary": summary, **({"notes": notes} if notes else {})}
-        output.write_product(data, list, form, stream)
-    elif len(reports) > 1 and not quiet:
-        counts = ", ".join(f"{summary[status]} {word}" for status, word in words.items() if summary[status])
-        stream.write(f"{summary['models']} models: {counts}\n")
-    return summary["exit_status"]
+    return ModelReport(path, None, None, findings, "failed", exit_status, internal_error)
 
 
 def refuse_terminal(destination: Output) -> None:

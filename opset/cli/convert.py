@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import IO, NamedTuple
 
 import click
 
-from opset.cli import output
-from opset.cli.batch import Call, Verb, load_input, process_files, writing_options
-from opset.cli.inputs import STREAM, Input, dims_option, freeze_option, suffix_of
-from opset.errors import safe_text
+from opset.cli.batch import Call, ModelReport, Verb, load_input, process_files, write_report, writing_options
+from opset.cli.inputs import Input, dims_option, freeze_option, suffix_of
 from opset.model.storage.external import odd_keys
 from opset.opsets.registry import Registry
-from opset.plain_text import style_text
-from opset.version_converter import Target, convert_model, report, target_of
+from opset.version_converter import Target, convert_model, target_of
+from opset.version_converter.report import (
+    ConversionReport,
+    conversion_report,
+    headline,
+    refusal_line,
+    report_lines,
+)
 from opset.version_converter.targets import parse_versions
 
 LOWERED = "lowered"
@@ -78,48 +83,43 @@ def convert_files(inputs: tuple[str, ...], call: Call, settings: Settings) -> in
     """Convert the models that a verb is given, report on each, and return the exit status."""
     plan_only = settings.plan_only
 
-    def write(data: dict[str, Any], stream: Any, quiet: bool) -> None:
-        _write_report(data, stream, quiet, plan_only)
+    def write(report: ModelReport[ConversionReport], stream: IO[str], quiet: bool) -> None:
+        refused = report.status == "refused"
+        errors = stream if plan_only and refused else sys.stderr
+        result = report.result
+        lines = [*_result_lines(report)] if not quiet and (plan_only or not refused) else []
+        write_report(report, lines, stream, errors)
+        if refused and result is not None:
+            errors.write(f"{refusal_line(result.nodes)}\n")
 
     return process_files(inputs, call, VERB, convert_file, settings, write, writes=not plan_only)
 
 
-def convert_file(source: Input, settings: Settings, call: Call, registry: Registry) -> dict[str, Any]:
+def convert_file(source: Input, settings: Settings, call: Call, registry: Registry) -> ModelReport[ConversionReport]:
     """Convert one model, write the result if it was not refused, and return the report."""
     model = load_input(source, call.roots)
     conversion = convert_model(model, settings.target, registry, settings.dims, call.limits, settings.freeze)
-    conversion.refusals = conversion.refusals.in_file(source.path)
     odd_tensors = odd_keys(model.proto)
     conversion.notes += [f"{finding.place}: {finding.why} (opset explain {finding.code})" for finding in odd_tensors]
     conversion.notes += [f"{odd_tensors.omitted:,} more tensors have such keys"] if odd_tensors.omitted else []
-    data = {"input": source.path, "output": None, **report.conversion_data(conversion, places=call.form == "json")}
-    if conversion.model is None:
-        return {**data, "status": "refused", "exit_status": 1}
-    if settings.plan_only:
-        return {**data, "status": "planned" if conversion.changes else "unchanged", "exit_status": 0}
-    status = "converted" if conversion.changes else "unchanged"
-    if call.can_skip_writing(bool(conversion.changes)):
-        return {**data, "status": status, "exit_status": 0}
-    reached = {domain: conversion.target.get(domain, version) for domain, version in settings.target.opsets.items()}
-    name = suffix_of(reached) if reached else LOWERED
-    path = call.write_result(conversion.model, source, name, data["notes"])
-    return {**data, "output": path, "status": status, "exit_status": 0}
+    path = None
+    status = "refused"
+    if conversion.model is not None:
+        status = "unchanged" if not conversion.changes else "planned" if settings.plan_only else "converted"
+        if not settings.plan_only and not call.can_skip_writing(conversion.changes):
+            opsets = settings.target.opsets.items()
+            reached = {domain: conversion.target.get(domain, version) for domain, version in opsets}
+            suffix = suffix_of(reached) if reached else LOWERED
+            path = call.write_result(conversion.model, source, suffix, conversion.notes)
+    result = conversion_report(conversion, places=call.form == "json")
+    findings = conversion.refusals.in_file(source.path)
+    return ModelReport(source.path, path, result, findings, status, int(status == "refused"))
 
 
-def _write_report(data: dict[str, Any], stream: Any, quiet: bool, plan_only: bool) -> None:
-    """Write the report of one model as text: actions to `stream`, errors to stderr."""
-    name = "stdin" if data["input"] == STREAM else safe_text(data["input"])
-    errors = stream if plan_only and data["status"] == "refused" else sys.stderr
-    if not quiet and data["status"] != "failed" and (plan_only or data["status"] != "refused"):
-        stream.write(f"{style_text(name, 'bold', stream)}: {report.headline(data)}\n")
-        stream.write("".join(f"{line}\n" for line in report.report_lines(data)))
-        if data["status"] == "unchanged":
-            stream.write("  nothing to convert: the model is there already\n")
-        if data["output"] not in (None, STREAM):
-            stream.write(f"  wrote {safe_text(data['output'])}\n")
-    if "internal_error" in data:
-        errors.write(f"{name}: {data['internal_error']}\n")
-    elif data["errors"]:
-        output.write_errors(output.findings_of(data), errors)
-        if data["status"] == "refused":
-            errors.write(f"{report.refusal_line(data)}\n")
+def _result_lines(report: ModelReport[ConversionReport]) -> Iterator[str]:
+    """Yield the lines about a conversion, nothing if it failed."""
+    if report.result is not None:
+        yield headline(report.result)
+        yield from report_lines(report.result)
+        if report.status == "unchanged":
+            yield "  nothing to convert: the model is there already"

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
-from typing import Any
+from typing import IO, Any, NamedTuple
 
 import click
 
 from opset.budget import ALLOW_MORE
-from opset.cli import output
-from opset.cli.batch import Call, Verb, load_input, process_files, writing_options
-from opset.cli.inputs import STREAM, Input, dims_option, freeze_option
+from opset.cli.batch import Call, ModelReport, Verb, load_input, process_files, write_report, writing_options
+from opset.cli.inputs import Input, dims_option, freeze_option
 from opset.errors import LONGEST, FindingList, brief_name, listing, quote, safe_text
 from opset.inference.building.types import Type
 from opset.inference.engine.result import Inference, infer
 from opset.model.graph.index import BodyLabels, node_label
 from opset.opsets.registry import Registry
-from opset.plain_text import style_text, table_lines
+from opset.plain_text import table_lines
 
 SUFFIX = "inferred"
 WORDS = {"inferred": "inferred", "contradicted": "with contradictions", "failed": "failed"}
@@ -41,6 +40,64 @@ class Settings:
     report: bool
 
 
+class GapValue(NamedTuple):
+    """A value at a gap, and how much of its type is known."""
+
+    name: str
+    known: str
+
+
+class NodeGap(NamedTuple):
+    """A node at which inference stops: its graph as a number in `graphs`, its index, its path, why, and its values."""
+
+    graph: int
+    node: int
+    place: str
+    reason: str
+    values: Sequence[GapValue]
+
+
+class NodeOutput(NamedTuple):
+    """An output of a node: how much of its type is known, and the number of its type in `types`, None without one."""
+
+    name: str
+    coverage: str
+    type: int | None
+
+
+class InferredNode(NamedTuple):
+    """A node: its graph as a number in `graphs`, its index, its name, its operator, and its outputs."""
+
+    graph: int
+    node: int
+    name: str
+    operator: str
+    outputs: Sequence[NodeOutput]
+
+
+class InferredType(NamedTuple):
+    """A type, its shape, None if it is unknown or long, and the whole as text."""
+
+    type: str | None
+    shape: Sequence[int | str | None] | None
+    shown: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class InferenceReport:
+    """How many values are known, gaps, with --report the type of every value, and notes.
+
+    Nodes and gaps refer to `graphs` by number, and values to `types`, since many share a long name or type.
+    """
+
+    coverage: Mapping[str, int]
+    gaps: Sequence[NodeGap]
+    nodes: Sequence[InferredNode] | None = None
+    types: Sequence[InferredType] | None = None
+    graphs: Sequence[str]
+    notes: Sequence[str]
+
+
 @click.command(no_args_is_help=True)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @dims_option
@@ -59,14 +116,11 @@ def command(inputs: tuple[str, ...], call: Call, **asked: Any) -> int:
     """
     settings = Settings(**asked)
 
-    def write(data: dict[str, Any], stream: Any, quiet: bool) -> None:
-        _write_report(data, stream, quiet, settings.report)
-
     writes = call.in_place or call.given is not None
-    return process_files(inputs, call, VERB, infer_file, settings, write, writes=writes)
+    return process_files(inputs, call, VERB, infer_file, settings, _write_report, writes=writes)
 
 
-def infer_file(source: Input, settings: Settings, call: Call, registry: Registry) -> dict[str, Any]:
+def infer_file(source: Input, settings: Settings, call: Call, registry: Registry) -> ModelReport[InferenceReport]:
     """Infer the types of one model, write it with them if an output is named, and return the report."""
     model = load_input(source, call.roots)
     inference = infer(
@@ -80,21 +134,18 @@ def infer_file(source: Input, settings: Settings, call: Call, registry: Registry
         progress=_progress_writer() if call.alone and not call.quiet and sys.stderr.isatty() else None,
     )
     findings = FindingList(inference.findings, inference.omitted).in_file(source.path)
-    data = {
-        "input": source.path,
-        "output": None,
-        **inference_data(inference, settings.report),
-        "notes": [*inference.notes],
-    }
+    notes = [*inference.notes]
     if inference.stopped:
-        data["notes"].append(f"inference stopped at {inference.stopped}; {ALLOW_MORE}")
-    data |= output.findings_data(findings)
+        notes.append(f"inference stopped at {inference.stopped}; {ALLOW_MORE}")
+    path = None
     if call.output is not None and not (settings.strict and findings):
         result = inference.written(settings.overwrite)
         if inference.left_out:
-            data["notes"].append(f"{inference.left_out:,} types are not written: together they are too large")
-        data["output"] = call.write_result(result, source, SUFFIX, data["notes"])
-    return {**data, "status": "contradicted" if findings else "inferred", "exit_status": int(bool(findings))}
+            notes.append(f"{inference.left_out:,} types are not written: together they are too large")
+        path = call.write_result(result, source, SUFFIX, notes)
+    report = _inference_report(inference, notes, settings.report)
+    status = "contradicted" if findings else "inferred"
+    return ModelReport(source.path, path, report, findings, status, int(bool(findings)))
 
 
 def _progress_writer() -> Callable[[int, int], None]:
@@ -107,66 +158,54 @@ def _progress_writer() -> Callable[[int, int], None]:
     return show
 
 
-def inference_data(inference: Inference, everything: bool) -> dict[str, Any]:
-    """Return an inference as plain data: coverage, gaps, and with `everything` the type of every value.
-
-    Nodes and gaps refer to `graphs` by number, and values to `types`, since many share a long name or type.
-    """
+def _inference_report(inference: Inference, notes: Sequence[str], everything: bool) -> InferenceReport:
+    """Return the report of an inference, with the type of every value if `everything` is true."""
     labels = BodyLabels()
-    data: dict[str, Any] = {}
-    data["coverage"] = inference.coverage
-    data["gaps"] = [
-        {
-            "graph": labels.number_of(body),
-            "node": index,
-            "place": body.node_label(index),
-            "reason": reason,
-            "values": [{"name": gap.value, "known": gap.known} for gap in gaps],
-        }
+    gaps = [
+        NodeGap(
+            labels.number_of(body),
+            index,
+            body.node_label(index),
+            reason,
+            [GapValue(gap.value, gap.known) for gap in gaps],
+        )
         for (body, index, reason), gaps in groupby(inference.gaps, attrgetter("body", "index", "reason"))
     ]
-    if everything:
-        data |= _node_data(inference, labels)
-    return {**data, "graphs": labels.labels}
+    nodes, types = _typed_nodes(inference, labels) if everything else (None, None)
+    return InferenceReport(
+        coverage=inference.coverage, gaps=gaps, nodes=nodes, types=types, graphs=labels.labels, notes=notes
+    )
 
 
-def _node_data(inference: Inference, labels: BodyLabels) -> dict[str, Any]:
-    """Return the types of the outputs of all nodes, which refer to a list of types by index."""
-    nodes: list[dict[str, Any]] = []
+def _typed_nodes(inference: Inference, labels: BodyLabels) -> tuple[list[InferredNode], list[InferredType]]:
+    """Return all nodes with their outputs, and the types to which these refer by number."""
+    nodes: list[InferredNode] = []
     types: dict[Type, int] = {}
     for values in inference.by_node():
         body, index = values[0].body, values[0].index
         outputs = [
-            {
-                "name": value.name,
-                "coverage": value.coverage,
-                "type": None if value.type is None else types.setdefault(value.type, len(types)),
-            }
+            NodeOutput(
+                value.name,
+                value.coverage,
+                None if value.type is None else types.setdefault(value.type, len(types)),
+            )
             for value in values
         ]
-        name, operator = body.names[index], body.operators[index][0]
-        node = {"graph": labels.number_of(body), "node": index, "name": name, "operator": operator, "outputs": outputs}
-        nodes.append(node)
-    return {"nodes": nodes, "types": [*map(_type_data, types)]}
+        nodes.append(InferredNode(labels.number_of(body), index, body.names[index], body.operators[index][0], outputs))
+    return nodes, [*map(_inferred_type, types)]
 
 
-def _type_data(type_: Type) -> dict[str, Any]:
-    """Return a type as plain data; the shape is None if it is unknown, or so long that the text is cut."""
+def _inferred_type(type_: Type) -> InferredType:
+    """Return a type for a report; the shape is None if it is unknown, or so long that the text is cut."""
     sizes = [each if each is None or isinstance(each, int) else str(each) for each in type_.shape or ()]
     stated = type_.shape is not None and sum(len(str(size)) for size in sizes) <= LONGEST
-    return {"type": type_.text, "shape": sizes if stated else None, "shown": str(type_)}
+    return InferredType(type_.text, sizes if stated else None, str(type_))
 
 
-def _write_report(data: dict[str, Any], stream: Any, quiet: bool, everything: bool) -> None:
+def _write_report(report: ModelReport[InferenceReport], stream: IO[str], quiet: bool) -> None:
     """Write the report of one model as text, errors to stderr."""
-    name = "stdin" if data["input"] == STREAM else safe_text(data["input"])
-    if not quiet and data["status"] != "failed":
-        stream.write(f"{style_text(name, 'bold', stream)}: {_coverage_line(data['coverage'])}\n")
-        stream.write("".join(f"{line}\n" for line in _report_lines(data, everything)))
-    if "internal_error" in data:
-        sys.stderr.write(f"{name}: {data['internal_error']}\n")
-    elif data["errors"]:
-        output.write_errors(output.findings_of(data))
+    result = None if quiet else report.result
+    write_report(report, [] if result is None else [*_report_lines(result)], stream)
 
 
 _COVERAGE = {
@@ -185,28 +224,27 @@ def _coverage_line(coverage: Mapping[str, int]) -> str:
     return f"{total:,} value{'s' * (total != 1)}: {', '.join(counts) or 'none'}"
 
 
-def _report_lines(data: Mapping[str, Any], everything: bool) -> Iterator[str]:
-    """Yield the lines of a report below its headline."""
-    if everything and data["nodes"]:
-        yield from table_lines([["value", "type", "where"], *_value_rows(data)])
-    gaps = data["gaps"] if everything else data["gaps"][:FEW]
+def _report_lines(report: InferenceReport) -> Iterator[str]:
+    """Yield the lines of a report."""
+    yield _coverage_line(report.coverage)
+    if report.nodes:
+        yield from table_lines([["value", "type", "where"], *_value_rows(report)])
+    gaps = report.gaps if report.nodes is not None else report.gaps[:FEW]
     if gaps:
         yield "  not known:"
         for gap in gaps:
-            names = listing([value["name"] for value in gap["values"]], show=quote)
-            why = safe_text(gap["reason"]) or "no reason is known"
-            yield f"    {names} of {data['graphs'][gap['graph']]}, {gap['place']}: {why}"
-        if len(gaps) < len(data["gaps"]):
-            yield f"    and {len(data['gaps']) - len(gaps):,} more: --report"
-    yield from (f"  {safe_text(note)}" for note in data["notes"])
-    if data["output"] not in (None, STREAM):
-        yield f"  wrote {safe_text(data['output'])}"
+            names = listing([value.name for value in gap.values], show=quote)
+            why = safe_text(gap.reason) or "no reason is known"
+            yield f"    {names} of {report.graphs[gap.graph]}, {gap.place}: {why}"
+        if len(gaps) < len(report.gaps):
+            yield f"    and {len(report.gaps) - len(gaps):,} more: --report"
+    yield from (f"  {safe_text(note)}" for note in report.notes)
 
 
-def _value_rows(data: Mapping[str, Any]) -> Iterator[list[str]]:
+def _value_rows(report: InferenceReport) -> Iterator[list[str]]:
     """Yield name, type and place of every value of the report."""
-    for node in data["nodes"]:
-        where = f"{data['graphs'][node['graph']]}, {node_label(node['name'], node['operator'], node['node'])}"
-        for value in node["outputs"]:
-            shown = "?" if value["type"] is None else safe_text(data["types"][value["type"]]["shown"])
-            yield [brief_name(value["name"]), shown, where]
+    for node in report.nodes or ():
+        where = f"{report.graphs[node.graph]}, {node_label(node.name, node.operator, node.node)}"
+        for value in node.outputs:
+            shown = "?" if value.type is None or report.types is None else safe_text(report.types[value.type].shown)
+            yield [brief_name(value.name), shown, where]

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import sys
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import IO, NamedTuple
 
 import click
 
-from opset.cli import output
-from opset.cli.batch import Call, Verb, load_input, process_files, writing_options
-from opset.cli.inputs import STREAM, Input
+from opset.cli.batch import Call, ModelReport, Verb, load_input, process_files, write_report, writing_options
+from opset.cli.inputs import Input
 from opset.errors import SHOWN, brief_name, safe_text
-from opset.model.graph.index import FunctionKey
 from opset.opsets.registry import Registry
-from opset.plain_text import style_text
 from opset.schemas.names import domain_name
 from opset.version_converter.inlining import inline_model
 
@@ -27,6 +25,32 @@ class Settings(NamedTuple):
 
     only: tuple[str, ...]
     exclude: tuple[str, ...]
+
+
+class RemovedFunction(NamedTuple):
+    """A function that nothing calls any more."""
+
+    domain: str
+    name: str
+    overload: str
+
+
+class InlinedFunction(NamedTuple):
+    """A function whose calls were replaced, and how many these were."""
+
+    domain: str
+    name: str
+    overload: str
+    calls: int
+
+
+@dataclass(frozen=True)
+class InliningReport:
+    """The functions that were inlined, those that were removed, and notes."""
+
+    functions: Sequence[InlinedFunction]
+    removed: Sequence[RemovedFunction]
+    notes: Sequence[str]
 
 
 @click.command(no_args_is_help=True)
@@ -45,36 +69,24 @@ def command(inputs: tuple[str, ...], only: tuple[str, ...], exclude: tuple[str, 
     return process_files(inputs, call, VERB, inline_file, Settings(only, exclude), _write_report)
 
 
-def inline_file(source: Input, settings: Settings, call: Call, registry: Registry) -> dict[str, Any]:
+def inline_file(source: Input, settings: Settings, call: Call, registry: Registry) -> ModelReport[InliningReport]:
     """Inline the functions of one model, write the result if it was not refused, and return the report."""
     model = load_input(source, call.roots)
     inlining = inline_model(model, settings.only or None, settings.exclude, registry, call.limits)
+    path = None
+    status = "refused"
+    if inlining.model is not None:
+        status = "inlined" if inlining.changes else "unchanged"
+        if not call.can_skip_writing(bool(inlining.changes)):
+            path = call.write_result(inlining.model, source, SUFFIX, inlining.notes)
+    functions = [
+        InlinedFunction(domain_name(domain), name, overload, calls)
+        for (domain, name, overload), calls in inlining.calls.items()
+    ]
+    removed = [RemovedFunction(domain_name(domain), name, overload) for domain, name, overload in inlining.removed]
+    result = InliningReport(functions, removed, inlining.notes)
     findings = inlining.refusals.in_file(source.path)
-    data = {
-        "input": source.path,
-        "output": None,
-        "functions": [{**_function_data(key), "calls": calls} for key, calls in inlining.calls.items()],
-        "removed": [_function_data(key) for key in inlining.removed],
-        "notes": inlining.notes,
-        **output.findings_data(findings),
-    }
-    if inlining.model is None:
-        return {**data, "status": "refused", "exit_status": 1}
-    status = "inlined" if inlining.changes else "unchanged"
-    if not call.can_skip_writing(bool(inlining.changes)):
-        data["output"] = call.write_result(inlining.model, source, SUFFIX, inlining.notes)
-    return {**data, "status": status, "exit_status": 0}
-
-
-def _function_data(key: FunctionKey) -> dict[str, str]:
-    """Return the name of a function as plain data."""
-    domain, name, overload = key
-    return {"domain": domain_name(domain), "name": name, "overload": overload}
-
-
-def _function_label(named: dict[str, Any]) -> str:
-    """Return the name of a function as text."""
-    return brief_name(f"{named['domain']}.{named['name']}{named['overload'] and ':' + named['overload']}")
+    return ModelReport(source.path, path, result, findings, status, int(status == "refused"))
 
 
 def _count_text(count: int, noun: str) -> str:
@@ -82,23 +94,23 @@ def _count_text(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-def _write_report(data: dict[str, Any], stream: Any, quiet: bool) -> None:
+def _write_report(report: ModelReport[InliningReport], stream: IO[str], quiet: bool) -> None:
     """Write the report of one model as text: inlined functions to `stream`, errors to stderr."""
-    name = "stdin" if data["input"] == STREAM else safe_text(data["input"])
-    if not quiet and data["status"] in ("inlined", "unchanged"):
-        calls = sum(each["calls"] for each in data["functions"])
-        functions = len(data["functions"])
-        inlined_calls = f"{_count_text(calls, 'call')} of {_count_text(functions, 'function')} inlined"
-        what = inlined_calls if calls else "nothing to inline"
-        stream.write(f"{style_text(name, 'bold', stream)}: {what}\n")
-        lines = [f"{_function_label(each)}: {_count_text(each['calls'], 'call')}" for each in data["functions"]]
-        removed = len(data["removed"])
-        lines += [f"removed, as nothing calls it: {_count_text(removed, 'function')}"] if removed else []
-        lines = lines if len(lines) <= SHOWN else [*lines[:SHOWN], f"… and {len(lines) - SHOWN:,} more"]
-        lines += [f"note: {safe_text(note)}" for note in data["notes"]]
-        lines += [f"wrote {safe_text(data['output'])}"] if data["output"] not in (None, STREAM) else []
-        stream.write("".join(f"  {line}\n" for line in lines))
-    if "internal_error" in data:
-        sys.stderr.write(f"{name}: {data['internal_error']}\n")
-    elif data["errors"]:
-        output.write_errors(output.findings_of(data))
+    result = report.result if not quiet and report.status != "refused" else None
+    write_report(report, _result_lines(result) if result is not None else (), stream)
+
+
+def _result_lines(result: InliningReport) -> list[str]:
+    """Return the lines about inlined functions."""
+    calls = sum(each.calls for each in result.functions)
+    inlined_calls = f"{_count_text(calls, 'call')} of {_count_text(len(result.functions), 'function')} inlined"
+    lines = [
+        brief_name(f"{each.domain}.{each.name}{each.overload and ':' + each.overload}")
+        + f": {_count_text(each.calls, 'call')}"
+        for each in result.functions
+    ]
+    removed = len(result.removed)
+    lines += [f"removed, as nothing calls it: {_count_text(removed, 'function')}"] if removed else []
+    lines = lines if len(lines) <= SHOWN else [*lines[:SHOWN], f"… and {len(lines) - SHOWN:,} more"]
+    lines += [f"note: {safe_text(note)}" for note in result.notes]
+    return [inlined_calls if calls else "nothing to inline", *(f"  {line}" for line in lines)]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, fields, is_dataclass
 from itertools import islice
 from typing import IO, Any
 
@@ -18,34 +20,68 @@ from opset.plain_text import style_text
 _BATCH = 10_000  # parts of JSON that are written at once
 UNMAPPED = ("failed to map segment", "annot allocate memory")
 """Parts of the messages of the loader and the system if there is no memory for a library."""
+SCHEMA_VERSION = 1
+"""The first entry of every JSON object that is written: it rises when a key is removed or gets another meaning."""
 format_option = click.option(
     "--format", "form", type=click.Choice(["text", "json"]), default="text", help="Form of the output."
 )
 
 
-def write_product(data: Any, text: Callable[[], Sequence[str]], form: str, stream: IO[str] | None = None) -> None:
-    """Write a verb's product to stdout or another stream: `data` as JSON, or the lines that `text` gives."""
+def write_product(report: object, text: Callable[[], Iterable[str]], form: str, stream: IO[str] | None = None) -> None:
+    """Write a verb's product to stdout or another stream: a report as JSON, or the lines that `text` gives."""
     stream = stream or sys.stdout
     if form == "text":
         stream.writelines(f"{line}\n" for line in text())
         return
     # With everything beyond ASCII and all control characters escaped, it is safe on a terminal too.
-    encoder = json.JSONEncoder(indent=2, default=escape_text, allow_nan=False)
-    parts = encoder.iterencode(data)
+    encoder = json.JSONEncoder(indent=2, default=json_object, allow_nan=False)
+    document = json_object(report) if is_dataclass(report) else _json_value(report)
+    parts = encoder.iterencode(
+        {"schema_version": SCHEMA_VERSION, **document} if isinstance(document, dict) else document
+    )
     while batch := list(islice(parts, _BATCH)):  # the whole text may be many times as large as the data
         stream.write("".join(batch).replace("\x7f", "\\u007f"))
     stream.write("\n")
 
 
-def findings_data(findings: FindingList | OpsetError) -> dict[str, Any]:
+def findings_data(findings: FindingList) -> dict[str, Any]:
     """Return findings as plain data: `errors` has the first ones, `omitted` is the number of others."""
-    listed = findings.finding_list if isinstance(findings, OpsetError) else findings
-    return {"errors": [finding._asdict() for finding in listed], "omitted": listed.omitted}
+    return {"errors": [*findings], "omitted": findings.omitted}
 
 
-def findings_of(data: Mapping[str, Any]) -> FindingList:
-    """Return the findings of `findings_data`."""
-    return FindingList((Finding(**each) for each in data["errors"]), data["omitted"])
+def json_object(report: object) -> dict[str, object] | str:
+    """Return a report as a JSON object, in which dataclasses stay as they are until the encoder reaches them.
+
+    Each field of a dataclass has its name as its key, or the `key` of its metadata; with the key "", its own fields
+    stand in its place. A field is left out while it has its default, if it has one. Findings are followed by `omitted`,
+    the number of those that were left out. Anything but a dataclass is text.
+    """
+    if not is_dataclass(report):
+        return escape_text(report)
+    data: dict[str, object] = {}
+    for each in fields(report):
+        value = getattr(report, each.name)
+        key = each.metadata.get("key", each.name)
+        if each.default is not MISSING and value == each.default:
+            continue
+        if not key and value is not None:
+            data |= json_object(value)  # type: ignore[arg-type]
+        elif key:
+            data[key] = _json_value(value)
+        if isinstance(value, FindingList):
+            data["omitted"] = value.omitted
+    return data
+
+
+def _json_value(value: object) -> object:
+    """Return a value of a report as JSON can hold it: numbers that are not finite as text, named tuples as objects."""
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        value = value._asdict()
+    if isinstance(value, Mapping):
+        return {key: _json_value(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [*map(_json_value, value)]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def write_errors(findings: FindingList | OpsetError, stream: IO[str] | None = None) -> None:

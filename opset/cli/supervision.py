@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import marshal
 import os
+import pickle
 import select
 import signal
 import sys
@@ -44,7 +44,7 @@ def run_supervised(work: Callable[[], Any], seconds: float) -> Any:
     done in this one.
 
     Args:
-        work: Returns numbers, text, and tuples of these. An unexpected exception is written to stderr.
+        work: Returns what can be pickled. An unexpected exception is written to stderr.
         seconds: Time for the work.
 
     Raises:
@@ -81,8 +81,8 @@ def run_supervised(work: Callable[[], Any], seconds: float) -> Any:
     if result is None or time.monotonic() > deadline:
         raise NoResult(True, status)
     try:
-        return marshal.loads(result)
-    except (EOFError, ValueError, TypeError) as error:
+        return pickle.loads(result)
+    except (EOFError, pickle.UnpicklingError) as error:
         raise NoResult(status == -signal.SIGALRM, status) from error
 
 
@@ -186,7 +186,7 @@ def _run_child(work: Callable[[], Any], writer: int, seconds: float, mask: Itera
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         signal.setitimer(signal.ITIMER_REAL, seconds + GRACE + PATIENCE)
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        result = marshal.dumps(work())
+        result = pickle.dumps(work())
         sys.stderr.flush()
         with open(writer, "wb") as pipe:
             pipe.write(result)

@@ -1,22 +1,15 @@
-"""The report of a conversion: as plain data, which is its JSON, and as text that is made from that data alone.
+"""The report of a conversion, from which its text and its JSON are made.
 
-    {"opsets": [{"domain", "before", "after"}], "ir_version": {"before", "after"},
-     "operators": [{"domain", "operator", "before", "after", "nodes", "kept", "steps", "becomes", "places"}],
-     "graphs": [label], "passed": [{"domain", "operator", "nodes"}], "notes": […],
-     "nodes": {"total", "converted", "kept", "passed", "refused"},
-     "errors": [{"code", "message", "place", "why", "help", "file"}], "omitted": number of further errors}
-
-`after` is 0 if the target lacks the operator, which is then lowered. Each of `places` is a converted node:
-{"graph": number in `graphs`, "node": index, "name"}. Domains are named as people write them. Strings of the model are
-unchanged; the text has them escaped and cut.
+Domains are named as people write them. Strings of the model are unchanged; the text has them escaped and cut.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from operator import itemgetter
-from typing import Any
+from typing import NamedTuple
 
 from opset.errors import SHOWN, brief_name, listing, safe_text
 from opset.model.graph.index import BodyLabels
@@ -24,133 +17,171 @@ from opset.plain_text import table_lines
 from opset.schemas.names import domain_name
 from opset.version_converter.result import Action, Conversion
 
-Data = Mapping[str, Any]
 FEW = 4
 """Nodes in place of one that are not counted for the reader."""
 
 
-def conversion_data(conversion: Conversion, *, places: bool = True) -> dict[str, Any]:
-    """Return a conversion as plain data (see above), with or without places; operators that change come first."""
-    groups: dict[tuple[Any, ...], list[Action]] = {}
+class ImportedVersion(NamedTuple):
+    """The versions of a domain before and after."""
+
+    domain: str
+    before: int
+    after: int
+
+
+class IrVersions(NamedTuple):
+    """The IR version before and after."""
+
+    before: int
+    after: int
+
+
+class NodePlace(NamedTuple):
+    """A node: the number of its graph in `graphs`, its index in that, and its name."""
+
+    graph: int
+    node: int
+    name: str
+
+
+class OperatorGroup(NamedTuple):
+    """Nodes of one operator that are treated alike; `after` is 0 if the target lacks the operator: they are lowered."""
+
+    domain: str
+    operator: str
+    before: int
+    after: int
+    nodes: int
+    kept: bool = True
+    steps: Sequence[str] = ()
+    becomes: Sequence[str] = ()
+    places: Sequence[NodePlace] = ()
+
+
+class PassedOperator(NamedTuple):
+    """Nodes of a domain without schemas, which stay as they are."""
+
+    domain: str
+    operator: str
+    nodes: int
+
+
+class NodeCounts(NamedTuple):
+    """How many nodes there are, and what happens to them."""
+
+    total: int
+    converted: int
+    kept: int
+    passed: int
+    refused: int
+
+
+@dataclass(frozen=True)
+class ConversionReport:
+    """Versions before and after, groups of nodes, those that change before others, and notes."""
+
+    opsets: Sequence[ImportedVersion]
+    ir_version: IrVersions
+    operators: Sequence[OperatorGroup]
+    graphs: Sequence[str]
+    passed: Sequence[PassedOperator]
+    notes: Sequence[str]
+    nodes: NodeCounts
+
+
+def conversion_report(conversion: Conversion, *, places: bool = True) -> ConversionReport:
+    """Return the report of a conversion, with or without the places of nodes."""
+    groups: dict[tuple[str, str, int, int, tuple[str, ...], tuple[str, ...]], list[Action]] = {}
     for action in conversion.actions:
         key = (action.domain, action.op_type, action.since, action.until, action.steps, action.result)
         groups.setdefault(key, []).append(action)
     labels = BodyLabels()
     converted = [
-        _operator_entry(
-            domain,
+        OperatorGroup(
+            domain_name(domain),
             op_type,
             since,
             until,
             len(actions),
-            steps=list(steps),
-            becomes=list(result),
-            places=[_place_entry(action, labels) for action in actions] if places else [],
+            kept=not steps,
+            steps=steps,
+            becomes=result,
+            places=[_place_of(action, labels) for action in actions] if places else (),
         )
         for (domain, op_type, since, until, steps, result), actions in sorted(groups.items(), key=itemgetter(0))
     ]
-    kept = [_operator_entry(*key, nodes) for key, nodes in sorted(conversion.kept.items())]
-    passed = [
-        {"domain": domain_name(domain), "operator": op_type, "nodes": nodes}
-        for (domain, op_type), nodes in sorted(conversion.passed.items())
+    kept = [
+        OperatorGroup(domain_name(domain), op_type, since, until, nodes)
+        for (domain, op_type, since, until), nodes in sorted(conversion.kept.items())
     ]
-    nodes = {
-        "converted": len(conversion.actions),
-        "kept": conversion.kept.total(),
-        "passed": conversion.passed.total(),
-        "refused": conversion.refused,
-    }
-    return {
-        "opsets": [
-            {"domain": domain_name(domain), "before": before, "after": conversion.target.get(domain, before)}
+    counts = len(conversion.actions), conversion.kept.total(), conversion.passed.total(), conversion.refused
+    return ConversionReport(
+        opsets=[
+            ImportedVersion(domain_name(domain), before, conversion.target.get(domain, before))
             for domain, before in conversion.source.items()
         ],
-        "ir_version": {"before": conversion.ir_version[0], "after": conversion.ir_version[1]},
-        "operators": converted + kept,
-        "graphs": labels.labels,
-        "passed": passed,
-        "notes": conversion.notes,
-        "nodes": {"total": sum(nodes.values()), **nodes},
-        "errors": [finding._asdict() for finding in conversion.refusals],
-        "omitted": conversion.refusals.omitted,
-    }
+        ir_version=IrVersions(*conversion.ir_version),
+        operators=converted + kept,
+        graphs=labels.labels,
+        passed=[
+            PassedOperator(domain_name(domain), op_type, nodes)
+            for (domain, op_type), nodes in sorted(conversion.passed.items())
+        ],
+        notes=conversion.notes,
+        nodes=NodeCounts(sum(counts), *counts),
+    )
 
 
-def headline(data: Data) -> str:
-    """Return the versions of a conversion's data on one line: "ai.onnx 13 -> 21, IR version 7 -> 10"."""
-    versions = [f"{entry['domain']} {_versions_text(entry)}" for entry in data["opsets"]]
-    return f"{listing(versions, SHOWN)}, IR version {_versions_text(data['ir_version'])}"
+def headline(report: ConversionReport) -> str:
+    """Return the versions of a conversion on one line: "ai.onnx 13 -> 21, IR version 7 -> 10"."""
+    versions = [f"{each.domain} {_versions_text(each)}" for each in report.opsets]
+    return f"{listing(versions, SHOWN)}, IR version {_versions_text(report.ir_version)}"
 
 
-def report_lines(data: Data) -> list[str]:
+def report_lines(report: ConversionReport) -> list[str]:
     """Return the lines below the versions: a table of operators, operators that passed through, notes, a sum."""
     rows = [["operator", "version", "nodes", "what happens"]]
-    for entry in data["operators"]:
-        name = entry["operator"] if entry["domain"] == "ai.onnx" else f"{entry['domain']}.{entry['operator']}"
-        counts = Counter(entry["becomes"])
+    for group in report.operators:
+        name = group.operator if group.domain == "ai.onnx" else f"{group.domain}.{group.operator}"
+        counts = Counter(group.becomes)
         made = listing([name if count == 1 else f"{count} {name}" for name, count in counts.items()])
-        becomes = "kept" if entry["kept"] else f"converted to {made}"
-        if not entry["after"]:
-            size = len(entry["becomes"])
+        becomes = "kept" if group.kept else f"converted to {made}"
+        if not group.after:
+            size = len(group.becomes)
             becomes = f"lowered to {made}" if size <= FEW else f"lowered to {size} nodes: {made}"
-        rows.append([brief_name(name), _versions_text(entry), str(entry["nodes"]), becomes])
+        rows.append([brief_name(name), _versions_text(group), str(group.nodes), becomes])
     lines = table_lines(rows, right=[2]) if len(rows) > 1 else []
     domains: dict[str, list[str]] = {}
-    for entry in data["passed"]:
-        domains.setdefault(entry["domain"], []).append(f"{entry['operator']} ({entry['nodes']})")
+    for passed in report.passed:
+        domains.setdefault(passed.domain, []).append(f"{passed.operator} ({passed.nodes})")
     for domain, names in domains.items():
         why = f"as there are no schemas of {brief_name(domain)}"
         lines.append(f"  passed through, {why}: {listing(names, SHOWN)}")
-    lines += [f"  note: {safe_text(note)}" for note in data["notes"][:SHOWN]]
-    if len(data["notes"]) > SHOWN:
-        lines.append(f"  … and {len(data['notes']) - SHOWN:,} more notes")
-    counts = data["nodes"]
-    if counts["total"]:
-        words = {"converted": "converted", "kept": "kept", "passed": "passed through", "refused": "refused"}
-        parts = [f"{counts[key]} {word}" for key, word in words.items() if counts[key]]
-        lines.append(f"  {_number_of_nodes(counts['total'])}: {', '.join(parts)}")
+    lines += [f"  note: {safe_text(note)}" for note in report.notes[:SHOWN]]
+    if len(report.notes) > SHOWN:
+        lines.append(f"  … and {len(report.notes) - SHOWN:,} more notes")
+    total, *numbers = report.nodes
+    if total:
+        words = ("converted", "kept", "passed through", "refused")
+        parts = [f"{number} {word}" for number, word in zip(numbers, words, strict=True) if number]
+        lines.append(f"  {_number_of_nodes(total)}: {', '.join(parts)}")
     return lines
 
 
-def refusal_line(data: Data) -> str:
+def refusal_line(nodes: NodeCounts) -> str:
     """Return the last line of a refused conversion: how many nodes prevent it."""
-    refused, total = data["nodes"]["refused"], data["nodes"]["total"]
-    what = f"{refused} of {_number_of_nodes(total)}" if refused else "the model"
+    what = f"{nodes.refused} of {_number_of_nodes(nodes.total)}" if nodes.refused else "the model"
     return f"{what} cannot be converted; nothing was written."
 
 
-def _operator_entry(
-    domain: str,
-    op_type: str,
-    before: int,
-    after: int,
-    nodes: int,
-    *,
-    steps: Sequence[str] = (),
-    becomes: Sequence[str] = (),
-    places: Sequence[Data] = (),
-) -> dict[str, Any]:
-    return {
-        "domain": domain_name(domain),
-        "operator": op_type,
-        "before": before,
-        "after": after,
-        "nodes": nodes,
-        "kept": not steps,
-        "steps": steps,
-        "becomes": becomes,
-        "places": places,
-    }
-
-
-def _place_entry(action: Action, labels: BodyLabels) -> dict[str, Any]:
+def _place_of(action: Action, labels: BodyLabels) -> NodePlace:
     body, index = action.body, action.node_index
-    return {"graph": labels.number_of(body), "node": index, "name": body.names[index]}
+    return NodePlace(labels.number_of(body), index, body.names[index])
 
 
-def _versions_text(entry: Data) -> str:
-    same = entry["before"] == entry["after"]
-    return f"{entry['before']}" if same or not entry["after"] else f"{entry['before']} -> {entry['after']}"
+def _versions_text(versions: ImportedVersion | IrVersions | OperatorGroup) -> str:
+    same = versions.before == versions.after
+    return f"{versions.before}" if same or not versions.after else f"{versions.before} -> {versions.after}"
 
 
 def _number_of_nodes(count: int) -> str:

@@ -9,9 +9,19 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from opset.cli import batch, output
+from opset.cli import batch
 from opset.cli.configuration import MAX_BYTES, MAX_FOLDERS
-from opset.version_converter import report
+from opset.errors import Finding, FindingList
+from opset.version_converter.report import (
+    ConversionReport,
+    ImportedVersion,
+    IrVersions,
+    NodeCounts,
+    OperatorGroup,
+    PassedOperator,
+    headline,
+    report_lines,
+)
 from tests.cli.commands import SMALL, run, run_json, save, version
 
 
@@ -184,9 +194,19 @@ def test_json_holds_all_that_the_text_shows(name, to, more, small, refused):
     assert (result.exit_code, result.stderr) == (text.exit_code, "")
     (data,) = json.loads(result.stdout)["models"]
     if text.stdout:
-        shown = [f"{data['input']}: {report.headline(data)}", *report.report_lines(data)]
+        result = ConversionReport(
+            opsets=[ImportedVersion(**each) for each in data["opsets"]],
+            ir_version=IrVersions(**data["ir_version"]),
+            operators=[OperatorGroup(**each) for each in data["operators"]],
+            graphs=data["graphs"],
+            passed=[PassedOperator(**each) for each in data["passed"]],
+            notes=data["notes"],
+            nodes=NodeCounts(**data["nodes"]),
+        )
+        shown = [f"{data['input']}: {headline(result)}", *report_lines(result)]
         assert text.stdout.splitlines()[: len(shown)] == shown
-    for finding in output.findings_of(data).group_by_kind():
+    findings = FindingList((Finding(**each) for each in data["errors"]), data["omitted"])
+    for finding in findings.group_by_kind():
         assert str(finding) in text.stdout + text.stderr
     assert data["exit_status"] == text.exit_code
     assert (data["output"] == "b.onnx") == ("wrote a.onnx" in text.stdout)

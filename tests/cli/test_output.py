@@ -2,13 +2,17 @@
 
 import io
 import json
+import math
+import pickle
+from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import NamedTuple
 
 import pytest
 
 from opset.cli import output
-from opset.cli.output import findings_data, findings_of, internal_error, shortage, write_errors, write_product
-from opset.errors import SHOWN, Finding, FindingList, ModelError
+from opset.cli.output import internal_error, shortage, write_errors, write_product
+from opset.errors import KEPT, SHOWN, Finding, FindingList, ModelError
 
 
 def written(write, *arguments):
@@ -20,26 +24,62 @@ def written(write, *arguments):
 def test_a_product_as_text_and_as_json(monkeypatch, capsys):
     assert written(write_product, {}, lambda: ["a", "b\x7f"], "text") == "a\nb\x7f\n"
     data = {"a": ["\x7f\x1b\u202eé"], "b": {"c": None}}
-    text = '{\n  "a": [\n    "\\u007f\\u001b\\u202e\\u00e9"\n  ],\n  "b": {\n    "c": null\n  }\n}\n'
+    start = '{\n  "schema_version": 1,\n'
+    text = start + '  "a": [\n    "\\u007f\\u001b\\u202e\\u00e9"\n  ],\n  "b": {\n    "c": null\n  }\n}\n'
     assert written(write_product, data, list, "json") == text
     monkeypatch.setattr(output, "_BATCH", 2)
     assert written(write_product, data, list, "json") == text
     write_product({}, lambda: ["a"], "text")
     assert capsys.readouterr().out == "a\n"
     assert json.loads(written(write_product, [ValueError("\x1b")], list, "json")) == ["\\x1b"]
-    with pytest.raises(ValueError, match="not JSON compliant"):
-        written(write_product, [float("nan")], list, "json")
+    assert json.loads(written(write_product, [float("nan"), -math.inf], list, "json")) == ["nan", "-inf"]
 
 
-def test_findings_as_data_and_back():
-    found = FindingList([Finding("M101", "one", place="p", why="w", help="h", file="f")], omitted=3)
-    data = findings_data(found)
-    assert data == {
+class Point(NamedTuple):
+    x: float
+    y: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Part:
+    size: int
+
+
+@dataclass(frozen=True)
+class Whole:
+    part: Part | None = field(metadata={"key": ""})
+    points: tuple[Point, ...]
+    parts: dict[str, Part]
+    errors: FindingList
+    renamed: int = field(metadata={"key": "re.named"})
+    note: str = ""
+    nothing: Part | None = None
+
+
+def test_a_report_as_json():
+    finding = Finding("M101", "one", place="p", why="w", help="h", file="f")
+    whole = Whole(Part(1), (Point(math.inf),), {"a": Part(2)}, FindingList([finding], omitted=3), 4)
+    data = {
+        "schema_version": 1,
+        "size": 1,
+        "points": [{"x": "inf", "y": []}],
+        "parts": {"a": {"size": 2}},
         "errors": [{"code": "M101", "message": "one", "place": "p", "why": "w", "help": "h", "file": "f"}],
         "omitted": 3,
+        "re.named": 4,
     }
-    assert (findings_of(data), findings_of(data).omitted) == (found, 3)
-    assert findings_data(ModelError(found)) == data
+    assert [*json.loads(written(write_product, whole, list, "json")).items()] == [*data.items()]
+    bare = Whole(None, (), {}, FindingList(), 4, "a note", Part(5))
+    data = {"schema_version": 1, "points": [], "parts": {}, "errors": [], "omitted": 0, "re.named": 4,
+            "note": "a note", "nothing": {"size": 5}}  # fmt: skip
+    assert [*json.loads(written(write_product, bare, list, "json")).items()] == [*data.items()]
+    assert json.loads(written(write_product, [Part(1), Point(2.0)], list, "json")) == [{"size": 1}, {"x": 2.0, "y": []}]
+
+
+def test_findings_are_the_same_after_they_were_sent():
+    findings = FindingList([Finding("C201", "one", f"node {number}") for number in range(KEPT + 2)], omitted=3)
+    copied = pickle.loads(pickle.dumps(findings))
+    assert (copied, copied.omitted, type(copied)) == (findings, 5, FindingList)
 
 
 def test_the_first_findings_are_written_and_the_others_counted(capsys):

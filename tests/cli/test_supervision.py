@@ -5,6 +5,7 @@ import math
 import multiprocessing
 import os
 import signal
+import threading
 import time
 
 import pytest
@@ -77,8 +78,8 @@ def test_how_the_work_fails(error, status, said, capfd):
 
 
 def test_results_that_cannot_be_sent_are_internal_errors(capfd):
-    assert ended(object) == (False, 0, 70)
-    assert "internal error: ValueError" in capfd.readouterr().err
+    assert ended(threading.Lock) == (False, 0, 70)
+    assert "internal error: TypeError" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGHUP, signal.SIGTERM])

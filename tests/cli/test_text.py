@@ -1,7 +1,5 @@
 """`opset text`, `opset inline`, and models as text wherever a model is taken."""
 
-import json
-
 import onnx
 import pytest
 
@@ -27,7 +25,7 @@ def test_text_and_back(text, folder):
     assert (shown.exit_code, shown.stderr) == (0, "") and "y = d.Twice (x)" in shown.stdout
     assert run("text", "m.onnx", "-o", "n.onnxtxt").exit_code == 0
     assert (folder / "n.onnxtxt").read_text() == shown.stdout
-    assert json.loads(run("text", "m.onnx", "--format", "json").stdout) == {"model": "m.onnx", "text": shown.stdout}
+    assert run_json("text", "m.onnx") == {"model": "m.onnx", "text": shown.stdout}
     assert run("text", "m.onnx", "-o", "n.onnxtxt").exit_code == 2
     assert run("text", "m.onnx", "-o", "n.onnxtxt", "--force").exit_code == 0
 

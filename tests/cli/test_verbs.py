@@ -477,7 +477,7 @@ def test_an_internal_error_is_one_line_and_a_request(monkeypatch, small, folder)
     def broken(*_, **__):
         raise KeyError("such\x1b things")
 
-    monkeypatch.setattr(opset.cli.convert.report, "conversion_data", broken)
+    monkeypatch.setattr(opset.cli.convert, "conversion_report", broken)
     (folder / "refused.onnx").write_text(REFUSED)
     result = CliRunner().invoke(cli, ["convert", "small.onnx", "refused.onnx", "--to", "21"])
     assert result.exit_code == 70
