@@ -33,7 +33,7 @@ class Rule(Generic[F]):
         codes: Codes of its findings; a table without codes has names of its rules.
         subject: Type of the things that it checks.
         check: Yields the findings about a thing; it may take a context as well.
-        name: Name in the documentation.
+        name: Name in the documentation, after its function.
         severity: Severity of its findings.
         requires: Requirement of its findings.
         clause: Clause of the standard, or section, that it follows.
@@ -65,13 +65,15 @@ class Rule(Generic[F]):
 class RuleTable(Generic[F]):
     """The rules of a verb, in the order of the modules that declare them; these are imported when they are needed."""
 
-    def __init__(self, package: str, modules: Collection[str]) -> None:
+    def __init__(self, package: str, modules: Collection[str], severity: str = "") -> None:
         """Create a table without rules.
 
         Args:
             package: Package of the modules.
             modules: Modules that declare the rules, in the order in which the rules run.
+            severity: Severity of rules that have none of their own.
         """
+        self._severity = severity
         self._modules = [f"{package}.{name}" for name in modules]
         self._declared: dict[tuple[str, type], Rule[F]] = {}
 
@@ -88,7 +90,9 @@ class RuleTable(Generic[F]):
         """
 
         def declare(function: Function) -> Function:
-            rule: Rule[F] = Rule(tuple(codes.split()), subject, function, **parts)
+            name = function.__name__.strip("_").replace("_", "-")
+            named = {"name": name, "severity": self._severity, **parts}
+            rule: Rule[F] = Rule(tuple(codes.split()), subject, function, **named)
             for code in rule.codes:
                 if (code, subject) in self._declared:
                     raise ValueError(f"two rules about {subject.__name__} have the code {code}")
@@ -105,9 +109,10 @@ class RuleTable(Generic[F]):
         rules = dict.fromkeys(self._declared.values())
         return tuple(sorted(rules, key=lambda rule: self._modules.index(rule.check.__module__)))
 
-    def find(self, code: str) -> Rule[F] | None:
-        """Return the first rule with a code; None if there is none."""
-        return next((rule for rule in self.rules if code in rule.codes), None)
+    @cached_property
+    def by_code(self) -> dict[str, Rule[F]]:
+        """The rules by their codes; of a code of two rules, the first."""
+        return {code: rule for rule in reversed(self.rules) for code in rule.codes}
 
     def select(self, subject: type, codes: Set[str] | None = None) -> Iterator[Rule[F]]:
         """Yield the rules about things of a type, with one of these codes if they are named."""
@@ -115,9 +120,7 @@ class RuleTable(Generic[F]):
             if rule.subject is subject and (codes is None or not codes.isdisjoint(rule.codes)):
                 yield rule
 
-    def apply(
-        self, thing: object, *context: object, codes: frozenset[str] | None = None
-    ) -> Iterator[tuple[Rule[F], F]]:
+    def apply(self, thing: object, *context: object, codes: Set[str] | None = None) -> Iterator[tuple[Rule[F], F]]:
         """Yield the findings of rules about a thing as they are found, each with its rule.
 
         Args:

@@ -20,7 +20,7 @@ FOR = {
     "opset-lint": STAGED[:6],
     "opset-fix": STAGED[:3],
     "opset-test": STAGED[:4],
-    "opset-diff": [
+    "opset-breaking": [
         *STAGED[:3],
         *STAGED[4:6],
     ],

@@ -165,10 +165,10 @@ def test_its_second_versions_break_nothing(tmp_path):
     for name in ("types.yaml", "lock.json"):
         shutil.copy(EXAMPLES / name, tmp_path)
     shutil.copytree(EXAMPLES / DOMAIN, tmp_path / DOMAIN)
-    assert run("diff", "--against", EXAMPLES, "--schemas", tmp_path).exit_code == 0
+    assert run("breaking", EXAMPLES, "--schemas", tmp_path).exit_code == 0
     path = tmp_path / DOMAIN / "Softcap.yaml"
     path.write_text(path.read_text().replace("default: 1.0, doc", "default: 2.0, doc"))
-    broken = run_json("diff", "--against", EXAMPLES, "--schemas", tmp_path)
+    broken = run_json("breaking", EXAMPLES, "--schemas", tmp_path)
     assert "B125" in json.dumps(broken)
 
 

@@ -33,6 +33,7 @@ VERBS = {
     "text": "Show a model in ONNX text syntax, and make models of it.",
     "list": "List operators, domains, releases or runtimes.",
     "diff": "Show what changed between two versions of an operator.",
+    "breaking": "Report what breaks what was released of operators.",
     "docs": "Write the documentation of operators.",
     "new": "Write the files of a new operator.",
     "bump": "Add a version to an operator, or say whether one is needed.",

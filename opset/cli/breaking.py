@@ -1,4 +1,4 @@
-"""`opset diff --against`: the breaking changes between two states of schemas."""
+"""`opset breaking`: the breaking changes between two states of schemas."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+import click
+
 from opset.budget import Budget, Limits
 from opset.cli import output, supervision
-from opset.cli.configuration import Folders, folders_for, folders_of
+from opset.cli.configuration import Folders, folders_for, folders_of, hooks_option, schemas_option
+from opset.cli.limits import limits_options
 from opset.errors import Finding, SchemaError, UsageError, safe_text
 from opset.opsets.registry import Registry, default_registry
 from opset.opsets.releases import RELEASES, Release, release
@@ -29,11 +32,11 @@ COLORS = {ERR: "red", WARN: "yellow", INFO: "dim", "approved": "green"}
 HOOKS = FUNCTIONS
 """Python files that the examples of changed operators may run."""
 KINDS = ("folder", "file", "release", "rev")
-"""Kinds of `--against`, in the order in which they are tried; each is also a prefix: `rev:v1.2`."""
+"""Kinds of older states, in the order in which they are tried; each is also a prefix: `rev:v1.2`."""
 
 
 class Choices(NamedTuple):
-    """The options of `opset diff --against`."""
+    """The options of `opset breaking`."""
 
     folders: tuple[Path, ...]
     hooks: bool | None
@@ -48,8 +51,48 @@ SECONDS = 300.0
 """Time that the examples of changed operators may take together, unless --timeout is given."""
 
 
-def compare_against(against: str, choices: Choices, form: str, limits: Limits) -> int:
-    """Compare the schemas of folders with an older state of them, write the report, and return the exit status."""
+@click.command(no_args_is_help=True)
+@click.argument("against", metavar="REV|FOLDER|FILE|RELEASE")
+@click.option("--locked", is_flag=True, help="Versions that the older lock.json does not hold may change.")
+@click.option("--no-examples", is_flag=True, help="Do not run the examples of what changed.")
+@click.option("--strict", is_flag=True, help="Warnings fail, too.")
+@click.option(
+    "--approved",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The breaks that are approved; approved.yaml of the schemas by default.",
+)
+@click.option("--today", metavar="DATE", help="The day on which approvals may have ended.")
+@schemas_option
+@hooks_option
+@limits_options
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "markdown"]),
+    default="text",
+    help="Form of the output; markdown is for a pull request.",
+)
+def command(
+    against: str,
+    locked: bool,
+    no_examples: bool,
+    strict: bool,
+    approved: Path | None,
+    today: str | None,
+    folders: tuple[Path, ...],
+    allow_hooks: bool | None,
+    limits: Limits,
+    form: str,
+) -> int:
+    """Report what breaks what was released: rules with codes, what each break needs, and how to mend it.
+
+    The schemas are compared with those of a git revision, with a folder, the file of an operator or the JSON of opset
+    docs, or with a release of ONNX. rev:, folder:, file: and release: say which it is. The exit status is 1 where
+    something breaks, and 3 where the states could not be compared. The examples of what changed may take five minutes
+    together, or --timeout.
+    """
+    choices = Choices(folders, allow_hooks, approved, today, locked, not no_examples, strict)
     return supervision.run_in_bounds(lambda budget: _compare_states(against, choices, form, budget), limits, SECONDS)
 
 
@@ -108,7 +151,7 @@ def _parse_day(text: str | None) -> datetime.date:
 
 
 def _older_state(against: str, folders: Sequence[Path], current: State) -> tuple[State, bool]:
-    """Return the older state of the folders, and whether it has one operator alone."""
+    """Return the older state of the folders, and whether it has only one operator."""
     kind, text = _split_kind(against, current)
     if kind == "release":
         # A copy of the standard's schemas is compared with this package's, since it may have been edited.
@@ -126,7 +169,7 @@ def _older_state(against: str, folders: Sequence[Path], current: State) -> tuple
 
 
 def _split_kind(against: str, current: State) -> tuple[str, str]:
-    """Return the kind of `--against` and its name: by its prefix, else the first of KINDS that exists."""
+    """Return the kind of an older state and its name: by its prefix, else the first of KINDS that exists."""
     prefix, colon, rest = against.partition(":")
     if colon and prefix in KINDS:
         return prefix, rest

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
-from opset.budget import Limits
 from opset.catalog import changes, difference_words, json_data, opsets_difference, worst_work
 from opset.cli import output
-from opset.cli.configuration import hooks_option, registry_for, schemas_option
-from opset.cli.limits import limits_options
+from opset.cli.configuration import registry_for, schemas_option
 from opset.cli.operator_sets import domain_with_versions, opsets_difference_lines
 from opset.cli.operators import change_lines, version_at, versions_of
 from opset.errors import Finding, UsageError, escape_text, safe_text
@@ -21,78 +20,38 @@ from opset.schemas.diff import signature_diff
 from opset.schemas.names import domain_name
 
 
-@click.command(no_args_is_help=True)
+class _Diff(click.Command):
+    """The verb, which says what to write in place of an option that it had."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Return what is left of the arguments. Raises UsageError U103 for --against."""
+        for position, argument in enumerate(args):
+            name, _, state = argument.partition("=")
+            if name == "--against":
+                others = args[:position] + args[position + 1 :]
+                call = shlex.join(["opset", "breaking", state, *others] if state else ["opset", "breaking", *others])
+                raise UsageError(Finding("U103", "breaking changes have a verb of their own", help=safe_text(call)))
+        return super().parse_args(ctx, args)
+
+
+@click.command(cls=_Diff, no_args_is_help=True)
 @click.argument("what", required=False, metavar="[OPERATOR]")
 @click.argument("before", type=int, required=False, metavar="A")
 @click.argument("after", type=int, required=False, metavar="B")
 @click.option("--domain", metavar="DOMAIN", help="Domain of the operator, or of two versions of an operator set.")
-@click.option(
-    "--against",
-    metavar="REV|FOLDER|FILE|RELEASE",
-    help="Report what breaks in the schemas since a git revision, in comparison with a folder, the file of an operator "
-    "or the JSON of opset docs, or since a release of ONNX. rev:, folder:, file: and release: say which it is.",
-)
-@click.option("--locked", is_flag=True, help="With --against: versions that its lock.json does not hold may change.")
-@click.option("--no-examples", is_flag=True, help="With --against: do not run the examples of what changed.")
-@click.option("--strict", is_flag=True, help="With --against: warnings fail, too.")
-@click.option(
-    "--approved",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="With --against: the breaks that are approved; approved.yaml of the schemas by default.",
-)
-@click.option("--today", metavar="DATE", help="With --against: the day on which approvals may have ended.")
 @schemas_option
-@hooks_option
-@limits_options
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json", "markdown"]),
-    default="text",
-    help="Form of the output; markdown, for a pull request, with --against.",
-)
-@click.pass_context
+@output.format_option
 def command(
-    context: click.Context,
-    what: str | None,
-    before: int | None,
-    after: int | None,
-    domain: str | None,
-    against: str | None,
-    locked: bool,
-    no_examples: bool,
-    strict: bool,
-    approved: Path | None,
-    today: str | None,
-    folders: tuple[Path, ...],
-    allow_hooks: bool | None,
-    limits: Limits,
-    form: str,
+    what: str | None, before: int | None, after: int | None, domain: str | None, folders: tuple[Path, ...], form: str
 ) -> int:
     """Show what changed in an operator, or in an operator set, from version A to version B.
 
     Of each transition between, the difference of the signatures, the change of meaning, and what converts a node, up
     and down: nothing to do, a derived adapter, a written one, or why it is impossible. Without OPERATOR, the operators
     that are new, removed or changed, in ai.onnx or --domain: `diff 17 21`.
-
-    With --against, report instead what breaks what was released: rules with codes, what each break needs, and how to
-    mend it. The exit status is 1 where something breaks, and 3 where the states could not be compared. The examples of
-    what changed may take five minutes together, or --timeout.
     """
-    if against is not None:
-        from opset.cli.breaking import Choices, compare_against
-
-        _refuse_parameters(
-            context, "takes no", "it compares all operators of --schemas", "what", "before", "after", "domain"
-        )
-        choices = Choices(folders, allow_hooks, approved, today, locked, not no_examples, strict)
-        return compare_against(against, choices, form, limits)
-    markdown = "form" if form == "markdown" else ""
-    alone = ("strict", "approved", "today", "locked", "no_examples", "allow_hooks", *limits.as_dict(), markdown)
-    _refuse_parameters(context, "is missing beside", "opset diff --against REV", *alone)
     if what is None or before is None:
-        raise click.UsageError("name an operator and two versions, two versions of an operator set, or --against")
+        raise click.UsageError("name an operator and two versions, or two versions of an operator set")
     registry = registry_for(folders)
     if after is None:
         if not (what.isascii() and what.isdigit() and len(what) < 10):
@@ -122,15 +81,6 @@ def command(
     }
     output.write_product(json_data(data), lambda: _difference_lines(data), form)
     return 0
-
-
-def _refuse_parameters(context: click.Context, why: str, help: str, *names: str) -> None:
-    """Raise UsageError U103 if one of these parameters is given."""
-    conflicting = [name for name in names if context.params.get(name) not in (None, False)]
-    if conflicting:
-        labels = {"what": "OPERATOR", "before": "version", "after": "version", "form": "--format markdown"}
-        shown_as = labels.get(conflicting[0], f"--{conflicting[0].replace('_', '-')}")
-        raise UsageError(Finding("U103", f"--against {why} {shown_as}", help=help))
 
 
 def _difference_lines(data: dict[str, Any]) -> list[str]:

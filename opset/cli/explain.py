@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
-import opset
 from opset.cli import output
 from opset.docgen.guides import guides, plain_text
 from opset.errors import CODES, Finding, UsageError
+from opset.explanations import page_of
 from opset.schemas.names import near_miss
-
-PAGES = Path(opset.__file__).parent / "explain"
 
 
 @click.command()
@@ -57,7 +53,7 @@ def _suggestion(name: str) -> str:
 def _page_text(listed: dict[str, str]) -> str:
     """Return the page of a code or a guide."""
     if code := listed.get("code"):
-        text = (PAGES / f"{code}.md").read_text(encoding="utf-8")
+        text = page_of(code)
     else:
         text = plain_text(next(guide.text for guide in guides() if guide.name == listed["guide"]))
     return text.rstrip("\n")

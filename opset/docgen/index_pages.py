@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from markupsafe import Markup
@@ -12,13 +11,13 @@ from opset.catalog import brief_type, first_sentence, opset_data, opsets_differe
 from opset.docgen.markup import html, inline
 from opset.docgen.operator_pages import Site
 from opset.errors import CODES, escape_text
+from opset.explanations import body_of
 from opset.file_names import slug
 from opset.model.elements import ELEMENTS
 from opset.opsets.releases import RELEASES
 from opset.schemas.model import OpSchema
 from opset.schemas.names import domain_name
 
-EXPLAINED = Path(__file__).parents[1] / "explain"
 KINDS = {
     "U": "The call",
     "M": "The model",
@@ -354,11 +353,11 @@ def _code_pages() -> Iterator[IndexPage]:
         if rows:
             parts.append(part(title, table={"head": ["Code", "Meaning"], "rows": rows}))
     for code in CODES:
-        heading, _, text = (EXPLAINED / f"{code}.md").read_text(encoding="utf-8").partition("\n")
+        text = body_of(code)
         yield index_page(
             f"errors/{code}.html",
             "error",
-            heading.removeprefix("# "),
+            f"{code}: {CODES[code]}",
             body=html(text, page=True),
             text=text,
             trail=[link("Errors", "index.html")],

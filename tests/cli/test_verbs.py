@@ -3,7 +3,6 @@
 import json
 import re
 import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -11,13 +10,12 @@ import opset
 from opset.cli import VERBS
 from opset.docgen.guides import guides
 from opset.errors import CODES
+from opset.explanations import PAGES, page_of
 from opset.opsets.registry import default_registry
 from opset.opsets.releases import RELEASES
 from opset.opsets.runtimes import RUNTIMES
 from opset.version_converter import targets
 from tests.cli.commands import REFUSED, SMALL, run, run_json, save
-
-PAGES = Path(opset.__file__).parent / "explain"
 
 
 def test_help_shows_every_verb():
@@ -401,14 +399,13 @@ def test_own_operators_are_known_to_every_verb(own, folder):
 # explain
 
 
-def test_every_code_has_a_page_and_every_page_a_code():
-    assert sorted(path.name for path in PAGES.iterdir()) == sorted(f"{code}.md" for code in CODES)
+def test_every_page_has_a_code():
+    assert {path.stem for path in PAGES.iterdir()} <= CODES.keys()
 
 
 @pytest.mark.parametrize("code", CODES)
 def test_a_page_has_its_parts(code):
-    text = (PAGES / f"{code}.md").read_text(encoding="utf-8")
-    assert text.startswith(f"# {code}: {CODES[code]}\n\n")
+    text = page_of(code)
     assert re.findall(r"^## (.*)$", text, re.MULTILINE) == ["Bad", "Good", "What to do"]
     parts = re.split(r"^#.*\n", text, flags=re.MULTILINE)
     assert all(part.strip() for part in parts[1:])
@@ -420,7 +417,7 @@ def test_a_page_has_its_parts(code):
 def test_explain():
     result = run("explain", "c204", "C101", "C204")
     assert result.exit_code == 0
-    pages = [(PAGES / f"{code}.md").read_text(encoding="utf-8") for code in ("C204", "C101")]
+    pages = [page_of(code) for code in ("C204", "C101")]
     assert result.stdout == "\n\n".join(page.rstrip("\n") for page in pages) + "\n"
     assert run_json("explain", "C204")[0]["page"] == pages[0].rstrip("\n")
     codes, names = run("explain").stdout.split("\n\n")

@@ -19,20 +19,17 @@ from opset.docgen.guides import guides
 from opset.docgen.markup import html
 from opset.docgen.search import Page, index_script
 from opset.errors import CODES
+from opset.explanations import page_of
 from opset.opsets.registry import default_registry, registry_with
 from opset.opsets.releases import RELEASES
 from opset.schemas.names import domain_name
 
-EXPLAINED = Path(opset.__file__).parent / "explain"
 ASSETS = Path(opset.__file__).parent / "docgen" / "assets"
 QUERIES = yaml.safe_load((Path(__file__).parent / "queries.yaml").read_text(encoding="utf-8"))
 REGISTRY = default_registry()
 # Pages as the site has them, with little text.
 PAGES = [
-    *(
-        Page(f"{code}: {title}", f"errors/{code}.html", "error", (EXPLAINED / f"{code}.md").read_text("utf-8"))
-        for code, title in CODES.items()
-    ),
+    *(Page(f"{code}: {title}", f"errors/{code}.html", "error", page_of(code)) for code, title in CODES.items()),
     *(
         Page(
             f"{domain_name(domain)} {version}",

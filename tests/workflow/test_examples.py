@@ -590,7 +590,7 @@ def test_debug_prints_the_traceback(tmp_path):
 VERBS = {
     "testgen": ["testgen", "com.test.Scale", "com.test.Pick", "-o", "cases"],
     "check-contribution": ["check-contribution", "com.test.Scale", "com.test.Pick"],
-    "diff": ["diff", "--against", "released"],
+    "breaking": ["breaking", "released"],
 }
 
 

@@ -6,7 +6,7 @@ report.breaks                   # what fails the comparison
 
 from opset.workflow.breaking.comparison import compare
 from opset.workflow.breaking.report import Break, Report
-from opset.workflow.breaking.rules import RULES, Rule
+from opset.workflow.breaking.rules import BREAKING
 from opset.workflow.breaking.states import State
 
-__all__ = ["RULES", "Break", "Report", "Rule", "State", "compare"]
+__all__ = ["BREAKING", "Break", "Report", "State", "compare"]

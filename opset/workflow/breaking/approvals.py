@@ -25,7 +25,7 @@ from opset.schemas.untrusted_files import file_bytes
 from opset.schemas.yaml.fields import Fields
 from opset.schemas.yaml.reader import MAX_SIZE, Findings, YamlNode, read
 from opset.workflow.breaking.report import ERR, INFO, NONE, WARN, Break, Report, sort_findings
-from opset.workflow.breaking.rules import RULES
+from opset.workflow.breaking.rules import BREAKING
 
 APPROVED_FILE = "approved.yaml"
 KEYS = ("rule", "operator", "domain", "versions", "message", "reason", "until")
@@ -142,8 +142,8 @@ class _EntryReader(Fields):
             return None
         rule = self.name(fields.get("rule"))
         reason = self.phrase(fields.get("reason")).strip()
-        if rule and rule not in RULES:
-            self.report_unknown(fields["rule"], "rule", rule, RULES)
+        if rule and rule not in BREAKING.by_code:
+            self.report_unknown(fields["rule"], "rule", rule, BREAKING.by_code)
         if ("operator" in fields) == ("domain" in fields):
             self.findings.add("S104", "one of 'operator' and 'domain' is needed", node)
         if "reason" in fields and not reason:

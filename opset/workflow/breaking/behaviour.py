@@ -14,38 +14,35 @@ from opset.schemas.model import Condition, Example, ExampleValue
 from opset.workflow.breaking.report import ERR, FORBIDDEN, INFO, NEW_VERSION, NONE, WARN
 from opset.workflow.breaking.rules import (
     BEHAVIOUR,
+    BREAKING,
     CLARIFIED,
     IMMUTABLE,
     OperatorPair,
     RuleFinding,
     VersionPair,
     mending_help,
-    rule,
 )
 from opset.workflow.breaking.states import Version
 
 # Constraints.
 
 
-@rule("B141", "constraint-added", VersionPair, NEW_VERSION, BEHAVIOUR)
-def constraint_added(pair: VersionPair) -> Iterator[RuleFinding]:
-    """A constraint was added: nodes that were legal no longer are."""
+@BREAKING.rule("B141", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR)
+def _constraint_added(pair: VersionPair) -> Iterator[RuleFinding]:
     for label, text in pair.new.docs.constraints.items():
         if label not in pair.old.docs.constraints and not _labels_of_same_constraint(pair.old, pair.new, label):
             yield RuleFinding(f"the constraint {label} was added: {text}", ("constraints", label))
 
 
-@rule("B142", "constraint-removed", VersionPair, NEW_VERSION, BEHAVIOUR)
-def constraint_removed(pair: VersionPair) -> Iterator[RuleFinding]:
-    """A constraint was removed: nodes that were refused have no stated meaning."""
+@BREAKING.rule("B142", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR)
+def _constraint_removed(pair: VersionPair) -> Iterator[RuleFinding]:
     for label, text in pair.old.docs.constraints.items():
         if label not in pair.new.docs.constraints and not _labels_of_same_constraint(pair.new, pair.old, label):
             yield RuleFinding(f"the constraint {label} was removed: {text}", ("constraints",))
 
 
-@rule("B143", "constraint-changed", VersionPair, NEW_VERSION, BEHAVIOUR)
-def constraint_changed(pair: VersionPair) -> Iterator[RuleFinding]:
-    """A constraint that is checked was tightened, loosened or changed."""
+@BREAKING.rule("B143", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR)
+def _constraint_changed(pair: VersionPair) -> Iterator[RuleFinding]:
     for label in pair.new.docs.constraints:
         old, new = _condition_texts(pair.old, label), _condition_texts(pair.new, label)
         if (
@@ -65,9 +62,8 @@ def constraint_changed(pair: VersionPair) -> Iterator[RuleFinding]:
             yield RuleFinding(f"the constraint {label} is checked now: {listing(new)}", ("constraints", label), WARN)
 
 
-@rule("B144", "constraint-text", VersionPair, NONE, CLARIFIED, WARN)
-def constraint_text(pair: VersionPair) -> Iterator[RuleFinding]:
-    """The wording of a constraint was edited: a clarification, or another meaning."""
+@BREAKING.rule("B144", VersionPair, requires=NONE, clause=CLARIFIED, severity=WARN)
+def _constraint_text(pair: VersionPair) -> Iterator[RuleFinding]:
     if not pair.in_place:
         return
     for label, text in pair.new.docs.constraints.items():
@@ -79,9 +75,8 @@ def constraint_text(pair: VersionPair) -> Iterator[RuleFinding]:
             )
 
 
-@rule("B145", "constraint-label", VersionPair, NONE, CLARIFIED, WARN)
-def constraint_label(pair: VersionPair) -> Iterator[RuleFinding]:
-    """The label of a constraint was changed."""
+@BREAKING.rule("B145", VersionPair, requires=NONE, clause=CLARIFIED, severity=WARN)
+def _constraint_label(pair: VersionPair) -> Iterator[RuleFinding]:
     for label in pair.new.docs.constraints:
         if pair.in_place and (old := _labels_of_same_constraint(pair.old, pair.new, label)):
             yield RuleFinding(f"the constraint {label} was {listing(old)} before", ("constraints", label))
@@ -119,9 +114,8 @@ def _labels_of_same_constraint(other: Version, version: Version, label: str) -> 
 # What is computed and inferred.
 
 
-@rule("B151", "shape-rule", VersionPair, NEW_VERSION, BEHAVIOUR)
-def shape_rule(pair: VersionPair) -> Iterator[RuleFinding]:
-    """The rule for the shapes of outputs was changed."""
+@BREAKING.rule("B151", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR)
+def _shape_rule(pair: VersionPair) -> Iterator[RuleFinding]:
     old, new = pair.old.schema.shape, pair.new.schema.shape
     if old != new:
         comparable = bool(old and new)
@@ -129,9 +123,8 @@ def shape_rule(pair: VersionPair) -> Iterator[RuleFinding]:
         yield RuleFinding(message, ("shape",), "" if comparable else WARN)
 
 
-@rule("B152", "function-body", VersionPair, NEW_VERSION, BEHAVIOUR, WARN)
-def function_body(pair: VersionPair) -> Iterator[RuleFinding]:
-    """A function body was added, removed or changed, or serves other opsets, nodes or types."""
+@BREAKING.rule("B152", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR, severity=WARN)
+def _function_body(pair: VersionPair) -> Iterator[RuleFinding]:
     old, new = pair.old.schema.function, pair.new.schema.function
     gone, came = [each for each in old if each not in new], [each for each in new if each not in old]
     for body in gone:
@@ -148,32 +141,28 @@ def function_body(pair: VersionPair) -> Iterator[RuleFinding]:
         yield RuleFinding("the function bodies are in another order", ("function",))
 
 
-@rule("B153", "determinism", VersionPair, NEW_VERSION, BEHAVIOUR)
-def determinism(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Results became deterministic, or stopped being so."""
+@BREAKING.rule("B153", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR)
+def _determinism(pair: VersionPair) -> Iterator[RuleFinding]:
     if moved := pair.difference.get("determinism"):
         yield RuleFinding(f"results were {moved[0]} and are {moved[1]} now", ("determinism",))
 
 
-@rule("B154", "deprecated", VersionPair, NEW_VERSION, BEHAVIOUR)
-def deprecation(pair: VersionPair) -> Iterator[RuleFinding]:
-    """An operator was withdrawn, or a withdrawn one came back."""
+@BREAKING.rule("B154", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR, name="deprecated")
+def _deprecation(pair: VersionPair) -> Iterator[RuleFinding]:
     if "deprecated" in pair.difference:
         now = "withdrawn" if pair.new.schema.deprecated else "no longer withdrawn"
         yield RuleFinding(f"the operator is {now}", ("deprecated",))
 
 
-@rule("B155", "experimental", VersionPair, NEW_VERSION, IMMUTABLE)
-def experimental(pair: VersionPair) -> Iterator[RuleFinding]:
-    """A version became experimental, or stopped being so."""
+@BREAKING.rule("B155", VersionPair, requires=NEW_VERSION, clause=IMMUTABLE)
+def _experimental(pair: VersionPair) -> Iterator[RuleFinding]:
     if "experimental" in pair.difference:
         now = "experimental" if pair.new.schema.experimental else "no longer experimental"
         yield RuleFinding(f"the version is {now}", ("experimental",))
 
 
-@rule("B156", "replacement", VersionPair, NONE, CLARIFIED, WARN)
-def replacement(pair: VersionPair) -> Iterator[RuleFinding]:
-    """The replacement of a withdrawn operator was changed."""
+@BREAKING.rule("B156", VersionPair, requires=NONE, clause=CLARIFIED, severity=WARN)
+def _replacement(pair: VersionPair) -> Iterator[RuleFinding]:
     old, new = pair.old.schema.replacement, pair.new.schema.replacement
     if pair.in_place and old != new:
         yield RuleFinding(f"the replacement changed: {old or 'none'} -> {new or 'none'}", ("replacement",))
@@ -182,12 +171,9 @@ def replacement(pair: VersionPair) -> Iterator[RuleFinding]:
 # Prose.
 
 
-@rule("B157", "doc", VersionPair, NONE, CLARIFIED, INFO)
-def doc(pair: VersionPair) -> Iterator[RuleFinding]:
-    """The text of a version, of a parameter or of an attribute was edited: right where it clarifies.
-
-    It is a warning if more than a few words differ: the schema does not say whether the meaning changed.
-    """
+@BREAKING.rule("B157", VersionPair, requires=NONE, clause=CLARIFIED, severity=INFO)
+def _doc(pair: VersionPair) -> Iterator[RuleFinding]:
+    """Warn if more than a few words differ: the schema does not say whether the meaning changed."""
     if not pair.in_place:
         return
     old, new = pair.old.docs, pair.new.docs
@@ -221,16 +207,14 @@ def _words(text: str) -> Iterator[str]:
 _DECISIVE = re.compile(r"\d|^(not?|never|none|only|un\w*|negative|positive|any|all|each|one|zero)$")
 
 
-@rule("B158", "formula", VersionPair, NONE, BEHAVIOUR, WARN)
-def formula(pair: VersionPair) -> Iterator[RuleFinding]:
-    """The formula of a released version was edited."""
+@BREAKING.rule("B158", VersionPair, requires=NONE, clause=BEHAVIOUR, severity=WARN)
+def _formula(pair: VersionPair) -> Iterator[RuleFinding]:
     if pair.in_place and pair.old.docs.formula != pair.new.docs.formula:
         yield RuleFinding("the formula was edited", ("formula",), help=_CLARIFY)
 
 
-@rule("B159", "special-cases", VersionPair, NONE, BEHAVIOUR, WARN)
-def special_cases(pair: VersionPair) -> Iterator[RuleFinding]:
-    """The special cases of a released version were edited."""
+@BREAKING.rule("B159", VersionPair, requires=NONE, clause=BEHAVIOUR, severity=WARN)
+def _special_cases(pair: VersionPair) -> Iterator[RuleFinding]:
     old, new = ([each.text for each in side.docs.special_cases] for side in (pair.old, pair.new))
     if not pair.in_place or old == new:
         return
@@ -246,9 +230,8 @@ _CLARIFY = "where implementations do this already, it is a clarification; otherw
 # The change block.
 
 
-@rule("B161", "change-adapters", VersionPair, FORBIDDEN, IMMUTABLE)
-def change_adapters(pair: VersionPair) -> Iterator[RuleFinding]:
-    """A conversion that was possible is declared impossible, or the reverse."""
+@BREAKING.rule("B161", VersionPair, requires=FORBIDDEN, clause=IMMUTABLE)
+def _change_adapters(pair: VersionPair) -> Iterator[RuleFinding]:
     if not pair.in_place or pair.new.schema.change is None or pair.old.schema.change is None:
         return
     for way in ("up", "down"):
@@ -266,9 +249,8 @@ def change_adapters(pair: VersionPair) -> Iterator[RuleFinding]:
         )
 
 
-@rule("B162", "change-claims", VersionPair, NONE, IMMUTABLE, WARN)
-def change_claims(pair: VersionPair) -> Iterator[RuleFinding]:
-    """A claim of a transition was edited: `old`, `ignored`, `renamed`, `emulate` …"""
+@BREAKING.rule("B162", VersionPair, requires=NONE, clause=IMMUTABLE, severity=WARN)
+def _change_claims(pair: VersionPair) -> Iterator[RuleFinding]:
     if not pair.in_place or pair.new.schema.change is None or pair.old.schema.change is None:
         return
     old, new = pair.old.change, pair.new.change
@@ -286,9 +268,8 @@ def change_claims(pair: VersionPair) -> Iterator[RuleFinding]:
         yield RuleFinding("what is said to have been clarified was edited", ("change", "clarified"), INFO)
 
 
-@rule("B163", "meaning-changed", VersionPair, NEW_VERSION, BEHAVIOUR, INFO)
-def meaning_changed(pair: VersionPair) -> Iterator[RuleFinding]:
-    """A new version declares a change of meaning."""
+@BREAKING.rule("B163", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR, severity=INFO)
+def _meaning_changed(pair: VersionPair) -> Iterator[RuleFinding]:
     if not pair.in_place and pair.new.change.meaning:
         yield RuleFinding(f"the meaning changed: {pair.new.change.meaning}", ("change", "meaning"))
 
@@ -296,9 +277,8 @@ def meaning_changed(pair: VersionPair) -> Iterator[RuleFinding]:
 # Examples.
 
 
-@rule("B171", "example-result", OperatorPair, NEW_VERSION, BEHAVIOUR)
-def example_result(operators: OperatorPair) -> Iterator[RuleFinding]:
-    """The result of an example of a released version was changed: its outputs, or the constraint that it breaks."""
+@BREAKING.rule("B171", OperatorPair, requires=NEW_VERSION, clause=BEHAVIOUR)
+def _example_result(operators: OperatorPair) -> Iterator[RuleFinding]:
     for old, new, versions in _match_examples(operators):
         if new is not None and _result_text(old) != _result_text(new):
             what = "breaks another constraint" if old.error and new.error else "gives another result"
@@ -307,25 +287,22 @@ def example_result(operators: OperatorPair) -> Iterator[RuleFinding]:
             yield _example_finding(operators, f"the example {old.name!r} {what}", versions)
 
 
-@rule("B172", "example-removed", OperatorPair, NEW_VERSION, BEHAVIOUR)
-def example_removed(operators: OperatorPair) -> Iterator[RuleFinding]:
-    """An example of a released version was removed, or its inputs or attributes were edited."""
+@BREAKING.rule("B172", OperatorPair, requires=NEW_VERSION, clause=BEHAVIOUR)
+def _example_removed(operators: OperatorPair) -> Iterator[RuleFinding]:
     for old, new, versions in _match_examples(operators):
         if new is None:
             yield _example_finding(operators, f"the example {old.name!r} was removed, or has other inputs", versions)
 
 
-@rule("B173", "example-renamed", OperatorPair, NONE, CLARIFIED, INFO)
-def example_renamed(operators: OperatorPair) -> Iterator[RuleFinding]:
-    """An example was renamed."""
+@BREAKING.rule("B173", OperatorPair, requires=NONE, clause=CLARIFIED, severity=INFO)
+def _example_renamed(operators: OperatorPair) -> Iterator[RuleFinding]:
     for old, new, versions in _match_examples(operators):
         if new is not None and old.name != new.name:
             yield _example_finding(operators, f"the example {old.name!r} is called {new.name!r} now", versions, "")
 
 
-@rule("B174", "example-tolerance", OperatorPair, NONE, BEHAVIOUR, WARN)
-def example_tolerance(operators: OperatorPair) -> Iterator[RuleFinding]:
-    """The tolerance of an example of a released version was changed."""
+@BREAKING.rule("B174", OperatorPair, requires=NONE, clause=BEHAVIOUR, severity=WARN)
+def _example_tolerance(operators: OperatorPair) -> Iterator[RuleFinding]:
     for old, new, versions in _match_examples(operators):
         if new is not None and old.tolerance != new.tolerance:
             said = ["the usual one" if each is None else f"{each:g}" for each in (old.tolerance, new.tolerance)]

@@ -9,18 +9,14 @@ from opset.budget import Budget, Limits
 from opset.errors import ComparisonError, Finding, listing
 from opset.opsets.registry import Registry
 from opset.schemas.names import domain_name
-from opset.workflow.breaking import behaviour, consistency, inventory, signature
-from opset.workflow.breaking import example_rule as examples
 from opset.workflow.breaking.example_rule import MOST, changed_versions
 from opset.workflow.breaking.report import INFO, NONE, Break, Report, sort_findings
-from opset.workflow.breaking.rules import RULES, Comparison, apply_rule
+from opset.workflow.breaking.rules import Comparison, breaks
 from opset.workflow.breaking.states import State, loaded_state, registry_state
 
 if TYPE_CHECKING:
     from opset.schemas.yaml.loader import Operator
 
-RULE_MODULES = (inventory, signature, behaviour, consistency, examples)
-"""The modules that declare rules."""
 RULES_OF_NEW_STATE = ("B181", "B183", "B184", "B185", "B189", "B190")
 """Rules about agreement within the newer state, also of versions in development."""
 
@@ -56,10 +52,8 @@ def compare(
     if locked and old_state.lock is None:
         help = "opset lint --lock writes it when versions are released"
         raise ComparisonError(Finding("B193", f"{old_state.name} has no lock.json beside its schemas", help=help))
-    findings: list[Break] = []
-    for each in sorted(RULES.values()):
-        if rules is None or each.id in rules:
-            findings += [_soften_unreleased(comparison, found) for found in apply_rule(each, comparison)]
+    codes = None if rules is None else frozenset(rules)
+    findings = [_soften_unreleased(comparison, found) for found in breaks(comparison, codes)]
     versions = sum(len(each.versions) for each in new_state.operators.values())
     notes = _notes(comparison)
     return Report(_comparison_text(comparison), len(new_state.operators), versions, sort_findings(findings), notes)
@@ -77,7 +71,8 @@ def _notes(comparison: Comparison) -> tuple[str, ...]:
     """Return notes on omissions of the comparison."""
     notes = []
     if comparison.old.released:
-        notes.append("of a release, the lock has signatures alone: other edits show beside a revision, --against rev:…")
+        other = "other edits show beside a revision: opset breaking rev:…"
+        notes.append(f"of a release, the lock has signatures alone; {other}")
     count = len(changed_versions(comparison)) if comparison.registry is not None else 0
     if count > MOST:
         notes.append(f"the examples of {count} operators that changed were not run, which is what opset test does")

@@ -10,13 +10,12 @@ from opset.opsets.registry import default_registry
 from opset.schemas.lint.body_types import refused_types
 from opset.schemas.model import OpSchema
 from opset.workflow.breaking.report import ERR, FORBIDDEN, INFO, NEW_VERSION, NONE, WARN
-from opset.workflow.breaking.rules import OPSETS, TYPES, Comparison, RuleFinding, VersionPair, rule
+from opset.workflow.breaking.rules import BREAKING, OPSETS, TYPES, Comparison, RuleFinding, VersionPair
 from opset.workflow.breaking.states import Key, OperatorState, State
 
 
-@rule("B181", "version-unchanged", VersionPair, FORBIDDEN, OPSETS)
-def version_unchanged(pair: VersionPair) -> Iterator[RuleFinding]:
-    """A new version changes nothing, or only clarifies: the opset was raised without a change."""
+@BREAKING.rule("B181", VersionPair, requires=FORBIDDEN, clause=OPSETS)
+def _version_unchanged(pair: VersionPair) -> Iterator[RuleFinding]:
     if pair.in_place or pair.difference or pair.new.change.meaning:
         return
     old, new = pair.old.schema, pair.new.schema
@@ -37,9 +36,8 @@ def version_unchanged(pair: VersionPair) -> Iterator[RuleFinding]:
         yield RuleFinding("the new version is the same as the one before", ("since",), help=help, always=True)
 
 
-@rule("B182", "type-set-edited", Comparison, NEW_VERSION, TYPES)
-def type_set_edited(comparison: Comparison) -> Iterator[RuleFinding]:
-    """A named type set was edited, and released versions changed with it."""
+@BREAKING.rule("B182", Comparison, requires=NEW_VERSION, clause=TYPES)
+def _type_set_edited(comparison: Comparison) -> Iterator[RuleFinding]:
     old, new = comparison.old.sets, comparison.new.sets
     for name in sorted(old.keys() & new.keys()):
         came, went = set(new[name]) - set(old[name]), set(old[name]) - set(new[name])
@@ -77,9 +75,8 @@ def _has_changed_types(pair: VersionPair, came: set[str], went: set[str]) -> boo
     )
 
 
-@rule("B183", "body-types", VersionPair, NONE, TYPES)
-def body_types(pair: VersionPair) -> Iterator[RuleFinding]:
-    """A function body cannot take a type that its version allows."""
+@BREAKING.rule("B183", VersionPair, requires=NONE, clause=TYPES)
+def _body_types(pair: VersionPair) -> Iterator[RuleFinding]:
     if pair.in_place and _has_same_types(pair.old.schema, pair.new.schema):
         return
     for body in pair.new.schema.function:
@@ -99,18 +96,16 @@ def _standard_versions(domain: str, name: str) -> Sequence[OpSchema]:
     return default_registry().versions(name, domain)
 
 
-@rule("B185", "withdrawn-raised", VersionPair, FORBIDDEN, OPSETS)
-def withdrawn_raised(pair: VersionPair) -> Iterator[RuleFinding]:
-    """A withdrawn operator got a new version that is withdrawn, too."""
+@BREAKING.rule("B185", VersionPair, requires=FORBIDDEN, clause=OPSETS)
+def _withdrawn_raised(pair: VersionPair) -> Iterator[RuleFinding]:
     if not pair.in_place and pair.old.schema.deprecated and pair.new.schema.deprecated:
         help = f"take version {pair.new.since} back: no model of its opset may use the operator"
         message = f"the operator is withdrawn since version {pair.old.since} and needs no other version"
         yield RuleFinding(message, ("since",), help=help, always=True)
 
 
-@rule("B184", "siblings-differ", Comparison, NONE, TYPES, WARN)
-def siblings_differ(comparison: Comparison) -> Iterator[RuleFinding]:
-    """Operators of one family that allowed the same types no longer do."""
+@BREAKING.rule("B184", Comparison, requires=NONE, clause=TYPES, severity=WARN)
+def _siblings_differ(comparison: Comparison) -> Iterator[RuleFinding]:
     groups: dict[Any, list[Key]] = {}
     for key, operator in comparison.old.operators.items():
         new_operator = comparison.new.operators.get(key)

@@ -8,7 +8,7 @@ from opset.budget import Limits
 from opset.schemas.model import OpSchema
 from opset.schemas.names import domain_name
 from opset.workflow.breaking.report import NONE
-from opset.workflow.breaking.rules import BEHAVIOUR, Comparison, RuleFinding, rule
+from opset.workflow.breaking.rules import BEHAVIOUR, BREAKING, Comparison, RuleFinding
 from opset.workflow.breaking.states import Key
 
 MOST = 40
@@ -22,12 +22,9 @@ NOT_COMPUTED = "T112"
 """The code of examples that have no kernel."""
 
 
-@rule("B189", "examples-fail", Comparison, NONE, BEHAVIOUR)
-def examples_fail(comparison: Comparison) -> Iterator[RuleFinding]:
-    """Schema, inference, function body and kernel of a changed operator disagree on an example.
-
-    An edit of the Python file beside the YAML of a domain may have changed each of its operators.
-    """
+@BREAKING.rule("B189", Comparison, requires=NONE, clause=BEHAVIOUR)
+def _examples_fail(comparison: Comparison) -> Iterator[RuleFinding]:
+    """An edit of the Python file beside the YAML of a domain may have changed each of its operators."""
     registry = comparison.registry
     changed = changed_versions(comparison)
     if registry is None or len(changed) > MOST:

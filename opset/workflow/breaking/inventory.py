@@ -10,21 +10,20 @@ from opset.schemas.lock import signature_hash
 from opset.schemas.names import domain_name, normalize_domain
 from opset.workflow.breaking.report import FORBIDDEN, INFO, NEW_OPSET, NONE, WARN
 from opset.workflow.breaking.rules import (
+    BREAKING,
     CLARIFIED,
     IMMUTABLE,
     OPSETS,
     Comparison,
     OperatorPair,
     RuleFinding,
-    rule,
     signature_key,
 )
 from opset.workflow.breaking.states import Key, OperatorState, Version, released_opsets
 
 
-@rule("B101", "domain-removed", Comparison, FORBIDDEN, IMMUTABLE)
-def domain_removed(comparison: Comparison) -> Iterator[RuleFinding]:
-    """A domain was removed or renamed."""
+@BREAKING.rule("B101", Comparison, requires=FORBIDDEN, clause=IMMUTABLE)
+def _domain_removed(comparison: Comparison) -> Iterator[RuleFinding]:
     new = comparison.new.domains
     for domain in comparison.old.domains:
         if domain in new:
@@ -37,9 +36,8 @@ def domain_removed(comparison: Comparison) -> Iterator[RuleFinding]:
         yield RuleFinding(message, domain=domain, help=help)
 
 
-@rule("B102", "operator-removed", Comparison, FORBIDDEN, IMMUTABLE)
-def operator_removed(comparison: Comparison) -> Iterator[RuleFinding]:
-    """An operator was removed or renamed, with all its versions."""
+@BREAKING.rule("B102", Comparison, requires=FORBIDDEN, clause=IMMUTABLE)
+def _operator_removed(comparison: Comparison) -> Iterator[RuleFinding]:
     for key, operator in comparison.old.operators.items():
         if key in comparison.new.operators or key[0] not in comparison.new.domains:
             continue
@@ -57,18 +55,16 @@ def _new_name(operator: OperatorState, comparison: Comparison) -> str:
     return same[0] if same else ""
 
 
-@rule("B103", "version-removed", OperatorPair, FORBIDDEN, IMMUTABLE)
-def version_removed(operators: OperatorPair) -> Iterator[RuleFinding]:
-    """A version was removed."""
+@BREAKING.rule("B103", OperatorPair, requires=FORBIDDEN, clause=IMMUTABLE)
+def _version_removed(operators: OperatorPair) -> Iterator[RuleFinding]:
     for since, _ in _removed_versions(operators):
         if since not in operators.version_renumbering:
             restore = operators.old.restore or "restore it"
             yield RuleFinding(f"version {since} is gone", version=since, help=restore, place=operators.new.place())
 
 
-@rule("B104", "version-renumbered", OperatorPair, FORBIDDEN, IMMUTABLE)
-def version_renumbered(operators: OperatorPair) -> Iterator[RuleFinding]:
-    """The since_version of a version was changed."""
+@BREAKING.rule("B104", OperatorPair, requires=FORBIDDEN, clause=IMMUTABLE)
+def _version_renumbered(operators: OperatorPair) -> Iterator[RuleFinding]:
     for old, new in operators.version_renumbering.items():
         restore = operators.old.restore or "restore the number"
         place = operators.new.place(new, "since")
@@ -80,9 +76,8 @@ def _removed_versions(operators: OperatorPair) -> list[tuple[int, Version]]:
     return [(since, each) for since, each in operators.old.versions.items() if since not in operators.new.versions]
 
 
-@rule("B190", "lock-contradicted", Comparison, FORBIDDEN, IMMUTABLE)
-def lock_contradicted(comparison: Comparison) -> Iterator[RuleFinding]:
-    """A released version differs from the lock: in both states, so that beside each other they show nothing."""
+@BREAKING.rule("B190", Comparison, requires=FORBIDDEN, clause=IMMUTABLE)
+def _lock_contradicted(comparison: Comparison) -> Iterator[RuleFinding]:
     for lock in (comparison.new.lock, comparison.old.lock):
         for domain, operators in (lock or {}).items():
             for name, versions in operators.items():
@@ -112,18 +107,16 @@ def _lock_findings(
         yield RuleFinding(message, (), "", "", help, *key, since, operator.place(since, "since"))
 
 
-@rule("B105", "operator-added", Comparison, NEW_OPSET, OPSETS)
-def operator_added(comparison: Comparison) -> Iterator[RuleFinding]:
-    """An operator was added: in a new opset, or (a break) in one that there is already."""
+@BREAKING.rule("B105", Comparison, requires=NEW_OPSET, clause=OPSETS)
+def _operator_added(comparison: Comparison) -> Iterator[RuleFinding]:
     for (key, since), operator in _added_operators(comparison):
         if key in comparison.old.operators or since != min(operator.versions):
             continue
         yield _addition(comparison, operator, since, "the operator was added")
 
 
-@rule("B106", "version-added", Comparison, NEW_OPSET, OPSETS)
-def version_added(comparison: Comparison) -> Iterator[RuleFinding]:
-    """A version was added: in a new opset, or (a break) in one that there is already, or below a released version."""
+@BREAKING.rule("B106", Comparison, requires=NEW_OPSET, clause=OPSETS)
+def _version_added(comparison: Comparison) -> Iterator[RuleFinding]:
     for (key, since), operator in _added_operators(comparison):
         first = key not in comparison.old.operators and since == min(operator.versions)
         pair = comparison.by_key.get(key)
@@ -160,9 +153,8 @@ def _addition(comparison: Comparison, operator: OperatorState, since: int, messa
     )
 
 
-@rule("B107", "opset-gap", Comparison, NONE, OPSETS, WARN)
-def opset_gap(comparison: Comparison) -> Iterator[RuleFinding]:
-    """The version of an operator set was raised by more than one."""
+@BREAKING.rule("B107", Comparison, requires=NONE, clause=OPSETS, severity=WARN)
+def _opset_gap(comparison: Comparison) -> Iterator[RuleFinding]:
     for domain, opsets in _new_opsets(comparison).items():
         newest = comparison.newest_released((domain, ""))
         if opsets and opsets[0] > newest + 1:
@@ -170,9 +162,8 @@ def opset_gap(comparison: Comparison) -> Iterator[RuleFinding]:
             yield RuleFinding(message, domain=domain, version=opsets[0], help=f"use {newest + 1} as the since_version")
 
 
-@rule("B108", "opsets-several", Comparison, NONE, OPSETS, WARN)
-def opsets_several(comparison: Comparison) -> Iterator[RuleFinding]:
-    """Versions were added in several new opsets."""
+@BREAKING.rule("B108", Comparison, requires=NONE, clause=OPSETS, severity=WARN)
+def _opsets_several(comparison: Comparison) -> Iterator[RuleFinding]:
     for domain, opsets in _new_opsets(comparison).items():
         if len(opsets) > 1:
             message = f"versions came in {len(opsets)} new opsets: {listing(list(map(str, opsets)))}"
@@ -189,16 +180,14 @@ def _new_opsets(comparison: Comparison) -> dict[str, list[int]]:
     return {domain: sorted(opsets) for domain, opsets in sorted(by_domain.items())}
 
 
-@rule("B109", "family-moved", OperatorPair, NONE, CLARIFIED, INFO)
-def family_moved(operators: OperatorPair) -> Iterator[RuleFinding]:
-    """An operator was moved to another family."""
+@BREAKING.rule("B109", OperatorPair, requires=NONE, clause=CLARIFIED, severity=INFO)
+def _family_moved(operators: OperatorPair) -> Iterator[RuleFinding]:
     if operators.old.family != operators.new.family:
         yield RuleFinding(f"the family changed: {operators.old.family} -> {operators.new.family}")
 
 
-@rule("B110", "domain-added", Comparison, NONE, CLARIFIED, INFO)
-def domain_added(comparison: Comparison) -> Iterator[RuleFinding]:
-    """A domain was added."""
+@BREAKING.rule("B110", Comparison, requires=NONE, clause=CLARIFIED, severity=INFO)
+def _domain_added(comparison: Comparison) -> Iterator[RuleFinding]:
     for domain in comparison.new.domains:
         if domain not in comparison.old.domains and not comparison.partial:
             count = sum(each == domain for each, _ in comparison.new.operators)

@@ -249,11 +249,11 @@ def _list_blobs(folder: Path, prefix: str, revision: str, tree: str) -> Iterator
         # A folder of operators may be a link or a submodule: what it held is not in this tree.
         if mode == "120000" and (is_ours or "/" not in path):
             raise _revision_error(
-                revision, f"{quote(path)} is a link there", "compare with a copy of it: --against DIR"
+                revision, f"{quote(path)} is a link there", "compare with a copy of it: opset breaking DIR"
             )
         if kind == "commit":
             raise _revision_error(
-                revision, f"{quote(path)} is a submodule there", "compare with a copy of it: --against DIR"
+                revision, f"{quote(path)} is a submodule there", "compare with a copy of it: opset breaking DIR"
             )
         if is_ours and not path.isprintable():
             raise _revision_error(revision, f"{quote(path)} is badly named there")
@@ -298,7 +298,7 @@ def _run_git(folder: Path, revision: str, *arguments: str, given: bytes = b"", m
     try:
         status, printed, said = _command_output(command, folder, environment, given)
     except FileNotFoundError:
-        help = "install git, or compare with a folder: --against DIR"
+        help = "install git, or compare with a folder: opset breaking DIR"
         raise _revision_error(
             revision, f"{folder} is no folder" if not folder.is_dir() else "there is no git", help
         ) from None

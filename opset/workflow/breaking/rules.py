@@ -8,13 +8,14 @@ version number was raised as the rule requires, and the finding is a notice.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from opset.budget import Budget, Limits
 from opset.opsets.registry import Registry
+from opset.rules import Rule, RuleTable
 from opset.schemas.diff import signature_diff
 from opset.schemas.model import OpSchema
 from opset.schemas.names import domain_name, normalize_domain
@@ -50,6 +51,12 @@ class RuleFinding(NamedTuple):
     place: str = ""
     always: bool = False
     """Whether a finding about a new version is as grave as one about an edit."""
+
+
+BREAKING: RuleTable[RuleFinding] = RuleTable(
+    "opset.workflow.breaking", ("inventory", "signature", "behaviour", "consistency", "example_rule"), ERR
+)
+"""The rules; what a rule checks is a VersionPair, an OperatorPair or a Comparison."""
 
 
 @dataclass(frozen=True)
@@ -245,82 +252,29 @@ def _version_pairs(operators: OperatorPair) -> Iterator[VersionPair]:
         before = version
 
 
-class Rule(NamedTuple):
-    """A rule, with the requirement and severity of its findings unless they have their own."""
-
-    id: str
-    name: str
-    requires: str
-    severity: str
-    clause: str
-    kind: str
-    function: Callable[[Any], Iterator[RuleFinding]]
-
-    @property
-    def summary(self) -> str:
-        """The rule in a sentence."""
-        return (self.function.__doc__ or "").partition("\n")[0].rstrip(".")
-
-    @property
-    def title(self) -> str:
-        """The rule in a phrase, for the table of codes."""
-        phrase = self.summary.partition(":")[0]
-        return phrase[:1].lower() + phrase[1:]
+def breaks(comparison: Comparison, codes: Set[str] | None) -> Iterator[Break]:
+    """Yield the findings of rules in two states; of all rules, if no codes are named."""
+    for rule, finding in BREAKING.apply(comparison, codes=codes):
+        yield _rulebreak(rule, finding)
+    for operators in comparison.changed_operators:
+        for rule, finding in BREAKING.apply(operators, codes=codes):
+            located = finding.place or operators.new.place(finding.version or None, *finding.keys)
+            named = finding._replace(domain=operators.new.domain, operator=operators.new.name, place=located)
+            yield _rulebreak(rule, named)
+    for pair in comparison.version_pairs:
+        for rule, finding in BREAKING.apply(pair, codes=codes):
+            yield _pair_break(rule, pair, finding)
 
 
-RULES: dict[str, Rule] = {}
-"""Every rule by its id; the modules that declare rules add theirs when they are imported."""
-T = TypeVar("T", VersionPair, OperatorPair, Comparison)
-
-
-def rule(
-    id: str, name: str, kind: type[T], requires: str, clause: str, severity: str = ERR
-) -> Callable[[Callable[[T], Iterator[RuleFinding]]], Callable[[T], Iterator[RuleFinding]]]:
-    """Return a decorator that declares a rule.
-
-    Args:
-        id: Code, B1xx.
-        name: Name in the documentation.
-        kind: Type of the argument: VersionPair, OperatorPair or Comparison.
-        requires: Requirement of its findings, of REQUIREMENTS.
-        clause: Clause of the standard, of CLAUSES.
-        severity: Severity of its findings.
-    """
-
-    def declare(function: Callable[[T], Iterator[RuleFinding]]) -> Callable[[T], Iterator[RuleFinding]]:
-        assert id not in RULES, id
-        RULES[id] = Rule(id, name, requires, severity, clause, kind.__name__, function)
-        return function
-
-    return declare
-
-
-def apply_rule(rule_: Rule, comparison: Comparison) -> Iterator[Break]:
-    """Yield the findings of a rule in two states."""
-    if rule_.kind == Comparison.__name__:
-        for finding in rule_.function(comparison):
-            yield _rule_break(rule_, finding)
-    elif rule_.kind == OperatorPair.__name__:
-        for operators in comparison.changed_operators:
-            for finding in rule_.function(operators):
-                located = finding.place or operators.new.place(finding.version or None, *finding.keys)
-                named = finding._replace(domain=operators.new.domain, operator=operators.new.name, place=located)
-                yield _rule_break(rule_, named)
-    else:
-        for pair in comparison.version_pairs:
-            for finding in rule_.function(pair):
-                yield _pair_break(rule_, pair, finding)
-
-
-def _pair_break(rule_: Rule, pair: VersionPair, finding: RuleFinding) -> Break:
+def _pair_break(rule: Rule[RuleFinding], pair: VersionPair, finding: RuleFinding) -> Break:
     """Return a rule's finding about a version pair; about a new version, it is a notice unless it holds `always`."""
     schema = pair.new.schema
     since = schema.since_version
     located = pair.operator.place(since, *finding.keys)
     named = finding._replace(domain=schema.domain, operator=schema.name, version=since, place=located)
     if pair.in_place:
-        return _rule_break(rule_, named._replace(help=finding.help or mending_help(pair.old_operator)))
-    return _rule_break(rule_, named if finding.always else named._replace(severity=INFO))
+        return _rulebreak(rule, named._replace(help=finding.help or mending_help(pair.old_operator)))
+    return _rulebreak(rule, named if finding.always else named._replace(severity=INFO))
 
 
 def mending_help(old: OperatorState) -> str:
@@ -329,17 +283,17 @@ def mending_help(old: OperatorState) -> str:
     return f"{restore}, and put the edit into a new version: opset bump {old.title}"
 
 
-def _rule_break(rule_: Rule, finding: RuleFinding) -> Break:
+def _rulebreak(rule: Rule[RuleFinding], finding: RuleFinding) -> Break:
     """Return a rule's finding with the rule's id, clause and, unless it has its own, severity and requirement."""
     return Break(
-        rule_.id,
-        finding.severity or rule_.severity,
-        finding.requires or rule_.requires,
+        rule.code,
+        finding.severity or rule.severity,
+        finding.requires or rule.requires,
         finding.domain,
         finding.operator,
         finding.version,
         finding.message,
         finding.place,
-        rule_.clause,
+        rule.clause,
         finding.help,
     )

@@ -16,12 +16,12 @@ from opset.workflow.breaking.rules import (
     ATTRIBUTE_TYPES,
     ATTRIBUTES,
     BEHAVIOUR,
+    BREAKING,
     CLARIFIED,
     PARAMETERS,
     TYPES,
     RuleFinding,
     VersionPair,
-    rule,
 )
 
 SIDES = ("inputs", "outputs")
@@ -32,34 +32,30 @@ MOST_RANK = 9
 # Inputs and outputs.
 
 
-@rule("B111", "parameter-added", VersionPair, NEW_VERSION, PARAMETERS)
-def parameter_added(pair: VersionPair) -> Iterator[RuleFinding]:
-    """An input or output was added, even an optional one."""
+@BREAKING.rule("B111", VersionPair, requires=NEW_VERSION, clause=PARAMETERS)
+def _parameter_added(pair: VersionPair) -> Iterator[RuleFinding]:
     for side in SIDES:
         for name in pair.side_difference(side, "added"):
             option = next(each.option for each in getattr(pair.new.schema, side) if each.name == name)
             yield RuleFinding(f"the {option} {side[:-1]} {name!r} was added", (side, name))
 
 
-@rule("B112", "parameter-removed", VersionPair, NEW_VERSION, PARAMETERS)
-def parameter_removed(pair: VersionPair) -> Iterator[RuleFinding]:
-    """An input or output was removed."""
+@BREAKING.rule("B112", VersionPair, requires=NEW_VERSION, clause=PARAMETERS)
+def _parameter_removed(pair: VersionPair) -> Iterator[RuleFinding]:
     for side in SIDES:
         for name in pair.side_difference(side, "removed"):
             yield RuleFinding(f"the {side[:-1]} {name!r} was removed", (side,))
 
 
-@rule("B113", "parameter-renamed", VersionPair, NEW_VERSION, PARAMETERS)
-def parameter_renamed(pair: VersionPair) -> Iterator[RuleFinding]:
-    """An input or output was renamed."""
+@BREAKING.rule("B113", VersionPair, requires=NEW_VERSION, clause=PARAMETERS)
+def _parameter_renamed(pair: VersionPair) -> Iterator[RuleFinding]:
     for side in SIDES:
         for old, new in (pair.side_difference(side, "renamed") or {}).items():
             yield RuleFinding(f"the {side[:-1]} {old!r} is called {new!r} now", (side, new))
 
 
-@rule("B114", "parameter-reordered", VersionPair, NEW_VERSION, PARAMETERS)
-def parameter_reordered(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Inputs or outputs were reordered, or one was inserted before others."""
+@BREAKING.rule("B114", VersionPair, requires=NEW_VERSION, clause=PARAMETERS)
+def _parameter_reordered(pair: VersionPair) -> Iterator[RuleFinding]:
     for side in SIDES:
         if order := pair.side_difference(side, "order"):
             yield RuleFinding(f"the {side} that stayed are in the order {listing(order)} now", (side,))
@@ -70,17 +66,15 @@ def parameter_reordered(pair: VersionPair) -> Iterator[RuleFinding]:
             yield RuleFinding(f"the {side[:-1]} {behind!r} came before others, whose positions moved", (side, behind))
 
 
-@rule("B115", "parameter-option", VersionPair, NEW_VERSION, PARAMETERS)
-def parameter_option(pair: VersionPair) -> Iterator[RuleFinding]:
-    """An input or output became required, optional or variadic."""
+@BREAKING.rule("B115", VersionPair, requires=NEW_VERSION, clause=PARAMETERS)
+def _parameter_option(pair: VersionPair) -> Iterator[RuleFinding]:
     for side in SIDES:
         for name, (old, new) in (pair.side_difference(side, "arity") or {}).items():
             yield RuleFinding(f"the {side[:-1]} {name!r} was {old} and is {new} now", (side, name))
 
 
-@rule("B116", "variadic-arity", VersionPair, NEW_VERSION, PARAMETERS)
-def variadic_arity(pair: VersionPair) -> Iterator[RuleFinding]:
-    """A variadic input or output has another minimum number of values, or other rules for their types."""
+@BREAKING.rule("B116", VersionPair, requires=NEW_VERSION, clause=PARAMETERS)
+def _variadic_arity(pair: VersionPair) -> Iterator[RuleFinding]:
     for side in SIDES:
         for name, (fewest, least) in (pair.side_difference(side, "min_arity") or {}).items():
             moved = "may be fewer" if least < fewest else "have to be more"
@@ -90,9 +84,8 @@ def variadic_arity(pair: VersionPair) -> Iterator[RuleFinding]:
             yield RuleFinding(f"values of the variadic {side[:-1]} {name!r} {now} now", (side, name))
 
 
-@rule("B117", "differentiable", VersionPair, NONE, CLARIFIED, INFO)
-def differentiable(pair: VersionPair) -> Iterator[RuleFinding]:
-    """An input or output became differentiable, or stopped being so."""
+@BREAKING.rule("B117", VersionPair, requires=NONE, clause=CLARIFIED, severity=INFO)
+def _differentiable(pair: VersionPair) -> Iterator[RuleFinding]:
     if not pair.in_place:
         return
     for side in SIDES:
@@ -107,9 +100,8 @@ def differentiable(pair: VersionPair) -> Iterator[RuleFinding]:
 # Attributes.
 
 
-@rule("B121", "attribute-added", VersionPair, NEW_VERSION, ATTRIBUTES)
-def attribute_added(pair: VersionPair) -> Iterator[RuleFinding]:
-    """An attribute was added, even an optional one whose default keeps the meaning."""
+@BREAKING.rule("B121", VersionPair, requires=NEW_VERSION, clause=ATTRIBUTES)
+def _attribute_added(pair: VersionPair) -> Iterator[RuleFinding]:
     for name, facets in pair.attribute_differences.items():
         if "added" in facets and name not in pair.renamed_attributes.values():
             default = f" with the default {_default_text(facets['default'])}" if "default" in facets else ""
@@ -117,31 +109,27 @@ def attribute_added(pair: VersionPair) -> Iterator[RuleFinding]:
             yield RuleFinding(f"the {required}attribute {name!r} was added{default}", ("attributes", name))
 
 
-@rule("B122", "attribute-removed", VersionPair, NEW_VERSION, ATTRIBUTES)
-def attribute_removed(pair: VersionPair) -> Iterator[RuleFinding]:
-    """An attribute was removed."""
+@BREAKING.rule("B122", VersionPair, requires=NEW_VERSION, clause=ATTRIBUTES)
+def _attribute_removed(pair: VersionPair) -> Iterator[RuleFinding]:
     for name, facets in pair.attribute_differences.items():
         if "removed" in facets and name not in pair.renamed_attributes:
             yield RuleFinding(f"the attribute {name!r} was removed", ("attributes",))
 
 
-@rule("B123", "attribute-renamed", VersionPair, NEW_VERSION, ATTRIBUTES)
-def attribute_renamed(pair: VersionPair) -> Iterator[RuleFinding]:
-    """An attribute was renamed."""
+@BREAKING.rule("B123", VersionPair, requires=NEW_VERSION, clause=ATTRIBUTES)
+def _attribute_renamed(pair: VersionPair) -> Iterator[RuleFinding]:
     for old, new in pair.renamed_attributes.items():
         yield RuleFinding(f"the attribute {old!r} is called {new!r} now", ("attributes", new))
 
 
-@rule("B124", "attribute-type", VersionPair, NEW_VERSION, ATTRIBUTE_TYPES)
-def attribute_type(pair: VersionPair) -> Iterator[RuleFinding]:
-    """The type of an attribute was changed."""
+@BREAKING.rule("B124", VersionPair, requires=NEW_VERSION, clause=ATTRIBUTE_TYPES)
+def _attribute_type(pair: VersionPair) -> Iterator[RuleFinding]:
     for name, old, new in _changed_facet(pair, "type"):
         yield RuleFinding(f"the type of the attribute {name!r} changed: {old} -> {new}", ("attributes", name, "type"))
 
 
-@rule("B125", "attribute-default", VersionPair, NEW_VERSION, BEHAVIOUR)
-def attribute_default(pair: VersionPair) -> Iterator[RuleFinding]:
-    """The default of an attribute was changed, added or removed."""
+@BREAKING.rule("B125", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR)
+def _attribute_default(pair: VersionPair) -> Iterator[RuleFinding]:
     for name, old, new in _changed_facet(pair, "default"):
         if "type" in pair.attribute_differences[name] and old == new:  # 2.0 is 2 where the attribute is an int
             continue
@@ -149,9 +137,8 @@ def attribute_default(pair: VersionPair) -> Iterator[RuleFinding]:
         yield RuleFinding(message, ("attributes", name, "default"))
 
 
-@rule("B126", "attribute-required", VersionPair, NEW_VERSION, ATTRIBUTES)
-def attribute_required(pair: VersionPair) -> Iterator[RuleFinding]:
-    """An attribute became required, or stopped being so."""
+@BREAKING.rule("B126", VersionPair, requires=NEW_VERSION, clause=ATTRIBUTES)
+def _attribute_required(pair: VersionPair) -> Iterator[RuleFinding]:
     for name, _, required in _changed_facet(pair, "required"):
         yield RuleFinding(
             f"the attribute {name!r} {'has to be given' if required else 'may be left out'} now",
@@ -159,9 +146,8 @@ def attribute_required(pair: VersionPair) -> Iterator[RuleFinding]:
         )
 
 
-@rule("B127", "attribute-values", VersionPair, NEW_VERSION, BEHAVIOUR)
-def attribute_values(pair: VersionPair) -> Iterator[RuleFinding]:
-    """The legal values of an attribute were changed: `choices`, `range` or `kind`."""
+@BREAKING.rule("B127", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR)
+def _attribute_values(pair: VersionPair) -> Iterator[RuleFinding]:
     back = {new: old for old, new in pair.renamed_attributes.items()}
     for name, new in pair.new.schema.attributes.items():
         old = pair.old.schema.attributes.get(back.get(name, name))
@@ -185,9 +171,8 @@ def _follows_type_constraints(pair: VersionPair, old: Attribute, new: Attribute)
     return len(old.choices) == len(new.choices) and moved.issuperset(zip(old.choices, new.choices, strict=True))
 
 
-@rule("B128", "attribute-label", VersionPair, NONE, CLARIFIED, WARN)
-def attribute_label(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Illegal values of an attribute break a constraint with another label."""
+@BREAKING.rule("B128", VersionPair, requires=NONE, clause=CLARIFIED, severity=WARN)
+def _attribute_label(pair: VersionPair) -> Iterator[RuleFinding]:
     for name, new in pair.new.schema.attributes.items():
         old = pair.old.schema.attributes.get(name)
         if old is not None and old.constraint != new.constraint:
@@ -253,15 +238,13 @@ def _legal_numbers(text: str, *both: str) -> set[tuple[float, int]]:
 # Types.
 
 
-@rule("B131", "type-added", VersionPair, NEW_VERSION, TYPES)
-def type_added(pair: VersionPair) -> Iterator[RuleFinding]:
-    """A type was added to a type constraint."""
+@BREAKING.rule("B131", VersionPair, requires=NEW_VERSION, clause=TYPES)
+def _type_added(pair: VersionPair) -> Iterator[RuleFinding]:
     yield from _type_findings(pair, "+", "allows {} as well")
 
 
-@rule("B132", "type-removed", VersionPair, NEW_VERSION, TYPES)
-def type_removed(pair: VersionPair) -> Iterator[RuleFinding]:
-    """A type was removed from a type constraint."""
+@BREAKING.rule("B132", VersionPair, requires=NEW_VERSION, clause=TYPES)
+def _type_removed(pair: VersionPair) -> Iterator[RuleFinding]:
     yield from _type_findings(pair, "-", "no longer allows {}")
 
 
@@ -279,9 +262,8 @@ def _is_reused(pair: VersionPair, constraint: str) -> bool:
     return bool(before) and bool(after) and not before & after
 
 
-@rule("B133", "parameter-type", VersionPair, NEW_VERSION, TYPES)
-def parameter_type(pair: VersionPair) -> Iterator[RuleFinding]:
-    """An input or output got another type constraint, which allows other types."""
+@BREAKING.rule("B133", VersionPair, requires=NEW_VERSION, clause=TYPES)
+def _parameter_type(pair: VersionPair) -> Iterator[RuleFinding]:
     for side, name, old, new in _retyped_parameters(pair):
         before, after = set(pair.old.schema.allowed_types(old)), set(pair.new.schema.allowed_types(new))
         if before != after:
@@ -292,9 +274,8 @@ def parameter_type(pair: VersionPair) -> Iterator[RuleFinding]:
             )
 
 
-@rule("B134", "types-tied", VersionPair, NEW_VERSION, TYPES)
-def types_tied(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Inputs or outputs no longer have to be of the same type, or have to be now."""
+@BREAKING.rule("B134", VersionPair, requires=NEW_VERSION, clause=TYPES)
+def _types_tied(pair: VersionPair) -> Iterator[RuleFinding]:
     old, new = _parameter_types(pair)
     both = [key for key in new if key in old]
     shared = {key: old[key].allowed & new[key].allowed for key in both}
@@ -314,9 +295,8 @@ def _can_differ(one: Set[str], other: Set[str]) -> bool:
     return bool(one) and bool(other) and len(one | other) > 1
 
 
-@rule("B135", "type-constraint-name", VersionPair, NONE, CLARIFIED, WARN)
-def type_constraint_name(pair: VersionPair) -> Iterator[RuleFinding]:
-    """A type constraint was renamed without a change of its types, or an unused one was added or removed."""
+@BREAKING.rule("B135", VersionPair, requires=NONE, clause=CLARIFIED, severity=WARN)
+def _type_constraint_name(pair: VersionPair) -> Iterator[RuleFinding]:
     old, new = pair.old.schema.types, pair.new.schema.types
     used = {each.type for each in _parameters(pair.new.schema)} | {each.type for each in _parameters(pair.old.schema)}
     before_all, after_all = _parameter_types(pair)

@@ -224,7 +224,7 @@ def release_state(release: Release, present: State) -> State:
     if not operators:
         domains = ", ".join(map(domain_name, present.domains))
         why = f"the releases of ONNX have no operator set of {domains}"
-        help = f"for a tag of this name: --against rev:{release.name}"
+        help = f"for a tag of this name: opset breaking rev:{release.name}"
         raise ComparisonError(Finding("B193", f"nothing to compare with in ONNX {release.name}", why=why, help=help))
     return State(f"ONNX {release.name}", operators, present.sets, read_lock(FOLDER), released=True)
 

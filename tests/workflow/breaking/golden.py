@@ -1,36 +1,93 @@
-"""What every rule finds in every pair of states, as one file to read; and the bad example of each rule's page.
+"""What every rule finds in every pair of states, as one file to read; the fixtures of the rules as folders.
 
-    python -m tests.workflow.breaking.golden        # writes findings.txt and the pages; read the difference
+    python -m tests.workflow.breaking.golden      # writes findings.txt and the guide's table; read the difference
 
-A rule has a folder in fixtures/: `old` and `new` are a pair in which it finds something; `good` is what to do instead.
-`back` is the way from `new` to `old`.
+A rule has a fixture in opset/workflow/breaking/fixtures.yaml: `old` and `new` are a pair in which it finds something;
+`good` is what to do instead. `back` is the way from `new` to `old`.
 """
 
-import difflib
-import itertools
 import re
+import tempfile
 from functools import cache
 from pathlib import Path
 
 from opset.opsets.registry import registry_with
-from opset.workflow.breaking import RULES, compare
+from opset.workflow.breaking import BREAKING, compare
+from opset.workflow.breaking.pages import fixtures
 from opset.workflow.breaking.states import folder_state
+from tests.workflow.breaking.conftest import THIN
 
 HERE = Path(__file__).parent
-FIXTURES, FINDINGS = HERE / "fixtures", HERE / "findings.txt"
-PAGES = HERE.parents[2] / "opset" / "explain"
+FINDINGS = HERE / "findings.txt"
+RULES = BREAKING.by_code
+_FOLDER = tempfile.TemporaryDirectory(prefix="opset-fixtures-")
+FOLDER = Path(_FOLDER.name)
+_FILE = re.compile(r"([ +-]) ((?:[\w.]+/)?\w+\.(?:yaml|json))")
+_VERSION = re.compile(r"^- since: \d+\n((?:  .*\n)+)", re.MULTILINE)
+
+
+def edited(files, edits):
+    """Files after edits: a line names a file, those below are lines of it that go, come or stay."""
+    files = dict(files)
+    path, hunk, lines, position = "", [], [], 0
+    for line in [*edits.splitlines(), "  …"]:
+        named = _FILE.fullmatch(line)
+        if not named and line.strip() != "…":
+            hunk.append(line)
+            continue
+        if hunk:
+            before, after = ([each[2:] for each in hunk if each[0] != sign] for sign in "+-")
+            starts = range(position, len(lines) - len(before) + 1)
+            position = next(start for start in starts if lines[start : start + len(before)] == before)
+            lines[position : position + len(before)] = after
+            position += len(after)
+            hunk = []
+            files[path] = "".join(f"{each}\n" for each in lines)
+        if named:
+            sign, path = named.groups()
+            text = files.pop(path, "") if sign != "+" else THIN.replace("Thin", Path(path).stem) if "/" in path else ""
+            lines, position = text.splitlines(), 0
+            if sign != "-":
+                files[path] = text
+    return files
+
+
+def texts(rule, side):
+    """The files of a state by their paths; those of the older state if the rule has no good one."""
+    fixture = fixtures()[rule]
+    old = edited({"com.acme/Thin.yaml": THIN}, fixture.get("old", ""))
+    if side == "old" or (side == "good" and not {"version", "good"} & fixture.keys()):
+        return old
+    if side == "good" and "good" in fixture:
+        return edited(old, fixture["good"])
+    new = edited(old, fixture["bad"])
+    if side == "new":
+        return new
+    (name,) = (path for path in new if new[path] != old[path])
+    body = _VERSION.search(new[name])[1]
+    return {**old, name: old[name].replace("versions:\n", f"versions:\n{fixture['version']}{body}", 1)}
+
+
+@cache
+def folder(rule, side):
+    """The folder with a state of a rule."""
+    top = FOLDER / rule / side
+    for path, text in texts(rule, side).items():
+        (top / path).parent.mkdir(parents=True, exist_ok=True)
+        (top / path).write_text(text, encoding="utf-8")
+    return top
 
 
 @cache
 def state(rule, side):
-    return folder_state(FIXTURES / rule / side, side)
+    return folder_state(folder(rule, side), side)
 
 
 @cache
 def report(rule, side):
     """The comparison of a rule's old state with its new one or with the good one, or of both in the other order."""
     before, after = sides(side)
-    registry = registry_with([], data=[FIXTURES / rule / after])
+    registry = registry_with([], data=[folder(rule, after)])
     return compare(state(rule, before), state(rule, after), registry=registry)
 
 
@@ -41,7 +98,7 @@ def sides(side):
 
 def pairs():
     every = [(rule, side) for rule in sorted(RULES) for side in ("new", "good", "back")]
-    return [(rule, side) for rule, side in every if (FIXTURES / rule / sides(side)[1]).is_dir()]
+    return [(rule, side) for rule, side in every if side != "good" or {"version", "good"} & fixtures()[rule].keys()]
 
 
 def findings():
@@ -51,40 +108,16 @@ def findings():
         lines.append(f"{rule} {side}")
         for each in report(rule, side).findings:
             lines.append(f"  {each.severity:4} {each.rule} {each.title}: {each.message} [{each.requires}]")
-            lines += [f"    at {each.place.removeprefix(f'{FIXTURES}/{rule}/')}"] if each.place else []
+            lines += [f"    at {each.place.removeprefix(f'{FOLDER}/{rule}/')}"] if each.place else []
             lines += [f"    help: {each.help}"] if each.help else []
     return "\n".join(lines) + "\n"
-
-
-def difference(rule):
-    """What is different in the new state of a rule, as the lines of a page."""
-    old, new = (
-        {
-            path.relative_to(FIXTURES / rule / side).as_posix(): path.read_text(encoding="utf-8").splitlines()
-            for path in sorted((FIXTURES / rule / side).rglob("*.yaml"))
-        }
-        for side in ("old", "new")
-    )
-    lines = []
-    for path in sorted(old.keys() | new.keys()):
-        if path not in old or path not in new:
-            lines.append(f"{'-' if path in old else '+'} {path}")
-        elif old[path] != new[path]:
-            changed = [*difflib.unified_diff(old[path], new[path], lineterm="", n=1)][2:]
-            lines += [f"  {path}", *("  …" if line.startswith("@@") else f"{line[0]} {line[1:]}" for line in changed)]
-    return "".join(f"    {line}\n" for line in lines)
-
-
-def with_difference(rule, page):
-    """Return a page whose bad example is the pair of its rule."""
-    return re.sub(r"(?<=## Bad\n\n).*?(?=\n## Good)", lambda _: difference(rule), page, flags=re.DOTALL)
 
 
 def table():
     """The rows of the table of rules in docs/breaking-changes.md."""
     rows = ["| code | rule | finds that … | severity | needs |", "|---|---|---|---|---|"]
     for each in (RULES[rule] for rule in sorted(RULES)):
-        rows.append(f"| {each.id} | {each.name} | {each.title} | {each.severity} | {each.requires} |")
+        rows.append(f"| {each.code} | {each.name} | {each.title} | {each.severity} | {each.requires} |")
     return "\n".join(rows) + "\n"
 
 
@@ -98,11 +131,8 @@ GUIDE = HERE.parents[2] / "docs" / "breaking-changes.md"
 
 def main():
     FINDINGS.write_text(findings(), encoding="utf-8")
-    for rule in RULES:
-        page = PAGES / f"{rule}.md"
-        page.write_text(with_difference(rule, page.read_text(encoding="utf-8")), encoding="utf-8")
     GUIDE.write_text(with_table(GUIDE.read_text(encoding="utf-8")), encoding="utf-8")
-    print(f"{len(RULES)} rules, {len(list(itertools.chain(*pairs()))) // 2} pairs")
+    print(f"{len(RULES)} rules, {len(pairs())} pairs")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""`opset diff --against`: what it compares with, its forms, and its exit statuses."""
+"""`opset breaking`: what it compares with, its forms, and its exit statuses."""
 
 import json
 import os
@@ -25,7 +25,7 @@ MESSAGE = "the default of the attribute 'alpha' changed: 1.0 -> 2.0"
 
 
 def against(what, *more, schemas="schemas"):
-    return run("diff", "--against", what, "--schemas", schemas, *more)
+    return run("breaking", what, "--schemas", schemas, *more)
 
 
 def report(what, *more):
@@ -98,7 +98,7 @@ def test_the_document_of_opset_docs(repository):
 
 
 def test_a_release():
-    result = run("diff", "--against", "1.22", "--format", "json")
+    result = run("breaking", "1.22", "--format", "json")
     data = json.loads(result.stdout)
     assert (result.exit_code, data["clean"]) == (0, True)
     assert data["compared"].endswith("at ONNX 1.22.0 beside now")
@@ -109,9 +109,9 @@ def test_a_release_beside_a_copy_of_the_standard(tmp_path):
     folder = tmp_path / "ai.onnx.preview.training"
     shutil.copytree(FOLDER / folder.name, folder)
     adam = folder / "Adam.yaml"
-    assert run("diff", "--against", "1.22", "--schemas", tmp_path).exit_code == 0
+    assert run("breaking", "1.22", "--schemas", tmp_path).exit_code == 0
     adam.write_text(adam.read_text().replace("default: 0.0", "default: 1.0", 1))
-    result = run("diff", "--against", "1.22", "--schemas", tmp_path)
+    result = run("breaking", "1.22", "--schemas", tmp_path)
     assert result.exit_code == 1 and "error[B125]" in result.stdout
 
 
@@ -132,7 +132,7 @@ def test_a_comparison_that_failed_never_reads_as_clean(repository, what, code):
     Path("empty.json").write_text("")
     Path("empty").mkdir()
     os.mkfifo("pipe")
-    result = run("diff", f"--against={what}", "--schemas", "schemas")
+    result = run("breaking", "--schemas", "schemas", "--", what)
     assert result.exit_code == 3
     assert result.stdout == ""
     assert result.stderr.startswith(f"error[{code}] ")
@@ -305,21 +305,33 @@ def test_warnings_fail_where_they_are_to(repository):
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["Thin", "--against", "v1"],
-        ["Thin", "1", "--against", "v1"],
-        ["Relu", "1", "14", "--strict"],
-        ["Relu", "1", "14", "--format", "markdown"],
-        ["Relu", "1", "14", "--today", "2027-01-01"],
-        ["--against", "v1", "--today", "tomorrow"],
-        ["--against", "v1", "--approved", "none.yaml"],
-        ["Relu"],
-        ["--strict"],
+        ["diff", "Relu", "1", "14", "--strict"],
+        ["diff", "Relu", "1", "14", "--format", "markdown"],
+        ["diff", "Relu"],
+        ["breaking", "v1", "--today", "tomorrow"],
+        ["breaking", "v1", "--approved", "none.yaml"],
+        ["breaking", "--strict"],
+        ["breaking", "v1", "v2"],
     ],
 )
 def test_a_call_that_is_wrong(repository, arguments):
-    result = run("diff", *arguments, "--schemas", "schemas")
+    result = run(*arguments, "--schemas", "schemas")
     assert result.exit_code == 2
     assert result.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "instead"),
+    [
+        (["--against", "v1", "--strict"], "opset breaking v1 --strict"),
+        (["--locked", "--against=rev:a b"], "opset breaking 'rev:a b' --locked"),
+        (["--against"], "opset breaking"),
+    ],
+)
+def test_diff_names_the_verb_that_compares_with_an_older_state(arguments, instead):
+    result = run("diff", *arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith("error[U103] ") and f"\n  help    {instead}\n" in result.stderr
 
 
 def test_approved_breaks(tmp_path, monkeypatch):
@@ -377,7 +389,7 @@ def locked_repository(repository):
 def test_of_two_folders_with_one_operator_neither_hides_the_other(repository):
     shutil.copytree("schemas", "more")
     write(Path("schemas"), Thin=EDITED)
-    result = run("diff", "--against", "v1", "--schemas", "schemas", "--schemas", "more")
+    result = run("breaking", "v1", "--schemas", "schemas", "--schemas", "more")
     assert (result.exit_code, result.stdout) == (3, "")
     assert "two folders have the operator com.acme.Thin" in result.stderr
 
@@ -489,7 +501,7 @@ def test_a_repository_makes_git_run_nothing(repository):
 
 
 def test_the_hook_of_pre_commit_compares_with_the_last_commit(repository):
-    hook = HOOKS["opset-diff"]
+    hook = HOOKS["opset-breaking"]
     arguments = [*hook["entry"].split()[1:], *hook["args"]]
     assert run(*arguments).exit_code == 0
     write(Path("schemas"), Thin=EDITED)

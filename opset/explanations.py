@@ -1,0 +1,26 @@
+"""The page of each error code: its title, what it means, a bad and a good example, and what to do."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+
+from opset.errors import CODES
+
+PAGES = Path(__file__).parent / "explain"
+RULES = "opset.workflow.breaking.pages"
+"""The module that makes the pages of rules from their fixtures; its function is `page_body`."""
+
+
+def page_of(code: str) -> str:
+    """Return the page of an error code in Markdown, with its title."""
+    return f"# {code}: {CODES[code]}\n\n{body_of(code)}"
+
+
+def body_of(code: str) -> str:
+    """Return the page of an error code in Markdown, without its title: from its file, or from its rule."""
+    path = PAGES / f"{code}.md"
+    if path.is_file():
+        return path.read_text(encoding="utf-8")
+    body: str = import_module(RULES).page_body(code)
+    return body

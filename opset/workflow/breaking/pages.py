@@ -1,0 +1,85 @@
+"""The pages of breaking changes, each made from a rule and its fixture in fixtures.yaml."""
+
+from __future__ import annotations
+
+import textwrap
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from opset.rules import Rule
+from opset.schemas.yaml.reader import Findings, read
+from opset.workflow.breaking.report import ERR, FORBIDDEN, INFO, NEW_OPSET, NEW_VERSION, WARN
+from opset.workflow.breaking.rules import BEHAVIOUR, BREAKING, CLARIFIED
+
+FIXTURES = Path(__file__).parent / "fixtures.yaml"
+WIDTH = 118
+_SEVERITIES = {ERR: "an error", WARN: "a warning", INFO: "a notice"}
+_REQUIREMENTS = {
+    FORBIDDEN: "The edit is forbidden, even together with a new version.",
+    NEW_VERSION: "The edit needs a new version of the operator, in a new opset.",
+    NEW_OPSET: "The addition needs a new opset.",
+}
+_RESTORE = (
+    "Restore the version, and make the edit in a new one: "
+    "`opset bump` adds a copy of the newest version for you to edit."
+)
+
+
+@cache
+def fixtures() -> dict[str, dict[str, str]]:
+    """Return the fixture of each rule by its code; the head of fixtures.yaml describes its keys."""
+    plain: dict[str, dict[str, str]] = read(FIXTURES.read_bytes(), Findings(str(FIXTURES))).plain()
+    return plain
+
+
+def page_body(code: str) -> str:
+    """Return the page of a rule in Markdown, without its title."""
+    rule = BREAKING.by_code[code]
+    fixture = fixtures()[code]
+    reported = fixture.get("reported", "").replace("{clause}", rule.clause) or _report_text(rule)
+    parts = [
+        _paragraph(fixture["why"]),
+        _paragraph(f"Reported by `opset breaking` {reported}"),
+        "## Bad",
+        _block(fixture["bad"]),
+        "## Good",
+        _block(_good_text(fixture)),
+        "## What to do",
+        _paragraph(fixture.get("do", _RESTORE)),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _report_text(rule: Rule[Any]) -> str:
+    """Return as what a rule's findings are reported, what they need, and the clause."""
+    head = f"as {_SEVERITIES[rule.severity]}."
+    needs = _REQUIREMENTS.get(rule.requires, "No further version is needed.")
+    if rule.requires not in _REQUIREMENTS and rule.clause == CLARIFIED:
+        return f"{head} No new version is needed, since no behavior changes."
+    if rule.requires not in _REQUIREMENTS and rule.clause == BEHAVIOUR:
+        needs = "The edit needs a new version only if the behavior changes."
+    return f"{head} {needs} The standard says that {rule.clause}."
+
+
+def _good_text(fixture: dict[str, str]) -> str:
+    """Return the good example: a new version with the lines of the bad one, or what the fixture shows."""
+    if "version" not in fixture:
+        return fixture.get("shown", "") or fixture["good"]
+    lines = fixture["bad"].splitlines()[1:]  # without the name of the file
+    for end, line in enumerate(lines):
+        if line[2:] == "examples:":
+            lines = lines[:end]
+            break
+    edited = [line[2:] for line in lines if line[0] != "-"]
+    return fixture["version"] + "".join(f"{'  …' if line == '…' else line}\n" for line in edited if line)
+
+
+def _block(text: str) -> str:
+    """Return text as a block of code."""
+    return "\n".join(f"    {line}".rstrip() for line in text.splitlines())
+
+
+def _paragraph(text: str) -> str:
+    """Return text as a paragraph of lines that are not too long."""
+    return textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)
