@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import click
 
@@ -51,7 +51,7 @@ from opset.tensor_io.files import (
     write_values,
 )
 from opset.tensor_io.random_inputs import random_inputs
-from opset.tensor_io.statistics import summary, summary_lines
+from opset.tensor_io.statistics import Summary, summarize, summary_lines
 
 _ABSOLUTE = 0.1  # of the relative tolerance: a result near 0 may be the difference of numbers around 1
 TRACED = 20_000
@@ -76,21 +76,50 @@ class Settings:
     force: bool
 
 
-@dataclass
-class Report:
-    """The results as data, from which the text is made."""
+@dataclass(frozen=True)
+class OutputVerdict:
+    """Whether an output is the expected one, with the greatest differences if both could be compared."""
+
+    verdict: str
+    absolute: float | str | None = None
+    relative: float | str | None = None
+
+
+@dataclass(frozen=True)
+class TracedValue:
+    """A value that was computed: the path of its node, its name, and its summary."""
+
+    place: str
+    name: str
+    value: Summary = field(metadata={"key": ""})
+
+
+@dataclass(kw_only=True)
+class RunReport:
+    """The report on an evaluation, which is filled in as that goes on: an error leaves what was known before it.
+
+    `trace` has the first values that were computed, `traced` counts all, and `written` is the file of the outputs.
+    """
 
     model: str
-    notes: dict[str, Any]
-    data: dict[str, Any] = field(default_factory=dict)
-    findings: FindingList = field(default_factory=FindingList)
-    trace: dict[str, Any] = field(default_factory=dict)
-    status: int = 0
-    mended: list[str] = field(default_factory=list)
+    seed: int | None = None
+    inputs: dict[str, Summary] | None = None
+    outputs: dict[str, Summary] | None = None
+    written: str | None = None
+    comparison: dict[str, OutputVerdict] | None = None
+    trace: list[TracedValue] | None = None
+    traced: int | None = None
+    notes: Sequence[str] = ()
+    errors: FindingList = field(default_factory=FindingList)
+    exit_status: int
 
 
-Product = tuple[int, str, tuple[tuple[str, ...], ...], int]
-"""The exit status, the text for stdout, and findings for stderr with the number of omitted ones."""
+class Product(NamedTuple):
+    """The exit status, the text for stdout, and the findings for stderr."""
+
+    status: int
+    text: str
+    errors: FindingList
 
 
 @click.command(no_args_is_help=True)
@@ -146,35 +175,35 @@ def command(
     known = folders_for(folders, allow_hooks)
     registry = known.registry()
     notes = known.note_left_out(quiet, "kernels.py")
-    report = Report(model, {"notes": notes} if notes else {})
+    report = RunReport(model=model, exit_status=0)
 
     def work() -> Product:
         try:
             trace = sys.stderr if form == "text" and not quiet else None
             _evaluate_model(report, settings, registry, dims, freeze, limits, roots, trace)
-            return _product_of(report, form, quiet)
+            return _product_of(report, form, quiet, notes)
         except MemoryError:
             return failure(out_of_memory())
 
     def failure(error: RunError) -> Product:
         findings = error.finding_list.in_file(model)
-        return _product_of(Report(model, report.notes, findings=findings, status=1), form, quiet)
+        return _product_of(RunReport(model=model, errors=findings, exit_status=1), form, quiet, notes)
 
     try:
         limited = limits.timeout is not None and supervision.POSSIBLE
-        status, text, findings, omitted = supervision.run_supervised(work, limits.timeout or 0) if limited else work()
+        product: Product = supervision.run_supervised(work, limits.timeout or 0) if limited else work()
     except supervision.NoResult as ended:
         if ended.status in (BROKEN_PIPE, INTERNAL):
             return ended.status
-        status, text, findings, omitted = failure(supervision.failure(ended, limits))
-    sys.stdout.write(text)
-    if findings:
-        output.write_errors(FindingList((Finding(*finding) for finding in findings), omitted))
-    return status
+        product = failure(supervision.failure(ended, limits))
+    sys.stdout.write(product.text)
+    if product.errors:
+        output.write_errors(product.errors)
+    return product.status
 
 
 def _evaluate_model(
-    report: Report,
+    report: RunReport,
     settings: Settings,
     registry: Registry,
     dims: dict[str, int],
@@ -193,31 +222,28 @@ def _evaluate_model(
             evaluator = ReferenceEvaluator(
                 loaded, schemas=registry, dims=dims, limits=limits, freeze=freeze, seed=settings.seed, trace=trace
             )
-            report.mended = evaluator.notes
+            report.notes = evaluator.notes
             budget.max_bytes = evaluator.max_bytes
             _run_evaluator(evaluator, settings, report, budget)
             budget.check_time()
         except BudgetExceeded as error:
-            report.data.clear()  # nothing is shown beyond a limit
+            # Nothing is shown beyond a limit.
+            report.seed = report.inputs = report.outputs = report.written = report.comparison = None
             raise limit_error(error) from error
-        report.status = 1 if report.findings else 0
+        report.exit_status = 1 if report.errors else 0
     except OpsetError as error:
-        report.findings += error.finding_list if error.code[0] == "U" else error.finding_list.in_file(model)
-        report.status = error.exit_status
+        report.errors += error.finding_list if error.code[0] == "U" else error.finding_list.in_file(model)
+        report.exit_status = error.exit_status
 
 
-def _product_of(report: Report, form: str, quiet: bool) -> Product:
-    """Return the exit status, the text for stdout, and the findings for stderr."""
+def _product_of(report: RunReport, form: str, quiet: bool, notes: Sequence[str]) -> Product:
+    """Return the product of a report; `notes` are about the whole call, and have been written as text before."""
     if form == "json" and not quiet:
-        errors = output.findings_data(report.findings)
-        data = {"model": report.model, **report.data, **report.trace, **report.notes}
-        if report.mended:
-            data["notes"] = [*data.get("notes", ()), *report.mended]
         text = io.StringIO()
-        output.write_product({**data, **errors, "exit_status": report.status}, list, form, text)
-        return report.status, text.getvalue(), (), 0
+        output.write_product(replace(report, notes=(*notes, *report.notes)), list, form, text)
+        return Product(report.exit_status, text.getvalue(), FindingList())
     lines = "" if quiet else "".join(f"{line}\n" for line in _report_lines(report))
-    return report.status, lines, tuple(map(tuple, report.findings)), report.findings.omitted
+    return Product(report.exit_status, lines, report.errors)
 
 
 def _check_settings(settings: Settings, model: str) -> None:
@@ -238,7 +264,7 @@ def _check_settings(settings: Settings, model: str) -> None:
         raise UsageError(findings)
 
 
-def _run_evaluator(evaluator: ReferenceEvaluator, settings: Settings, report: Report, budget: Budget) -> None:
+def _run_evaluator(evaluator: ReferenceEvaluator, settings: Settings, report: RunReport, budget: Budget) -> None:
     """Read the inputs, run the evaluator, and write, summarize and compare the outputs."""
     inputs = evaluator.inputs
     feeds = _read_inputs(settings, inputs, budget.max_bytes)
@@ -246,10 +272,8 @@ def _run_evaluator(evaluator: ReferenceEvaluator, settings: Settings, report: Re
         needed = {value.name for value in inputs if not value.has_default}
         protos = [each for each in evaluator.model.proto.graph.input if each.name in needed or each.name in feeds]
         feeds |= random_inputs(protos, feeds, settings.seed, evaluator.limits)
-        report.data["seed"] = settings.seed
-    report.data["inputs"] = {
-        value.name: summary(feeds[value.name], value.type) for value in inputs if value.name in feeds
-    }
+        report.seed = settings.seed
+    report.inputs = {value.name: summarize(feeds[value.name], value.type) for value in inputs if value.name in feeds}
     declared = dict.fromkeys(evaluator.output_names)
     names = [*dict.fromkeys(settings.names or declared)]
     inside = [name for name in names if name not in declared]
@@ -271,18 +295,18 @@ def _run_evaluator(evaluator: ReferenceEvaluator, settings: Settings, report: Re
     kept = {"input": feeds, "output": values} if settings.save_inputs else {"output": values}
     if settings.target is not None:
         budget.check_bytes(bytes_to_write(settings.target, kept))
-    report.data["outputs"] = {name: summary(value, kinds[name]) for name, value in values.items()}
+    report.outputs = {name: summarize(value, kinds[name]) for name, value in values.items()}
     budget.check_time()
     if settings.target is not None:
         write_values(settings.target, kept, {"input": inputs, "output": outputs}, settings.force)
-        report.data["written"] = settings.target
+        report.written = settings.target
     if path:
         types = {name: kinds[name] or type_of(value) for name, value in values.items()}
         outputs = [replace(value, type=types.get(value.name, value.type)) for value in outputs]
         wanted = read_values(path, outputs, budget.max_bytes - budget.live, "output", of)
         for name in kinds.keys() - values.keys():
             wanted.pop(name, None)  # an output that was not requested
-        report.data["comparison"] = _compare_outputs(wanted, values, settings, report.findings)
+        report.comparison = _compare_outputs(wanted, values, settings, report.errors)
 
 
 @contextmanager
@@ -367,29 +391,29 @@ def _split_argument(argument: str, declared: Sequence[ValueInfo]) -> tuple[str, 
 
 def _compare_outputs(
     expected: dict[str, Any], values: dict[str, Any], settings: Settings, findings: FindingList
-) -> dict[str, dict[str, Any]]:
+) -> dict[str, OutputVerdict]:
     """Return the verdict for each output, and add a finding for each that differs."""
-    verdicts: dict[str, dict[str, Any]] = {}
+    verdicts: dict[str, OutputVerdict] = {}
     for name in expected.keys() - values.keys():
         why = f"{settings.expected} holds it, and it was not computed"
         findings.append(Finding("R401", f"there is no output {quote(name)} to compare", why=why))
     for name, value in values.items():
         if name not in expected:
-            verdicts[name] = {"verdict": "not compared"}
+            verdicts[name] = OutputVerdict("not compared")
             continue
         deviations = [*differences(expected[name], value, settings.rtol, settings.atol, absolute=_ABSOLUTE)]
         wrong = [each for each in deviations if each.why]
-        verdicts[name] = {
-            "verdict": "different" if wrong else "same",
-            "absolute": json_values.json_of(max((each.absolute for each in deviations), default=0.0)),
-            "relative": json_values.json_of(max((each.relative for each in deviations), default=0.0)),
-        }
+        absolute = max((each.absolute for each in deviations), default=0.0)
+        relative = max((each.relative for each in deviations), default=0.0)
+        verdicts[name] = OutputVerdict(
+            "different" if wrong else "same", json_values.json_of(absolute), json_values.json_of(relative)
+        )
         if wrong:
             message = f"the output {quote(name)} differs from what was expected"
             why = "; ".join(f"{each.where}: {each.why}" if each.where else each.why for each in wrong[:3])
-            help = "where that is as it should be: --rtol, --atol" if verdicts[name]["absolute"] else ""
+            help = "where that is as it should be: --rtol, --atol" if absolute else ""
             findings.append(Finding("R401", message, why=why, help=help))
-    if not findings and not any(each["verdict"] == "same" for each in verdicts.values()):
+    if not findings and not any(each.verdict == "same" for each in verdicts.values()):
         why = f"{settings.expected} holds none of the outputs"
         findings.append(Finding("R401", "nothing was compared", why=why))
     return verdicts
@@ -398,35 +422,39 @@ def _compare_outputs(
 class _Trace:
     """Records each computed value: as text at once if there is a stream, else the first ones in the report."""
 
-    def __init__(self, report: Report, stream: IO[str] | None) -> None:
-        self.data, self.stream = report.trace, stream
+    def __init__(self, report: RunReport, stream: IO[str] | None) -> None:
+        self.report = report
+        self.stream = stream
+        self.values: list[TracedValue] = []
+        self.count = 0
         if stream is None:
-            self.data |= {"trace": [], "traced": 0}
+            report.trace = self.values
+            report.traced = 0
 
     def __call__(self, location: str, name: str, value: Any) -> None:
         if self.stream is not None:
-            self.stream.write(f"{safe_text(location, MOST)}: {summary_lines(name, summary(value))[0]}\n")
+            self.stream.write(f"{safe_text(location, MOST)}: {summary_lines(name, summarize(value))[0]}\n")
             return
-        self.data["traced"] += 1
-        if self.data["traced"] <= TRACED:
-            self.data["trace"].append({"place": location, "name": safe_text(name), **summary(value)})
+        self.count += 1
+        self.report.traced = self.count
+        if self.count <= TRACED:
+            self.values.append(TracedValue(location, safe_text(name), summarize(value)))
 
 
-def _report_lines(report: Report) -> list[str]:
+def _report_lines(report: RunReport) -> list[str]:
     """Return the report as lines."""
-    data = report.data
-    if "outputs" not in data:
+    if report.outputs is None:
         return []
     name = "stdin" if report.model in (STREAM, TEXT_STREAM) else safe_text(report.model)
     head = f"{style_text(name, 'bold', sys.stdout)}:"
-    report_lines = [f"{head} inputs drawn with --seed {data['seed']}"] if "seed" in data else [head]
-    report_lines += [f"  note: {safe_text(note)}" for note in report.mended]
-    for each, value in data["outputs"].items():
-        report_lines += [f"  {line}" for line in summary_lines(each, value)]
-    for each, verdict in data.get("comparison", {}).items():
-        style = {"same": "green", "different": "red"}.get(verdict["verdict"], "dim")
-        line = f"  {brief_name(each)}: {style_text(verdict['verdict'], style, sys.stdout)}"
-        if verdict.get("absolute"):
-            line += f", by {float(verdict['absolute']):.1e} at most ({float(verdict['relative']):.1e} relative)"
-        report_lines.append(line)
-    return report_lines + ([f"  wrote {safe_text(data['written'])}"] if "written" in data else [])
+    lines = [head if report.seed is None else f"{head} inputs drawn with --seed {report.seed}"]
+    lines += [f"  note: {safe_text(note)}" for note in report.notes]
+    for each, value in report.outputs.items():
+        lines += [f"  {line}" for line in summary_lines(each, value)]
+    for each, compared in (report.comparison or {}).items():
+        style = {"same": "green", "different": "red"}.get(compared.verdict, "dim")
+        line = f"  {brief_name(each)}: {style_text(compared.verdict, style, sys.stdout)}"
+        if compared.absolute and compared.relative is not None:
+            line += f", by {float(compared.absolute):.1e} at most ({float(compared.relative):.1e} relative)"
+        lines.append(line)
+    return lines if report.written is None else [*lines, f"  wrote {safe_text(report.written)}"]

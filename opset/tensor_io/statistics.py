@@ -1,9 +1,11 @@
-"""Summaries of values: type, shape and statistics, as data for text and JSON."""
+"""Summaries of values: type, shape and statistics, for text and JSON."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from types import EllipsisType
 from typing import Any
 
 import numpy as np
@@ -19,30 +21,50 @@ SMALL = 24
 _SMALL_BYTES = 1 << 13  # of a tensor whose values are shown: texts may be long
 
 
-def summary(value: Any, kind: str | None = None) -> dict[str, Any]:
-    """Return type, shape or length, statistics of numbers, and a small value itself.
+@dataclass(frozen=True)
+class Statistics:
+    """The statistics of an array, None if it has no finite number; of types that have others, the number of these."""
 
-    - a tensor: `shape`; `min`, `max`, `mean`, `std` of its finite numbers, `nan` and `inf` with the number of others;
-    - a sequence or map: `length`; a sequence has `entries`, only the first ones if it is long.
+    min: int | float | None
+    max: int | float | None
+    mean: float | None
+    std: float | None
+    nan: int | None = None
+    inf: int | None = None
 
-    `kind` is the declared type, which an empty value does not show by itself.
+
+@dataclass(frozen=True)
+class Summary:
+    """The type of a value, and the value itself if it is small.
+
+    - a tensor has a shape, and statistics if it has numbers;
+    - a sequence or map has a length, and a sequence has entries, only the first ones if it is long.
     """
-    data: dict[str, Any] = {"type": kind or type_of(value)}
+
+    type: str
+    length: int | None = None
+    entries: Sequence[Summary] | None = None
+    shape: Sequence[int] | None = None
+    statistics: Statistics | None = field(default=None, metadata={"key": ""})
+    value: Any | EllipsisType = ...
+
+
+def summarize(value: Any, kind: str | None = None) -> Summary:
+    """Return the summary of a value; `kind` is its declared type, which an empty value does not show by itself."""
+    kind = kind or type_of(value)
     if isinstance(value, list):
-        return {**data, "length": len(value), "entries": [summary(entry) for entry in value[:SMALL]]}
+        return Summary(kind, len(value), [summarize(entry) for entry in value[:SMALL]])
     if isinstance(value, dict):
-        return {**data, "length": len(value), **({"value": json_values.json_of(value)} if len(value) <= SMALL else {})}
+        return Summary(kind, len(value), value=json_values.json_of(value) if len(value) <= SMALL else ...)
     if not isinstance(value, np.ndarray):
-        return {**data, "value": json_values.json_of(value)}
-    data["shape"] = [*value.shape]
-    if value.size and value.dtype.kind not in "ObcSU":
-        data |= _statistics(value)
+        return Summary(kind, value=json_values.json_of(value))
+    statistics = _statistics(value) if value.size and value.dtype.kind not in "ObcSU" else None
     small = 0 < value.size <= SMALL and nbytes(value) <= _SMALL_BYTES
-    return {**data, "value": json_values.json_of(value)} if small else data
+    return Summary(kind, None, None, value.shape, statistics, json_values.json_of(value) if small else ...)
 
 
-def _statistics(array: Any) -> dict[str, Any]:
-    """Return the statistics of an array; each is None if the array has no finite number."""
+def _statistics(array: Any) -> Statistics:
+    """Return the statistics of an array."""
     integers = array.dtype.kind in "iu"
     count = 0
     total = 0.0
@@ -61,20 +83,15 @@ def _statistics(array: Any) -> dict[str, Any]:
             distance = part - mean
             distance *= distance
             squares += float(distance.sum())
-    result: dict[str, Any] = {"min": None, "max": None, "mean": None, "std": None}
-    if count:
-        number = int if integers or array.dtype.name.startswith(("int", "uint")) else float
-        std = math.sqrt(squares / count)
-        result = {
-            "min": number(least),
-            "max": number(greatest),
-            "mean": _finite_or_none(mean),
-            "std": _finite_or_none(std),
-        }
+    nan = inf = None
     if not integers:
         nan = sum(int(np.count_nonzero(np.isnan(_widen(part)))) for (part,) in pieces(array))
-        result |= {"nan": nan, "inf": array.size - count - nan}
-    return result
+        inf = array.size - count - nan
+    if not count:
+        return Statistics(None, None, None, None, nan, inf)
+    number = int if integers or array.dtype.name.startswith(("int", "uint")) else float
+    std = math.sqrt(squares / count)
+    return Statistics(number(least), number(greatest), _finite_or_none(mean), _finite_or_none(std), nan, inf)
 
 
 def _finite_numbers(array: Any) -> Iterator[Any]:
@@ -96,23 +113,26 @@ def _finite_or_none(number: Any) -> float | None:
     return float(number) if math.isfinite(number) else None
 
 
-def summary_lines(name: str, data: dict[str, Any]) -> list[str]:
+def summary_lines(name: str, summary: Summary) -> list[str]:
     """Return a summary as lines of text: the first with name, type, shape and statistics, those below with values."""
-    shape = f" of {data['length']}" if "length" in data else ""
-    if "shape" in data:
-        shape = str(data["shape"])
-    parts = [brief_name(name), f"{data['type']}{shape}"]
-    parts += [f"{key} {_short_text(data[key])}" for key in ("min", "max", "mean", "std") if data.get(key) is not None]
-    parts += [f"{data[key]} {key}" for key in ("nan", "inf") if data.get(key)]
+    shape = "" if summary.length is None else f" of {summary.length}"
+    if summary.shape is not None:
+        shape = str([*summary.shape])
+    head = [brief_name(name), f"{summary.type}{shape}"]
+    parts = [*head]
+    if (numbers := summary.statistics) is not None:
+        named = {"min": numbers.min, "max": numbers.max, "mean": numbers.mean, "std": numbers.std}
+        parts += [f"{key} {_short_text(number)}" for key, number in named.items() if number is not None]
+        parts += [f"{count} {key}" for key, count in (("nan", numbers.nan), ("inf", numbers.inf)) if count]
     text_lines = ["  ".join(parts)]
-    for number, entry in enumerate(data.get("entries", ())):
+    for number, entry in enumerate(summary.entries or ()):
         text_lines += [f"  {line}" for line in summary_lines(f"[{number}]", entry)]
-    if "value" not in data:
+    if summary.value is ...:
         return text_lines
-    quoted = "string" in data["type"]
-    if data["value"] is None or math.prod(data.get("shape", [0])) == 1:
-        return [f"{'  '.join(parts[:2])}  {_short_text(data['value'], quoted)}"]
-    return [*text_lines, *(f"  {line}" for line in _row_lines(data["value"], quoted))]
+    quoted = "string" in summary.type
+    if summary.value is None or (summary.shape is not None and math.prod(summary.shape) == 1):
+        return [f"{'  '.join(head)}  {_short_text(summary.value, quoted)}"]
+    return [*text_lines, *(f"  {line}" for line in _row_lines(summary.value, quoted))]
 
 
 def _row_lines(value: Any, quoted: bool) -> list[str]:

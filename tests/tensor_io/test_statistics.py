@@ -8,7 +8,7 @@ import pytest
 
 from opset.reference.numerics.arrays import PIECE
 from opset.reference.numerics.memory import nbytes
-from opset.tensor_io.statistics import SMALL, summary, summary_lines
+from opset.tensor_io.statistics import SMALL, Statistics, Summary, summarize, summary_lines
 
 LONG = np.tile(np.array([1, -3, 5], np.float32), PIECE)  # three pieces
 
@@ -28,46 +28,44 @@ LONG = np.tile(np.array([1, -3, 5], np.float32), PIECE)  # three pieces
     ],
 )
 def test_statistics_are_of_all_finite_numbers(array, expected):
-    found = {name: value for name, value in summary(array).items() if name not in ("type", "shape", "value")}
-    assert [*found] == ["min", "max", "mean", "std", "nan", "inf"][: len(expected)]
-    assert [*found.values()][:2] == [*expected[:2]]
-    for have, want in zip(found.values(), expected, strict=True):
+    statistics = summarize(array).statistics
+    found = [statistics.min, statistics.max, statistics.mean, statistics.std, statistics.nan, statistics.inf]
+    assert found[:2] == [*expected[:2]]
+    for have, want in zip(found, [*expected, None, None][:6], strict=True):
         assert have == (want if want is None else pytest.approx(want, rel=1e-4))
 
 
 def test_what_has_no_order_has_no_statistics():
     for array in (np.array(["a"], object), np.array([True]), np.array([1j]), np.zeros((0, 2), np.float32)):
-        assert {*summary(array)} - {"value"} == {"type", "shape"}
+        assert summarize(array).statistics is None
 
 
 def test_small_values_alone_are_shown():
     for count, is_shown in ((SMALL, True), (SMALL + 1, False), (0, False)):
-        assert ("value" in summary(np.zeros(count))) is is_shown
+        assert (summarize(np.zeros(count)).value is not ...) is is_shown
     held = nbytes(np.array([""], object))
-    assert "value" in summary(np.array(["a" * (8192 - held)], object))
-    assert "value" not in summary(np.array(["a" * (8193 - held)], object))
+    assert summarize(np.array(["a" * (8192 - held)], object)).value is not ...
+    assert summarize(np.array(["a" * (8193 - held)], object)).value is ...
     for count, is_shown in ((SMALL, True), (SMALL + 1, False)):
-        found = summary(dict.fromkeys(range(count), np.float32(1)))
-        assert found["length"] == count and ("value" in found) is is_shown
-    found = summary([np.zeros(1)] * (SMALL + 1))
-    assert found["length"] == SMALL + 1 and len(found["entries"]) == SMALL
+        found = summarize(dict.fromkeys(range(count), np.float32(1)))
+        assert found.length == count and (found.value is not ...) is is_shown
+    found = summarize([np.zeros(1)] * (SMALL + 1))
+    assert found.length == SMALL + 1 and len(found.entries) == SMALL
 
 
-def test_a_summary_names_the_type_shape_and_value():
-    assert summary(np.array([[True, False]])) == {"type": "tensor(bool)", "shape": [1, 2], "value": [[True, False]]}
-    assert summary(np.float32(1), "tensor(float)") == {"type": "tensor(float)", "value": 1.0}
-    assert summary([np.array(["a"], object)]) == {
-        "type": "seq(tensor(string))",
-        "length": 1,
-        "entries": [{"type": "tensor(string)", "shape": [1], "value": ["a"]}],
-    }
+def test_a_summary_has_the_type_shape_and_value():
+    assert summarize(np.array([[True, False]])) == Summary("tensor(bool)", shape=(1, 2), value=[[True, False]])
+    assert summarize(np.float32(1), "tensor(float)") == Summary("tensor(float)", value=1.0)
+    entry = Summary("tensor(string)", shape=(1,), value=["a"])
+    assert summarize([np.array(["a"], object)]) == Summary("seq(tensor(string))", 1, [entry])
     kind = "map(int64, float)"
-    assert summary({1: np.float32(2)}, kind) == {"type": kind, "length": 1, "value": {"1": 2.0}}
-    found = summary(np.array([1, 3], np.int8))
-    assert found == {"type": "tensor(int8)", "shape": [2], "min": 1, "max": 3, "mean": 2.0, "std": 1.0, "value": [1, 3]}
-    assert [type(found[key]) for key in ("min", "max", "mean", "std")] == [int, int, float, float]
-    assert [type(summary(np.array([1.0]))[key]) for key in ("min", "nan", "inf")] == [float, int, int]
-    assert type(summary(np.array([1], ml_dtypes.uint4))["max"]) is int
+    assert summarize({1: np.float32(2)}, kind) == Summary(kind, 1, value={"1": 2.0})
+    found = summarize(np.array([1, 3], np.int8))
+    assert found == Summary("tensor(int8)", shape=(2,), statistics=Statistics(1, 3, 2.0, 1.0), value=[1, 3])
+    assert [*map(type, (found.statistics.min, found.statistics.max, found.statistics.mean))] == [int, int, float]
+    statistics = summarize(np.array([1.0])).statistics
+    assert [type(each) for each in (statistics.min, statistics.nan, statistics.inf)] == [float, int, int]
+    assert type(summarize(np.array([1], ml_dtypes.uint4)).statistics.max) is int
 
 
 @pytest.mark.parametrize(
@@ -99,4 +97,4 @@ def test_a_summary_names_the_type_shape_and_value():
     ],
 )  # fmt: skip
 def test_a_summary_as_text(value, kind, expected):
-    assert summary_lines("v", summary(value, kind)) == expected
+    assert summary_lines("v", summarize(value, kind)) == expected

@@ -13,7 +13,7 @@ from judges.fuzz.mutation.seeds import seed_model
 from judges.fuzz.mutation.structure import mend, mutate, names
 from judges.fuzz.mutation.wire import mutate_bytes, mutate_names, mutate_records
 from opset.tensor_io.random_inputs import random_inputs
-from opset.tensor_io.statistics import summary, summary_lines
+from opset.tensor_io.statistics import summarize, summary_lines
 
 __all__ = ["LIMITS", "case", "verbs"]
 
@@ -113,7 +113,7 @@ def run(folder: Path, seed: int) -> None:
     inputs = [each for each in evaluator.model.proto.graph.input if each.name in needed]
     values = evaluator.run(None, random_inputs(inputs, {}, seed, LIMITS))
     for value in values:
-        "".join(summary_lines("output", summary(value)))
+        "".join(summary_lines("output", summarize(value)))
 
 
 def show_command(folder: Path, to: str, form: str) -> int:

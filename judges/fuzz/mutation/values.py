@@ -32,7 +32,7 @@ from opset.reference.value_info import ValueInfo
 from opset.tensor_io.files import read_values
 from opset.tensor_io.json_values import json_of
 from opset.tensor_io.npz import npz_bytes
-from opset.tensor_io.statistics import summary, summary_lines
+from opset.tensor_io.statistics import summarize, summary_lines
 
 LIMIT = 20_000_000
 SPLICED = b"\xff" * 11 + b"\x00" * 10 + b"\x80" * 11 + b"PK\x03\x04" + b"\x93NUMPY"
@@ -249,7 +249,7 @@ def _verbs(name: str, declared: list[ValueInfo], limit: int, chance: float) -> d
         def verb(folder: Path) -> object:
             found = read_values(str(folder / name), declared, limit, role, "x" if role == "output" else "")
             for key, value in found.items():
-                summary_lines(key, summary(value))
+                summary_lines(key, summarize(value))
             for first, second in pairwise(found.values()):
                 for _ in differences(first, second):
                     pass
