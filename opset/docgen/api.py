@@ -16,6 +16,7 @@ import opset
 import opset.extend
 from opset import errors
 from opset.errors import CODES
+from opset.public_names import homes
 
 __all__ = ["PublicName", "Section", "api_page"]
 
@@ -118,7 +119,7 @@ def _entry(module: ModuleType, name: str) -> PublicName:
         return PublicName(name, anchor, "class", signature, _markdown(doc.strip(), (), module), members)
     if inspect.isfunction(thing):
         return PublicName(name, anchor, "function", _signature(name, thing), _function_doc(thing, module))
-    return _alias(module, name, import_module(vars(module)["_HOMES"][name]))
+    return _alias(module, name, import_module(homes(module.__name__)[name]))
 
 
 def _alias(module: ModuleType, name: str, home: ModuleType) -> PublicName:

@@ -404,7 +404,7 @@ def test_all_kinds_of_names_of_a_module(tmp_path, monkeypatch):
     names = "Shape Circle Model Point Plain shape_that_has_a_long_name shape_t shape_ts"
     constants = "Length Lengths Area LIMIT UNKNOWN LIMITS"
     module.__all__ = f"{names} {constants}".split()
-    module._HOMES = dict.fromkeys(constants.split(), "opset.shapes")
+    monkeypatch.setattr(api, "homes", lambda name: dict.fromkeys(constants.split(), name))
     monkeypatch.setattr(api, "TOPICS", {module: {"Shapes of things": names, "Constants": constants}})
     api._public.cache_clear()
     try:

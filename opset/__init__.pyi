@@ -1,0 +1,34 @@
+"""The public names; __init__.py imports each from its module when it is first used."""
+
+from opset.budget import Limits as Limits
+from opset.errors import CheckError as CheckError
+from opset.errors import ConversionError as ConversionError
+from opset.errors import Finding as Finding
+from opset.errors import InferenceError as InferenceError
+from opset.errors import ModelError as ModelError
+from opset.errors import OpsetError as OpsetError
+from opset.errors import RunError as RunError
+from opset.errors import SchemaError as SchemaError
+from opset.errors import UsageError as UsageError
+from opset.inference.engine.result import Inference as Inference
+from opset.inference.engine.result import infer as infer
+from opset.inference.engine.result import infer_shapes as infer_shapes
+from opset.model import Model as Model
+from opset.model import load as load
+from opset.model.text.printing import to_text as to_text
+from opset.model.text.syntax import parse_function as parse_function
+from opset.model.text.syntax import parse_graph as parse_graph
+from opset.model.text.syntax import parse_model as parse_model
+from opset.model.text.syntax import parse_node as parse_node
+from opset.opsets.registry import Registry as Registry
+from opset.opsets.registry import get_schema as get_schema
+from opset.reference.engine.evaluator import ReferenceEvaluator as ReferenceEvaluator
+from opset.schemas.model import OpSchema as OpSchema
+from opset.version_converter import Conversion as Conversion
+from opset.version_converter import convert as convert
+from opset.version_converter import lower as lower
+from opset.version_converter import plan as plan
+from opset.version_converter.inlining import inline_functions as inline_functions
+
+__version__: str
+__all__: list[str]

@@ -1,0 +1,36 @@
+"""The public names of a module, which its stub file states: each is imported when it is first used (PEP 562)."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+
+@cache
+def homes(module: str) -> dict[str, str]:
+    """Return the modules that define the public names of a module, by name."""
+    file = sys.modules[module].__file__
+    with open(f"{file}i", encoding="utf-8") as stub:
+        statements = ast.parse(stub.read()).body
+    imports = [each for each in statements if isinstance(each, ast.ImportFrom)]
+    return {alias.name: each.module or "" for each in imports for alias in each.names}
+
+
+def public_name(module: str, name: str) -> Any:
+    """Return what a public name of a module stands for, and keep it there.
+
+    Args:
+        module: Name of the module.
+        name: The public name, or `__all__`.
+
+    Raises:
+        AttributeError: If the module has no such name.
+    """
+    if name != "__all__" and name not in homes(module):
+        raise AttributeError(f"module '{module}' has no attribute '{name}'")
+    value = sorted(homes(module)) if name == "__all__" else getattr(import_module(homes(module)[name]), name)
+    setattr(sys.modules[module], name, value)
+    return value
