@@ -65,15 +65,15 @@ class Rule(Generic[F]):
 class RuleTable(Generic[F]):
     """The rules of a verb, in the order of the modules that declare them; these are imported when they are needed."""
 
-    def __init__(self, package: str, modules: Collection[str], severity: str = "") -> None:
+    def __init__(self, package: str, modules: Collection[str], **defaults: Any) -> None:
         """Create a table without rules.
 
         Args:
             package: Package of the modules.
             modules: Modules that declare the rules, in the order in which the rules run.
-            severity: Severity of rules that have none of their own.
+            **defaults: Attributes of rules that do not have their own.
         """
-        self._severity = severity
+        self._defaults = defaults
         self._modules = [f"{package}.{name}" for name in modules]
         self._declared: dict[tuple[str, type], Rule[F]] = {}
 
@@ -91,8 +91,7 @@ class RuleTable(Generic[F]):
 
         def declare(function: Function) -> Function:
             name = function.__name__.strip("_").replace("_", "-")
-            named = {"name": name, "severity": self._severity, **parts}
-            rule: Rule[F] = Rule(tuple(codes.split()), subject, function, **named)
+            rule: Rule[F] = Rule(tuple(codes.split()), subject, function, **{"name": name, **self._defaults, **parts})
             for code in rule.codes:
                 if (code, subject) in self._declared:
                     raise ValueError(f"two rules about {subject.__name__} have the code {code}")

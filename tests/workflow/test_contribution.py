@@ -62,7 +62,7 @@ EDITS = [
     ("framework", "Thin", THIN, "", "", OPEN, "14", "counterparts in torch"),
     ("numpy", "Thin", THIN, r"    numpy: .*?\n", "", OPEN, "14", "no counterpart in numpy"),
     ("general", "Thin", THIN, "", "", OPEN, "4", "no machine"),
-    ("doc", "Thin", THIN, r"doc: values of rank 1 at least", 'doc: ""', MISSING, "17", "X has no doc"),
+    ("doc", "Thin", THIN, r"doc: values of rank 1 at least", 'doc: ""', MISSING, "17", "X of Thin 2 has no doc"),
     ("doc", "Thin", THIN, r"doc: Keeps every.*?\n", 'doc: ""\n', MISSING, "10", "nothing about itself"),
     ("doc", "Thin", THIN, r"special_cases:.*?(?=examples:)", "", MISSING, "1", "no special cases"),
     ("page", "Softcap", SOFTCAP, r"examples:.*", "", MISSING, "1", "no example"),
@@ -122,8 +122,8 @@ def candidate(folder, name):
 
 def found(candidate, name):
     """What is found for one point, without the others."""
-    check = next(each for each in checks() if each.name == name)
-    return [*check.function(candidate)]
+    check = next(each for each in checks() if each.code == name)
+    return [*check.check(candidate)]
 
 
 def edited(folder, edit):
@@ -210,7 +210,7 @@ def test_what_is_there_is_passed_with_its_line():
 
 
 def test_every_point_is_missed_by_an_edit_or_cannot_be():
-    names = {each.name for each in checks()}
+    names = {each.code for each in checks()}
     # A page is made of whatever can be read; a type that the kernel does not compute takes two edits, below.
     assert names - {edit[0] for edit in EDITS} == {"documentation", "all_types"}
 
@@ -218,7 +218,7 @@ def test_every_point_is_missed_by_an_edit_or_cannot_be():
 def test_the_guide_has_every_point():
     text = (ROOT / "docs" / "contribution.md").read_text()
     rows = [line.split("|")[1] for line in text.splitlines() if line.startswith("| `")]
-    assert sorted(re.findall(r"`(\w+)`", " ".join(rows))) == sorted(each.name for each in checks())
+    assert sorted(re.findall(r"`(\w+)`", " ".join(rows))) == sorted(each.code for each in checks())
 
 
 def test_a_withdrawn_operator_of_the_standard_leads_to_what_replaces_it():

@@ -479,10 +479,15 @@ def check_documentation(operator: Operator, context: LintContext) -> Iterator[Fi
                     yield Finding("S212", f"{name} of {operator.name} {since} has no doc", place=place)
 
 
-@LINT.rule("S239", Operator)
+def is_standard(operator: Operator) -> bool:
+    """Whether the domain of an operator is one of the standard."""
+    return domain_name(operator.domain).split(".")[:2] == ["ai", "onnx"]
+
+
+@LINT.rule("S239", Operator, applies=is_standard)
 def check_special_cases(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that an operator of the standard lists its special cases, if only as an empty list (S239)."""
-    if is_standard(operator) and "special_cases" not in operator.root.value:
+    """Check that an operator lists its special cases, if only as an empty list (S239)."""
+    if "special_cases" not in operator.root.value:
         help = "add 'special_cases', a list, which is empty where there are none"
         yield Finding("S239", f"{operator.name} names no special cases", place=f"{operator.path}:1:1", help=help)
 
@@ -536,11 +541,6 @@ def check_family(operator: Operator, context: LintContext) -> Iterator[Finding]:
         place = f"{operator.path}:{node.line}:{node.column}"
         help = near_miss(operator.family, FAMILIES) or f"known: {', '.join(FAMILIES)}"
         yield Finding("S216", f"there is no family {operator.family}", place=place, help=help)
-
-
-def is_standard(operator: Operator) -> bool:
-    """Whether the domain of an operator is one of the standard."""
-    return domain_name(operator.domain).split(".")[:2] == ["ai", "onnx"]
 
 
 @LINT.rule("S219", Operator)

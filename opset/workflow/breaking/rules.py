@@ -54,7 +54,7 @@ class RuleFinding(NamedTuple):
 
 
 BREAKING: RuleTable[RuleFinding] = RuleTable(
-    "opset.workflow.breaking", ("inventory", "signature", "behaviour", "consistency", "example_rule"), ERR
+    "opset.workflow.breaking", ("inventory", "signature", "behaviour", "consistency", "example_rule"), severity=ERR
 )
 """The rules; what a rule checks is a VersionPair, an OperatorPair or a Comparison."""
 

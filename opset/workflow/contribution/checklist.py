@@ -12,20 +12,20 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from importlib import import_module
 from typing import Any, NamedTuple
 
 from opset.errors import Finding, UsageError, quote, safe_text
+from opset.rules import Rule
 from opset.schemas.names import domain_name, near_miss
 from opset.workflow.contribution.reviewed_version import (
-    CHECKS,
     MISSING,
     NOT_APPLICABLE,
     OPEN,
     PASSED,
+    POINTS,
     SECTIONS,
     STATED,
-    Check,
+    STATEMENT,
     Evidence,
     ReviewedVersion,
 )
@@ -60,11 +60,9 @@ class ChecklistItem(NamedTuple):
         return min((each.state for each in self.evidence), key=STATES.index)
 
 
-def checks() -> list[Check]:
+def checks() -> list[Rule[Evidence]]:
     """Return the checks of all items, in the order of the standard's guide."""
-    for name in ("checks", "type_checks", "example_checks"):
-        import_module(f"opset.workflow.contribution.{name}")
-    return sorted(CHECKS.values(), key=lambda each: SECTIONS.index(each.section))
+    return sorted(POINTS.rules, key=lambda check: SECTIONS.index(check.clause))
 
 
 def checklist(version: ReviewedVersion, stated: Mapping[str, str] | None = None) -> list[ChecklistItem]:
@@ -80,27 +78,27 @@ def checklist(version: ReviewedVersion, stated: Mapping[str, str] | None = None)
     stated = stated or {}
     all_checks = checks()
     for name in stated:
-        if name not in CHECKS:
-            help = near_miss(name, CHECKS) or f"there are {', '.join(each.name for each in all_checks)}"
+        if name not in POINTS.by_code:
+            help = near_miss(name, POINTS.by_code) or f"there are {', '.join(each.code for each in all_checks)}"
             raise UsageError(Finding("U103", f"there is no point {quote(name)}", help=safe_text(help)))
     items = []
     for check in all_checks:
-        if check.withdrawn is not None and check.withdrawn != version.schema.deprecated:
-            why = f"it is {'not ' if check.withdrawn else ''}withdrawn"
-            evidence = [Evidence(NOT_APPLICABLE, why, version.place_of("deprecated"))]
+        if check.applies(version):
+            evidence = [*check.check(version)]
         else:
-            evidence = [*check.function(version)]
-        if check.name in stated:
-            evidence = [_apply_statement(check, each, stated[check.name]) for each in evidence]
-        items.append(ChecklistItem(check.name, check.section, check.required, tuple(evidence)))
+            why = f"it is {'' if version.schema.deprecated else 'not '}withdrawn"
+            evidence = [Evidence(NOT_APPLICABLE, why, version.place_of("deprecated"))]
+        if check.code in stated:
+            evidence = [_apply_statement(check, each, stated[check.code]) for each in evidence]
+        items.append(ChecklistItem(check.code, check.clause, check.title, tuple(evidence)))
     return items
 
 
-def _apply_statement(check: Check, evidence: Evidence, text: str) -> Evidence:
+def _apply_statement(check: Rule[Evidence], evidence: Evidence, text: str) -> Evidence:
     """Return evidence with the author's statement. Raises UsageError U103 if only files and examples can show it."""
-    if evidence.state == MISSING and not check.statable:
+    if evidence.state == MISSING and check.requires != STATEMENT:
         finding = Finding(
-            "U103", f"the point {check.name} cannot be stated", evidence.place, evidence.why, evidence.help
+            "U103", f"the point {check.code} cannot be stated", evidence.place, evidence.why, evidence.help
         )
         raise UsageError(finding)
     return evidence._replace(state=STATED, why=text, help="") if evidence.state in (MISSING, OPEN) else evidence

@@ -7,11 +7,12 @@ from collections import Counter
 from collections.abc import Iterator
 
 from opset.docgen.markdown import operator_section
-from opset.errors import RunError, safe_text
+from opset.errors import Finding, RunError, safe_text
 from opset.inference.registration import LAYER as RULES
 from opset.opsets.releases import RELEASES
 from opset.reference.example_models import model_of
 from opset.reference.registration import LAYER as KERNELS
+from opset.schemas.lint.context import LINT
 from opset.schemas.model import Example, OpSchema
 from opset.schemas.names import domain_name
 from opset.version_converter.registration import LAYER as ADAPTERS
@@ -24,23 +25,37 @@ from opset.workflow.contribution.reviewed_version import (
     NOT_APPLICABLE,
     OPEN,
     PASSED,
+    POINTS,
     PROPOSAL,
     REFERENCE,
     VERSION,
     WITHDRAWAL,
     Evidence,
     ReviewedVersion,
-    check,
     count_text,
+    is_any,
+    is_withdrawn,
 )
 from opset.workflow.corpus.cases import build_corpus, pick_cases
 from opset.workflow.examples.conversions import adapter_failure, conversion
 from opset.workflow.examples.runner import disagreements
 
+
+def quote_rules(version: ReviewedVersion, *codes: str) -> Iterator[Evidence]:
+    """Yield the findings of lint rules about the version as evidence."""
+    for finding in version.lint_findings:
+        if finding.code in codes and version.has_line(finding.place):
+            yield _quotation(finding)
+
+
+def _quotation(finding: Finding) -> Evidence:
+    return Evidence(MISSING, finding.message, finding.place, finding.help or f"opset explain {finding.code}")
+
+
 # The proposal.
 
 
-@check(PROPOSAL)
+@POINTS.rule("function", ReviewedVersion, clause=PROPOSAL)
 def function(version: ReviewedVersion) -> Iterator[Evidence]:
     """A function body, where other operators express it."""
     if version.schema.function:
@@ -53,13 +68,13 @@ def function(version: ReviewedVersion) -> Iterator[Evidence]:
         yield Evidence(OPEN, "it has no function body", version.place_of(), help)
 
 
-@check(PROPOSAL)
+@POINTS.rule("model", ReviewedVersion, clause=PROPOSAL)
 def model(version: ReviewedVersion) -> Iterator[Evidence]:
     """A model that needs it."""
     yield Evidence(OPEN, "which model needs it is not known here", version.place_of(), "name one that others can see")
 
 
-@check(PROPOSAL)
+@POINTS.rule("framework", ReviewedVersion, clause=PROPOSAL)
 def framework(version: ReviewedVersion) -> Iterator[Evidence]:
     """A framework that has it."""
     named = [each for each in version.docs.counterparts if each != "numpy"]
@@ -67,7 +82,7 @@ def framework(version: ReviewedVersion) -> Iterator[Evidence]:
     yield Evidence(OPEN, why, version.place_of("counterparts"), "say which framework has it, and where it differs")
 
 
-@check(PROPOSAL)
+@POINTS.rule("numpy", ReviewedVersion, clause=PROPOSAL)
 def numpy(version: ReviewedVersion) -> Iterator[Evidence]:
     """The semantics of numpy, where numpy has it."""
     text = version.docs.counterparts.get("numpy")
@@ -78,7 +93,7 @@ def numpy(version: ReviewedVersion) -> Iterator[Evidence]:
         yield Evidence(OPEN, "it names no counterpart in numpy", version.place_of("counterparts"), help)
 
 
-@check(PROPOSAL)
+@POINTS.rule("attributes", ReviewedVersion, clause=PROPOSAL)
 def attributes(version: ReviewedVersion) -> Iterator[Evidence]:
     """Attributes rather than inputs."""
     kinds = ("int", "uint", "bool", "string")
@@ -97,7 +112,7 @@ def attributes(version: ReviewedVersion) -> Iterator[Evidence]:
         yield Evidence(PASSED, "no further input holds integers, flags or text alone", version.place_of("inputs"))
 
 
-@check(PROPOSAL)
+@POINTS.rule("general", ReviewedVersion, clause=PROPOSAL)
 def general(version: ReviewedVersion) -> Iterator[Evidence]:
     """No more complex than its uses, and as general as is simple."""
     yield Evidence(OPEN, "no machine can weigh this", version.place_of(), "say which cases were left out, and why")
@@ -106,25 +121,18 @@ def general(version: ReviewedVersion) -> Iterator[Evidence]:
 # The description.
 
 
-@check(DESCRIPTION, withdrawn=None)
+@POINTS.rule("doc", ReviewedVersion, clause=DESCRIPTION, applies=is_any)
 def doc(version: ReviewedVersion) -> Iterator[Evidence]:
     """A description that leaves nothing open."""
-    gaps = []
-    if not version.docs.doc.strip():
-        gaps.append(Evidence(MISSING, "it says nothing about itself", version.place_of("doc"), "write 'doc:'"))
-    for part in ("inputs", "outputs", "attributes"):
-        for name, phrase in getattr(version.docs, part).items():
-            if not phrase.strip():
-                gaps.append(Evidence(MISSING, f"{name} has no doc", version.place_of(part, name), "write 'doc:'"))
-    if "special_cases" not in version.operator.root.value and not version.schema.deprecated:
-        help = "add 'special_cases', a list, which is empty where there are none"
-        gaps.append(Evidence(MISSING, "it names no special cases", version.place_of("special_cases"), help))
+    gaps = [each._replace(help="write 'doc:'") for each in quote_rules(version, "S212", "S213")]
+    if not version.schema.deprecated:
+        gaps += map(_quotation, LINT.by_code["S239"].check(version.operator, None))  # lint demands it of the standard
     yield from gaps or [
         Evidence(PASSED, "it, its parameters and its special cases have prose", version.place_of("doc"))
     ]
 
 
-@check(DESCRIPTION)
+@POINTS.rule("page", ReviewedVersion, clause=DESCRIPTION)
 def page(version: ReviewedVersion) -> Iterator[Evidence]:
     """Examples in the description."""
     examples = [*version.examples_with_outputs]
@@ -136,7 +144,7 @@ def page(version: ReviewedVersion) -> Iterator[Evidence]:
         )
 
 
-@check(DESCRIPTION)
+@POINTS.rule("counterparts", ReviewedVersion, clause=DESCRIPTION)
 def counterparts(version: ReviewedVersion) -> Iterator[Evidence]:
     """Its counterparts in frameworks."""
     if version.docs.counterparts:
@@ -147,7 +155,7 @@ def counterparts(version: ReviewedVersion) -> Iterator[Evidence]:
         )
 
 
-@check(DESCRIPTION)
+@POINTS.rule("formula", ReviewedVersion, clause=DESCRIPTION)
 def formula(version: ReviewedVersion) -> Iterator[Evidence]:
     """A formula or pseudo-code."""
     if version.docs.formula:
@@ -162,7 +170,7 @@ def formula(version: ReviewedVersion) -> Iterator[Evidence]:
 # The reference implementation.
 
 
-@check(REFERENCE)
+@POINTS.rule("kernel", ReviewedVersion, clause=REFERENCE)
 def kernel(version: ReviewedVersion) -> Iterator[Evidence]:
     """A reference implementation."""
     if origin := version.function_origin(KERNELS, "kernel"):
@@ -173,7 +181,7 @@ def kernel(version: ReviewedVersion) -> Iterator[Evidence]:
         )
 
 
-@check(REFERENCE, name="computed")
+@POINTS.rule("computed", ReviewedVersion, clause=REFERENCE)
 def computed_examples(version: ReviewedVersion) -> Iterator[Evidence]:
     """Examples that the kernel computes."""
     yield from _test_results(version, "kernel", "computed by the kernel")
@@ -196,7 +204,7 @@ def _test_results(version: ReviewedVersion, part: str, what: str) -> Iterator[Ev
 # The version.
 
 
-@check(VERSION, withdrawn=None)
+@POINTS.rule("since", ReviewedVersion, clause=VERSION, applies=is_any)
 def since(version: ReviewedVersion) -> Iterator[Evidence]:
     """The version number."""
     domain = domain_name(version.schema.domain)
@@ -222,20 +230,18 @@ _CHANGE_RULES = ("S201", "S205", "S208", "S209", "S210", "S229")
 """The codes of lint rules for change blocks."""
 
 
-@check(VERSION, withdrawn=None)
+@POINTS.rule("change", ReviewedVersion, clause=VERSION, applies=is_any)
 def change(version: ReviewedVersion) -> Iterator[Evidence]:
     """What changed from the version before."""
     if version.transition is None:
         yield Evidence(NOT_APPLICABLE, "it is the first version", version.place_of())
         return
-    findings = [each for each in version.lint_findings if each.code in _CHANGE_RULES and version.has_line(each.place)]
-    for each in findings:
-        yield Evidence(MISSING, each.message, each.place, each.help or f"opset explain {each.code}")
-    if not findings:
-        yield Evidence(PASSED, "its change block says what differs from the version before", version.place_of("change"))
+    yield from [*quote_rules(version, *_CHANGE_RULES)] or [
+        Evidence(PASSED, "its change block says what differs from the version before", version.place_of("change"))
+    ]
 
 
-@check(VERSION, withdrawn=None)
+@POINTS.rule("rules", ReviewedVersion, clause=VERSION, applies=is_any)
 def rules(version: ReviewedVersion) -> Iterator[Evidence]:
     """No lint rule is broken."""
     for each in version.lint_findings:
@@ -247,7 +253,7 @@ def rules(version: ReviewedVersion) -> Iterator[Evidence]:
 # Tests of conversions.
 
 
-@check(CONVERSION, withdrawn=None)
+@POINTS.rule("adapters", ReviewedVersion, clause=CONVERSION, applies=is_any)
 def adapters(version: ReviewedVersion) -> Iterator[Evidence]:
     """Adapters up and down."""
     if version.transition is None:
@@ -265,7 +271,7 @@ def adapters(version: ReviewedVersion) -> Iterator[Evidence]:
             yield version.missing_function(ADAPTERS, f"{direction}: written, and there is none", place, help)
 
 
-@check(CONVERSION, withdrawn=None)
+@POINTS.rule("upgrade", ReviewedVersion, clause=CONVERSION, applies=is_any)
 def upgrade(version: ReviewedVersion) -> Iterator[Evidence]:
     """Examples that are converted up."""
     if version.transition is None:
@@ -276,7 +282,7 @@ def upgrade(version: ReviewedVersion) -> Iterator[Evidence]:
         yield from _conversion_results(version, version.transition.old, version.schema, version.transition.change.up)
 
 
-@check(CONVERSION, withdrawn=None)
+@POINTS.rule("downgrade", ReviewedVersion, clause=CONVERSION, applies=is_any)
 def downgrade(version: ReviewedVersion) -> Iterator[Evidence]:
     """Examples that are converted down."""
     if version.transition is None:
@@ -327,7 +333,7 @@ def _conversion_results(
 # Documentation and test data.
 
 
-@check(DOCUMENTATION, withdrawn=None)
+@POINTS.rule("documentation", ReviewedVersion, clause=DOCUMENTATION, applies=is_any)
 def documentation(version: ReviewedVersion) -> Iterator[Evidence]:
     """Documentation, generated."""
     lines = operator_section(version.registry, version.schema.domain, version.schema.name)
@@ -335,7 +341,7 @@ def documentation(version: ReviewedVersion) -> Iterator[Evidence]:
     yield Evidence(PASSED, why, version.place_of("doc"), f"opset show {version.title}, or opset docs")
 
 
-@check(DOCUMENTATION)
+@POINTS.rule("test_data", ReviewedVersion, clause=DOCUMENTATION)
 def test_data(version: ReviewedVersion) -> Iterator[Evidence]:
     """Test data, generated."""
     schema = version.schema
@@ -364,7 +370,7 @@ def test_data(version: ReviewedVersion) -> Iterator[Evidence]:
 # Inference.
 
 
-@check(INFERENCE)
+@POINTS.rule("inference", ReviewedVersion, clause=INFERENCE)
 def inference(version: ReviewedVersion) -> Iterator[Evidence]:
     """A rule or function for its outputs."""
     if version.schema.shape:
@@ -376,13 +382,13 @@ def inference(version: ReviewedVersion) -> Iterator[Evidence]:
         yield version.missing_function(RULES, "nothing says how its outputs are inferred", version.place_of(), help)
 
 
-@check(INFERENCE, name="inferred")
+@POINTS.rule("inferred", ReviewedVersion, clause=INFERENCE)
 def inferred_examples(version: ReviewedVersion) -> Iterator[Evidence]:
     """Tests of the inference."""
     yield from _test_results(version, "inference", "inferred, with sizes and with dim_params")
 
 
-@check(INFERENCE)
+@POINTS.rule("rank", ReviewedVersion, clause=INFERENCE)
 def rank(version: ReviewedVersion) -> Iterator[Evidence]:
     """The rank at least."""
     report = version.test_part("inference")
@@ -400,20 +406,14 @@ def rank(version: ReviewedVersion) -> Iterator[Evidence]:
 # Withdrawing an operator.
 
 
-@check(WITHDRAWAL, withdrawn=True)
+@POINTS.rule("replacement", ReviewedVersion, clause=WITHDRAWAL, applies=is_withdrawn)
 def replacement(version: ReviewedVersion) -> Iterator[Evidence]:
     """An operator that replaces it."""
-    schema = version.schema
-    place = version.place_of("replacement")
-    if not schema.replacement:
-        yield Evidence(MISSING, "it names no replacement", version.place_of("deprecated"), "write 'replacement:'")
-    elif version.registry.versions(schema.replacement, schema.domain) or version.registry.versions(schema.replacement):
-        yield Evidence(PASSED, f"{schema.replacement} replaces it", place)
-    else:
-        yield Evidence(MISSING, f"there is no operator {schema.replacement}", place, "add it first")
+    why = f"{version.schema.replacement} replaces it"
+    yield from [*quote_rules(version, "S214")] or [Evidence(PASSED, why, version.place_of("replacement"))]
 
 
-@check(WITHDRAWAL, withdrawn=True)
+@POINTS.rule("replacement_named", ReviewedVersion, clause=WITHDRAWAL, applies=is_withdrawn)
 def replacement_named(version: ReviewedVersion) -> Iterator[Evidence]:
     """Documentation that leads to the replacement."""
     if version.schema.replacement and re.search(rf"\b{re.escape(version.schema.replacement)}\b", version.docs.doc):
@@ -423,7 +423,7 @@ def replacement_named(version: ReviewedVersion) -> Iterator[Evidence]:
         yield Evidence(MISSING, "'doc' does not name the replacement", version.place_of("doc"), help)
 
 
-@check(WITHDRAWAL, withdrawn=True, name="announced")
+@POINTS.rule("announced", ReviewedVersion, clause=WITHDRAWAL, applies=is_withdrawn)
 def announcement(version: ReviewedVersion) -> Iterator[Evidence]:
     """Release notes that name it."""
     why = "release notes are not part of the schemas"

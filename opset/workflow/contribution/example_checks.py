@@ -18,16 +18,17 @@ from opset.workflow.contribution.reviewed_version import (
     NOT_APPLICABLE,
     OPEN,
     PASSED,
+    POINTS,
+    STATEMENT,
     TESTS,
     Evidence,
     ReviewedVersion,
-    check,
     input_tensors,
     values_of_input,
 )
 
 
-@check(TESTS)
+@POINTS.rule("constraints", ReviewedVersion, clause=TESTS)
 def constraints(version: ReviewedVersion) -> Iterator[Evidence]:
     """Examples that break each constraint."""
     docs = {
@@ -54,7 +55,7 @@ def constraints(version: ReviewedVersion) -> Iterator[Evidence]:
 # Tests: the main uses and the edges.
 
 
-@check(TESTS)
+@POINTS.rule("uses", ReviewedVersion, clause=TESTS)
 def uses(version: ReviewedVersion) -> Iterator[Evidence]:
     """Examples of every attribute, choice and optional input."""
     gaps = [*_unused_attributes(version), *_unused_inputs(version)]
@@ -112,7 +113,7 @@ def _evidence_without_tensors(version: ReviewedVersion) -> Iterator[Evidence]:
         yield Evidence(NOT_APPLICABLE, "none of its inputs is a tensor", version.place_of("inputs"))
 
 
-@check(TESTS, statable=True)
+@POINTS.rule("empty", ReviewedVersion, clause=TESTS, requires=STATEMENT)
 def empty(version: ReviewedVersion) -> Iterator[Evidence]:
     """An example of an empty tensor."""
     examples = (each for each in version.examples if any(0 in (value.shape or ()) for value in input_tensors(each)))
@@ -120,7 +121,7 @@ def empty(version: ReviewedVersion) -> Iterator[Evidence]:
     yield from [*_evidence_without_tensors(version)] or [_edge_evidence(version, "an empty tensor", examples, help)]
 
 
-@check(TESTS, statable=True)
+@POINTS.rule("scalar", ReviewedVersion, clause=TESTS, requires=STATEMENT)
 def scalar(version: ReviewedVersion) -> Iterator[Evidence]:
     """An example of a scalar."""
     if version.first_tensor is None:
@@ -160,7 +161,7 @@ def _constraint_against_scalars(version: ReviewedVersion, index: int) -> str:
     return ""
 
 
-@check(TESTS, statable=True)
+@POINTS.rule("negative_axis", ReviewedVersion, clause=TESTS, requires=STATEMENT)
 def negative_axis(version: ReviewedVersion) -> Iterator[Evidence]:
     """An example of a negative axis."""
     declared = version.schema.attributes.values()
@@ -191,7 +192,7 @@ def _has_negative(value: Any) -> bool:
     return any(isinstance(each, int) and each < 0 for each in values)
 
 
-@check(TESTS, statable=True)
+@POINTS.rule("not_numbers", ReviewedVersion, clause=TESTS, requires=STATEMENT)
 def not_numbers(version: ReviewedVersion) -> Iterator[Evidence]:
     """An example of NaN and infinities."""
     if not any(
@@ -215,7 +216,7 @@ def _is_special(value: ExampleValue) -> bool:
     return any(isinstance(each, float) and not math.isfinite(each) for each in content)
 
 
-@check(TESTS, statable=True)
+@POINTS.rule("broadcast", ReviewedVersion, clause=TESTS, requires=STATEMENT)
 def broadcast(version: ReviewedVersion) -> Iterator[Evidence]:
     """An example of broadcasting."""
     named = {condition.subject for condition in version.schema.conditions if condition.kind == BROADCAST}

@@ -1,8 +1,8 @@
-"""The version of an operator under review, and the registration of the checklist's checks."""
+"""The version of an operator under review, and the table of the checklist's checks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -13,6 +13,7 @@ from opset.inference import registration as inference
 from opset.opsets.hooks import TRUST, Layer, Lookup
 from opset.opsets.registry import Registry, files_named
 from opset.reference import registration as kernels
+from opset.rules import RuleTable
 from opset.schemas.diff import Transition
 from opset.schemas.index import FOLDER
 from opset.schemas.lint import rules as lint
@@ -47,45 +48,30 @@ class Evidence(NamedTuple):
     help: str = ""
 
 
-class Check(NamedTuple):
-    """Check of a checklist item, with the function that yields its evidence.
-
-    `withdrawn` is whether it is for withdrawn versions, None for all. A `statable` item may be stated by the author if
-    files and examples do not show it; one that no machine can judge always may.
-    """
-
-    name: str
-    section: str
-    required: str
-    function: Callable[[ReviewedVersion], Iterator[Evidence]]
-    withdrawn: bool | None = False
-    statable: bool = False
+def is_any(version: ReviewedVersion) -> bool:
+    """Whether an item applies that is for all versions."""
+    return True
 
 
-CHECKS: dict[str, Check] = {}
-"""The checks by name of their item; the docstrings of their functions are the demands."""
-_Function = Callable[["ReviewedVersion"], Iterator[Evidence]]
+def is_withdrawn(version: ReviewedVersion) -> bool:
+    """Whether a version is withdrawn."""
+    return version.schema.deprecated
 
 
-def check(
-    section: str, withdrawn: bool | None = False, statable: bool = False, name: str = ""
-) -> Callable[[_Function], _Function]:
-    """Return a decorator that registers the check of a checklist item, whose docstring is the demand of the item.
+def is_kept(version: ReviewedVersion) -> bool:
+    """Whether a version is not withdrawn."""
+    return not version.schema.deprecated
 
-    Args:
-        section: One of SECTIONS.
-        withdrawn: Whether the item is for withdrawn versions, None for all.
-        statable: Whether the author may state the item if it is missing.
-        name: The item's name; by default the function's.
-    """
 
-    def register(function: _Function) -> _Function:
-        required = (function.__doc__ or "").strip().rstrip(".")
-        key = name or function.__name__
-        CHECKS[key] = Check(key, section, required, function, withdrawn, statable)
-        return function
+POINTS: RuleTable[Evidence] = RuleTable(
+    "opset.workflow.contribution", ("checks", "type_checks", "example_checks"), applies=is_kept
+)
+"""The checks of the items by their names; a check's docstring is the demand, its clause the section."""
+STATEMENT = "a statement"
+"""What an item requires that the author may state if files and examples do not show it.
 
-    return register
+One that no machine can judge may always be stated.
+"""
 
 
 class ReviewedVersion:

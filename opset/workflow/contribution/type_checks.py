@@ -24,10 +24,10 @@ from opset.workflow.contribution.reviewed_version import (
     NUMBERS,
     OPEN,
     PASSED,
+    POINTS,
     REFERENCE,
     Evidence,
     ReviewedVersion,
-    check,
     values_of_input,
 )
 
@@ -40,7 +40,7 @@ class CastResult(NamedTuple):
     compared: bool = False
 
 
-@check(REFERENCE)
+@POINTS.rule("all_types", ReviewedVersion, clause=REFERENCE)
 def all_types(version: ReviewedVersion) -> Iterator[Evidence]:
     """A kernel for every type, which computes the same values in each."""
     if not version.function_origin(KERNELS, "kernel"):
