@@ -14,7 +14,7 @@
     C8: {given: {axes: true, low: high, keys: not table}}    given; given if and only if another is; given or another
     C9: {distinct: {axes: rank(X)}}                          axes without duplicates; negative ones count from the end
 
-docs/schemas.md has the grammar of patterns and conditions.
+The guide `opset explain schemas` has the grammar of patterns and conditions.
 """
 
 from __future__ import annotations

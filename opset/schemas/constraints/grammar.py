@@ -1,6 +1,6 @@
 """The grammar of constraints in operator YAML: patterns of shapes, conditions and expressions, parsed to trees.
 
-docs/schemas.md has the grammar as rules, and evaluation.py evaluates the trees:
+The guide `opset explain schemas` has the grammar as rules, and evaluation.py evaluates the trees:
 
     parse_condition("0 or >= rank(X) - 1")      Expression("or", (Expression("=", …), Expression(">=", …)))
     parse_pattern("(N, C * group, ...) or ()")  (Pattern((Size(…), Size(…)), ""), Pattern(()))
