@@ -22,7 +22,7 @@ from opset.inference.building.types import optional, sequence, tensor
 from opset.opsets.registry import default_registry, registry_with
 from opset.opsets.releases import RELEASES
 from opset.schemas.model import Attribute, Example, ExampleValue
-from opset.workflow.examples.claims import _ClaimTests, _is_float, _is_number, _other_values
+from opset.workflow.examples.claims import Claim, ClaimTests, _is_float, _is_number, _other_values, check_only_for
 from opset.workflow.examples.conversions import body_opsets, targets_of
 from opset.workflow.examples.examination import PARTS, examine
 from opset.workflow.examples.inference import _InferenceRun, check_inference, disagreement, structure_of
@@ -727,13 +727,13 @@ def test_types_that_claims_tell_apart():
 def test_examples_are_taken_in_another_type_where_they_hold_its_values():
     claims = SimpleNamespace(newer=default_registry().schema("Add", 14))
     claims._has_type_attribute = lambda example: "to" in example.attributes
-    claims._retype = lambda example, type_: _ClaimTests._retype(claims, example, type_)
+    claims._retype = lambda example, type_: ClaimTests._retype(claims, example, type_)
 
     def taken(element, *inputs, **attributes):
         values = tuple(ExampleValue(f"tensor({each})", content, (1,)) for each, content in inputs)
         example = Example("it", 1, attributes=attributes, inputs=values, outputs=values[:1])
         claims.examples = lambda schema: [(example, [])]
-        return [[each.type for each in one.inputs] for one in _ClaimTests._examples_of_type(claims, element)]
+        return [[each.type for each in one.inputs] for one in ClaimTests.examples_of_type(claims, element)]
 
     assert taken("int8", ("int32", [7]), ("int32", [1])) == [["tensor(int8)"] * 2]
     assert taken("int8", ("int32", [300]), ("int32", [1])) == []
@@ -743,10 +743,10 @@ def test_examples_are_taken_in_another_type_where_they_hold_its_values():
     assert taken("int8", ("int32", [7]), ("int32", [1]), to=1) == []
     assert taken("string", ("int32", [7]), ("int32", [1])) == []
     example = Example("it", 1, inputs=(None, ExampleValue("tensor(float)", [1.0], (1,))), outputs=(None,))
-    made = _ClaimTests._retype(claims, example, "tensor(double)")
+    made = ClaimTests._retype(claims, example, "tensor(double)")
     assert [each and each.type for each in made.inputs] == [None, "tensor(double)"] and made.outputs == (None,)
     example = example._replace(outputs=example.inputs[1:])
-    assert _ClaimTests._retype(claims, example, "tensor(double)").outputs == (
+    assert ClaimTests._retype(claims, example, "tensor(double)").outputs == (
         ExampleValue("tensor(double)", None, (1,)),
     )
 
@@ -758,7 +758,7 @@ def test_an_example_means_the_same_at_both_versions_where_defaults_are_the_same_
         return SimpleNamespace(older=one, newer=other)
 
     def same(older, newer, **attributes):
-        return _ClaimTests._has_same_defaults(versions(older, newer), Example("it", 1, attributes=attributes))
+        return ClaimTests.has_same_defaults(versions(older, newer), Example("it", 1, attributes=attributes))
 
     assert same({"a": 1}, {"a": 1}) and same({}, {"a": 1}) and same({"a": 1}, {})
     assert not same({"a": 1}, {"a": 2}) and same({"a": 1}, {"a": 2}, a=3) and not same({"a": 1}, {"a": 2}, b=3)
@@ -766,8 +766,8 @@ def test_an_example_means_the_same_at_both_versions_where_defaults_are_the_same_
 
 
 def test_an_attribute_for_some_types_is_for_examples_with_an_input_or_a_result_of_them():
-    claims = SimpleNamespace(newer=None, _check_no_effect=lambda schema, name, concerned: concerned)
-    concerned = _ClaimTests.check_only_for(claims, "exact", frozenset(("float16", "int64")))
+    claims = SimpleNamespace(newer=None, check_effect=lambda schema, name, concerned: concerned)
+    (concerned,) = check_only_for(Claim(claims, "only_for", (), "", "exact", ("float16", "int64")))
     (example,) = (each for each in default_registry().examples("Clip") if each.name == "only_max")
     inputs = [each and each._replace(type="tensor(float16)") for each in example.inputs]
     values = [np.zeros(1, np.float32)]

@@ -8,7 +8,7 @@ emulated are cast.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -19,10 +19,10 @@ from opset.model.elements import NUMBERS, element_name
 from opset.reference.comparison import ulps
 from opset.reference.example_models import attribute_of, model_of, value_of
 from opset.reference.values import type_of
+from opset.rules import RuleTable
 from opset.schemas.constraints.signature import BOOL, DATA_TYPE, value_misfits
 from opset.schemas.model import (
     Attribute,
-    AttributeChange,
     Example,
     ExampleValue,
     OpSchema,
@@ -42,6 +42,19 @@ _ELEMENT = re.compile(r"\b(\w+)\)")
 Values = tuple[ExampleValue | None, ...]
 
 
+_FACETS: dict[str, Callable[[Any], str]] = {
+    "ignored": lambda value: "true",
+    "old": safe_text,
+    "input": str,
+    "only_for": lambda value: safe_text([*value]),
+    "negative": lambda value: "true",
+    "renamed": str,
+    "values": lambda value: safe_text(dict(value)),
+    "undefined": safe_text,
+}
+"""Facets of attributes, in the order of the guide, with the text of a value."""
+
+
 class ClaimResult(NamedTuple):
     """Result of a claim: whether an example shows it, the examples that contradict it, and a doubt that remains."""
 
@@ -51,11 +64,18 @@ class ClaimResult(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """One claim of a change block: its keys below the version, its text, and its test."""
+    """One claim of a change block: its rule, its keys below the block, its text, and the name and value in it."""
 
+    tests: ClaimTests
+    key: str
     keys: tuple[str, ...]
     text: str
-    test: Callable[[], ClaimResult]
+    name: str = ""
+    value: Any = None
+
+
+CLAIMS: RuleTable[ClaimResult] = RuleTable("opset.workflow.examples", ("claims",))
+"""The rules that test claims, by keys of a change block; "moved" is the claim that an operator was renamed."""
 
 
 def check_claims(runner: ExampleRunner, schema: OpSchema, report: Report) -> None:
@@ -71,14 +91,14 @@ def check_claims(runner: ExampleRunner, schema: OpSchema, report: Report) -> Non
         help = "write it: opset explain adapters; or declare it derived, or impossible"
         report.count("claims", [Finding("T110", message, place, help=help)])
     missing = runner.why_no_kernel(older) or runner.why_no_kernel(schema)
-    for claim in _ClaimTests(runner, older, schema).claims():
+    for claim in ClaimTests(runner, older, schema).claims():
         if missing:
             report.skip("claims", missing)
             continue
-        result = claim.test()
+        ((_, result),) = CLAIMS.apply(claim, codes={claim.key})
         if result.against:
             example, why = result.against[0]
-            place = runner.place_of_key(schema, *claim.keys)
+            place = runner.place_of_key(schema, "change", *claim.keys)
             message = f"{version_name(schema)}: the example '{example.name}' contradicts the claim '{claim.text}'"
             more = len(result.against) - 1
             why += f"; {more} more example{'s' * (more > 1)} contradict{'s' * (more == 1)} it" if more else ""
@@ -89,11 +109,11 @@ def check_claims(runner: ExampleRunner, schema: OpSchema, report: Report) -> Non
         else:
             report.skip("claims", "no example shows it")
         if not result.against and (result.open or not result.shown):
-            place = runner.place_of_key(schema, *claim.keys)
+            place = runner.place_of_key(schema, "change", *claim.keys)
             report.notes.append(f"{place}: {version_name(schema)}: {result.open or 'no example shows'} '{claim.text}'")
 
 
-class _ClaimTests:
+class ClaimTests:
     """Tests of the claims of one transition."""
 
     def __init__(self, runner: ExampleRunner, older: OpSchema, newer: OpSchema) -> None:
@@ -106,53 +126,36 @@ class _ClaimTests:
 
     def claims(self) -> Iterator[Claim]:
         """Yield the claims, in the order of the guide."""
+        return (claim for claim in self._entries() if CLAIMS.by_code[claim.key].applies(claim))
+
+    def _entries(self) -> Iterator[Claim]:
+        """Yield the entries of the change block that claim something."""
         change = self.change
         if change.clarified and not change.meaning:
-            yield Claim(("change", "clarified"), "clarified", self.check_clarified)
+            yield Claim(self, "clarified", ("clarified",), "clarified")
         for direction in ("up", "down"):
             if getattr(change, direction) == "derived":
-                keys = ("change", "adapters", direction)
-                yield Claim(keys, f"{direction}: derived", partial(self.check_conversion, direction == "up"))
+                yield Claim(self, "derived", ("adapters", direction), f"{direction}: derived", direction)
         for name, facet in change.attributes.items():
-            for key, text, test in self._facet_tests(name, facet):
-                yield Claim(("change", "attributes", name, key), f"{name}: {{{key}: {text}}}", test)
+            for key, text_of in _FACETS.items():
+                value = getattr(facet, key)
+                is_stated = value is not None if key in ("old", "undefined") else bool(value)
+                if is_stated and not (key == "values" and facet.renamed):
+                    text = f"{name}: {{{key}: {text_of(value)}}}"
+                    yield Claim(self, key, ("attributes", name, key), text, name, value)
         if change.renamed:
-            yield Claim(("change", "renamed"), "renamed: true", partial(self.check_conversion, True))
+            yield Claim(self, "moved", ("renamed",), "renamed: true", "up")
         for new, old in change.emulate.items():
-            yield Claim(("change", "emulate", new), f"emulate: {{{new}: {old}}}", partial(self.check_emulate, new, old))
-
-    def _facet_tests(self, name: str, facet: AttributeChange) -> Iterator[tuple[str, str, Callable[[], ClaimResult]]]:
-        """Yield key, text and test of each facet of an attribute."""
-        if facet.ignored and name in self.older.attributes:
-            yield "ignored", "true", partial(self.check_ignored, name)
-        stated = self.change.up == "derived" or self.runner.has_key(self.newer, "change", "attributes", name, "old")
-        if facet.old is not None and name in self.newer.attributes and stated and not facet.renamed:
-            yield "old", safe_text(facet.old), partial(self.check_old, name, facet.old)
-        if facet.input:
-            yield "input", facet.input, partial(self.check_input, name, facet.input)
-        if facet.only_for:
-            yield (
-                "only_for",
-                safe_text([*facet.only_for]),
-                partial(self.check_only_for, name, frozenset(facet.only_for)),
-            )
-        if facet.negative:
-            yield "negative", "true", partial(self.check_negative, name)
-        if facet.renamed:
-            yield "renamed", facet.renamed, partial(self.check_renamed, name, facet.renamed, facet.values)
-        elif facet.values:
-            yield "values", safe_text(dict(facet.values)), partial(self.check_renamed, name, name, facet.values)
-        if facet.undefined is not None:
-            yield "undefined", safe_text(facet.undefined), partial(self.check_undefined, name, facet.undefined)
+            yield Claim(self, "emulate", ("emulate", new), f"emulate: {{{new}: {old}}}", new, old)
 
     def examples(self, schema: OpSchema) -> Iterator[tuple[Example, list[Any]]]:
         """Yield the examples that a version's kernel computes correctly, with their outputs."""
         for example in self.runner.examples(schema):
-            values = None if is_random(example) else self._kernel_outputs(schema, example)
+            values = None if is_random(example) else self.kernel_outputs(schema, example)
             if values is not None and not disagreements(example, values):
                 yield example, values
 
-    def _kernel_outputs(self, schema: OpSchema, example: Example) -> list[Any] | None:
+    def kernel_outputs(self, schema: OpSchema, example: Example) -> list[Any] | None:
         """Return the outputs of a version's kernel; None if the node is not legal. Raises RunError at a limit."""
         try:
             return self.runner.outputs(schema, example)
@@ -161,7 +164,7 @@ class _ClaimTests:
                 raise
             return None
 
-    def _run_model(self, model: Any, example: Example) -> list[Any] | None:
+    def run_model(self, model: Any, example: Example) -> list[Any] | None:
         """Return the outputs of a model; None if it cannot be computed. Raises RunError at a limit."""
         try:
             return self.runner.run(model, example)
@@ -182,53 +185,12 @@ class _ClaimTests:
         operator = self.newer.name, self.newer.domain
         return [each for each in model.graph.node if (each.op_type, normalize_domain(each.domain)) == operator]
 
-    def check_clarified(self) -> ClaimResult:
-        """Test that both versions compute the same from every example that is legal in both."""
-        against = []
-        shown = False
-        for one, another in ((self.older, self.newer), (self.newer, self.older)):
-            for example, values in self.examples(one):
-                if example_versions(example, (another.since_version,)):  # its kernel has to compute it anyway
-                    shown = True
-                    continue
-                if not example.attributes.keys() <= another.attributes.keys() or not self._has_same_defaults(example):
-                    continue
-                outputs = self._kernel_outputs(another, example)
-                shown |= outputs is not None
-                if outputs is not None and (
-                    why := disagreements(example, outputs) and _first_difference(values, outputs)
-                ):
-                    against.append((example, f"version {another.since_version} computes something else: {why}"))
-        return ClaimResult(shown, against)
-
-    def _has_same_defaults(self, example: Example) -> bool:
+    def has_same_defaults(self, example: Example) -> bool:
         """Whether each default is the same at both versions, or the example sets the attribute."""
         pairs = ((self.older.attributes.get(name), each) for name, each in self.newer.attributes.items())
         return all(old is None or old.default == new.default or new.name in example.attributes for old, new in pairs)
 
-    def check_conversion(self, upwards: bool) -> ClaimResult:
-        """Test that an example can be converted across the transition; the conversion of examples compares values."""
-        source, target = (self.older, self.newer) if upwards else (self.newer, self.older)
-        for example in self.runner.examples(source):
-            converted = conversion(self.runner, model_of(source, example), source, target.since_version)
-            if converted.model is not None:
-                return ClaimResult(True)
-        return ClaimResult(False)
-
-    def check_ignored(self, name: str) -> ClaimResult:
-        """Test that the attribute has no effect at the older version."""
-        return self._check_no_effect(self.older, name, lambda example, values: True)
-
-    def check_only_for(self, name: str, types: frozenset[str]) -> ClaimResult:
-        """Test that the attribute has no effect if no input or output has one of the types."""
-
-        def is_concerned(example: Example, values: list[Any]) -> bool:
-            texts = [each.type for each in example.inputs if each is not None] + [type_of(each) for each in values]
-            return not any(types.intersection(_ELEMENT.findall(text)) for text in texts)
-
-        return self._check_no_effect(self.newer, name, is_concerned)
-
-    def _check_no_effect(
+    def check_effect(
         self, schema: OpSchema, name: str, is_concerned: Callable[[Example, list[Any]], bool]
     ) -> ClaimResult:
         """Test that other values of an attribute change no result of the examples that are concerned."""
@@ -239,65 +201,14 @@ class _ClaimTests:
             if not is_concerned(example, values):
                 continue
             for other in _other_values(schema, attribute, example.attributes.get(name, attribute.default)):
-                varied = self._kernel_outputs(schema, example._replace(attributes={**example.attributes, name: other}))
+                varied = self.kernel_outputs(schema, example._replace(attributes={**example.attributes, name: other}))
                 shown |= varied is not None
                 if varied is not None and (why := _first_difference(values, varied)):
                     against.append((example, f"with {name} = {safe_text(other)}, {why}"))
                     break
         return ClaimResult(shown, against)
 
-    def check_old(self, name: str, value: Any) -> ClaimResult:
-        """Test that the newer version with this value computes the results of the older one."""
-        attribute = self.newer.attributes[name]
-        tried = distinct = False
-        against = []
-        for example, values in self.examples(self.older):
-            converted = self.convert_example(example)
-            if converted is None or (name in self.older.attributes and name in example.attributes):
-                continue
-            stated = (
-                [value["all"]] * _list_length(converted, self.operator_nodes(converted), name)
-                if isinstance(value, dict)
-                else value
-            )
-            results = self._run_with_attribute(converted, example, name, stated)
-            if results is None:
-                continue
-            tried = True
-            others = [*_other_values(self.newer, attribute, stated)]
-            varied = [self._run_with_attribute(converted, example, name, each) for each in others]
-            if why := self._contradiction(example, converted, results, varied):
-                against.append((example, f"with {name} = {safe_text(stated)}, {why}"))
-            distinct = distinct or any(each is not None and _first_difference(values, each) for each in varied)
-        unclear = tried and not distinct and not self.change.attributes[name].only_for
-        return ClaimResult(tried, against, "the examples give the same with other values than" if unclear else "")
-
-    def check_renamed(self, name: str, before: str, values: Mapping[Any, Any]) -> ClaimResult:
-        """Test that the attribute is the older one under another name, perhaps with other values."""
-        shown = False
-        against = []
-        missing = {*values}
-        for example, _ in self.examples(self.older):
-            if before not in example.attributes:
-                continue
-            old_value = example.attributes[before]
-            value = values.get(old_value, old_value) if isinstance(old_value, str | int | float) else old_value
-            converted = self.convert_example(example)
-            results = self._run_with_attribute(converted, example, name, value) if converted is not None else None
-            if results is None:
-                continue
-            shown = True
-            if isinstance(old_value, str | int | float):
-                missing.discard(old_value)
-            others = _other_values(self.newer, self.newer.attributes[name], value)
-            varied = (self._run_with_attribute(converted, example, name, each) for each in others)
-            if why := self._contradiction(example, converted, results, varied):
-                against.append((example, f"with {name} = {safe_text(value)}, {why}"))
-        return ClaimResult(
-            shown, against, f"no example has {safe_text(sorted(missing))} for" if missing and shown else ""
-        )
-
-    def _contradiction(
+    def contradiction(
         self, example: Example, converted: Any, results: Sequence[Any], others: Iterable[Sequence[Any] | None]
     ) -> str:
         """Return how the results of a claim contradict an example; "" if they do not, or the claim is not to blame.
@@ -311,19 +222,11 @@ class _ClaimTests:
         why = "; ".join(disagreements(example, results))
         if not why:
             return ""
-        usual = self._run_model(converted, example)
+        usual = self.run_model(converted, example)
         right = usual is not None and not disagreements(example, usual)
         return why if right or any(each is not None and not disagreements(example, each) for each in others) else ""
 
-    def check_undefined(self, name: str, value: Any) -> ClaimResult:
-        """Test that no example of the older version shows a meaning of the value."""
-        examples = [each for each, _ in self.examples(self.older)]
-        against = [each for each in examples if each.attributes.get(name) == value]
-        return ClaimResult(
-            bool(examples), [(each, f"it shows what {name} = {safe_text(value)} means") for each in against]
-        )
-
-    def _run_with_attribute(self, converted: Any, example: Example, name: str, value: Any) -> list[Any] | None:
+    def run_with_attribute(self, converted: Any, example: Example, name: str, value: Any) -> list[Any] | None:
         """Return the results of a converted example with this value of an attribute; None if it has no such node."""
         model = pb.ModelProto()
         model.CopyFrom(converted)
@@ -334,28 +237,9 @@ class _ClaimTests:
             kept = [each for each in node.attribute if each.name != name]
             del node.attribute[:]
             node.attribute.extend([*kept, attribute_of(name, self.newer.attributes[name].type, value)])
-        return self._run_model(model, example)
+        return self.run_model(model, example)
 
-    def check_input(self, name: str, input_name: str) -> ClaimResult:
-        """Test that the input carries the attribute's value."""
-        index = next(i for i, each in enumerate(self.newer.inputs) if each.name == input_name)
-        attribute = self.older.attributes[name]
-        shown = False
-        against = []
-        for example, _ in self.examples(self.older):
-            value = example.attributes.get(name, attribute.default)
-            converted = self.convert_example(example) if value is not None else None
-            results = self._run_with_input(converted, example, index, value) if converted is not None else None
-            if results is None:
-                continue
-            shown = True
-            others = [value + 1, value - 1] if isinstance(value, int | float) else []
-            varied = (self._run_with_input(converted, example, index, each) for each in others)
-            if why := self._contradiction(example, converted, results, varied):
-                against.append((example, f"with the input {input_name} = {safe_text(value)}, {why}"))
-        return ClaimResult(shown, against)
-
-    def _run_with_input(self, converted: Any, example: Example, index: int, value: Any) -> list[Any] | None:
+    def run_with_input(self, converted: Any, example: Example, index: int, value: Any) -> list[Any] | None:
         """Return the results of a converted example with a value as constant input; None if it has no such input."""
         model = pb.ModelProto()
         model.CopyFrom(converted)
@@ -376,56 +260,9 @@ class _ClaimTests:
         type_ = f"tensor({element_name(tensors[0].data_type)})"
         content = ExampleValue(type_, stated, dims if size == len(stated) else (len(stated),))
         tensors[0].CopyFrom(tensor_of(tensors[0].name, value_of(content)))
-        return self._run_model(model, example)
+        return self.run_model(model, example)
 
-    def check_negative(self, name: str) -> ClaimResult:
-        """Test that an axis means the same if it counts from the end."""
-        attribute = self.newer.attributes[name]
-        shown = False
-        against = []
-        for example, values in self.examples(self.newer):
-            axis_value = example.attributes.get(name, attribute.default)
-            first = next((each for each in example.inputs if each is not None), None)
-            rank = len(first.shape) if first is not None and first.shape is not None else 0
-            if axis_value is None or not rank:
-                continue
-            axes = axis_value if isinstance(axis_value, list | tuple) else [axis_value]
-            if not all(-rank <= axis < rank for axis in axes):
-                continue
-            flipped = [axis - rank if axis >= 0 else axis + rank for axis in axes]
-            other = flipped if isinstance(axis_value, list | tuple) else flipped[0]
-            try:
-                results = self.runner.outputs(
-                    self.newer, example._replace(attributes={**example.attributes, name: other})
-                )
-            except RunError as error:
-                why = f"it is refused: {error.why or error.message}"
-            else:
-                why = _first_difference(values, results)
-            shown = True
-            if why:
-                against.append(
-                    (example, f"with {name} = {safe_text(other)} in place of {safe_text(axis_value)}, {why}")
-                )
-        return ClaimResult(shown, against)
-
-    def check_emulate(self, new: str, old: str) -> ClaimResult:
-        """Test that the operator computes the same if its inputs are cast to the older type, and its outputs back."""
-        shown = False
-        against = []
-        for example in self._examples_of_type(new):
-            values = self._kernel_outputs(self.newer, example)
-            if values is None:
-                continue
-            results = self._run_model(self._emulating_model(example, values, new, old), example)
-            if results is None:
-                continue
-            shown = True
-            if why := _first_difference(values, results):
-                against.append((example, f"through {old}, {why}"))
-        return ClaimResult(shown, against)
-
-    def _examples_of_type(self, new: str) -> Iterator[Example]:
+    def examples_of_type(self, new: str) -> Iterator[Example]:
         """Yield the examples of the newer version in a type: those that have it, and others whose values fit it."""
         type_ = f"tensor({new})"
         for example, _ in self.examples(self.newer):
@@ -459,7 +296,7 @@ class _ClaimTests:
         """Whether an example sets an attribute that names an element type."""
         return any(self.newer.attributes[name].kind == DATA_TYPE for name in example.attributes)
 
-    def _emulating_model(self, example: Example, values: Sequence[Any], new: str, old: str) -> Any:
+    def emulating_model(self, example: Example, values: Sequence[Any], new: str, old: str) -> Any:
         """Return the model of an example that casts inputs of a type to another one, and its outputs back."""
         model = with_standard(model_of(self.newer, example))
         (node,) = model.graph.node
@@ -484,6 +321,217 @@ class _ClaimTests:
         del model.graph.node[:]
         model.graph.node.extend([*nodes, *casts_back])
         return model
+
+
+def states_old_value(claim: Claim) -> bool:
+    """Whether a value for the old behavior is stated, or follows from a derived adapter."""
+    tests = claim.tests
+    if claim.name not in tests.newer.attributes or tests.change.attributes[claim.name].renamed:
+        return False
+    return tests.change.up == "derived" or tests.runner.has_key(tests.newer, "change", *claim.keys)
+
+
+@CLAIMS.rule("clarified", Claim)
+def check_clarified(claim: Claim) -> Iterator[ClaimResult]:
+    """Test that both versions compute the same from every example that is legal in both."""
+    tests = claim.tests
+    against = []
+    shown = False
+    for one, another in ((tests.older, tests.newer), (tests.newer, tests.older)):
+        for example, values in tests.examples(one):
+            if example_versions(example, (another.since_version,)):  # its kernel has to compute it anyway
+                shown = True
+                continue
+            if not example.attributes.keys() <= another.attributes.keys() or not tests.has_same_defaults(example):
+                continue
+            outputs = tests.kernel_outputs(another, example)
+            shown |= outputs is not None
+            if outputs is not None and (why := disagreements(example, outputs) and _first_difference(values, outputs)):
+                against.append((example, f"version {another.since_version} computes something else: {why}"))
+    yield ClaimResult(shown, against)
+
+
+@CLAIMS.rule("derived moved", Claim)
+def check_conversion(claim: Claim) -> Iterator[ClaimResult]:
+    """Test that an example can be converted across the transition; the conversion of examples compares values."""
+    tests = claim.tests
+    source, target = (tests.older, tests.newer) if claim.name == "up" else (tests.newer, tests.older)
+    for example in tests.runner.examples(source):
+        converted = conversion(tests.runner, model_of(source, example), source, target.since_version)
+        if converted.model is not None:
+            yield ClaimResult(True)
+            return
+    yield ClaimResult(False)
+
+
+@CLAIMS.rule("ignored", Claim, applies=lambda claim: claim.name in claim.tests.older.attributes)
+def check_ignored(claim: Claim) -> Iterator[ClaimResult]:
+    """Test that the attribute has no effect at the older version."""
+    tests = claim.tests
+    yield tests.check_effect(tests.older, claim.name, lambda example, values: True)
+
+
+@CLAIMS.rule("only_for", Claim)
+def check_only_for(claim: Claim) -> Iterator[ClaimResult]:
+    """Test that the attribute has no effect if no input or output has one of the types."""
+    tests = claim.tests
+    types = frozenset(claim.value)
+
+    def is_concerned(example: Example, values: list[Any]) -> bool:
+        texts = [each.type for each in example.inputs if each is not None] + [type_of(each) for each in values]
+        return not any(types.intersection(_ELEMENT.findall(text)) for text in texts)
+
+    yield tests.check_effect(tests.newer, claim.name, is_concerned)
+
+
+@CLAIMS.rule("old", Claim, applies=states_old_value)
+def check_old(claim: Claim) -> Iterator[ClaimResult]:
+    """Test that the newer version with this value computes the results of the older one."""
+    tests = claim.tests
+    name = claim.name
+    value = claim.value
+    attribute = tests.newer.attributes[name]
+    tried = distinct = False
+    against = []
+    for example, values in tests.examples(tests.older):
+        converted = tests.convert_example(example)
+        if converted is None or (name in tests.older.attributes and name in example.attributes):
+            continue
+        stated = (
+            [value["all"]] * _list_length(converted, tests.operator_nodes(converted), name)
+            if isinstance(value, dict)
+            else value
+        )
+        results = tests.run_with_attribute(converted, example, name, stated)
+        if results is None:
+            continue
+        tried = True
+        others = [*_other_values(tests.newer, attribute, stated)]
+        varied = [tests.run_with_attribute(converted, example, name, each) for each in others]
+        if why := tests.contradiction(example, converted, results, varied):
+            against.append((example, f"with {name} = {safe_text(stated)}, {why}"))
+        distinct = distinct or any(each is not None and _first_difference(values, each) for each in varied)
+    unclear = tried and not distinct and not tests.change.attributes[name].only_for
+    yield ClaimResult(tried, against, "the examples give the same with other values than" if unclear else "")
+
+
+@CLAIMS.rule("renamed values", Claim)
+def check_renamed(claim: Claim) -> Iterator[ClaimResult]:
+    """Test that the attribute is the older one under another name, perhaps with other values."""
+    tests = claim.tests
+    name = claim.name
+    facet = tests.change.attributes[name]
+    before = facet.renamed or name
+    values = facet.values
+    shown = False
+    against = []
+    missing = {*values}
+    for example, _ in tests.examples(tests.older):
+        if before not in example.attributes:
+            continue
+        old_value = example.attributes[before]
+        value = values.get(old_value, old_value) if isinstance(old_value, str | int | float) else old_value
+        converted = tests.convert_example(example)
+        results = tests.run_with_attribute(converted, example, name, value) if converted is not None else None
+        if results is None:
+            continue
+        shown = True
+        if isinstance(old_value, str | int | float):
+            missing.discard(old_value)
+        others = _other_values(tests.newer, tests.newer.attributes[name], value)
+        varied = (tests.run_with_attribute(converted, example, name, each) for each in others)
+        if why := tests.contradiction(example, converted, results, varied):
+            against.append((example, f"with {name} = {safe_text(value)}, {why}"))
+    yield ClaimResult(shown, against, f"no example has {safe_text(sorted(missing))} for" if missing and shown else "")
+
+
+@CLAIMS.rule("undefined", Claim)
+def check_undefined(claim: Claim) -> Iterator[ClaimResult]:
+    """Test that no example of the older version shows a meaning of the value."""
+    tests = claim.tests
+    name = claim.name
+    value = claim.value
+    examples = [each for each, _ in tests.examples(tests.older)]
+    against = [each for each in examples if each.attributes.get(name) == value]
+    yield ClaimResult(bool(examples), [(each, f"it shows what {name} = {safe_text(value)} means") for each in against])
+
+
+@CLAIMS.rule("input", Claim)
+def check_input(claim: Claim) -> Iterator[ClaimResult]:
+    """Test that the input carries the attribute's value."""
+    tests = claim.tests
+    name = claim.name
+    input_name = claim.value
+    index = next(i for i, each in enumerate(tests.newer.inputs) if each.name == input_name)
+    attribute = tests.older.attributes[name]
+    shown = False
+    against = []
+    for example, _ in tests.examples(tests.older):
+        value = example.attributes.get(name, attribute.default)
+        converted = tests.convert_example(example) if value is not None else None
+        results = tests.run_with_input(converted, example, index, value) if converted is not None else None
+        if results is None:
+            continue
+        shown = True
+        others = [value + 1, value - 1] if isinstance(value, int | float) else []
+        varied = (tests.run_with_input(converted, example, index, each) for each in others)
+        if why := tests.contradiction(example, converted, results, varied):
+            against.append((example, f"with the input {input_name} = {safe_text(value)}, {why}"))
+    yield ClaimResult(shown, against)
+
+
+@CLAIMS.rule("negative", Claim)
+def check_negative(claim: Claim) -> Iterator[ClaimResult]:
+    """Test that an axis means the same if it counts from the end."""
+    tests = claim.tests
+    name = claim.name
+    attribute = tests.newer.attributes[name]
+    shown = False
+    against = []
+    for example, values in tests.examples(tests.newer):
+        axis_value = example.attributes.get(name, attribute.default)
+        first = next((each for each in example.inputs if each is not None), None)
+        rank = len(first.shape) if first is not None and first.shape is not None else 0
+        if axis_value is None or not rank:
+            continue
+        axes = axis_value if isinstance(axis_value, list | tuple) else [axis_value]
+        if not all(-rank <= axis < rank for axis in axes):
+            continue
+        flipped = [axis - rank if axis >= 0 else axis + rank for axis in axes]
+        other = flipped if isinstance(axis_value, list | tuple) else flipped[0]
+        try:
+            results = tests.runner.outputs(
+                tests.newer, example._replace(attributes={**example.attributes, name: other})
+            )
+        except RunError as error:
+            why = f"it is refused: {error.why or error.message}"
+        else:
+            why = _first_difference(values, results)
+        shown = True
+        if why:
+            against.append((example, f"with {name} = {safe_text(other)} in place of {safe_text(axis_value)}, {why}"))
+    yield ClaimResult(shown, against)
+
+
+@CLAIMS.rule("emulate", Claim)
+def check_emulate(claim: Claim) -> Iterator[ClaimResult]:
+    """Test that the operator computes the same if its inputs are cast to the older type, and its outputs back."""
+    tests = claim.tests
+    new = claim.name
+    old = claim.value
+    shown = False
+    against = []
+    for example in tests.examples_of_type(new):
+        values = tests.kernel_outputs(tests.newer, example)
+        if values is None:
+            continue
+        results = tests.run_model(tests.emulating_model(example, values, new, old), example)
+        if results is None:
+            continue
+        shown = True
+        if why := _first_difference(values, results):
+            against.append((example, f"through {old}, {why}"))
+    yield ClaimResult(shown, against)
 
 
 def _is_float(type_: str) -> bool:
