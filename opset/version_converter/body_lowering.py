@@ -39,11 +39,13 @@ def lower_by_body(op: Builder, node: Node) -> Result:
 
     bodies = list(fitting_bodies(schema, op.opset, {"given": is_given, "value": node.attr, "rank": rank}))
     if not bodies:
-        raise Refusal("C201", f"nothing expresses this {node.op_type} at version {op.opset}")
+        label = "no function body serves the node's attributes and inputs"
+        raise Refusal("C201", f"nothing expresses this {node.op_type} at version {op.opset}", label=label)
     body = next((body for body in bodies if _is_of_types(body, node)), None)
     if body is None:
         elements = [element for index in range(len(node.inputs)) if (element := node.element(index)) is not None]
-        raise Refusal("C202", f"nothing expresses {node.op_type} exactly in {', '.join(dict.fromkeys(elements))}")
+        why = f"nothing expresses {node.op_type} exactly in {', '.join(dict.fromkeys(elements))}"
+        raise Refusal("C202", why, label="no function body is exact for the node's types")
     outputs = _BodySplicing(op, node, body).write_nodes()
     op.form = _form_of(op, node, body)
     return outputs

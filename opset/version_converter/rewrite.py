@@ -36,14 +36,24 @@ adapter of the transition."""
 class Refusal(Exception):
     """Raised if a conversion would lose meaning, or if that is not certain, with code, reason and help."""
 
-    def __init__(self, code: str, why: str, help: str = "", instead: str = "") -> None:
-        """Take the help, and in `instead` a target that would do if the help is no use."""
+    def __init__(self, code: str, why: str, help: str = "", instead: str = "", label: str = "") -> None:
+        """Take the help, and in `instead` a target that would do if the help is no use.
+
+        `label` says the reason for any node, if `why` names values, sizes or types of this one: documentation shows it.
+        """
         super().__init__(why)
         self.code = code
         # Some reasons quote the model, whose texts may be long.
         self.why = why if len(why) <= LONGEST else f"{why[: LONGEST - 1]}…"
         self.help = help
         self.instead = instead
+        self.label = label
+
+    @property
+    def wording(self) -> str:
+        """The reason as documentation shows it: the label, or else the reason itself, with names in backticks."""
+        text = self.label or self.why
+        return text.replace("'", "`") if text.count("'") % 2 == 0 else text
 
 
 def _value_of(attribute: Any) -> Any:
@@ -146,6 +156,10 @@ class Node:
         """Return the position of a formal input."""
         return next(i for i, parameter in enumerate(self.schema.inputs) if parameter.name == name)
 
+    def formal(self, index: int) -> str:
+        """Return the name that the operator gives to an input."""
+        return self.schema.inputs[min(index, len(self.schema.inputs) - 1)].name
+
     def element(self, index: int) -> str | None:
         """Return the element type of an input, "float", None if unknown; raises Refusal C103 for a wrong one."""
         return self._check_element(index, self.values.element(self.input(index))) if self.input(index) else None
@@ -172,7 +186,7 @@ class Node:
         """Return the element type of an input; raises Refusal C203 if it is not known."""
         element = self.element(index)
         if element is None:
-            raise unknown_type(self.input(index))
+            raise unknown_type(self.input(index), self.formal(index))
         return element
 
     def shape(self, index: int) -> Shape | None:
@@ -195,6 +209,7 @@ class Node:
                 "C207",
                 f"the rank of '{safe_text(self.input(index))}' is not known",
                 f"{GIVE_SHAPES}; {SHOWN}",
+                label=f"the rank of `{self.formal(index)}` is not known",
             )
         return rank
 
@@ -206,6 +221,7 @@ class Node:
                 "C207",
                 f"the shape of '{safe_text(self.input(index))}' is not fully known",
                 FIX_SIZES,
+                label=f"the shape of `{self.formal(index)}` is not fully known",
             )
         return tuple(dim for dim in shape if isinstance(dim, int))
 
@@ -223,11 +239,12 @@ class Node:
         if constant is None:
             if frozen := self.values.overridable(self.input(index)):
                 raise can_be_overridden(self.input(index), frozen)
-            name = self.schema.inputs[min(index, len(self.schema.inputs) - 1)].name
+            name = self.formal(index)
             raise Refusal(
                 "C205",
                 f"the input '{name}' ('{safe_text(self.input(index))}') is computed at run time",
                 f"make it an initializer; if it follows from sizes of inputs, {FIX_SIZES}",
+                label=f"the value of `{name}` is computed at run time, or a caller may override it",
             )
         return constant
 
@@ -243,12 +260,13 @@ def can_be_overridden(value: str, initializers: Sequence[str]) -> Refusal:
     )
 
 
-def unknown_type(value: str) -> Refusal:
-    """Return the refusal for a value whose type has to be known and is not."""
+def unknown_type(value: str, formal: str = "") -> Refusal:
+    """Return the refusal for a value, perhaps of a formal input, whose type has to be known and is not."""
     return Refusal(
         "C203",
         f"the type of '{safe_text(value)}' is not known",
         f"{GIVE_TYPES}; {SHOWN}",
+        label=f"the type of {f'`{formal}`' if formal else 'an input'} is not known",
     )
 
 

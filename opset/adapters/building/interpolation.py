@@ -248,7 +248,8 @@ def _neighbors_and_weights(
     radius = 2 if method.mode == "cubic" else 1
     reach = math.ceil(radius / stretch)
     if 2 * reach > MOST_NEIGHBORS:
-        raise Refusal("C204", f"antialias is 1, and each element depends on {2 * reach} others")
+        label = "antialias is 1, and each element depends on too many others"
+        raise Refusal("C204", f"antialias is 1, and each element depends on {2 * reach} others", label=label)
     below = m.apply("Floor", at)
     neighbors = [m.apply("Add", below, m.number(tap)) for tap in range(1 - reach, reach + 1)]
     weights = []

@@ -112,7 +112,10 @@ def p_relu_7_down(op: Builder, node: Node) -> Result:
     rank = node.need_rank(0)
     channel = 1 - rank + len(slope)
     if not 0 <= channel < len(slope) or any(dim != 1 for axis, dim in enumerate(slope) if axis != channel):
-        raise Refusal("C204", f"slopes of shape {list(slope)} do not vary by channel alone", "reshape the slopes")
+        label = "the slopes do not vary by channel alone"
+        raise Refusal(
+            "C204", f"slopes of shape {list(slope)} do not vary by channel alone", "reshape the slopes", label=label
+        )
     others = [axis for axis in range(len(slope)) if axis != channel]
     return op.copy(node, inputs=[node.input(0), op.Squeeze(node.input(1), axes=others)]) if others else None
 
@@ -143,7 +146,8 @@ def shrink_lowered(op: Builder, node: Node) -> Result:
     element = node.need_element(0)
     bias = node.attr("bias")
     if element in INTEGERS and not -(2**63) <= bias < 2**63:
-        raise Refusal("C204", f"'bias' is {bias}, which is no number of {element}")
+        label = "`bias` is no number of the element type"
+        raise Refusal("C204", f"'bias' is {bias}, which is no number of {element}", label=label)
     integral = element in INTEGERS and bias == int(bias)
     wide = "double" if element in INTEGERS else working_type(element)
     number = cast(op, x, element, wide)

@@ -110,10 +110,12 @@ def _heads_of_dimensions(node: Node) -> list[str]:
         heads = shape[1] if shape is not None and len(shape) == 4 else None
         if not isinstance(heads, int):
             why = f"'{name}' is stated, and the number of heads in four-dimensional inputs is not known"
-            raise Refusal("C207", why, f"remove '{name}', which is for three-dimensional inputs")
+            label = "the number of heads is stated, and that of four-dimensional inputs is not known"
+            raise Refusal("C207", why, f"remove '{name}', which is for three-dimensional inputs", label=label)
         if heads != node.attr(name):
             why = f"'{name}' is {node.attr(name)}, and the input has {heads} heads"
-            raise Refusal("C204", why, f"remove '{name}', which is for three-dimensional inputs")
+            label = "the number of heads is stated, and the input has another one"
+            raise Refusal("C204", why, f"remove '{name}', which is for three-dimensional inputs", label=label)
     return [name for name, _ in stated]
 
 

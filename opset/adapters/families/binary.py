@@ -37,7 +37,8 @@ def axis_to_broadcasting(op: Builder, node: Node) -> Result:
     if missing < 0:
         raise Refusal("C103", f"{rank_b} dimensions from axis {axis} on do not fit into {rank}")
     if missing and axis < 0:
-        raise Refusal("C204", f"what axis {axis} meant before version 7 is not defined")
+        label = "what a negative `axis` meant before version 7 is not defined"
+        raise Refusal("C204", f"what axis {axis} meant before version 7 is not defined", label=label)
     if missing:
         b = op.Unsqueeze(b, axes=list(range(rank_b, rank_b + missing)))
     return op.copy(node, inputs=[a, b], drop=obsolete)
@@ -326,10 +327,12 @@ def _integer_power(op: Builder, node: Node, base: str, exponent: str) -> Result:
     if base == "int64" and not (constant is not None and all(value not in (2, 3) for value in values)):
         last = (node.shape(1) or (1,))[-1]
         if not isinstance(last, int) or last == 1:
+            label = "the square or cube is by an exponent of another type, which is not certain in floating point"
             raise Refusal(
                 "C204",
                 f"the square or cube of {base} by an exponent of type {exponent} is not certain in floating point",
                 "make the exponent an integer, or a constant",
+                label=label,
             )
     power = _power_in_type(op, node, "double")
     return op.Cast(op.Round(power) if integral else power, to=NUMBERS[base])
@@ -500,10 +503,12 @@ def _floating_remainder(op: Builder, node: Node, element: str) -> str:
     while they have few bits; so is each difference. Raises Refusal C204 for a type with too many bits.
     """
     if element not in STAGES:
+        label = "a remainder of this element type is not exact by other operators"
         raise Refusal(
             "C204",
             f"a remainder of {element} is not exact by other operators",
             "cast the operands to FLOAT where that is precise enough",
+            label=label,
         )
     bits, stages = STAGES[element]
     a, b = node.inputs

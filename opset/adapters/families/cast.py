@@ -39,7 +39,8 @@ def bit_cast_lowered(op: Builder, node: Node) -> Result:
     if target in FLOATS and element in INTEGERS:
         return _float_of_bits(op, node, target)
     why = f"it takes the bits of {element} as {target}; before version 26 nothing shows which bits a NaN has"
-    raise Refusal("C204", why, "compute the value by arithmetic")
+    label = "it takes the bits of a float; before version 26 nothing shows which bits a NaN has"
+    raise Refusal("C204", why, "compute the value by arithmetic", label=label)
 
 
 def _float_of_bits(op: Builder, node: Node, element: str) -> str:

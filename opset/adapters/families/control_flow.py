@@ -299,7 +299,8 @@ def _rank_of_value(node: Node, name: str, part: Any) -> int:
     if (shape := shape_of(part.type)) is not None:
         return len(shape) + 1
     why = f"the rank of '{safe_text(name or part.name)}' is not known"
-    raise Refusal("C207", why, "declare the shapes of the inputs and outputs of the body")
+    label = "the rank of a scanned or stacked value is not known"
+    raise Refusal("C207", why, "declare the shapes of the inputs and outputs of the body", label=label)
 
 
 def _element_of(value: Any) -> str:

@@ -98,11 +98,12 @@ def col2im_lowered(op: Builder, node: Node) -> Result:
     element = node.need_element(0)
     rank = vector_length(node, 1) or vector_length(node, 2)
     if element in ("bool", "string", "complex64", "complex128"):
-        raise Refusal("C202", f"elements of {element} cannot be added")
+        raise Refusal("C202", f"elements of {element} cannot be added", label="elements of this type cannot be added")
     if not rank:
         raise Refusal("C207", "it is not known how many dimensions the image has", "give 'image_shape' a fixed length")
     if rank > DIMENSIONS:
-        raise Refusal("C204", f"{rank} spatial dimensions have no plain expression")
+        label = "this number of spatial dimensions has no plain expression"
+        raise Refusal("C204", f"{rank} spatial dimensions have no plain expression", label=label)
     windows = _windows_of(node, rank)
     image, block = integers_of(op, node, 1, rank), integers_of(op, node, 2, rank)
     if any(isinstance(size, int) and size < 1 for size in (*image, *block)) or 0 in (node.shape(0) or ()):
@@ -198,7 +199,8 @@ def deform_conv_lowered(op: Builder, node: Node) -> Result:
     group = node.attr("group")
     moves = node.attr("offset_group")
     if rank > DIMENSIONS:
-        raise Refusal("C204", f"{rank} spatial dimensions have no plain expression")
+        label = "this number of spatial dimensions has no plain expression"
+        raise Refusal("C204", f"{rank} spatial dimensions have no plain expression", label=label)
     if rank < 1 or node.need_rank(WEIGHT) != rank + 2 or node.need_rank(OFFSET) != rank + 2:
         raise Refusal("C103", "X, W and offset have different ranks, or no spatial dimensions")
     windows = _windows_of(node, rank)

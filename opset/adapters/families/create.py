@@ -135,7 +135,8 @@ def range_27_down(op: Builder, node: Node) -> Result:
         return op.copy(node, drop=["stash_type"]) if node.has("stash_type") else None
     if stash not in STASH_TYPES:
         shown = (element_name(stash) or str(stash)).upper()
-        raise Refusal("C204", f"'stash_type' is {shown}; ranges in it need version 27", "set stash_type=1")
+        label = "`stash_type` is none of the element types whose ranges can be expressed before version 27"
+        raise Refusal("C204", f"'stash_type' is {shown}; ranges in it need version 27", "set stash_type=1", label=label)
     inputs = [op.Cast(name, to=stash) for name in node.inputs]
     wide = op.copy(node, inputs=inputs, outputs=[op.fresh("wide")], drop=["stash_type"])
     return op.Cast(wide, to=NUMBERS[element])

@@ -144,7 +144,8 @@ def top_k_10_down(op: Builder, node: Node) -> Result:
     axis = node.attr("axis")
     size = need_size(node, 0, axis)
     if size < 1:
-        raise Refusal("C204", f"'K' is 0 or not known, and axis {axis} is empty", FIX_SIZES)
+        label = "`K` is 0 or not known, and the axis is empty"
+        raise Refusal("C204", f"'K' is 0 or not known, and axis {axis} is empty", FIX_SIZES, label=label)
     outputs = [op.fresh("sorted"), op.fresh("order")]
     values, order = op.copy(node, inputs=[node.input(0)], outputs=outputs, k=size)
     first = integers_below(op, op.Reshape(node.input(1), op.const([])))
@@ -191,7 +192,8 @@ def _top_of_64_bits(op: Builder, node: Node, element: str) -> Result:
     length = need_size(node, 0, axis)
     if length > MOST_PAIRED:
         why = f"before version 11, each two of the {length} elements would have to be compared"
-        raise Refusal("C204", why, "cast the input to int32 where its numbers fit")
+        label = "before version 11, each two of too many elements would have to be compared"
+        raise Refusal("C204", why, "cast the input to int32 where its numbers fit", label=label)
     # Half of the range less, unsigned numbers have the order of signed ones.
     number = x if element == "int64" else op.Add(op.Cast(x, to=NUMBERS["int64"]), op.const(-(2**63), dims=[]))
     others = unsqueeze(op, number, [axis])
@@ -301,7 +303,8 @@ def _need_depth(node: Node) -> int:
     if rank is not None and not 1 <= depth <= rank:
         raise Refusal("C103", f"the indices are tuples of {depth}, and the data has {rank} dimensions")
     if depth > MOST_AXES:
-        raise Refusal("C204", f"the indices are tuples of {depth}, and {MOST_AXES} are allowed")
+        label = f"the indices are tuples of more than {MOST_AXES}"
+        raise Refusal("C204", f"the indices are tuples of {depth}, and {MOST_AXES} are allowed", label=label)
     return depth
 
 
@@ -429,7 +432,8 @@ def _combine_updates(op: Builder, node: Node, reductions: tuple[str, str]) -> Re
     element = node.need_element(0)
     wide = _WIDE.get(element, element)
     if wide not in ("float", "double", "int32", "int64", "uint32", "uint64"):
-        raise Refusal("C202", f"elements of {element} cannot be combined by '{reduction}'")
+        label = "elements of this type cannot be combined by the reduction"
+        raise Refusal("C202", f"elements of {element} cannot be combined by '{reduction}'", label=label)
     if node.op_type == "ScatterND":
         x, positions, updates, sizes = _elements_of_slices(op, node)
     else:
@@ -503,7 +507,8 @@ def _combine(op: Builder, body: GraphBuilder, node: Node, old: str, new: str, el
     if element in ("float", "double") or op.final >= 12:
         return body.node(reduction.capitalize(), old, new)
     if not op.offers("Where"):
-        raise Refusal("C202", f"without Where, which came with version 9, {element} cannot be compared")
+        label = "without Where, which came with version 9, elements of this type cannot be compared"
+        raise Refusal("C202", f"without Where, which came with version 9, {element} cannot be compared", label=label)
     other = body.node("Less", *((old, new) if reduction == "max" else (new, old)))
     return body.node("Where", other, new, old)
 
@@ -581,7 +586,10 @@ def unique_lowered(op: Builder, node: Node) -> Result:
     if not rows or not width:
         raise Refusal("C204", "there are no elements to compare", "drop the node")
     if (count := rows * rows * width) > COMPARED:
-        raise Refusal("C204", f"before version 11 it takes {count} comparisons, and {COMPARED} are allowed")
+        label = f"before version 11 it takes more than {COMPARED} comparisons"
+        raise Refusal(
+            "C204", f"before version 11 it takes {count} comparisons, and {COMPARED} are allowed", label=label
+        )
     less, equal = _compare_rows(op, op.Reshape(flat, op.const([rows, width])), node.need_element(0), rows, width)
     number = NUMBERS["float"]
     row = op.const([1, rows])
@@ -632,5 +640,6 @@ def _sort_keys(op: Builder, x: str, element: str) -> list[str]:
         return [value, op.Cast(op.Not(is_number), to=NUMBERS["float"])]
     wide = {"bool": "float", **SMALL_INTEGERS, **INTEGERS_OF_32_BITS}.get(element, "")
     if not wide:
-        raise Refusal("C202", f"before version 11 elements of {element} cannot be put in order")
+        label = "before version 11 elements of this type cannot be put in order"
+        raise Refusal("C202", f"before version 11 elements of {element} cannot be put in order", label=label)
     return [op.Cast(x, to=NUMBERS[wide])]

@@ -34,7 +34,8 @@ def _block_channels(node: Node, divided: bool) -> tuple[int, int]:
         raise Refusal("C103", f"{channels} channels cannot be spread over blocks of {area} elements")
     channels //= area if divided else 1
     if channels * area > MAX_CONSTANT:
-        raise Refusal("C204", f"the order of {channels * area} channels is too long for a constant")
+        label = "the order of the channels is too long for a constant"
+        raise Refusal("C204", f"the order of {channels * area} channels is too long for a constant", label=label)
     return area, channels
 
 
@@ -99,11 +100,13 @@ def tile_6_down(op: Builder, node: Node) -> Result:
     """Tile each axis by a node of its own, with count and axis of the type of the data."""
     element = node.need_element(0)
     if element not in FLOATS:
-        raise Refusal("C202", f"version 1 of Tile takes floats, not {element}")
+        label = "version 1 of Tile takes floats alone"
+        raise Refusal("C202", f"version 1 of Tile takes floats, not {element}", label=label)
     y = node.input(0)
     for axis, count in enumerate(constant_ints(node, 1)):
         if not 0 <= count <= 2048:
-            raise Refusal("C204", f"the count {count} is no number that every float type holds")
+            label = "a count is no number that every float type holds"
+            raise Refusal("C204", f"the count {count} is no number that every float type holds", label=label)
         if count != 1:
             y = op.Tile(y, op.const(count, element, []), op.const(axis, element, []))
     return y

@@ -85,7 +85,10 @@ def _need_short_sums(*sizes: object) -> None:
     if not known_sizes:
         raise Refusal("C207", "it is not known how many products of integers are added", FIX_SIZES)
     if known_sizes[0] > MOST_SUMMED:
-        raise Refusal("C204", f"{known_sizes[0]} products of integers are added, and {MOST_SUMMED} are allowed")
+        label = f"more than {MOST_SUMMED} products of integers are added"
+        raise Refusal(
+            "C204", f"{known_sizes[0]} products of integers are added, and {MOST_SUMMED} are allowed", label=label
+        )
 
 
 def _product_of_integers(op: Builder, a: str, b: str, element: str) -> str:
@@ -211,9 +214,11 @@ def _take_diagonals(op: Builder, operand: _Operand) -> _Operand:
             size = sizes[first] if sizes[first] is not None else sizes[last]
             if size is None:
                 why = f"the size of '{label}', which is repeated in a term of the equation, is not known"
-                raise Refusal("C207", why, FIX_SIZES)
+                label = "the size of a label that is repeated in a term of the equation is not known"
+                raise Refusal("C207", why, FIX_SIZES, label=label)
             if size > _MOST_DIAGONAL:
-                raise Refusal("C204", f"a diagonal of {size} elements is not taken by indices")
+                label = "a diagonal is too long to be taken by indices"
+                raise Refusal("C204", f"a diagonal of {size} elements is not taken by indices", label=label)
             transposed = _transpose(op, operand, [*rest, first, last])
             joined = op.Reshape(transposed.name, op.const([0] * len(rest) + [size * size]))
             indices = op.const(list(range(0, size * size, size + 1)))

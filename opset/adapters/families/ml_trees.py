@@ -86,9 +86,10 @@ class Ensemble:
     some: bool
 
 
-def ambiguity(why: str, help: str = "") -> Refusal:
+def ambiguity(why: str, help: str = "", label: str = "") -> Refusal:
     """Return the refusal of a case that the standard does not define and that runtimes treat differently."""
-    return Refusal("C204", f"{why}; the standard does not say what that means, and runtimes differ", help)
+    undefined = "the standard does not say what that means, and runtimes differ"
+    return Refusal("C204", f"{why}; {undefined}", help, label=f"{label or why}; {undefined}")
 
 
 def read_trees(node: Node, prefix: str, targets: int, element: str) -> Trees:
@@ -170,12 +171,15 @@ def read_numbers(node: Node, name: str, element: str, most: int) -> list[float]:
     if tensor is None:
         return list(numbers)
     if numbers:
-        raise ambiguity(f"'{name}' and '{name}_as_tensor' are both given")
+        raise ambiguity(
+            f"'{name}' and '{name}_as_tensor' are both given", label="an attribute is given as list and as tensor"
+        )
     constant = node.values.elements(tensor, most)
     if constant is None or len(constant.dims) != 1:
         raise Refusal("C103", f"'{name}_as_tensor' is no list of at most {most} numbers")
     if constant.element != element:
-        raise ambiguity(f"'{name}_as_tensor' is of type {constant.element}, and the node computes in {element}")
+        why = f"'{name}_as_tensor' is of type {constant.element}, and the node computes in {element}"
+        raise ambiguity(why, label="a tensor is of another type than the node computes in")
     return list(constant.values)
 
 
@@ -210,7 +214,12 @@ def as_ensemble(trees: Trees, additive: bool, charge: Callable[[int], None]) -> 
         size += counts[-1] * _unshared_size(trees, order)
     limit = FEW_NODES + GROWTH * (len(trees.modes) + sum(map(len, trees.votes.values())))
     if size > limit:
-        raise Refusal("C204", f"with one vote per leaf and one parent per node, the trees have more than {limit} nodes")
+        label = "with one vote per leaf and one parent per node, the trees have too many nodes"
+        raise Refusal(
+            "C204",
+            f"with one vote per leaf and one parent per node, the trees have more than {limit} nodes",
+            label=label,
+        )
     charge(STEPS * size)
     return Ensemble(_ensemble_attributes(trees, counts, additive), max(counts) > 1, covered, some)
 
@@ -326,7 +335,11 @@ def tree_ensemble_regressor_5_up(op: Builder, node: Node) -> Result:
     if targets < 1:
         raise Refusal("C103", f"'n_targets' is {targets}")
     if targets == 1 and transform != "NONE":
-        raise ambiguity(f"post_transform is {transform} with one target", "apply the transform in a separate node")
+        raise ambiguity(
+            f"post_transform is {transform} with one target",
+            "apply the transform in a separate node",
+            label="there is one target, and a `post_transform`",
+        )
     trees = read_trees(node, "target", targets, element)
     base = read_numbers(node, "base_values", element, min(targets, MAX_CONSTANT))
     if len(base) not in (0, targets):
@@ -420,7 +433,8 @@ def _stated_transform(node: Node) -> str:
     transform = node.attr("post_transform")
     if transform in ("SOFTMAX_ZERO", "PROBIT"):
         why = f"post_transform is {transform}: no operator computes it, and runtimes differ in that of TreeEnsemble"
-        raise Refusal("C204", why, "use NONE, and apply the transform in separate nodes")
+        label = "no operator computes a `post_transform` of SOFTMAX_ZERO or PROBIT"
+        raise Refusal("C204", why, "use NONE, and apply the transform in separate nodes", label=label)
     return str(transform)
 
 

@@ -27,7 +27,10 @@ def _in_training(node: Node) -> bool:
 def batch_normalization_6_down(op: Builder, node: Node) -> Result:
     """Add `consumed_inputs`, which version 1 requires without effect on the result; refuse all but images."""
     if node.need_rank(0) != 4:
-        raise Refusal("C204", f"the input has {node.rank(0)} dimensions; version 1 takes images, which have four")
+        label = "the input has not four dimensions; version 1 takes images, which have four"
+        raise Refusal(
+            "C204", f"the input has {node.rank(0)} dimensions; version 1 takes images, which have four", label=label
+        )
     return op.copy(node, consumed_inputs=[0, 0, 0, 1, 1] if _in_training(node) else [0] * 5)
 
 
@@ -276,7 +279,8 @@ def group_normalization_21_down(op: Builder, node: Node) -> Result:
     stash = element_name(node.attr("stash_type"))
     rank = node.need_rank(0)
     if stash not in STASHES:
-        raise Refusal("C204", f"'stash_type' {node.attr('stash_type')} cannot be expressed")
+        label = "this `stash_type` cannot be expressed"
+        raise Refusal("C204", f"'stash_type' {node.attr('stash_type')} cannot be expressed", label=label)
     if rank < 2:
         raise Refusal("C103", f"the input has {rank} dimensions, too few for channels")
     if 0 in (node.shape(0) or ()):
@@ -305,7 +309,8 @@ def _normalized_groups(op: Builder, node: Node, element: str, stash: str) -> str
     groups = node.attr("num_groups")
     wide = working_type(stash)
     if groups > MAX_CONSTANT:
-        raise Refusal("C204", f"'num_groups' {groups} cannot be expressed")
+        label = "this `num_groups` cannot be expressed"
+        raise Refusal("C204", f"'num_groups' {groups} cannot be expressed", label=label)
     x = cast(op, cast(op, node.input(0), element, stash), stash, wide)
     ones, zeros = (op.const([value] * groups, wide) for value in (1.0, 0.0))
     rows = op.Reshape(x, _shape_of_groups(op, node, groups))
@@ -326,7 +331,10 @@ def _shape_of_groups(op: Builder, node: Node, groups: int) -> str:
 def instance_normalization_6_down(op: Builder, node: Node) -> Result:
     """Refuse all but images: version 1 takes four dimensions."""
     if node.need_rank(0) != 4:
-        raise Refusal("C204", f"the input has {node.rank(0)} dimensions; version 1 takes images, which have four")
+        label = "the input has not four dimensions; version 1 takes images, which have four"
+        raise Refusal(
+            "C204", f"the input has {node.rank(0)} dimensions; version 1 takes images, which have four", label=label
+        )
     return None
 
 
@@ -364,7 +372,8 @@ def _normalization_input(op: Builder, node: Node) -> tuple[str, str, str, list[i
     element = node.need_element(0)
     stash = element_name(node.attr("stash_type"))
     if stash not in STASHES:
-        raise Refusal("C204", f"'stash_type' {node.attr('stash_type')} cannot be expressed")
+        label = "this `stash_type` cannot be expressed"
+        raise Refusal("C204", f"'stash_type' {node.attr('stash_type')} cannot be expressed", label=label)
     axis = node.attr("axis")
     if axis >= 0 or axis < -MOST_AXES:
         positive_axis(axis, node.need_rank(0))

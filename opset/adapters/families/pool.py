@@ -313,7 +313,10 @@ def lp_pool_2(op: Builder, node: Node) -> Result:
     """Refuse windows over other axes than the spatial ones: version 1 does not define them."""
     kernel = node.attr("kernel_shape")
     if kernel is None or node.need_rank(0) != len(kernel) + 2:
-        raise Refusal("C204", f"'kernel_shape' is {safe_text(kernel)}, and version 1 does not say what that means")
+        label = "`kernel_shape` is given, and version 1 does not say what that means"
+        raise Refusal(
+            "C204", f"'kernel_shape' is {safe_text(kernel)}, and version 1 does not say what that means", label=label
+        )
     return None
 
 

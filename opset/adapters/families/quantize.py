@@ -263,7 +263,10 @@ def _cast_exactly(op: Builder, node: Node, index: int, target: str) -> str:
         return node.input(index)
     if (element, target) not in WIDER:
         name = node.schema.inputs[index].name
-        raise Refusal("C204", f"it computes in {target}, which cannot represent '{name}', a tensor of {element}")
+        label = "it computes in a type that cannot represent one of the inputs"
+        raise Refusal(
+            "C204", f"it computes in {target}, which cannot represent '{name}', a tensor of {element}", label=label
+        )
     return op.Cast(node.input(index), to=NUMBERS[target])
 
 
@@ -307,7 +310,8 @@ def _write_out(op: Builder, node: Node) -> Result:
     product = node.need_element(SCALE)
     if x not in PRODUCTS.get(product, ()):
         why = f"'x' is {x} and 'x_scale' is {product}, a combination that version {op.version} does not take"
-        raise Refusal("C202", why, "cast the scale to float, where its product with such numbers is exact")
+        label = f"the types of `x` and `x_scale` are a combination that version {op.version} does not take"
+        raise Refusal("C202", why, "cast the scale to float, where its product with such numbers is exact", label=label)
     value = node.input(X)
     if node.input(ZERO):
         # The difference of two int32 may be none.
@@ -324,7 +328,10 @@ def _quantize(op: Builder, node: Node, scale: str) -> Result:
     for index in (X, SCALE):
         if (kind := node.need_element(index)) != "float":
             name = node.schema.inputs[index].name
-            raise Refusal("C202", f"'{name}' is {kind}; only for float is a division that is written out certain")
+            label = "an input is not float; only for float is a division that is written out certain"
+            raise Refusal(
+                "C202", f"'{name}' is {kind}; only for float is a division that is written out certain", label=label
+            )
     element = _output_element(node)
     constant = node.constant(ZERO)
     quotient = op.Div(node.input(X), scale)
@@ -336,7 +343,10 @@ def _quantize(op: Builder, node: Node, scale: str) -> Result:
         inputs = [quotient, op.const(1.0, "float", []), op.const(zeros.pop(), element, [])]
         return op.copy(node, inputs=inputs, drop=["axis", "block_size", "output_dtype"])
     if element not in RANGES:
-        raise Refusal("C202", f"the result is {element}, which version {op.version} cannot compute in parts")
+        label = f"the result is of a type which version {op.version} cannot compute in parts"
+        raise Refusal(
+            "C202", f"the result is {element}, which version {op.version} cannot compute in parts", label=label
+        )
     return _saturate(op, quotient, _broadcast_parameter(op, node, ZERO) if node.input(ZERO) else "", element)
 
 

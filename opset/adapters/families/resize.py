@@ -37,7 +37,8 @@ def upsample_7_down(op: Builder, node: Node) -> Result:
     node.need_element(X)
     scales = node.attr("scales")
     if len(scales) != 4 or scales[:2] != [1.0, 1.0]:
-        raise Refusal("C204", f"'scales' is {scales}; version 1 scales the last two of four dimensions")
+        label = "`scales` changes other axes; version 1 scales the last two of four dimensions"
+        raise Refusal("C204", f"'scales' is {scales}; version 1 scales the last two of four dimensions", label=label)
     mode = {"mode": "bilinear"} if node.attr("mode") == "linear" else {}
     return op.copy(node, drop=["scales"], height_scale=scales[2], width_scale=scales[3], **mode)
 
@@ -74,7 +75,10 @@ def resize_11_up(op: Builder, node: Node) -> Result:
             return _with_asymmetric_coordinates(op, node, [x, roi, scales], rounding)
     sizes = node.shape(X) or (None,) * len(factors)
     if constant is not None and not any(map(_certainly_grows, factors, sizes)):
-        raise Refusal("C204", f"'scales' is {list(factors)}; runtimes copy where growing axes keep their sizes")
+        label = "`scales` grows an axis that keeps its size, where runtimes copy"
+        raise Refusal(
+            "C204", f"'scales' is {list(factors)}; runtimes copy where growing axes keep their sizes", label=label
+        )
     one = op.const(1.0, "float", []) if constant is None else ""
     shrinking = op.Min(scales, one) if one else op.const([min(scale, 1.0) for scale in factors], "float")
     growing = op.Max(scales, one) if one else op.const([max(scale, 1.0) for scale in factors], "float")
@@ -129,7 +133,10 @@ def resize_11_down(op: Builder, node: Node) -> Result:
     if mode == "cubic" or (mode == "linear" and (coordinates == "tf_crop_and_resize" or not is_known)):
         return _interpolate(op, node)
     if mode not in ("nearest", "linear") or coordinates == "tf_crop_and_resize":
-        raise Refusal("C204", f"mode {safe_text(mode)} with coordinates {safe_text(coordinates)} has no equivalent")
+        label = "the mode has no equivalent with these coordinates"
+        raise Refusal(
+            "C204", f"mode {safe_text(mode)} with coordinates {safe_text(coordinates)} has no equivalent", label=label
+        )
     if mode == "nearest" and not is_known and (sized or constant is None):
         return _gather_nearest(op, node)
     scales = _exact_scales(node, bool(sized))
@@ -202,10 +209,12 @@ def _gather_nearest(op: Builder, node: Node) -> Result:
         # Rounding up copies such an axis too: no coordinate is lower by 1 than the position.
         scales = _valid_scales(node.need_constant(SCALES))
         if any(scale > 1 and not _certainly_grows(scale, None) for scale in scales):
+            label = "`scales` may grow axes that keep their sizes, where runtimes copy, and the sizes are not known"
             raise Refusal(
                 "C207",
                 f"'scales' is {scales}; runtimes copy where growing axes keep their sizes, and the sizes are not known",
                 FIX_SIZES,
+                label=label,
             )
     axes = [axis for axis in _axes_to_resize(op, node, SCALES) if axis.scale != 1 or axis.output != axis.size]
     if any(0 in (axis.size, axis.output) for axis in axes):
@@ -285,7 +294,8 @@ def _interpolate(op: Builder, node: Node, scales: int = SCALES) -> Result:
     element = node.need_element(X)
     rank = node.need_rank(X)
     if element in INTEGERS or element == "bool":
-        raise Refusal("C204", f"{element} is rounded, and a result of interpolation may be at an edge")
+        label = "integers are rounded, and a result of interpolation may be at an edge"
+        raise Refusal("C204", f"{element} is rounded, and a result of interpolation may be at an edge", label=label)
     coordinates = node.attr("coordinate_transformation_mode", "asymmetric")
     crops = coordinates == "tf_crop_and_resize"
     region: list[float] | None = None
@@ -409,7 +419,8 @@ def _nearest_indices(node: Node, size: int, scale: Fraction) -> tuple[int, ...]:
     indices = _select_nearest(node, scale, size, out) if out or not size else ()
     if out == size and indices != tuple(range(size)):
         why = f"the size {float(size * scale)} is rounded to that before, and then some runtimes copy the axis"
-        raise Refusal("C204", why, "give 'sizes' in place of 'scales'")
+        label = "a size is rounded to that of the input, and then some runtimes copy the axis"
+        raise Refusal("C204", why, "give 'sizes' in place of 'scales'", label=label)
     return indices
 
 
@@ -417,7 +428,8 @@ def _select_nearest(node: Node, ratio: Fraction, size: int, out: int) -> tuple[i
     """Return the nearest input elements by a scale; raise Refusal C204 if the last bit of a coordinate decides."""
     rounding = node.attr("nearest_mode")
     if not size or out > LONGEST:
-        raise Refusal("C204", f"{size} elements cannot be resized to {out} by {safe_text(rounding)}")
+        label = "an axis cannot be resized by this `nearest_mode`"
+        raise Refusal("C204", f"{size} elements cannot be resized to {out} by {safe_text(rounding)}", label=label)
     node.charge(out)
     return _nearest_elements(node.attr("coordinate_transformation_mode"), rounding, ratio, size, out)
 
@@ -441,7 +453,8 @@ def _nearest_elements(mode: str, rounding: str, ratio: Fraction, size: int, out:
         rest = (at + to_edge) % unit
         distance = min(rest, unit - rest)
         if distance << 20 < abs(at) + unit and (distance or (at and not exact)):
-            raise Refusal("C204", f"a coordinate is {at / unit}, at the edge between two elements")
+            label = "a coordinate is at the edge between two elements"
+            raise Refusal("C204", f"a coordinate is {at / unit}, at the edge between two elements", label=label)
         indices.append(min(max((at + shift) // unit, 0), size - 1))
     return tuple(indices)
 

@@ -124,7 +124,8 @@ def _concatenate_slices(op: Builder, node: Node, slices: _Slices) -> str:
     stacked = node.attr("new_axis")
     shape = node.values.shape(x)
     if shape is None:
-        raise Refusal("C207", f"the rank of '{safe_text(x)}' is not known")
+        label = "the rank of an element of the sequence is not known"
+        raise Refusal("C207", f"the rank of '{safe_text(x)}' is not known", label=label)
     to = positive_axis(to, len(shape) - (not keep) + bool(stacked))
     if keep:
         if to == axis and not stacked:
@@ -138,7 +139,10 @@ def _concatenate_slices(op: Builder, node: Node, slices: _Slices) -> str:
         return x if stacked else str(op.Squeeze(x, axes=[to + 1]))
     if not isinstance(size, int) or size < 1:
         why = f"the size of the elements of '{safe_text(node.input(0))}' along axis {to} is not known"
-        raise Refusal("C207", why if size != 0 else "the elements are empty", FIX_SIZES if size != 0 else "")
+        label = "the size of the elements along the axis is not known"
+        raise Refusal(
+            "C207", why if size != 0 else "the elements are empty", FIX_SIZES if size != 0 else "", label=label
+        )
     # The two axes that become one are the last ones: 0 then means the same axis before and after, whatever its size.
     last = others.pop(to)
     whole = op.Reshape(product(op, [size, _size_along(op, node, slices.x, axis)]), op.const([1]))
@@ -164,7 +168,10 @@ def _elements_of(node: Node, name: str) -> list[Element]:
         node.charge(1)
         maker = node.values.producer(name)
         if maker is None or maker.domain not in ("", "ai.onnx"):
-            raise Refusal("C201", f"{NO_SEQUENCES}, and '{safe_text(name)}' is one whose elements are not known")
+            label = f"{NO_SEQUENCES}, and the elements of one are not known"
+            raise Refusal(
+                "C201", f"{NO_SEQUENCES}, and '{safe_text(name)}' is one whose elements are not known", label=label
+            )
         if maker.op_type in ("SequenceInsert", "SequenceErase"):
             changes.append(maker)
         elif maker.op_type != "Identity":
@@ -177,7 +184,10 @@ def _elements_of(node: Node, name: str) -> list[Element]:
     elif maker.op_type == "SplitToSequence":
         elements = _parts_of_split(node, maker)
     else:
-        raise Refusal("C201", f"{NO_SEQUENCES}, and what {safe_text(maker.op_type)} puts into one is not known")
+        label = f"{NO_SEQUENCES}, and what an operator puts into one is not known"
+        raise Refusal(
+            "C201", f"{NO_SEQUENCES}, and what {safe_text(maker.op_type)} puts into one is not known", label=label
+        )
     node.charge(len(elements))
     for change in reversed(changes):
         inserted = change.op_type == "SequenceInsert"
@@ -209,7 +219,7 @@ def _parts_of_split(node: Node, split: Any) -> list[Element]:
     if sizes is None or node.values.constant(split.input[1]).dims == ():  # type: ignore[union-attr]
         if not isinstance(size, int):
             why = f"it is not known into how many parts '{safe_text(x)}' is split"
-            raise Refusal("C207", why, FIX_SIZES)
+            raise Refusal("C207", why, FIX_SIZES, label="it is not known into how many parts a tensor is split")
         part = 1 if sizes is None else sizes[0]
         if part < 1:
             raise Refusal("C103", f"parts of {part} elements")
@@ -231,7 +241,8 @@ def _split_arguments(node: Node, split: Any) -> tuple[str, int, bool]:
     x = _first_input(split)
     shape = node.values.shape(x)
     if axis < 0 and shape is None:
-        raise Refusal("C207", f"the rank of '{safe_text(x)}' is not known")
+        label = "the rank of an element of the sequence is not known"
+        raise Refusal("C207", f"the rank of '{safe_text(x)}' is not known", label=label)
     return x, positive_axis(axis, len(shape)) if shape is not None else axis, bool(keep)
 
 
@@ -239,7 +250,8 @@ def _constant_numbers(node: Node, name: str) -> list[int]:
     """Return constant integers; raise Refusal C205 if they are computed at run time."""
     constant = node.values.constant(name)
     if constant is None or not all(isinstance(value, int) for value in constant.values):
-        raise Refusal("C205", f"{NO_SEQUENCES}, and '{safe_text(name)}' is computed at run time")
+        label = f"{NO_SEQUENCES}, and its parts are computed at run time"
+        raise Refusal("C205", f"{NO_SEQUENCES}, and '{safe_text(name)}' is computed at run time", label=label)
     return [int(value) for value in constant.values]
 
 
@@ -254,7 +266,8 @@ def _rank_of_element(node: Node, element: Element) -> int:
     """Return the rank of an element; raise Refusal C207 if it is not known."""
     shape = node.values.shape(element[0])
     if shape is None:
-        raise Refusal("C207", f"the rank of '{safe_text(element[0])}' is not known")
+        label = "the rank of an element of the sequence is not known"
+        raise Refusal("C207", f"the rank of '{safe_text(element[0])}' is not known", label=label)
     return len(shape) - (element[1] >= 0 and not element[4])
 
 

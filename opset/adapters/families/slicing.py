@@ -188,7 +188,8 @@ def pad_19_down(op: Builder, node: Node) -> Result:
                 op, node, [pads_by_axis.get(other_axis, (0, 0))[end] for end in (0, 1) for other_axis in range(rank)]
             )
         if not size and (before or after):
-            raise Refusal("C204", f"axis {axis} cannot be wrapped: its size is 0")
+            label = "an axis of size 0 cannot be wrapped"
+            raise Refusal("C204", f"axis {axis} cannot be wrapped: its size is 0", label=label)
     for axis, (before, after) in pads_by_axis.items():
         if before or after:
             size = need_size(node, 0, axis)
@@ -323,12 +324,21 @@ def _slice_indices(start: int, end: int, step: int, size: int) -> list[int]:
     if step == 0:
         raise Refusal("C103", "a step is 0")
     if step < 0 and start < -size:
-        raise Refusal("C204", f"the first element is not defined when slicing {size} elements backwards from {start}")
+        label = "the first element is not defined when slicing backwards from beyond the end"
+        raise Refusal(
+            "C204", f"the first element is not defined when slicing {size} elements backwards from {start}", label=label
+        )
     if step < 0 and end in (2**31 - 1, 2**63 - 1):
-        raise Refusal("C204", f"slicing backwards to {end} ends at the last element, or in some runtimes at the first")
+        label = "slicing backwards ends at the last element, or in some runtimes at the first"
+        raise Refusal(
+            "C204",
+            f"slicing backwards to {end} ends at the last element, or in some runtimes at the first",
+            label=label,
+        )
     indices = range(*slice(start, end, step).indices(size))
     if len(indices) > MAX_CONSTANT:
-        raise Refusal("C204", f"{len(indices)} indices are too many for a constant")
+        label = "the indices are too many for a constant"
+        raise Refusal("C204", f"{len(indices)} indices are too many for a constant", label=label)
     return list(indices)
 
 
