@@ -265,6 +265,7 @@ CODES: dict[str, str] = {
     "T110": "an adapter fails, or is missing",
     "T111": "a function is never called",
     "T112": "nothing computes an example",
+    "T113": "the table of conversions is stale, or cannot be read",
 }
 
 

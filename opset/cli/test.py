@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from functools import partial
@@ -18,6 +19,7 @@ from opset.cli.configuration import Folders, folders_for, hooks_option, schemas_
 from opset.cli.limits import limits_options
 from opset.cli.operators import operator_at
 from opset.cli.progress import show_progress
+from opset.docgen.outcomes import table_file
 from opset.errors import Finding, FindingList, SchemaError, UsageError, listing, safe_text
 from opset.opsets.registry import Registry
 from opset.plain_text import table_lines
@@ -27,6 +29,7 @@ from opset.schemas.names import domain_name
 from opset.schemas.selection import Target, folder_of_domains, select_operators
 from opset.schemas.yaml.loader import domain_of
 from opset.workflow.examples.examination import PARTS, ExampleRunner, Report, Subject, examine_subject, subjects
+from opset.workflow.examples.outcomes import stale_tables, write_tables
 
 SECONDS = 60.0
 """Time that an example may take at all its versions, unless --timeout is given."""
@@ -48,6 +51,7 @@ def _parse_parts(ctx: click.Context, param: click.Parameter, value: str | None) 
 @click.argument("targets", nargs=-1, metavar="[PATH|OP[@V]]...")
 @click.option("--only", "parts", callback=_parse_parts, metavar="PART,...", help=f"Parts to run: {', '.join(PARTS)}.")
 @click.option("-k", "pattern", default="", metavar="TEXT", help="Run only examples with this in their names.")
+@click.option("--record", is_flag=True, help="Write conversions.json, which the documentation shows.")
 @schemas_option
 @hooks_option
 @limits_options
@@ -57,6 +61,7 @@ def command(
     targets: tuple[str, ...],
     parts: tuple[str, ...],
     pattern: str,
+    record: bool,
     folders: tuple[Path, ...],
     allow_hooks: bool | None,
     limits: Limits,
@@ -85,7 +90,11 @@ def command(
         output.write_errors(error)
         return 3
     known.note_left_out(False, *HOOKS)
-    chosen = [*subjects(registry, schemas, parts, pattern)]
+    tabled = _operators_in_tables(registry, schemas, record) if "conversion" in parts and not pattern else []
+    if record and not tabled:
+        raise UsageError(Finding("U105", "--record needs all examples of all versions of an operator"))
+    tested = (*parts, *(["outcomes"] if tabled else []))
+    chosen = [*subjects(registry, schemas, tested, pattern)]
     if pattern and not chosen:
         raise UsageError(Finding("U105", f"no example has '{safe_text(pattern, 60)}' in its name"))
     report = Report()
@@ -94,7 +103,7 @@ def command(
         if not pattern and not any(True for _ in registry.examples(schema.name, schema.domain)):
             report.skip("kernel", f"{domain_name(schema.domain)}.{schema.name} has no examples")
     seconds = limits.timeout or SECONDS
-    work = partial(_worker, known, Limits(limits.max_steps, limits.max_bytes, seconds), parts)
+    work = partial(_worker, known, Limits(limits.max_steps, limits.max_bytes, seconds), tested)
     with closing(_yield_reports(work, chosen, jobs, seconds, registry)) as results, show_progress(False, 10) as show:
         for number, outcome in enumerate(results, 1):
             if isinstance(outcome, str):
@@ -103,11 +112,26 @@ def command(
                 report += outcome
             if show is not None:
                 show(number, len(chosen))
+    if record and not report.findings and not failure:
+        write_tables(registry, tabled, report.outcomes)
+    elif not record:
+        report.findings += stale_tables(registry, tabled, report.outcomes)
     _write_report(report, parts, form)
     if failure:
         sys.stderr.write(f"{failure}\n")
         return INTERNAL
     return 1 if report.findings or not report.has_run else 0
+
+
+def _operators_in_tables(registry: Registry, schemas: Sequence[OpSchema], record: bool) -> list[tuple[str, str]]:
+    """Return the operators, by domain and name, all versions of which are tested, and whose folder has a table.
+
+    With `record`, it need not have one yet.
+    """
+    counts = Counter((schema.domain, schema.name) for schema in schemas)
+    whole = [key for key, count in counts.items() if count == len(registry.versions(key[1], key[0]))]
+    files = {key: table_file(registry, *key) for key in whole}
+    return [key for key, file in files.items() if file is not None and (record or file.exists())]
 
 
 def _yield_reports(

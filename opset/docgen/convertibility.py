@@ -34,8 +34,9 @@ documentation, "body" of the operator's function body, "" for a refusal. `text` 
 inline Markdown, in which names stand in backticks; `also` has the derived changes of nodes that a written adapter
 leaves as they are.
 
-`operators` and `refusals` may happen, but need not: they are read in the code of adapters (reflection.py) and in the
-signatures. `codes` of a range are all with which nodes may be refused on the way to one of its targets, and
+`operators` and `refusals` happen to some nodes: to those of examples, as conversions.json records them (outcomes.py),
+and as the signatures say. Of an adapter without a record, `text` says that nothing is known. `codes` of a range are all
+with which nodes may be refused on the way to one of its targets, and
 `operators` all that its steps make. These are rewritten in their turn if the target lacks them or takes less:
 `lowered` has those that become others, `through` the codes with which nodes may be refused for them, each `below` a
 target (down), or `from` one on (up): {"code": "C207", "why": "", "below": 7, "operators": [{"domain", "operator"}]}.
@@ -47,18 +48,18 @@ The transitions are found by the version converter (routes.py), which applies th
 
 from __future__ import annotations
 
+import inspect
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
-from opset.docgen.reflection import UNKNOWN, Reflection, reflect, summary_of
+from opset.docgen.outcomes import Outcome, tables_of, transition_id
 from opset.errors import OpsetError
 from opset.model.elements import ELEMENTS, NUMBERS
 from opset.opsets.registry import Registry
 from opset.schemas.constraints.signature import DATA_TYPE
-from opset.schemas.function_bodies import body_nodes
-from opset.schemas.model import OPTIONAL, SINGLE, OpSchema
+from opset.schemas.model import OPTIONAL, SINGLE
 from opset.schemas.names import domain_name, normalize_domain
 from opset.version_converter.body_lowering import lower_by_body
 from opset.version_converter.derivation import ATTRIBUTE_ELEMENTS, Counterpart
@@ -74,15 +75,10 @@ GENERAL = (
     {"code": "C401", "why": "the conversion takes more steps or bytes than it may"},
 )
 """Why any node may be refused, whatever its operator."""
-_NEEDS = {
-    "need_element": ("C203", "the type of {} is not known"),
-    "need_rank": ("C207", "the rank of {} is not known"),
-    "need_shape": ("C207", "the shape of {} is not fully known"),
-    "need_constant": ("C205", "the value of {} is computed at run time, or a caller may override it"),
-}
-"""Refusals of methods of a node."""
 _STAYS = "The node stays as it is."
 _CHECKED = "The node stays as it is, unless it is refused."
+UNRECORDED = Outcome((), (), True, ())
+NOT_RECORDED = " Nothing records which operators it makes, and why it refuses nodes: `opset test --record` does."
 Key = tuple[str, str]
 """Domain and name of an operator."""
 Reason = tuple[str, str]
@@ -131,7 +127,7 @@ class Convertibility:
 
     def __init__(self, registry: Registry) -> None:
         self._registry, self._routes = registry, routes_of(registry)
-        self._names = frozenset(name for domain in registry.domains for name in registry.operators(domain))
+        self._outcomes = tables_of(registry)
         self._transitions: dict[tuple[Key, int, bool], Transition | None] = {}
         self._fates: dict[Query, Fate] = {}
         self._further: dict[tuple[Key, int, int], dict[Reason, list[Span]]] = {}
@@ -383,22 +379,22 @@ class Convertibility:
         refusals = derived.refusals
         rewrites = bool(derived.does)
         stays = True
-        if step.adapter is lower_by_body:
-            text, how, stays = "Replaced by its function body.", "body", False
-            made, certain, refusals = _facts_of_bodies(step.source)
-        elif step.adapter is not None:
-            reflection = reflect(step.adapter, key[1], self._names)
-            text = summary_of(step.adapter) or f"By a function without documentation, of {key[1]}."
-            how = "written"
-            stays = reflection.stays
-            also = [*derived.does] if reflection.leaves and not step.lowers else []
-            keys = {name: self._key_of(name, domain, key[0]) for name, domain in reflection.operators}
-            rewrites = not reflection.checks
-            certain = frozenset(keys[name] for name in reflection.certain if name in keys)
-            made = frozenset(keys.values()) | (made if also else frozenset())
+        if step.adapter is not None:
+            how = "body" if step.adapter is lower_by_body else "written"
+            text = "Replaced by its function body." if how == "body" else summary_of(step.adapter)
+            text = text or f"By a function without documentation, of {key[1]}."
+            outcome = self._outcomes.get(key[0], {}).get(key[1], {}).get(transition_id(step), UNRECORDED)
+            text += NOT_RECORDED if outcome is UNRECORDED else ""
+            always = {*map(_key_named, outcome.always)}
+            results = always | {*map(_key_named, outcome.sometimes)}
+            rewrites = bool(results) or not outcome.stays or outcome is UNRECORDED
+            stays = key in always or not results
+            also = [*derived.does] if outcome.stays and not step.lowers else []
+            certain = frozenset(always) if not outcome.stays else frozenset()
+            made = frozenset(results - ({key} if not step.lowers else set())) | (made if also else frozenset())
             # What an adapter makes of the operator itself has to be of types that the other side takes, too.
-            kept = [refusal for refusal in refusals if reflection.leaves or refusal["code"] == "C202"]
-            refusals = _refusals_of_adapter(reflection, step) + ([] if step.lowers else kept)
+            kept = [refusal for refusal in refusals if outcome.stays or refusal["code"] == "C202"]
+            refusals = [_refusal_data(*each) for each in outcome.refused] + ([] if step.lowers else kept)
         next_version = step.target.since_version if not step.lowers and not step.derived.renamed else None
         if step.derived.renamed:
             renamed = frozenset([(step.target.domain, step.target.name)])
@@ -424,12 +420,6 @@ class Convertibility:
         inner = tuple((name, self._version_at(name, step.version)) for name in made if name[0] == key[0])
         return Transition(data, made, certain - IMPLIED, codes, stays, next_version, _first_opset_of_types(step), inner)
 
-    def _key_of(self, name: str, stated: str | None, domain: str) -> Key:
-        """Return the operator that an adapter of a domain names, perhaps with a domain."""
-        if stated is not None:
-            return normalize_domain(stated), name
-        return (domain if self._registry.versions(name, domain) else ""), name
-
 
 def _first_opset_of_types(step: RouteStep) -> int:
     """Return the first opset of ai.onnx that has all element types of a version."""
@@ -447,37 +437,17 @@ def _transition_head(since: int, to: int, opset: int, up: bool) -> Data:
     return {"id": name, "direction": "up" if up else "down", "from": since, "to": to, "opset": opset}
 
 
-def _refusals_of_adapter(reflection: Reflection, step: RouteStep) -> list[Data]:
-    """Return the refusals that an adapter's code names, and a refusal for outputs that it does not return."""
-    schema = step.source
-    general = {each["code"] for each in GENERAL}
-    refusals = [_refusal_data(code, _quote_names(why)) for code, why in reflection.refusals if code not in general]
-    for method, position in reflection.needs:
-        name = schema.inputs[position].name if position is not None and position < len(schema.inputs) else ""
-        code, why = _NEEDS[method]
-        refusals.append(_refusal_data(code, why.format(f"`{name}`" if name else "an input")))
-    if schema.max_output > 1 and not reflection.stays:
-        refusals.append(_refusal_data("C204", f"an output is used that has no equal at version {step.version}"))
-    return refusals
+def _key_named(name: str) -> Key:
+    """Return the operator that the table of outcomes names."""
+    domain, _, operator = name.rpartition(".")
+    return domain, operator
 
 
-def _facts_of_bodies(schema: OpSchema) -> tuple[frozenset[Key], frozenset[Key], list[Data]]:
-    """Return the operators of any function body, the operators in all bodies, and why no body may serve a node."""
-    bodies = schema.function_bodies(schema.since_version - 1) if not schema.domain else schema.function
-    used = []
-    for body in bodies:
-        names = {(normalize_domain(node.domain), node.op_type) for node in body_nodes(body.nodes)}
-        casts = {("", "Cast")} if body.emulate or ("", "CastLike") in names else set()
-        used.append(names - {("", "CastLike")} | casts)
-    refusals = []
-    if all(body.where for body in bodies):
-        refusals.append(_refusal_data("C201", "no function body serves the node's attributes and inputs"))
-    if all(body.types for body in bodies):
-        refusals.append(_refusal_data("C202", "no function body is exact for the node's types"))
-    if any(body.types or body.emulate or "CastLike" in body.nodes for body in bodies):
-        refusals.append(_refusal_data("C203", "the type of an input is not known"))
-    certain = frozenset.intersection(*map(frozenset, used)) - {("", "Cast")} if used else frozenset()
-    return frozenset().union(*used), certain, refusals
+def summary_of(adapter: Callable[..., Any]) -> str:
+    """Return the first paragraph of an adapter's documentation on one line, "" if it has none."""
+    if isinstance(adapter, partial):
+        adapter = adapter.func
+    return " ".join((inspect.getdoc(adapter) or "").split("\n\n")[0].split())
 
 
 class _DerivedChanges:
@@ -653,12 +623,6 @@ def _distinct_refusals(refusals: Iterable[Data]) -> list[Data]:
     """Return refusals by code, each once."""
     by_reason = {(refusal["code"], refusal["why"]): refusal for refusal in refusals}
     return [by_reason[key] for key in sorted(by_reason, key=lambda key: key[0])]
-
-
-def _quote_names(why: str) -> str:
-    """Return a reason with the names in it in backticks."""
-    why = why.replace(f"'{UNKNOWN}'", UNKNOWN)
-    return why.replace("'", "`") if why.count("'") % 2 == 0 else why
 
 
 def _value_text(value: Any) -> str:

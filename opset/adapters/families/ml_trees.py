@@ -396,9 +396,8 @@ def _opposite_scores(op: Builder, node: Node, x: str, trees: Trees, base: list[f
     usual = transform == ("LOGISTIC" if trees.lightest < 0 else "NONE")
     if not usual or trees.targets != {0} or len(base) > 1 or (base and not ensemble.covered):
         why = f"all votes are for one of two classes, and post_transform is {transform}"
-        raise ambiguity(
-            why, "vote for class 0 at every leaf: probabilities with NONE, or weights of both signs with LOGISTIC"
-        )
+        help = "vote for class 0 at every leaf: probabilities with NONE, or weights of both signs with LOGISTIC"
+        raise ambiguity(why, help, label="all votes are for one of two classes, with this `post_transform`")
     p = _aggregate_votes(op, x, ensemble, 1, "SUM")
     if base:
         p = op.Add(p, op.const(base, trees.element), domain="")

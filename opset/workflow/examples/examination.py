@@ -18,6 +18,7 @@ from opset.workflow.examples.claims import check_claims
 from opset.workflow.examples.conversions import check_bodies, check_conversions
 from opset.workflow.examples.functions import check_functions, has_functions
 from opset.workflow.examples.inference import check_inference
+from opset.workflow.examples.outcomes import record_outcomes
 from opset.workflow.examples.runner import (
     LIMITS,
     PACKAGE_MISSING,
@@ -34,8 +35,12 @@ from opset.workflow.examples.runner import (
 __all__ = ["PARTS", "ExampleRunner", "Report", "Subject", "examine", "examine_subject", "subjects"]
 
 
+OF_VERSIONS = {"claims", "outcomes"}
+"""Parts that take all examples of a version together; outcomes are of conversions, for the documentation."""
+
+
 class Subject(NamedTuple):
-    """Unit of work: an example at versions of its operator, or the claims of a version ("" as example).
+    """Unit of work: an example at versions of its operator, or the claims and outcomes of a version ("" as example).
 
     Without an operator, it is the functions of a domain.
     """
@@ -83,12 +88,12 @@ def subjects(
     for schema in schemas:
         chosen.setdefault((schema.domain, schema.name), []).append(schema.since_version)
     for (domain, name), numbers in chosen.items():
-        if {*parts} - {"claims"}:
+        if {*parts} - OF_VERSIONS:
             for example in registry.examples(name, domain):
                 versions = tuple(example_versions(example, numbers))
                 if versions and pattern in example.name:
                     yield Subject(domain, name, versions, example.name)
-        if "claims" in parts and not pattern:
+        if OF_VERSIONS & {*parts} and not pattern:
             yield from (Subject(domain, name, (each,), "") for each in numbers)
     if not pattern:
         domains = dict.fromkeys(domain for domain, _ in chosen)
@@ -108,7 +113,10 @@ def examine_subject(runner: ExampleRunner, subject: Subject, parts: Collection[s
     chosen = [each for each in versions if each.since_version in subject.versions]
     if not subject.example:
         for schema in chosen:
-            _run_check(report, "claims", check_claims, runner, schema)
+            if "claims" in parts:
+                _run_check(report, "claims", check_claims, runner, schema)
+            if "outcomes" in parts:
+                report.outcomes |= record_outcomes(runner.registry, schema)
         return report
     examples = runner.registry.examples(subject.operator, subject.domain)
     example = next(each for each in examples if each.name == subject.example)

@@ -54,6 +54,7 @@ class Report:
         gaps: Outputs whose types or shapes inference does not know fully.
         unseen: Operator and example of broken constraints that inference does not report although it has all values.
         refused: Conversions of examples that are refused.
+        outcomes: Calls of adapters, for the table that the documentation shows.
     """
 
     passed: Counter[str] = field(default_factory=Counter)
@@ -64,6 +65,7 @@ class Report:
     gaps: list[Gap] = field(default_factory=list)
     unseen: set[tuple[str, str]] = field(default_factory=set)
     refused: list[RefusedConversion] = field(default_factory=list)
+    outcomes: set[Any] = field(default_factory=set)
 
     def __iadd__(self, other: Report) -> Report:
         self.passed += other.passed
@@ -75,6 +77,7 @@ class Report:
         self.gaps += other.gaps
         self.unseen |= other.unseen
         self.refused += other.refused
+        self.outcomes |= other.outcomes
         return self
 
     @property

@@ -1,0 +1,119 @@
+"""The table of recorded outcomes: what adapters, lowerings and function bodies did with the examples of operators.
+
+`opset test --record` writes it to conversions.json beside the YAML of a domain, `opset test` says whether it is stale,
+and the documentation shows it: operators, transitions, and for each of these
+
+    "13-11": {"always": ["Softmax", "Transpose"], "sometimes": [], "stays": true, "refused": {"C207": ["…"]}}
+
+`always` and `sometimes` are the operators of which the nodes consist that were rewritten, and `stays` says whether any
+node was left as it is. Operators of other domains than the own one and ai.onnx are named with their domain.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from opset.errors import CODES, Finding, SchemaError
+from opset.model.storage.writing import write_below
+from opset.opsets.registry import Registry, files_named
+from opset.schemas.index import FOLDER
+from opset.schemas.names import normalize_domain
+from opset.schemas.untrusted_files import file_bytes, parse_json
+from opset.version_converter.routes import RouteStep
+
+FILE = "conversions.json"
+MAX_BYTES = 16 << 20
+
+
+class Outcome(NamedTuple):
+    """The recorded outcomes of a transition; of refusals, code and wording."""
+
+    always: tuple[str, ...]
+    sometimes: tuple[str, ...]
+    stays: bool
+    refused: tuple[tuple[str, str], ...]
+
+    def as_json(self) -> str:
+        """Return the outcome on one line."""
+        by_code: dict[str, list[str]] = {}
+        for code, why in self.refused:
+            by_code.setdefault(code, []).append(why)
+        return json.dumps(
+            {"always": self.always, "sometimes": self.sometimes, "stays": self.stays, "refused": by_code},
+            ensure_ascii=False,
+        )
+
+
+Table = dict[str, dict[str, Outcome]]
+"""Outcomes by operator and transition, of one domain."""
+
+
+def transition_id(step: RouteStep) -> str:
+    """Return the name of a transition: "13-11", or "20-lowered" if the operator does not exist on the other side."""
+    since = step.source.since_version
+    return f"{since}-lowered" if step.lowers else f"{since}-{step.target.since_version}"
+
+
+def table_file(registry: Registry, domain: str, operator: str) -> Path | None:
+    """Return the path of the table of an operator, beside its YAML; None if no folder has that."""
+    for folder in (FOLDER, *registry.folders):
+        for file in files_named(folder, f"{operator}.yaml"):
+            if normalize_domain(file.parent.name) == domain:
+                return file.with_name(FILE)
+    return None
+
+
+def read_table(file: Path) -> Table | None:
+    """Return the table of a file, None if there is none. Raises SchemaError T113 if it cannot be read."""
+    try:
+        data = parse_json(file_bytes(file, MAX_BYTES))
+        return {
+            operator: {name: _outcome_of(entry) for name, entry in transitions.items()}
+            for operator, transitions in data.items()
+        }
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError, AttributeError, TypeError, KeyError) as error:
+        help = "remove it, then write it anew: opset test --record"
+        raise SchemaError(
+            Finding("T113", "the table of conversions cannot be read", str(file), str(error), help)
+        ) from None
+
+
+def _outcome_of(entry: Mapping[str, Any]) -> Outcome:
+    """Return the outcome that an entry of a table states. Raises ValueError, TypeError, KeyError or AttributeError."""
+    refused = tuple([(code, why) for code, reasons in entry["refused"].items() for why in reasons])
+    outcome = Outcome(tuple(entry["always"]), tuple(entry["sometimes"]), bool(entry["stays"]), refused)
+    if not all(isinstance(text, str) for text in (*outcome.always, *outcome.sometimes, *(why for _, why in refused))):
+        raise ValueError("an operator or a reason is no text")
+    if unknown := {code for code, _ in refused} - {*CODES}:
+        raise ValueError(f"there is no code {sorted(unknown)[0]}")
+    return outcome
+
+
+def write_table(file: Path, table: Table) -> None:
+    """Write the table of a domain, with a line for each transition. Raises UsageError U104 if it cannot be written."""
+    operators = []
+    for operator, transitions in sorted(table.items()):
+        lines = [
+            f"  {json.dumps(name)}: {outcome.as_json()}" for name, outcome in sorted(transitions.items(), key=_order)
+        ]
+        if lines:
+            operators.append(f" {json.dumps(operator)}: {{\n" + ",\n".join(lines) + "\n }")
+    write_below(file.parent, {file.name: ("{\n" + ",\n".join(operators) + "\n}\n").encode()})
+
+
+def _order(entry: tuple[str, Outcome]) -> tuple[int, str]:
+    return int(entry[0].partition("-")[0]), entry[0]
+
+
+def tables_of(registry: Registry) -> dict[str, Table]:
+    """Return the tables by domain, without those of domains that have none. Raises SchemaError T113."""
+    tables: dict[str, Table] = {}
+    for folder in (FOLDER, *registry.folders):
+        for file in files_named(folder, FILE):
+            tables.setdefault(normalize_domain(file.parent.name), {}).update(read_table(file) or {})
+    return tables

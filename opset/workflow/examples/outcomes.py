@@ -1,0 +1,282 @@
+"""Records what written adapters, lowerings and function bodies do with the examples of operators, for documentation.
+
+Each example crosses the transitions of its operator once as it is, with inputs that are constants, and once for each
+fact about an input that may be missing: its value, its sizes, its rank, its type. It crosses them with each other
+element type, too. Nothing is computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from opset.docgen.outcomes import Outcome, Table, read_table, table_file, transition_id, write_table
+from opset.errors import Finding, OpsetError
+from opset.model import load
+from opset.model import proto as pb
+from opset.model.arrays import tensor_of
+from opset.opsets.registry import Registry
+from opset.reference.example_models import model_of, value_of
+from opset.schemas.model import Example, OpSchema, example_versions
+from opset.schemas.names import normalize_domain
+from opset.version_converter.conversion import convert_model
+from opset.version_converter.registration import LAYER
+from opset.version_converter.rewrite import Builder, Node, Refusal, Result
+from opset.version_converter.routes import Routes, RouteStep
+from opset.version_converter.targets import Target
+
+IR_OF_CONSTANTS = 4
+"""The IR version from which initializers are constants."""
+MOST_VARIED = 12
+"""Examples of a version that are varied."""
+GENERAL_CODES = frozenset(("C103", "C206", "C401"))
+"""Codes with which any node may be refused."""
+SUB_BYTE = ("tensor(int2)", "tensor(uint2)", "tensor(int4)", "tensor(uint4)", "tensor(float4e2m1)")
+"""Types that older versions lack, so that constants of them are written in others."""
+UNKNOWN_DOMAIN = "example.unknown"
+"""The domain of an operator without schemas, so that nothing is known about its output."""
+Event = tuple[str, str, str, tuple[str, ...] | None, tuple[str, str] | None]
+"""Domain, operator and transition of a call; the operators that it made, None if the node stays; or its refusal."""
+
+
+class RecordingRoutes(Routes):
+    """The routes of a registry, with adapters that record the result of each call."""
+
+    def __init__(self, registry: Registry, events: set[Event]) -> None:
+        super().__init__(registry)
+        self._events = events
+
+    def _find_step(self, domain: str, op_type: str, version: int, final: int) -> RouteStep | Refusal | None:
+        step = super()._find_step(domain, op_type, version, final)
+        if isinstance(step, RouteStep) and step.adapter is not None:
+            return step._replace(adapter=partial(self._call, step))
+        return step
+
+    def _call(self, step: RouteStep, op: Builder, node: Node) -> Result:
+        """Return the result of a step's adapter, and record it."""
+        assert step.adapter is not None
+        subject = step.source.domain, step.source.name, transition_id(step)
+        try:
+            result: Result = step.adapter(op, node)
+        except Refusal as refusal:
+            self._events.add((*subject, None, (refusal.code, refusal.wording)))
+            raise
+        if result is not None:
+            names = (result,) if isinstance(result, str) else tuple(result)
+            for index, formal in enumerate(node.schema.outputs[: len(node.outputs)]):
+                if node.outputs[index] and not (index < len(names) and names[index]):
+                    why = f"the output `{formal.name}` is used, which has no equal at version {step.version}"
+                    self._events.add((*subject, None, ("C204", why)))
+            made = [f"{normalize_domain(each.domain)}.{each.op_type}".removeprefix(".") for each, _ in op.made]
+            self._events.add((*subject, tuple(made) or ("Identity",), None))
+        else:
+            self._events.add((*subject, None, None))
+        return result
+
+
+def record_outcomes(registry: Registry, schema: OpSchema) -> set[Event]:
+    """Return the outcomes of all examples of a version at its transitions with adapters.
+
+    Examples of which an adapter makes the same nodes as of an earlier one are not varied.
+    """
+    calls: set[Event] = set()
+    routes = RecordingRoutes(registry, calls)
+    targets = [*_targets(routes, registry, schema)]
+    near = [target for target, is_near in targets if is_near]
+    events: set[Event] = set()
+    varied = 0
+    for example in registry.examples(schema.name, schema.domain) if targets else ():
+        if example.error or not example_versions(example, (schema.since_version,)):
+            continue
+        calls.clear()
+        _convert(registry, routes, [target for target, _ in targets], plain_forms(schema, example))
+        if not calls <= events and varied < MOST_VARIED:
+            varied += 1
+            events |= calls
+            calls.clear()
+            _convert(registry, routes, near, varied_forms(schema, example))
+        events |= calls
+    return {event for event in events if event[:2] == (schema.domain, schema.name)}
+
+
+def summarize(events: Iterable[Event]) -> dict[str, Outcome]:
+    """Return the outcomes of an operator's transitions."""
+    results: dict[str, list[set[str]]] = {}
+    refused: dict[str, set[tuple[str, str]]] = {}
+    stays = set()
+    for _, _, transition, made, refusal in events:
+        ways = results.setdefault(transition, [])
+        reasons = refused.setdefault(transition, set())
+        if made is not None:
+            ways.append({*made})
+        elif refusal is None:
+            stays.add(transition)
+        elif refusal[0] not in GENERAL_CODES:
+            reasons.add(refusal)
+    outcomes = {}
+    for transition, ways in results.items():
+        always = set.intersection(*ways) if ways else set()
+        sometimes = set[str]().union(*ways) - always
+        why = tuple(sorted(refused[transition]))
+        outcomes[transition] = Outcome(tuple(sorted(always)), tuple(sorted(sometimes)), transition in stays, why)
+    return outcomes
+
+
+def stale_tables(registry: Registry, operators: Iterable[tuple[str, str]], events: Set[Event]) -> list[Finding]:
+    """Return a finding for each operator, by domain and name, with other outcomes than the table of its folder has."""
+    findings = []
+    for (file, operator), outcomes in _outcomes_by_file(registry, operators, events).items():
+        stated = (read_table(file) or {}).get(operator, {})
+        if differing := [name for name in {**stated, **outcomes} if stated.get(name) != outcomes.get(name)]:
+            message = f"{operator}: what conversions do with its examples is not what {file.name} says"
+            help = f"opset test {operator} --record writes it; read the difference"
+            findings.append(Finding("T113", message, str(file), f"transitions {', '.join(sorted(differing))}", help))
+    return findings
+
+
+def write_tables(registry: Registry, operators: Iterable[tuple[str, str]], events: Set[Event]) -> list[Path]:
+    """Write the outcomes of operators, by domain and name, to the tables of their folders, and return these files.
+
+    Operators that a folder no longer has are removed. Raises SchemaError T113, UsageError U104.
+    """
+    tables: dict[Path, Table] = {}
+    for (file, operator), outcomes in _outcomes_by_file(registry, operators, events).items():
+        if file not in tables:
+            stated = read_table(file) or {}
+            tables[file] = {name: each for name, each in stated.items() if file.with_name(f"{name}.yaml").exists()}
+        tables[file][operator] = outcomes
+    tables = {file: table for file, table in tables.items() if any(table.values()) or file.exists()}
+    for file, table in tables.items():
+        write_table(file, table)
+    return [*tables]
+
+
+def _outcomes_by_file(
+    registry: Registry, operators: Iterable[tuple[str, str]], events: Set[Event]
+) -> dict[tuple[Path, str], dict[str, Outcome]]:
+    """Return the outcomes of operators by the file for them and their name, without those whose adapters do not run."""
+    by_operator: dict[tuple[str, str], list[Event]] = {}
+    for event in events:
+        by_operator.setdefault((event[0], event[1]), []).append(event)
+    return {
+        (file, name): summarize(by_operator.get((domain, name), ()))
+        for domain, name in operators
+        if not registry.files_left_out(domain, LAYER.file) and (file := table_file(registry, domain, name)) is not None
+    }
+
+
+def _convert(registry: Registry, routes: Routes, targets: Sequence[Target], models: Iterable[Any]) -> None:
+    """Convert models to targets; what comes of it is recorded by the routes."""
+    for model in models:
+        for target in targets:
+            with suppress(OpsetError):  # a form that is no valid model
+                convert_model(load(model), target, registry, routes=routes)
+
+
+def _targets(routes: Routes, registry: Registry, schema: OpSchema) -> Iterator[tuple[Target, bool]]:
+    """Yield the end of each transition with an adapter from a version, and the last opset beyond it, which is far."""
+    name, domain = schema.name, schema.domain
+    for final in (1 if not domain else 0, registry.domains[domain]):
+        step = routes.step(domain, name, schema.since_version, final)
+        if isinstance(step, RouteStep) and step.adapter is not None:
+            if not step.version or (step.lowers and domain):
+                yield Target({}, lowered=frozenset(((name, domain),))), True
+            else:
+                yield from ((Target({domain: each}), each == step.version) for each in {step.version, final or 1})
+
+
+def plain_forms(schema: OpSchema, example: Example) -> Iterator[Any]:
+    """Yield the models of an example: all inputs computed at run time, and the later ones constant."""
+    yield model_of(schema, example)
+    yield _model_with_constants(schema, example)
+
+
+def varied_forms(schema: OpSchema, example: Example) -> Iterator[Any]:
+    """Yield the models of an example in which less is known of an input, or of all, and those of other types."""
+    whole = _model_with_constants(schema, example)
+    names = [value.name for value in whole.graph.input] + [tensor.name for tensor in whole.graph.initializer]
+    for name in names:
+        for keep in (_type_with_sizes, _type_with_open_sizes, _type_without_shape, _no_type):
+            yield _model_with_less(schema, example, whole, [name], keep)
+    if len(names) > 1:
+        yield _model_with_less(schema, example, whole, names, _type_without_shape)
+    for name, types in schema.types.items():
+        for type_ in types:
+            if type_.startswith("tensor("):
+                with suppress(ValueError, TypeError, OverflowError):  # values that the type does not have
+                    retyped = _example_of_type(schema, example, name, type_)
+                    yield _model_with_constants(schema, retyped)
+                    if type_ in SUB_BYTE:
+                        yield _model_with_constants(schema, retyped, 0)
+
+
+def _model_with_constants(schema: OpSchema, example: Example, first: int = 1) -> Any:
+    """Return the model of an example whose tensors from an input on are initializers, by default from the second on."""
+    model = model_of(schema, example)
+    model.ir_version = max(model.ir_version, IR_OF_CONSTANTS)
+    for index, value in enumerate(example.inputs):
+        if index >= first and value is not None and value.type.startswith("tensor(") and value.content is not None:
+            model.graph.initializer.append(tensor_of(f"input_{index}", value_of(value)))
+    constants = {tensor.name for tensor in model.graph.initializer}
+    for value in [*model.graph.input]:
+        if value.name in constants:
+            model.graph.input.remove(value)
+    return model
+
+
+def _model_with_less(
+    schema: OpSchema, example: Example, whole: Any, names: Sequence[str], keep: Callable[[Any], Any]
+) -> Any:
+    """Return a model of an example in which inputs are computed at run time, and less of their types is known."""
+    model = pb.ModelProto()
+    model.CopyFrom(whole)
+    for tensor in [*model.graph.initializer]:
+        if tensor.name in names:
+            model.graph.initializer.remove(tensor)
+    for value in [*model.graph.input]:
+        if value.name in names:
+            model.graph.input.remove(value)
+    for value in model_of(schema, example).graph.input:
+        if value.name in names:
+            type_ = keep(value.type)
+            if type_ is not None:
+                model.graph.input.add(name=value.name, type=type_)
+            else:
+                model.graph.node.insert(0, pb.NodeProto(op_type="Unknown", domain=UNKNOWN_DOMAIN, output=[value.name]))
+    if any(node.domain == UNKNOWN_DOMAIN for node in model.graph.node):
+        model.opset_import.add(domain=UNKNOWN_DOMAIN, version=1)
+    return model
+
+
+def _type_with_sizes(type_: Any) -> Any:
+    return type_
+
+
+def _type_with_open_sizes(type_: Any) -> Any:
+    for number, dim in enumerate(type_.tensor_type.shape.dim):
+        dim.dim_param = f"size_{number}"
+    return type_
+
+
+def _type_without_shape(type_: Any) -> Any:
+    type_.tensor_type.ClearField("shape")
+    return type_
+
+
+def _no_type(type_: Any) -> None:
+    return None
+
+
+def _example_of_type(schema: OpSchema, example: Example, name: str, type_: str) -> Example:
+    """Return an example whose inputs of a type parameter have another type."""
+    formals = schema.inputs
+    inputs = tuple(
+        value._replace(type=type_)
+        if value is not None and formals[min(index, len(formals) - 1)].type == name and value.type.startswith("tensor(")
+        else value
+        for index, value in enumerate(example.inputs)
+    )
+    return example._replace(inputs=inputs)

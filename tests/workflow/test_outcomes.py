@@ -1,0 +1,100 @@
+"""Recorded outcomes of conversions: the table beside the YAML, what is stale, and the wording of refusals."""
+
+import ast
+import re
+from pathlib import Path
+from shutil import copytree
+
+import pytest
+from click.testing import CliRunner
+
+from opset.cli import cli
+from opset.docgen.outcomes import FILE, read_table, tables_of
+from opset.errors import SchemaError
+from opset.opsets.registry import default_registry
+
+OWN = Path(__file__).parents[1] / "opsets" / "own"
+ADAPTERS = Path(__file__).parents[2] / "opset" / "adapters"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    copytree(OWN, tmp_path / "own")
+    return tmp_path / "own"
+
+
+def run(folder, *arguments):
+    return CliRunner().invoke(cli, ["test", str(folder), "--allow-hooks", *arguments], catch_exceptions=False)
+
+
+def test_without_a_table_nothing_is_compared_and_record_writes_one(folder):
+    file = folder / "com.example" / FILE
+    assert run(folder).exit_code == 0
+    assert not file.exists()
+    assert run(folder, "--record").exit_code == 0
+    up, down = (read_table(file)["Stretch"][name] for name in ("1-2", "2-1"))
+    assert (up.always, up.sometimes, up.stays, up.refused) == (("com.example.Stretch",), (), False, ())
+    assert (down.always, down.stays) == (("com.example.Stretch",), False)
+    assert {code for code, _ in down.refused} == {"C204", "C205"}
+    assert run(folder).exit_code == 0
+
+
+def test_a_table_that_is_not_what_examples_show_is_stale(folder):
+    assert run(folder, "--record").exit_code == 0
+    file = folder / "com.example" / FILE
+    written = file.read_text()
+    file.write_text(written.replace("elements were", "elements had been"))
+    found = run(folder)
+    assert found.exit_code == 1
+    assert "T113" in found.output
+    assert "opset test Stretch --record" in found.output
+    assert run(folder, "-k", "whole").exit_code == 0  # which is no reason to compare
+    assert run(folder, "--record").exit_code == 0
+    assert file.read_text() == written
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["{", "[]", '{"A": {"1-2": {}}}', '{"A": {"1-2": {"always": [1], "sometimes": [], "stays": 0, "refused": {}}}}'],
+)
+def test_a_table_that_cannot_be_read_is_said(folder, text):
+    file = folder / "com.example" / FILE
+    file.write_text(text)
+    with pytest.raises(SchemaError, match="cannot be read"):
+        read_table(file)
+
+
+def test_some_examples_alone_are_not_recorded(folder):
+    assert run(folder, "--record", "-k", "whole").exit_code == 2
+
+
+def test_reasons_of_the_standard_name_nothing_of_a_node():
+    reasons = [why for table in tables_of(default_registry()).values() for steps in table.values()
+               for outcome in steps.values() for _, why in outcome.refused]  # fmt: skip
+    assert len(reasons) > 200
+    assert not [why for why in reasons if re.search(r"(in|out)put_\d|…", why)]
+
+
+def parts_without_label(function):
+    """Yield the line of each refusal without a label, and the parts of its reason that a node decides."""
+    assigned = {}
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            assigned.setdefault(node.targets[0].id, []).append(node.value)
+    for call in ast.walk(function):
+        named = getattr(call.func, "id", "") if isinstance(call, ast.Call) else ""
+        if named not in ("Refusal", "ambiguity") or function.name == "ambiguity":
+            continue
+        reason = call.args[0 if named == "ambiguity" else 1]
+        general = getattr(call.args[0], "value", "") in ("C103", "C206")
+        if not general and not any(keyword.arg == "label" for keyword in call.keywords):
+            for value in assigned.get(reason.id, []) if isinstance(reason, ast.Name) else [reason]:
+                for part in ast.walk(value):
+                    if isinstance(part, ast.FormattedValue) and not ast.unparse(part.value).isupper():
+                        yield call.lineno, ast.unparse(part.value)
+
+
+@pytest.mark.parametrize("file", sorted(ADAPTERS.rglob("*.py")), ids=lambda file: file.stem)
+def test_a_refusal_that_names_parts_of_a_node_has_a_label(file):
+    functions = [node for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.FunctionDef)]
+    assert not [entry for function in functions for entry in parts_without_label(function)]
