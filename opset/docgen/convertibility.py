@@ -59,7 +59,8 @@ from opset.errors import OpsetError
 from opset.model.elements import ELEMENTS, NUMBERS
 from opset.opsets.registry import Registry
 from opset.schemas.constraints.signature import DATA_TYPE
-from opset.schemas.model import OPTIONAL, SINGLE
+from opset.schemas.function_bodies import body_nodes
+from opset.schemas.model import OPTIONAL, SINGLE, OpSchema
 from opset.schemas.names import domain_name, normalize_domain
 from opset.version_converter.body_lowering import lower_by_body
 from opset.version_converter.derivation import ATTRIBUTE_ELEMENTS, Counterpart
@@ -379,10 +380,12 @@ class Convertibility:
         refusals = derived.refusals
         rewrites = bool(derived.does)
         stays = True
-        if step.adapter is not None:
-            how = "body" if step.adapter is lower_by_body else "written"
-            text = "Replaced by its function body." if how == "body" else summary_of(step.adapter)
-            text = text or f"By a function without documentation, of {key[1]}."
+        if step.adapter is lower_by_body:
+            text, how, stays = "Replaced by its function body.", "body", False
+            made, certain, refusals = _facts_of_bodies(step.source)
+        elif step.adapter is not None:
+            how = "written"
+            text = summary_of(step.adapter) or f"By a function without documentation, of {key[1]}."
             outcome = self._outcomes.get(key[0], {}).get(key[1], {}).get(transition_id(step), UNRECORDED)
             text += NOT_RECORDED if outcome is UNRECORDED else ""
             always = {*map(_key_named, outcome.always)}
@@ -435,6 +438,25 @@ def _transition_head(since: int, to: int, opset: int, up: bool) -> Data:
     """Return the data of a transition that its versions determine."""
     name = f"{since}-{to}" if to else f"{since}-lowered"
     return {"id": name, "direction": "up" if up else "down", "from": since, "to": to, "opset": opset}
+
+
+def _facts_of_bodies(schema: OpSchema) -> tuple[frozenset[Key], frozenset[Key], list[Data]]:
+    """Return the operators of any function body, the operators in all bodies, and why no body may serve a node."""
+    bodies = schema.function_bodies(schema.since_version - 1) if not schema.domain else schema.function
+    used = []
+    for body in bodies:
+        names = {(normalize_domain(node.domain), node.op_type) for node in body_nodes(body.nodes)}
+        casts = {("", "Cast")} if body.emulate or ("", "CastLike") in names else set()
+        used.append(names - {("", "CastLike")} | casts)
+    refusals = []
+    if all(body.where for body in bodies):
+        refusals.append(_refusal_data("C201", "no function body serves the node's attributes and inputs"))
+    if all(body.types for body in bodies):
+        refusals.append(_refusal_data("C202", "no function body is exact for the node's types"))
+    if any(body.types or body.emulate or "CastLike" in body.nodes for body in bodies):
+        refusals.append(_refusal_data("C203", "the type of an input is not known"))
+    certain = frozenset.intersection(*map(frozenset, used)) - {("", "Cast")} if used else frozenset()
+    return frozenset().union(*used), certain, refusals
 
 
 def _key_named(name: str) -> Key:
@@ -664,6 +686,8 @@ def _range_text(fate: Fate, transitions: Sequence[Transition]) -> str:
             for key in sorted({n for transition in transitions for n in transition.made}, key=_sort_key)
         ]
     )
+    if fate.kind == LOWER and transitions[-1].data["text"].endswith(NOT_RECORDED):
+        return "Expressed by older operators."
     if fate.kind == LOWER:
         return f"Expressed by {names}." if names else "Expressed by constants."
     return f"Rewritten where needed, with {names}." if names else "Rewritten where needed."

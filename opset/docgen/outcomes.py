@@ -1,4 +1,4 @@
-"""The table of recorded outcomes: what adapters, lowerings and function bodies did with the examples of operators.
+"""The table of recorded outcomes: what written adapters and lowerings did with the examples of operators.
 
 `opset test --record` writes it to conversions.json beside the YAML of a domain, `opset test` says whether it is stale,
 and the documentation shows it: operators, transitions, and for each of these

@@ -1,4 +1,4 @@
-"""Records what written adapters, lowerings and function bodies do with the examples of operators, for documentation.
+"""Records what written adapters and lowerings do with the examples of operators, for documentation.
 
 Each example crosses the transitions of its operator once as it is, with inputs that are constants, and once for each
 fact about an input that may be missing: its value, its sizes, its rank, its type. It crosses them with each other
@@ -22,6 +22,7 @@ from opset.opsets.registry import Registry
 from opset.reference.example_models import model_of, value_of
 from opset.schemas.model import Example, OpSchema, example_versions
 from opset.schemas.names import normalize_domain
+from opset.version_converter.body_lowering import lower_by_body
 from opset.version_converter.conversion import convert_model
 from opset.version_converter.registration import LAYER
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
@@ -51,7 +52,7 @@ class RecordingRoutes(Routes):
 
     def _find_step(self, domain: str, op_type: str, version: int, final: int) -> RouteStep | Refusal | None:
         step = super()._find_step(domain, op_type, version, final)
-        if isinstance(step, RouteStep) and step.adapter is not None:
+        if isinstance(step, RouteStep) and step.adapter not in (None, lower_by_body):
             return step._replace(adapter=partial(self._call, step))
         return step
 
@@ -180,8 +181,10 @@ def _targets(routes: Routes, registry: Registry, schema: OpSchema) -> Iterator[t
     """Yield the end of each transition with an adapter from a version, and the last opset beyond it, which is far."""
     name, domain = schema.name, schema.domain
     for final in (1 if not domain else 0, registry.domains[domain]):
-        step = routes.step(domain, name, schema.since_version, final)
-        if isinstance(step, RouteStep) and step.adapter is not None:
+        step = None
+        with suppress(OpsetError):  # adapters or function bodies that cannot be used, as examples show
+            step = routes.step(domain, name, schema.since_version, final)
+        if isinstance(step, RouteStep) and step.adapter not in (None, lower_by_body):
             if not step.version or (step.lowers and domain):
                 yield Target({}, lowered=frozenset(((name, domain),))), True
             else:
@@ -203,14 +206,11 @@ def varied_forms(schema: OpSchema, example: Example) -> Iterator[Any]:
             yield _model_with_less(schema, example, whole, [name], keep)
     if len(names) > 1:
         yield _model_with_less(schema, example, whole, names, _type_without_shape)
-    for name, types in schema.types.items():
-        for type_ in types:
-            if type_.startswith("tensor("):
-                with suppress(ValueError, TypeError, OverflowError):  # values that the type does not have
-                    retyped = _example_of_type(schema, example, name, type_)
-                    yield _model_with_constants(schema, retyped)
-                    if type_ in SUB_BYTE:
-                        yield _model_with_constants(schema, retyped, 0)
+    for retyped, has_few_bits in _examples_of_other_types(schema, example):
+        with suppress(ValueError, TypeError, OverflowError):  # values that the type does not have
+            yield _model_with_constants(schema, retyped)
+            if has_few_bits:
+                yield _model_with_constants(schema, retyped, 0)
 
 
 def _model_with_constants(schema: OpSchema, example: Example, first: int = 1) -> Any:
@@ -268,6 +268,14 @@ def _type_without_shape(type_: Any) -> Any:
 
 def _no_type(type_: Any) -> None:
     return None
+
+
+def _examples_of_other_types(schema: OpSchema, example: Example) -> Iterator[tuple[Example, bool]]:
+    """Yield an example with inputs of each tensor type that a type parameter has, and whether it is of few bits."""
+    for name, types in schema.types.items():
+        for type_ in types:
+            if type_.startswith("tensor("):
+                yield _example_of_type(schema, example, name, type_), type_ in SUB_BYTE
 
 
 def _example_of_type(schema: OpSchema, example: Example, name: str, type_: str) -> Example:
