@@ -105,8 +105,11 @@ def doubtful(case: Case, made: onnx.ModelProto) -> str:
     return "rounding decides" if unstable(case) else ""
 
 
-def disagreement(case: Case) -> tuple[str, str]:
-    """Return the operator of the first node whose values evaluator and onnxruntime disagree on, and the difference."""
+def disagreement(case: Case) -> list[tuple[str, str]]:
+    """Return the operators of the first node that evaluator and onnxruntime disagree on, and the difference of each.
+
+    They are its own, and those of the nodes in its graphs or in the function that it calls.
+    """
     model = onnx.ModelProto()
     model.CopyFrom(case.model)
     del model.graph.output[:]
@@ -117,18 +120,37 @@ def disagreement(case: Case) -> tuple[str, str]:
     for name, want, have in found:
         kind, why = of_values(want, have, 1e-5, True, False)
         if kind == "differ":
-            node = makers[name]
-            stated = " ".join(f"{each.name}={helper.get_attribute_value(each)}" for each in node.attribute)
-            since = schema_at(node.domain, node.op_type, opset_of(model, node.domain) or 0)
-            return node.op_type, f"{node.op_type} {since} differ: {name}: {why} | {node.op_type}() {stated}"
-    return "", "no node alone"
+            nodes = nodes_of(model, makers[name])
+            return [(node.op_type, describe(model, node, f"differ: {name}: {why}")) for node in nodes]
+    return []
+
+
+def nodes_of(model: onnx.ModelProto, node: onnx.NodeProto) -> list[onnx.NodeProto]:
+    """Return a node and those that run for it."""
+    functions = {(function.domain, function.name): function for function in model.functions}
+    found: list[onnx.NodeProto] = []
+    waiting: list[Any] = [node]
+    while waiting:
+        inner = [part for part in messages(waiting.pop()) if isinstance(part, onnx.NodeProto)]
+        waiting += [functions[key] for key in {(one.domain, one.op_type) for one in inner} & functions.keys()]
+        found += inner
+    return found
+
+
+def describe(model: onnx.ModelProto, node: onnx.NodeProto, what: str) -> str:
+    """Return a node's operator and version, what is said of it, and its attributes."""
+    plain = [each for each in node.attribute if not each.HasField("g") and not each.ref_attr_name]
+    values = [(each.name, helper.get_attribute_value(each)) for each in plain]
+    stated = " ".join(f"{name}={value.decode() if isinstance(value, bytes) else value}" for name, value in values)
+    since = schema_at(node.domain, node.op_type, opset_of(model, node.domain) or 0)
+    return f"{node.op_type} {since} {what} | {node.op_type}() {stated}"
 
 
 def decide(case: Case, made: onnx.ModelProto, verdict: Verdict) -> Verdict:
     """Return what a dispute about the unconverted model comes to: by the evaluator, where it was decided for it."""
-    operator, text = disagreement(case)
-    if not any(re.fullmatch(name, operator) and re.search(about, text) for name, about, _ in DECIDED):
-        return replace(verdict, why=f"{text}; {verdict.why}")
+    found = disagreement(case)
+    if not any(re.fullmatch(o, one) and re.search(about, text) for one, text in found for o, about, _ in DECIDED):
+        return replace(verdict, why=f"{found[0][1] if found else 'no node alone'}; {verdict.why}")
     own = Judge(case, "none", {}).by("own evaluator", made)
     return replace(own, kind="decided") if own.kind == "same" else own
 
