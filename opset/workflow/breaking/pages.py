@@ -67,11 +67,9 @@ def _good_text(fixture: dict[str, str]) -> str:
     if "version" not in fixture:
         return fixture.get("shown", "") or fixture["good"]
     lines = fixture["bad"].splitlines()[1:]  # without the name of the file
-    for end, line in enumerate(lines):
-        if line[2:] == "examples:":
-            lines = lines[:end]
-            break
     edited = [line[2:] for line in lines if line[0] != "-"]
+    while edited[-1].endswith(":"):  # a key whose entries are the same
+        edited.pop()
     return fixture["version"] + "".join(f"{'  …' if line == '…' else line}\n" for line in edited if line)
 
 
