@@ -27,20 +27,25 @@ _VERSION = re.compile(r"^- since: \d+\n((?:  .*\n)+)", re.MULTILINE)
 
 
 def edited(files, edits):
-    """Files after edits: a line names a file, those below are lines of it that go, come or stay."""
+    """Files after edits: a line names a file, those below are lines of it that go, come or stay.
+
+    "^" stands for the lines of the newest version that come once more; further edits begin with them.
+    """
     files = dict(files)
     path, hunk, lines, position = "", [], [], 0
     for line in [*edits.splitlines(), "  …"]:
         named = _FILE.fullmatch(line)
         if not named and line.strip() != "…":
-            hunk.append(line)
+            body = _VERSION.search("\n".join([*lines, ""]))[1] if line == "^" else ""
+            hunk += [f"+ {each}" for each in body.splitlines()] if body else [line]
             continue
         if hunk:
+            copied = "^" in edits and any(each.startswith("+ - since") for each in hunk)
             before, after = ([each[2:] for each in hunk if each[0] != sign] for sign in "+-")
             starts = range(position, len(lines) - len(before) + 1)
             position = next(start for start in starts if lines[start : start + len(before)] == before)
             lines[position : position + len(before)] = after
-            position += len(after)
+            position += 0 if copied else len(after)
             hunk = []
             files[path] = "".join(f"{each}\n" for each in lines)
         if named:
