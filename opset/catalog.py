@@ -9,10 +9,11 @@ import re
 import struct
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from types import CodeType
-from typing import Any
+from typing import Any, NamedTuple
 
 from opset.inference.registration import RuleLookup
 from opset.opsets.amendments import amendments_of
@@ -355,62 +356,102 @@ def _float_text(value: float) -> str:
     return repr(value)
 
 
-def opset_data(registry: Registry, domain: str, version: int) -> dict[str, Any]:
-    """Return a version of an operator set as plain data: its releases, its operators and its changes.
+class Member(NamedTuple):
+    """An operator of an operator set, with the version that it has there."""
 
-    The keys `new`, `changed` and `withdrawn` list operators that this version added, changed or withdrew, and
-    `operators` all that it has and that are not withdrawn.
+    operator: str
+    since: int
+    family: str
+
+
+@dataclass(frozen=True)
+class OperatorSet:
+    """A version of an operator set: its releases, what it added, changed and withdrew, and all that it has."""
+
+    domain: str
+    version: int
+    releases: Sequence[str]
+    new: Sequence[Member]
+    changed: Sequence[Member]
+    withdrawn: Sequence[Member]
+    operators: Sequence[Member]
+
+
+class ChangedOperator(NamedTuple):
+    """An operator that differs between two versions of an operator set: its signature, its meaning, and the work."""
+
+    operator: str
+    since_before: int
+    since_after: int
+    words: Sequence[str]
+    meaning: Sequence[str]
+    work: str
+
+
+@dataclass(frozen=True)
+class OperatorSetDifference:
+    """The difference between two versions of an operator set, in the direction from `before` to `after`.
+
+    An operator that is withdrawn in one of the two counts as missing there.
     """
+
+    domain: str
+    before: int
+    after: int
+    new: Sequence[Member]
+    gone: Sequence[Member]
+    changed: Sequence[ChangedOperator]
+
+
+def operator_set(registry: Registry, domain: str, version: int) -> OperatorSet:
+    """Return a version of an operator set."""
     name = normalize_domain(domain)
-    lists: dict[str, list[dict[str, Any]]] = {"new": [], "changed": [], "withdrawn": [], "operators": []}
+    new: list[Member] = []
+    changed: list[Member] = []
+    withdrawn: list[Member] = []
+    operators: list[Member] = []
     for operator in registry.operators(name):
         schema = registry.schema(operator, version, name)
         if schema is None:
             continue
-        entry = {"operator": operator, "since": schema.since_version, "family": schema.family}
+        entry = Member(operator, schema.since_version, schema.family)
         if schema.since_version == version:
             first = registry.versions(operator, name)[0].since_version == version
-            if schema.deprecated:
-                lists["withdrawn"].append(entry)
-            else:
-                lists["new" if first else "changed"].append(entry)
+            (withdrawn if schema.deprecated else new if first else changed).append(entry)
         if not schema.deprecated:
-            lists["operators"].append(entry)
-    return {"domain": domain_name(name), "version": version, "releases": releases_of(name, version), **lists}
+            operators.append(entry)
+    releases = releases_of(name, version)
+    return OperatorSet(domain_name(name), version, releases, new, changed, withdrawn, operators)
 
 
-def opsets_difference(registry: Registry, domain: str, before: int, after: int) -> dict[str, Any]:
-    """Return the difference between two versions of an operator set, in the direction from `before` to `after`.
-
-    The keys `new` and `gone` list operators that only the latter or the former has; an operator that is withdrawn in
-    one of the two counts as missing there. `changed` lists signature differences and the work of adapters.
-    """
+def operator_set_difference(registry: Registry, domain: str, before: int, after: int) -> OperatorSetDifference:
+    """Return the difference between two versions of an operator set."""
     name = normalize_domain(domain)
-    lists: dict[str, list[dict[str, Any]]] = {"new": [], "gone": [], "changed": []}
+    new: list[Member] = []
+    gone: list[Member] = []
+    changed: list[ChangedOperator] = []
     for operator in registry.operators(name):
-        old, new = (registry.schema(operator, version, name) for version in (before, after))
-        here, there = (schema is not None and not schema.deprecated for schema in (old, new))
-        if old is None or new is None or not (here and there):
-            schema = new if there else old
+        old, later = (registry.schema(operator, version, name) for version in (before, after))
+        here, there = (schema is not None and not schema.deprecated for schema in (old, later))
+        if old is None or later is None or not (here and there):
+            schema = later if there else old
             if schema is not None and here != there:
-                entry = {"operator": operator, "since": schema.since_version, "family": schema.family}
-                lists["new" if there else "gone"].append(entry)
-        elif old != new:
+                (new if there else gone).append(Member(operator, schema.since_version, schema.family))
+        elif old != later:
             versions = registry.versions(operator, name)
-            low, high = sorted((versions.index(old), versions.index(new)))
+            low, high = sorted((versions.index(old), versions.index(later)))
             crossed = changes(versions[low : high + 1], registry.type_sets)
-            direction = "up" if after > before else "down"
-            lists["changed"].append(
-                {
-                    "operator": operator,
-                    "since_before": old.since_version,
-                    "since_after": new.since_version,
-                    "words": difference_words(signature_diff(old, new), registry.type_sets),
-                    "meaning": [each["meaning"] for each in crossed if each["meaning"]],
-                    "work": worst_work([each[direction] for each in crossed]),
-                }
+            changed.append(
+                ChangedOperator(
+                    operator,
+                    old.since_version,
+                    later.since_version,
+                    difference_words(signature_diff(old, later), registry.type_sets),
+                    [each["meaning"] for each in crossed if each["meaning"]],
+                    worst_work([each["up" if after > before else "down"] for each in crossed]),
+                )
             )
-    return {"domain": domain_name(name), "before": before, "after": after, **lists}
+    return OperatorSetDifference(domain_name(name), before, after, new, gone, changed)
 
 
 def json_data(data: Any) -> Any:

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import click
 
 from opset.cli import output
 from opset.cli.new import (
     domain_option,
-    files_data,
-    files_lines,
     folder_option,
     operator_arguments,
     quote_path,
     since_option,
+    write_files_report,
 )
 from opset.errors import safe_text
 from opset.schemas.names import domain_name
 from opset.schemas.yaml.printer import flow
 from opset.workflow.authoring.bump import LockComparison, bump, compare_with_lock
+from opset.workflow.authoring.new import WrittenOperator
 
 
 @click.command(no_args_is_help=True)
@@ -41,7 +43,7 @@ def command(
     """
     if only_check:
         state = compare_with_lock(operator, domain, folder)
-        output.write_product(_state_data(state), lambda: _state_lines(state), form)
+        output.write_product(_lock_report(state), lambda: _state_lines(state), form)
         return 1 if state.edited else 0
     result, done = bump(operator, domain, folder, since)
     folders = f" {quote_path(result.root)}" if result.own else ""
@@ -63,7 +65,7 @@ def command(
         "unchanged": f"nothing to write: version {result.since} of {result.operator} is not released, and declares "
         "what differs",
     }[done]
-    output.write_product(files_data(result, done, steps), lambda: [safe_text(what), *files_lines(result, steps)], form)
+    write_files_report(result, done, steps, form, what)
     return 0
 
 
@@ -72,30 +74,43 @@ def _qualified_name(domain: str, name: str) -> str:
     return f"{domain}.{name}" if domain else name
 
 
-def _schemas_argument(result: Any) -> str:
+def _schemas_argument(result: WrittenOperator) -> str:
     """Return the --schemas option for a folder of one's own, "" for the standard's."""
     return f" --schemas {quote_path(result.root)}" if result.own else ""
 
 
-def _state_data(state: LockComparison) -> dict[str, Any]:
-    """Return the state of an operator as plain data."""
+class EditedSignature(NamedTuple):
+    """A released version that was edited, with its place and the difference, None if that is more than a signature."""
+
+    since: int
+    place: str
+    difference: Mapping[str, object] | None
+
+
+@dataclass(frozen=True)
+class LockReport:
+    """Whether an operator needs a new version: released versions that were edited, and versions in development.
+
+    `difference` is what the newest version, in development, changes of the one before.
+    """
+
+    operator: str
+    domain: str
+    needed: bool
+    edited: Sequence[EditedSignature]
+    in_development: Sequence[int]
+    difference: Mapping[str, object]
+    locked: bool
+
+
+def _lock_report(state: LockComparison) -> LockReport:
+    """Return the report on an operator beside its lock."""
     operator = state.operator
-    return {
-        "operator": operator.name,
-        "domain": domain_name(operator.domain),
-        "needed": bool(state.edited),
-        "edited": [
-            {
-                "since": version.since,
-                "place": version.place,
-                "difference": version.difference if version.before else None,
-            }
-            for version in state.edited
-        ],
-        "in_development": state.developed,
-        "difference": state.difference,
-        "locked": state.locked,
-    }
+    edited = [
+        EditedSignature(each.since, each.place, each.difference if each.before else None) for each in state.edited
+    ]
+    domain = domain_name(operator.domain)
+    return LockReport(operator.name, domain, bool(edited), edited, state.developed, state.difference, state.locked)
 
 
 def _state_lines(state: LockComparison) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from opset.catalog import changes, difference_words, json_data, opsets_difference, worst_work
+from opset.catalog import changes, difference_words, json_data, operator_set_difference, worst_work
 from opset.cli import output
 from opset.cli.configuration import registry_for, schemas_option
 from opset.cli.operator_sets import domain_with_versions, opsets_difference_lines
@@ -58,8 +58,8 @@ def command(
             help = f"opset diff {what} A B, or opset diff A B for two versions of an operator set"
             raise UsageError(Finding("U103", "a version is missing", help=safe_text(help)))
         name = domain_with_versions(registry, domain or "", int(what), before)
-        versions_data = opsets_difference(registry, name, int(what), before)
-        output.write_product(json_data(versions_data), lambda: opsets_difference_lines(versions_data), form)
+        versions_data = operator_set_difference(registry, name, int(what), before)
+        output.write_product(versions_data, lambda: opsets_difference_lines(versions_data), form)
         return 0
     versions = versions_of(registry, what, domain)
     old, new = version_at(registry, versions, before), version_at(registry, versions, after)

@@ -76,7 +76,7 @@ class InferredNode(NamedTuple):
 
 
 class InferredType(NamedTuple):
-    """A type, its shape, None if it is unknown or long, and the whole as text."""
+    """A type, its shape, None if that is unknown or long, and the whole as text."""
 
     type: str | None
     shape: Sequence[int | str | None] | None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -18,6 +19,54 @@ from opset.plain_text import table_lines
 from opset.schemas.names import domain_name, near_miss
 
 THINGS = ["operators", "domains", "releases", "runtimes"]
+
+
+@dataclass(frozen=True)
+class ListedOperator:
+    """An operator with its versions, or with the one that holds at a version of its operator set."""
+
+    operator: str
+    domain: str
+    family: str
+    since: Sequence[int]
+    withdrawn: bool
+
+
+@dataclass(frozen=True)
+class ListedDomain:
+    """A domain with its newest version and the number of its operators."""
+
+    domain: str
+    newest: int
+    operators: int
+
+
+@dataclass(frozen=True)
+class ListedRelease:
+    """A release of ONNX with its versions."""
+
+    release: str
+    ir_version: int
+    ai_onnx: int = field(metadata={"key": "ai.onnx"})
+    ml: int = field(metadata={"key": "ai.onnx.ml"})
+    training: int | None = field(metadata={"key": "ai.onnx.preview.training"})
+
+
+@dataclass(frozen=True)
+class ListedRuntime:
+    """A release of a runtime with the versions that it takes, and how these are known."""
+
+    runtime: str
+    release: str
+    min_opset: int | None
+    max_opset: int | None
+    max_ml: int | None = field(metadata={"key": "max_ai.onnx.ml"})
+    max_ir_version: int | None
+    how: str
+    source: str
+
+
+Row = ListedOperator | ListedDomain | ListedRelease | ListedRuntime
 
 
 @click.command()
@@ -37,53 +86,44 @@ def command(
     filters = {"--domain": domain, "--opset": version, "--family": family}
     if misplaced := [name for name, value in filters.items() if value is not None and things != "operators"]:
         raise UsageError(Finding("U103", f"{misplaced[0]} chooses among operators, not among {things}"))
+    rows: Sequence[Row]
     if things == "operators":
-        registry = registry_for(folders)
-        data = _operators_data(registry, domain, version, family)
+        rows = _chosen_operators(registry_for(folders), domain, version, family)
     elif things == "domains":
         registry = registry_for(folders)
-        data = [
-            {"domain": domain_name(name), "newest": newest, "operators": len(registry.operators(name))}
+        rows = [
+            ListedDomain(domain_name(name), newest, len(registry.operators(name)))
             for name, newest in registry.domains.items()
         ]
     elif things == "releases":
-        data = [
-            {
-                "release": release.name,
-                "ir_version": release.ir,
-                "ai.onnx": release.opset,
-                "ai.onnx.ml": release.ml,
-                "ai.onnx.preview.training": release.training or None,
-            }
-            for release in RELEASES
-        ]
+        rows = [ListedRelease(each.name, each.ir, each.opset, each.ml, each.training or None) for each in RELEASES]
     else:
-        data = [
-            {
-                "runtime": runtime.name,
-                "release": runtime.release,
-                "min_opset": runtime.min_opset,
-                "max_opset": runtime.max_opset,
-                "max_ai.onnx.ml": runtime.max_ml,
-                "max_ir_version": runtime.max_ir,
-                "how": runtime.how,
-                "source": runtime.source,
-            }
-            for runtime in RUNTIMES
+        rows = [
+            ListedRuntime(
+                each.name,
+                each.release,
+                each.min_opset,
+                each.max_opset,
+                each.max_ml,
+                each.max_ir,
+                each.how,
+                each.source,
+            )
+            for each in RUNTIMES
         ]
-    output.write_product(data, lambda: _table_lines(data), form)
+    output.write_product(rows, lambda: _table_lines(rows), form)
     return 0
 
 
-def _operators_data(
+def _chosen_operators(
     registry: Registry, domain: str | None, version: int | None, family: str | None
-) -> list[dict[str, Any]]:
+) -> list[ListedOperator]:
     """Return the operators that the options choose. Raises UsageError U105 for an unknown family."""
     domains = list(registry.domains) if domain is None else [known_domain(registry, domain)]
     if version is not None:
         domains = domains if domain is not None else [""]
         check_version(registry, domains[0], version)
-    data = []
+    rows = []
     families = set()
     for each in domains:
         for name in registry.operators(each):
@@ -93,31 +133,23 @@ def _operators_data(
             if schema is None or family not in (None, schema.family):
                 continue
             sinces = [old.since_version for old in versions] if version is None else [schema.since_version]
-            data.append(
-                {
-                    "operator": name,
-                    "domain": domain_name(each),
-                    "family": schema.family,
-                    "since": sinces,
-                    "withdrawn": schema.deprecated,
-                }
-            )
+            rows.append(ListedOperator(name, domain_name(each), schema.family, sinces, schema.deprecated))
     if family is not None and family not in families:
         help = near_miss(family, families) or f"known: {', '.join(sorted(families))}"
         raise UsageError(Finding("U105", f"no operator is of a family '{family}' here", help=help))
-    return data
+    return rows
 
 
-def _table_lines(data: list[dict[str, Any]]) -> list[str]:
-    """Return rows of equal keys as a table with the keys above."""
-    if not data:
+def _table_lines(rows: Sequence[Row]) -> list[str]:
+    """Return rows as a table with the keys that JSON has above."""
+    if not rows:
         return []
-    rows = [[key.replace("_", " ") for key in data[0]]]
-    rows += [[_cell_text(value) for value in row.values()] for row in data]
-    return table_lines(rows, indent="")
+    names = {each.name: each.metadata.get("key", each.name).replace("_", " ") for each in fields(rows[0])}
+    cells = [[_cell_text(getattr(row, name)) for name in names] for row in rows]
+    return table_lines([[*names.values()], *cells], indent="")
 
 
-def _cell_text(value: Any) -> str:
+def _cell_text(value: object) -> str:
     """Return a value as the text of a cell."""
     if isinstance(value, bool):
         return "yes" if value else ""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import click
 
@@ -59,7 +61,7 @@ def command(
         f"opset test {operator_arguments(result)}": "runs its examples",
         f"opset show {operator_arguments(result)}": "shows it as users see it",
     }
-    output.write_product(files_data(result, "new", steps), lambda: files_lines(result, steps), form)
+    write_files_report(result, "new", steps, form)
     return 0
 
 
@@ -74,22 +76,48 @@ def operator_arguments(result: WrittenOperator) -> str:
     return f"{name} --schemas {quote_path(result.root)}" if result.own else name
 
 
-def files_data(result: WrittenOperator, done: str, steps: dict[str, str]) -> dict[str, Any]:
-    """Return the written files, and the commands to go on with, as plain data."""
-    return {
-        "done": done,
-        "operator": result.operator,
-        "domain": domain_name(result.domain),
-        "since": result.since,
-        "family": result.family,
-        "files": [{"path": path, "functions": [*functions]} for path, functions in result.files.items()],
-        "next": [{"command": each, "why": why} for each, why in steps.items()],
-    }
+class WrittenFile(NamedTuple):
+    """A file that was written, and the functions of which it has stubs now."""
+
+    path: str
+    functions: Sequence[str]
 
 
-def files_lines(result: WrittenOperator, steps: dict[str, str]) -> list[str]:
-    """Return the written files, and the commands to go on with, as text."""
-    lines = []
-    for path, functions in result.files.items():
-        lines.append(safe_text(f"wrote {path}{': ' if functions else ''}{', '.join(functions)}"))
-    return [*lines, "next", *table_lines([[safe_text(each), why] for each, why in steps.items()])]
+class NextStep(NamedTuple):
+    """A command to go on with, and what it does."""
+
+    command: str
+    why: str
+
+
+@dataclass(frozen=True)
+class AuthoringReport:
+    """A version of an operator: what was done, the files that were written, and commands to go on with."""
+
+    done: str
+    operator: str
+    domain: str
+    since: int
+    family: str
+    files: Sequence[WrittenFile]
+    next: Sequence[NextStep]
+
+
+def write_files_report(
+    result: WrittenOperator, done: str, steps: dict[str, str], form: str, headline: str = ""
+) -> None:
+    """Write the report on a version of an operator, in text below a headline if there is one."""
+    files = [WrittenFile(path, functions) for path, functions in result.files.items()]
+    commands = [NextStep(*each) for each in steps.items()]
+    domain = domain_name(result.domain)
+    report = AuthoringReport(done, result.operator, domain, result.since, result.family, files, commands)
+
+    def lines() -> Iterator[str]:
+        if headline:
+            yield safe_text(headline)
+        for path, functions in files:
+            yield safe_text(f"wrote {path}{': ' if functions else ''}{', '.join(functions)}")
+        yield "next"
+        yield from table_lines([[safe_text(command), why] for command, why in commands])
+
+    output.write_product(report, lines, form)

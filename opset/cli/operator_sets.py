@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
 
+from opset.catalog import Member, OperatorSet, OperatorSetDifference
 from opset.cli.domains import check_version, known_domain
 from opset.errors import escape_text, safe_text
 from opset.opsets.registry import Registry
@@ -19,40 +20,42 @@ def domain_with_versions(registry: Registry, domain: str, *versions: int) -> str
     return name
 
 
-def opset_lines(data: dict[str, Any]) -> list[str]:
-    """Return `opset_data` as text."""
-    title = style_text(safe_text(f"{data['domain']} {data['version']}"), "bold", sys.stdout)
-    count = len(data["operators"])
+def opset_lines(opset: OperatorSet) -> list[str]:
+    """Return a version of an operator set as text."""
+    title = style_text(safe_text(f"{opset.domain} {opset.version}"), "bold", sys.stdout)
+    count = len(opset.operators)
     facts = [f"{count} operator{'' if count == 1 else 's'}"]
-    facts += [f"in onnx {', '.join(data['releases'])}"] if data["releases"] else []
+    facts += [f"in onnx {', '.join(opset.releases)}"] if opset.releases else []
     lines = [f"{title}  ({'; '.join(facts)})"]
-    for part in ("new", "changed", "withdrawn"):
-        if data[part]:
-            lines += ["", part, *prose_lines(", ".join(each["operator"] for each in data[part]), "  ")]
+    lines += _member_lines({"new": opset.new, "changed": opset.changed, "withdrawn": opset.withdrawn})
     families: dict[str, list[str]] = {}
-    for operator in data["operators"]:
-        families.setdefault(operator["family"], []).append(f"{operator['operator']} {operator['since']}")
+    for operator, since, family in opset.operators:
+        families.setdefault(family, []).append(f"{operator} {since}")
     lines += ["", "operators, with the version that each has here"]
     for family, operators in sorted(families.items()):
         lines += [f"  {escape_text(family)}", *prose_lines(", ".join(operators), "    ")]
     return lines
 
 
-def opsets_difference_lines(data: dict[str, Any]) -> list[str]:
-    """Return `opsets_difference` as text."""
-    lines = [style_text(safe_text(f"{data['domain']} {data['before']} -> {data['after']}"), "bold", sys.stdout)]
-    for part in ("new", "gone"):
-        if data[part]:
-            lines += ["", part, *prose_lines(", ".join(each["operator"] for each in data[part]), "  ")]
-    if data["changed"]:
+def _member_lines(parts: Mapping[str, Sequence[Member]]) -> Iterator[str]:
+    """Yield the names of operators below the title of their part."""
+    for title, members in parts.items():
+        if members:
+            yield from ("", title, *prose_lines(", ".join(each.operator for each in members), "  "))
+
+
+def opsets_difference_lines(difference: OperatorSetDifference) -> list[str]:
+    """Return the difference between two versions of an operator set as text."""
+    what = f"{difference.domain} {difference.before} -> {difference.after}"
+    lines = [style_text(safe_text(what), "bold", sys.stdout)]
+    lines += _member_lines({"new": difference.new, "gone": difference.gone})
+    if difference.changed:
         lines += ["", "changed"]
         names = [
-            [change["operator"], f"{change['since_before']} -> {change['since_after']}", change["work"]]
-            for change in data["changed"]
+            [each.operator, f"{each.since_before} -> {each.since_after}", each.work] for each in difference.changed
         ]
-        for line, each in zip(table_lines(names), data["changed"], strict=True):
-            lines.append(line)
-            lines += prose_lines(escape_text("; ".join(each["words"])), "      ")
+        for line, each in zip(table_lines(names), difference.changed, strict=True):
+            lines += [line, *prose_lines(escape_text("; ".join(each.words)), "      ")]
     if len(lines) == 1:
         lines[0] += ": the same"
     return lines

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
-from opset.catalog import changes, example_data, json_data, opset_data, schema_data
+from opset.catalog import changes, example_data, json_data, operator_set, schema_data
 from opset.cli import output
 from opset.cli.batch import load_input
 from opset.cli.configuration import registry_for, schemas_option
@@ -24,6 +26,48 @@ from opset.opsets.registry import Registry
 from opset.plain_text import style_text, table_lines
 from opset.schemas.model import example_versions
 from opset.schemas.names import domain_name, normalize_domain
+
+
+class Import(NamedTuple):
+    """An import of a model, with the newest version that is known, None without schemas of the domain."""
+
+    domain: str
+    version: int
+    newest: int | None
+
+
+class UsedOperator(NamedTuple):
+    """An operator with the number of its nodes; `since` is None if it is not known."""
+
+    domain: str
+    operator: str
+    since: int | None
+    nodes: int
+
+
+class CalledFunction(NamedTuple):
+    """A function of a model with the number of its calls."""
+
+    domain: str
+    function: str
+    calls: int
+
+
+@dataclass(frozen=True)
+class ModelContents:
+    """The contents of a model: its versions, the names of its inputs and outputs, and how often it uses operators."""
+
+    model: str
+    ir_version: int
+    opsets: Sequence[Import]
+    producer: str
+    graph: str
+    inputs: Sequence[str]
+    outputs: Sequence[str]
+    initializers: int
+    nodes: int
+    operators: Sequence[UsedOperator]
+    functions: Sequence[CalledFunction]
 
 
 @click.command(no_args_is_help=True)
@@ -53,15 +97,15 @@ def command(
         name = what if what is not None else domain or ""
         last = registry.domains.get(normalize_domain(name), 1)
         at = last if version is None else version
-        data = opset_data(registry, domain_with_versions(registry, name, at), at)
-        output.write_product(data, lambda: opset_lines(data), form)
+        opset = operator_set(registry, domain_with_versions(registry, name, at), at)
+        output.write_product(opset, lambda: opset_lines(opset), form)
         return 0
     if what in (STREAM, TEXT_STREAM) or what.endswith((".onnx", ".pb", TEXT_SUFFIX)) or os.path.exists(what):
         if version is not None or domain is not None:
             help = "a model has versions of its own; leave out VERSION and --domain"
             raise UsageError(Finding("U103", "a version or domain was given with a model", help=help))
-        data = _model_data(what, registry)
-        output.write_product(data, lambda: _model_lines(data), form)
+        contents = _contents_of(what, registry)
+        output.write_product(contents, lambda: _model_lines(contents), form)
         return 0
     versions = versions_of(registry, what, domain)
     schema = versions[-1] if version is None else version_at(registry, versions, version)
@@ -108,8 +152,8 @@ def _operator_lines(data: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _model_data(path: str, registry: Registry) -> dict[str, Any]:
-    """Return the contents of a model as plain data. Raises ModelError if it is malformed."""
+def _contents_of(path: str, registry: Registry) -> ModelContents:
+    """Return the contents of a model. Raises ModelError if it is malformed."""
     model = load_input(parse_input(path), ())
     proto = model.proto
     index = ModelIndex(proto, registry.domains)
@@ -127,56 +171,49 @@ def _model_data(path: str, registry: Registry) -> dict[str, Any]:
         schema = registry.schema(op_type, version, domain)
         key = escape_text(domain), escape_text(op_type), schema.since_version if schema else None
         operators[key] = operators.get(key, 0) + nodes
-    return {
-        "model": path,
-        "ir_version": proto.ir_version,
-        "opsets": [
-            {"domain": escape_text(domain_name(domain)), "version": version, "newest": registry.domains.get(domain)}
+    used = sorted(operators.items(), key=lambda each: (-each[1], each[0][:2]))
+    return ModelContents(
+        model=path,
+        ir_version=proto.ir_version,
+        opsets=[
+            Import(escape_text(domain_name(domain)), version, registry.domains.get(domain))
             for domain, version in index.opsets.items()
         ],
-        "producer": " ".join(escape_text(part) for part in (proto.producer_name, proto.producer_version) if part),
-        "graph": escape_text(proto.graph.name),
-        "inputs": [escape_text(value.name) for value in proto.graph.input],
-        "outputs": [escape_text(value.name) for value in proto.graph.output],
-        "initializers": len(proto.graph.initializer) + len(proto.graph.sparse_initializer),
-        "nodes": sum(len(body.nodes) for body in index.bodies),
-        "operators": [
-            {"domain": domain_name(domain), "operator": op_type, "since": since, "nodes": nodes}
-            for (domain, op_type, since), nodes in sorted(operators.items(), key=lambda each: (-each[1], each[0][:2]))
+        producer=" ".join(escape_text(part) for part in (proto.producer_name, proto.producer_version) if part),
+        graph=escape_text(proto.graph.name),
+        inputs=[escape_text(value.name) for value in proto.graph.input],
+        outputs=[escape_text(value.name) for value in proto.graph.output],
+        initializers=len(proto.graph.initializer) + len(proto.graph.sparse_initializer),
+        nodes=sum(len(body.nodes) for body in index.bodies),
+        operators=[
+            UsedOperator(domain_name(domain), op_type, since, nodes) for (domain, op_type, since), nodes in used
         ],
-        "functions": [
-            {"domain": domain, "function": name, "calls": count} for (domain, name), count in sorted(calls.items())
-        ],
-    }
+        functions=[CalledFunction(domain, name, count) for (domain, name), count in sorted(calls.items())],
+    )
 
 
-def _model_lines(data: dict[str, Any]) -> list[str]:
+def _model_lines(contents: ModelContents) -> list[str]:
     """Return the contents of a model as text."""
     opsets = [
-        f"{brief_name(each['domain'])} {each['version']}"
-        + (f" of {each['newest']}" if each["newest"] else " (no schemas)")
-        for each in data["opsets"]
+        f"{brief_name(domain)} {version}" + (f" of {newest}" if newest else " (no schemas)")
+        for domain, version, newest in contents.opsets
     ]
     facts = [
-        ["IR version", str(data["ir_version"])],
+        ["IR version", str(contents.ir_version)],
         ["opsets", listing(opsets, SHOWN)],
-        ["producer", brief_name(data["producer"])],
-        ["graph", brief_name(data["graph"])],
-        ["inputs", listing(data["inputs"], SHOWN)],
-        ["outputs", listing(data["outputs"], SHOWN)],
-        ["initializers", str(data["initializers"])],
-        ["nodes", str(data["nodes"])],
+        ["producer", brief_name(contents.producer)],
+        ["graph", brief_name(contents.graph)],
+        ["inputs", listing(contents.inputs, SHOWN)],
+        ["outputs", listing(contents.outputs, SHOWN)],
+        ["initializers", str(contents.initializers)],
+        ["nodes", str(contents.nodes)],
     ]
     rows = [["operator", "since", "nodes"]]
-    for operator in data["operators"]:
-        name = (
-            operator["operator"] if operator["domain"] == "ai.onnx" else f"{operator['domain']}.{operator['operator']}"
-        )
-        rows.append([brief_name(name), str(operator["since"] or "unknown"), str(operator["nodes"])])
-    for each in data["functions"]:
-        name = brief_name(f"{each['domain']}.{each['function']}")
-        rows.append([name, "function", str(each["calls"])])
-    title = style_text(
-        "stdin" if data["model"] in (STREAM, TEXT_STREAM) else safe_text(data["model"]), "bold", sys.stdout
-    )
+    for domain, operator, since, nodes in contents.operators:
+        name = operator if domain == "ai.onnx" else f"{domain}.{operator}"
+        rows.append([brief_name(name), str(since or "unknown"), str(nodes)])
+    for domain, function, calls in contents.functions:
+        rows.append([brief_name(f"{domain}.{function}"), "function", str(calls)])
+    name = "stdin" if contents.model in (STREAM, TEXT_STREAM) else safe_text(contents.model)
+    title = style_text(name, "bold", sys.stdout)
     return [title, *table_lines([fact for fact in facts if fact[1]]), "", *table_lines(rows, right=[2])]

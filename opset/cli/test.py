@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
@@ -219,38 +220,46 @@ def _versions_named(target: str, registry: Registry) -> tuple[OpSchema, ...]:
     return versions if schema is None else (schema,)
 
 
+class PartCounts(NamedTuple):
+    """How many examples at versions passed and failed in a part, and by reason how many were not run."""
+
+    part: str
+    passed: int
+    failed: int
+    not_run: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class ExamplesReport:
+    """The counts of each part, failures, and claims that no example shows."""
+
+    parts: Sequence[PartCounts]
+    findings: FindingList
+    notes: Sequence[str]
+
+
 def _write_report(report: Report, parts: Sequence[str], form: str) -> None:
     """Write the report as text or JSON."""
     findings = FindingList(report.findings)
     if form == "text" and findings:
         output.write_errors(findings, sys.stdout)
-    listed = output.findings_data(findings)
     skipped = {part: {why: count for (of, why), count in report.skipped.items() if of == part} for part in parts}
-    data = {
-        "parts": [
-            {"part": part, "passed": report.passed[part], "failed": report.failed[part], "not_run": skipped[part]}
-            for part in parts
-        ],
-        "findings": listed["errors"],
-        "omitted": listed["omitted"],
-        "notes": report.notes,
-    }
-    output.write_product(data, lambda: [*_report_lines(report, parts, skipped)], form)
+    counts = [PartCounts(part, report.passed[part], report.failed[part], skipped[part]) for part in parts]
+    output.write_product(ExamplesReport(counts, findings, report.notes), lambda: _report_lines(report, counts), form)
 
 
-def _report_lines(report: Report, parts: Sequence[str], skipped: dict[str, dict[str, int]]) -> Iterator[str]:
+def _report_lines(report: Report, parts: Sequence[PartCounts]) -> Iterator[str]:
     """Yield notes, a table of the parts, and the number of findings, as text."""
     for note in report.notes[:NOTES]:
         yield f"note: {safe_text(note)}"
     if len(report.notes) > NOTES:
         yield f"… and {len(report.notes) - NOTES:,} more notes: --format json"
     rows = [["", "passed", "failed", "not run"]]
-    for part in parts:
-        counts = report.passed[part], report.failed[part], sum(skipped[part].values())
-        rows.append([part, *(f"{each:,}" for each in counts)])
+    for part, passed, failed, not_run in parts:
+        rows.append([part, *(f"{each:,}" for each in (passed, failed, sum(not_run.values())))])
     yield from table_lines(rows, indent="", right=(1, 2, 3))
-    for part in parts:
-        reasons = sorted(skipped[part].items(), key=lambda each: -each[1])
+    for part, _, _, not_run in parts:
+        reasons = sorted(not_run.items(), key=lambda each: -each[1])
         if reasons:
             texts = [f"{safe_text(why)} ({count:,})" for why, count in reasons]
             yield f"{part}, not run: {listing(texts, REASONS, str)}"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import click
 
@@ -16,16 +17,42 @@ from opset.cli.domains import known_domain
 from opset.cli.limits import limits_options
 from opset.cli.operators import operator_at
 from opset.cli.progress import show_progress
-from opset.errors import Finding, UsageError, safe_text
+from opset.errors import Finding, FindingList, UsageError, safe_text
 from opset.opsets.registry import Registry
 from opset.output_folder import size_text
 from opset.schemas.model import OpSchema
+from opset.schemas.names import domain_name
 from opset.workflow.corpus.cases import Corpus, Pick, build_corpus, pick_cases, write_corpus
 
 SECONDS = 3600.0
 """Time that all examples may take together, unless --timeout is given."""
 STEP = 20
 """Cases between two lines of progress."""
+
+
+@dataclass(frozen=True)
+class CorpusReport:
+    """The corpus that was written: its folder, its cases by kind, its files, and the examples that are no cases."""
+
+    folder: str
+    cases: Mapping[str, int]
+    files: int
+    bytes: int
+    written: int
+    removed: int
+    errors: FindingList
+    notes: Sequence[str] = ()
+
+
+class ListedCase(NamedTuple):
+    """A test case with the operator, the version and the example that it is made of."""
+
+    name: str
+    kind: str
+    domain: str
+    operator: str
+    version: int
+    example: str
 
 
 @click.command(no_args_is_help=True)
@@ -82,16 +109,10 @@ def _write_cases(folder: str, test_corpus: Corpus, notes: Sequence[str], form: s
     """Write cases into a folder, report their numbers, and return the exit status."""
     written = write_corpus(folder, test_corpus)
     kinds = Counter(case["kind"] for case in test_corpus.cases)
-    data: dict[str, Any] = {
-        "folder": folder,
-        "cases": dict(sorted(kinds.items())),
-        "files": len(test_corpus.files),
-        "bytes": sum(map(len, test_corpus.files.values())),
-        "written": written.written,
-        "removed": written.removed,
-        **output.findings_data(test_corpus.findings),
-        **({"notes": [*notes]} if notes else {}),
-    }
+    size = sum(map(len, test_corpus.files.values()))
+    report = CorpusReport(
+        folder, dict(sorted(kinds.items())), len(test_corpus.files), size, *written, test_corpus.findings, tuple(notes)
+    )
     if form == "text" and test_corpus.findings:
         output.write_errors(test_corpus.findings)
 
@@ -104,7 +125,7 @@ def _write_cases(folder: str, test_corpus: Corpus, notes: Sequence[str], form: s
             f"{written.written:,} written, {written.removed:,} removed"
         ]
 
-    output.write_product(data, lines, form)
+    output.write_product(report, lines, form)
     return 1 if test_corpus.findings else 0
 
 
@@ -129,16 +150,16 @@ def _pick_examples(
 
 def _list_cases(picks: list[Pick], form: str) -> int:
     """Write the list of cases, and return the exit status."""
-    data = [
-        {
-            "name": pick.name,
-            "kind": pick.kind,
-            "domain": pick.schema.domain or "ai.onnx",
-            "operator": pick.schema.name,
-            "version": pick.schema.since_version,
-            "example": pick.example.name,
-        }
+    cases = [
+        ListedCase(
+            pick.name,
+            pick.kind,
+            domain_name(pick.schema.domain),
+            pick.schema.name,
+            pick.schema.since_version,
+            pick.example.name,
+        )
         for pick in picks
     ]
-    output.write_product(data, lambda: [safe_text(f"{pick.kind}/{pick.name}") for pick in picks], form)
+    output.write_product(cases, lambda: [safe_text(f"{pick.kind}/{pick.name}") for pick in picks], form)
     return 0

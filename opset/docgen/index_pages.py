@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from opset.catalog import brief_type, first_sentence, opset_data, opsets_difference
+from opset.catalog import OperatorSet, brief_type, first_sentence, operator_set, operator_set_difference
 from opset.docgen.markup import html, inline
 from opset.docgen.operator_pages import Site
 from opset.errors import CODES, escape_text
@@ -144,18 +144,18 @@ def _opset_pages(site: Site) -> Iterator[IndexPage]:
     for domain in site.paths.domains:
         rows = []
         for version in range(site.registry.domains[domain], 0, -1):
-            data = opset_data(site.registry, domain, version)
+            data = operator_set(site.registry, domain, version)
             path = site.paths.opset(domain, version)
             rows.append(
                 {
                     "id": "",
                     "cells": [
                         cell(links=[link(f"{domain_name(domain)} {version}", f"../{path}")]),
-                        cell(", ".join(data["releases"])),
-                        cell(len(data["operators"])),
-                        cell(len(data["new"])),
-                        cell(len(data["changed"])),
-                        cell(len(data["withdrawn"])),
+                        cell(", ".join(data.releases)),
+                        cell(len(data.operators)),
+                        cell(len(data.new)),
+                        cell(len(data.changed)),
+                        cell(len(data.withdrawn)),
                     ],
                 }
             )
@@ -166,39 +166,40 @@ def _opset_pages(site: Site) -> Iterator[IndexPage]:
     yield index_page("opsets/index.html", "index", "Operator sets", lead=lead, text=lead, parts=parts)
 
 
-def _opset_page(site: Site, domain: str, version: int, data: dict[str, Any]) -> IndexPage:
+def _opset_page(site: Site, domain: str, version: int, data: OperatorSet) -> IndexPage:
     """Return the page of a version of an operator set."""
 
-    def version_link(each: dict[str, Any]) -> dict[str, str]:
-        found = site.link(each["operator"], domain, "../")
-        return {**found, "href": f"{found['href']}#v{each['since']}"}
+    def version_link(operator: str, since: int) -> dict[str, str]:
+        found = site.link(operator, domain, "../")
+        return {**found, "href": f"{found['href']}#v{since}"}
 
     parts = []
-    if data["new"]:
-        parts.append(part("New", names=[version_link(each) for each in data["new"]]))
+    if data.new:
+        parts.append(part("New", names=[version_link(each.operator, each.since) for each in data.new]))
     if version > 1:
-        difference = opsets_difference(site.registry, domain, version - 1, version)
+        difference = operator_set_difference(site.registry, domain, version - 1, version)
         rows = [
             {
                 "id": "",
                 "cells": [
-                    cell(links=[version_link({"operator": change["operator"], "since": change["since_after"]})]),
-                    cell(f"{change['since_before']} → {change['since_after']}"),
-                    cell("; ".join(change["words"])),
-                    cell(inline(" ".join(change["meaning"]))),
-                    cell(change["work"]),
+                    cell(links=[version_link(change.operator, change.since_after)]),
+                    cell(f"{change.since_before} → {change.since_after}"),
+                    cell("; ".join(change.words)),
+                    cell(inline(" ".join(change.meaning))),
+                    cell(change.work),
                 ],
             }
-            for change in difference["changed"]
+            for change in difference.changed
         ]
         if rows:
             head = ["Operator", "Versions", "Signature", "Meaning", "Conversion up"]
             parts.append(part("Changed", table={"head": head, "rows": rows}))
-    if data["withdrawn"]:
-        parts.append(part("Withdrawn", names=[version_link(each) for each in data["withdrawn"]]))
+    if data.withdrawn:
+        parts.append(part("Withdrawn", names=[version_link(each.operator, each.since) for each in data.withdrawn]))
     families: dict[str, list[dict[str, str]]] = {}
-    for operator in data["operators"]:
-        families.setdefault(operator["family"], []).append({**version_link(operator), "note": str(operator["since"])})
+    for operator in data.operators:
+        link_to_version = version_link(operator.operator, operator.since)
+        families.setdefault(operator.family, []).append({**link_to_version, "note": str(operator.since)})
     rows = [
         {
             "id": "",
@@ -211,15 +212,15 @@ def _opset_page(site: Site, domain: str, version: int, data: dict[str, Any]) -> 
     ]
     text = "All operators of this version of the operator set, each with the version that it has here."
     parts.append(part("Operators", text=text, table={"head": ["Family", "Operators"], "rows": rows}))
-    releases = f", in onnx {', '.join(data['releases'])}" if data["releases"] else ""
-    lead = f"{len(data['operators'])} operators{releases}."
+    releases = f", in onnx {', '.join(data.releases)}" if data.releases else ""
+    lead = f"{len(data.operators)} operators{releases}."
     trail = [link("Operator sets", "index.html")]
     neighbors = [
         link(f"{domain_name(domain)} {each}", f"../{site.paths.opset(domain, each)}")
         for each in (version - 1, version + 1)
         if 0 < each <= site.registry.domains[domain]
     ]
-    words = " ".join(each["operator"] for part_ in ("new", "changed", "withdrawn") for each in data[part_])
+    words = " ".join(each.operator for each in (*data.new, *data.changed, *data.withdrawn))
     return index_page(
         site.paths.opset(domain, version),
         "opset",

@@ -1,0 +1,130 @@
+"""docs/json.md: the keys of each report are those of its class.
+
+To write the tables anew: python -m tests.cli.test_json
+"""
+
+import types
+import typing
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, fields, is_dataclass
+from pathlib import Path
+
+import pytest
+
+from opset.catalog import OperatorSet, OperatorSetDifference
+from opset.cli.batch import BatchReport, ModelReport
+from opset.cli.bump import LockReport
+from opset.cli.infer import InferenceReport
+from opset.cli.inline import InliningReport
+from opset.cli.list import ListedDomain, ListedOperator, ListedRelease, ListedRuntime
+from opset.cli.new import AuthoringReport
+from opset.cli.run import RunReport
+from opset.cli.show import ModelContents
+from opset.cli.test import ExamplesReport
+from opset.cli.testgen import CorpusReport, ListedCase
+from opset.errors import Finding, FindingList
+from opset.version_converter.report import ConversionReport
+
+PAGE = Path(__file__).parents[2] / "docs" / "json.md"
+REPORTS = {
+    "All that work on models": [BatchReport, ModelReport, Finding],
+    "`convert`, `lower`": [ConversionReport],
+    "`infer`": [InferenceReport],
+    "`inline`": [InliningReport],
+    "`run`": [RunReport],
+    "`show`": [OperatorSet, ModelContents],
+    "`list`": [ListedOperator, ListedDomain, ListedRelease, ListedRuntime],
+    "`diff` of two versions of an operator set": [OperatorSetDifference],
+    "`test`": [ExamplesReport],
+    "`testgen`": [CorpusReport, ListedCase],
+    "`new`, `bump`": [AuthoringReport, LockReport],
+}
+WORDS = {str: "text", int: "number", float: "number", bool: "true or false", types.NoneType: "null"}
+
+
+def keys_of(kind):
+    """Yield key and type of each field of a report's class, and whether the field may be left out."""
+    hints = typing.get_type_hints(kind)
+    if not is_dataclass(kind):
+        yield from ((name, hints[name], False) for name in kind._fields)
+        return
+    for each in fields(kind):
+        yield each.metadata.get("key", each.name), hints[each.name], each.default is not MISSING
+        if hints[each.name] is FindingList:
+            yield "omitted", int, False
+
+
+def parts_of(hint):
+    """Yield the classes of objects in a type."""
+    if typing.get_args(hint):
+        for each in typing.get_args(hint):
+            yield from parts_of(each)
+    elif is_dataclass(hint) or hasattr(hint, "_fields"):
+        yield hint
+
+
+def words_of(hint):
+    """Return a type in the words of the page."""
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if hint is FindingList:
+        return "list of Finding"
+    if isinstance(hint, typing.TypeVar):
+        return "result"
+    if is_dataclass(origin):
+        return origin.__name__
+    if origin in (Sequence, list):
+        return f"list of {words_of(arguments[0])}"
+    if origin in (Mapping, dict):
+        return f"object of {words_of(arguments[1])}"
+    if origin in (typing.Union, types.UnionType):
+        return " or ".join(dict.fromkeys(words_of(each) for each in arguments if each is not types.EllipsisType))
+    return WORDS.get(hint) or (hint.__name__ if [*parts_of(hint)] else "any value")
+
+
+def rows_of(kind, seen):
+    """Yield the row of a class, and those of the classes in its fields, unless they were seen before."""
+    if kind in seen:
+        return
+    seen.add(kind)
+    cells = []
+    below = []
+    for key, hint, optional in keys_of(kind):
+        words = words_of(hint)
+        if optional:
+            words = words.removesuffix(" or null")
+        cells.append(
+            f"`{key}`{'?' if optional else ''} {words}" if key else f"those of its {words.removesuffix(' or null')}"
+        )
+        below += parts_of(hint)
+    does = kind.__doc__.partition("\n\n")[0].replace("\n    ", " ").replace("None", "null")
+    yield f"| {kind.__name__} | {does} | {'; '.join(cells).replace('|', '&#124;')} |"
+    for each in below:
+        yield from rows_of(each, seen)
+
+
+def tables():
+    """Yield the lines of all tables."""
+    seen = set()
+    for title, kinds in REPORTS.items():
+        yield from ("", f"## {title}", "", "| object | contents | keys |", "|---|---|---|")
+        for kind in kinds:
+            yield from rows_of(kind, seen)
+
+
+def page_with_tables():
+    """Return the page with the tables of the present classes below its introduction."""
+    introduction = PAGE.read_text(encoding="utf-8").partition("\n## ")[0]
+    return "\n".join([introduction.rstrip("\n"), *tables()]) + "\n"
+
+
+def test_the_page_has_the_keys_of_the_reports():
+    assert PAGE.read_text(encoding="utf-8") == page_with_tables()
+
+
+@pytest.mark.parametrize("kind", [kind for kinds in REPORTS.values() for kind in kinds])
+def test_fields_have_types_that_people_read(kind):
+    assert all("Any" not in words_of(hint) for _, hint, _ in keys_of(kind))
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page_with_tables(), encoding="utf-8")
