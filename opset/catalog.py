@@ -236,25 +236,38 @@ def _strings_in_code(hook: Hook | None) -> set[str]:
     return strings
 
 
-def changes(versions: tuple[OpSchema, ...], sets: TypeSets) -> list[dict[str, Any]]:
-    """Return the transitions between versions as plain data, oldest first: differences, claims, work of adapters."""
-    return [_transition_data(older, newer, sets) for older, newer in pairwise(versions)]
+class TransitionFacts(NamedTuple):
+    """A transition: both versions, the signature difference and its phrases, what is claimed, the work of adapters."""
+
+    before: int
+    since: int
+    difference: dict[str, Any]
+    words: Sequence[str]
+    meaning: str
+    clarified: str
+    up: str
+    down: str
 
 
-def _transition_data(older: OpSchema, newer: OpSchema, sets: TypeSets) -> dict[str, Any]:
-    """Return a transition as plain data."""
+def changes(versions: tuple[OpSchema, ...], sets: TypeSets) -> list[TransitionFacts]:
+    """Return the transitions between versions, oldest first."""
+    return [_transition_facts(older, newer, sets) for older, newer in pairwise(versions)]
+
+
+def _transition_facts(older: OpSchema, newer: OpSchema, sets: TypeSets) -> TransitionFacts:
+    """Return the facts of a transition."""
     change = newer.change
     assert change is not None  # the loader refuses a later version without one
-    return {
-        "before": older.since_version,
-        "since": newer.since_version,
-        "difference": (difference := signature_diff(older, newer)),
-        "words": difference_words(difference, sets),
-        "meaning": change.meaning,
-        "clarified": change.clarified,
-        "up": _adapter_work(change.up, derive_adapter(older, newer, change).touches, newer.deprecated),
-        "down": _adapter_work(change.down, derive_adapter(newer, older, change).touches, older.deprecated),
-    }
+    return TransitionFacts(
+        older.since_version,
+        newer.since_version,
+        difference := signature_diff(older, newer),
+        difference_words(difference, sets),
+        change.meaning,
+        change.clarified,
+        _adapter_work(change.up, derive_adapter(older, newer, change).touches, newer.deprecated),
+        _adapter_work(change.down, derive_adapter(newer, older, change).touches, older.deprecated),
+    )
 
 
 def _adapter_work(declared: str, touches: bool, withdrawn: bool) -> str:
@@ -447,8 +460,8 @@ def operator_set_difference(registry: Registry, domain: str, before: int, after:
                     old.since_version,
                     later.since_version,
                     difference_words(signature_diff(old, later), registry.type_sets),
-                    [each["meaning"] for each in crossed if each["meaning"]],
-                    worst_work([each["up" if after > before else "down"] for each in crossed]),
+                    [each.meaning for each in crossed if each.meaning],
+                    worst_work([each.up if after > before else each.down for each in crossed]),
                 )
             )
     return OperatorSetDifference(domain_name(name), before, after, new, gone, changed)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import shlex
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import dataclass, field
 
 import click
 
@@ -34,6 +34,16 @@ from opset.workflow.conformance.runtimes import find_runtime
 
 STEP = 20
 """Cases between two lines of progress."""
+
+
+@dataclass(frozen=True)
+class ConformanceReport:
+    """The results of a run, names of --expect that no case has, and what makes the run fail."""
+
+    results: matrix.CorpusResults = field(metadata={"key": ""})
+    unused: Sequence[str]
+    errors: FindingList
+    exit_status: int
 
 
 @click.command(no_args_is_help=True)
@@ -125,15 +135,15 @@ def command(
         results = run_corpus(read, runtime, jobs, show, versions.append)
     known = compare_expectations(named, results, expect or "")
     changed = matrix.compare_results(results, before) if before is not None else None
-    about = {"name": runtime.name, "version": versions[0] if versions else "", "providers": [*providers]}
-    data = matrix.report_data(about, results, known.reasons, changed)
+    about = matrix.RuntimeUnderTest(runtime.name, versions[0] if versions else "", providers)
+    run = matrix.corpus_results(about, results, known.reasons, changed)
     findings, status = _findings_of_run(results, known, strict, min_cases, changed)
-    data |= {"unused": known.unused, **output.findings_data(findings), "exit_status": status}
+    report = ConformanceReport(run, known.unused, findings, status)
     if folder is not None:
-        files = matrix.report_files(data, folder)
+        files = matrix.report_files(run, output.json_text(report), folder)
         write_files(files, force=force)
     if not quiet:
-        output.write_product(data, lambda: _report_lines(data, [*files] if folder is not None else []), form)
+        output.write_product(report, lambda: _report_lines(run, [*files] if folder is not None else []), form)
     if findings and (form == "text" or quiet):
         output.write_errors(findings)
     return status
@@ -213,27 +223,19 @@ def _disagreement(result: Result) -> Finding:
     return Finding("T225", f"{case.name}: {result.result}", place=place, why=result.why, help=help)
 
 
-def _report_lines(data: dict[str, Any], written: list[str]) -> list[str]:
+def _report_lines(run: matrix.CorpusResults, written: list[str]) -> list[str]:
     """Return the totals, and the operators that do not do well, as text."""
-    about = data["runtime"]
-    totals = data["totals"]
-    cases = sum(sum(counts.values()) for counts in totals.values())
-    lines = [safe_text(f"{about['name']} {about['version']}".strip()) + f": {cases:,} cases"]
-    names = [each for each in matrix.MEANINGS if any(each in counts for counts in totals.values())]
+    cases = sum(sum(counts.values()) for counts in run.totals.values())
+    lines = [safe_text(f"{run.runtime.name} {run.runtime.version}".strip()) + f": {cases:,} cases"]
+    names = [each for each in matrix.MEANINGS if any(each in counts for counts in run.totals.values())]
     rows = [["", *names]]
-    rows += [[kind, *(str(counts.get(each, "")) for each in names)] for kind, counts in totals.items() if counts]
+    rows += [[kind, *(str(counts.get(each, "")) for each in names)] for kind, counts in run.totals.items() if counts]
     lines += table_lines(rows, right=range(1, len(names) + 1))
-    if expected := sum("expected" in case for case in data["cases"]):
+    if expected := sum(bool(case.expected) for case in run.cases):
         lines.append(f"  {expected:,} of them {'is' if expected == 1 else 'are'} named disagreements")
-    if chosen := sum("chosen" in case and case["result"] in BAD for case in data["cases"]):
+    if chosen := sum(bool(case.chosen) and case.result in BAD for case in run.cases):
         lines.append(f"  {chosen:,} of them {'is' if chosen == 1 else 'are'} where the standard leaves it open")
-    lines += _change_lines(data)
+    if run.changes is not None:
+        worse, better = map(len, run.changes)
+        lines.append(f"  {worse:,} worse and {better:,} better than before")
     return lines + [f"  wrote {safe_text(path)}" for path in written]
-
-
-def _change_lines(data: dict[str, Any]) -> list[str]:
-    """Return a line that compares the run with an earlier one, nothing without one."""
-    if "changes" not in data:
-        return []
-    worse, better = (len(data["changes"][key]) for key in ("worse", "better"))
-    return [f"  {worse:,} worse and {better:,} better than before"]

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from opset.catalog import changes, difference_words, json_data, operator_set_difference, worst_work
+from opset.catalog import changes, difference_words, operator_set_difference, worst_work
 from opset.cli import output
 from opset.cli.configuration import registry_for, schemas_option
 from opset.cli.operator_sets import domain_with_versions, opsets_difference_lines
@@ -76,10 +76,10 @@ def command(
         "difference": difference,
         "words": difference_words(difference, registry.type_sets),
         "transitions": crossed if before <= after else crossed[::-1],
-        "up": worst_work([change["up"] for change in crossed]),
-        "down": worst_work([change["down"] for change in crossed]),
+        "up": worst_work([change.up for change in crossed]),
+        "down": worst_work([change.down for change in crossed]),
     }
-    output.write_product(json_data(data), lambda: _difference_lines(data), form)
+    output.write_product(data, lambda: _difference_lines(data), form)
     return 0
 
 

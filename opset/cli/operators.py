@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from opset.catalog import (
+    TransitionFacts,
     arity_words,
     body_conditions,
     brief_type,
@@ -204,11 +205,11 @@ def _declaration_text(entry: dict[str, Any]) -> str:
     return "; ".join(words) + (f" ({entry['constraint']})" if entry.get("constraint") else "")
 
 
-def change_lines(change: dict[str, Any]) -> list[str]:
-    """Return the text of one of `changes`."""
-    lines = [f"  {change['before']} -> {change['since']}"]
-    lines += [line for words in change["words"] for line in prose_lines(escape_text(words), "    ")]
-    lines += prose_lines(change["meaning"], "    ")
-    if change["clarified"]:
-        lines += prose_lines(f"clarified: {change['clarified']}", "    ")
-    return [*lines, *prose_lines(escape_text(f"up: {change['up']}; down: {change['down']}"), "    ")]
+def change_lines(change: TransitionFacts) -> list[str]:
+    """Return the text of a transition."""
+    lines = [f"  {change.before} -> {change.since}"]
+    lines += [line for words in change.words for line in prose_lines(escape_text(words), "    ")]
+    lines += prose_lines(change.meaning, "    ")
+    if change.clarified:
+        lines += prose_lines(f"clarified: {change.clarified}", "    ")
+    return [*lines, *prose_lines(escape_text(f"up: {change.up}; down: {change.down}"), "    ")]

@@ -44,6 +44,11 @@ def write_product(report: object, text: Callable[[], Iterable[str]], form: str, 
     stream.write("\n")
 
 
+def json_text(report: object) -> str:
+    """Return a report as the JSON of a file that has a `format` of its own."""
+    return json.dumps(json_object(report), indent=1, default=json_object, allow_nan=False) + "\n"
+
+
 def findings_data(findings: FindingList) -> dict[str, Any]:
     """Return findings as plain data: `errors` has the first ones, `omitted` is the number of others."""
     return {"errors": [*findings], "omitted": findings.omitted}

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from opset.catalog import changes, example_data, json_data, operator_set, schema_data
+from opset.catalog import changes, example_data, operator_set, schema_data
 from opset.cli import output
 from opset.cli.batch import load_input
 from opset.cli.configuration import registry_for, schemas_option
@@ -118,7 +118,7 @@ def command(
         "versions": [each.since_version for each in versions],
         "changes": changes(versions, registry.type_sets),
     }
-    output.write_product(json_data(data), lambda: _operator_lines(data), form)
+    output.write_product(data, lambda: _operator_lines(data), form)
     return 0
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from opset import __version__
-from opset.catalog import changes, example_data, json_data, schema_data
+from opset.catalog import TransitionFacts, changes, example_data, json_data, schema_data
 from opset.docgen import Progress
 from opset.docgen.convertibility import GENERAL, Convertibility
 from opset.model.elements import ELEMENTS
@@ -88,7 +88,7 @@ def _json_line(data: Any) -> str:
 def operator_data(registry: Registry, domain: str, name: str, convertibility: Convertibility) -> dict[str, Any]:
     """Return all facts of an operator as plain data, in the form of operators.schema.json."""
     versions = registry.versions(name, domain)
-    changed = {each["since"]: each for each in changes(versions, registry.type_sets)}
+    changed = {each.since: each for each in changes(versions, registry.type_sets)}
     table = convertibility.table_of(name, domain)
     return {
         "operator": name,
@@ -100,7 +100,7 @@ def operator_data(registry: Registry, domain: str, name: str, convertibility: Co
     }
 
 
-def _version_data(registry: Registry, schema: OpSchema, changed: dict[str, Any] | None) -> dict[str, Any]:
+def _version_data(registry: Registry, schema: OpSchema, changed: TransitionFacts | None) -> dict[str, Any]:
     """Return a version as plain data, with its change if it has one."""
     data = schema_data(registry, schema)
     for side, parameters in (("inputs", schema.inputs), ("outputs", schema.outputs)):
@@ -120,21 +120,21 @@ def _parameter_data(data: dict[str, Any], parameter: Parameter) -> dict[str, Any
     }
 
 
-def _change_data(change: Change, computed: dict[str, Any]) -> dict[str, Any]:
+def _change_data(change: Change, computed: TransitionFacts) -> dict[str, Any]:
     """Return a change as plain data: the computed difference, and all that its YAML declares."""
-    difference = computed["difference"]
+    difference = computed.difference
     return {
-        "before": computed["before"],
+        "before": computed.before,
         "difference": difference,
-        "words": computed["words"],
+        "words": computed.words,
         "declared": None if change.diff == difference else change.diff,
         "attributes": {name: each._asdict() for name, each in change.attributes.items()},
         "emulate": change.emulate,
         "renamed": change.renamed,
         "meaning": change.meaning,
         "clarified": change.clarified,
-        "up": {"declared": change.up, "work": computed["up"]},
-        "down": {"declared": change.down, "work": computed["down"]},
+        "up": {"declared": change.up, "work": computed.up},
+        "down": {"declared": change.down, "work": computed.down},
     }
 
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from opset import __version__
 from opset.catalog import (
+    TransitionFacts,
     arity_words,
     body_conditions,
     brief_type,
@@ -192,7 +193,7 @@ def operator_section(registry: Registry, domain: str, name: str) -> list[str]:
     lines += _example_lines(newest, registry.examples(name, domain))
     changed = reversed(changes(versions, registry.type_sets))
     lines += _section_lines(
-        "Earlier versions", (f"{change['before']} → {change['since']}: {_change_text(change)}" for change in changed)
+        "Earlier versions", (f"{change.before} → {change.since}: {_change_text(change)}" for change in changed)
     )
     return lines[:-1]
 
@@ -316,13 +317,13 @@ def _shorten(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
-def _change_text(change: dict[str, Any]) -> str:
+def _change_text(change: TransitionFacts) -> str:
     """Return the changes of a version, and the work of the version converter on them."""
-    words = "; ".join(map(escape, change["words"]))
+    words = "; ".join(map(escape, change.words))
     parts = [f"{words}."] if words else []
-    parts += [phrase(change["meaning"])] if change["meaning"] else []
-    parts += [f"Clarified: {phrase(change['clarified'])}"] if change["clarified"] else []
-    parts.append(f"Conversion up: {escape(change['up'])}; down: {escape(change['down'])}.")
+    parts += [phrase(change.meaning)] if change.meaning else []
+    parts += [f"Clarified: {phrase(change.clarified)}"] if change.clarified else []
+    parts.append(f"Conversion up: {escape(change.up)}; down: {escape(change.down)}.")
     return " ".join(parts)
 
 
@@ -332,7 +333,7 @@ def _changelog_lines(registry: Registry, domain: _Domain) -> list[str]:
     brought: dict[int, dict[str, list[str]]] = {}
     for name in registry.operators(domain.name):
         versions = registry.versions(name, domain.name)
-        changed = {each["since"]: each for each in changes(versions, registry.type_sets)}
+        changed = {each.since: each for each in changes(versions, registry.type_sets)}
         for schema in versions:
             since = schema.since_version
             kind = "Changed" if since in changed else "New"

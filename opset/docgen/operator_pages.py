@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from opset.catalog import (
+    TransitionFacts,
     arity_words,
     body_conditions,
     brief_type,
@@ -66,7 +67,7 @@ def operator_page(site: Site, domain: str, name: str) -> dict[str, Any]:
     versions = registry.versions(name, domain)
     newest = versions[-1]
     data = {schema.since_version: schema_data(registry, schema) for schema in versions}
-    changed = {each["since"]: each for each in changes(versions, registry.type_sets)}
+    changed = {each.since: each for each in changes(versions, registry.type_sets)}
     spans = _opset_spans(registry, versions)
     sections = []
     newer: dict[str, Any] | None = None
@@ -334,17 +335,17 @@ def _parameter_data(data: Mapping[str, Any], anchor: str, side: str) -> dict[str
     return _list_entry(f"{anchor}-{side}-{slug(data['name'])}", data["name"], facts, inline(data["doc"]))
 
 
-def _change_data(change: Mapping[str, Any] | None) -> dict[str, Any] | None:
+def _change_data(change: TransitionFacts | None) -> dict[str, Any] | None:
     """Return a change with its texts as HTML, None for the first version."""
     if change is None:
         return None
     return {
-        "before": change["before"],
-        "words": [*map(escape_text, change["words"])],
-        "meaning": inline(change["meaning"]),
-        "clarified": inline(change["clarified"]),
-        "up": escape_text(change["up"]),
-        "down": escape_text(change["down"]),
+        "before": change.before,
+        "words": [*map(escape_text, change.words)],
+        "meaning": inline(change.meaning),
+        "clarified": inline(change.clarified),
+        "up": escape_text(change.up),
+        "down": escape_text(change.down),
     }
 
 

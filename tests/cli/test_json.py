@@ -14,6 +14,7 @@ import pytest
 from opset.catalog import OperatorSet, OperatorSetDifference
 from opset.cli.batch import BatchReport, ModelReport
 from opset.cli.bump import LockReport
+from opset.cli.conformance import ConformanceReport
 from opset.cli.infer import InferenceReport
 from opset.cli.inline import InliningReport
 from opset.cli.list import ListedDomain, ListedOperator, ListedRelease, ListedRuntime
@@ -37,6 +38,7 @@ REPORTS = {
     "`diff` of two versions of an operator set": [OperatorSetDifference],
     "`test`": [ExamplesReport],
     "`testgen`": [CorpusReport, ListedCase],
+    "`conformance`": [ConformanceReport],
     "`new`, `bump`": [AuthoringReport, LockReport],
 }
 WORDS = {str: "text", int: "number", float: "number", bool: "true or false", types.NoneType: "null"}
@@ -72,7 +74,7 @@ def words_of(hint):
         return "result"
     if is_dataclass(origin):
         return origin.__name__
-    if origin in (Sequence, list):
+    if origin in (Sequence, list, tuple):
         return f"list of {words_of(arguments[0])}"
     if origin in (Mapping, dict):
         return f"object of {words_of(arguments[1])}"

@@ -24,8 +24,8 @@ def test_the_standard():
     assert rows["TreeEnsemble", 5].lowering == "none" and rows["Scaler", 1].up == ""
     for name in registry.operators("ai.onnx.ml"):
         for each in changes(registry.versions(name, "ai.onnx.ml"), registry.type_sets):
-            row = rows[name, each["since"]]
-            works = each["up"], each["down"]
+            row = rows[name, each.since]
+            works = each.up, each.down
             assert all(work == shown or ":" in work for work, shown in zip(works, (row.up, row.down), strict=True))
 
 

@@ -15,10 +15,12 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from opset.cli.output import json_text
 from opset.errors import CorpusError, UsageError
 from opset.reference.comparison import Difference
 from opset.workflow.conformance import matrix
 from opset.workflow.conformance.expectations import compare_expectations, read_expectations
+from opset.workflow.conformance.matrix import RuntimeUnderTest
 from opset.workflow.conformance.results import Case, Result, read_corpus, run_corpus, shorten_reason
 from opset.workflow.conformance.runtimes import Runtime
 from opset.workflow.corpus import cases as corpus
@@ -260,10 +262,11 @@ def test_reports_are_deterministic_and_hold_hostile_text_as_data(tmp_path):
     program.chmod(0o755)
     cases = [case("one", shows=nasty, operator="<b>"), case("two", kind="invalid", shows=nasty), case("three")]
     first = results(tmp_path / "c", *cases, runtime=Runtime(nasty, (str(program),), False, 10))
-    data = matrix.report_data({"name": nasty, "version": "<i>"}, first, {"three": nasty})
-    files = matrix.report_files(data, "")
+    data = matrix.corpus_results(RuntimeUnderTest(nasty, "<i>"), first, {"three": nasty})
+    files = matrix.report_files(data, json_text(data), "")
     again = results(tmp_path / "c", *cases, runtime=Runtime(nasty, (str(program),), False, 10), jobs=1)
-    assert matrix.report_files(matrix.report_data(data["runtime"], again, {"three": nasty}), "") == files
+    same = matrix.corpus_results(data.runtime, again, {"three": nasty})
+    assert matrix.report_files(same, json_text(same), "") == files
     page = files["conformance.html"].decode()
     assert "<script" not in page and "5439" not in page and "\x1b" not in page and "\u202e" not in page
     html5lib.HTMLParser(strict=True).parse(page)
@@ -282,18 +285,14 @@ def test_the_matrix_counts(tmp_path):
         case("d", kind="invalid"),
         case("e", operator="Abs", types=["int4", "float"]),
     ]
-    data = matrix.report_data({"name": "copy", "version": ""}, results(tmp_path / "c", *cases), {})
-    assert data["operators"] == [
-        {"domain": "ai.onnx", "operator": "Abs", "versions": {"16": {"pass": 1}}, "invalid": {}},
-        {
-            "domain": "ai.onnx",
-            "operator": "Identity",
-            "versions": {"1": {"pass": 1}, "13": {"pass": 1, "wrong": 1}},
-            "invalid": {"accepted": 1},
-        },
+    data = matrix.corpus_results(RuntimeUnderTest("copy", ""), results(tmp_path / "c", *cases), {})
+    identity = {"1": {"pass": 1}, "13": {"pass": 1, "wrong": 1}}
+    assert data.operators == [
+        ("ai.onnx", "Abs", {"16": {"pass": 1}}, {}),
+        ("ai.onnx", "Identity", identity, {"accepted": 1}),
     ]
-    assert data["totals"] == {"node": {"pass": 3, "wrong": 1}, "random": {}, "invalid": {"accepted": 1}}
-    assert data["types"] == {"float": {"pass": 3, "wrong": 1}, "int4": {"pass": 1}}
+    assert data.totals == {"node": {"pass": 3, "wrong": 1}, "random": {}, "invalid": {"accepted": 1}}
+    assert data.types == {"float": {"pass": 3, "wrong": 1}, "int4": {"pass": 1}}
     text = matrix.markdown_text(data)
     assert "| operator | 1 | 13 | 16 | invalid |" in text and "| Identity | 1 | 1 1w |  | 1a |" in text
 
@@ -412,17 +411,18 @@ Cases that break a constraint of their operator, and are computed all the same.
 def test_the_page_of_a_report():
     before = {"a": "wrong", "b": "pass", "h": "pass", "i": "wrong", "e": "wrong", "f": "refused", "z": "pass"}
     reasons = {"a": "unused", "b": "known", "c": "known", "d": "unused", "f": "too"}
-    data = matrix.report_data({"name": "it", "version": "1.2"}, RUN, reasons, matrix.compare_results(RUN, before))
+    data = matrix.corpus_results(RuntimeUnderTest("it", "1.2"), RUN, reasons, matrix.compare_results(RUN, before))
     assert matrix.markdown_text(data) == PAGE.replace("{COLUMNS}", COLUMNS)
-    assert {each["name"]: each["expected"] for each in data["cases"] if "expected" in each} == {
+    assert {each.name: each.expected for each in data.cases if each.expected} == {
         "b": "known",
         "c": "known",
         "f": "too",
     }
-    assert {each["name"]: each["difference"] for each in data["cases"] if "difference" in each} == {
+    cases = json.loads(json_text(data))["cases"]
+    assert {each["name"]: each["difference"] for each in cases if "difference" in each} == {
         "l": {"output": 1, "absolute": 0.5, "relative": "inf"}
     }
-    assert data["cases"][1] == {
+    assert cases[1] == {
         "name": "b", "kind": "node", "domain": "ai.onnx", "operator": "Abs", "version": 13, "example": "b",
         "shows": "shows b", "types": ["float"], "result": "wrong", "why": "it differs", "expected": "known",
     }  # fmt: skip

@@ -22,7 +22,7 @@ from judges.fuzz.mutation.case import Case, command
 from opset import Limits, ReferenceEvaluator, convert, infer
 from opset.catalog import changes, difference_words, schema_data, worst_work
 from opset.cli.diff import _difference_lines as diff_lines
-from opset.cli.list import _operators_data, _table_lines
+from opset.cli.list import _chosen_operators, _table_lines
 from opset.cli.operators import change_lines, schema_lines
 from opset.errors import OpsetError, SchemaError
 from opset.opsets.registry import Registry, registry_with
@@ -436,7 +436,7 @@ class _Verbs:
         self._refused()
         for domain, name in self.own:
             assert self.registry is not None
-            _table_lines(_operators_data(self.registry, domain_name(domain), None, None))
+            _table_lines(_chosen_operators(self.registry, domain_name(domain), None, None))
             versions = self.registry.versions(name, domain)
             sets = self.registry.type_sets
             crossed = changes(versions, sets)
@@ -454,8 +454,8 @@ class _Verbs:
                 "transitions": crossed,
                 "since_after": 2,
                 "words": difference_words(signature_diff(versions[0], versions[-1]), sets),
-                "up": worst_work([each["up"] for each in crossed]),
-                "down": worst_work([each["down"] for each in crossed]),
+                "up": worst_work([each.up for each in crossed]),
+                "down": worst_work([each.down for each in crossed]),
             }
             diff_lines(data)
         return 0

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import json
-import math
 import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from opset.errors import Finding, UsageError, listing
 from opset.schemas.names import domain_name
 from opset.schemas.untrusted_files import file_bytes, parse_json
 from opset.workflow.conformance.results import ACCEPTED, BAD, GOOD, KINDS, REFUSED, RESULTS, Result
 
-__all__ = ["compare_results", "counts_text", "html_text", "markdown_text", "read_report", "report_data"]
+__all__ = ["compare_results", "corpus_results", "counts_text", "html_text", "markdown_text", "read_report"]
 
 FORMAT = 1
 LETTERS = {"wrong": "w", "error": "e", "crash": "c", "timeout": "t", "refused": "r", "accepted": "a", "missing": "m"}
@@ -46,31 +45,86 @@ class ResultChanges(NamedTuple):
     better: list[tuple[str, str, str]]
 
 
-def report_data(
-    runtime: Mapping[str, Any],
+class RuntimeUnderTest(NamedTuple):
+    """The runtime on which cases were run."""
+
+    name: str
+    version: str
+    providers: Sequence[str] = ()
+
+
+class OperatorResults(NamedTuple):
+    """The results of an operator by version, and those of its invalid cases over all versions."""
+
+    domain: str
+    operator: str
+    versions: Mapping[str, Mapping[str, int]]
+    invalid: Mapping[str, int]
+
+
+class GreatestDifference(NamedTuple):
+    """The number of the output that differs most from the expected one, None without one, and by how much."""
+
+    output: int | None
+    absolute: float
+    relative: float
+
+
+@dataclass(frozen=True)
+class JudgedCase:
+    """A case with its result; `chosen` is what the standard leaves open, `expected` the reason of a disagreement."""
+
+    name: str
+    kind: str
+    domain: str
+    operator: str
+    version: int
+    example: str
+    shows: str
+    types: Sequence[str]
+    result: str
+    why: str = ""
+    difference: GreatestDifference | None = None
+    chosen: str = ""
+    expected: str = ""
+
+
+@dataclass(frozen=True)
+class CorpusResults:
+    """The results of a run: totals by kind of case, operators, element types, every case, and changes since another."""
+
+    format: int
+    runtime: RuntimeUnderTest
+    totals: Mapping[str, Mapping[str, int]]
+    operators: Sequence[OperatorResults]
+    types: Mapping[str, Mapping[str, int]]
+    cases: Sequence[JudgedCase]
+    changes: ResultChanges | None = None
+
+
+def corpus_results(
+    runtime: RuntimeUnderTest,
     results: Sequence[Result],
     reasons: Mapping[str, str],
     changed: ResultChanges | None = None,
-) -> dict[str, Any]:
-    """Return a run as plain data: totals, operators, element types, and every case.
+) -> CorpusResults:
+    """Return the results of a run in the form of reports.
 
     Args:
-        runtime: Name and version of the runtime.
+        runtime: The runtime.
         results: Results of the run.
         reasons: Reasons of expected disagreements, by name of the case.
         changed: Changes since an earlier report, if there is one.
     """
-    data: dict[str, Any] = {
-        "format": FORMAT,
-        "runtime": dict(runtime),
-        "totals": {kind: _count_results(each for each in results if each.case.kind == kind) for kind in KINDS},
-        "operators": _operator_counts(results),
-        "types": _type_counts(results),
-        "cases": [_case_data(each, reasons.get(each.case.name, "")) for each in results],
-    }
-    if changed is not None:
-        data["changes"] = {key: [[*each] for each in found] for key, found in changed._asdict().items()}
-    return data
+    return CorpusResults(
+        FORMAT,
+        runtime,
+        {kind: _count_results(each for each in results if each.case.kind == kind) for kind in KINDS},
+        _operator_results(results),
+        _type_counts(results),
+        [_judged_case(each, reasons.get(each.case.name, "")) for each in results],
+        changed,
+    )
 
 
 def _count_results(results: Iterable[Result]) -> dict[str, int]:
@@ -79,8 +133,8 @@ def _count_results(results: Iterable[Result]) -> dict[str, int]:
     return {name: counts[name] for name in RESULTS if counts[name]}
 
 
-def _operator_counts(results: Sequence[Result]) -> list[dict[str, Any]]:
-    """Return the results of each operator by version, and of its invalid cases over all versions."""
+def _operator_results(results: Sequence[Result]) -> list[OperatorResults]:
+    """Return the results of each operator."""
     groups: dict[tuple[str, str], list[Result]] = {}
     for each in results:
         groups.setdefault((each.case.domain, each.case.operator), []).append(each)
@@ -88,16 +142,9 @@ def _operator_counts(results: Sequence[Result]) -> list[dict[str, Any]]:
     for (domain, operator), group in sorted(groups.items()):
         nodes = [each for each in group if each.case.kind != "invalid"]
         versions = sorted({each.case.version for each in nodes})
-        rows.append(
-            {
-                "domain": domain_name(domain),
-                "operator": operator,
-                "versions": {
-                    str(v): _count_results(each for each in nodes if each.case.version == v) for v in versions
-                },
-                "invalid": _count_results(each for each in group if each.case.kind == "invalid"),
-            }
-        )
+        counts = {str(v): _count_results(each for each in nodes if each.case.version == v) for v in versions}
+        invalid = _count_results(each for each in group if each.case.kind == "invalid")
+        rows.append(OperatorResults(domain_name(domain), operator, counts, invalid))
     return rows
 
 
@@ -111,35 +158,25 @@ def _type_counts(results: Sequence[Result]) -> dict[str, dict[str, int]]:
     return {type_: _count_results(groups[type_]) for type_ in sorted(groups)}
 
 
-def _case_data(result: Result, expected: str) -> dict[str, Any]:
-    """Return a result as plain data, with the reason if the disagreement is expected."""
+def _judged_case(result: Result, expected: str) -> JudgedCase:
+    """Return a case with its result, and with the reason if the disagreement is expected."""
     case = result.case
-    data: dict[str, Any] = {
-        "name": case.name,
-        "kind": case.kind,
-        "domain": domain_name(case.domain),
-        "operator": case.operator,
-        "version": case.version,
-        "example": case.example,
-        "shows": case.shows,
-        "types": [*case.types],
-        "result": result.result,
-    }
-    if result.why:
-        data["why"] = result.why
-    if result.difference is not None:
-        greatest = {"absolute": result.difference.absolute, "relative": result.difference.relative}
-        data["difference"] = {"output": result.output, **{key: _json_number(each) for key, each in greatest.items()}}
-    if case.chosen:
-        data["chosen"] = case.chosen
-    elif expected and result.result in (*BAD, ACCEPTED):
-        data["expected"] = expected
-    return data
-
-
-def _json_number(number: float) -> float | str:
-    """Return a number as JSON has it: text if it is not finite."""
-    return number if math.isfinite(number) else str(number)
+    greatest = result.difference
+    return JudgedCase(
+        case.name,
+        case.kind,
+        domain_name(case.domain),
+        case.operator,
+        case.version,
+        case.example,
+        case.shows,
+        case.types,
+        result.result,
+        result.why,
+        None if greatest is None else GreatestDifference(result.output, greatest.absolute, greatest.relative),
+        case.chosen,
+        expected if not case.chosen and result.result in (*BAD, ACCEPTED) else "",
+    )
 
 
 def read_report(path: str) -> dict[str, str]:
@@ -183,8 +220,8 @@ def counts_text(counts: Mapping[str, int]) -> str:
     return " ".join(([str(good)] if good else []) + others)
 
 
-def _title(data: Mapping[str, Any]) -> str:
-    return f"Conformance of {data['runtime']['name']} {data['runtime']['version']}".strip()
+def _title(run: CorpusResults) -> str:
+    return f"Conformance of {run.runtime.name} {run.runtime.version}".strip()
 
 
 class Table(NamedTuple):
@@ -197,81 +234,81 @@ class Table(NamedTuple):
     matrix: bool = False
 
 
-def tables(data: Mapping[str, Any]) -> list[Table]:
+def tables(run: CorpusResults) -> list[Table]:
     """Return the tables of a report."""
-    result_tables = [_totals_table(data)]
-    if "changes" in data:
-        rows = [[key, *each] for key, changed in data["changes"].items() for each in changed]
+    result_tables = [_totals_table(run)]
+    if run.changes is not None:
+        rows = [[key, *each] for key, changed in run.changes._asdict().items() for each in changed]
         result_tables.append(Table("Changes", "Beside the earlier report.", ("", "case", "before", "now"), rows))
-    cases = data["cases"]
-    bad = [each for each in cases if each["result"] in BAD]
-    chosen = [each for each in bad if "chosen" in each]
-    plain = [each for each in bad if not {"chosen", "expected"} & each.keys()]
-    rows = [[each["name"], each["result"], each.get("why", "")] for each in plain]
+    cases = run.cases
+    bad = [each for each in cases if each.result in BAD]
+    chosen = [each for each in bad if each.chosen]
+    plain = [each for each in bad if not each.chosen and not each.expected]
+    rows = [[each.name, each.result, each.why] for each in plain]
     if rows:
         result_tables.append(Table("Disagreements", "", ("case", "result", "what happens"), rows))
-    expected = [each for each in bad if "expected" in each]
+    expected = [each for each in bad if each.expected]
     result_tables += _case_tables("Expected disagreements", "Each with its reason.", expected, "expected", "reason")
     text = "What the standard leaves open: these are no faults, and fail no run."
     result_tables += _case_tables("Choices", text, chosen, "chosen", "what is open")
     letters = ", ".join(f"{letter} {name}" for name, letter in LETTERS.items())
-    for domain in dict.fromkeys(each["domain"] for each in data["operators"]):
+    for domain in dict.fromkeys(each.domain for each in run.operators):
         text = (
             "The columns are the versions that introduced a definition. A number is that of cases that pass; a letter "
             f"says what others do: {letters}. The last column has the cases that break a constraint."
         )
         result_tables.append(
-            _matrix_table(f"Operators of {domain}", text, [e for e in data["operators"] if e["domain"] == domain])
+            _matrix_table(f"Operators of {domain}", text, [e for e in run.operators if e.domain == domain])
         )
-    names = [each for each in RESULTS if any(each in counts for counts in data["types"].values())]
-    rows = [[type_, *(str(counts.get(name, "")) for name in names)] for type_, counts in data["types"].items()]
+    names = [each for each in RESULTS if any(each in counts for counts in run.types.values())]
+    rows = [[type_, *(str(counts.get(name, "")) for name in names)] for type_, counts in run.types.items()]
     text = "Cases count for each type that their inputs and outputs have."
     result_tables.append(Table("Element types", text, ("type", *names), rows, True))
-    refused = [each for each in cases if each["result"] == REFUSED]
+    refused = [each for each in cases if each.result == REFUSED]
     result_tables += _case_tables("Refused", "What the runtime says it lacks.", refused, "why", "what it says")
     text = "Cases that break a constraint of their operator, and are computed all the same."
-    accepted = [each for each in cases if each["result"] == ACCEPTED]
+    accepted = [each for each in cases if each.result == ACCEPTED]
     result_tables += _case_tables("Accepted", text, accepted, "shows", "what is broken")
     return result_tables
 
 
-def _totals_table(data: Mapping[str, Any]) -> Table:
+def _totals_table(run: CorpusResults) -> Table:
     """Return the table of all results of a run."""
     whole: Counter[str] = Counter()
-    for counts in data["totals"].values():
+    for counts in run.totals.values():
         whole.update(counts)
     rows = [[name, f"{whole[name]:,}", MEANINGS[name]] for name in RESULTS if whole[name]]
-    versions = sum(len(each["versions"]) for each in data["operators"])
+    versions = sum(len(each.versions) for each in run.operators)
     text = (
-        f"{sum(whole.values()):,} cases of {len(data['operators'])} operators in {versions} versions were run on "
-        f"{' '.join(filter(None, (data['runtime']['name'], data['runtime']['version'])))}."
+        f"{sum(whole.values()):,} cases of {len(run.operators)} operators in {versions} versions were run on "
+        f"{' '.join(filter(None, run.runtime[:2]))}."
     )
     return Table("", text, ("result", "cases", "meaning"), rows)
 
 
-def _matrix_table(title: str, text: str, operators: Sequence[Mapping[str, Any]]) -> Table:
+def _matrix_table(title: str, text: str, operators: Sequence[OperatorResults]) -> Table:
     """Return the table of operators by version."""
-    versions = sorted({int(version) for each in operators for version in each["versions"]})
+    versions = sorted({int(version) for each in operators for version in each.versions})
     rows = []
     for each in operators:
-        cells = [counts_text(each["versions"].get(str(version), {})) for version in versions]
-        rows.append([each["operator"], *cells, counts_text(each["invalid"])])
+        cells = [counts_text(each.versions.get(str(version), {})) for version in versions]
+        rows.append([each.operator, *cells, counts_text(each.invalid)])
     return Table(title, text, ("operator", *map(str, versions), "invalid"), rows, True)
 
 
-def _case_tables(title: str, text: str, cases: Sequence[Mapping[str, Any]], key: str, head: str) -> list[Table]:
+def _case_tables(title: str, text: str, cases: Sequence[JudgedCase], key: str, head: str) -> list[Table]:
     """Return a table whose rows join the cases of an operator with the same result and reason; none without cases."""
-    groups: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
+    groups: dict[tuple[str, str, str], list[JudgedCase]] = {}
     for each in cases:
-        why = _NUMBER.sub("", each.get(key, ""))
-        groups.setdefault((each["operator"], each["result"], why), []).append(each)
+        why = _NUMBER.sub("", getattr(each, key))
+        groups.setdefault((each.operator, each.result, why), []).append(each)
     rows = [
         [
             operator,
-            ", ".join(map(str, sorted({each["version"] for each in group}))),
-            ", ".join(sorted({type_ for each in group for type_ in each["types"]})),
+            ", ".join(map(str, sorted({each.version for each in group}))),
+            ", ".join(sorted({type_ for each in group for type_ in each.types})),
             f"{len(group)}{LETTERS.get(result, '')}",
-            listing(sorted({each["example"] for each in group}), _EXAMPLES),
+            listing(sorted({each.example for each in group}), _EXAMPLES),
             why,
         ]
         for (operator, result, why), group in sorted(groups.items())
@@ -279,12 +316,12 @@ def _case_tables(title: str, text: str, cases: Sequence[Mapping[str, Any]], key:
     return [Table(title, text, ("operator", "versions", "types", "cases", "examples", head), rows)] if rows else []
 
 
-def markdown_text(data: Mapping[str, Any]) -> str:
+def markdown_text(run: CorpusResults) -> str:
     """Return a report as a page of Markdown, with the texts of a runtime escaped."""
     from opset.docgen.prose import escape
 
-    lines = [f"# {escape(_title(data))}", ""]
-    for table in tables(data):
+    lines = [f"# {escape(_title(run))}", ""]
+    for table in tables(run):
         lines += [f"## {escape(table.title)}", ""] if table.title else []
         lines += [escape(table.text), ""] if table.text else []
         lines += [_markdown_row(map(escape, table.head)), _markdown_row("---" for _ in table.head)]
@@ -297,7 +334,7 @@ def _markdown_row(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def html_text(data: Mapping[str, Any]) -> str:
+def html_text(run: CorpusResults) -> str:
     """Return a report as a page of HTML that needs no other file and no script."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -314,7 +351,7 @@ def html_text(data: Mapping[str, Any]) -> str:
     environment.filters["visible"] = escape_invisible
     style = files("opset.docgen").joinpath("assets", "style.css").read_text(encoding="utf-8")
     template = environment.get_template("conformance.html")
-    return template.render(title=_title(data), tables=tables(data), style=style, opset_version=__version__)
+    return template.render(title=_title(run), tables=tables(run), style=style, opset_version=__version__)
 
 
 def report_paths(folder: str) -> dict[str, str]:
@@ -322,8 +359,7 @@ def report_paths(folder: str) -> dict[str, str]:
     return {form: os.path.join(folder, f"conformance.{form}") for form in ("json", "md", "html")}
 
 
-def report_files(data: Mapping[str, Any], folder: str) -> dict[str, bytes]:
-    """Return the contents of a report's files, by their paths in a folder."""
-    text = json.dumps(data, indent=1, allow_nan=False) + "\n"
-    forms = {"json": text, "md": markdown_text(data), "html": html_text(data)}
+def report_files(run: CorpusResults, text: str, folder: str) -> dict[str, bytes]:
+    """Return the contents of a report's files, by their paths in a folder; `text` is that in JSON."""
+    forms = {"json": text, "md": markdown_text(run), "html": html_text(run)}
     return {path: forms[form].encode() for form, path in report_paths(folder).items()}
