@@ -69,7 +69,7 @@ def operands(operator, left, right):
 
 
 def of_operators(rows):
-    """Return each row for an operator of each kind (swapped with itself, with another, never), and three for each."""
+    """Return each row for an operator of each kind, swapped with itself, another or none, and a few for the others."""
     chosen = [(operator, *row) for operator in ("Add", "Less", "Sub") for row in rows]
     return chosen + [
         (operator, *row) for operator in ALL if operator not in ("Add", "Less", "Sub") for row in rows[4:-1:7]
@@ -90,6 +90,7 @@ UP = [
     ((2, 3, 4, 5), (4, 5), {"broadcast": 1, "axis": 2}),
     ((3, 3), (3,), {"broadcast": 1, "axis": 0}),
     ((3, 0, 2), (3, 0), {"broadcast": 1, "axis": 0}),
+    ((2, 1, 3), (2, 1), {"broadcast": 1, "axis": 0}),
 ]
 
 
@@ -112,6 +113,8 @@ def test_axis_needs_ranks_unless_there_is_one_element(check, refused):
     check(node, 6, 7, {"a": a, "b": b[:1]}, shapes={"a": None}, expect=[a + b[0]])
     refused(make_node("Add", ["a", "b"], ["y"], broadcast=1, axis=2), 6, 7, feeds, "C103")
     refused(make_node("Add", ["a", "b"], ["y"], broadcast=1, axis=-2), 6, 7, feeds, "C204")
+    last = make_node("Add", ["a", "b"], ["y"], broadcast=1, axis=-1)
+    check(last, 6, 7, {"a": a, "b": numbers((3,))}, expect=[a + numbers((3,))])
 
 
 DOWN = [
