@@ -35,8 +35,8 @@ inline Markdown, in which names stand in backticks; `also` has the derived chang
 leaves as they are.
 
 `operators` and `refusals` happen to some nodes: to those of examples, as conversions.json records them (outcomes.py),
-and as the signatures say. Of an adapter without a record, `text` says that nothing is known. `codes` of a range are all
-with which nodes may be refused on the way to one of its targets, and
+as adapters state beside themselves (`refuses`), and as the signatures say. Of an adapter without a record, `text` says
+that nothing is known. `codes` of a range are all with which nodes may be refused on the way to one of its targets, and
 `operators` all that its steps make. These are rewritten in their turn if the target lacks them or takes less:
 `lowered` has those that become others, `through` the codes with which nodes may be refused for them, each `below` a
 target (down), or `from` one on (up): {"code": "C207", "why": "", "below": 7, "operators": [{"domain", "operator"}]}.
@@ -64,6 +64,7 @@ from opset.schemas.model import OPTIONAL, SINGLE, OpSchema
 from opset.schemas.names import domain_name, normalize_domain
 from opset.version_converter.body_lowering import lower_by_body
 from opset.version_converter.derivation import ATTRIBUTE_ELEMENTS, Counterpart
+from opset.version_converter.registration import stated_reasons
 from opset.version_converter.rewrite import Refusal
 from opset.version_converter.routes import RouteStep, routes_of
 
@@ -397,7 +398,8 @@ class Convertibility:
             made = frozenset(results - ({key} if not step.lowers else set())) | (made if also else frozenset())
             # What an adapter makes of the operator itself has to be of types that the other side takes, too.
             kept = [refusal for refusal in refusals if outcome.stays or refusal["code"] == "C202"]
-            refusals = [_refusal_data(*each) for each in outcome.refused] + ([] if step.lowers else kept)
+            refused = (*outcome.refused, *stated_reasons(step.adapter))
+            refusals = [_refusal_data(*each) for each in refused] + ([] if step.lowers else kept)
         next_version = step.target.since_version if not step.lowers and not step.derived.renamed else None
         if step.derived.renamed:
             renamed = frozenset([(step.target.domain, step.target.name)])

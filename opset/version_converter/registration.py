@@ -56,6 +56,21 @@ def lower(*operators: str, since: int, domain: str = "") -> Callable[[Adapter], 
     return LAYER.register("lower", operators, since, domain)
 
 
+def refuses(code: str, *reasons: str) -> Callable[[Adapter], Adapter]:
+    """State reasons for which an adapter refuses nodes, and which no example meets: documentation lists them, too."""
+
+    def state(adapter: Adapter) -> Adapter:
+        vars(adapter)["reasons"] = (*stated_reasons(adapter), *((code, why) for why in reasons))
+        return adapter
+
+    return state
+
+
+def stated_reasons(adapter: Adapter) -> tuple[tuple[str, str], ...]:
+    """Return the codes and reasons that are stated beside an adapter."""
+    return getattr(adapter, "reasons", ())
+
+
 def registered_adapters(families: Iterable[str], own: Table | None = None) -> frozenset[tuple[str, str, int, str]]:
     """Return the (domain, operator, since, direction) of every adapter and lowering of the families, and of `own`."""
     return frozenset(

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections import Counter
 from pathlib import Path
 from shutil import copytree
 
@@ -98,3 +99,12 @@ def parts_without_label(function):
 def test_a_refusal_that_names_parts_of_a_node_has_a_label(file):
     functions = [node for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.FunctionDef)]
     assert not [entry for function in functions for entry in parts_without_label(function)]
+
+
+def test_a_reason_that_is_stated_beside_an_adapter_is_one_that_adapters_raise():
+    nodes = [node for file in ADAPTERS.rglob("*.py") for node in ast.walk(ast.parse(file.read_text()))]
+    texts = Counter(str(node.value).replace("'", "`") for node in nodes if isinstance(node, ast.Constant))
+    calls = [node for node in nodes if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "refuses"]
+    stated = Counter(each.value for call in calls for each in call.args[1:])
+    assert len(stated) > 40
+    assert not [reason for reason, count in stated.items() if texts[reason] <= count]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from opset.adapters.building.shared import INTEGERS, cast, negative_mask, positive_axis, working_type
 from opset.adapters.families.binary import select_by_mask
-from opset.version_converter.registration import down, lower, up
+from opset.version_converter.registration import down, lower, refuses, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 
@@ -84,6 +84,7 @@ def p_relu_9_down(op: Builder, node: Node) -> Result:
 
 
 @up("PRelu", since=7)
+@refuses("C204", "before version 7 there is one slope, or one for each channel (dimension 1)")
 def p_relu_7_up(op: Builder, node: Node) -> Result:
     """Append dimensions of 1 to the slopes, so that they stay with dimension 1; a single slope needs none."""
     slope = node.shape(1)
@@ -140,6 +141,7 @@ def celu_28_down(op: Builder, node: Node) -> Result:
 
 
 @lower("Shrink", since=9)
+@refuses("C204", "`bias` is no number of the element type")
 def shrink_lowered(op: Builder, node: Node) -> Result:
     """Compare and add in a wide type; a whole number is added to integers in 64 bits, which wrap."""
     x = node.input(0)

@@ -12,7 +12,7 @@ from opset.adapters.building.positions import Size, quotient, size_along, size_n
 from opset.adapters.building.shared import cast, need_size, positive_axis, working_type
 from opset.adapters.building.subgraphs import GraphBuilder, add_loop
 from opset.model.elements import ELEMENTS, NUMBERS
-from opset.version_converter.registration import down, lower, up
+from opset.version_converter.registration import down, lower, refuses, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 QUERY, KEY, VALUE, MASK, PAST_KEY, PAST_VALUE, NONPAD = range(7)
@@ -52,6 +52,12 @@ def attention_24_down(op: Builder, node: Node) -> Result:
 
 
 @up("Attention", since=25)
+@refuses(
+    "C204",
+    "`nonpad_kv_seqlen` is used together with a cache, which the standard does not define",
+    "`nonpad_kv_seqlen` is used together with present outputs, which version 25 excludes",
+    "the number of heads is stated, and the input has another one",
+)
 def attention_25_up(op: Builder, node: Node) -> Result:
     """Remove forms that version 25 excludes: numbers of heads with four dimensions, a cache with `nonpad_kv_seqlen`.
 

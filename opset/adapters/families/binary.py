@@ -8,7 +8,7 @@ from opset.adapters.building.positions import integers_below, product, reshape_v
 from opset.adapters.building.shared import FLOATS, INTEGERS, cast, float16, float32, negative_mask, unsqueeze
 from opset.model.elements import NUMBERS
 from opset.model.types import Shape
-from opset.version_converter.registration import down, lower, up
+from opset.version_converter.registration import down, lower, refuses, up
 from opset.version_converter.rewrite import FIX_SIZES, Builder, Node, Refusal, Result
 
 ARITHMETIC = ("Add", "Sub", "Mul", "Div")
@@ -21,6 +21,7 @@ WIDE_INTEGERS = {"int8": "int32", "int16": "int32", "uint8": "int32", "uint16": 
 
 
 @up(*ARITHMETIC, *LOGICAL, *COMPARISON, "Pow", since=7)
+@refuses("C204", "what a negative `axis` meant before version 7 is not defined")
 def axis_to_broadcasting(op: Builder, node: Node) -> Result:
     """Append dimensions of 1 to the second operand, which was aligned with the first from `axis` on."""
     a, b = node.input(0), node.input(1)
@@ -282,6 +283,7 @@ def pow_15_down(op: Builder, node: Node) -> Result:
 
 
 @down("Pow", since=12)
+@refuses("C204", "the square or cube is by an exponent of another type, which is not certain in floating point")
 def pow_12_down(op: Builder, node: Node) -> Result:
     """Compute in the smallest float type that holds base and exponent, and cast back to the type of the base.
 

@@ -21,7 +21,7 @@ from opset.adapters.building.positions import (
 from opset.adapters.building.shared import cast, fill_value, need_size, unsqueeze, vector_length, working_type
 from opset.model.elements import NUMBERS
 from opset.model.types import MAX_CONSTANT
-from opset.version_converter.registration import lower
+from opset.version_converter.registration import lower, refuses
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 X, WEIGHT, BIAS, PAST = range(4)
@@ -93,6 +93,11 @@ def _windows_of(node: Node, rank: int) -> WindowAttributes:
 
 
 @lower("Col2Im", since=18)
+@refuses(
+    "C204",
+    "this number of spatial dimensions has no plain expression",
+    "there are no elements",
+)
 def col2im_lowered(op: Builder, node: Node) -> Result:
     """Gather, axis by axis, the windows' elements that fall on each element of the image, and add them."""
     element = node.need_element(0)
@@ -190,6 +195,11 @@ def _window_elements(
 
 
 @lower("DeformConv", since=19)
+@refuses(
+    "C204",
+    "this number of spatial dimensions has no plain expression",
+    "a kernel, or a number of channels, of this size has no plain expression",
+)
 def deform_conv_lowered(op: Builder, node: Node) -> Result:
     """Gather the neighbors of each moved point, add them weighted, and multiply these columns by the filters."""
     element = node.need_element(X)

@@ -9,7 +9,7 @@ from opset.adapters.building.shared import BFLOAT16, SMALL_FLOATS, cast, float32
 from opset.model.elements import NUMBERS, element_name
 from opset.model.storage.tensor import make_tensor
 from opset.model.types import MAX_CONSTANT, Constant
-from opset.version_converter.registration import down, lower
+from opset.version_converter.registration import down, lower, refuses
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 PLAIN_FORMS = {
@@ -37,6 +37,7 @@ def constant_12_down(op: Builder, node: Node) -> Result:
 
 
 @down("Constant", since=11)
+@refuses("C204", "the sparse constant is large or of an unknown type")
 def constant_11_down(op: Builder, node: Node) -> Result:
     """Write a sparse tensor as a dense one, with zeros or empty strings for elements without an entry."""
     if _attribute_of_value(node) != "sparse_value":
@@ -127,6 +128,7 @@ def constant_of_shape_lowered(op: Builder, node: Node) -> Result:
 
 
 @down("Range", since=27)
+@refuses("C204", "`stash_type` is none of the element types whose ranges can be expressed before version 27")
 def range_27_down(op: Builder, node: Node) -> Result:
     """Compute ranges of the newer types in `stash_type`, and cast back; other types ignore the attribute."""
     element = node.need_element(0)

@@ -37,7 +37,7 @@ from opset.adapters.building.shared import (
 )
 from opset.adapters.building.subgraphs import GraphBuilder, add_loop
 from opset.model.elements import NUMBERS
-from opset.version_converter.registration import down, lower, up
+from opset.version_converter.registration import down, lower, refuses, up
 from opset.version_converter.rewrite import FIX_SIZES, Builder, Node, Refusal, Result
 
 NOWHERE = 2**63 - 1
@@ -136,6 +136,7 @@ def top_k_10_up(op: Builder, node: Node) -> Result:
 
 
 @down("TopK", since=10)
+@refuses("C204", "`K` is 0 or not known, and the axis is empty")
 def top_k_10_down(op: Builder, node: Node) -> Result:
     """Write a known count from 1 on as the attribute; for any other, sort all elements and gather the first ones."""
     constant = node.constant(1)
@@ -153,6 +154,7 @@ def top_k_10_down(op: Builder, node: Node) -> Result:
 
 
 @down("TopK", since=11)
+@refuses("C204", "before version 11, each two of too many elements would have to be compared")
 def top_k_11_down(op: Builder, node: Node) -> Result:
     """Take the smallest elements as the largest negated ones; sorted results serve if no order is required.
 
@@ -288,6 +290,7 @@ def _flat_positions_of_any_rank(op: Builder, node: Node) -> tuple[str, str]:
 
 
 @lower("GatherND", since=11)
+@refuses("C204", "the index tuples are empty, and each update is as large as the data")
 def gather_nd_lowered(op: Builder, node: Node) -> Result:
     """Gather slices by one index instead of a tuple, from the data with the axes of the tuple merged."""
     depth = _need_depth(node)
@@ -345,6 +348,7 @@ def _scatter_nd(op: Builder, node: Node) -> Result:
 
 
 @lower("ScatterND", since=11)
+@refuses("C204", "the index tuples are empty, and each update is as large as the data")
 def scatter_nd_lowered(op: Builder, node: Node) -> Result:
     """Write single elements of the data as one row."""
     x, positions, updates, sizes = _elements_of_slices(op, node)
@@ -400,6 +404,7 @@ def _elements_of_slices(op: Builder, node: Node) -> tuple[str, str, str, list[Si
 
 
 @down("ScatterElements", "ScatterND", since=16)
+@refuses("C204", "the index tuples are empty, and each update is as large as the data")
 def scatter_16_down(op: Builder, node: Node) -> Result:
     """Combine updates with the data by the operator of the reduction; before 16, `none` was the only one."""
     return _combine_updates(op, node, ("add", "mul"))

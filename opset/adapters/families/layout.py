@@ -13,7 +13,7 @@ from opset.adapters.building.positions import (
 from opset.adapters.building.shared import FLOATS, constant_ints, fill_value, need_size, negative_mask, positive_axis
 from opset.model.elements import NUMBERS
 from opset.model.types import MAX_CONSTANT
-from opset.version_converter.registration import down, lower, up
+from opset.version_converter.registration import down, lower, refuses, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 
@@ -40,6 +40,7 @@ def _block_channels(node: Node, divided: bool) -> tuple[int, int]:
 
 
 @down("DepthToSpace", since=11)
+@refuses("C204", "the order of the channels is too long for a constant")
 def depth_to_space_11_down(op: Builder, node: Node) -> Result:
     """Reorder CRD channels to DCR, the only order before 11."""
     if node.attr("mode") != "CRD":
@@ -50,6 +51,7 @@ def depth_to_space_11_down(op: Builder, node: Node) -> Result:
 
 
 @down("SpaceToDepth", since=28)
+@refuses("C204", "the order of the channels is too long for a constant")
 def space_to_depth_28_down(op: Builder, node: Node) -> Result:
     """Reorder the channels of the result from DCR, the only order before 28, to CRD."""
     if node.attr("mode") != "CRD":
@@ -96,6 +98,7 @@ def tile_6_up(op: Builder, node: Node) -> Result:
 
 
 @down("Tile", since=6)
+@refuses("C204", "a count is no number that every float type holds")
 def tile_6_down(op: Builder, node: Node) -> Result:
     """Tile each axis by a node of its own, with count and axis of the type of the data."""
     element = node.need_element(0)

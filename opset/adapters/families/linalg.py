@@ -10,7 +10,7 @@ from opset.adapters.building.shared import INTEGERS, cast, unsqueeze, working_ty
 from opset.inference.building.einsum import Label, parse_equation
 from opset.model.elements import NUMBERS
 from opset.schemas.constraints.violation import Violation
-from opset.version_converter.registration import down, lower
+from opset.version_converter.registration import down, lower, refuses
 from opset.version_converter.rewrite import FIX_SIZES, GIVE_SHAPES, SHOWN, Builder, Node, Refusal, Result
 
 
@@ -159,6 +159,11 @@ class _Operand(NamedTuple):
 
 
 @lower("Einsum", since=12)
+@refuses(
+    "C204",
+    "a diagonal is too long to be taken by indices",
+    "a dimension that is joined to others has the size 0, which Reshape takes otherwise",
+)
 def einsum_lowered(op: Builder, node: Node) -> Result:
     """Contract the operands one after the other by MatMul, or by Mul if no dimension of both is summed.
 

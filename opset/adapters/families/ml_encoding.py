@@ -7,7 +7,7 @@ from typing import Any
 from opset.adapters.building.shared import LISTS, ML, need_uniform_operators
 from opset.adapters.families.ml_trees import ambiguity
 from opset.model.elements import NUMBERS
-from opset.version_converter.registration import down, up
+from opset.version_converter.registration import down, refuses, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 DEFAULTS = {"string": "_Unused", "int64": -1, "int32": -1, "int16": -1, "float": -0.0, "double": -0.0}
@@ -18,6 +18,7 @@ Pairs = list[tuple[Any, Any]]
 
 
 @up("LabelEncoder", since=2, domain=ML)
+@refuses("C204", "`classes_strings` is empty; from version 2 on there have to be keys")
 def label_encoder_2_up(op: Builder, node: Node) -> Result:
     """Write the list as keys and values, in the direction that the type of the input determines."""
     classes = node.attr("classes_strings")
@@ -51,6 +52,7 @@ def label_encoder_2_down(op: Builder, node: Node) -> Result:
 
 
 @up("LabelEncoder", since=4, domain=ML)
+@refuses("C204", "a key is NaN; before version 4 it matches only NaN with the same bits")
 def label_encoder_4_up(op: Builder, node: Node) -> Result:
     """Refuse a key that is NaN, and drop repeated keys: version 4 defines both in another way.
 
@@ -63,6 +65,7 @@ def label_encoder_4_up(op: Builder, node: Node) -> Result:
 
 
 @down("LabelEncoder", since=4, domain=ML)
+@refuses("C202", "keys are of type double; before version 4 no keys are")
 def label_encoder_4_down(op: Builder, node: Node) -> Result:
     """Write tensors as lists; cast types without lists, or gather them from a constant; match NaN by IsNaN."""
     key, value, pairs = _read_table(node)

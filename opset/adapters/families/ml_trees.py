@@ -15,7 +15,7 @@ from opset.adapters.building.shared import LISTS, ML, need_uniform_operators
 from opset.model.elements import NUMBERS
 from opset.model.storage.tensor import make_tensor
 from opset.model.types import MAX_CONSTANT
-from opset.version_converter.registration import up
+from opset.version_converter.registration import refuses, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 AGGREGATES = {"AVERAGE": 0, "SUM": 1, "MIN": 2, "MAX": 3}
@@ -326,6 +326,12 @@ def _vote_in_copy(votes: Votes, copy: int, additive: bool) -> tuple[int, float]:
 
 
 @up("TreeEnsembleRegressor", since=5, domain=ML)
+@refuses(
+    "C204",
+    "votes are infinite or no numbers, or so great that their sum may be",
+    "no operator computes a `post_transform` of SOFTMAX_ZERO or PROBIT",
+    "with one vote per leaf and one parent per node, the trees have too many nodes",
+)
 def tree_ensemble_regressor_5_up(op: Builder, node: Node) -> Result:
     """Aggregate the votes by TreeEnsemble; base values, the transform and the cast to float become nodes after it."""
     x, element = _convert_features(op, node)
@@ -359,6 +365,13 @@ def tree_ensemble_regressor_5_up(op: Builder, node: Node) -> Result:
 
 
 @up("TreeEnsembleClassifier", since=5, domain=ML)
+@refuses(
+    "C204",
+    "base values are infinite or no numbers, or so great that their sum may be",
+    "votes are infinite or no numbers, or so great that their sum may be",
+    "no operator computes a `post_transform` of SOFTMAX_ZERO or PROBIT",
+    "with one vote per leaf and one parent per node, the trees have too many nodes",
+)
 def tree_ensemble_classifier_5_up(op: Builder, node: Node) -> Result:
     """Sum votes by TreeEnsemble, find the top class by ArgMax before any transform, and its label by LabelEncoder."""
     x, element = _convert_features(op, node)

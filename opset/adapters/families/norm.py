@@ -9,7 +9,7 @@ from opset.adapters.building.shared import cast, float32, positive_axis, unsquee
 from opset.model.elements import NUMBERS, element_name
 from opset.model.storage.tensor import make_tensor
 from opset.model.types import MAX_CONSTANT
-from opset.version_converter.registration import down, lower, up
+from opset.version_converter.registration import down, lower, refuses, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 STASHES = frozenset(("float", "double", "float16", "bfloat16"))
@@ -35,6 +35,11 @@ def batch_normalization_6_down(op: Builder, node: Node) -> Result:
 
 
 @up("BatchNormalization", since=7)
+@refuses(
+    "C204",
+    "`is_test` is 0, for training, and the outputs are those of inference",
+    "with `spatial` 0, the shape of the parameters is another one at version 7",
+)
 def batch_normalization_7_up(op: Builder, node: Node) -> Result:
     """Drop `is_test`: from 7 on the outputs determine training, and a node with one output never was in training.
 
@@ -75,6 +80,7 @@ def batch_normalization_9_up(op: Builder, node: Node) -> Result:
 
 
 @down("BatchNormalization", since=9)
+@refuses("C204", "an input of one dimension cannot be expressed in training")
 def batch_normalization_9_down(op: Builder, node: Node) -> Result:
     """Add a dimension to an input of one dimension, which was not defined before; the vector is one channel."""
     if node.need_rank(0) != 1:
@@ -273,6 +279,7 @@ def group_normalization_21_up(op: Builder, node: Node) -> Result:
 
 
 @down("GroupNormalization", since=21)
+@refuses("C204", "this `stash_type` cannot be expressed")
 def group_normalization_21_down(op: Builder, node: Node) -> Result:
     """Normalize each group as a channel of InstanceNormalization, in the stated precision; version 18 is withdrawn."""
     element = node.need_element(0)
@@ -294,6 +301,7 @@ def group_normalization_21_down(op: Builder, node: Node) -> Result:
 
 
 @lower("GroupNormalization", since=18)
+@refuses("C204", "this `num_groups` cannot be expressed")
 def group_normalization_lowered(op: Builder, node: Node) -> Result:
     """Normalize each group as a channel of InstanceNormalization, with its scale and bias."""
     element = node.need_element(0)
@@ -339,6 +347,7 @@ def instance_normalization_6_down(op: Builder, node: Node) -> Result:
 
 
 @lower("LayerNormalization", since=17)
+@refuses("C204", "this `stash_type` cannot be expressed")
 def layer_normalization_lowered(op: Builder, node: Node) -> Result:
     """Write the formula, in the type of `stash_type` up to the scale, as the operator is defined."""
     element, stash, x, axes = _normalization_input(op, node)
@@ -355,6 +364,7 @@ def layer_normalization_lowered(op: Builder, node: Node) -> Result:
 
 
 @lower("RMSNormalization", since=23)
+@refuses("C204", "this `stash_type` cannot be expressed")
 def rms_normalization_lowered(op: Builder, node: Node) -> Result:
     """Write the formula, in the type of `stash_type` up to the scale, as the operator is defined."""
     element, stash, x, axes = _normalization_input(op, node)

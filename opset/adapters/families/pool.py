@@ -18,7 +18,7 @@ from opset.adapters.building.positions import (
 from opset.adapters.building.shared import cast, need_size, working_type
 from opset.adapters.families.indexing import last_written
 from opset.errors import safe_text
-from opset.version_converter.registration import down, lower, up
+from opset.version_converter.registration import down, lower, refuses, up
 from opset.version_converter.rewrite import FIX_SIZES, Builder, Node, Refusal, Result
 
 
@@ -59,6 +59,7 @@ def average_pool_22_up(op: Builder, node: Node) -> Result:
 
 
 @down("AveragePool", "LpPool", "MaxPool", since=22)
+@refuses("C204", "with `ceil_mode` 1, a last window that holds only padding is kept before version 22")
 def average_pool_22_down(op: Builder, node: Node) -> Result:
     """Set `ceil_mode` to 0 if a last window begins in the end padding, which `ceil_mode` 1 kept before version 22."""
     counts = _window_counts(node) or ()
@@ -78,6 +79,12 @@ def average_pool_22_down(op: Builder, node: Node) -> Result:
 
 
 @down("AveragePool", since=19)
+@refuses(
+    "C204",
+    "a window is larger than the padded input",
+    "a last window may hold only padding",
+    "runtimes differ in how they pad windows with gaps for `auto_pad`",
+)
 def average_pool_19_down(op: Builder, node: Node) -> Result:
     """Add the elements of windows with gaps by a Conv of ones, and divide each sum by its number of elements."""
     dilations = node.attr("dilations", [])
@@ -146,6 +153,7 @@ def _padding_and_count(node: Node, size: int, reach: int, stride: int, begin: in
 
 @down("AveragePool", "MaxPool", since=10)
 @down("LpPool", since=18)
+@refuses("C204", "runtimes differ in what `ceil_mode` 1 does with auto_pad VALID")
 def average_pool_10_down(op: Builder, node: Node) -> Result:
     """Enlarge the end padding in place of `ceil_mode`, for as many windows: by `stride - 1` if sizes are not known.
 
@@ -280,6 +288,13 @@ def _positions_of_maxima(op: Builder, node: Node, x: str, sources: list[list[int
 
 
 @down("MaxPool", since=8)
+@refuses(
+    "C204",
+    "a window may hold only padding",
+    "a window is larger than the padded input",
+    "a last window may hold only padding",
+    "runtimes differ in how they pad windows with gaps for `auto_pad`",
+)
 def max_pool_8_down(op: Builder, node: Node) -> Result:
     """Find the positions of maxima by ArgMax in windows that are gathered side by side, as for windows with gaps."""
     if node.output(1) and node.values.is_read(node.output(1)):
@@ -309,6 +324,7 @@ def _norms_with_gaps(op: Builder, node: Node) -> Result:
 
 @up("LpPool", since=2)
 @down("LpPool", since=2)
+@refuses("C204", "`kernel_shape` is given, and version 1 does not say what that means")
 def lp_pool_2(op: Builder, node: Node) -> Result:
     """Refuse windows over other axes than the spatial ones: version 1 does not define them."""
     kernel = node.attr("kernel_shape")

@@ -13,7 +13,7 @@ from opset.adapters.building.shared import INTEGERS, constant_ints, distinct_axe
 from opset.errors import safe_text
 from opset.model.elements import NUMBERS
 from opset.model.types import Constant
-from opset.version_converter.registration import down, lower, up
+from opset.version_converter.registration import down, lower, refuses, up
 from opset.version_converter.rewrite import FIX_SIZES, Builder, Node, Refusal, Result
 
 X, ROI, SCALES, SIZES = range(4)
@@ -56,6 +56,7 @@ def resize_lowered(op: Builder, node: Node) -> Result:
 
 
 @up("Resize", since=11)
+@refuses("C204", "`scales` grows an axis that keeps its size, where runtimes copy")
 def resize_11_up(op: Builder, node: Node) -> Result:
     """State the coordinates of version 10, in which an output coordinate was divided by the scale.
 
@@ -118,6 +119,16 @@ def _with_asymmetric_coordinates(
 
 
 @down("Resize", since=11)
+@refuses(
+    "C204",
+    "a coordinate is at the edge between two elements",
+    "a size is rounded to that of the input, and then some runtimes copy the axis",
+    "the mode has no equivalent with these coordinates",
+    "a region is cropped, and the elements nearest to its coordinates have no equivalent",
+    "no axis may change its size, and then some runtimes copy the tensor and others interpolate by the scales",
+    "there are no elements to copy",
+    "there are no elements to interpolate",
+)
 def resize_11_down(op: Builder, node: Node) -> Result:
     """Keep a node that means the same at version 10, with scales in place of sizes; write out any other node.
 
@@ -476,6 +487,12 @@ def _input_coordinate(mode: str, position: int, scale: Fraction, size: int, out:
 
 
 @up("Resize", since=13)
+@refuses(
+    "C204",
+    "a coordinate is at the edge between two elements",
+    "version 13 has no tf_half_pixel_for_nn, and other coordinates are equal to it only in mode nearest w"
+    "ith nearest_mode floor or round_prefer_floor",
+)
 def resize_13_up(op: Builder, node: Node) -> Result:
     """Leave out the empty `scales` that was required beside `sizes`, and replace a coordinate mode that was removed.
 
@@ -530,6 +547,19 @@ def resize_13_down(op: Builder, node: Node) -> Result:
 
 
 @down("Resize", since=18)
+@refuses(
+    "C204",
+    "antialias is 1, and each element depends on too many others",
+    "antialias is 1, and runtimes copy an axis that a scale above 1 leaves at its size",
+    "antialias is 1, and then runtimes round integers in another way",
+    "a region is cropped, and runtimes differ in the size by its scale",
+    "a region is cropped, and the elements nearest to its coordinates have no equivalent",
+    "no axis may change its size, and then some runtimes copy the tensor and others interpolate by the scales",
+    "runtimes leave axes of scale 1 as they are, where these coordinates may be rounded up",
+    "a coordinate is at the edge between two elements",
+    "there are no elements to copy",
+    "there are no elements to interpolate",
+)
 def resize_18_down(op: Builder, node: Node) -> Result:
     """Write sizes or scales for all axes, as the policy for the aspect ratio says; write out antialiasing."""
     inputs = [node.input(index) for index in range(4)]
@@ -629,6 +659,11 @@ def _reorder(op: Builder, node: Node, name: str, element: str, rest: list[Any], 
 
 
 @down("Resize", since=19)
+@refuses(
+    "C204",
+    "a coordinate may be at an edge, where the rounding of its last bit decides",
+    "a size is rounded, and before version 19 no coordinate mode compensates for that",
+)
 def resize_19_down(op: Builder, node: Node) -> Result:
     """Write half_pixel_symmetric as half_pixel if no output size is rounded: by `sizes`, or by integer scales."""
     if node.attr("coordinate_transformation_mode") != "half_pixel_symmetric":

@@ -8,7 +8,7 @@ from opset.adapters.building.positions import Size, integers_below, size_name, s
 from opset.adapters.building.shared import cast, fill_value, unsqueeze
 from opset.errors import safe_text
 from opset.model.elements import NUMBERS
-from opset.version_converter.registration import down, lower
+from opset.version_converter.registration import down, lower, refuses
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 TAPS = {"nearest": 1, "linear": 2, "bilinear": 2, "cubic": 4, "bicubic": 4}
@@ -26,6 +26,7 @@ def grid_sample_20_down(op: Builder, node: Node) -> Result:
 
 
 @lower("GridSample", since=16)
+@refuses("C204", "there are no elements")
 def grid_sample_lowered(op: Builder, node: Node) -> Result:
     """Gather the neighbors of each point, and add them weighted."""
     return _sample(op, node)
@@ -191,6 +192,7 @@ def _cubic_weights(op: Builder, part: str, element: str) -> list[str]:
 
 
 @lower("AffineGrid", since=20)
+@refuses("C204", "with `align_corners` 1, where the only element of a dimension lies is not defined")
 def affine_grid_lowered(op: Builder, node: Node) -> Result:
     """Add the products of theta and each coordinate, and the translation; each coordinate has its own dimension."""
     element = node.need_element(0)

@@ -36,7 +36,7 @@ from opset.adapters.building.shared import (
 )
 from opset.model.elements import NUMBERS
 from opset.model.types import MAX_CONSTANT
-from opset.version_converter.registration import down, up
+from opset.version_converter.registration import down, refuses, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 FLOATS = ("float16", "float", "double")
@@ -164,6 +164,11 @@ def _pads_of_all_axes(op: Builder, node: Node, rank: int) -> str:
 
 
 @down("Pad", since=19)
+@refuses(
+    "C204",
+    "an axis of size 0 cannot be wrapped",
+    "negative pads are not defined for the mode wrap",
+)
 def pad_19_down(op: Builder, node: Node) -> Result:
     """Gather known or computed indices for the mode `wrap`, which version 19 added."""
     if node.attr("mode") != "wrap":
@@ -207,6 +212,12 @@ def slice_10_up(op: Builder, node: Node) -> Result:
 
 
 @down("Slice", since=10)
+@refuses(
+    "C204",
+    "slicing backwards ends at the last element, or in some runtimes at the first",
+    "the indices are too many for a constant",
+    "the first element is not defined when slicing backwards from beyond the end",
+)
 def slice_10_down(op: Builder, node: Node) -> Result:
     """Write known bounds as attributes; gather elements with steps other than 1, and between computed bounds."""
     if any(node.input(index) and node.constant(index) is None for index in range(1, 5)):
@@ -363,6 +374,7 @@ def slice_11_down(op: Builder, node: Node) -> Result:
 
 
 @up("Split", since=2)
+@refuses("C204", "`axis` is absent, and version 1 does not say what that means")
 def split_2_up(op: Builder, node: Node) -> Result:
     """Write sizes that are an input as the attribute; refuse an absent axis, which version 1 leaves open."""
     attributes: dict[str, Any] = {}
