@@ -139,7 +139,7 @@ def _nest_elements(flat: list[Any], shape: tuple[int, ...]) -> Any:
     return flat
 
 
-def body_conditions(body: dict[str, Any]) -> str:
+def body_conditions(body: Mapping[str, Any]) -> str:
     """Return the opsets, nodes and types that a function body serves, as a phrase."""
     words = [f" from opset {body['opset']} on"]
     words += [f"{name} {form}" if form in PRESENCE else f"{name} = {form}" for name, form in body["where"].items()]

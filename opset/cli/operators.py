@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from opset.catalog import (
@@ -75,7 +76,7 @@ def operator_at(
     return versions, version_at(registry, versions, int(version))
 
 
-def schema_lines(data: dict[str, Any]) -> list[str]:
+def schema_lines(data: Mapping[str, Any]) -> list[str]:
     """Return `schema_data` as text."""
     lines = []
     if data["deprecated"]:
@@ -121,7 +122,7 @@ def schema_lines(data: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _ground_lines(data: dict[str, Any], indent: str) -> list[str]:
+def _ground_lines(data: Mapping[str, Any], indent: str) -> list[str]:
     """Return the ground of a special case or an example, nothing if it is derived."""
     words = status_words(data["status"], data["because"])
     return prose_lines(escape_text(f"({words})"), indent) if words else []
@@ -131,7 +132,7 @@ EXAMPLES = 4
 """Examples that are shown as text; as JSON, all are."""
 
 
-def example_lines(examples: list[dict[str, Any]]) -> list[str]:
+def example_lines(examples: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the first few of an operator's examples as text: those with results come before those that are errors."""
     ordered = sorted(examples, key=lambda each: bool(each["error"]))
     lines = ["", "examples"] if examples else []
@@ -170,7 +171,7 @@ def shorten(text: str) -> str:
     return text if len(text) <= room else f"{text[: room - 1]}…"
 
 
-def _section_lines(title: str, cells: list[list[str]], entries: list[dict[str, Any]]) -> list[str]:
+def _section_lines(title: str, cells: list[list[str]], entries: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return a title and the entries below it: aligned cells, each followed by its description."""
     if not entries:
         return []
@@ -184,12 +185,12 @@ def _section_lines(title: str, cells: list[list[str]], entries: list[dict[str, A
     return lines
 
 
-def _parameter_text(parameter: dict[str, Any]) -> str:
+def _parameter_text(parameter: Mapping[str, Any]) -> str:
     """Return the type and the arity of an input or output."""
     return ", ".join([brief_type(parameter["type"]), *arity_words(parameter)])
 
 
-def _attribute_text(attribute: dict[str, Any]) -> str:
+def _attribute_text(attribute: Mapping[str, Any]) -> str:
     """Return the type and the default of an attribute."""
     default = attribute["default"]
     words = [attribute["type"] if default is None else f"{attribute['type']} = {default_text(default)}"]
@@ -197,7 +198,7 @@ def _attribute_text(attribute: dict[str, Any]) -> str:
     return ", ".join(words)
 
 
-def _declaration_text(entry: dict[str, Any]) -> str:
+def _declaration_text(entry: Mapping[str, Any]) -> str:
     """Return the values that an attribute may have, and the constraint that others break."""
     words = [entry["kind"]] if entry.get("kind") else []
     words += [f"one of {', '.join(map(value_text, entry['choices']))}"] if entry.get("choices") else []

@@ -331,9 +331,9 @@ def _show_progress(evaluator: ReferenceEvaluator) -> Iterator[None]:
         thread.join()
 
 
-def _read_inputs(settings: Settings, inputs: Sequence[ValueInfo], limit: int) -> dict[str, Any]:
+def _read_inputs(settings: Settings, inputs: Sequence[ValueInfo], limit: int) -> dict[str, object]:
     """Return the inputs that files, stdin and `--set` hold. Raises RunError with all findings about them."""
-    feeds: dict[str, Any] = {}
+    feeds: dict[str, object] = {}
     origin: dict[str, str] = {}
     findings = FindingList()
     arrays = iter(inputs)
@@ -390,7 +390,7 @@ def _split_argument(argument: str, declared: Sequence[ValueInfo]) -> tuple[str, 
 
 
 def _compare_outputs(
-    expected: dict[str, Any], values: dict[str, Any], settings: Settings, findings: FindingList
+    expected: dict[str, object], values: dict[str, object], settings: Settings, findings: FindingList
 ) -> dict[str, OutputVerdict]:
     """Return the verdict for each output, and add a finding for each that differs."""
     verdicts: dict[str, OutputVerdict] = {}

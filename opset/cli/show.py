@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -140,7 +140,7 @@ def _split_version(what: str | None, version: int | None, at: int | None) -> tup
     return what, given[0] if given else None
 
 
-def _operator_lines(data: dict[str, Any]) -> list[str]:
+def _operator_lines(data: Mapping[str, Any]) -> list[str]:
     """Return an operator as text."""
     title = style_text(safe_text(f"{data['operator']} {data['since']}"), "bold", sys.stdout)
     versions = ", ".join(map(str, data["versions"]))
