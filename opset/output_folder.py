@@ -16,7 +16,8 @@ from typing import NamedTuple
 
 from opset.errors import Finding, UsageError
 from opset.file_names import is_harmless
-from opset.model.storage.atomic import MOST_FOLDERS, output_exists_error
+from opset.model.limits import MAX_FOLDERS
+from opset.model.storage.atomic import output_exists_error
 from opset.model.storage.writing import remove_below, write_below
 from opset.schemas.untrusted_files import file_bytes
 
@@ -115,8 +116,8 @@ def _check_names(files: Mapping[str, bytes], author: Author) -> None:
     if wrong or len({path.lower() for path in files}) < len(files):
         raise ValueError(f"there is a file that cannot be written, or two of one name: {wrong[:1]}")
     folders = {path.rpartition("/")[0] for path in files}
-    if len(folders) >= MOST_FOLDERS and not author.parts:
-        message = f"the documentation has {len(folders):,} folders; fewer than {MOST_FOLDERS} can be written at once"
+    if len(folders) >= MAX_FOLDERS and not author.parts:
+        message = f"the documentation has {len(folders):,} folders; fewer than {MAX_FOLDERS} can be written at once"
         raise UsageError(Finding("U103", message, help="document fewer domains at once: --domain DOMAIN"))
 
 
@@ -186,7 +187,7 @@ def _batches(files: Mapping[str, bytes]) -> Iterator[dict[str, bytes]]:
     for path, data in files.items():
         names = path.split("/")
         way = {"/".join(names[:end]) for end in range(1, len(names))}
-        if len(folders | way) >= MOST_FOLDERS:
+        if len(folders | way) >= MAX_FOLDERS:
             yield part
             part, folders = {}, set()
         part[path] = data

@@ -31,7 +31,7 @@ from opset.opsets.runtimes import RUNTIMES
 from opset.schemas.model import OpSchema
 from opset.schemas.names import domain_name
 
-FEW = 8
+MAX_LISTED_TYPES = 8
 """Types that a text names one by one."""
 RUNTIME, PROVIDER = "onnxruntime", "CPUExecutionProvider"
 
@@ -146,9 +146,9 @@ def _support_text(
 def _types_text(types: Sequence[str], allowed: Sequence[str]) -> str:
     """Return types as the shortest of: their elements, the allowed elements that are missing, their number."""
     missing = [each for each in sorted(allowed, key=_type_sort_key) if each not in types]
-    if len(types) <= FEW or (not missing and allowed):
+    if len(types) <= MAX_LISTED_TYPES or (not missing and allowed):
         return ", ".join(map(_element_of, types))
-    if missing and len(missing) <= FEW // 2:
+    if missing and len(missing) <= MAX_LISTED_TYPES // 2:
         return f"all but {', '.join(map(_element_of, missing))}"
     return f"{len(types)} of {len(allowed)} types" if allowed else f"{len(types)} types"
 

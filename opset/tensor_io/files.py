@@ -28,6 +28,7 @@ from opset.reference.numerics.memory import nbytes
 from opset.reference.value_info import ValueInfo
 from opset.reference.values import type_of
 from opset.tensor_io import json_values, npz
+from opset.tensor_io.limits import MAX_JSON
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,7 +71,7 @@ def read_values(path: str, declared: Sequence[ValueInfo], limit: int, role: str,
                 name = name or _only_name(declared, role, path)
                 return {name: npz.read_array(file, size, limit)}
             case ".json":
-                return values_in_json(file.read(json_values.MOST + 1), declared, role, limit)
+                return values_in_json(file.read(MAX_JSON + 1), declared, role, limit)
         return dict([_read_message(file.read(size), os.path.basename(path), declared, limit, role, name)])
 
 
@@ -115,7 +116,7 @@ def _names_to_read(names: Iterable[str], declared: Sequence[ValueInfo], role: st
 def values_in_stream(stream: IO[bytes], declared: Sequence[ValueInfo], role: str, limit: int) -> dict[str, Any]:
     """Return the values of a JSON object that arrives in a stream, which may have no end; raise RunError R105."""
     try:
-        most = min(limit, json_values.MOST)
+        most = min(limit, MAX_JSON)
         text = bytearray()
         while len(text) <= most and (more := stream.read1(most + 1 - len(text))):  # type: ignore[attr-defined]
             text += more

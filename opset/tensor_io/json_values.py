@@ -28,14 +28,9 @@ from opset.errors import ModelError, quote, safe_text
 from opset.model.arrays import array_of, data_type_of, dtype_of_element
 from opset.model.storage.tensor import make_tensor, text_of
 from opset.schemas.untrusted_files import parse_json
+from opset.tensor_io.limits import MAX_JSON, MAX_JSON_DEPTH, MAX_JSON_ENTRIES, MAX_JSON_RANK
 
-MOST: Final = 32 << 20
-"""Bytes of the longest text that is read: parsed, it takes thirty times as much memory."""
 _HUGE: Final = sys.float_info.max
-_RANK: Final = 32
-_DEPTH: Final = 64
-_ENTRIES: Final = 1 << 20
-"""Entries of all sequences in a value: each is an array of its own, which takes microseconds."""
 _INTEGER: Final = re.compile(r"-?[0-9]{1,20}")
 _NUMBERS: Final = {
     "nan": math.nan,
@@ -48,15 +43,15 @@ _NUMBERS: Final = {
 
 
 def parse(text: bytes | str) -> Any:
-    """Return the JSON of values; raise ValueError as `parse_json` does, and for more than MOST bytes."""
-    if len(text) > MOST:
-        raise ValueError(f"it has {len(text):,} bytes, and of JSON no more than {MOST:,} are read: use .npz or .pb")
+    """Return the JSON of values; raise ValueError as `parse_json` does, and for more than MAX_JSON bytes."""
+    if len(text) > MAX_JSON:
+        raise ValueError(f"it has {len(text):,} bytes, and of JSON no more than {MAX_JSON:,} are read: use .npz or .pb")
     return parse_json(text)
 
 
 def value_of(data: Any, kind: str) -> Any:
     """Return the value of parsed JSON, by a type string; raise ValueError if it does not fit the type."""
-    if kind.count("(") > _DEPTH:
+    if kind.count("(") > MAX_JSON_DEPTH:
         raise ValueError("its type is nested too deeply")
     _check_entries(data, kind)
     return _typed_value(data, kind)
@@ -71,8 +66,8 @@ def _check_entries(data: Any, kind: str) -> None:
             continue
         kind = kind.partition(", ")[2] if word == "map" else kind
         parts = [entry for entry in level if isinstance(entry, list | dict)]
-        if "(" in kind and sum(map(len, parts)) > _ENTRIES:
-            raise ValueError(f"it has more than {_ENTRIES:,} entries: use .pb")
+        if "(" in kind and sum(map(len, parts)) > MAX_JSON_ENTRIES:
+            raise ValueError(f"it has more than {MAX_JSON_ENTRIES:,} entries: use .pb")
         level = [entry for part in parts for entry in (part.values() if isinstance(part, dict) else part)]
 
 
@@ -139,7 +134,7 @@ def _shape_and_elements(data: Any) -> tuple[tuple[int, ...], list[Any]]:
     if isinstance(data, dict):
         if data.keys() != {"shape", "data"} or not all(isinstance(entry, list) for entry in data.values()):
             raise ValueError('a tensor is nested lists, or {"shape": […], "data": […]}')
-        if len(data["shape"]) > _RANK or not all(
+        if len(data["shape"]) > MAX_JSON_RANK or not all(
             type(entry) is int and 0 <= entry < 1 << 62 for entry in data["shape"]
         ):
             raise ValueError("its shape is no list of sizes")
@@ -148,8 +143,8 @@ def _shape_and_elements(data: Any) -> tuple[tuple[int, ...], list[Any]]:
     level = [data]
     while level and isinstance(level[0], list):
         size = len(level[0])
-        if len(shape) == _RANK:
-            raise ValueError(f"it has more than {_RANK} dimensions")
+        if len(shape) == MAX_JSON_RANK:
+            raise ValueError(f"it has more than {MAX_JSON_RANK} dimensions")
         if not all(isinstance(entry, list) and len(entry) == size for entry in level):
             raise ValueError(f"its lists in dimension {len(shape)} are not all of {size} entries")
         shape.append(size)

@@ -22,13 +22,10 @@ from opset.model.arrays import TEXT_SIZE
 from opset.model.storage.source import CHUNK
 from opset.model.storage.tensor import text_of
 from opset.reference.numerics.memory import nbytes
+from opset.tensor_io.limits import MAX_DIRECTORY, MAX_HEADER
 
 Array = NDArray[Any]
 
-_HEADER: Final = 8192
-"""Bytes of the longest header that is read; numpy writes about a hundred."""
-_DIRECTORY: Final = 1 << 22
-"""Bytes of the longest directory of an archive that is read: it has 70,000 arrays."""
 _READERS: Final = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 _NUMBERS: Final = frozenset(map(np.dtype, "?bhilqBHILQefdFD"))
 _DAMAGED: Final = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, struct.error)
@@ -37,7 +34,7 @@ _TIME: Final = (1980, 1, 1, 0, 0, 0)  # of all members, so that the same values 
 
 def read_array(file: IO[bytes], size: int, limit: int) -> Array:
     """Return the array in a .npy file of `size` bytes; raise ValueError if it takes more than `limit` bytes."""
-    start = io.BytesIO(file.read(_HEADER))
+    start = io.BytesIO(file.read(MAX_HEADER))
     shape, dtype, fortran = _read_header(start)
     available = size - start.tell()
     count = math.prod(shape)
@@ -70,7 +67,7 @@ def _read_header(start: io.BytesIO) -> tuple[tuple[int, ...], np.dtype[Any], boo
     if version not in _READERS:
         raise ValueError(f"it is of version {version[0]}.{version[1]} of the format, and only 1.0 and 2.0 hold tensors")
     try:
-        shape, fortran, dtype = _READERS[version](start, max_header_size=_HEADER)
+        shape, fortran, dtype = _READERS[version](start, max_header_size=MAX_HEADER)
     except Exception as error:  # whatever Python's parser and tokenizer raise
         raise ValueError("its header is damaged") from error
     if dtype.hasobject:
@@ -155,9 +152,9 @@ class _Pieces:
 
     def read(self, count: int = -1) -> bytes:
         """Return bytes; raise ValueError if they are too many."""
-        if count > _DIRECTORY:
-            raise ValueError(f"its directory has {count:,} bytes, and at most {_DIRECTORY:,} are read")
-        return self._file.read(_DIRECTORY if count < 0 else count)
+        if count > MAX_DIRECTORY:
+            raise ValueError(f"its directory has {count:,} bytes, and at most {MAX_DIRECTORY:,} are read")
+        return self._file.read(MAX_DIRECTORY if count < 0 else count)
 
 
 def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, limit: int) -> Array:

@@ -15,10 +15,7 @@ from opset.reference.numerics.arrays import pieces
 from opset.reference.numerics.memory import nbytes
 from opset.reference.values import type_of
 from opset.tensor_io import json_values
-
-SMALL = 24
-"""Elements of the largest tensor, and entries of the longest list or map, whose values are shown."""
-_SMALL_BYTES = 1 << 13  # of a tensor whose values are shown: texts may be long
+from opset.tensor_io.limits import MAX_SHOWN, MAX_SHOWN_BYTES
 
 
 @dataclass(frozen=True)
@@ -53,13 +50,13 @@ def summarize(value: Any, kind: str | None = None) -> Summary:
     """Return the summary of a value; `kind` is its declared type, which an empty value does not show by itself."""
     kind = kind or type_of(value)
     if isinstance(value, list):
-        return Summary(kind, len(value), [summarize(entry) for entry in value[:SMALL]])
+        return Summary(kind, len(value), [summarize(entry) for entry in value[:MAX_SHOWN]])
     if isinstance(value, dict):
-        return Summary(kind, len(value), value=json_values.json_of(value) if len(value) <= SMALL else ...)
+        return Summary(kind, len(value), value=json_values.json_of(value) if len(value) <= MAX_SHOWN else ...)
     if not isinstance(value, np.ndarray):
         return Summary(kind, value=json_values.json_of(value))
     statistics = _statistics(value) if value.size and value.dtype.kind not in "ObcSU" else None
-    small = 0 < value.size <= SMALL and nbytes(value) <= _SMALL_BYTES
+    small = 0 < value.size <= MAX_SHOWN and nbytes(value) <= MAX_SHOWN_BYTES
     return Summary(kind, None, None, value.shape, statistics, json_values.json_of(value) if small else ...)
 
 

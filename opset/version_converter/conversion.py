@@ -29,6 +29,7 @@ from opset.version_converter.context import Context
 from opset.version_converter.facts import LazyInference, ValueFacts
 from opset.version_converter.function_copies import specialize_functions
 from opset.version_converter.ir_version import set_ir_version
+from opset.version_converter.limits import MAX_STACKED
 from opset.version_converter.replacement import set_imports
 from opset.version_converter.result import Conversion
 from opset.version_converter.routes import Routes, Verdict, routes_of
@@ -38,9 +39,6 @@ from opset.version_converter.targets import Target, target_for_model
 BASE_STEPS, STEPS_PER_BYTE = 1 << 21, 8
 BASE_BYTES, BYTES_PER_BYTE = 1 << 25, 8
 """What a conversion may do and add: for any model, and for each of its bytes, weights aside."""
-
-STACKED_IN_A_ROW = 8
-"""Most loops, each of which fills a sequence with what follows from that of another one."""
 
 
 class Task(NamedTuple):
@@ -207,7 +205,7 @@ def _convert_stacked(model: Model, index: ModelIndex, start: Conversion, task: T
     """
     total = 0
     try:
-        for _ in range(STACKED_IN_A_ROW):
+        for _ in range(MAX_STACKED):
             proto, count = stack_sequences(index, task.infer(model, index), task.budget)
             if proto is None:
                 break

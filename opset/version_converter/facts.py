@@ -19,6 +19,7 @@ from opset.model.graph.walking import function_key, names_read, subgraphs
 from opset.model.storage.container import Model
 from opset.model.types import MAX_CONSTANT, Constant, Shape, shape_of, type_string
 from opset.schemas.names import normalize_domain
+from opset.version_converter.limits import MAX_PRODUCERS, MAX_READ
 
 if TYPE_CHECKING:
     from opset.inference.building.dimensions import Size
@@ -26,11 +27,6 @@ if TYPE_CHECKING:
     from opset.inference.engine.engine import Engine
     from opset.inference.engine.scopes import Scope
     from opset.opsets.registry import Registry
-
-SMALL = 256
-"""Most elements of a constant that inference reads for an added node, and that a form of nodes includes."""
-_FEW_PRODUCERS = 64
-"""Most values that are followed to the inputs of one: shape arithmetic takes a handful."""
 
 
 class LazyInference:
@@ -227,7 +223,7 @@ class ValueFacts:
         self.looked_up: set[str] | None = None
         """Names of the values whose facts were read, None where that is not recorded."""
         self.large_read = False
-        """Whether a constant of more than SMALL elements or another node was read."""
+        """Whether a constant of more than MAX_READ elements or another node was read."""
         self._built = False
         self._declared: dict[str, Any] = {}
         self._tensors: dict[str, Any] = {}
@@ -311,7 +307,7 @@ class ValueFacts:
         names: dict[str, None] = {}
         seen, pending = {name}, [name]
         while pending:
-            if len(seen) > _FEW_PRODUCERS:
+            if len(seen) > MAX_PRODUCERS:
                 return []
             current = pending.pop()
             home = self._facts_defining(current)
@@ -361,18 +357,18 @@ class ValueFacts:
         if name not in home._constants:
             home._constants[name] = home._find_constant(name)
         constant = home._constants[name]
-        if constant is not None and len(constant.values) > SMALL:
+        if constant is not None and len(constant.values) > MAX_READ:
             self.large_read = True
         return constant
 
     def small_constant(self, name: str) -> Constant | None:
-        """Return a constant of at most SMALL elements, None for any other value."""
+        """Return a constant of at most MAX_READ elements, None for any other value."""
         home = self._facts_defining(name)
         tensor = home.initializer(name) if home is not None else None
-        if tensor is not None and prod(tensor.dims) > SMALL:
+        if tensor is not None and prod(tensor.dims) > MAX_READ:
             return None
         constant = self.constant(name)
-        return constant if constant is None or len(constant.values) <= SMALL else None
+        return constant if constant is None or len(constant.values) <= MAX_READ else None
 
     def _find_constant(self, name: str) -> Constant | None:
         node, version = self._producer(name)

@@ -28,6 +28,7 @@ from opset.opsets.registry import Registry, Schemas, registry_with
 from opset.preparation import read_model
 from opset.schemas.names import domain_name, normalize_domain
 from opset.version_converter.conversion import BASE_STEPS, BYTES_PER_BYTE, STEPS_PER_BYTE, convert_model
+from opset.version_converter.limits import MAX_COUNTED
 from opset.version_converter.replacement import set_imports
 from opset.version_converter.targets import Target, target_without
 
@@ -37,7 +38,6 @@ NODE = 16
 """Steps of a node that is made."""
 NAME = 16
 """Bytes that a new name has at most beside the names that it is made of."""
-_MANY = 1 << 60
 
 
 @dataclass(slots=True)
@@ -324,7 +324,7 @@ class _Inliner:
         for function in reversed(self._index.call_order()):
             key = function_key(function.proto)
             self._sizes[key] = size = _size_of(function)
-            totals[key] = min(size.nodes + calls(function), _MANY)
+            totals[key] = min(size.nodes + calls(function), MAX_COUNTED)
         roots = [*self._index.graphs, *(self._index.functions[key] for key in totals if key not in self._chosen)]
         self._budget.charge(NODE * sum(map(calls, roots)))
 

@@ -18,9 +18,8 @@ from opset.schemas.constraints.signature import type_misfits
 from opset.schemas.model import OpSchema
 from opset.schemas.names import domain_name
 from opset.version_converter.facts import ValueFacts
+from opset.version_converter.limits import MAX_FREE, MAX_KEPT
 
-FEW = 8
-"""Elements of an attribute or a shape that cost nothing beside the transition."""
 CONSTANT_OF_LISTS = 12
 """The version of Constant that first holds the value of a list attribute, which may be the function's."""
 FIX_SIZES = "set the sizes that are open: --dim NAME=N"
@@ -192,7 +191,7 @@ class Node:
     def shape(self, index: int) -> Shape | None:
         """Return an input's shape: ints, names, None for unknown dimensions; None if not even the rank is known."""
         shape = self.values.shape(self.input(index)) if self.input(index) else None
-        if shape is not None and len(shape) > FEW:
+        if shape is not None and len(shape) > MAX_FREE:
             self.charge(len(shape))
         return shape
 
@@ -268,10 +267,6 @@ def unknown_type(value: str, formal: str = "") -> Refusal:
         f"{GIVE_TYPES}; {SHOWN}",
         label=f"the type of {f'`{formal}`' if formal else 'an input'} is not known",
     )
-
-
-_MAX_KEPT = 64
-"""Elements of a constant that is kept to be copied."""
 
 
 @lru_cache(maxsize=1024)
@@ -451,7 +446,7 @@ class Builder:
     def _charge(self, attributes: Mapping[str, Any]) -> None:
         """Charge the elements of lists among attributes."""
         for value in attributes.values():
-            if isinstance(value, (list, tuple)) and len(value) > FEW:
+            if isinstance(value, (list, tuple)) and len(value) > MAX_FREE:
                 self._values.budget.charge(len(value))
 
     def _add(self, node: Any, outputs: Iterable[str], version: int) -> None:
@@ -479,7 +474,7 @@ class Builder:
             element = next(named, "int64")
         if dims is None:
             dims = [len(flat)] if isinstance(values, (list, tuple)) else []
-        if element == "int64" and len(flat) <= _MAX_KEPT:
+        if element == "int64" and len(flat) <= MAX_KEPT:
             made = _constant_of_ints(tuple(dims), tuple(flat))
         else:
             made = _constant(make_tensor("", NUMBERS[element], dims, flat))

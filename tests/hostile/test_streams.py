@@ -12,6 +12,7 @@ import pytest
 
 import opset
 from judges.hostile.processes import attack, own
+from opset.model import limits
 from opset.model.storage import reading, wire
 
 SMALL = """<ir_version: 6, opset_import: ["": 11]>
@@ -82,7 +83,7 @@ def test_a_stream_that_stops_without_an_end_is_refused_by_what_has_arrived(tmp_p
 
 
 def test_a_stream_holds_no_more_than_protobuf_does(monkeypatch):
-    monkeypatch.setattr(wire, "LARGEST_MESSAGE", 3_000_000)
+    monkeypatch.setattr(limits, "MAX_MESSAGE", 3_000_000)
 
     class Endless:
         read = 0

@@ -7,7 +7,6 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from opset.inference.building.dimensions import (
-    MAX_SIZE,
     Dim,
     TooComplex,
     at_most,
@@ -24,6 +23,7 @@ from opset.inference.building.dimensions import (
     variable,
     variables,
 )
+from opset.inference.limits import MAX_SIZE
 from tests.bounds import lines
 
 N, M, H, W, K = map(variable, "NMHWK")

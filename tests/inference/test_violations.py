@@ -4,7 +4,7 @@ import onnx.parser
 import pytest
 
 import opset
-from opset.inference.building.types import MAX_RANK
+from opset.inference.limits import MAX_RANK
 
 ROWS = "(float[2,2] x) => (float[] y, float[] z) { y, z = ai.onnx.ml."
 LABELS = "classlabels_ints=[1, 2]"

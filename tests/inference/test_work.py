@@ -6,13 +6,14 @@ from onnx import parser
 from opset import infer
 from opset.budget import Budget, Limits
 from opset.inference.building import work
-from opset.inference.building.call import MAX_DATA, Constant
+from opset.inference.building.call import Constant
 from opset.inference.building.elements import apply_to_elements, offsets_of, pick_elements, strides_of
 from opset.inference.building.work import CHECK_STEPS as CHECKED
 from opset.inference.building.work import ELEMENT_BYTES, NAME_BYTES, PART_BYTES
 from opset.inference.building.work import NAME_STEPS as NAMED
 from opset.inference.building.work import NODE_STEPS as NODE
 from opset.inference.building.work import SIGNATURE_STEPS as NEW
+from opset.inference.limits import MAX_DATA
 
 HEAD = '<ir_version: 10, opset_import: ["": 21, "d": 1]>'
 FUNCTION = '<domain: "d", opset_import: ["": 21]> F (a) => (b) { b = Neg (a) }'

@@ -449,12 +449,12 @@ def test_copies_lie_in_a_limited_number_of_folders(tmp_path, monkeypatch):
     tensors = [tensor(name, 10, location=f"{name}/w") for name in ("a", "b")]
     model = helper.make_model(helper.make_graph([], "g", [], [], tensors))
     (tmp_path / "in" / "m.onnx").write_bytes(model.SerializeToString())
-    monkeypatch.setattr(files, "MOST_FOLDERS", 2)
+    monkeypatch.setattr(files, "MAX_FOLDERS", 2)
     with pytest.raises(UsageError) as caught:
         changed(tmp_path / "in" / "m.onnx").save(tmp_path / "out" / "m.onnx", external="copy")
     assert (caught.value.code, caught.value.message) == ("U103", "the data is spread over more than 2 folders")
     assert "external='move'" in caught.value.help and listing(tmp_path / "out") == []
-    monkeypatch.setattr(files, "MOST_FOLDERS", 3)
+    monkeypatch.setattr(files, "MAX_FOLDERS", 3)
     changed(tmp_path / "in" / "m.onnx").save(tmp_path / "out" / "m.onnx", external="copy")
     assert listing(tmp_path / "out") == ["a/w", "b/w", "m.onnx"]
 

@@ -16,7 +16,7 @@ from onnx import helper
 
 from opset import errors
 from opset.errors import ModelError, UsageError
-from opset.model import arrays, load
+from opset.model import arrays, limits, load
 from opset.model.storage import reading, source, wire
 
 
@@ -142,9 +142,9 @@ def test_messages_that_protobuf_cannot_write(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr("opset.model.text.syntax.parse_model", lambda text: Huge())
         assert error_of(tmp_path / "m.onnxtxt").code == "M111"
-    monkeypatch.setattr(wire, "LARGEST_MESSAGE", len(TEXT))
+    monkeypatch.setattr(limits, "MAX_MESSAGE", len(TEXT))
     assert load(tmp_path / "m.onnxtxt").proto.graph.name == "g"
-    monkeypatch.setattr(wire, "LARGEST_MESSAGE", len(TEXT) - 1)
+    monkeypatch.setattr(limits, "MAX_MESSAGE", len(TEXT) - 1)
     assert error_of(tmp_path / "m.onnxtxt").code == "M111"
 
 

@@ -216,7 +216,7 @@ def test_the_values_in_json_share_the_limit(tmp_path):
 
 def test_hostile_json_takes_little_time(tmp_path):
     with open(tmp_path / "v.json", "wb") as file:
-        file.truncate(literals.MOST + 1)
+        file.truncate(literals.MAX_JSON + 1)
     assert "no more than 33,554,432 are read" in refused(tmp_path / "v.json", limit=1 << 40)
     for kind, text in {
         "seq(tensor(float))": f"[{'[],' * (1 << 20)}[]]",
@@ -227,7 +227,7 @@ def test_hostile_json_takes_little_time(tmp_path):
 
 
 def test_entries_are_counted_at_every_depth(monkeypatch):
-    monkeypatch.setattr(literals, "_ENTRIES", 3)
+    monkeypatch.setattr(literals, "MAX_JSON_ENTRIES", 3)
     for data, kind in {
         "[[1, 2], [3, 4]]": "optional(seq(tensor(float)))",  # of a tensor, elements are none
         "[[[1, 2], [3, 4]], [[5, 6]]]": "seq(optional(seq(tensor(float))))",
@@ -610,7 +610,7 @@ def test_an_error_of_the_system_says_what_it_was(tmp_path):
     assert refused(tmp_path / "v.npz") == "Too many levels of symbolic links"
 
 
-@pytest.mark.parametrize(("count", "is_read"), [(npz._DIRECTORY, True), (npz._DIRECTORY + 1, False)])
+@pytest.mark.parametrize(("count", "is_read"), [(npz.MAX_DIRECTORY, True), (npz.MAX_DIRECTORY + 1, False)])
 def test_the_directory_of_an_archive_is_read_up_to_its_most(count, is_read):
     pieces = npz._Pieces(io.BytesIO(b"abc"))
     with nullcontext() if is_read else pytest.raises(ValueError, match=f"its directory has {count:,} bytes"):

@@ -8,7 +8,8 @@ import pytest
 
 from opset.reference.numerics.arrays import PIECE
 from opset.reference.numerics.memory import nbytes
-from opset.tensor_io.statistics import SMALL, Statistics, Summary, summarize, summary_lines
+from opset.tensor_io.limits import MAX_SHOWN
+from opset.tensor_io.statistics import Statistics, Summary, summarize, summary_lines
 
 LONG = np.tile(np.array([1, -3, 5], np.float32), PIECE)  # three pieces
 
@@ -41,16 +42,16 @@ def test_what_has_no_order_has_no_statistics():
 
 
 def test_small_values_alone_are_shown():
-    for count, is_shown in ((SMALL, True), (SMALL + 1, False), (0, False)):
+    for count, is_shown in ((MAX_SHOWN, True), (MAX_SHOWN + 1, False), (0, False)):
         assert (summarize(np.zeros(count)).value is not ...) is is_shown
     held = nbytes(np.array([""], object))
     assert summarize(np.array(["a" * (8192 - held)], object)).value is not ...
     assert summarize(np.array(["a" * (8193 - held)], object)).value is ...
-    for count, is_shown in ((SMALL, True), (SMALL + 1, False)):
+    for count, is_shown in ((MAX_SHOWN, True), (MAX_SHOWN + 1, False)):
         found = summarize(dict.fromkeys(range(count), np.float32(1)))
         assert found.length == count and (found.value is not ...) is is_shown
-    found = summarize([np.zeros(1)] * (SMALL + 1))
-    assert found.length == SMALL + 1 and len(found.entries) == SMALL
+    found = summarize([np.zeros(1)] * (MAX_SHOWN + 1))
+    assert found.length == MAX_SHOWN + 1 and len(found.entries) == MAX_SHOWN
 
 
 def test_a_summary_has_the_type_shape_and_value():

@@ -8,6 +8,7 @@ from typing import Any
 from opset.inference.building.dimensions import Dim, Size
 from opset.inference.building.shapes import common_size
 from opset.inference.building.types import Type
+from opset.inference.limits import MAX_DATA
 from opset.model.types import Constant
 from opset.schemas.constraints.input_shapes import Match
 from opset.schemas.constraints.violation import Violation
@@ -17,8 +18,6 @@ __all__ = ["MAX_DATA", "Call", "Constant", "Element", "Unknown", "Violation"]
 
 Element = int | float | bool | str | bytes | Dim | None
 """One element of a tensor: a size may be symbolic, None is one that is not known."""
-MAX_DATA = 1024
-"""Elements of the largest tensor whose elements are followed."""
 
 
 class Unknown(Exception):

@@ -22,9 +22,8 @@ from operator import floordiv
 from typing import Union
 
 from opset.inference.building.work import charge
+from opset.inference.limits import MAX_BOUND_DEPTH, MAX_BOUND_SIZE, MAX_SIZE
 
-MAX_SIZE = 48
-"""Parts of the largest expression: variables, factors, functions."""
 _LIMIT = 2**63
 _LONG_NAME = 32  # characters that count as one part
 
@@ -560,18 +559,14 @@ def _bounds_of(size: Size) -> _Bounds:
 def _close_bounds_of(size: Size) -> _Bounds:
     """Return bounds as `_bounds_of` does, with functions taken apart if that is needed: 0 <= N - floor(N/2)."""
     low, high = _bounds_of(size)
-    if isinstance(size, int) or size.size > _EASY:
+    if isinstance(size, int) or size.size > MAX_BOUND_SIZE:
         return low, high
     with suppress(TooComplex):
-        low = _close_lower_bound(size, _DEPTH) if low is None else low
+        low = _close_lower_bound(size, MAX_BOUND_DEPTH) if low is None else low
     with suppress(TooComplex):
-        most = _close_lower_bound(-size, _DEPTH) if high is None else None
+        most = _close_lower_bound(-size, MAX_BOUND_DEPTH) if high is None else None
         high = high if most is None else -most
     return low, high
-
-
-_DEPTH = 3  # functions that are taken apart within each other
-_EASY = 16  # parts of the largest expression of which functions are taken apart
 
 
 def _close_lower_bound(size: Size, depth: int) -> int | None:

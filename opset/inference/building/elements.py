@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import prod
 from typing import Any
 
-from opset.inference.building.call import MAX_DATA, Call, Constant, Element
+from opset.inference.building.call import Call, Constant, Element
 from opset.inference.building.dimensions import Dim, Size, TooComplex
 from opset.inference.building.work import charge
+from opset.inference.limits import MAX_DATA
 
 ElementFunction = Callable[..., Element]
 

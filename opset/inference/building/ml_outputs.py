@@ -7,7 +7,8 @@ from typing import Any
 
 from opset.inference.building.call import Call
 from opset.inference.building.dimensions import Size, equal, product
-from opset.inference.building.types import MAX_RANK, Type, tensor
+from opset.inference.building.types import Type, tensor
+from opset.inference.limits import MAX_RANK
 from opset.inference.registration import infer
 from opset.schemas.constraints.violation import Violation
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from opset.errors import LONGEST
 from opset.inference.building.dimensions import Dim, Size, equal
+from opset.inference.limits import MAX_NESTING, MAX_RANK
 from opset.model import proto as pb
 from opset.model.elements import NUMBERS, element_name
 
@@ -15,9 +16,6 @@ Shape = tuple[Size | None, ...]
 """Sizes; None for one that is not known, and that may differ between values of one type."""
 KnownShape = tuple[Size, ...]
 """Sizes that are all known, if only by variables."""
-MAX_RANK = 64
-"""Rank of the largest shape that is worked with, as large as numpy's: a model may state one of millions."""
-_MAX_NESTING = 64
 
 
 class Type(NamedTuple):
@@ -124,7 +122,7 @@ def type_from_proto(proto: Any, size: Callable[[Any], Size | None]) -> Type | No
     """Return the type that a TypeProto states, or None if it states none; `size` reads a Dimension message."""
     wrappers: list[tuple[str, str | None]] = []
     inner: Type | None = None
-    while len(wrappers) < _MAX_NESTING:
+    while len(wrappers) < MAX_NESTING:
         kind = proto.WhichOneof("value")
         if kind in ("tensor_type", "sparse_tensor_type"):
             stated = getattr(proto, kind)

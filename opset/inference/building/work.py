@@ -4,8 +4,9 @@
         charge(10)        # before ten steps of work, in any function that the block calls
 
 The budget is ambient: it is a context variable, not a parameter, since even the arithmetic of sizes charges it, in
-`Dim.__init__`. Outside of a `charge_to` block, nothing is charged. Without other limits, steps are limited in
-proportion to the model.
+`Dim.__init__`. An operator such as `+` takes no budget, and about three in five functions of inference would have to
+pass one on. Outside of a `charge_to` block, nothing is charged. Without other limits, steps are limited in proportion
+to the model.
 
 A step is about a microsecond of work, or a hundred bytes that are kept:
 

@@ -12,13 +12,13 @@ from typing import Any
 from opset.errors import Finding, UsageError, listing, quote, safe_text
 from opset.inference.building.types import fill_proto, type_from_proto
 from opset.inference.engine.sizes import Sizes, variables_of
+from opset.inference.limits import MAX_BOUND
 from opset.model import proto as pb
 from opset.model.graph.walking import subgraphs
 from opset.model.storage.container import Model
 
 __all__ = ["bind_dims", "check_dim_names", "open_dim_names"]
 
-_LARGEST = (1 << 63) - 1
 _INNER = {"sequence_type": "elem_type", "optional_type": "elem_type", "map_type": "value_type"}
 
 
@@ -37,7 +37,7 @@ def bind_dims(model: Model, dims: Mapping[str, int]) -> Model:
     findings = [
         Finding("U103", f"{size!r} is no size for '{safe_text(name)}'", help="a size is an integer, 0 or greater")
         for name, size in dims.items()
-        if not isinstance(size, int) or isinstance(size, bool) or not 0 <= size <= _LARGEST
+        if not isinstance(size, int) or isinstance(size, bool) or not 0 <= size <= MAX_BOUND
     ]
     if findings:
         raise UsageError(findings)

@@ -6,20 +6,19 @@ from collections.abc import Sequence
 from typing import Any
 
 from opset.errors import ModelError
-from opset.inference.building.call import MAX_DATA, Call, Constant, Unknown
+from opset.inference.building.call import Call, Constant, Unknown
 from opset.inference.building.dimensions import Dim, TooComplex
 from opset.inference.building.types import Type
 from opset.inference.building.work import ELEMENT_BYTES, PART_BYTES, can_follow_elements, charge
 from opset.inference.engine.outcomes import MALFORMED, is_representable, small_element_count
 from opset.inference.engine.scopes import Scope
+from opset.inference.limits import MAX_DATA, MAX_FLOATS, MAX_PASSED
 from opset.model.elements import element_name
 from opset.model.storage.container import Model
 from opset.model.storage.tensor import tensor_values
 from opset.opsets.hooks import Hook
 from opset.schemas.constraints.violation import Violation
 
-_MAX_PASSED = 64  # elements of an initializer that is passed to a body
-_FEW = 8  # numbers of a float type that are computed with: scales, bounds
 _FOLLOWED = frozenset("int64 int32 bool float double float16 uint8 int8 uint64 uint32 int16 uint16".split())
 _INTEGERS = frozenset("int64 int32 bool uint8 int8 uint64 uint32 int16 uint16".split())
 _PASSED = frozenset(("int64", "int32", "bool"))
@@ -74,7 +73,7 @@ class ConstantElements:
         count = small_element_count(type_.shape) if name and type_ is not None else None
         if count is None or type_ is None or not can_follow_elements():
             return None
-        if not scope.is_followed(name) and (type_.element not in _PASSED or count > _MAX_PASSED):
+        if not scope.is_followed(name) and (type_.element not in _PASSED or count > MAX_PASSED):
             return None
         charge(count)
         return self.find(scope, name)
@@ -102,7 +101,7 @@ class ConstantElements:
             return ()
         # Weights are never read to compute with them; a few numbers are, and attributes such as value_floats.
         are_few = all(
-            type_.kind == "tensor" and (count := small_element_count(type_.shape)) is not None and count <= _FEW
+            type_.kind == "tensor" and (count := small_element_count(type_.shape)) is not None and count <= MAX_FLOATS
             for type_ in call.types
             if type_
         )

@@ -25,6 +25,7 @@ from opset.inference.engine.outcomes import (
     signature_types,
 )
 from opset.inference.engine.scopes import Scope
+from opset.inference.limits import MAX_ATTRIBUTE, MAX_RECENT
 from opset.model.attributes import attribute_type, attribute_value
 from opset.model.elements import element_name
 from opset.schemas import quirks
@@ -32,8 +33,6 @@ from opset.schemas.constraints.signature import MISSING_ATTRIBUTE, arity_misfits
 from opset.schemas.constraints.violation import Violation
 from opset.schemas.model import OpSchema
 
-_MAX_RECENT = 1024  # entries of OperatorInference.recent
-_MAX_ATTRIBUTE = 4096  # bytes of an attribute that is kept as part of a signature
 _TENSOR = 4  # AttributeProto.TENSOR
 
 
@@ -68,7 +67,7 @@ class NodeInference:
             scope.parent is not None or (scope.constants and not scope.constants.keys().isdisjoint(names))
         ):
             followed = tuple([i for i, name in enumerate(names) if name and scope.is_followed(name)])
-        if attributes and any(len(encoded) > _MAX_ATTRIBUTE for encoded in attributes if encoded.__class__ is bytes):
+        if attributes and any(len(encoded) > MAX_ATTRIBUTE for encoded in attributes if encoded.__class__ is bytes):
             # Large tables are not copied into a signature.
             return self._run_rule(self.call_of(scope, index, inference, inputs), len(computed), inference, followed)
         identities = (attributes, outputs, followed, *map(id, inputs))
@@ -248,7 +247,7 @@ def _memo_of(
     if memo is None:
         memo = inference.memos[signature] = Memo()
     if None not in inputs:
-        if len(inference.recent) >= _MAX_RECENT:
+        if len(inference.recent) >= MAX_RECENT:
             inference.recent.clear()
         inference.recent[identities] = memo, inputs
     return memo

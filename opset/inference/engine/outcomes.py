@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 
 from opset.budget import BudgetExceeded
 from opset.errors import OpsetError, safe_text
-from opset.inference.building.call import MAX_DATA, Call, Constant, Element, Unknown
+from opset.inference.building.call import Call, Constant, Element, Unknown
 from opset.inference.building.dimensions import Dim, Size, TooComplex, upper_bound
-from opset.inference.building.types import MAX_RANK, Shape, Type, map_sizes, parse_type
+from opset.inference.building.types import Shape, Type, map_sizes, parse_type
 from opset.inference.building.types import shape_text as shown_shape
+from opset.inference.limits import MAX_AROUND, MAX_DATA, MAX_RANK
 from opset.opsets.faults import describe_exception
 from opset.opsets.hooks import Hook
 from opset.schemas.constraints.violation import Violation
@@ -22,7 +23,6 @@ from opset.schemas.quirks import Quirk
 
 MALFORMED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """Errors of a rule for a node that it is not written for: a missing input, an attribute of another type."""
-_MAX_AROUND = 1 << 14  # product of the sizes other than 0 of an empty tensor whose elements are followed
 
 
 class Problem(NamedTuple):
@@ -233,7 +233,7 @@ def small_element_count(shape: Shape | None) -> int | None:
         count *= size
         around *= size or 1
     # A walk along the axes of an empty tensor takes as long as its other axes are long.
-    return count if count <= MAX_DATA and around <= _MAX_AROUND else None
+    return count if count <= MAX_DATA and around <= MAX_AROUND else None
 
 
 def is_representable(element: Element, integers: bool) -> bool:

@@ -18,6 +18,7 @@ from opset.inference.engine.engine import Engine
 from opset.inference.engine.outcomes import Problem
 from opset.inference.engine.scopes import Scope
 from opset.inference.engine.writing import write_types
+from opset.inference.limits import MAX_WARNINGS
 from opset.model import load
 from opset.model.graph.index import Body
 from opset.model.storage.container import Model
@@ -26,7 +27,6 @@ from opset.preparation import Freeze, read_model
 
 __all__ = ["Gap", "Inference", "Value", "infer", "infer_shapes"]
 
-MOST_WARNINGS = 20
 KNOWN, SYMBOLIC, RANKED, TYPED, NOTHING = "known", "symbolic", "rank", "type", "nothing"
 """Degrees of knowledge of a value: all sizes as numbers; all sizes, some with variables; its rank; its type alone."""
 
@@ -279,9 +279,7 @@ def _findings_of(engine: Engine) -> Iterator[Finding]:
 def _warnings_of(engine: Engine) -> list[str]:
     """Return a line for each of the first nodes that harmlessly differ from their schemas, and one for the rest."""
     warned = [(scope, index, warnings) for scope in _scopes_of(engine) for index, warnings in scope.warnings.items()]
-    shown = [
-        f"{scope.body.location(index)}: {'; '.join(warnings)}" for scope, index, warnings in warned[:MOST_WARNINGS]
-    ]
+    shown = [f"{scope.body.location(index)}: {'; '.join(warnings)}" for scope, index, warnings in warned[:MAX_WARNINGS]]
     return shown + ([f"{len(warned) - len(shown):,} more such nodes"] if len(warned) > len(shown) else [])
 
 

@@ -19,14 +19,11 @@ from opset.inference.building.types import (
 )
 from opset.inference.engine.engine import Engine
 from opset.inference.engine.scopes import Scope
+from opset.inference.limits import MAX_EACH, MAX_WRITTEN
 from opset.model import proto as pb
 from opset.model.graph.walking import function_key, subgraphs
 from opset.model.storage import wire
 from opset.model.storage.container import Model
-
-MAX_WRITTEN = 1 << 26
-MAX_EACH = 256
-"""Bytes of the types that are written into a model at most, and more for each node: small models may have long ones."""
 
 _VALUE_INFO, _NAME, _TYPE = (
     message.DESCRIPTOR.fields_by_name[field].number

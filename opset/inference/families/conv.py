@@ -7,7 +7,8 @@ import operator
 from opset.inference.building.agreement import unify_shape
 from opset.inference.building.call import Call, Unknown
 from opset.inference.building.dimensions import Size, apply_to_sizes, less, product_if_known
-from opset.inference.building.types import MAX_RANK, Shape
+from opset.inference.building.types import Shape
+from opset.inference.limits import MAX_RANK
 from opset.inference.registration import infer
 from opset.inference.rules.windows import (
     SlidingWindows,

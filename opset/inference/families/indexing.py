@@ -12,7 +12,8 @@ from opset.inference.building.call import Call, Element, Unknown
 from opset.inference.building.dimensions import Dim, Size, at_most, equal, less, maximum, minimum, product_if_known
 from opset.inference.building.elements import apply_to_elements, offsets_of, round_to_type, strides_of
 from opset.inference.building.shapes import check_indices_shape, check_updates_shape, shape_of_slices
-from opset.inference.building.types import MAX_RANK, Shape
+from opset.inference.building.types import Shape
+from opset.inference.limits import MAX_RANK
 from opset.inference.registration import data, infer
 from opset.schemas.constraints.violation import Violation
 

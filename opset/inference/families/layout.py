@@ -12,7 +12,8 @@ from opset.inference.building.call import Call, Constant, Element, Unknown
 from opset.inference.building.dimensions import Size, apply_to_sizes, product_if_known
 from opset.inference.building.elements import broadcast_elements, broadcast_shape, pick_elements
 from opset.inference.building.shapes import concat_shapes, expand_shape
-from opset.inference.building.types import MAX_RANK, Shape
+from opset.inference.building.types import Shape
+from opset.inference.limits import MAX_RANK
 from opset.inference.registration import data, infer
 
 # -- shapes --

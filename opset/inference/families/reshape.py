@@ -9,7 +9,8 @@ from opset.inference.building.agreement import required_attribute
 from opset.inference.building.call import Call, Unknown
 from opset.inference.building.dimensions import Size, equal, product_if_known
 from opset.inference.building.shapes import resolve_reshape, squeeze_shape
-from opset.inference.building.types import MAX_RANK, Shape, shape_text
+from opset.inference.building.types import Shape, shape_text
+from opset.inference.limits import MAX_RANK
 from opset.inference.registration import data, infer
 from opset.schemas.constraints.violation import Violation
 

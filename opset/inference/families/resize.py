@@ -10,12 +10,10 @@ from opset.inference.building.agreement import check_numbers, is_nonempty
 from opset.inference.building.call import Call, Element, Unknown
 from opset.inference.building.dimensions import Dim, Size, apply_to_sizes, less
 from opset.inference.building.elements import round_to_single
-from opset.inference.building.types import MAX_RANK, Shape
+from opset.inference.building.types import Shape
+from opset.inference.limits import MAX_DIVISOR, MAX_RANK
 from opset.inference.registration import infer
 from opset.schemas.constraints.violation import Violation
-
-MAX_DIVISOR = 64
-"""The largest denominator of a scale by which symbolic sizes are multiplied."""
 
 
 @infer("Upsample")

@@ -10,7 +10,8 @@ from opset.inference.building.call import Call, Unknown
 from opset.inference.building.dimensions import Dim, Size, apply_to_sizes, at_most, ceil_div, less, maximum, minimum
 from opset.inference.building.elements import apply_to_elements, pick_elements, round_to_type
 from opset.inference.building.shapes import complete_parts, equal_parts, pad_shape
-from opset.inference.building.types import MAX_RANK, Shape
+from opset.inference.building.types import Shape
+from opset.inference.limits import MAX_RANK
 from opset.inference.registration import data, infer
 from opset.schemas.constraints.violation import Violation
 

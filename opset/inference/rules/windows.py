@@ -15,7 +15,8 @@ from typing import NamedTuple
 from opset.inference.building.agreement import required_attribute
 from opset.inference.building.call import Call, Unknown
 from opset.inference.building.dimensions import Size, apply_to_sizes, ceil_div, less
-from opset.inference.building.types import MAX_RANK, Shape
+from opset.inference.building.types import Shape
+from opset.inference.limits import MAX_RANK
 from opset.inference.registration import rule
 from opset.schemas.constraints.violation import Violation
 

@@ -15,13 +15,12 @@ from typing import Any
 
 from opset.errors import Finding, FindingList, ModelError, brief_name, listing, quote, safe_text
 from opset.model.graph.walking import function_key, subgraphs
+from opset.model.limits import MAX_LOCATION_LEVELS
 
 FunctionKey = tuple[str, str, str]
 """Domain, name and overload of a function."""
 Operator = tuple[str, str]
 """Name and domain of a node's operator; "ai.onnx" is ""."""
-LEVELS = 4
-"""Graphs in one another that a location shows; of more, the first and the last ones."""
 
 
 class Body:
@@ -83,9 +82,9 @@ class Body:
         while body.owner is not None and body.parent is not None:
             chain.append(body)
             body = body.parent
-        left_out = len(chain) - LEVELS
+        left_out = len(chain) - MAX_LOCATION_LEVELS
         if left_out > 0:
-            del chain[LEVELS - 1 : -1]
+            del chain[MAX_LOCATION_LEVELS - 1 : -1]
         parts = [f"{each.parent.node_label(each.index)}, {brief_name(each.name)}" for each in chain if each.parent]
         if left_out > 0:
             parts.insert(-1, f"… {left_out} levels …")

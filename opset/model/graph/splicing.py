@@ -17,9 +17,7 @@ from opset.errors import quote
 from opset.model import proto as pb
 from opset.model.graph.index import FreshNames
 from opset.model.graph.walking import subgraphs
-
-_WIDTH = 100
-"""Characters of a name that a new one is made of: calls nest, and names are the file's choice."""
+from opset.model.limits import MAX_STEM
 
 
 class Unfit(Exception):
@@ -85,7 +83,7 @@ class _Splicer:
 
     def __init__(self, function: Any, call: Any, names: FreshNames, certain: Collection[str]) -> None:
         self._function, self._call, self._names, self._certain = function, call, names, certain
-        self._stem = (call.name or next(filter(None, call.output), "") or call.op_type)[:_WIDTH]
+        self._stem = (call.name or next(filter(None, call.output), "") or call.op_type)[:MAX_STEM]
         self._defaults = {each.name: each for each in function.attribute_proto}
         self._declared = {*function.attribute, *self._defaults}
         self._given = {each.name: each for each in call.attribute}
@@ -117,7 +115,7 @@ class _Splicer:
 
     def _fresh_name(self, name: str) -> str:
         """Return a new name for a value or node of the function."""
-        return self._names.fresh(f"{self._stem}__{name[:_WIDTH]}")
+        return self._names.fresh(f"{self._stem}__{name[:MAX_STEM]}")
 
     def _renamed_nodes(self, scope: _Scope) -> list[Any]:
         """Return the function's nodes with the names of the call, and new ones for the values of their subgraphs."""
@@ -200,7 +198,7 @@ class _Splicer:
         """Name a node after the call, and give it the call's metadata and device configurations beside its own."""
         call = self._call
         if call.name or node.name:
-            name = (node.name or node.op_type)[:_WIDTH]
+            name = (node.name or node.op_type)[:MAX_STEM]
             node.name = self._names.fresh(f"{self._stem}__{name}")
         if call.metadata_props:
             own = {entry.key for entry in node.metadata_props}

@@ -20,6 +20,7 @@ from contextlib import suppress
 from typing import Final, NamedTuple
 
 from opset.errors import Finding, UsageError
+from opset.model.limits import MAX_FOLDERS
 from opset.model.storage.copying import write_pieces
 from opset.model.storage.parts import Piece
 from opset.model.storage.source import ACCESS_LIST, FOLDER, NO_FOLLOW, NO_WAIT, OPEN, Source, extended_attributes
@@ -30,8 +31,6 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 TEMPORARY: Final = re.compile(r"\.opset-[0-9a-f]{16}\.tmp")
-MOST_FOLDERS: Final = 100
-"""Folders that one model's files are written to: each stays open until all are written."""
 _PATIENCE: Final = 0.25
 """Seconds that another process may take to remove temporary files."""
 _SHARE: Final = 20
@@ -200,9 +199,9 @@ class Files:
     def _add_folder(self, folder: OpenFolder) -> None:
         """Keep a folder open and lock it; raise UsageError U103 if there are too many."""
         self._folders[folder.path] = folder
-        if len(self._folders) > MOST_FOLDERS:
+        if len(self._folders) > MAX_FOLDERS:
             help = "external='move' puts all data into one file, external='inline' puts it into the model"
-            raise UsageError(Finding("U103", f"the data is spread over more than {MOST_FOLDERS} folders", help=help))
+            raise UsageError(Finding("U103", f"the data is spread over more than {MAX_FOLDERS} folders", help=help))
         folder.lock(self._spared)
 
     def write(self, place: Place, pieces: Iterable[Piece], sources: Iterable[Source] = ()) -> None:

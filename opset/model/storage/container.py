@@ -10,6 +10,7 @@ from typing import IO, Any, TypeAlias
 from google.protobuf.message import EncodeError
 
 from opset.errors import Finding, ModelError, UsageError
+from opset.model import limits
 from opset.model.storage import tensor, wire, writing
 from opset.model.storage.external import Folder
 from opset.model.storage.parts import TEXT_SUFFIX, ModelParts, Piece, chunks, parse_message
@@ -70,7 +71,7 @@ class Model(ModelParts):
 
     def _join_pieces(self, pieces: Sequence[Piece], size: int) -> bytes:
         """Return pieces as bytes; raise ModelError M111 if they are more than protobuf can hold."""
-        if size > wire.LARGEST_MESSAGE:
+        if size > limits.MAX_MESSAGE:
             raise wire.too_large_error(size, self.path or "")
         whole = io.BytesIO()
         for chunk in chunks(pieces):
@@ -170,7 +171,7 @@ def _from_text(file: Source) -> Source:
     """Return the bytes of the model whose text a file holds; raise ModelError M301 with line and column."""
     from opset.model.text.syntax import parse_model  # few models are text
 
-    if file.size > wire.LARGEST_MESSAGE:
+    if file.size > limits.MAX_MESSAGE:
         raise wire.too_large_error(file.size, file.name)
     with file.descriptor():
         data = file.read(0, file.size)

@@ -15,9 +15,9 @@ from typing import Any, Final
 
 from opset.errors import Finding, ModelError, quote
 from opset.model.elements import ELEMENTS, POWER, STRING
+from opset.model.limits import MAX_ENCODED
 
 _BFLOAT16: Final = 16
-_MOST: Final = 1 << 62
 
 
 def tensor_label(tensor: Any) -> str:
@@ -54,7 +54,7 @@ def element_count(tensor: Any) -> int:
     count = 0 if 0 in dims else 1
     for dim in dims:
         count *= dim
-        if count > _MOST:
+        if count > MAX_ENCODED:
             raise tensor_error(tensor, f"its dims {shown} ask for more elements than any file holds")
     return count
 

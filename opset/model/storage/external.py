@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from opset.errors import Finding, FindingList, ModelError, quote
+from opset.model.limits import MAX_OFFSET
 from opset.model.storage.encoding import data_size, tensor_error, tensor_label
 from opset.model.storage.source import (
     FOLDER,
@@ -35,7 +36,6 @@ from opset.model.storage.wire import Segment
 
 EXTERNAL = 1
 KEYS = ("location", "offset", "length", "checksum")
-_LARGEST = (1 << 63) - 1
 
 
 class Reference(NamedTuple):
@@ -271,7 +271,7 @@ def _path_text(value: str | bytes) -> str:
 
 def _parse_number(key: str, text: str, tensor: Any) -> int:
     """Return the value of plain ASCII digits; raise ModelError M204 for anything else, or beyond 63 bits."""
-    if text.isascii() and text.isdigit() and len(text) <= 19 and int(text) <= _LARGEST:
+    if text.isascii() and text.isdigit() and len(text) <= 19 and int(text) <= MAX_OFFSET:
         return int(text)
     why = f"{key} is {quote(text)}"
     raise ModelError(

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from google.protobuf.message import DecodeError, EncodeError
 
 from opset.errors import Finding, ModelError
-from opset.model import proto
+from opset.model import limits, proto
 from opset.model.storage import wire
 from opset.model.storage.external import Folder
 from opset.model.storage.source import CHUNK, BytesSource, Source
@@ -99,7 +99,7 @@ class ModelParts:
         if checked:
             parse_message(proto.ModelProto, skeleton, self.path or "")  # writing has no limit to nesting, reading has
         pieces, size = wire.splice(skeleton, self._token, self._segments)
-        if size > wire.LARGEST_MESSAGE:
+        if size > limits.MAX_MESSAGE:
             raise wire.too_large_error(size, self.path or "")
         return pieces, size
 

@@ -7,6 +7,7 @@ import stat
 from typing import IO, Any, Final
 
 from opset.errors import Finding, UsageError
+from opset.model import limits
 from opset.model.storage import wire
 from opset.model.storage.parts import malformed_model_error
 from opset.model.storage.source import (
@@ -89,7 +90,7 @@ def read_stream(stream: IO[Any], name: str, *, text: bool = False) -> Source:
                     least = size if text else check.feed(bytes(chunk))
                 except wire.WireError as error:
                     raise malformed_model_error(_source_of_spool(kept, size, name, None), error.why) from error
-                if least > wire.LARGEST_MESSAGE:
+                if least > limits.MAX_MESSAGE:
                     raise wire.too_large_error(least, name)
             return _source_of_spool(kept, size, name, _access_of_stream(stream))
     except (OSError, ValueError) as error:

@@ -20,15 +20,12 @@ from typing import Final, NamedTuple
 from google.protobuf.descriptor import FieldDescriptor
 
 from opset.errors import Finding, ModelError
-from opset.model import proto
+from opset.model import limits, proto
+from opset.model.limits import MAX_CHECKED, MAX_DIAGNOSED, MAX_MESSAGE_DEPTH, MAX_TEXT_START
 from opset.model.storage.source import BytesSource, Source
 
 THRESHOLD: Final = 1024
 """A data field of more bytes than this stays in the file; a smaller message is not searched for one."""
-LARGEST_MESSAGE: Final = 2**31 - 1
-"""What protobuf can hold in one message, in bytes."""
-DEEPEST: Final = 100
-"""How many messages protobuf reads inside each other, below the outermost one."""
 TOKEN_SIZE: Final = 16
 VARINT, FIXED64, LENGTH, START_GROUP, END_GROUP, FIXED32 = range(6)
 
@@ -44,7 +41,7 @@ _DATA_FIELDS: Final = {RAW_DATA: LENGTH, 4: FIXED32, 5: VARINT, 7: VARINT, 10: F
 
 _CUT: Final = "the message ends inside a number"
 _LONG: Final = "a number is longer than 64 bits"
-_DEEPER: Final = f"more than {DEEPEST} messages are nested here, and protobuf reads no more than that"
+_DEEPER: Final = f"more than {MAX_MESSAGE_DEPTH} messages are nested here, and protobuf reads no more than that"
 
 
 class WireError(Exception):
@@ -184,7 +181,7 @@ def fields(source: Source, start: int, end: int, depth: int = 0, least: int = 0)
             if not groups:
                 outermost = tag_start
             groups.append(number)
-            if depth + len(groups) > DEEPEST:
+            if depth + len(groups) > MAX_MESSAGE_DEPTH:
                 raise WireError("M104", tag_start, _DEEPER)
             continue
         elif wire == END_GROUP:
@@ -332,7 +329,7 @@ def _edit_tensors(
             if item.number in children:
                 if item.wire != LENGTH or not (forced or descend(item)):
                     continue
-                if len(stack) > DEEPEST:
+                if len(stack) > MAX_MESSAGE_DEPTH:
                     raise WireError("M104", item.tag, _DEEPER)
                 kind = children[item.number]
                 inner = fields(source, item.start, item.end, len(stack), 0 if kind in _MERGED else least)
@@ -385,7 +382,7 @@ def extract(source: Source, token: bytes) -> tuple[bytes, list[Segment]]:
         return header(_PAYLOAD_FIELD, len(content)) + content
 
     edits, growth = _edit_tensors(source, _is_large, replace, _holds_no_data, THRESHOLD + 1)
-    if source.size + growth > LARGEST_MESSAGE:
+    if source.size + growth > limits.MAX_MESSAGE:
         raise too_large_error(source.size + growth, source.name)
     parts: list[bytes] = []
     position = 0
@@ -450,21 +447,17 @@ def too_large_error(size: int, name: str) -> ModelError:
         Finding(
             "M111",
             "the message is larger than protobuf can hold",
-            why=f"it has {size} bytes, and {LARGEST_MESSAGE} is the limit",
+            why=f"it has {size} bytes, and {limits.MAX_MESSAGE} is the limit",
             help="keep the tensors' data in a file of its own: external='move'",
             file=name,
         )
     )
 
 
-MOST_DIAGNOSED: Final = 1 << 20
-"""How many fields of a damaged model are searched for the location of the damage."""
-
-
 def diagnose(source: Source) -> WireError | None:
     """Walk the messages of a model; return the first reason for which protobuf refuses it, with its path, if any.
 
-    After MOST_DIAGNOSED fields there is none.
+    After MAX_DIAGNOSED fields there is none.
     """
     message_fields = sub_messages()
     stack = [("onnx.ModelProto", fields(source, 0, source.size), "", dict[int, int]())]
@@ -474,14 +467,14 @@ def diagnose(source: Source) -> WireError | None:
             kind, items, _, counts = stack[-1]
             for item in items:
                 walked += 1
-                if walked > MOST_DIAGNOSED:
+                if walked > MAX_DIAGNOSED:
                     return None
                 if item.wire != LENGTH or (child := message_fields[kind].get(item.number)) is None:
                     _check_numbers(source, kind, item)
                     continue
                 index = counts[item.number] = counts.get(item.number, -1) + 1
                 label = f"{child.name}[{index}]" if child.repeated else child.name
-                if len(stack) > DEEPEST:
+                if len(stack) > MAX_MESSAGE_DEPTH:
                     raise WireError("M104", item.tag, _DEEPER)
                 stack.append((child.type, fields(source, item.start, item.end, len(stack)), label, {}))
                 break
@@ -557,7 +550,7 @@ _TEXT: Final = bytes([*b"\t\n\r\f", *range(32, 256)])
 class TopLevel:
     """The fields of a ModelProto that arrives piece by piece: whether it can still be one.
 
-    The content of fields is not examined, nor the rest after a group or after MOST_CHECKED fields: that is left to
+    The content of fields is not examined, nor the rest after a group or after MAX_CHECKED fields: that is left to
     readers that have all of it.
     """
 
@@ -576,9 +569,9 @@ class TopLevel:
         self._rest = b""
         if self._is_text:
             self._is_text = _is_text(data)
-            if self._is_text and self._arrived >= _LONG_TEXT:
+            if self._is_text and self._arrived >= MAX_TEXT_START:
                 raise WireError("M102", 0, "it is text")
-        while self._next < self._arrived and self._fields < MOST_CHECKED:
+        while self._next < self._arrived and self._fields < MAX_CHECKED:
             index = self._next - base
             try:
                 after = _end_of_field(window, index, base)
@@ -587,14 +580,9 @@ class TopLevel:
                     raise
                 self._rest = window[index:]
                 break
-            self._fields = MOST_CHECKED if after is None else self._fields + 1
+            self._fields = MAX_CHECKED if after is None else self._fields + 1
             self._next = base + (after or len(window))
         return max(self._arrived, self._next)
-
-
-_LONG_TEXT: Final = 1 << 16
-MOST_CHECKED: Final = 1 << 18
-"""How many fields of a message are checked while it arrives."""
 
 
 def _end_of_field(window: bytes, index: int, base: int) -> int | None:

@@ -13,9 +13,7 @@ from decimal import Decimal
 from typing import Any, Final, NoReturn
 
 from opset.errors import Finding, ModelError, quote
-
-MAX_DEPTH: Final = 99
-"""Messages inside each other, below the outermost one: protobuf reads 100, and a tensor holds one more."""
+from opset.model.limits import MAX_TEXT_DEPTH
 
 # The last alternative matches always, so that nothing before it is ever tried a second way.
 _TOKEN: Final = re.compile(
@@ -125,8 +123,8 @@ class Tokens:
     def enter(self, messages: int) -> None:
         """Count messages inside each other; whoever enters leaves by subtracting them from `self.depth`."""
         self.depth += messages
-        if self.depth > MAX_DEPTH:
-            self.fail(f"at most {MAX_DEPTH} messages inside each other", code="M104")
+        if self.depth > MAX_TEXT_DEPTH:
+            self.fail(f"at most {MAX_TEXT_DEPTH} messages inside each other", code="M104")
 
     # Names and literals
 

@@ -13,16 +13,12 @@ from opset.opsets.faults import describe_exception
 from opset.opsets.registry import Registry
 from opset.reference.engine.limits import out_of_memory
 from opset.reference.engine.programs import ABSENT, Step
+from opset.reference.limits import MAX_KEY, MAX_LEGAL
 from opset.reference.values import outline, type_of
 from opset.schemas.constraints.input_shapes import Match
 from opset.schemas.constraints.signature import arity_misfits, check_constraints, type_misfits
 from opset.schemas.constraints.violation import Violation
 from opset.schemas.model import OpSchema, Parameter
-
-_MAX_LEGAL = 64
-"""Shapes of inputs that are remembered as legal: in a loop, each turn may have others."""
-_SMALL = 1024
-"""Bytes of the largest input whose elements are part of a remembered key."""
 
 
 def check_inputs(step: Step, inputs: Sequence[Any], location: str) -> None:
@@ -76,7 +72,7 @@ def check_declared_constraints(step: Step, inputs: Sequence[Any]) -> None:
     if plan.checks:
         has_value = partial(_has_value, step, inputs)
         Match(plan, shapes, step.attributes.get, partial(_elements, inputs), has_value).check()
-    if len(step.legal_inputs) >= _MAX_LEGAL:
+    if len(step.legal_inputs) >= MAX_LEGAL:
         step.legal_inputs.clear()
     step.legal_inputs.add(key)
 
@@ -86,7 +82,7 @@ def _content_key(inputs: Sequence[Any], index: int) -> Any:
     value = inputs[index] if index < len(inputs) else None
     if value.__class__ is not np.ndarray:
         return None
-    return (value.dtype, value.tobytes()) if value.nbytes <= _SMALL and not value.dtype.hasobject else object()
+    return (value.dtype, value.tobytes()) if value.nbytes <= MAX_KEY and not value.dtype.hasobject else object()
 
 
 def _elements(inputs: Sequence[Any], index: int) -> list[Any] | None:

@@ -20,15 +20,13 @@ from opset.reference.engine.context import RandomNumbers, StepContext
 from opset.reference.engine.limits import limit_error, out_of_memory
 from opset.reference.engine.programs import ABSENT, Frame, Program, Step
 from opset.reference.engine.tolerance import standard_inputs
+from opset.reference.limits import MAX_NOTES, MAX_SHOWN_CALLS
 from opset.reference.numerics.memory import compact, nbytes
 from opset.reference.values import copy_shared, type_of
 from opset.schemas.constraints.violation import Violation
 
 Trace = Callable[[str, str, Any], None]
 _Result = TypeVar("_Result")
-_SHOWN_CALLS = 3
-MOST_NOTES = 20
-"""Nodes in a form that runtimes accept against the standard, of which each is noted."""
 _SLOTS = 256  # of a frame, that are filled in the time of a step
 
 
@@ -194,7 +192,7 @@ class Evaluation:
             raise
         except Exception:
             raise kernel_error(step, inputs, error, location, self._registry) from error
-        if len(self.notes) < MOST_NOTES and (note := f"{location}: {quirk.form}") not in self.notes:
+        if len(self.notes) < MAX_NOTES and (note := f"{location}: {quirk.form}") not in self.notes:
             self.notes.append(note)
         return result
 
@@ -268,5 +266,5 @@ def _add_calls(error: RunError, stack: Sequence[Frame]) -> RunError:
     calls = [frame.location() for frame in stack[:-1] if frame.current_step().call is not None]
     if not calls:
         return error
-    chain = "".join(f", called by {location}" for location in calls[: -_SHOWN_CALLS - 1 : -1])
+    chain = "".join(f", called by {location}" for location in calls[: -MAX_SHOWN_CALLS - 1 : -1])
     return RunError(finding._replace(place=f"{finding.place}{chain}".removeprefix(", ")) for finding in error.findings)

@@ -20,9 +20,10 @@ from opset.preparation import Freeze, read_model
 from opset.reference.engine.compilation import Compiler
 from opset.reference.engine.constants import ModelTensors
 from opset.reference.engine.evaluation import Evaluation, Trace
-from opset.reference.engine.limits import MAX_STEPS, byte_limit, out_of_memory
+from opset.reference.engine.limits import byte_limit, out_of_memory
 from opset.reference.engine.programs import ABSENT, Program
 from opset.reference.engine.resolution import Resolver
+from opset.reference.limits import MAX_STEPS
 from opset.reference.value_info import value_info_of
 from opset.reference.values import fit_value
 

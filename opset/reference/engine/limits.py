@@ -10,8 +10,6 @@ from pathlib import Path, PurePosixPath
 from opset.budget import BudgetExceeded, Limits
 from opset.errors import Finding, RunError
 
-MAX_STEPS = 10_000_000
-"""Nodes that an evaluation runs if no limit is set."""
 _UNKNOWN = 1 << 34  # bytes of memory, if the system does not say
 
 

@@ -10,14 +10,12 @@ from math import prod
 import numpy as np
 
 from opset.inference.building.einsum import Label, parse_equation
+from opset.reference.limits import MAX_SEARCHED
 from opset.reference.numerics.arrays import Array
 from opset.reference.numerics.memory import reserve_reduced
 from opset.reference.numerics.products import WORK, matrix_product
 from opset.reference.numerics.small_floats import rounded_once
 from opset.reference.registration import KernelContext, kernel
-
-MANY = 12
-"""Number of operands of Einsum up to which the best pair is searched; more are contracted in order."""
 
 
 @kernel("MatMul")
@@ -95,7 +93,7 @@ def einsum_12(*inputs: Array, equation: str, context: KernelContext) -> Array:
     while len(operands) > 1:
         context.check_time()
         pairs: Iterable[tuple[int, int]] = ((0, 1),)
-        if len(operands) <= MANY:
+        if len(operands) <= MAX_SEARCHED:
             pairs = combinations(range(len(operands)), 2)
         first, second = min(pairs, key=lambda pair: _growth([operands[k] for k in pair], uses, wanted, sizes))
         right, left = operands.pop(second), operands.pop(first)

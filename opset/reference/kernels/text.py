@@ -10,13 +10,13 @@ import numpy as np
 
 from opset.errors import Finding, RunError
 from opset.inference.building.ngrams import ngram_sizes
+from opset.reference.limits import MAX_PROGRAM
 from opset.reference.numerics.arrays import Array
 from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints.violation import Violation
 
 _CHECK_INTERVAL = 1 << 20  # about the bytes of strings between two checks of the time limit
 _SHORT_STRING = 64  # about the bytes of a short string
-_MAX_PROGRAM = 8 << 20  # bytes of a compiled regular expression, which also bounds the time per byte of text
 
 Text = str | bytes
 """An element: bytes if it is not valid UTF-8."""
@@ -115,7 +115,7 @@ def regex_full_match_20(x: Array, *, pattern: Text, context: KernelContext) -> A
         why, help = "regular expressions are matched by google-re2", "pip install 'opset[regex]'"
         raise RunError(Finding("R205", message, why=why, help=help)) from error
     options = re2.Options()
-    options.max_mem, options.log_errors, options.never_capture = _MAX_PROGRAM, False, True
+    options.max_mem, options.log_errors, options.never_capture = MAX_PROGRAM, False, True
     try:
         matches = re2.compile(_encode(pattern), options).fullmatch
     except re2.error as error:

@@ -6,10 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from opset.reference.limits import MAX_RANK
 from opset.reference.numerics.arrays import Array
-
-MAX_RANK = 64
-"""The most dimensions that an array of numpy can have."""
 
 
 def dims_of(shape: Array | Sequence[int]) -> list[int]:
