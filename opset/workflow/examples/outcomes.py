@@ -178,7 +178,7 @@ def _convert(registry: Registry, routes: Routes, targets: Sequence[Target], mode
 
 
 def _targets(routes: Routes, registry: Registry, schema: OpSchema) -> Iterator[tuple[Target, bool]]:
-    """Yield the end of each transition with an adapter from a version, and the last opset beyond it, which is far."""
+    """Yield the end of each transition with an adapter from a version, and the far ends beyond it."""
     name, domain = schema.name, schema.domain
     for final in (1 if not domain else 0, registry.domains[domain]):
         step = None
@@ -188,7 +188,11 @@ def _targets(routes: Routes, registry: Registry, schema: OpSchema) -> Iterator[t
             if not step.version or (step.lowers and domain):
                 yield Target({}, lowered=frozenset(((name, domain),))), True
             else:
-                yield from ((Target({domain: each}), each == step.version) for each in {step.version, final or 1})
+                sinces = [each.since_version for each in registry.versions(name, domain)]
+                further = {each - (final < schema.since_version) for each in sinces}
+                ends = {each for each in further if min(step.version, final) <= each <= max(step.version, final)}
+                for end in sorted({step.version, max(final, 1), *(ends - {0})}):
+                    yield Target({domain: end}), end == step.version
 
 
 def plain_forms(schema: OpSchema, example: Example) -> Iterator[Any]:
