@@ -139,6 +139,7 @@ CODES: dict[str, str] = {
     "S243": "a clause names no part of the standard",
     "S244": "a function body does not take all types of its version",
     "S245": "a withdrawn operator has a newer version that is withdrawn, too",
+    "S246": "the standard's text names a runtime",
     "T211": "the kernel contradicts an example",
     "T212": "another implementation contradicts an example",
     "T213": "an example cannot be a test case",

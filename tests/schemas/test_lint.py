@@ -461,6 +461,20 @@ def test_s242_what_is_open_is_chosen(tmp_path):
         assert all(each.why.startswith("it says: ") and "add 'chosen'" in each.help for each in findings)
 
 
+def test_s246_the_standard_s_text_names_no_runtime(tmp_path):
+    text = TEXT.replace("family: acme", "family: pool")
+    for name, found in (("TensorRT", True), ("onnxruntime", True), ("the reference evaluator", True), ("torch", False)):
+        for place in ("  doc: ", "{name: X, type: T, doc: "):
+            assert place in text
+            write(tmp_path, text.replace(place, f"{place}As {name} it is ", 1), domain="com.acme")
+            assert ("S246" in codes(lint([tmp_path]))) is found, (name, place)
+        case = f"special_cases: [It scales., {{text: 'As {name} does, it scales.', until: 1}}]\n"
+        note = f"implementations: {{{name}: [{{text: It scales as {name}., tested: '1'}}]}}\n"
+        write(tmp_path, text + case + note, domain="com.acme")
+        places = [each.place.partition("Scale.yaml:")[2] for each in lint([tmp_path]) if each.code == "S246"]
+        assert places == [f"{len(text.splitlines()) + 1}:29"] * found
+
+
 def test_s243_a_clause_names_a_part_of_the_text(tmp_path):
     text = TEXT.replace("family: acme", "family: pool")
     for clause, found in (

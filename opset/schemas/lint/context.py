@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 LINT: RuleTable[Finding] = RuleTable(
     "opset.schemas.lint",
-    ("rules", "example_rules", "status_rules", "lock_rules", "hook_rules", "body_rules", "body_types"),
+    (
+        *("rules", "example_rules", "status_rules", "implementation_rules"),
+        *("lock_rules", "hook_rules", "body_rules", "body_types"),
+    ),
 )
 """The lint rules."""
 Adapter = tuple[str, str, int, str]
