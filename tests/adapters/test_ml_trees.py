@@ -475,8 +475,8 @@ def test_nodes_are_charged_as_often_as_they_are_written():
 @pytest.mark.parametrize(("few", "growth", "refused"), [(13, 0, False), (12, 0, True), (0, 1, False), (-2, 1, True)])
 def test_trees_that_become_too_large_are_refused(few, growth, refused, monkeypatch):
     """There are 13 nodes to be written; the trees have 7 nodes and 7 votes."""
-    monkeypatch.setattr("opset.adapters.families.ml_trees.FEW_NODES", few)
-    monkeypatch.setattr("opset.adapters.families.ml_trees.GROWTH", growth)
+    monkeypatch.setattr("opset.adapters.families.ml_trees.MAX_NODES", few)
+    monkeypatch.setattr("opset.adapters.families.ml_trees.MAX_GROWTH", growth)
     charged = []
     if refused:
         with pytest.raises(Refusal, match=f"more than {few + 14 * growth} nodes"):

@@ -13,10 +13,9 @@ from typing import NamedTuple
 
 from opset.adapters.building.positions import Size, integers_below
 from opset.adapters.building.shared import cast, float32
+from opset.adapters.limits import MAX_NEIGHBORS
 from opset.model.elements import NUMBERS
 from opset.version_converter.rewrite import FIX_SIZES, Builder, Refusal
-
-MOST_NEIGHBORS = 32
 
 
 class Interpolation(NamedTuple):
@@ -247,7 +246,7 @@ def _neighbors_and_weights(
         stretch = min(float32(axis.scale), 1.0)
     radius = 2 if method.mode == "cubic" else 1
     reach = math.ceil(radius / stretch)
-    if 2 * reach > MOST_NEIGHBORS:
+    if 2 * reach > MAX_NEIGHBORS:
         label = "antialias is 1, and each element depends on too many others"
         raise Refusal("C204", f"antialias is 1, and each element depends on {2 * reach} others", label=label)
     below = m.apply("Floor", at)

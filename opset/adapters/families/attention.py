@@ -11,6 +11,7 @@ from typing import Any
 from opset.adapters.building.positions import Size, quotient, size_along, size_name, sum_of, vector_of
 from opset.adapters.building.shared import cast, need_size, positive_axis, working_type
 from opset.adapters.building.subgraphs import GraphBuilder, add_loop
+from opset.adapters.limits import MAX_VISIBLE
 from opset.model.elements import ELEMENTS, NUMBERS
 from opset.version_converter.registration import down, lower, refuses, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
@@ -19,8 +20,6 @@ QUERY, KEY, VALUE, MASK, PAST_KEY, PAST_VALUE, NONPAD = range(7)
 FLOATS = frozenset(("float", "double", "float16", "bfloat16"))
 TURNED = [0, 2, 1, 3]
 """Between (batch, heads, length, size) and (batch, length, heads, size)."""
-MAX_VISIBLE = 1 << 12
-"""Elements of a causal mask that is written as a constant."""
 
 
 @up("Attention", since=24)

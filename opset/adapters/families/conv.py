@@ -19,6 +19,7 @@ from opset.adapters.building.positions import (
     vector_of,
 )
 from opset.adapters.building.shared import cast, fill_value, need_size, unsqueeze, vector_length, working_type
+from opset.adapters.limits import MAX_DIMENSIONS, MAX_WINDOW
 from opset.model.elements import NUMBERS
 from opset.model.types import MAX_CONSTANT
 from opset.version_converter.registration import lower, refuses
@@ -33,10 +34,6 @@ SUMMED = {
     "uint32": "int64",
 }
 """Types with the wider types in which their elements are added: casting back keeps the low bits."""
-LARGEST = 1 << 24
-"""The largest size, stride, dilation or padding: products of a few are int64, and FLOAT holds each."""
-DIMENSIONS = 4
-"""How many spatial dimensions are written out."""
 
 
 @lower("CausalConvWithState", since=27)
@@ -87,8 +84,8 @@ def _windows_of(node: Node, rank: int) -> WindowAttributes:
     pads = node.ints("pads") or [0] * 2 * rank
     if (len(strides), len(dilations), len(pads)) != (rank, rank, 2 * rank):
         raise Refusal("C103", f"strides, dilations or pads are not those of {rank} spatial dimensions")
-    if max(*strides, *dilations, *pads) > LARGEST:
-        raise Refusal("C204", f"strides, dilations or pads are above {LARGEST}")
+    if max(*strides, *dilations, *pads) > MAX_WINDOW:
+        raise Refusal("C204", f"strides, dilations or pads are above {MAX_WINDOW}")
     return WindowAttributes(strides, dilations, pads[:rank], pads[rank:])
 
 
@@ -106,7 +103,7 @@ def col2im_lowered(op: Builder, node: Node) -> Result:
         raise Refusal("C202", f"elements of {element} cannot be added", label="elements of this type cannot be added")
     if not rank:
         raise Refusal("C207", "it is not known how many dimensions the image has", "give 'image_shape' a fixed length")
-    if rank > DIMENSIONS:
+    if rank > MAX_DIMENSIONS:
         label = "this number of spatial dimensions has no plain expression"
         raise Refusal("C204", f"{rank} spatial dimensions have no plain expression", label=label)
     windows = _windows_of(node, rank)
@@ -114,8 +111,8 @@ def col2im_lowered(op: Builder, node: Node) -> Result:
     if any(isinstance(size, int) and size < 1 for size in (*image, *block)) or 0 in (node.shape(0) or ()):
         raise Refusal("C204", "there are no elements", "drop the node")
     area = product(op, block)
-    if max(size for size in (0, area, *image, *block) if isinstance(size, int)) > LARGEST:
-        raise Refusal("C204", f"the image or the block has a size above {LARGEST}")
+    if max(size for size in (0, area, *image, *block) if isinstance(size, int)) > MAX_WINDOW:
+        raise Refusal("C204", f"the image or the block has a size above {MAX_WINDOW}")
     counts = [_count_windows(op, windows, axis, image[axis], block[axis]) for axis in range(rank)]
     batch, columns = sizes_of(op, node, 0, [0, 1])
     channels = quotient(op, columns, area)
@@ -208,7 +205,7 @@ def deform_conv_lowered(op: Builder, node: Node) -> Result:
     filters = need_size(node, WEIGHT, 0)
     group = node.attr("group")
     moves = node.attr("offset_group")
-    if rank > DIMENSIONS:
+    if rank > MAX_DIMENSIONS:
         label = "this number of spatial dimensions has no plain expression"
         raise Refusal("C204", f"{rank} spatial dimensions have no plain expression", label=label)
     if rank < 1 or node.need_rank(WEIGHT) != rank + 2 or node.need_rank(OFFSET) != rank + 2:
@@ -223,7 +220,7 @@ def deform_conv_lowered(op: Builder, node: Node) -> Result:
         raise Refusal("C204", "there are no elements", "drop the node")
     wide = working_type(element)
     area = math.prod(kernel)
-    if max(area, moves) > MAX_CONSTANT or max(channels, filters) > LARGEST:
+    if max(area, moves) > MAX_CONSTANT or max(channels, filters) > MAX_WINDOW:
         raise Refusal("C204", "a kernel, or a number of channels, of this size has no plain expression")
     x, w, offset, bias, mask = (cast(op, node.input(i), element, wide) if node.input(i) else "" for i in range(5))
     offset = op.Reshape(offset, vector_of(op, [batch, moves, area, rank, *outputs]))

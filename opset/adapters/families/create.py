@@ -6,6 +6,7 @@ import math
 
 from opset.adapters.building.positions import integers_below, sizes_of, vector_along
 from opset.adapters.building.shared import BFLOAT16, SMALL_FLOATS, cast, float32, negative_mask
+from opset.adapters.limits import MAX_WRITTEN_OUT
 from opset.model.elements import NUMBERS, element_name
 from opset.model.storage.tensor import make_tensor
 from opset.model.types import MAX_CONSTANT, Constant
@@ -20,8 +21,6 @@ PLAIN_FORMS = {
     "value_string": "string",
     "value_strings": "string",
 }
-FEW = 64
-"""Elements of a tensor that is written out."""
 STASH_TYPES = (NUMBERS["float"], NUMBERS["double"])
 
 
@@ -122,7 +121,7 @@ def constant_of_shape_lowered(op: Builder, node: Node) -> Result:
         element = constant.element
         (fill,) = constant.values
     shape = node.constant(0)
-    if shape is not None and all(dim >= 0 for dim in shape.values) and math.prod(shape.values) <= FEW:
+    if shape is not None and all(dim >= 0 for dim in shape.values) and math.prod(shape.values) <= MAX_WRITTEN_OUT:
         return op.const([fill] * math.prod(shape.values), element, shape.values)
     return op.Expand(op.const(fill, element, []), node.input(0))
 

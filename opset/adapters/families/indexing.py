@@ -36,6 +36,7 @@ from opset.adapters.building.shared import (
     working_type,
 )
 from opset.adapters.building.subgraphs import GraphBuilder, add_loop
+from opset.adapters.limits import MAX_AXES, MAX_COMPARED, MAX_PAIRED
 from opset.model.elements import NUMBERS
 from opset.version_converter.registration import down, lower, refuses, up
 from opset.version_converter.rewrite import FIX_SIZES, Builder, Node, Refusal, Result
@@ -123,12 +124,6 @@ def _may_be_negative(node: Node, index: int) -> bool:
     return constant is None or any(value < 0 for value in constant.values)
 
 
-MOST_AXES = 64
-"""Most dimensions of a tensor in numpy and in runtimes."""
-COMPARED = 1 << 24
-"""Most comparisons of Unique if each element is compared with each."""
-
-
 @up("TopK", since=10)
 def top_k_10_up(op: Builder, node: Node) -> Result:
     """Write `k` as a vector of one element."""
@@ -183,16 +178,12 @@ def top_k_11_down(op: Builder, node: Node) -> Result:
     return values, indices
 
 
-MOST_PAIRED = 1024
-"""The longest axis of which each two elements are compared."""
-
-
 def _top_of_64_bits(op: Builder, node: Node, element: str) -> Result:
     """Sort elements by the number of elements ahead of each, and gather them; equal elements stay in their order."""
     axis = positive_axis(node.attr("axis"), node.need_rank(0))
     x = node.input(0)
     length = need_size(node, 0, axis)
-    if length > MOST_PAIRED:
+    if length > MAX_PAIRED:
         why = f"before version 11, each two of the {length} elements would have to be compared"
         label = "before version 11, each two of too many elements would have to be compared"
         raise Refusal("C204", why, "cast the input to int32 where its numbers fit", label=label)
@@ -305,9 +296,9 @@ def _need_depth(node: Node) -> int:
         raise Refusal("C204", "the index tuples are empty, and each update is as large as the data")
     if rank is not None and not 1 <= depth <= rank:
         raise Refusal("C103", f"the indices are tuples of {depth}, and the data has {rank} dimensions")
-    if depth > MOST_AXES:
-        label = f"the indices are tuples of more than {MOST_AXES}"
-        raise Refusal("C204", f"the indices are tuples of {depth}, and {MOST_AXES} are allowed", label=label)
+    if depth > MAX_AXES:
+        label = f"the indices are tuples of more than {MAX_AXES}"
+        raise Refusal("C204", f"the indices are tuples of {depth}, and {MAX_AXES} are allowed", label=label)
     return depth
 
 
@@ -590,10 +581,10 @@ def unique_lowered(op: Builder, node: Node) -> Result:
         flat = op.Transpose(x, perm=order) if axis else x
     if not rows or not width:
         raise Refusal("C204", "there are no elements to compare", "drop the node")
-    if (count := rows * rows * width) > COMPARED:
-        label = f"before version 11 it takes more than {COMPARED} comparisons"
+    if (count := rows * rows * width) > MAX_COMPARED:
+        label = f"before version 11 it takes more than {MAX_COMPARED} comparisons"
         raise Refusal(
-            "C204", f"before version 11 it takes {count} comparisons, and {COMPARED} are allowed", label=label
+            "C204", f"before version 11 it takes {count} comparisons, and {MAX_COMPARED} are allowed", label=label
         )
     less, equal = _compare_rows(op, op.Reshape(flat, op.const([rows, width])), node.need_element(0), rows, width)
     number = NUMBERS["float"]

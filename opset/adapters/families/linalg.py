@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from opset.adapters.building.shared import INTEGERS, cast, unsqueeze, working_type
+from opset.adapters.limits import MAX_DETERMINANT, MAX_DIAGONAL, MAX_SUMMED
 from opset.inference.building.einsum import Label, parse_equation
 from opset.model.elements import NUMBERS
 from opset.schemas.constraints.violation import Violation
@@ -28,8 +29,6 @@ _BITS = {"int32": 32, "uint32": 32, "int64": 64, "uint64": 64}
 """Integers whose matrices version 9 multiplies."""
 _PART_BITS = 16
 _PART = 1 << _PART_BITS
-MOST_SUMMED = 1 << 19
-"""Most products of parts in a sum: the sums of up to four pairs of parts are added, and double holds the total."""
 
 
 @down("MatMul", since=9)
@@ -84,10 +83,10 @@ def _need_short_sums(*sizes: object) -> None:
     known_sizes = [size for size in sizes if isinstance(size, int)]
     if not known_sizes:
         raise Refusal("C207", "it is not known how many products of integers are added", FIX_SIZES)
-    if known_sizes[0] > MOST_SUMMED:
-        label = f"more than {MOST_SUMMED} products of integers are added"
+    if known_sizes[0] > MAX_SUMMED:
+        label = f"more than {MAX_SUMMED} products of integers are added"
         raise Refusal(
-            "C204", f"{known_sizes[0]} products of integers are added, and {MOST_SUMMED} are allowed", label=label
+            "C204", f"{known_sizes[0]} products of integers are added, and {MAX_SUMMED} are allowed", label=label
         )
 
 
@@ -221,7 +220,7 @@ def _take_diagonals(op: Builder, operand: _Operand) -> _Operand:
                 why = f"the size of '{label}', which is repeated in a term of the equation, is not known"
                 label = "the size of a label that is repeated in a term of the equation is not known"
                 raise Refusal("C207", why, FIX_SIZES, label=label)
-            if size > _MOST_DIAGONAL:
+            if size > MAX_DIAGONAL:
                 label = "a diagonal is too long to be taken by indices"
                 raise Refusal("C204", f"a diagonal of {size} elements is not taken by indices", label=label)
             transposed = _transpose(op, operand, [*rest, first, last])
@@ -335,11 +334,6 @@ def _shape_of_parts(op: Builder, parts: Sequence[int | str]) -> str:
 
 _COPIED = 0
 """In the shape of a Reshape, this stands for the input's size at the same position."""
-_MOST_DIAGONAL = 1 << 12
-
-
-LARGEST_DETERMINANT = 3
-"""Rows of the largest matrix whose determinant is written out."""
 
 
 @lower("Det", since=11)
@@ -348,8 +342,8 @@ def det_lowered(op: Builder, node: Node) -> Result:
     rank = node.need_rank(0)
     element = node.need_element(0)
     size = next((size for size in (node.shape(0) or ())[-2:] if isinstance(size, int)), 0) if rank >= 2 else 0
-    if not 1 <= size <= LARGEST_DETERMINANT:
-        raise Refusal("C204", f"before version 11, determinants of up to {LARGEST_DETERMINANT} rows can be expressed")
+    if not 1 <= size <= MAX_DETERMINANT:
+        raise Refusal("C204", f"before version 11, determinants of up to {MAX_DETERMINANT} rows can be expressed")
     x = cast(op, node.input(0), element, "double")
     rows = [op.Gather(x, op.const(row), axis=rank - 2) for row in range(size)]
     entries = [[op.Gather(row, op.const(column), axis=rank - 2) for column in range(size)] for row in rows]

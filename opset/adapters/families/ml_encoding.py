@@ -6,14 +6,13 @@ from typing import Any
 
 from opset.adapters.building.shared import LISTS, ML, need_uniform_operators
 from opset.adapters.families.ml_trees import ambiguity
+from opset.adapters.limits import MAX_ENTRIES
 from opset.model.elements import NUMBERS
 from opset.version_converter.registration import down, refuses, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 DEFAULTS = {"string": "_Unused", "int64": -1, "int32": -1, "int16": -1, "float": -0.0, "double": -0.0}
 """The default of each type of values for elements without a key."""
-ENTRIES = 1 << 22
-"""The most entries of a table that is read from tensors."""
 Pairs = list[tuple[Any, Any]]
 
 
@@ -131,7 +130,7 @@ def _elements_of_side(node: Node, name: str) -> tuple[str, list[Any]]:
     candidates = [(element, node.attr(f"{name}_{ending}")) for element, ending in LISTS.items()]
     tensor = node.attr(f"{name}_tensor")
     if tensor is not None:
-        constant = node.values.elements(tensor, ENTRIES)
+        constant = node.values.elements(tensor, MAX_ENTRIES)
         if constant is None or len(constant.dims) != 1 or constant.element not in DEFAULTS:
             raise Refusal("C103", f"'{name}_tensor' is no vector of a type that the operator allows")
         candidates.append((constant.element, list(constant.values)))

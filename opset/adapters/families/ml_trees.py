@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from opset.adapters.building.shared import LISTS, ML, need_uniform_operators
+from opset.adapters.limits import MAX_GROWTH, MAX_NODES
 from opset.model.elements import NUMBERS
 from opset.model.storage.tensor import make_tensor
 from opset.model.types import MAX_CONSTANT
@@ -33,9 +34,6 @@ MODES = {
 """Comparisons of the older operators, and their numbers in TreeEnsemble."""
 GREATEST = 3e38
 """Sums of votes stay within FLOAT as long as the sum of all absolute votes is not greater than this."""
-FEW_NODES = 1 << 18
-GROWTH = 32
-"""Trees grow if leaves have many votes or nodes are shared: at most to FEW_NODES plus GROWTH times their size."""
 
 STEPS = 8
 """Steps that a node of a written tree is charged: it has as many attributes."""
@@ -212,7 +210,7 @@ def as_ensemble(trees: Trees, additive: bool, charge: Callable[[int], None]) -> 
         if not additive and not all(leaves):
             raise ambiguity("a leaf has no vote, and no vote is neutral to MIN and MAX")
         size += counts[-1] * _unshared_size(trees, order)
-    limit = FEW_NODES + GROWTH * (len(trees.modes) + sum(map(len, trees.votes.values())))
+    limit = MAX_NODES + MAX_GROWTH * (len(trees.modes) + sum(map(len, trees.votes.values())))
     if size > limit:
         label = "with one vote per leaf and one parent per node, the trees have too many nodes"
         raise Refusal(

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from math import prod
 
 from opset.adapters.building.shared import cast, float32, positive_axis, unsqueeze, working_type
+from opset.adapters.limits import MAX_AXES
 from opset.model.elements import NUMBERS, element_name
 from opset.model.storage.tensor import make_tensor
 from opset.model.types import MAX_CONSTANT
@@ -13,8 +14,6 @@ from opset.version_converter.registration import down, lower, refuses, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 STASHES = frozenset(("float", "double", "float16", "bfloat16"))
-MOST_AXES = 64
-"""Axes that are listed without a look at the rank."""
 IN_TRAINING = "convert a model that was exported for inference"
 
 
@@ -385,7 +384,7 @@ def _normalization_input(op: Builder, node: Node) -> tuple[str, str, str, list[i
         label = "this `stash_type` cannot be expressed"
         raise Refusal("C204", f"'stash_type' {node.attr('stash_type')} cannot be expressed", label=label)
     axis = node.attr("axis")
-    if axis >= 0 or axis < -MOST_AXES:
+    if axis >= 0 or axis < -MAX_AXES:
         positive_axis(axis, node.need_rank(0))
     # Axes from a negative one on are the same for every rank.
     axes = list(range(axis, 0 if axis < 0 else node.need_rank(0)))

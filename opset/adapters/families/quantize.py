@@ -7,6 +7,7 @@ from typing import Any
 
 from opset.adapters.building.positions import size_along, size_name
 from opset.adapters.building.shared import positive_axis, round_to_even
+from opset.adapters.limits import MAX_CONSTANTS, MAX_ELEMENTS, MAX_TERMS
 from opset.model import proto as pb
 from opset.model.elements import FLOAT8, NUMBERS, element_name
 from opset.model.storage.tensor import make_tensor
@@ -21,11 +22,6 @@ WIDER = {("float16", "float"), ("bfloat16", "float")}
 PRODUCTS = {"float": {*RANGES, "int32"}, "float16": {"uint8", "int8"}, "bfloat16": {"uint8", "int8"}}
 SMALL = {"int2": "int8", "uint2": "uint8", "int4": "int8", "uint4": "uint8"}
 """Types of less than a byte with those that hold them."""
-MAX_ELEMENTS = 1 << 24
-"""Most elements of a constant that is written in another type."""
-MAX_CONSTANTS = 1 << 12
-MAX_TERMS = (1 << 24) // 255**2
-"""Products of bytes, each minus a zero point, whose sum FLOAT holds."""
 CONVOLUTION = ("auto_pad", "dilations", "group", "kernel_shape", "pads", "strides")
 
 

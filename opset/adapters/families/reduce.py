@@ -17,6 +17,7 @@ from opset.adapters.building.positions import (
 )
 from opset.adapters.building.shared import INTEGERS, negative_mask, positive_axis, unsqueeze, vector_length
 from opset.adapters.building.subgraphs import GraphBuilder, add_loop
+from opset.adapters.limits import MAX_TABLE
 from opset.model.elements import ELEMENTS, NUMBERS
 from opset.model.storage.tensor import make_tensor
 from opset.version_converter.registration import down, lower
@@ -29,8 +30,6 @@ PLAIN = ("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd")
 """Reductions that return a single element unchanged."""
 INTEGRAL = ("ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceSumSquare")
 """Reductions of integers that are the same along one axis after the other."""
-MAX_TABLE = 1 << 12
-"""Numbers in a table of shapes."""
 LIMITS = {"int8": (-128.0, 127.0), "uint8": (0.0, 255.0)}
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from opset.adapters.building.interpolation import Interpolation, ScaledAxis, interpolate, nearest_elements
 from opset.adapters.building.positions import Size, size_name, sizes_of, vector_of
 from opset.adapters.building.shared import INTEGERS, constant_ints, distinct_axes, float32, need_size
+from opset.adapters.limits import MAX_GATHERED
 from opset.errors import safe_text
 from opset.model.elements import NUMBERS
 from opset.model.types import Constant
@@ -19,8 +20,6 @@ from opset.version_converter.rewrite import FIX_SIZES, Builder, Node, Refusal, R
 X, ROI, SCALES, SIZES = range(4)
 SINCE_11 = ("coordinate_transformation_mode", "cubic_coeff_a", "exclude_outside", "extrapolation_value", "nearest_mode")
 ROUNDING = ("round_prefer_floor", "round_prefer_ceil")
-LONGEST = 1 << 13
-"""The longest axis whose elements are gathered one by one."""
 
 
 @up("Upsample", since=7)
@@ -230,8 +229,8 @@ def _gather_nearest(op: Builder, node: Node) -> Result:
     axes = [axis for axis in _axes_to_resize(op, node, SCALES) if axis.scale != 1 or axis.output != axis.size]
     if any(0 in (axis.size, axis.output) for axis in axes):
         raise Refusal("C204", "there are no elements to copy", "drop the node")
-    if any(isinstance(axis.output, int) and axis.output > LONGEST for axis in axes):
-        raise Refusal("C204", f"an axis is longer than {LONGEST}")
+    if any(isinstance(axis.output, int) and axis.output > MAX_GATHERED for axis in axes):
+        raise Refusal("C204", f"an axis is longer than {MAX_GATHERED}")
     node.charge(sum(axis.output for axis in axes if isinstance(axis.output, int)) * 8)
     return nearest_elements(op, node.input(X), axes, coordinates, rounding)
 
@@ -326,8 +325,8 @@ def _interpolate(op: Builder, node: Node, scales: int = SCALES) -> Result:
         raise Refusal("C204", why, "give 'sizes' in place of 'scales'")
     if any(0 in (axis.size, axis.output) for axis in axes):
         raise Refusal("C204", "there are no elements to interpolate", "drop the node")
-    if any(isinstance(axis.output, int) and axis.output > LONGEST for axis in axes):
-        raise Refusal("C204", f"an axis is longer than {LONGEST}")
+    if any(isinstance(axis.output, int) and axis.output > MAX_GATHERED for axis in axes):
+        raise Refusal("C204", f"an axis is longer than {MAX_GATHERED}")
     axes = [axis for axis in axes if axis.scale != 1 or axis.output != axis.size or axis.region != (0.0, 1.0)]
     node.charge(sum(axis.output for axis in axes if isinstance(axis.output, int)) * 8)
     # The kernel shrinks first.
@@ -438,7 +437,7 @@ def _nearest_indices(node: Node, size: int, scale: Fraction) -> tuple[int, ...]:
 def _select_nearest(node: Node, ratio: Fraction, size: int, out: int) -> tuple[int, ...]:
     """Return the nearest input elements by a scale; raise Refusal C204 if the last bit of a coordinate decides."""
     rounding = node.attr("nearest_mode")
-    if not size or out > LONGEST:
+    if not size or out > MAX_GATHERED:
         label = "an axis cannot be resized by this `nearest_mode`"
         raise Refusal("C204", f"{size} elements cannot be resized to {out} by {safe_text(rounding)}", label=label)
     node.charge(out)
