@@ -173,10 +173,17 @@ def test_its_second_versions_break_nothing(tmp_path):
 
 
 def test_the_site_has_its_pages(tmp_path):
-    assert run("docs", *OWN, "--domain", DOMAIN, "-o", tmp_path / "site", "-q").exit_code == 0
-    page = (tmp_path / "site" / DOMAIN / "Thin.html").read_text()
-    for part in ("every <code>step</code>-th element", "<math", "nothing_left", "before version 2"):
-        assert part in page, part
+    schemas = tmp_path / "schemas"
+    shutil.copytree(EXAMPLES / DOMAIN, schemas / DOMAIN)
+    shutil.copy(EXAMPLES / "types.yaml", schemas)
+    for recorded in (False, True):
+        site = tmp_path / f"site-{recorded}"
+        assert run("docs", "--schemas", schemas, "--domain", DOMAIN, "-o", site, "-q").exit_code == 0
+        page = (site / DOMAIN / "Thin.html").read_text()
+        for part in ("every <code>step</code>-th element", "<math", "nothing_left"):
+            assert part in page, part
+        assert ("before version 2" in page) is recorded
+        assert run("test", schemas, "--record").exit_code == 0
 
 
 def test_the_guide_makes_these_files():

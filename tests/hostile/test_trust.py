@@ -107,6 +107,7 @@ VERBS = [
     ("show", "com.example.Twice"),
     ("list", "domains"),
     ("diff", "com.example.Twice", "1", "2"),
+    ("breaking", "folder:.", "--no-examples"),
     ("docs", "--domain", "com.example", "-o", "site"),
     ("test", "com.example.Twice"),
     ("check-contribution", "com.example.Twice"),

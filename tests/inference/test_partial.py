@@ -20,8 +20,8 @@ LOOSE = {
     ("QLinearMatMul", "row_scales", "input_0", "axis 0"),  # there are as many scales as rows
     ("RotaryEmbedding", "bfloat16", "input_0", "axis 3"),  # a head has two elements for each of the cache
     ("RotaryEmbedding", "bfloat16", "input_0", "rank"),
-    ("RotaryEmbedding", "neighbours", "input_0", "axis 3"),
-    ("RotaryEmbedding", "neighbours", "input_0", "rank"),
+    ("RotaryEmbedding", "neighbors", "input_0", "axis 3"),
+    ("RotaryEmbedding", "neighbors", "input_0", "rank"),
     ("Scan", "no_iteration", "input_1", "rank"),  # all lengths but 0 contradict the body
     ("ScatterND", "rows", "input_0", "axis 1"),  # rows of updates are those of the data
     ("Imputer", "by_feature", "input_0", "axis 1"),  # there are as many replacements as features

@@ -130,7 +130,7 @@ def parse_range(text: str) -> tuple[Expression, ...]:
     Raises ValueError with the reason if the text is none: a bound names nothing but `rank` and `rank(INPUT)`.
     """
     try:
-        comparisons = tuple(map(_name_first_input, _comparisons_in(parse_condition(text))))
+        comparisons = tuple(map(name_first_input, _comparisons_in(parse_condition(text))))
     except ValueError as error:
         raise ValueError(f"{text[:80]!r} is no comparison such as '>= 0' or '0 <= x < rank'") from error
     if any(term != "rank" for term, _ in terms_of(comparisons)):
@@ -149,13 +149,13 @@ def _comparisons_in(condition: Expression) -> Iterator[Expression]:
         yield condition
 
 
-def _name_first_input(tree: Any) -> Any:
-    """Return an expression with the rank of the first input, "", in place of `rank`."""
+def name_first_input(tree: Any, first: str = "") -> Any:
+    """Return an expression with `rank(first)`, the rank of the first input, in place of `rank`."""
     if not isinstance(tree, Expression):
         return tree
     if tree == Expression("name", ("rank",)):
-        return Expression("rank", ("",))
-    return Expression(tree.operator, tuple(map(_name_first_input, tree.operands)))
+        return Expression("rank", (first,))
+    return Expression(tree.operator, tuple([name_first_input(operand, first) for operand in tree.operands]))
 
 
 def parse_premise(name: str, form: str, schema: OpSchema) -> tuple[Expression, Expression]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from opset.schemas.constraints.grammar import (
@@ -16,6 +15,7 @@ from opset.schemas.constraints.grammar import (
     SIZE,
     VALUES,
     Expression,
+    name_first_input,
     parse_condition,
     parse_premise,
 )
@@ -40,7 +40,7 @@ def conditions_text(conditions: Iterable[Condition], schema: OpSchema) -> str:
 
 def range_sentence(text: str, subject: str, first: str) -> str:
     """Return the range of an attribute as a sentence about `subject`; `first` is the input of which `rank` is said."""
-    condition = parse_condition(re.sub(r"\brank\b(?! *\()", f"rank({first})", text))
+    condition = name_first_input(parse_condition(text), first)
     parts = condition.operands if condition.operator == "and" else (condition,)
     return " and ".join([_condition_text(part, subject) for part in parts])
 

@@ -180,7 +180,8 @@ def _convert(registry: Registry, routes: Routes, targets: Sequence[Target], mode
 def _targets(routes: Routes, registry: Registry, schema: OpSchema) -> Iterator[tuple[Target, bool]]:
     """Yield the end of each transition with an adapter from a version, and the far ends beyond it."""
     name, domain = schema.name, schema.domain
-    for final in (1 if not domain else 0, registry.domains[domain]):
+    oldest = min(each.since_version for each in registry.versions(name, domain))
+    for final in (0, oldest, registry.domains[domain]) if domain else (1, registry.domains[domain]):
         step = None
         with suppress(OpsetError):  # adapters or function bodies that cannot be used, as examples show
             step = routes.step(domain, name, schema.since_version, final)
