@@ -12,9 +12,9 @@ from opset.cli import output
 from opset.cli.configuration import registry_for, schemas_option
 from opset.cli.domains import check_version, known_domain
 from opset.errors import Finding, UsageError
+from opset.opsets.old_runtimes import RUNTIMES
 from opset.opsets.registry import Registry
 from opset.opsets.releases import RELEASES
-from opset.opsets.runtimes import RUNTIMES
 from opset.plain_text import table_lines
 from opset.schemas.names import domain_name, near_miss
 

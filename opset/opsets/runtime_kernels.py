@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from opset.model.elements import NUMBERS
-from opset.opsets.runtimes import RUNTIMES
+from opset.opsets.old_runtimes import RUNTIMES
 from opset.schemas.model import OpSchema
 from opset.schemas.names import domain_name
 

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from opset.errors import Finding, UsageError, quote
-from opset.opsets import releases, runtimes
+from opset.opsets import old_runtimes as runtimes
+from opset.opsets import releases
 from opset.opsets.registry import Registry
 from opset.schemas.names import normalize_domain
 

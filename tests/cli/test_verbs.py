@@ -11,9 +11,9 @@ from opset.cli import VERBS
 from opset.docgen.guides import guides
 from opset.errors import CODES
 from opset.explanations import PAGES, page_of
+from opset.opsets.old_runtimes import RUNTIMES
 from opset.opsets.registry import default_registry
 from opset.opsets.releases import RELEASES
-from opset.opsets.runtimes import RUNTIMES
 from opset.version_converter import targets
 from tests.cli.commands import REFUSED, SMALL, run, run_json, save
 

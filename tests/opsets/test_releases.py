@@ -4,8 +4,8 @@ import onnx.helper
 import pytest
 
 from opset.errors import UsageError
+from opset.opsets.old_runtimes import RUNTIMES, _release_sort_key, runtime
 from opset.opsets.releases import ML, RELEASES, TRAINING, ir_version_of_opset, opset_beside, release, release_with
-from opset.opsets.runtimes import RUNTIMES, _release_sort_key, runtime
 
 
 def test_the_table_is_that_of_onnx():
@@ -103,7 +103,7 @@ def test_a_runtime_is_found_by_the_beginning_of_its_release(spec, row):
 def test_of_releases_that_begin_alike_the_longest_one_counts(monkeypatch):
     first = runtime("onnxruntime==1.17")
     rows = [first, first._replace(release="1.17.3", max_opset=21), first._replace(release="1.17.3.1", max_opset=22)]
-    monkeypatch.setattr("opset.opsets.runtimes.RUNTIMES", rows)
+    monkeypatch.setattr("opset.opsets.old_runtimes.RUNTIMES", rows)
     assert [runtime(f"onnxruntime==1.17{rest}").max_opset for rest in ("", ".2", ".3", ".3.9", ".3.1")] == [
         *(20, 20, 21, 21, 22)
     ]
