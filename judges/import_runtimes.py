@@ -126,7 +126,7 @@ PARAMETERS = {("RoiAlign", "T"): "T1", ("Not", "T1"): "T"}
 """Type parameters that are named otherwise than the standard's."""
 ALL_BUT_FIRST = "all but the first"
 UNION = "union over kernels"
-_MAP = re.compile(r"map\((\w+),(.*?\))\)")
+_MAP = re.compile(r"map\((\w+),tensor\((\w+)\)\)")
 
 
 class Importer:
@@ -169,6 +169,8 @@ class Importer:
             kept |= {"kernels_of": CPU, "notes": [_upper(facts["kernels_of"])]}
         elif "match" in facts:
             kept["match"] = facts["match"]
+        if "source" in kept:
+            kept["source"] = kept["source"].replace("how=changelog", "derived")
         if name == CPU:
             kept["source"] += "; from 1.16 on the kernels that its packages register"
         elif "note" in facts:
@@ -246,7 +248,8 @@ class Importer:
         if own is not None and name not in (CPU, *self.runtimes):
             self._take_limits(row, own)
         elif name == CPU and own is not None:
-            self._take_limits(row, own, told.get("read_from") if release in self._packages() else "")
+            tables = "kernels of docs/OperatorKernels.md" if release in self.runtimes[CPU]["releases"] else ""
+            self._take_limits(row, own, told.get("read_from") or tables)
         elif name.startswith("onnxruntime"):
             self._take_neighbor(name, row, release)
         if told.get("opset") and row["opset"] != told["opset"]:
@@ -262,10 +265,7 @@ class Importer:
             row["opset"] = None if name == "onnxruntime-web-wasm" else row["opset"]
         return {key: row[key] for key in RELEASE_KEYS if row.get(key) is not None}
 
-    def _packages(self) -> set[str]:
-        return {".".join(each.split(".")[:2]) for each in self.cpu["releases"]}
-
-    def _take_limits(self, row: dict[str, Any], limits: Sequence[Any], kernels_from: str | None = "") -> None:
+    def _take_limits(self, row: dict[str, Any], limits: Sequence[Any], kernels_from: str = "") -> None:
         lowest, highest, ml, ir, how, source = limits
         row |= {"opset": [lowest, highest], "ml": ml, "ir": ir, "how": how}
         row["read_from"] = f"{source}; {kernels_from}" if kernels_from else source

@@ -19,10 +19,11 @@
         - {versions: [1, 11], types: {T: [float]}, input_rank: [4], constant_inputs: [W], until: "1.0"}
     functions: {ai.onnx: {Gelu: [20]}} # versions whose function the runtime may run where it has no kernel
 
-A row of `releases` may have `read_from`, `note`, `kernels_release` (the release of `kernels_of` that it has),
-`lists_operators: false` (its operators are not known) and `union_types: true` (see Release in model.py). A limit that
-is not known is null or left out. `since` and `until` name the first and the last release that have an entry; without
-them, it holds from the first release of the file, or up to the last. `docs/runtimes.md` explains the keys of an entry.
+A row of `releases` may have `read_from`, `note`, `kernels_release` and `fallback_release` (the releases of these
+runtimes), `lists_operators: false` (its operators are not known) and `union_types: true` (see Release in model.py). A
+limit that is not known is null or left out. `since` and `until` name the first and the last release that have an entry;
+without them, it holds from the first release of the file, or up to the last. `docs/runtimes.md` explains the keys of an
+entry.
 """
 
 from __future__ import annotations
@@ -155,7 +156,7 @@ class _TableReader(Fields):
         fields = self.mapping(node, RELEASE_KEYS, ("release", "how"))
         row: dict[str, Any] = {}
         for key, each in fields.items():
-            if key == "release" or key == "kernels_release":
+            if key in ("release", "kernels_release", "fallback_release"):
                 row[key] = self._formed(each, _RELEASE, "a release in quotes, without spaces")
                 if key == "kernels_release" and not of_another:
                     self.findings.add("S103", "'kernels_release' stands only beside 'kernels_of'", fields[key])

@@ -17,10 +17,10 @@ HOW = {
 """How a release is known."""
 KERNEL, RANGE, NAME, OPSET = "kernel", "range", "name", "opset"
 MATCH = {
-    KERNEL: "an entry serves its first version, and those above it up to its last one; without a last, its first",
-    RANGE: "an entry serves its first version, and all above it up to its last one, if it has one",
-    NAME: "an operator that is named is taken at every version of the runtime's opsets",
-    OPSET: "an entry serves models whose opset is one of its own",
+    KERNEL: "6 to 12 serves version 6, and those above it up to 12; 13 serves version 13 alone",
+    RANGE: "6 to 12 serves all versions from 6 to 12; 13 and later serves version 13 and all above it",
+    NAME: "the name decides: an operator is taken at each version of the runtime's opsets",
+    OPSET: "6 to 12 serves models whose opset is one of 6 to 12",
 }
 """How an entry of a runtime fits a version of an operator."""
 DATA_INPUTS = ""
@@ -67,8 +67,9 @@ class Kernel:
 class Release:
     """A row of a runtime: the limits of one release. None stands for a limit that is not known.
 
-    `kernels_release` is the release of the runtime whose kernels it has, if that has another number. `union_types` says
-    that the types of a kernel are the union over several: not every combination of two parameters need have one.
+    `kernels_release` is the release of the runtime whose kernels it has, and `fallback_release` that of its fallback,
+    if they have other numbers. `union_types` says that the types of a kernel are the union over several: not every
+    combination of two parameters need have one.
     """
 
     release: str
@@ -79,6 +80,7 @@ class Release:
     read_from: str = ""
     note: str = ""
     kernels_release: str = ""
+    fallback_release: str = ""
     lists_operators: bool = True
     union_types: bool = False
 
@@ -222,12 +224,17 @@ class Runtime:
         if kernel.opsets is not None:
             lowest, highest = kernel.opsets
             return lowest <= opset <= highest
-        if kernel.versions is None:
-            return True
-        first, last = kernel.versions
-        if last is None:
-            return since_version == first or (self.match == RANGE and since_version > first)
-        return since_version == first or first < since_version <= last
+        return serves_version(kernel, since_version, self.match)
+
+
+def serves_version(kernel: Kernel, since_version: int, match: str) -> bool:
+    """Whether a kernel serves a version of its operator by a match rule, if that does not ask for the model's opset."""
+    if kernel.versions is None:
+        return True
+    first, last = kernel.versions
+    if last is None:
+        return since_version == first or (match == RANGE and since_version > first)
+    return since_version == first or first < since_version <= last
 
 
 def make_table(document: Mapping[str, Any], file: str = "") -> RuntimeTable:

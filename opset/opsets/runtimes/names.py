@@ -194,8 +194,8 @@ def runtime_at(
         tables: All runtimes by name.
         notes: Notes about the way in which the release was chosen.
     """
-    kernels_of = _other(tables.get(table.kernels_of), row.kernels_release or row.release, tables)
-    fallback = _other(tables.get(table.fallback), row.release, tables)
+    kernels_of = _runtime_beside(tables.get(table.kernels_of), row.kernels_release or row.release, tables)
+    fallback = _fallback(tables.get(table.fallback), row.fallback_release or row.release, tables)
     if row.note:
         notes = (*notes, row.note)
     opsets = {"": row.opset} | ({"ai.onnx.ml": (None, row.ml)} if row.ml else {})
@@ -209,7 +209,7 @@ def runtime_at(
         title=table.title,
         match=table.match or (kernels_of.match if kernels_of else ""),
         how=row.how,
-        source="; ".join(each for each in (table.source, row.read_from) if each),
+        source=row.read_from or table.source,
         opsets=opsets,
         max_ir=row.ir or (kernels_of.max_ir if kernels_of else None),
         fallback=fallback,
@@ -229,7 +229,7 @@ def _merge_limits(own: Mapping[str, Span], others: Mapping[str, Span]) -> dict[s
     return {**others, **{domain: span for domain, span in own.items() if span != (None, None)}}
 
 
-def _other(table: RuntimeTable | None, release: str, tables: Mapping[str, RuntimeTable]) -> Runtime | None:
+def _runtime_beside(table: RuntimeTable | None, release: str, tables: Mapping[str, RuntimeTable]) -> Runtime | None:
     """Return another runtime at a release: the older one of those beside it, or the oldest that it has."""
     if table is None:
         return None
@@ -238,3 +238,11 @@ def _other(table: RuntimeTable | None, release: str, tables: Mapping[str, Runtim
     row = older[-1] if older else table.releases[0]
     notes = () if row.release == release else (f"{release} is not known: taken as {row.release}",)
     return runtime_at(table, row, tables, notes)
+
+
+def _fallback(table: RuntimeTable | None, release: str, tables: Mapping[str, RuntimeTable]) -> Runtime | None:
+    """Return a fallback at a release, at its newest one if it has none of that number: numbers may be unrelated."""
+    if table is None:
+        return None
+    rows = [row for row in table.releases if row.release == release]
+    return runtime_at(table, (rows or table.releases)[-1], tables)
