@@ -9,7 +9,6 @@ from typing import NamedTuple
 from opset.errors import Finding, UsageError, quote
 from opset.opsets import releases
 from opset.opsets.registry import Registry
-from opset.opsets.runtimes import find_runtime
 from opset.schemas.names import normalize_domain
 
 
@@ -70,6 +69,8 @@ def target_of_runtime(
         UsageError: U101, the runtime or its release is not known, or which opsets it takes.
         SchemaError: A file has faults.
     """
+    from opset.opsets.runtimes import find_runtime  # most conversions need no runtime
+
     runtime = find_runtime(spec, files)
     lowest, highest = runtime.opsets[""]
     newest = registry.domains[""]
