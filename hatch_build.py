@@ -29,6 +29,7 @@ class CustomBuildHook(BuildHookInterface):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         index = ours(self.root, "opset.schemas.index")
         index.build_index(index.FOLDER)
+        ours(self.root, "opset.opsets.runtimes.compiled").build()
         if self.target_name == "wheel" and version == "standard":  # an editable installation reads docs/
             build_data["force_include"].update(ours(self.root, "opset.docgen.guides").files_in_wheel(Path(self.root)))
 

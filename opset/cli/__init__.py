@@ -32,6 +32,7 @@ VERBS = {
     "show": "Show what an operator is, or what a model contains.",
     "text": "Show a model in ONNX text syntax, and make models of it.",
     "list": "List operators, domains, releases or runtimes.",
+    "targets": "Show what runtimes take: operators, versions, types, limits.",
     "diff": "Show what changed between two versions of an operator.",
     "breaking": "Report what breaks what was released of operators.",
     "docs": "Write the documentation of operators.",

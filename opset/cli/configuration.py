@@ -1,4 +1,4 @@
-"""The operators that the command line knows: the standard's, and others in folders that the user or a package names.
+"""The operators and runtimes that the command line knows beside the standard's: in folders and files that are named.
 
 Operator YAML is data, and may come from any of these folders. Python files beside it are code: they run only if the
 call itself names the folder, if the user trusts it, or if it belongs to an installed package. `./pyproject.toml` may
@@ -38,6 +38,14 @@ schemas_option = click.option(
     multiple=True,
     metavar="DIR",
     help="Folder of operator YAML, beside the standard's. Repeatable.",
+)
+target_option = click.option(
+    "--target",
+    "files",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    metavar="FILE",
+    help="YAML of a further runtime (opset explain runtimes). Repeatable.",
 )
 hooks_option = click.option(
     "--allow-hooks/--no-hooks",
@@ -131,26 +139,50 @@ def _trusted_folders() -> frozenset[str]:
     return frozenset(map(os.path.realpath, paths))
 
 
+def target_files(named: Sequence[Path]) -> tuple[Path, ...]:
+    """Return the files of runtimes that a call names, and those of `[tool.opset] targets` of ./pyproject.toml.
+
+    Raises UsageError U103 if the configuration cannot be used, or names a file outside of its folder.
+    """
+    given = {os.path.realpath(file) for file in named}
+    listed = [file for file in _project_paths()["targets"] if os.path.realpath(file) not in given]
+    project = os.path.join(os.path.realpath(PROJECT.parent), "")
+    for file in listed:
+        if not os.path.realpath(file).startswith(project):
+            why = f"[tool.opset] targets leads out of the project: {str(file)[:SHOWN]}"
+            raise _configuration_error(why, "if you trust the file, name it in the call: --target FILE")
+    return (*named, *listed)
+
+
 def _project_folders() -> list[Path]:
     """Return the folders that `[tool.opset] schemas` of ./pyproject.toml lists, if it has such a table."""
+    return _project_paths()["schemas"]
+
+
+def _project_paths() -> dict[str, list[Path]]:
+    """Return the folders of `schemas` and the files of `targets` that [tool.opset] of ./pyproject.toml lists."""
+    kinds = {"schemas": ("folder", os.path.isdir), "targets": ("file", os.path.isfile)}
+    paths: dict[str, list[Path]] = {key: [] for key in kinds}
     text = _project_text()
     if b"opset" not in text:
-        return []
+        return paths
     tools = _parse_toml(text).get("tool", {})
     table = tools.get("opset", {}) if isinstance(tools, dict) else {}
-    folders = table.get("schemas", []) if isinstance(table, dict) else None
-    if not isinstance(folders, list) or not all(isinstance(folder, str) for folder in folders):
-        raise _configuration_error("[tool.opset] schemas is no list of folders")
-    if leftover := sorted(table.keys() - {"schemas"}):
+    for key, (kind, is_kind) in kinds.items():
+        listed = table.get(key, []) if isinstance(table, dict) else None
+        if not isinstance(listed, list) or not all(isinstance(each, str) for each in listed):
+            raise _configuration_error(f"[tool.opset] {key} is no list of {kind}s")
+        if len(listed) > MAX_FOLDERS:
+            raise _configuration_error(
+                f"[tool.opset] {key} lists {len(listed):,} {kind}s; at most {MAX_FOLDERS} are accepted"
+            )
+        for each in listed:
+            if len(each) > MAX_PATH or not is_kind(each):
+                raise _configuration_error(f"[tool.opset] {key}: {each[:SHOWN]!r} is no {kind}")
+        paths[key] = [PROJECT.parent / each for each in listed]
+    if leftover := sorted(table.keys() - kinds.keys()):
         raise _configuration_error(f"[tool.opset] has the unknown key {leftover[0][:SHOWN]!r}")
-    if len(folders) > MAX_FOLDERS:
-        raise _configuration_error(
-            f"[tool.opset] schemas lists {len(folders):,} folders; at most {MAX_FOLDERS} are accepted"
-        )
-    for folder in folders:
-        if len(folder) > MAX_PATH or not os.path.isdir(folder):
-            raise _configuration_error(f"[tool.opset] schemas: {folder[:SHOWN]!r} is no folder")
-    return [PROJECT.parent / folder for folder in folders]
+    return paths
 
 
 def _project_text() -> bytes:

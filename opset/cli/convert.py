@@ -9,6 +9,7 @@ from typing import IO, NamedTuple
 import click
 
 from opset.cli.batch import Call, ModelReport, Verb, load_input, process_files, write_report, writing_options
+from opset.cli.configuration import target_files
 from opset.cli.inputs import Input, dims_option, freeze_option, suffix_of
 from opset.model.storage.external import odd_keys
 from opset.opsets.registry import Registry
@@ -75,6 +76,7 @@ def command(
         runtime=runtime,
         ir_version=ir_version,
         registry=call.known.registry(),
+        files=target_files(()) if runtime else (),
     )
     return convert_files(inputs, call, Settings(target, dims, freeze, plan_only))
 

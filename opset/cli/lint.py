@@ -18,6 +18,7 @@ from opset.inference import registration as inference
 from opset.model.storage.writing import write_below
 from opset.opsets.hooks import Table
 from opset.opsets.registry import files_named
+from opset.opsets.runtimes.keys import SCHEMA
 from opset.reference import registration as kernels
 from opset.schemas.index import FOLDER
 from opset.schemas.lint.context import InferenceHooks
@@ -42,8 +43,8 @@ SHOWN = 4
 @click.option("--fix", is_flag=True, help="First write what is computed in change blocks, and the layout, into files.")
 @click.option(
     "--json-schema",
-    type=click.Choice(["operator", "types"]),
-    help="Only print the JSON Schema of operator files, or of types.yaml, for editors.",
+    type=click.Choice(["operator", "types", "runtime"]),
+    help="Only print the JSON Schema of operator files, of types.yaml or of files of runtimes, for editors.",
 )
 @hooks_option
 @output.format_option
@@ -64,7 +65,8 @@ def command(
     standard's operators where there are none.
     """
     if json_schema is not None:
-        sys.stdout.write((FOLDER / f"{json_schema}.schema.json").read_text("utf-8"))
+        path = SCHEMA if json_schema == "runtime" else FOLDER / f"{json_schema}.schema.json"
+        sys.stdout.write(path.read_text("utf-8"))
         return 0
     known = folders_of((*paths, *folders), allow_hooks) if paths or folders else folders_for((), allow_hooks)
     selection = select_operators(paths, folders if paths or folders else ((*known.trusted, *known.data) or (FOLDER,)))

@@ -14,7 +14,7 @@ from opset.cli.domains import check_version, known_domain
 from opset.errors import Finding, UsageError
 from opset.opsets.registry import Registry
 from opset.opsets.releases import RELEASES
-from opset.opsets.runtimes import RUNTIMES
+from opset.opsets.runtimes import Runtime, releases_of, runtime_names
 from opset.plain_text import table_lines
 from opset.schemas.names import domain_name, near_miss
 
@@ -98,21 +98,16 @@ def command(
     elif things == "releases":
         rows = [ListedRelease(each.name, each.ir, each.opset, each.ml, each.training or None) for each in RELEASES]
     else:
-        rows = [
-            ListedRuntime(
-                each.name,
-                each.release,
-                each.min_opset,
-                each.max_opset,
-                each.max_ml,
-                each.max_ir,
-                each.how,
-                each.source,
-            )
-            for each in RUNTIMES
-        ]
+        rows = [_listed_runtime(each) for name in runtime_names() for each in releases_of(name)]
     output.write_product(rows, lambda: _table_lines(rows), form)
     return 0
+
+
+def _listed_runtime(runtime: Runtime) -> ListedRuntime:
+    """Return the row of a release of a runtime."""
+    _, max_ml = runtime.opsets.get("ai.onnx.ml", (None, None))
+    row = (*runtime.opsets[""], max_ml, runtime.max_ir)
+    return ListedRuntime(runtime.name, runtime.release, *row, runtime.how, runtime.source)
 
 
 def _chosen_operators(

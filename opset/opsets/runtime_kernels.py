@@ -1,39 +1,32 @@
-"""The kernels of onnxruntime's releases for versions of operators on the CPU, and their element types.
+"""The kernels of onnxruntime's releases on the CPU for versions of operators, and their types, as pages show them.
 
-The facts are in `onnxruntime_kernels.json`: the kernels that the CPU provider of each release, 1.16 to 1.31, registers
-for operators of the standard, as read from the released packages. An entry is
+The facts are those of the runtime onnxruntime-cpu (runtimes/), from the release on whose kernels were read from the
+package itself: in older ones types are unions over kernels. A parameter that an entry does not name is not restricted;
+some entries name an input in its place. Types of a kernel beyond the operator's version are left out, and so are
+releases that do not accept the opset at all.
 
-    [first, last, {type parameter: index in "types"}, first release, last release]
-
-It serves a version of the operator that is `first`, or above `first` and not above `last`. If `last` is null, it serves
-`first` alone: the kernel of RoiAlign 16 does not serve RoiAlign 22, and a model at opset 22 that has one does not load,
-although that release knows opset 22. A parameter that an entry does not name is not restricted; some entries name an
-input in its place. Types of a kernel beyond the operator's version are left out, and so are releases that do not accept
-the opset at all (runtimes.py).
-
-Operators in "functions" are defined by a function of the standard from these versions on: a release without a kernel
-for a node may run it by that function, or not. A node of float16 without a kernel is run by one of float, between casts
-that the release inserts (seen in 1.31; below opset 6, whose Cast is another one, such a model does not load). A
-Constant needs no kernel. Other providers, other releases, and the effect of attributes that a kernel does not
-implement, are not known.
+A release without a kernel for a node may run it by the function that defines its operator in the standard, or not. A
+node of float16 without a kernel is run by one of float, between casts that the release inserts (seen in 1.31; below
+opset 6, whose Cast is another one, such a model does not load). A Constant needs no kernel. The effect of attributes
+that a kernel does not implement is not known.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from opset.model.elements import NUMBERS
-from opset.opsets.runtimes import RUNTIMES
+from opset.opsets.runtimes.compiled import standard_tables
+from opset.opsets.runtimes.model import Release, RuntimeTable, make_kernel, serves_version
 from opset.schemas.model import OpSchema
-from opset.schemas.names import domain_name
+from opset.schemas.names import normalize_domain
 
 MAX_LISTED_TYPES = 8
 """Types that a text names one by one."""
 RUNTIME, PROVIDER = "onnxruntime", "CPUExecutionProvider"
+_TABLE = "onnxruntime-cpu"
 
 
 class RuntimeKernel(NamedTuple):
@@ -51,30 +44,33 @@ class Kernels(NamedTuple):
     function: bool
 
 
+def _table() -> RuntimeTable:
+    return standard_tables()[_TABLE]
+
+
 @lru_cache(maxsize=1)
-def _kernel_facts() -> dict[str, Any]:
-    """Return the content of onnxruntime_kernels.json."""
-    facts: dict[str, Any] = json.loads(Path(__file__).with_name("onnxruntime_kernels.json").read_bytes())
-    return facts
+def _rows() -> tuple[Release, ...]:
+    """Return the releases whose kernels are known exactly, oldest first."""
+    return tuple(row for row in _table().releases if row.lists_operators and not row.union_types)
 
 
 def releases() -> tuple[str, ...]:
-    """Return the releases of onnxruntime whose kernels are known, oldest first: "1.16" and on."""
-    return tuple(map(_without_patch, _kernel_facts()["releases"]))
+    """Return the releases of onnxruntime whose kernels are known exactly, oldest first: "1.16" and on."""
+    return tuple(row.release for row in _rows())
 
 
 def kernels_of(schema: OpSchema) -> Kernels:
     """Return the kernels for a version of an operator; none for one that is not of the standard."""
-    facts, domain, since = _kernel_facts(), domain_name(schema.domain), schema.since_version
-    entries = facts["kernels"].get(domain, {}).get(schema.name, ())
+    table, domain, since = _table(), normalize_domain(schema.domain), schema.since_version
     kernels = []
-    for first, last, numbers, begins, ends in entries:
-        if since == first or (last is not None and first < since <= last):
-            types = {name: _allowed_types(schema, name, facts["types"][number]) for name, number in numbers.items()}
-            accepting = _accepting_releases(schema, begins, ends)
-            if accepting and all(types.values()):
+    for entry in table.entries(schema.name, domain):
+        kernel = make_kernel(entry)
+        accepting = _accepting_releases(schema, [row for row in _rows() if table.holds(entry, row.release)])
+        if accepting and serves_version(kernel, since, table.match):
+            types = {name: _allowed_types(schema, name, sorted(each)) for name, each in kernel.types.items()}
+            if all(types.values()):
                 kernels.append(RuntimeKernel(types, *accepting))
-    return Kernels(tuple(kernels), since in facts["functions"].get(domain, {}).get(schema.name, ()))
+    return Kernels(tuple(kernels), since in table.functions(schema.name, domain))
 
 
 def kernels_data(schema: OpSchema) -> dict[str, Any]:
@@ -201,34 +197,8 @@ def _allowed_types(schema: OpSchema, name: str, listed: Iterable[str]) -> tuple[
     return tuple(type_ for type_ in types if allowed is None or type_ in allowed)
 
 
-def _accepting_releases(schema: OpSchema, first: str, last: str) -> tuple[str, str] | None:
-    """Return the first and last release of a range that accept the version's opset, None if none does."""
-    known = _kernel_facts()["releases"]
-    accepting = [
-        _without_patch(each)
-        for each in known[known.index(first) : known.index(last) + 1]
-        if schema.since_version <= _newest_version(_without_patch(each), schema.domain)
-    ]
+def _accepting_releases(schema: OpSchema, rows: Sequence[Release]) -> tuple[str, str] | None:
+    """Return the first and the last of some releases that accept the version's opset, None if none does."""
+    domain = normalize_domain(schema.domain)
+    accepting = [row.release for row in rows if schema.since_version <= ((row.opset[1] if not domain else row.ml) or 0)]
     return (accepting[0], accepting[-1]) if accepting else None
-
-
-@lru_cache(maxsize=64)
-def _newest_version(release: str, domain: str) -> int:
-    """Return the newest version of a domain that a release accepts; of one that has no row, what its neighbours do."""
-    number = _release_number(release)
-    limits = [
-        row.max_opset if not domain else row.max_ml
-        for row in RUNTIMES
-        if row.name == RUNTIME and _release_number(row.release) <= number
-    ]
-    return (limits[-1] if limits else None) or 0
-
-
-def _release_number(release: str) -> tuple[int, ...]:
-    """Return the number of a release as integers."""
-    return tuple(map(int, release.split(".")))
-
-
-def _without_patch(release: str) -> str:
-    """Return the number of a release without its patch: "1.16" for "1.16.3"."""
-    return ".".join(release.split(".")[:2])

@@ -90,11 +90,11 @@ def build_index(folder: Path) -> Compiled:
     for each in compiled:
         each["stamp"] = stamp
     try:
-        _write_json(folder / _PROSE, [prose])
-        _write_json(folder / _EXAMPLES, [examples])
+        write_json(folder / _PROSE, [prose])
+        write_json(folder / _EXAMPLES, [examples])
         names = {domain: list(entries) for domain, entries in index["operators"].items()}
         entries = (entry for each in index["operators"].values() for entry in each.values())
-        _write_json(folder / _INDEX, [{**index, "operators": names}, *entries])
+        write_json(folder / _INDEX, [{**index, "operators": names}, *entries])
     except OSError:  # an installation that cannot be written keeps them in memory
         pass
     return compiled
@@ -336,7 +336,7 @@ def _read_index(path: Path) -> dict[str, Any] | None:
     return index
 
 
-def _write_json(path: Path, lines: Iterable[Any]) -> None:
+def write_json(path: Path, lines: Iterable[Any]) -> None:
     """Write lines of JSON: a file whole or not at all, since two processes may build at once."""
     temporary = path.with_suffix(f".{os.getpid()}.tmp")
     try:

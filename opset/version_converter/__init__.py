@@ -7,7 +7,7 @@ operator crosses), adapters (`derivation`, `registration`, called with `rewrite`
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +36,11 @@ def target_of(
     runtime: str | None = None,
     ir_version: int | None = None,
     registry: Registry | None = None,
+    files: Sequence[Path] = (),
 ) -> Target:
     """Return the target that exactly one of `to`, `release` ("1.15") and `runtime` ("onnxruntime==1.17") names.
+
+    `files` describe further runtimes.
 
     Raises:
         UsageError: U101 for a target that is not known, U103 if none or several are given.
@@ -50,7 +53,7 @@ def target_of(
     if release is not None:
         return target_of_release(release, registry, ir_version)
     if runtime is not None:
-        return target_of_runtime(runtime, registry, ir_version)
+        return target_of_runtime(runtime, registry, ir_version, files)
     assert to is not None
     return target_of_version(to, registry, ir_version)
 

@@ -227,6 +227,7 @@ def _begin_conversion(index: ModelIndex, target: Target, dims: Mapping[str, int]
     after = {domain: target.opsets.get(domain, version) for domain, version in index.opsets.items()}
     ir_version = index.proto.ir_version
     conversion = Conversion(dict(index.opsets), after, (ir_version, ir_version), notes=index.notes)
+    conversion.notes += target.notes
     if target.max_ir is None:
         missing = [domain for domain in target.opsets if domain not in index.opsets]
         conversion.notes += [f"the model does not import {domain_name(domain)}" for domain in missing]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from opset.errors import Finding, UsageError, quote
-from opset.opsets import releases, runtimes
+from opset.opsets import releases
 from opset.opsets.registry import Registry
 from opset.schemas.names import normalize_domain
 
@@ -16,7 +17,7 @@ class Target(NamedTuple):
 
     `least` is set for a runtime: versions from there up to `opsets` need no conversion. `lowered` are operators, by
     name and domain, that are expressed by others even if the opset has them. `release` is the release of onnx whose
-    versions of operators are in force, "" for the newest.
+    versions of operators are in force, "" for the newest. `notes` say how the target was chosen.
     """
 
     opsets: Mapping[str, int]
@@ -25,6 +26,7 @@ class Target(NamedTuple):
     least: Mapping[str, int] | None = None
     lowered: frozenset[tuple[str, str]] = frozenset()
     release: str = ""
+    notes: tuple[str, ...] = ()
 
 
 def target_of_version(to: int | str | Mapping[str, int], registry: Registry, ir_version: int | None = None) -> Target:
@@ -56,18 +58,34 @@ def target_of_release(name: str, registry: Registry, ir_version: int | None = No
     return Target(opsets, _check_ir_version(ir_version), release.ir, release=release.name)
 
 
-def target_of_runtime(spec: str, registry: Registry, ir_version: int | None = None) -> Target:
+def target_of_runtime(
+    spec: str, registry: Registry, ir_version: int | None = None, files: Sequence[Path] = ()
+) -> Target:
     """Return the target of a runtime's release, "onnxruntime==1.17": the newest opsets and IR version that it takes.
 
-    It has the operators as the newest release of onnx without later opsets has them.
+    It has the operators as the newest release of onnx without later opsets has them. `files` describe further runtimes.
+
+    Raises:
+        UsageError: U101, the runtime or its release is not known, or which opsets it takes.
+        SchemaError: A file has faults.
     """
-    runtime = runtimes.runtime(spec)
-    opsets = {"": min(runtime.max_opset, registry.domains[""])}
-    if runtime.max_ml is not None:
-        opsets["ai.onnx.ml"] = runtime.max_ml
-    least = {"": runtime.min_opset} if runtime.min_opset is not None else {}
+    from opset.opsets.runtimes import find_runtime  # most conversions need no runtime
+
+    runtime = find_runtime(spec, files)
+    lowest, highest = runtime.opsets[""]
+    newest = registry.domains[""]
+    if lowest is None and highest is None:
+        help = "choose one, as with --to 17; opset targets show has the operators that it takes"
+        raise UsageError(
+            Finding("U101", f"which opsets {runtime.name} {runtime.release} takes is not known", help=help)
+        )
+    opsets = {"": newest if highest is None else min(highest, newest)}
+    least = {} if lowest is None else {"": lowest}
+    for domain, (_, most) in runtime.opsets.items():
+        if domain and most is not None:
+            opsets[domain] = most
     in_force = releases.release_with(opsets[""]).name
-    return Target(opsets, _check_ir_version(ir_version), runtime.max_ir, least, release=in_force)
+    return Target(opsets, _check_ir_version(ir_version), runtime.max_ir, least, release=in_force, notes=runtime.notes)
 
 
 def target_without(operators: Iterable[str], registry: Registry) -> Target:

@@ -21,6 +21,7 @@ from opset.cli.list import ListedDomain, ListedOperator, ListedRelease, ListedRu
 from opset.cli.new import AuthoringReport
 from opset.cli.run import RunReport
 from opset.cli.show import ModelContents
+from opset.cli.targets import ListedTarget, TargetRelease, TargetReport
 from opset.cli.test import ExamplesReport
 from opset.cli.testgen import CorpusReport, ListedCase
 from opset.errors import Finding, FindingList
@@ -35,6 +36,7 @@ REPORTS = {
     "`run`": [RunReport],
     "`show`": [OperatorSet, ModelContents],
     "`list`": [ListedOperator, ListedDomain, ListedRelease, ListedRuntime],
+    "`targets`": [ListedTarget, TargetRelease, TargetReport],
     "`diff` of two versions of an operator set": [OperatorSetDifference],
     "`test`": [ExamplesReport],
     "`testgen`": [CorpusReport, ListedCase],

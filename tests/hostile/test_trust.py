@@ -106,6 +106,7 @@ VERBS = [
     ("show", "model.onnx"),
     ("show", "com.example.Twice"),
     ("list", "domains"),
+    ("targets", "list"),
     ("diff", "com.example.Twice", "1", "2"),
     ("breaking", "folder:.", "--no-examples"),
     ("docs", "--domain", "com.example", "-o", "site"),

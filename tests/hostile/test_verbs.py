@@ -142,6 +142,17 @@ FORMS = {
             "output": ["-o", "IT/x", "--format=json", "--domain", "ai.onnx.preview"],
         },
     },
+    "targets": {
+        "SCHEMAS": {
+            "": ["list", "--target", "IT"],
+            "show": ["show", "tract==0.23", "--target", "IT", "--format=json"],
+        },
+        "CONFIGURATIONS": {"": ["list"]},
+        "ARGUMENTS": {
+            "runtime": ["show", "IT"], "release": ["show", "tract==IT"], "provider": ["show", "ort==1.17:IT"],
+            "operator": ["show", "tract==0.23", "IT"], "target": ["list", "--target", "IT"], "action": ["IT"],
+        },
+    },
     "test": {
         "SCHEMAS": {
             "": ["FOLDER/schemas", "--format", "json"],
@@ -341,6 +352,8 @@ def commands(built, tmp_path):
                     statuses = *statuses, 0  # where none of the operators is in the model, it is left as it is
                 if verb == "breaking" and table == "SCHEMAS":
                     statuses = 0, 3  # a state that cannot be read is not compared
+                if verb == "targets":
+                    statuses = *statuses, 0, 2  # no operator is a runtime, and it reads no folder of operators
                 if verb == "test":
                     statuses = *statuses, 1, 3  # nothing may be left to test; what a path leads to is what it reads
                 if verb in ("new", "bump"):
@@ -383,7 +396,7 @@ def reads(command):
     tables = {
         "MODELS": {"INPUT...", "model", "OPERATOR|MODEL"},
         "STREAMS": {"INPUT...", "model", "OPERATOR|MODEL"},
-        "SCHEMAS": {"--schemas", "[PATH]..."},
+        "SCHEMAS": {"--schemas", "[PATH]...", "--target"},
         "FOLDERS": {"INPUT...", "[PATH]..."},
         "VALUES": {"[VALUES]..."},
     }

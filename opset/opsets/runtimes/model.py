@@ -1,0 +1,311 @@
+"""What is known of runtimes: the kernels of an operator, and one runtime at one release."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from opset.schemas.names import normalize_domain
+
+MEASURED, DOCUMENTED, DERIVED = "measured", "documented", "derived"
+HOW = {
+    MEASURED: "models were loaded in that release, or its package was read",
+    DOCUMENTED: "its maker states it",
+    DERIVED: "it follows from neighboring releases, or from what changed between them",
+}
+"""How a release is known."""
+KERNEL, RANGE, NAME, OPSET = "kernel", "range", "name", "opset"
+MATCH = {
+    KERNEL: "6 to 12 serves version 6, and those above it up to 12; 13 serves version 13 alone",
+    RANGE: "6 to 12 serves all versions from 6 to 12; 13 and later serves version 13 and all above it",
+    NAME: "the name decides: an operator is taken at each version of the runtime's opsets",
+    OPSET: "6 to 12 serves models whose opset is one of 6 to 12",
+}
+"""How an entry of a runtime fits a version of an operator."""
+DATA_INPUTS = ""
+"""The name under which a kernel has the element types of its data inputs together, where no parameter is named."""
+Span = tuple[int | None, int | None]
+"""The lowest and the highest version of a domain; None if there is no limit, or none is known."""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One entry of an operator: a node runs if it fits one of them.
+
+    Attributes:
+        versions: The first and the last version that it serves; what None as the last one means, the match rule says.
+        opsets: The lowest and the highest opset of the model, where the match rule is "opset".
+        types: The element types by type parameter, or by input; those of the data inputs together have the name "".
+            A parameter without types is not restricted. Types that are no tensors are whole: "seq(tensor(float))".
+        types_not: Element types that no data input may have.
+        attributes: The value of an attribute, a list of its values, or in words what it has to be: "absent".
+        input_ranks: The ranks that the first input may have; any if there are none.
+        constant_inputs: The inputs that have to be initializers or constants.
+        values: What an input has to hold.
+        outputs: The names of the outputs that may be used, or their number; any if None.
+        static_shape: Whether shapes have to be known.
+        notes: Everything else, in words.
+        unasked: The type parameters of which some types were not tried; these count as taken.
+    """
+
+    versions: tuple[int, int | None] | None = None
+    opsets: tuple[int, int] | None = None
+    types: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    types_not: frozenset[str] = frozenset()
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    input_ranks: frozenset[int] = frozenset()
+    constant_inputs: frozenset[str] = frozenset()
+    values: Mapping[str, Any] = field(default_factory=dict)
+    outputs: tuple[str, ...] | int | None = None
+    static_shape: bool = False
+    notes: tuple[str, ...] = ()
+    unasked: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Release:
+    """A row of a runtime: the limits of one release. None stands for a limit that is not known.
+
+    `kernels_release` is the release of the runtime whose kernels it has, and `fallback_release` that of its fallback,
+    if they have other numbers. `union_types` says that the types of a kernel are the union over several: not every
+    combination of two parameters need have one.
+    """
+
+    release: str
+    opset: Span = (None, None)
+    ml: int | None = None
+    ir: int | None = None
+    how: str = DOCUMENTED
+    read_from: str = ""
+    note: str = ""
+    kernels_release: str = ""
+    fallback_release: str = ""
+    lists_operators: bool = True
+    union_types: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class RuntimeTable:
+    """What a file says of a runtime: its names, its releases oldest first, and its operators, which are read late."""
+
+    name: str
+    title: str
+    match: str
+    source: str
+    releases: tuple[Release, ...]
+    aliases: tuple[str, ...] = ()
+    fallback: str = ""
+    kernels_of: str = ""
+    notes: tuple[str, ...] = ()
+    casts: Mapping[str, str] = field(default_factory=dict)
+    io_types_not: frozenset[str] = frozenset()
+    file: str = ""
+    has_operators: bool = False
+    read_operators: Callable[[], Mapping[str, Any]] = field(default=dict, repr=False)
+
+    def position(self, release: str) -> int:
+        """Return the position of a release among the rows."""
+        return [row.release for row in self.releases].index(release)
+
+    def entries(self, op_type: str, domain: str) -> list[Mapping[str, Any]]:
+        """Return the entries of an operator in all releases, as they stand in the file."""
+        entries: list[Mapping[str, Any]] = self.read_operators().get("operators", {}).get(domain, {}).get(op_type, [])
+        return entries
+
+    def operators(self, domain: str) -> list[str]:
+        """Return the operators of a domain that some release has."""
+        return list(self.read_operators().get("operators", {}).get(domain, ()))
+
+    def domains(self) -> list[str]:
+        """Return the domains of which it lists operators."""
+        return list(self.read_operators().get("operators", ()))
+
+    def functions(self, op_type: str, domain: str) -> list[int]:
+        """Return the versions of an operator that the standard defines by a function, which may run without kernels."""
+        versions: list[int] = self.read_operators().get("functions", {}).get(domain, {}).get(op_type, [])
+        return versions
+
+    def holds(self, entry: Mapping[str, Any], release: str) -> bool:
+        """Whether a release has an entry."""
+        number, rows = self.position(release), self.releases
+        since, until = entry.get("since", rows[0].release), entry.get("until", rows[-1].release)
+        return rows[number].lists_operators and self.position(since) <= number <= self.position(until)
+
+
+@dataclass(frozen=True, eq=False)
+class Runtime:
+    """One runtime at one release.
+
+    Attributes:
+        name: Its name, as `opset targets list` shows it.
+        release: The release whose row this is.
+        title: Its name in words.
+        match: How a kernel fits a version of an operator: a key of MATCH.
+        how: How the release is known: "measured", "documented" or "derived".
+        source: Where its facts are from.
+        opsets: The lowest and the highest version of each domain; "" is ai.onnx. None if there is no limit, or none is
+            known: both are None then.
+        max_ir: The highest IR version; None if it is not known.
+        fallback: The runtime that runs the nodes which this one does not take.
+        lists_operators: Whether its kernels are known at all.
+        notes: What a user should know about this row: "1.16.2 is not known: taken as 1.16".
+        io_types_not: Element types that inputs and outputs of a model cannot have.
+        casts: Element types that it computes in another one, with a remark where that holds.
+        union_types: Whether not every combination of the types of two parameters need have a kernel.
+        table: Its file.
+    """
+
+    name: str
+    release: str
+    title: str
+    match: str
+    how: str
+    source: str
+    opsets: Mapping[str, Span]
+    max_ir: int | None
+    fallback: Runtime | None
+    lists_operators: bool
+    notes: tuple[str, ...]
+    table: RuntimeTable = field(repr=False)
+    kernels_of: Runtime | None = None
+    io_types_not: frozenset[str] = frozenset()
+    casts: Mapping[str, str] = field(default_factory=dict)
+    union_types: bool = False
+    _known: dict[tuple[str, str], tuple[Kernel, ...]] = field(default_factory=dict, repr=False)
+
+    def kernels(self, op_type: str, domain: str = "") -> tuple[Kernel, ...]:
+        """Return the kernels of an operator in this release; none if it does not take the operator.
+
+        A runtime with the kernels of another one has these, with its own limits for the operators that it names.
+        """
+        key = (op_type, normalize_domain(domain))
+        if key not in self._known:
+            self._known[key] = self._read_kernels(*key)
+        return self._known[key]
+
+    def _read_kernels(self, op_type: str, domain: str) -> tuple[Kernel, ...]:
+        entries = [each for each in self.table.entries(op_type, domain) if self.table.holds(each, self.release)]
+        own = tuple(make_kernel(each) for each in entries)
+        if self.kernels_of is None:
+            return own
+        others = self.kernels_of.kernels(op_type, domain)
+        if not self.table.has_operators:
+            return others
+        return tuple(_limit_kernel(other, limits) for other in others for limits in own)
+
+    def operators(self, domain: str = "") -> list[str]:
+        """Return the operators of a domain that have kernels in this release, by name."""
+        domain = normalize_domain(domain)
+        names = {*self.table.operators(domain), *(self.kernels_of.operators(domain) if self.kernels_of else ())}
+        return sorted(name for name in names if self.kernels(name, domain))
+
+    def domains(self) -> list[str]:
+        """Return the domains of which operators are listed; "" is ai.onnx."""
+        return self.table.domains() or (self.kernels_of.domains() if self.kernels_of else [])
+
+    def has_function(self, op_type: str, domain: str, since_version: int) -> bool:
+        """Whether a version without a kernel may run by the function that defines it in the standard."""
+        runtime: Runtime | None = self
+        while runtime is not None:
+            if since_version in runtime.table.functions(op_type, normalize_domain(domain)):
+                return True
+            runtime = runtime.kernels_of or runtime.fallback
+        return False
+
+    def takes_version(self, kernel: Kernel, since_version: int, opset: int) -> bool:
+        """Whether a kernel serves a version of its operator in a model at an opset, by the match rule.
+
+        Args:
+            kernel: One of the operator's kernels.
+            since_version: The version of the operator that holds at the model's opset.
+            opset: The model's version of the operator's domain.
+        """
+        if kernel.opsets is not None:
+            lowest, highest = kernel.opsets
+            return lowest <= opset <= highest
+        return serves_version(kernel, since_version, self.match)
+
+
+def serves_version(kernel: Kernel, since_version: int, match: str) -> bool:
+    """Whether a kernel serves a version of its operator by a match rule, if that does not ask for the model's opset."""
+    if kernel.versions is None:
+        return True
+    first, last = kernel.versions
+    if last is None:
+        return since_version == first or (match == RANGE and since_version > first)
+    return since_version == first or first < since_version <= last
+
+
+def make_table(document: Mapping[str, Any], file: str = "") -> RuntimeTable:
+    """Return the runtime that plain data describes; its operators may be a function that reads them."""
+    rows = (_make_release(**row) for row in document["releases"])
+    operators = {key: document[key] for key in ("operators", "functions") if key in document}
+    return RuntimeTable(
+        name=document["runtime"],
+        title=document.get("title", document["runtime"]),
+        match=document.get("match", ""),
+        source=document.get("source", ""),
+        releases=tuple(rows),
+        aliases=tuple(document.get("aliases", ())),
+        fallback=document.get("fallback", ""),
+        kernels_of=document.get("kernels_of", ""),
+        notes=tuple(document.get("notes", ())),
+        casts=document.get("casts", {}),
+        io_types_not=frozenset(document.get("io_types_not", ())),
+        file=file,
+        has_operators=document.get("has_operators", "operators" in document),
+        read_operators=document.get("read_operators", lambda: operators),
+    )
+
+
+def _make_release(opset: list[int | None] | None = None, **said: Any) -> Release:
+    return Release(opset=(None, None) if opset is None else (opset[0], opset[1]), **said)
+
+
+def release_sort_key(release: str) -> list[tuple[int, str]]:
+    """Return the sort key of a release: numbers by value, before them other parts by name."""
+    parts = [part.lstrip("0") if part.isdecimal() else part for part in release.split(".")]
+    return [(len(part) if part.isdecimal() or not part else -1, part) for part in parts]
+
+
+def make_kernel(entry: Mapping[str, Any]) -> Kernel:
+    """Return the kernel that an entry of a file describes."""
+    types, outputs = entry.get("types", {}), entry.get("outputs")
+    if isinstance(types, list):
+        types = {DATA_INPUTS: types}
+    return Kernel(
+        versions=_pair(entry.get("versions")),
+        opsets=_pair(entry.get("opsets")),
+        types={name: frozenset(each) for name, each in types.items()},
+        types_not=frozenset(entry.get("types_not", ())),
+        attributes=entry.get("attributes", {}),
+        input_ranks=frozenset(entry.get("input_rank", ())),
+        constant_inputs=frozenset(entry.get("constant_inputs", ())),
+        values=entry.get("values", {}),
+        outputs=tuple(outputs) if isinstance(outputs, list) else outputs,
+        static_shape=entry.get("static_shape", False),
+        notes=tuple(entry.get("notes", ())),
+        unasked=frozenset(entry.get("unasked", ())),
+    )
+
+
+def _pair(span: list[Any] | None) -> Any:
+    return None if span is None else tuple(span)
+
+
+def _limit_kernel(kernel: Kernel, limits: Kernel) -> Kernel:
+    """Return a kernel of another runtime with limits in addition."""
+    shared = {name: kernel.types[name] & types for name, types in limits.types.items() if name in kernel.types}
+    return replace(
+        kernel,
+        types={**kernel.types, **limits.types, **shared},
+        types_not=kernel.types_not | limits.types_not,
+        attributes={**kernel.attributes, **limits.attributes},
+        input_ranks=limits.input_ranks or kernel.input_ranks,
+        constant_inputs=kernel.constant_inputs | limits.constant_inputs,
+        values={**kernel.values, **limits.values},
+        outputs=kernel.outputs if limits.outputs is None else limits.outputs,
+        static_shape=kernel.static_shape or limits.static_shape,
+        notes=(*kernel.notes, *limits.notes),
+    )

@@ -1,0 +1,248 @@
+"""The names of runtimes as people write them: `onnxruntime==1.17.3`, `onnxruntime==1.17:cuda`, `trt==8.6`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple, NoReturn
+
+from opset.errors import Finding, SchemaError, UsageError, quote
+from opset.opsets.runtimes.compiled import standard_tables
+from opset.opsets.runtimes.model import Release, Runtime, RuntimeTable, Span, release_sort_key
+from opset.schemas.names import near_miss
+
+MAX_FILES = 100
+SHOWN = 100
+"""Characters of a name that a message repeats."""
+_NUMBERS = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9}){0,7}")
+_PROVIDER_END = "executionprovider"
+
+
+class Spec(NamedTuple):
+    """A runtime as it was written: its name with a provider behind a colon, and its release, "" if there is none."""
+
+    name: str
+    release: str
+
+
+def find_runtime(spec: str, files: Sequence[Path] = ()) -> Runtime:
+    """Return the runtime that `name==release` or `name==release:provider` means; letter case does not matter.
+
+    A release between two known ones is taken as the older one, and one newer than all as the newest; `notes` says so.
+
+    Args:
+        spec: The runtime: "onnxruntime==1.17:cuda".
+        files: YAML files of further runtimes.
+
+    Raises:
+        UsageError: U101, there is no such runtime, or the release is missing or older than all that are known.
+        SchemaError: A file of a runtime has faults.
+    """
+    tables = tables_with(files)
+    wanted = parse_spec(spec)
+    table = table_named(wanted.name, tables)
+    if not wanted.release:
+        help = f"write {_written(wanted._replace(release='RELEASE'))}; known: {_release_list(table)}"
+        raise UsageError(Finding("U101", f"{quote(spec[:SHOWN])} names no release of the runtime", help=help))
+    row, notes = _row_of(table, wanted)
+    return runtime_at(table, row, tables, notes)
+
+
+def runtime_names() -> list[str]:
+    """Return the names of the runtimes of this package, in order, without their aliases."""
+    return [*standard_tables()]
+
+
+def releases_of(name: str, files: Sequence[Path] = ()) -> list[Runtime]:
+    """Return every known release of a runtime, oldest first. Raises UsageError U101 for an unknown name."""
+    tables = tables_with(files)
+    table = table_named(parse_spec(name).name, tables)
+    return [runtime_at(table, row, tables) for row in table.releases]
+
+
+def tables_with(files: Sequence[Path] = ()) -> Mapping[str, RuntimeTable]:
+    """Return the runtimes of this package and of further files, by name. Raises SchemaError for faulty files."""
+    if not files:
+        return standard_tables()
+    from opset.opsets.runtimes.loader import load_runtime  # with it PyYAML, which is slow to import
+
+    if len(files) > MAX_FILES:
+        raise UsageError(Finding("U103", f"{len(files)} files of runtimes are given; at most {MAX_FILES} are read"))
+    tables = dict(standard_tables())
+    findings: list[Finding] = []
+    for file in files:
+        try:
+            table = load_runtime(file)
+        except SchemaError as error:
+            findings += error.finding_list
+            continue
+        known = {name for each in tables.values() for name in (each.name, *each.aliases)}
+        for name in (table.name, *table.aliases):
+            if name in known:
+                findings.append(Finding("S106", f"a runtime {quote(name)} is known already", place=f"{file}:1:1"))
+        tables[table.name] = table
+    findings += [each for table in tables.values() if table.file for each in _check_references(table, tables)]
+    if findings:
+        raise SchemaError(findings)
+    return tables
+
+
+def _check_references(table: RuntimeTable, tables: Mapping[str, RuntimeTable]) -> Iterable[Finding]:
+    """Yield a finding for each other runtime that a file names and that is not known, or leads back to it."""
+    place = f"{table.file}:1:1"
+    for key, name in (("fallback", table.fallback), ("kernels_of", table.kernels_of)):
+        if name and name not in tables:
+            help = near_miss(name, tables)
+            yield Finding("S107", f"{key}: there is no runtime {quote(name)}", place=place, help=help)
+            return
+    seen, open_names = {table.name}, [table.fallback, table.kernels_of]
+    while open_names:
+        name = open_names.pop()
+        if name == table.name:
+            yield Finding("S105", "its fallback, or the runtime whose kernels it has, leads back to it", place=place)
+            return
+        if name in tables and name not in seen:
+            seen.add(name)
+            open_names += [tables[name].fallback, tables[name].kernels_of]
+
+
+def parse_spec(spec: str) -> Spec:
+    """Return the parts of `name==release:provider`, in small letters; `name:provider==release` is the same."""
+    name, _, rest = spec.partition("==")
+    release, _, provider = rest.partition(":")
+    name, _, provider_before = name.partition(":")
+    name, provider = (each.strip().lower() for each in (name, provider or provider_before))
+    provider = provider.removesuffix(_PROVIDER_END)
+    return Spec(f"{name.replace('_', '-')}:{provider}" if provider else name.replace("_", "-"), release.strip())
+
+
+def table_named(name: str, tables: Mapping[str, RuntimeTable]) -> RuntimeTable:
+    """Return the runtime of a name or an alias. Raises UsageError U101 with names that are near."""
+    if name in tables:
+        return tables[name]
+    for table in tables.values():
+        if name in table.aliases:
+            return table
+    runtime, _, provider = name.partition(":")
+    if provider:
+        known = {alias for table in tables.values() for alias in table.aliases if alias.startswith(f"{runtime}:")}
+        if known:
+            help = f"{near_miss(name, known)} known: {', '.join(sorted(known))}".strip()
+            _raise_unknown(f"{runtime} has no provider {quote(provider[:SHOWN])}", help)
+    every = [each for table in tables.values() for each in (table.name, *table.aliases)]
+    help = f"{near_miss(name, every)} known: {', '.join(tables)}".strip()
+    _raise_unknown(f"no runtime {quote(name[:SHOWN])} is known", help)
+
+
+def _raise_unknown(message: str, help: str) -> NoReturn:
+    raise UsageError(Finding("U101", message, help=help))
+
+
+def _row_of(table: RuntimeTable, wanted: Spec) -> tuple[Release, tuple[str, ...]]:
+    """Return the row that is meant by a release, and the note if it has another number."""
+    release = wanted.release
+    numbers = _significant(release)
+    for row in table.releases:
+        if row.release.lower() == release.lower() or (numbers and _significant(row.release) == numbers):
+            return row, ()
+    known = [row for row in table.releases if _significant(row.release)]
+    older = [row for row in known if numbers and release_sort_key(row.release) < release_sort_key(release)]
+    if older:
+        row = older[-1]
+        newest = row is known[-1] and not release.startswith(f"{row.release}.")
+        why = (
+            f"is newer than those that are known: taken as {row.release}"
+            if newest
+            else (f"is not known: taken as {row.release}")
+        )
+        return row, (f"{release} {why}",)
+    help = f"known: {_release_list(table)}"
+    if numbers and known:
+        help = f"the oldest known one is {known[0].release}; {help}"
+    _raise_unknown(f"what {wanted.name} {release[:SHOWN]} accepts is not known", help)
+
+
+def _significant(release: str) -> tuple[int, ...]:
+    """Return the numbers of a release without zeros at the end, () if it does not consist of numbers."""
+    if not _NUMBERS.fullmatch(release):
+        return ()
+    numbers = [*map(int, release.split("."))]
+    while len(numbers) > 1 and not numbers[-1]:
+        numbers.pop()
+    return tuple(numbers)
+
+
+def _written(spec: Spec) -> str:
+    """Return a name with its release as people write them."""
+    name, _, provider = spec.name.partition(":")
+    return f"{name}=={spec.release}" + (f":{provider}" if provider else "")
+
+
+def _release_list(table: RuntimeTable) -> str:
+    return ", ".join(row.release for row in table.releases)
+
+
+def runtime_at(
+    table: RuntimeTable, row: Release, tables: Mapping[str, RuntimeTable], notes: tuple[str, ...] = ()
+) -> Runtime:
+    """Return a runtime at one of its releases, with the runtimes that it names at theirs.
+
+    Args:
+        table: The runtime.
+        row: The release, one of its rows.
+        tables: All runtimes by name.
+        notes: Notes about the way in which the release was chosen.
+    """
+    kernels_of = _runtime_beside(tables.get(table.kernels_of), row.kernels_release or row.release, tables)
+    fallback = _fallback(tables.get(table.fallback), row.fallback_release or row.release, tables)
+    if row.note:
+        notes = (*notes, row.note)
+    opsets = {"": row.opset} | ({"ai.onnx.ml": (None, row.ml)} if row.ml else {})
+    if kernels_of is not None:
+        opsets = _merge_limits(opsets, kernels_of.opsets)
+        notes += tuple(f"{table.kernels_of}: {each}" for each in kernels_of.notes)
+        fallback = kernels_of.fallback
+    return Runtime(
+        name=table.name,
+        release=row.release,
+        title=table.title,
+        match=table.match or (kernels_of.match if kernels_of else ""),
+        how=row.how,
+        source=row.read_from or table.source,
+        opsets=opsets,
+        max_ir=row.ir or (kernels_of.max_ir if kernels_of else None),
+        fallback=fallback,
+        lists_operators=row.lists_operators
+        and (table.has_operators or bool(kernels_of and kernels_of.lists_operators)),
+        notes=notes,
+        table=table,
+        kernels_of=kernels_of,
+        io_types_not=table.io_types_not,
+        casts=table.casts,
+        union_types=row.union_types or bool(kernels_of and kernels_of.union_types),
+    )
+
+
+def _merge_limits(own: Mapping[str, Span], others: Mapping[str, Span]) -> dict[str, Span]:
+    """Return limits, in place of those that are not known the limits of another runtime."""
+    return {**others, **{domain: span for domain, span in own.items() if span != (None, None)}}
+
+
+def _runtime_beside(table: RuntimeTable | None, release: str, tables: Mapping[str, RuntimeTable]) -> Runtime | None:
+    """Return another runtime at a release: the older one of those beside it, or the oldest that it has."""
+    if table is None:
+        return None
+    numbers = _significant(release)
+    older = [row for row in table.releases if numbers and release_sort_key(row.release) <= release_sort_key(release)]
+    row = older[-1] if older else table.releases[0]
+    notes = () if row.release == release else (f"{release} is not known: taken as {row.release}",)
+    return runtime_at(table, row, tables, notes)
+
+
+def _fallback(table: RuntimeTable | None, release: str, tables: Mapping[str, RuntimeTable]) -> Runtime | None:
+    """Return a fallback at a release, at its newest one if it has none of that number: numbers may be unrelated."""
+    if table is None:
+        return None
+    rows = [row for row in table.releases if row.release == release]
+    return runtime_at(table, (rows or table.releases)[-1], tables)

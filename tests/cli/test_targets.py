@@ -1,0 +1,147 @@
+"""`opset targets`: the runtimes, a release, an operator; files of further runtimes."""
+
+import json
+
+import pytest
+
+from opset.opsets.runtimes import runtime_names
+from tests.cli.commands import SMALL, run, run_json, save
+
+NPU = """runtime: npu
+match: range
+releases:
+- {release: "1.0", opset: [7, 15], ir: 8, how: documented}
+operators: {ai.onnx: {Relu: [{versions: [6, null], input_rank: [2, 4], notes: [slow]}]}}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "npu.yaml").write_text(NPU)
+    return tmp_path
+
+
+def test_list_has_all_runtimes():
+    rows = run_json("targets", "list")
+    assert [each["runtime"] for each in rows] == runtime_names()
+    text = run("targets", "list").stdout
+    assert len(text.splitlines()) == len(rows) + 1
+    assert all(each["title"] in text and each["releases"] and each["how"] for each in rows)
+
+
+def test_show_has_the_releases_of_a_runtime():
+    rows = run_json("targets", "show", "ort")
+    assert (rows[0]["release"], rows[-1]["release"]) == ("1.4", "1.31")
+    assert rows[-1]["opsets"] == {"ai.onnx": {"lowest": 7, "highest": 26}, "ai.onnx.ml": {"lowest": None, "highest": 5}}
+    lines = run("targets", "show", "ort").stdout.splitlines()
+    assert len(lines) == len(rows) + 2 and "also onnxruntime, ort" in lines[0]
+    assert lines[2].split() == "1.4 ai.onnx 7 to 12, ai.onnx.ml up to 2 up to 7 documented no".split()
+
+
+def test_show_has_all_of_a_release():
+    data = run_json("targets", "show", "onnxruntime==1.17.1:cuda")
+    assert (data["runtime"], data["release"], data["max_ir_version"]) == ("onnxruntime-cuda", "1.17", 9)
+    assert data["fallback"] == "onnxruntime-cpu==1.17" and "1.17.1 is not known: taken as 1.17" in data["notes"]
+    assert data["union_types"] is True and len(data["operators"]) == 130
+    (relu,) = (each for each in data["operators"] if each["operator"] == "Relu")
+    assert relu["domain"] == "ai.onnx" and relu["kernels"][0]["versions"] == {"lowest": 6, "highest": 12}
+    text = run("targets", "show", "onnxruntime==1.17.1:cuda").stdout
+    for words in (
+        "ai.onnx 7 to 20",
+        "up to 9",
+        "documented: ",
+        "runs the nodes",
+        "1.17.1 is not known",
+        "130 of ai.onnx",
+    ):
+        assert words in text
+    assert all(f"\n{each['operator']} " in text for each in data["operators"])
+
+
+def test_show_has_one_operator():
+    last = run("targets", "show", "trt==8.5", "Conv").stdout.splitlines()[-1]
+    assert last.split() == "Conv all float, float16, int8".split()
+    data = run_json("targets", "show", "ort==1.31", "ai.onnx.ml.TreeEnsemble")
+    assert [each["operator"] for each in data["operators"]] == ["TreeEnsemble"]
+    assert data["operators"][0]["domain"] == "ai.onnx.ml"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["trt==8.5", "LayerNormalization"], "U105", "opset lower --ops LayerNormalization"),
+        (["trt==8.5", "Convv"], "U105", "did you mean Conv?"),
+        (["ort-gpu==1.17", "Celu"], "U105", "onnxruntime-cpu==1.17 runs such nodes"),
+        (["ort==1.17", "Gelu"], "U105", "its function in the standard"),
+        (["ort==1.4", "Abs"], "U105", "operators of onnxruntime-cpu 1.4 are not known"),
+        (["ort", "Abs"], "U101", "write ort==RELEASE"),
+        (["nonesuch"], "U101", "known: ascend-cann"),
+        ([], "U103", "opset targets list has the names"),
+    ],
+)
+def test_what_cannot_be_shown(arguments, code, words):
+    result = run("targets", "show", *arguments)
+    assert result.exit_code == 2 and f"error[{code}]" in result.stderr and words in result.stderr
+
+
+def test_list_takes_no_runtime():
+    assert "error[U103]" in run("targets", "list", "ort").stderr
+
+
+def test_limits_are_shown():
+    expected = {
+        ("trt==5.1", "Pad"): "mode: constant; constant_value: 0",
+        ("openvino==2026.4", "Resize"): "types of T2 not tried",
+        ("onnx-mlir==0.4.1", "Add"): "opsets 6 to 19  not int16, int8, uint16, uint8",
+        ("onnxruntime-web==1.18:webnn", "BatchNormalization"): "outputs: 1",
+        ("openvino==2026.4", "Relu"): "1 to ",
+        ("onnx-mlir==0.5", "Expand"): "shapes are known",
+    }
+    for arguments, words in expected.items():
+        assert words in run("targets", "show", *arguments).stdout
+
+
+def test_a_file_of_a_further_runtime(folder):
+    text = run("targets", "show", "npu==1.0", "--target", "npu.yaml").stdout
+    assert "rank 2 or 4; slow" in text and "6 and later" in text
+    assert "npu" in [each["runtime"] for each in run_json("targets", "list", "--target", "npu.yaml")]
+    (folder / "npu.yaml").write_text(NPU.replace("match: range", "match: rang").replace("slow", "''"))
+    result = run("targets", "list", "--target", "npu.yaml")
+    assert result.exit_code == 2
+    assert "npu.yaml:2:8" in result.stderr and "did you mean range?" in result.stderr and "npu.yaml:5:" in result.stderr
+    assert "error[S101]" in run("targets", "list", "--target", "nonesuch.yaml").stderr
+
+
+def test_files_that_the_configuration_names(folder):
+    save("small.onnx", SMALL, folder)
+    (folder / "pyproject.toml").write_text('[tool.opset]\ntargets = ["npu.yaml"]\n')
+    assert "npu" in [each["runtime"] for each in run_json("targets", "list")]
+    assert len(run_json("targets", "list", "--target", "npu.yaml")) == len(run_json("targets", "list"))
+    result = run("convert", "small.onnx", "--for", "npu==1.0", "--plan", "--format", "json")
+    assert json.loads(result.stdout)["models"][0]["opsets"][0]["after"] <= 15
+
+
+@pytest.mark.parametrize(
+    ("targets", "words"),
+    [
+        ('["nonesuch.yaml"]', "targets: 'nonesuch.yaml' is no file"),
+        ('["."]', "targets: '.' is no file"),
+        ('"npu.yaml"', "targets is no list of files"),
+        ('["../outside.yaml"]', "leads out of the project"),
+        ('["link.yaml"]', "leads out of the project"),
+        (str(["npu.yaml"] * 101), "lists 101 files"),
+    ],
+)
+def test_a_configuration_that_cannot_be_used(folder, targets, words):
+    project = folder / "project"
+    project.mkdir()
+    (folder / "outside.yaml").write_text(NPU)
+    (project / "npu.yaml").write_text(NPU)
+    (project / "link.yaml").symlink_to(folder / "outside.yaml")
+    (project / "pyproject.toml").write_text(f"[tool.opset]\ntargets = {targets}\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(project)
+        result = run("targets", "list")
+    assert result.exit_code == 2 and "error[U103] the configuration cannot be used" in result.stderr
+    assert words in result.stderr

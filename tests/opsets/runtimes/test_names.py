@@ -1,0 +1,146 @@
+"""The names of runtimes as people write them, and the releases that they mean."""
+
+import pytest
+
+from opset.errors import SchemaError, UsageError
+from opset.opsets.runtimes import find_runtime, releases_of, runtime_names
+from opset.opsets.runtimes.model import release_sort_key
+
+FOUND = [
+    ("onnxruntime==1.17", "onnxruntime-cpu", "1.17"),
+    ("ort==1.17", "onnxruntime-cpu", "1.17"),
+    ("OnnxRuntime == 1.31.0", "onnxruntime-cpu", "1.31"),
+    ("onnxruntime==1.17:cuda", "onnxruntime-cuda", "1.17"),
+    ("onnxruntime:cuda==1.17", "onnxruntime-cuda", "1.17"),
+    ("ort==1.17:CUDAExecutionProvider", "onnxruntime-cuda", "1.17"),
+    ("onnxruntime-gpu==1.17", "onnxruntime-cuda", "1.17"),
+    ("onnxruntime_gpu==1.17", "onnxruntime-cuda", "1.17"),
+    ("onnxruntime-directml==1.20", "onnxruntime-dml", "1.20"),
+    ("onnxruntime==1.20:DmlExecutionProvider", "onnxruntime-dml", "1.20"),
+    ("onnxruntime-web==1.20", "onnxruntime-web-wasm", "1.20"),
+    ("onnxruntime-web==1.20:webgpu", "onnxruntime-web-webgpu", "1.20"),
+    ("onnxruntime==1.19:coreml", "onnxruntime-coreml-neuralnetwork", "1.19"),
+    ("onnxruntime==1.24:xnnpack", "onnxruntime-xnnpack", "1.24"),
+    ("trt==8.6", "tensorrt", "8.6"),
+    ("tensorrt==10", "tensorrt", "10.0"),
+    ("windows-ml==Windows-11", "windows-ml", "windows-11"),
+    ("openvino==2024.6", "openvino", "2024.6"),
+    ("triton==23.10", "triton", "23.10"),
+]
+NOTED = [
+    ("onnxruntime==1.17.3", "1.17", "1.17.3 is not known: taken as 1.17"),
+    ("onnxruntime==1.5", "1.4", "1.5 is not known: taken as 1.4"),
+    ("onnxruntime==1.170", "1.31", "1.170 is newer than those that are known: taken as 1.31"),
+    ("onnxruntime==2", "1.31", "2 is newer than those that are known: taken as 1.31"),
+    ("onnxruntime==1.31.9", "1.31", "1.31.9 is not known: taken as 1.31"),
+    ("onnxruntime-gpu==1.28", "1.24", "1.28 is not known: taken as 1.24"),
+    ("openvino==2024.1", "2023.3", "2024.1 is not known: taken as 2023.3"),
+    ("tensorrt==8.6.1", "8.6", "8.6.1 is not known: taken as 8.6"),
+    ("tensorrt==10.15.1.29", "10.15", "10.15.1.29 is not known: taken as 10.15"),
+    ("tensorrt==8.3", "8.2", "8.3 is not known: taken as 8.2"),
+]
+REFUSED = [
+    ("onnxruntim==1.17", "no runtime 'onnxruntim' is known", "did you mean onnxruntime"),
+    ("tensortr", "no runtime 'tensortr' is known", "did you mean tensorrt? known: ascend-cann, migraphx"),
+    ("onnxruntime==1.17:cuba", "onnxruntime has no provider 'cuba'", "did you mean onnxruntime:cuda"),
+    ("onnxruntime", "'onnxruntime' names no release of the runtime", "write onnxruntime==RELEASE; known: 1.4, 1.6"),
+    ("trt==", "'trt==' names no release of the runtime", "write trt==RELEASE; known: 5.1"),
+    ("ort:cuda", "'ort:cuda' names no release of the runtime", "write ort==RELEASE:cuda; known: 1.8"),
+    ("onnxruntime==1.1", "what onnxruntime 1.1 accepts is not known", "the oldest known one is 1.4; known: 1.4"),
+    ("onnxruntime==latest", "what onnxruntime latest accepts is not known", "known: 1.4, 1.6"),
+    ("onnxruntime==²", "what onnxruntime ² accepts is not known", "known: 1.4, 1.6"),
+    ("onnxruntime==" + "9" * 5000, "accepts is not known", "known: 1.4, 1.6"),
+    ("windows-ml==windows-12", "what windows-ml windows-12 accepts is not known", "known: windows-10-1809"),
+    ("", "no runtime '' is known", "known: ascend-cann"),
+    ("=" * 5000, "no runtime '' is known", "known: ascend-cann"),
+    ("\x1b[31m==1", "is known", "known: ascend-cann"),
+]
+
+
+@pytest.mark.parametrize(("spec", "name", "release"), FOUND)
+def test_names_and_aliases(spec, name, release):
+    found = find_runtime(spec)
+    assert (found.name, found.release) == (name, release)
+    assert not any("taken as" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(("spec", "release", "note"), NOTED)
+def test_another_release_is_taken_with_a_note(spec, release, note):
+    found = find_runtime(spec)
+    assert (found.release, found.notes[0]) == (release, note)
+
+
+@pytest.mark.parametrize(("spec", "message", "help"), REFUSED)
+def test_what_is_not_known_is_an_error_that_names_what_is(spec, message, help):
+    with pytest.raises(UsageError) as caught:
+        find_runtime(spec)
+    finding = caught.value
+    assert finding.code == "U101" and message in finding.message and help in finding.help
+    assert len(str(finding)) < 3000 and "\x1b" not in str(finding)
+
+
+def test_every_alias_leads_to_its_runtime_and_no_other():
+    taken = {}
+    for name in runtime_names():
+        table = find_runtime(f"{name}=={releases_of(name)[0].release}").table
+        for alias in (name, *table.aliases):
+            assert taken.setdefault(alias, name) == name
+            assert releases_of(alias)[0].name == name
+
+
+def test_fallbacks_are_of_the_same_release_or_of_the_newest():
+    cuda = find_runtime("onnxruntime-gpu==1.17")
+    assert (cuda.fallback.name, cuda.fallback.release) == ("onnxruntime-cpu", "1.17")
+    webgpu = find_runtime("onnxruntime-web==1.29:webgpu")
+    assert (webgpu.fallback.name, webgpu.fallback.release) == ("onnxruntime-web-wasm", "1.29")
+    assert find_runtime("onnxruntime-qnn==2.0").fallback.release == "1.31"
+    assert find_runtime("tensorrt==8.6").fallback is None
+
+
+def test_releases_are_ordered_by_value_and_names_come_before_numbers():
+    releases = ["1.rc", "1.0", "1.2", "1.09", "1.10", "2"]
+    assert sorted({*releases}, key=release_sort_key) == releases
+
+
+NPU = """runtime: npu
+match: range
+fallback: {fallback}
+releases:
+- {{release: "1.0", opset: [7, 15], how: documented}}
+operators: {{ai.onnx: {{Relu: [{{versions: [6, null]}}]}}}}
+"""
+
+
+def files(tmp_path, *texts):
+    paths = []
+    for number, text in enumerate(texts):
+        paths.append(tmp_path / f"{number}.yaml")
+        paths[-1].write_text(text)
+    return paths
+
+
+def test_a_runtime_of_a_file(tmp_path):
+    found = find_runtime("NPU==1.0.1", files(tmp_path, NPU.format(fallback="onnxruntime-cpu")))
+    assert (found.name, found.release, found.opsets[""], found.max_ir) == ("npu", "1.0", (7, 15), None)
+    assert found.notes == ("1.0.1 is not known: taken as 1.0",)
+    assert [found.takes_version(each, 14, 15) for each in found.kernels("Relu")] == [True]
+    assert found.kernels("Gelu") == () and found.fallback.release == "1.31"
+    with pytest.raises(UsageError):
+        find_runtime("npu==1.0")
+
+
+def test_files_that_do_not_go_together(tmp_path):
+    texts = {
+        "there is no runtime": [NPU.format(fallback="onnxruntime")],
+        "known already": [NPU.format(fallback="tract").replace("npu", "tensorrt")],
+        "a runtime 'npu' is known already": [NPU.format(fallback="tract")] * 2,
+        "leads back to it": [NPU.format(fallback="other"), NPU.format(fallback="npu").replace(": npu", ": other", 1)],
+    }
+    for message, given in texts.items():
+        with pytest.raises(SchemaError) as caught:
+            find_runtime("npu==1.0", files(tmp_path, *given))
+        assert message in str(caught.value)
+    wrong = files(tmp_path, "runtime: a\n", "runtime: b\n")
+    with pytest.raises(SchemaError) as caught:
+        find_runtime("npu==1.0", wrong)
+    assert [each.place.partition(":")[0] for each in caught.value.finding_list] == [str(each) for each in wrong]
