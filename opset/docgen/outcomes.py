@@ -98,16 +98,11 @@ def write_table(file: Path, table: Table) -> None:
     """Write the table of a domain, with a line for each transition. Raises UsageError U104 if it cannot be written."""
     operators = []
     for operator, transitions in sorted(table.items()):
-        lines = [
-            f"  {json.dumps(name)}: {outcome.as_json()}" for name, outcome in sorted(transitions.items(), key=_order)
-        ]
+        by_version = sorted(transitions.items(), key=lambda entry: (int(entry[0].partition("-")[0]), entry[0]))
+        lines = [f"  {json.dumps(name)}: {outcome.as_json()}" for name, outcome in by_version]
         if lines:
             operators.append(f" {json.dumps(operator)}: {{\n" + ",\n".join(lines) + "\n }")
     write_below(file.parent, {file.name: ("{\n" + ",\n".join(operators) + "\n}\n").encode()})
-
-
-def _order(entry: tuple[str, Outcome]) -> tuple[int, str]:
-    return int(entry[0].partition("-")[0]), entry[0]
 
 
 def tables_of(registry: Registry) -> dict[str, Table]:

@@ -47,11 +47,6 @@ class Paths:
         return f"types/{name}.html"
 
     @staticmethod
-    def error(code: str) -> str:
-        """Return the path of the page of an error code."""
-        return f"errors/{code}.html"
-
-    @staticmethod
     def guide(name: str) -> str:
         """Return the path of the page of a guide."""
         return f"guides/{slug(name)}.html"
