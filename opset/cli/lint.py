@@ -92,13 +92,15 @@ def command(
             for name in lock_versions(target.folder, each.operators)
         ]
         findings = FindingList(hold)
-    unlocked = [] if locked else [_version_label(*each) for one in checked for each in one.unlocked]
+    unlocked = [
+        f"{domain_name(operator.domain)}.{operator.name}:{since}" for one in checked for operator, since in one.unlocked
+    ]
     listed = output.findings_data(findings)
     data: dict[str, Any] = {
         "findings": listed["errors"],
         "omitted": listed["omitted"],
         "locked": locked,
-        "unlocked": unlocked,
+        "unlocked": [] if locked else unlocked,
         "checked": _counts_of(checked),
     }
     if notes:
@@ -111,11 +113,6 @@ def command(
         output.write_errors(findings, sys.stdout)
     output.write_product(data, lambda: done + _report_lines(data, len(findings) + findings.omitted), form)
     return 1 if findings else 0
-
-
-def _version_label(operator: Any, since: int) -> str:
-    """Return the label of a version: domain, operator and number."""
-    return f"{domain_name(operator.domain)}.{operator.name}:{since}"
 
 
 def _counts_of(checked: Sequence[TargetReport]) -> dict[str, int]:
@@ -156,7 +153,11 @@ def _load_adapters(
     unknown: set[str] = set()
     faults = FindingList()
     files = _adapter_files(target)
-    if files and not _is_trusted(target, known, allow_hooks):
+    # The call names the folder, or allows its code.
+    trusted = (
+        target.folder not in known.data and allow_hooks is not False and (bool(allow_hooks) or not target.is_found)
+    )
+    if files and not trusted:
         return table, None, faults
     for file in files:
         try:
@@ -174,11 +175,6 @@ def _adapter_files(target: Target) -> list[Path]:
         for file in files_named(target.folder, ADAPTERS)
         if target.whole or any(path.parent == file.parent for path in target.files)
     ]
-
-
-def _is_trusted(target: Target, known: Folders, allow_hooks: bool | None) -> bool:
-    """Whether the call names the folder of a target, or allows its code."""
-    return target.folder not in known.data and (not target.is_found or bool(allow_hooks)) and allow_hooks is not False
 
 
 def _write_notes(selection: Selection, known: Folders, allow_hooks: bool | None) -> list[str]:
@@ -203,11 +199,9 @@ def _fix_targets(targets: Sequence[Target]) -> tuple[list[str], list[str]]:
     commented: list[str] = []
     for target in targets:
         target_fixes = fixes(target)
-        if target_fixes.texts:
+        if texts := target_fixes.texts:
             folder = target.folder
-            write_below(
-                folder, {os.path.relpath(path, folder): text.encode() for path, text in target_fixes.texts.items()}
-            )
+            write_below(folder, {os.path.relpath(path, folder): text.encode() for path, text in texts.items()})
         fixed += target_fixes.texts
         commented += target_fixes.commented
     return fixed, commented

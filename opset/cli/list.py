@@ -98,19 +98,7 @@ def command(
     elif things == "releases":
         rows = [ListedRelease(each.name, each.ir, each.opset, each.ml, each.training or None) for each in RELEASES]
     else:
-        rows = [
-            ListedRuntime(
-                each.name,
-                each.release,
-                each.min_opset,
-                each.max_opset,
-                each.max_ml,
-                each.max_ir,
-                each.how,
-                each.source,
-            )
-            for each in RUNTIMES
-        ]
+        rows = [ListedRuntime(*each) for each in RUNTIMES]
     output.write_product(rows, lambda: _table_lines(rows), form)
     return 0
 

@@ -52,7 +52,8 @@ def run_in_processes(
                     allowed = seconds if idle is not None else seconds + STARTING
                     idle = idle or _start_worker(start, workers)
                     busy[idle] = begun, time.monotonic() + allowed
-                    _send_item(idle, items[begun])
+                    with suppress(OSError):  # it died, which shows when its result is received
+                        idle.send(items[begun])
                     begun += 1
                 for done, late in _wait_for_workers(busy):
                     index, _ = busy.pop(done)
@@ -104,14 +105,6 @@ def _start_worker(start: Start[Item, Result], workers: dict[Connection, multipro
         signal.pthread_sigmask(signal.SIG_UNBLOCK, signals.STOPPING)
     theirs.close()
     return ours
-
-
-def _send_item(worker: Connection, item: object) -> None:
-    """Send an item to a worker, which may have died."""
-    try:
-        worker.send(item)
-    except OSError:
-        return  # it died, which shows when its result is received
 
 
 def _run_worker(start: Start[Item, Result], connection: Connection) -> None:

@@ -150,16 +150,9 @@ def _pick_examples(
 
 def _list_cases(picks: list[Pick], form: str) -> int:
     """Write the list of cases, and return the exit status."""
-    cases = [
-        ListedCase(
-            pick.name,
-            pick.kind,
-            domain_name(pick.schema.domain),
-            pick.schema.name,
-            pick.schema.since_version,
-            pick.example.name,
-        )
-        for pick in picks
-    ]
+    cases = []
+    for name, kind, schema, example in ((each.name, each.kind, each.schema, each.example) for each in picks):
+        domain = domain_name(schema.domain)
+        cases.append(ListedCase(name, kind, domain, schema.name, schema.since_version, example.name))
     output.write_product(cases, lambda: [safe_text(f"{pick.kind}/{pick.name}") for pick in picks], form)
     return 0
