@@ -72,23 +72,18 @@ def approve(report: Report, approvals: Sequence[Approval], faults: Iterable[Brea
             finding if valid is None else finding._replace(approved=f"{valid.reason} (until {valid.until})")
         )
     for entry in approvals:
-        if entry.until < today and entry in used:
-            findings.append(
-                _approval_fault("B187", ERR, entry, f"the approval ended on {entry.until}", "mend the break")
-            )
-        elif entry not in used:
+        if entry.until >= today and entry in used:
+            continue
+        rule, severity = ("B187", ERR) if entry in used else ("B188", WARN)
+        message = f"the approval ended on {entry.until}"
+        help = "mend the break"
+        if entry not in used:
             message = f"nothing is found that the approval of {entry.rule} matches"
-            findings.append(
-                _approval_fault("B188", WARN, entry, message, "remove the entry, or give it the words of the finding")
-            )
+            help = "remove the entry, or give it the words of the finding"
+        domain, _, operator = entry.subject.rpartition(".")
+        facts = normalize_domain(domain), operator, entry.versions[0] if entry.versions else 0
+        findings.append(Break(rule, severity, NONE, *facts, message, entry.place, WHY, help))
     return replace(report, findings=sort_findings(findings))
-
-
-def _approval_fault(rule: str, severity: str, entry: Approval, message: str, help: str) -> Break:
-    """Return the finding that an entry has ended, or matches nothing."""
-    domain, _, operator = entry.subject.rpartition(".")
-    version = entry.versions[0] if entry.versions else 0
-    return Break(rule, severity, NONE, normalize_domain(domain), operator, version, message, entry.place, WHY, help)
 
 
 def read_approvals(path: Path) -> tuple[list[Approval], list[Break]]:

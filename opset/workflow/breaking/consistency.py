@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from opset.errors import listing
 from opset.opsets.registry import default_registry
 from opset.schemas.lint.body_types import refused_types
-from opset.schemas.model import OpSchema
 from opset.workflow.breaking.report import ERR, FORBIDDEN, INFO, NEW_VERSION, NONE, WARN
 from opset.workflow.breaking.rules import BREAKING, OPSETS, TYPES, Comparison, RuleFinding, VersionPair
 from opset.workflow.breaking.states import Key, OperatorState, State
@@ -77,23 +76,15 @@ def _has_changed_types(pair: VersionPair, came: set[str], went: set[str]) -> boo
 
 @BREAKING.rule("B183", VersionPair, requires=NONE, clause=TYPES)
 def _body_types(pair: VersionPair) -> Iterator[RuleFinding]:
-    if pair.in_place and _has_same_types(pair.old.schema, pair.new.schema):
+    old, new = pair.old.schema, pair.new.schema
+    if pair.in_place and (old.types, old.function, old.inputs) == (new.types, new.function, new.inputs):
         return
-    for body in pair.new.schema.function:
-        for type_, message in refused_types(pair.new.schema, body, _standard_versions):
+    standard = default_registry()
+    for body in new.function:
+        for type_, message in refused_types(new, body, lambda domain, name: standard.versions(name, domain)):
             help = "leave the type out of the version, name the body's 'types', or 'emulate' it"
             where = f"the function body of opset {body.opset} cannot take {type_}"
             yield RuleFinding(f"{where}: {message}", ("function",), ERR, NONE, help, always=True)
-
-
-def _has_same_types(old: OpSchema, new: OpSchema) -> bool:
-    """Whether two schemas have the same type constraints, function bodies and inputs."""
-    return old.types == new.types and old.function == new.function and old.inputs == new.inputs
-
-
-def _standard_versions(domain: str, name: str) -> Sequence[OpSchema]:
-    """Return the versions of an operator of the standard."""
-    return default_registry().versions(name, domain)
 
 
 @BREAKING.rule("B185", VersionPair, requires=FORBIDDEN, clause=OPSETS)
@@ -109,11 +100,7 @@ def _siblings_differ(comparison: Comparison) -> Iterator[RuleFinding]:
     groups: dict[Any, list[Key]] = {}
     for key, operator in comparison.old.operators.items():
         new_operator = comparison.new.operators.get(key)
-        if (
-            new_operator is not None
-            and not operator.newest.schema.deprecated
-            and not new_operator.newest.schema.deprecated
-        ):
+        if new_operator and not operator.newest.schema.deprecated and not new_operator.newest.schema.deprecated:
             groups.setdefault((key[0], operator.family, _allowed_types(operator)), []).append(key)
     for keys in groups.values():
         if len(keys) < 2:
@@ -130,9 +117,10 @@ def _siblings_differ(comparison: Comparison) -> Iterator[RuleFinding]:
 def _sibling_differences(groups: Any, most: list[OperatorState], old: State) -> Iterator[RuleFinding]:
     """Yield a finding for each group of operators that no longer allows the types of the largest group."""
     others = listing([each.name for each in most], 5)
+    arity = [*map(len, _allowed_types(most[0]))]
     for group in groups:
         first = group[0]
-        if group is most or not _has_same_arity(first, most[0]):
+        if group is most or [*map(len, _allowed_types(first))] != arity:
             continue
         since = first.newest.since
         names = listing([each.name for each in group], 5)
@@ -144,12 +132,6 @@ def _sibling_differences(groups: Any, most: list[OperatorState], old: State) -> 
             version=since,
             place=first.place(since, "types"),
         )
-
-
-def _has_same_arity(one: OperatorState, other: OperatorState) -> bool:
-    """Whether the newest versions of two operators have as many inputs and outputs."""
-    left, right = one.newest.schema, other.newest.schema
-    return len(left.inputs) == len(right.inputs) and len(left.outputs) == len(right.outputs)
 
 
 def _allowed_types(operator: OperatorState) -> Any:

@@ -147,7 +147,6 @@ class Comparison:
     registry: Registry | None = None
     locked: bool = False
     budget: Budget = field(default_factory=lambda: Budget(Limits()))
-    """What the examples that are run may take together."""
 
     @cached_property
     def common_operators(self) -> tuple[OperatorPair, ...]:
