@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -168,7 +169,11 @@ def run_requests(
                 busy[index] = task[0], runners[index]
             if not busy:
                 return
-            _wait([runner for _, runner in busy.values()])
+            # A process has output or takes input, or it is time to check on all.
+            poll = select.poll()
+            for descriptor, events in chain.from_iterable(runner.poll_events() for _, runner in busy.values()):
+                poll.register(descriptor, events)
+            poll.poll(_TICK * 1000)
             for index, (number, runner) in [*busy.items()]:
                 answer = runner.poll_answer()
                 if answer is not None:
@@ -177,15 +182,6 @@ def run_requests(
     finally:
         for runner in runners:
             runner.end()
-
-
-def _wait(runners: Sequence[Runner]) -> None:
-    """Wait until a process has output or takes input, or it is time to check on all."""
-    poll = select.poll()
-    for runner in runners:
-        for descriptor, events in runner.poll_events():
-            poll.register(descriptor, events)
-    poll.poll(_TICK * 1000)
 
 
 class Runner(Protocol):
