@@ -43,16 +43,21 @@ def command(
     """
     if only_check:
         state = compare_with_lock(operator, domain, folder)
-        output.write_product(_lock_report(state), lambda: _state_lines(state), form)
-        return 1 if state.edited else 0
+        edited = [
+            EditedSignature(each.since, each.place, each.difference if each.before else None) for each in state.edited
+        ]
+        name = state.operator.name, domain_name(state.operator.domain)
+        report = LockReport(*name, bool(edited), edited, state.developed, state.difference, state.locked)
+        output.write_product(report, lambda: _state_lines(state), form)
+        return 1 if edited else 0
     result, done = bump(operator, domain, folder, since)
     folders = f" {quote_path(result.root)}" if result.own else ""
     schemas = f" --schemas{folders}" if result.own else ""
     again = f"opset bump {operator_arguments(result)}"
-    edited = done in ("completed", "unchanged")
-    steps = {} if edited else {again: "after you edited it: writes what differs"}
+    is_edited = done in ("completed", "unchanged")
+    steps = {} if is_edited else {again: "after you edited it: writes what differs"}
     steps |= {f"opset lint{folders}": "says what is wrong or missing"}
-    if edited:
+    if is_edited:
         steps |= {f"opset lint --fix{folders}": "writes the layout of operator files"}
         tested = "runs its examples at every version, and to other versions and back"
         steps |= {f"opset test {operator_arguments(result)}": tested}
@@ -92,16 +97,6 @@ class LockReport:
     in_development: Sequence[int]
     difference: Mapping[str, object]
     locked: bool
-
-
-def _lock_report(state: LockComparison) -> LockReport:
-    """Return the report on an operator beside its lock."""
-    operator = state.operator
-    edited = [
-        EditedSignature(each.since, each.place, each.difference if each.before else None) for each in state.edited
-    ]
-    domain = domain_name(operator.domain)
-    return LockReport(operator.name, domain, bool(edited), edited, state.developed, state.difference, state.locked)
 
 
 def _state_lines(state: LockComparison) -> list[str]:

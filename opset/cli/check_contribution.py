@@ -81,9 +81,8 @@ def command(
 
     def work(budget: Budget) -> int:
         candidates = [ReviewedVersion(registry, schema, budget) for schema in schemas]
-        return _write_checklists(
-            [(candidate, checklist(candidate, statements)) for candidate in candidates], notes, form
-        )
+        checklists = [(candidate, checklist(candidate, statements)) for candidate in candidates]
+        return _write_checklists(checklists, notes, form)
 
     return supervision.run_in_bounds(work, limits, SECONDS)
 

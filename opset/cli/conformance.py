@@ -201,9 +201,8 @@ def _findings_of_run(
         help = "correct the name, or remove it"
         message = "names no case of the corpus"
         findings += [Finding("T226", f"'{safe_text(each, 200)}' {message}", help=help) for each in known.unused]
-    for name, old, new in changed.worse if changed is not None else ():
-        if name not in chosen:
-            findings.append(Finding("T228", f"{name} was {old}, and is {new}"))
+    worse = [each for each in changed.worse if each[0] not in chosen] if changed is not None else []
+    findings += [Finding("T228", f"{name} was {old}, and is {new}") for name, old, new in worse]
     return findings, status or (1 if findings else 0)
 
 

@@ -224,9 +224,8 @@ def output_for(given: str | None, in_place: bool, inputs: list[Input]) -> Output
     if not (several or given.endswith(os.sep) or os.path.isdir(given)):
         return Output(file=given)
     if os.path.lexists(given) and not os.path.isdir(given):
-        raise _usage_error(
-            f"'{given}' is no folder, and several models are to be written there", "name a folder with -o"
-        )
+        message = f"'{given}' is no folder, and several models are to be written there"
+        raise _usage_error(message, "name a folder with -o")
     _check_distinct_names(inputs, given)
     return Output(folder=given)
 

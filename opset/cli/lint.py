@@ -86,22 +86,25 @@ def command(
     hold = [finding for finding in findings if finding.code != "S241"]  # what --lock mends
     locked: list[str] = []
     if lock and not hold and not findings.omitted:
-        locked = [
-            name
-            for target, each in zip(selection.targets, checked, strict=True)
-            for name in lock_versions(target.folder, each.operators)
-        ]
+        for target, each in zip(selection.targets, checked, strict=True):
+            locked += lock_versions(target.folder, each.operators)
         findings = FindingList(hold)
     unlocked = [
         f"{domain_name(operator.domain)}.{operator.name}:{since}" for one in checked for operator, since in one.unlocked
     ]
     listed = output.findings_data(findings)
+    counts = {
+        "operators": sum(len(report.operators) for report in checked),  # that could be read, at least in part
+        "domains": len({operator.domain for report in checked for operator in report.operators}),
+        "files": sum(report.files for report in checked),
+        "unread": sum(report.unread for report in checked),
+    }
     data: dict[str, Any] = {
         "findings": listed["errors"],
         "omitted": listed["omitted"],
         "locked": locked,
         "unlocked": [] if locked else unlocked,
-        "checked": _counts_of(checked),
+        "checked": counts,
     }
     if notes:
         data["notes"] = notes
@@ -115,16 +118,6 @@ def command(
     return 1 if findings else 0
 
 
-def _counts_of(checked: Sequence[TargetReport]) -> dict[str, int]:
-    """Return the numbers of operators that could be read, at least in part, of their domains, and of all files."""
-    return {
-        "operators": sum(len(report.operators) for report in checked),
-        "domains": len({operator.domain for report in checked for operator in report.operators}),
-        "files": sum(report.files for report in checked),
-        "unread": sum(report.unread for report in checked),
-    }
-
-
 def _report_lines(data: dict[str, Any], findings: int) -> list[str]:
     """Return locked and unlocked versions, and the number of findings, as text."""
     lines = [f"locked {safe_text(name)}" for name in data["locked"]]
@@ -132,14 +125,11 @@ def _report_lines(data: dict[str, Any], findings: int) -> list[str]:
         more = f" and {len(unlocked) - SHOWN:,} more" if len(unlocked) > SHOWN else ""
         lines.append(f"not released, since the lock does not have them: {safe_text(', '.join(unlocked[:SHOWN]))}{more}")
     counts = data["checked"]
-    operators = f"{_count_text(counts['operators'], 'operator')} of {_count_text(counts['domains'], 'domain')}"
-    unread = f"; {_count_text(counts['unread'], 'file')} could not be read" if counts["unread"] else ""
-    return [*lines, f"{_count_text(findings, 'finding')} in {operators}{unread}"]
-
-
-def _count_text(number: int, noun: str) -> str:
-    """Return a number with its noun, in the plural if needed."""
-    return f"{f'{number:,}' if number else 'no'} {noun}{'' if number == 1 else 's'}"
+    operators = (
+        f"{output.count_text(counts['operators'], 'operator')} of {output.count_text(counts['domains'], 'domain')}"
+    )
+    unread = f"; {output.count_text(counts['unread'], 'file')} could not be read" if counts["unread"] else ""
+    return [*lines, f"{output.count_text(findings, 'finding')} in {operators}{unread}"]
 
 
 def _load_adapters(
@@ -170,11 +160,8 @@ def _load_adapters(
 
 def _adapter_files(target: Target) -> list[Path]:
     """Return the adapter files beside the operators of a target."""
-    return [
-        file
-        for file in files_named(target.folder, ADAPTERS)
-        if target.whole or any(path.parent == file.parent for path in target.files)
-    ]
+    domains = {path.parent for path in target.files}
+    return [file for file in files_named(target.folder, ADAPTERS) if target.whole or file.parent in domains]
 
 
 def _write_notes(selection: Selection, known: Folders, allow_hooks: bool | None) -> list[str]:

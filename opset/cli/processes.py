@@ -52,8 +52,7 @@ def run_in_processes(
                     allowed = seconds if idle is not None else seconds + STARTING
                     idle = idle or _start_worker(start, workers)
                     busy[idle] = begun, time.monotonic() + allowed
-                    with suppress(OSError):  # it died, which shows when its result is received
-                        idle.send(items[begun])
+                    _send_item(idle, items[begun])
                     begun += 1
                 for done, late in _wait_for_workers(busy):
                     index, _ = busy.pop(done)
@@ -105,6 +104,12 @@ def _start_worker(start: Start[Item, Result], workers: dict[Connection, multipro
         signal.pthread_sigmask(signal.SIG_UNBLOCK, signals.STOPPING)
     theirs.close()
     return ours
+
+
+def _send_item(worker: Connection, item: object) -> None:
+    """Send an item to a worker; that it has died shows when its result is received."""
+    with suppress(OSError):
+        worker.send(item)
 
 
 def _run_worker(start: Start[Item, Result], connection: Connection) -> None:

@@ -184,9 +184,8 @@ def _folders_of_call(targets: Sequence[Target], folders: tuple[Path, ...], allow
     custom = [target for target in targets if os.path.realpath(target.folder) != standard]
     known = folders_for((*folders, *(each.folder for each in custom if allow_hooks or not each.is_found)), allow_hooks)
     searched = tuple(each.folder for each in custom if each.is_found and not allow_hooks)
-    return known._replace(
-        data=(*known.data, *searched), noted=(*known.noted, *(searched if allow_hooks is None else ()))
-    )
+    noted = searched if allow_hooks is None else ()
+    return known._replace(data=(*known.data, *searched), noted=(*known.noted, *noted))
 
 
 def _chosen_versions(

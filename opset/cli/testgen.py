@@ -119,11 +119,8 @@ def _write_cases(folder: str, test_corpus: Corpus, notes: Sequence[str], form: s
     def lines() -> list[str]:
         counted = ", ".join(f"{count:,} {kind}" for kind, count in sorted(kinds.items())) or "none"
         size = size_text(test_corpus.files.values())
-        return [
-            f"{len(test_corpus.cases):,} cases ({counted}) in {safe_text(folder)}: "
-            f"{len(test_corpus.files):,} files, {size}; "
-            f"{written.written:,} written, {written.removed:,} removed"
-        ]
+        files = f"{len(test_corpus.files):,} files, {size}; {written.written:,} written, {written.removed:,} removed"
+        return [f"{len(test_corpus.cases):,} cases ({counted}) in {safe_text(folder)}: {files}"]
 
     output.write_product(report, lines, form)
     return 1 if test_corpus.findings else 0

@@ -59,11 +59,8 @@ def body_graph(schema: OpSchema, body: FunctionBody, links: Mapping[str, str]) -
     positions = {name: index for index, name in enumerate(inputs)}
     edges = []
     for node in nodes:
-        edges += [
-            Edge(positions[name], len(boxes), _shorten(name))
-            for name in dict.fromkeys(_names_used(node))
-            if name in positions
-        ]
+        used = [name for name in dict.fromkeys(_names_used(node)) if name in positions]
+        edges += [Edge(positions[name], len(boxes), _shorten(name)) for name in used]
         positions |= dict.fromkeys(filter(None, node.output), len(boxes))
         operator = f"{domain_name(node.domain)}.{node.op_type}" if node.domain else node.op_type
         arguments = [constants.get(name, _shorten(name)) if name else "\u2013" for name in node.input]

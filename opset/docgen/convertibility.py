@@ -185,10 +185,12 @@ class Convertibility:
         """Return one range as plain data: the fate of nodes of one version at neighboring targets, highest first."""
         first, last = spans[-1][0], spans[0][1]
         fates = [self._fate_of((key, since, start)) for start, _ in spans]
-        made = {(*each, transition.data["opset"]) for transition in transitions for each in transition.inner}
+        made = set()
+        if not fates[0].reason:
+            made = {(*each, transition.data["opset"]) for transition in transitions for each in transition.inner}
         limits: dict[tuple[str, str, Key], int] = {}
         down = last < since
-        for name, version, opset in () if fates[0].reason else made:
+        for name, version, opset in made:
             for (code, why), found in self._spans_by_reason(name, version, opset).items():
                 reached = [span for span in found if first <= span[0] <= last]
                 if not reached:

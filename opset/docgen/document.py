@@ -102,10 +102,8 @@ def _version_data(registry: Registry, schema: OpSchema, changed: TransitionFacts
     """Return a version as plain data, with its change if it has one."""
     data = schema_data(registry, schema)
     for side, parameters in (("inputs", schema.inputs), ("outputs", schema.outputs)):
-        data[side] = [
-            facts | {key: getattr(parameter, key) for key in PARAMETER_KEYS}
-            for facts, parameter in zip(data[side], parameters, strict=True)
-        ]
+        for facts, parameter in zip(data[side], parameters, strict=True):
+            facts |= {key: getattr(parameter, key) for key in PARAMETER_KEYS}
     data["conditions"] = [{**each._asdict(), "where": dict(each.where)} for each in schema.conditions]
     data["change"] = None if schema.change is None or changed is None else _change_data(schema.change, changed)
     return data

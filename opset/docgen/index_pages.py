@@ -66,10 +66,8 @@ def part(title: str = "", **filled: Any) -> dict[str, Any]:
 
 def table(head: Sequence[str], rows: Iterable[Sequence[dict[str, Any]]], ids: Iterable[str] = ()) -> dict[str, Any]:
     """Return a table: the titles of its columns, and rows of cells, which have ids if they can be linked to."""
-    return {
-        "head": head,
-        "rows": [{"id": anchor, "cells": cells} for cells, anchor in zip_longest(rows, ids, fillvalue="")],
-    }
+    pairs = zip_longest(rows, ids, fillvalue="")
+    return {"head": head, "rows": [{"id": anchor, "cells": cells} for cells, anchor in pairs]}
 
 
 def cell(text: object = "", links: Iterable[dict[str, str]] = ()) -> dict[str, Any]:
@@ -137,14 +135,8 @@ def _domain_pages(site: Site, operators: list[OperatorEntry]) -> Iterator[IndexP
         lead = f"{len(members)} operators; the newest version of the operator set is {newest}."
         versions = [link(each, f"../{site.paths.opset(domain, each)}") for each in range(newest, 0, -1)]
         rows = [_operator_row(site, member, "../") for member in members]
-        yield index_page(
-            site.paths.domain(domain),
-            "domain",
-            domain_name(domain),
-            lead=lead,
-            text=lead,
-            parts=[part("Versions", names=versions), part("Operators", operators=rows)],
-        )
+        parts = [part("Versions", names=versions), part("Operators", operators=rows)]
+        yield index_page(site.paths.domain(domain), "domain", domain_name(domain), lead=lead, text=lead, parts=parts)
 
 
 def _opset_pages(site: Site) -> Iterator[IndexPage]:
@@ -211,16 +203,12 @@ def _opset_page(site: Site, domain: str, version: int, data: OperatorSet) -> Ind
         for each in (version - 1, version + 1)
         if 0 < each <= site.registry.domains[domain]
     ]
-    words = " ".join(each.operator for each in (*data.new, *data.changed, *data.withdrawn))
-    return index_page(
-        site.paths.opset(domain, version),
-        "opset",
-        f"{domain_name(domain)} {version}",
-        lead=f"{len(data.operators)} operators{releases}.",
-        text=f"opset {version} {words}",
-        parts=[*parts, part("Before and after", names=neighbors)],
-        trail=[link("Operator sets", "index.html")],
-    )
+    parts.append(part("Before and after", names=neighbors))
+    text = " ".join(["opset", str(version), *(each.operator for each in (*data.new, *data.changed, *data.withdrawn))])
+    lead = f"{len(data.operators)} operators{releases}."
+    path = site.paths.opset(domain, version)
+    trail = [link("Operator sets", "index.html")]
+    return index_page(path, "opset", f"{domain_name(domain)} {version}", lead=lead, text=text, parts=parts, trail=trail)
 
 
 def _release_pages(site: Site) -> Iterator[IndexPage]:
@@ -278,15 +266,11 @@ def _type_pages(site: Site, operators: list[OperatorEntry]) -> Iterator[IndexPag
         size = f"{element.bits} bits" if element.bits else "text of any length"
         came = f"came with opset {element.opset}" if element.opset > 1 else "there since opset 1"
         lead = f"{size}; number {element.number} of TensorProto.DataType; {came}; IR version {element.ir_version}. "
-        yield index_page(
-            site.paths.element(element.name),
-            "type",
-            element.name,
-            lead=f"{lead}{count} operators take or make it.",
-            text=f"element type {element.dtype}",
-            parts=parts,
-            trail=[link("Types", "index.html")],
-        )
+        lead += f"{count} operators take or make it."
+        text = f"element type {element.dtype}"
+        trail = [link("Types", "index.html")]
+        path = site.paths.element(element.name)
+        yield index_page(path, "type", element.name, lead=lead, text=text, parts=parts, trail=trail)
     lead = "Element types, with the number of operators that take or make each."
     sets = part("Named sets", text="Type lists are written as named sets.", names=[link("Named sets", "../sets.html")])
     yield index_page("types/index.html", "index", "Types", lead=lead, text=lead, parts=[part(names=names), sets])

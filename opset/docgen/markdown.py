@@ -172,21 +172,18 @@ def operator_section(registry: Registry, domain: str, name: str) -> list[str]:
     lines += [*prose(data["doc"]), ""]
     lines += [*fence(data["formula"], "math"), ""] if data["formula"] else []
     lines += _signature_lines(data)
-    lines += _section_lines(
-        "Constraints",
-        (f"{escape(label)} ({data['checked'][label]}): {phrase(text)}" for label, text in data["constraints"].items()),
-    )
-    lines += _section_lines(
-        "Special cases", (f"{phrase(case['text'])}{_ground_text(case)}" for case in data["special_cases"])
-    )
+    checked = data["checked"]
+    labelled = (f"{escape(label)} ({checked[label]}): {phrase(text)}" for label, text in data["constraints"].items())
+    lines += _section_lines("Constraints", labelled)
+    cases = (f"{phrase(case['text'])}{_ground_text(case)}" for case in data["special_cases"])
+    lines += _section_lines("Special cases", cases)
     notes = (f"{escape(implementation_title(note))}: {phrase(note['text'])}" for note in data["implementations"])
     lines += _section_lines("Implementations", notes)
     lines += ["**Shapes of outputs**", "", code_span(data["shape"]), ""] if data["shape"] else []
     for body in data["function"]:
         lines += [f"**Function body**, {escape(body_conditions(body))}", "", *fence(body["nodes"]), ""]
-    lines += _section_lines(
-        "Elsewhere", (f"{escape(each)}: {phrase(text)}" for each, text in data["counterparts"].items())
-    )
+    elsewhere = (f"{escape(each)}: {phrase(text)}" for each, text in data["counterparts"].items())
+    lines += _section_lines("Elsewhere", elsewhere)
     lines += _example_lines(newest, registry.examples(name, domain))
     changed = reversed(changes(versions, registry.type_sets))
     lines += _section_lines(
@@ -215,24 +212,18 @@ def _signature_lines(data: dict[str, Any]) -> list[str]:
         count = str(low)
         if low != high:
             count += " or more" if high is None else f" to {high}"
-        lines += _section_lines(
-            f"{side.capitalize()}s ({count})",
-            (
-                f"{code_span(each['name'])} ({_parameter_text(each)}){_doc_text(each['doc'])}"
-                for each in data[f"{side}s"]
-            ),
-        )
-    lines += _section_lines(
-        "Attributes",
-        (
-            f"{code_span(each['name'])} ({_declaration_text(each)}){_doc_text(each['doc'])}"
-            for each in data["attributes"]
-        ),
-    )
-    return lines + _section_lines(
-        "Types",
-        (f"{code_span(key)}: {_allowed_text(data['type_sets'][key], types)}" for key, types in data["types"].items()),
-    )
+        entries = []
+        for each in data[f"{side}s"]:
+            words = ", ".join([code_span(brief_type(each["type"])), *arity_words(each)])
+            entries.append(f"{code_span(each['name'])} ({words}){_doc_text(each['doc'])}")
+        lines += _section_lines(f"{side.capitalize()}s ({count})", entries)
+    entries = []
+    for each in data["attributes"]:
+        entries.append(f"{code_span(each['name'])} ({_declaration_text(each)}){_doc_text(each['doc'])}")
+    lines += _section_lines("Attributes", entries)
+    sets = data["type_sets"]
+    types = (f"{code_span(key)}: {_allowed_text(sets[key], types)}" for key, types in data["types"].items())
+    return lines + _section_lines("Types", types)
 
 
 def _allowed_text(sets: str, types: Sequence[str]) -> str:
@@ -244,11 +235,6 @@ def _allowed_text(sets: str, types: Sequence[str]) -> str:
 def _doc_text(doc: str) -> str:
     """Return the documentation of a parameter behind its name, "" if it has none."""
     return f": {phrase(doc)}" if doc.strip() else ""
-
-
-def _parameter_text(parameter: dict[str, Any]) -> str:
-    """Return the type and the arity of an input or output."""
-    return ", ".join([code_span(brief_type(parameter["type"])), *arity_words(parameter)])
 
 
 def _declaration_text(attribute: dict[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from itertools import permutations
 from typing import Any, NamedTuple
 
@@ -232,15 +232,13 @@ def _section_data(
     ids = {label: each["id"] for label, each in constraints.items()}
 
     def parameters(key: str, side: str) -> list[dict[str, Any]]:
-        return [
-            _list_entry(
-                f"{anchor}-{side}-{slug(each['name'])}",
-                each["name"],
-                [brief_type(each["type"]), *arity_words(each)],
-                inline(each["doc"]),
+        entries = []
+        for each in data[key]:
+            facts = [brief_type(each["type"]), *arity_words(each)]
+            entries.append(
+                _list_entry(f"{anchor}-{side}-{slug(each['name'])}", each["name"], facts, inline(each["doc"]))
             )
-            for each in data[key]
-        ]
+        return entries
 
     replaced = f"; use `{data['replacement']}`" if data["replacement"] else ""
     return {
@@ -364,13 +362,10 @@ def _comparisons_data(registry: Registry, versions: tuple[OpSchema, ...]) -> dic
         words = difference_words(signature_diff(before, after), registry.type_sets)
         here, there = before.since_version, after.since_version
         crossed = [schema for schema in versions if min(here, there) < schema.since_version <= max(here, there)]
-        said = [
-            {"since": each.since_version, "text": inline(text)}
-            for each in (crossed if here < there else crossed[::-1])
-            if each.change is not None
-            for text in [each.change.meaning or each.change.clarified]
-            if text
-        ]
+        said = []
+        for each in crossed if here < there else crossed[::-1]:
+            if text := each.change and (each.change.meaning or each.change.clarified):
+                said.append({"since": each.since_version, "text": inline(text)})
         pairs[here, there] = {
             "id": f"diff-{here}-{there}",
             "before": here,
@@ -391,6 +386,12 @@ def _example_data(versions: tuple[OpSchema, ...], example: Example, number: int)
     schema = next(each for each in versions if each.since_version == held[-1])
     data = example_data(example)
     inputs, outputs = example_rows(schema, data)
+    attributes = []
+    for name, value in data["attributes"].items():
+        if isinstance(value, dict) and "content" in value:
+            value = value["content"]
+        text = value if isinstance(value, str) and "\n" in value else value_text(value)
+        attributes.append({"name": escape_text(name), "text": _shorten(text)})
     return {
         "id": f"example-{number}-{slug(example.name)}",
         "name": escape_text(example.name.replace("_", " ")),
@@ -399,9 +400,7 @@ def _example_data(versions: tuple[OpSchema, ...], example: Example, number: int)
         **_ground_data(data),
         "error": escape_text(example.error),
         "error_id": f"v{schema.since_version}-{slug(example.error)}",
-        "attributes": [
-            {"name": escape_text(name), "text": _shorten(text)} for name, text in _attribute_texts(data["attributes"])
-        ],
+        "attributes": attributes,
         "shown": [
             {"side": side, "name": escape_text(name), "type": escape_text(type_), "text": _shorten(text)}
             for side, values in (("in", inputs), ("out", outputs))
@@ -413,14 +412,6 @@ def _example_data(versions: tuple[OpSchema, ...], example: Example, number: int)
 def _ground_data(data: Mapping[str, Any]) -> dict[str, str]:
     """Return the status and the ground of a special case or an example."""
     return {"status": data["status"], "ground": inline(status_words(data["status"], data["because"]))}
-
-
-def _attribute_texts(attributes: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the attributes of an example with their values as text."""
-    for name, value in attributes.items():
-        if isinstance(value, dict) and "content" in value:
-            value = value["content"]
-        yield name, value if isinstance(value, str) and "\n" in value else value_text(value)
 
 
 def _versions_text(held: list[int], versions: tuple[OpSchema, ...]) -> str:

@@ -41,10 +41,7 @@ class Outcome(NamedTuple):
         by_code: dict[str, list[str]] = {}
         for code, why in self.refused:
             by_code.setdefault(code, []).append(why)
-        return json.dumps(
-            {"always": self.always, "sometimes": self.sometimes, "stays": self.stays, "refused": by_code},
-            ensure_ascii=False,
-        )
+        return json.dumps({**self._asdict(), "refused": by_code}, ensure_ascii=False)
 
 
 Table = dict[str, dict[str, Outcome]]
@@ -78,9 +75,8 @@ def read_table(file: Path) -> Table | None:
         return None
     except (OSError, ValueError, AttributeError, TypeError, KeyError) as error:
         help = "remove it, then write it anew: opset test --record"
-        raise SchemaError(
-            Finding("T113", "the table of conversions cannot be read", str(file), str(error), help)
-        ) from None
+        finding = Finding("T113", "the table of conversions cannot be read", str(file), str(error), help)
+        raise SchemaError(finding) from None
 
 
 def _outcome_of(entry: Mapping[str, Any]) -> Outcome:

@@ -125,10 +125,8 @@ def picture(graph: Diagram) -> Markup:
 def _escape_graph(graph: Diagram) -> Diagram:
     """Return the same with control and bidirectional characters escaped."""
     boxes = [
-        box._replace(
-            label=escape_text(box.label), detail=tuple(map(escape_text, box.detail)), href=escape_text(box.href)
-        )
-        for box in graph.boxes
+        Box(escape_text(label), tuple(map(escape_text, detail)), escape_text(href), kind)
+        for label, detail, href, kind in graph.boxes
     ]
     return Diagram(graph.title, boxes, [edge._replace(label=escape_text(edge.label)) for edge in graph.edges])
 

@@ -20,14 +20,10 @@ def _version_unchanged(pair: VersionPair) -> Iterator[RuleFinding]:
     old, new = pair.old.schema, pair.new.schema
     help = f"take version {new.since_version} back; prose is edited in the version that there is"
     if any(getattr(old, key) != getattr(new, key) for key in ("attributes", "conditions", "shape")):
-        yield RuleFinding(
-            "the new version has the signature of the one before, and other conditions: say what changed in 'meaning'",
-            ("change",),
-            WARN,
-            NONE,
-            "add 'meaning' to its change block",
-            always=True,
-        )
+        help = "add 'meaning' to its change block"
+        message = "the new version has the signature of the one before, and other conditions"
+        message += ": say what changed in 'meaning'"
+        yield RuleFinding(message, ("change",), WARN, NONE, help, always=True)
     elif pair.new.change.clarified or pair.old.docs != pair.new.docs:
         message = "the new version only clarifies, which needs none"
         yield RuleFinding(message, ("change",), WARN, NONE, help, always=True)
@@ -42,27 +38,20 @@ def _type_set_edited(comparison: Comparison) -> Iterator[RuleFinding]:
         came, went = set(new[name]) - set(old[name]), set(old[name]) - set(new[name])
         if not came and not went:
             continue
-        released = [
-            pair
-            for pair in comparison.version_pairs
-            if pair.in_place and comparison.is_released(pair.operator.key, pair.new.since)
-        ]
-        pairs = [pair for pair in released if _has_changed_types(pair, came, went)]
+        edited = [each for each in comparison.version_pairs if each.in_place and _has_changed_types(each, came, went)]
+        pairs = [each for each in edited if comparison.is_released(each.operator.key, each.new.since)]
         moved = [f"{pair.operator.title} {pair.new.since}" for pair in pairs]
         domain = pairs[0].operator.domain if pairs else next(iter(comparison.new.domains))
         tokens = [*(f"+{each}" for each in sorted(came)), *(f"-{each}" for each in sorted(went))]
         message = f"the type set {name!r} changed: {listing(tokens)}"
         place = f"{comparison.new.sets_path}:1:1" if comparison.new.sets_path else ""
         if not moved:
-            yield RuleFinding(
-                f"{message}; no released version changed with it", (), INFO, NONE, "", domain, place=place
-            )
+            message += "; no released version changed with it"
+            yield RuleFinding(message, (), INFO, NONE, "", domain, place=place)
             continue
-        count = f"{len(moved)} released version{'' if len(moved) == 1 else 's'}"
+        message += f"; with it, {len(moved)} released version{'' if len(moved) == 1 else 's'} changed"
         help = f"give the edited set a name of its own, as {name}_2, and use that in new versions"
-        yield RuleFinding(
-            f"{message}; with it, {count} changed: {listing(moved, 5)}", (), "", "", help, domain, place=place
-        )
+        yield RuleFinding(f"{message}: {listing(moved, 5)}", (), "", "", help, domain, place=place)
 
 
 def _has_changed_types(pair: VersionPair, came: set[str], went: set[str]) -> bool:
@@ -124,14 +113,9 @@ def _sibling_differences(groups: Any, most: list[OperatorState], old: State) -> 
             continue
         since = first.newest.since
         names = listing([each.name for each in group], 5)
-        yield RuleFinding(
-            f"{names} allowed the same types as {others} at {old.name}, and no longer",
-            help=f"give {others} a version with the same types, unless they differ on purpose",
-            domain=first.domain,
-            operator=first.name,
-            version=since,
-            place=first.place(since, "types"),
-        )
+        message = f"{names} allowed the same types as {others} at {old.name}, and no longer"
+        help = f"give {others} a version with the same types, unless they differ on purpose"
+        yield RuleFinding(message, (), "", "", help, first.domain, first.name, since, first.place(since, "types"))
 
 
 def _allowed_types(operator: OperatorState) -> Any:

@@ -115,12 +115,8 @@ def _check_depth(document: Any) -> None:
         depth += 1
         if depth > MAX_DEPTH:
             raise ValueError(f"it is nested more than {MAX_DEPTH} levels deep")
-        level = [
-            inner
-            for each in level
-            if isinstance(each, dict | list)
-            for inner in (each.values() if isinstance(each, dict) else each)
-        ]
+        level = [each.values() if isinstance(each, dict) else each for each in level if isinstance(each, dict | list)]
+        level = [*chain.from_iterable(level)]
 
 
 def _parse_operator(data: Mapping[str, Any]) -> OperatorState:

@@ -106,12 +106,11 @@ class Report:
 
 def sort_findings(findings: Iterable[Break]) -> tuple[Break, ...]:
     """Return findings by severity, then by operator, version and rule, without duplicates."""
-    return tuple(
-        sorted(
-            dict.fromkeys(findings),
-            key=lambda each: (SEVERITIES.index(each.severity), each.domain, each.operator, each.version, each.rule),
-        )
-    )
+
+    def order(each: Break) -> tuple[Any, ...]:
+        return SEVERITIES.index(each.severity), each.domain, each.operator, each.version, each.rule
+
+    return tuple(sorted(dict.fromkeys(findings), key=order))
 
 
 _LABELS = {ERR: "error", WARN: "warning", INFO: "notice"}

@@ -140,10 +140,8 @@ def _attribute_default(pair: VersionPair) -> Iterator[RuleFinding]:
 @BREAKING.rule("B126", VersionPair, requires=NEW_VERSION, clause=ATTRIBUTES)
 def _attribute_required(pair: VersionPair) -> Iterator[RuleFinding]:
     for name, _, required in _changed_facet(pair, "required"):
-        yield RuleFinding(
-            f"the attribute {name!r} {'has to be given' if required else 'may be left out'} now",
-            ("attributes", name, "required"),
-        )
+        message = f"the attribute {name!r} {'has to be given' if required else 'may be left out'} now"
+        yield RuleFinding(message, ("attributes", name, "required"))
 
 
 @BREAKING.rule("B127", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR)
@@ -269,9 +267,8 @@ def _parameter_type(pair: VersionPair) -> Iterator[RuleFinding]:
         if before != after:
             came = f"; it allows {_types_text(after - before)} as well" if after - before else ""
             gone = f"; it no longer allows {_types_text(before - after)}" if before - after else ""
-            yield RuleFinding(
-                f"the {side[:-1]} {name!r} is of type {new.type} now, was {old.type}{came}{gone}", (side, name)
-            )
+            message = f"the {side[:-1]} {name!r} is of type {new.type} now, was {old.type}{came}{gone}"
+            yield RuleFinding(message, (side, name))
 
 
 @BREAKING.rule("B134", VersionPair, requires=NEW_VERSION, clause=TYPES)
@@ -303,13 +300,11 @@ def _type_constraint_name(pair: VersionPair) -> Iterator[RuleFinding]:
     for side, name, before, after in _retyped_parameters(pair):
         same = set(pair.old.schema.allowed_types(before)) == set(pair.new.schema.allowed_types(after))
         if before.type not in kept and same:
-            yield RuleFinding(
-                f"the type constraint of the {side[:-1]} {name!r} is called {after.type!r} now", (side, name)
-            )
+            message = f"the type constraint of the {side[:-1]} {name!r} is called {after.type!r} now"
+            yield RuleFinding(message, (side, name))
     for name in sorted((old.keys() ^ new.keys()) - used):
-        yield RuleFinding(
-            f"the type constraint {name!r} {'came' if name in new else 'went'}, and types nothing", ("types",)
-        )
+        message = f"the type constraint {name!r} {'came' if name in new else 'went'}, and types nothing"
+        yield RuleFinding(message, ("types",))
 
 
 def _parameters(pair: VersionPair) -> tuple[dict[tuple[str, str], Parameter], dict[tuple[str, str], Parameter]]:

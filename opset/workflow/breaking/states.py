@@ -200,8 +200,8 @@ def standard_state() -> State:
     """Return the present state of the standard's operators, from the compiled index."""
     from opset.schemas.lock import read_lock
 
-    state = registry_state(default_registry(), "the standard's operators")
-    return State("now", state.operators, state.sets, read_lock(FOLDER), sets_path=str(FOLDER / "types.yaml"))
+    state = registry_state(default_registry(), "now")
+    return replace(state, lock=read_lock(FOLDER), sets_path=str(FOLDER / "types.yaml"))
 
 
 def release_state(release: Release, present: State) -> State:
@@ -306,13 +306,10 @@ def base_type_sets(complete: bool) -> TypeSets | None:
 def unreadable_error(name: str, error: SchemaError) -> ComparisonError:
     """Return the error for a state that cannot be read, with all findings about its files."""
     count = len(error.findings) + error.omitted
-    first = Finding(
-        "B192",
-        f"the schemas of {name} cannot be read",
-        why=f"{count} finding{'' if count == 1 else 's'}, below",
-        help="nothing was compared; mend the files, or compare with a state that this version of opset reads",
-    )
-    return ComparisonError([first, *error.findings])
+    why = f"{count} finding{'' if count == 1 else 's'}, below"
+    help = "nothing was compared; mend the files, or compare with a state that this version of opset reads"
+    head = Finding("B192", f"the schemas of {name} cannot be read", why=why, help=help)
+    return ComparisonError([head, *error.findings])
 
 
 def no_operators_finding(name: str, where: str) -> Finding:

@@ -119,7 +119,9 @@ def compare_expectations(
                 if not by_name[name].case.chosen:
                     others.setdefault(by_name[name].result, name)
             others.pop(entry.result, None)
-            for result, name in others.items() if entry.result != VARIES else ():
+            if entry.result == VARIES:
+                continue
+            for result, name in others.items():
                 message = f"{name} is expected to be {entry.result}, and is {result}"
                 better = result in GOOD or result == "refused"
                 help = "remove the entry, or this case from it" if better else "state what happens now, and why"

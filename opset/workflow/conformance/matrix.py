@@ -116,15 +116,10 @@ def corpus_results(
         reasons: Reasons of expected disagreements, by name of the case.
         changed: Changes since an earlier report, if there is one.
     """
-    return CorpusResults(
-        FORMAT,
-        runtime,
-        {kind: _count_results(each for each in results if each.case.kind == kind) for kind in KINDS},
-        _operator_results(results),
-        _type_counts(results),
-        [_judged_case(each, reasons.get(each.case.name, "")) for each in results],
-        changed,
-    )
+    totals = {kind: _count_results(each for each in results if each.case.kind == kind) for kind in KINDS}
+    cases = [_judged_case(each, reasons.get(each.case.name, "")) for each in results]
+    types = _type_counts(results)
+    return CorpusResults(FORMAT, runtime, totals, _operator_results(results), types, cases, changed)
 
 
 def _count_results(results: Iterable[Result]) -> dict[str, int]:

@@ -137,9 +137,9 @@ def _parse_case(entry: Any) -> Case:
         tolerance = float(entry["tolerance"]["rtol"]), float(entry["tolerance"]["atol"])
         if not all(math.isfinite(each) and each >= 0 for each in tolerance):
             raise ValueError("its tolerance is no number")
+    listed = entry["outputs"] if kind == "random" else ()
     outputs = tuple(
-        (str(each["type"]), None if each["shape"] is None else tuple(map(int, each["shape"])))
-        for each in (entry["outputs"] if kind == "random" else ())
+        (str(each["type"]), None if each["shape"] is None else tuple(map(int, each["shape"]))) for each in listed
     )
     chosen = (entry.get("because") or CHOSEN) if entry.get("status") == CHOSEN else ""
     if not isinstance(chosen, str):

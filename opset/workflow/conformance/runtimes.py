@@ -22,7 +22,7 @@ from contextlib import suppress
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from opset.errors import Finding, OpsetError, RunError, UsageError
 from opset.model import proto as pb
@@ -157,8 +157,8 @@ def run_requests(
         UsageError: T224 if the runtime cannot be started.
     """
     coming = iter(requests)
-    runners: list[Runner] = []
-    busy: dict[int, tuple[int, Runner]] = {}
+    runners: list[_WorkerRunner | _CommandRunner] = []
+    busy: dict[int, tuple[int, _WorkerRunner | _CommandRunner]] = {}
     try:
         while True:
             while len(busy) < jobs and (task := next(coming, None)) is not None:
@@ -182,22 +182,6 @@ def run_requests(
     finally:
         for runner in runners:
             runner.end()
-
-
-class Runner(Protocol):
-    """Runs cases one after the other."""
-
-    def begin(self, request: Request) -> None:
-        """Start a case."""
-
-    def poll_answer(self) -> Answer | None:
-        """Return the answer, None if there is none yet; never wait."""
-
-    def poll_events(self) -> Iterator[tuple[int, int]]:
-        """Yield descriptors with the events after which `poll_answer` is worth a call."""
-
-    def end(self) -> None:
-        """End all processes, and remove their files."""
 
 
 class _Process:
@@ -374,7 +358,12 @@ class _WorkerRunner:
         try:
             message = _take_message(self._process.answered)
             if message is not None and self._started:
-                return self._decode_answer(*message)
+                header, data = message
+                for kind in ("refused", "error"):
+                    if kind in header:
+                        return self._final_answer(Answer(kind, why=str(header[kind])))
+                values = tuple(_decode_value(each, data) for each in header["outputs"])
+                return self._final_answer(Answer("done", values))
             if message is not None:
                 self._accept_greeting(message[0])
         except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError, OpsetError) as error:
@@ -400,13 +389,6 @@ class _WorkerRunner:
         """Return the error for an interpreter without the runtime."""
         help = "install it beside this interpreter, or name one that has it: --python PATH"
         return _start_error(self._runtime.name, why, help)
-
-    def _decode_answer(self, header: Mapping[str, Any], data: bytes) -> Answer:
-        """Return the answer in a worker's message."""
-        for kind in ("refused", "error"):
-            if kind in header:
-                return self._final_answer(Answer(kind, why=str(header[kind])))
-        return self._final_answer(Answer("done", tuple(_decode_value(each, data) for each in header["outputs"])))
 
     def _handle_failure(self, answer: Answer) -> Answer | None:
         """End the worker, and return the failure; None if the case runs again alone, as the crash followed other cases.

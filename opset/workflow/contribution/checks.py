@@ -60,9 +60,8 @@ def function(version: ReviewedVersion) -> Iterator[Evidence]:
     """A function body, where other operators express it."""
     if version.schema.function:
         count = len(version.schema.function)
-        yield Evidence(
-            PASSED, f"it has {count} function bod{'y' if count == 1 else 'ies'}", version.place_of("function")
-        )
+        why = f"it has {count} function bod{'y' if count == 1 else 'ies'}"
+        yield Evidence(PASSED, why, version.place_of("function"))
     else:
         help = "write 'function:', or state why other operators do not express it"
         yield Evidence(OPEN, "it has no function body", version.place_of(), help)
@@ -105,9 +104,8 @@ def attributes(version: ReviewedVersion) -> Iterator[Evidence]:
     ]
     for name in names:
         why = f"the input {name} holds integers, flags or text alone"
-        yield Evidence(
-            OPEN, why, version.place_of("inputs", name), "make it an attribute, or state why it has to be computed"
-        )
+        help = "make it an attribute, or state why it has to be computed"
+        yield Evidence(OPEN, why, version.place_of("inputs", name), help)
     if not names:
         yield Evidence(PASSED, "no further input holds integers, flags or text alone", version.place_of("inputs"))
 
@@ -127,9 +125,8 @@ def doc(version: ReviewedVersion) -> Iterator[Evidence]:
     gaps = [each._replace(help="write 'doc:'") for each in quote_rules(version, "S212", "S213")]
     if not version.schema.deprecated:
         gaps += map(_quotation, LINT.by_code["S239"].check(version.operator, None))  # lint demands it of the standard
-    yield from gaps or [
-        Evidence(PASSED, "it, its parameters and its special cases have prose", version.place_of("doc"))
-    ]
+    why = "it, its parameters and its special cases have prose"
+    yield from gaps or [Evidence(PASSED, why, version.place_of("doc"))]
 
 
 @POINTS.rule("page", ReviewedVersion, clause=DESCRIPTION)

@@ -125,12 +125,11 @@ def scalar(version: ReviewedVersion) -> Iterator[Evidence]:
         return
     name = version.first_tensor.name
     index = version.schema.inputs.index(version.first_tensor)
-    examples = [
-        example
-        for example in version.examples
-        for value in values_of_input(example, index)
-        if value is not None and value.type.startswith("tensor(") and value.shape == ()
-    ]
+    examples = []
+    for example in version.examples:
+        value = next(iter(values_of_input(example, index)), None)
+        if value is not None and value.type.startswith("tensor(") and value.shape == ():
+            examples.append(example)
     if not examples and (why := _constraint_against_scalars(version, index)):
         yield Evidence(NOT_APPLICABLE, f"{name} cannot be a scalar: {why}", version.place_of("inputs", name))
     else:
@@ -163,12 +162,8 @@ def negative_axis(version: ReviewedVersion) -> Iterator[Evidence]:
         examples = [each for each in version.examples_with_outputs if _has_negative(each.attributes.get(name, default))]
         yield _edge_evidence(version, f"a negative {name}", examples, "add one")
     for index in inputs:
-        examples = [
-            each
-            for each in version.examples_with_outputs
-            for value in values_of_input(each, index)
-            if value is not None and _has_negative(value.content)
-        ]
+        given = ((each, value) for each in version.examples_with_outputs for value in values_of_input(each, index))
+        examples = [each for each, value in given if value is not None and _has_negative(value.content)]
         yield _edge_evidence(version, f"a negative element of {version.schema.inputs[index].name}", examples, "add one")
 
 

@@ -90,17 +90,11 @@ class ReviewedVersion:
         """
         self.registry = registry
         self.schema = schema
-        files = [
-            (folder, path)
-            for folder in map(Path, (FOLDER, *registry.folders))
-            for path in files_named(folder, f"{schema.name}.yaml")
-            if normalize_domain(path.parent.name) == schema.domain
-        ]
-        missing = Finding(
-            "S215",
-            f"no file {schema.name}.yaml of {domain_name(schema.domain)} declares {schema.name}",
-            help="name the file after its operator: opset lint",
-        )
+        folders = map(Path, (FOLDER, *registry.folders))
+        named = ((folder, path) for folder in folders for path in files_named(folder, f"{schema.name}.yaml"))
+        files = [each for each in named if normalize_domain(each[1].parent.name) == schema.domain]
+        message = f"no file {schema.name}.yaml of {domain_name(schema.domain)} declares {schema.name}"
+        missing = Finding("S215", message, help="name the file after its operator: opset lint")
         if not files:
             raise SchemaError(missing)
         self.folder, path = files[0]
@@ -196,9 +190,8 @@ class ReviewedVersion:
     def test_part(self, part: str) -> Report:
         """Return the report of the examples on one part of PARTS."""
         if part not in self._tested:
-            self._tested[part] = examine(
-                self.registry, [self.schema], parts=(part,), limits=LIMITS, budget=self.runner.budget
-            )
+            budget = self.runner.budget
+            self._tested[part] = examine(self.registry, [self.schema], parts=(part,), limits=LIMITS, budget=budget)
         return self._tested[part]
 
     @cached_property

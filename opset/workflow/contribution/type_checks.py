@@ -175,16 +175,16 @@ def _cast_example(version: ReviewedVersion, example: Example, takers: Sequence[i
     def is_cast(formals: tuple[Parameter, ...], index: int) -> bool:
         return formals[min(index, len(formals) - 1)].type == constraint
 
-    inputs = [
-        _cast_value(each, type_) if each is not None and is_cast(version.schema.inputs, index) else each
-        for index, each in enumerate(example.inputs)
-    ]
+    inputs = [*example.inputs]
+    for index, each in enumerate(inputs):
+        if each is not None and is_cast(version.schema.inputs, index):
+            inputs[index] = _cast_value(each, type_)
     if not any(each is not None and each.type == type_ for each in inputs):
         return None
-    outputs = [
-        each._replace(type=type_) if each is not None and is_cast(version.schema.outputs, index) else each
-        for index, each in enumerate(example.outputs or ())
-    ]
+    outputs = [*(example.outputs or ())]
+    for index, each in enumerate(outputs):
+        if each is not None and is_cast(version.schema.outputs, index):
+            outputs[index] = each._replace(type=type_)
     return example._replace(inputs=tuple(inputs), outputs=tuple(outputs))
 
 

@@ -265,8 +265,7 @@ def _body_difference(runner: ExampleRunner, example: Example, model: Any, expect
 
 def _body_finding(runner: ExampleRunner, schema: OpSchema, example: Example, opset: int, why: str) -> Finding:
     """Return the finding that a function body does not compute an example."""
-    message = (
-        f"{version_name(schema)}: the function body at opset {opset} does not compute the example '{example.name}'"
-    )
+    what = f"the function body at opset {opset} does not compute the example '{example.name}'"
+    message = f"{version_name(schema)}: {what}"
     body = runner.place_of_key(schema, "function")
     return Finding("T106", message, runner.place_of(schema, example), why, f"the body is at {body}")

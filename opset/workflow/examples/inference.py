@@ -110,11 +110,9 @@ class _InferenceRun:
         label = self.example.error
         # A contradiction (I101) follows from the broken constraint.
         broken = [each for each in result.findings if each.code != "I101"]
-        unexpected = next(
-            (each for each in broken if each.code == "I203" or not each.why.startswith(f"{label}: ")), None
-        )
-        if unexpected is not None:
-            yield self._finding("T105", f"breaks {label}, and inference reports something else", error_text(unexpected))
+        others = [each for each in broken if each.code == "I203" or not each.why.startswith(f"{label}: ")]
+        if others:
+            yield self._finding("T105", f"breaks {label}, and inference reports something else", error_text(others[0]))
         self.unseen = not result.findings and self.form == VALUES
 
     def _output_disagreement(
