@@ -17,7 +17,7 @@ import click
 from opset.budget import ALLOW_MORE, Limits
 from opset.cli import BROKEN_PIPE, INTERNAL, USAGE, output, signals, supervision
 from opset.cli.configuration import Folders, folders_for, hooks_option, schemas_option
-from opset.cli.inputs import STREAM, Input, Output, expand_inputs, output_for
+from opset.cli.inputs import STREAM, Input, Output, expand_inputs, output_for, roots_option
 from opset.cli.limits import limits_options
 from opset.errors import Finding, FindingList, OpsetError, UsageError, safe_text
 from opset.model import Model, load, write_stream
@@ -123,14 +123,7 @@ def writing_options(output_help: str) -> Callable[[Command], Command]:
             show_default=True,
             help="How weights in external files are handled.",
         ),
-        click.option(
-            "--allow-external-root",
-            "roots",
-            type=click.Path(path_type=Path),
-            multiple=True,
-            metavar="DIR",
-            help="Another folder in which external data is allowed. Repeatable.",
-        ),
+        roots_option,
         schemas_option,
         click.option(
             "-j",

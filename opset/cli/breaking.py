@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 import click
 
@@ -33,18 +33,6 @@ HOOKS = FUNCTIONS
 """Python files that the examples of changed operators may run."""
 KINDS = ("folder", "file", "release", "rev")
 """Kinds of older states, in the order in which they are tried; each is also a prefix: `rev:v1.2`."""
-
-
-class Choices(NamedTuple):
-    """The options of `opset breaking`."""
-
-    folders: tuple[Path, ...]
-    hooks: bool | None
-    approved: Path | None
-    today: str | None
-    locked: bool
-    examples: bool
-    strict: bool
 
 
 SECONDS = 300.0
@@ -73,18 +61,7 @@ SECONDS = 300.0
     default="text",
     help="Form of the output; markdown is for a pull request.",
 )
-def command(
-    against: str,
-    locked: bool,
-    no_examples: bool,
-    strict: bool,
-    approved: Path | None,
-    today: str | None,
-    folders: tuple[Path, ...],
-    allow_hooks: bool | None,
-    limits: Limits,
-    form: str,
-) -> int:
+def command(limits: Limits, **options: Any) -> int:
     """Report what breaks what was released: rules with codes, what each break needs, and how to mend it.
 
     The schemas are compared with those of a git revision, with a folder, the file of an operator or the JSON of opset
@@ -92,15 +69,27 @@ def command(
     something breaks, and 3 where the states could not be compared. The examples of what changed may take five minutes
     together, or --timeout.
     """
-    choices = Choices(folders, allow_hooks, approved, today, locked, not no_examples, strict)
-    return supervision.run_in_bounds(lambda budget: _compare_states(against, choices, form, budget), limits, SECONDS)
+    return supervision.run_in_bounds(lambda budget: _compare_states(budget, **options), limits, SECONDS)
 
 
-def _compare_states(against: str, choices: Choices, form: str, budget: Budget) -> int:
+def _compare_states(
+    budget: Budget,
+    against: str,
+    locked: bool,
+    no_examples: bool,
+    strict: bool,
+    approved: Path | None,
+    today: str | None,
+    folders: Sequence[Path],
+    allow_hooks: bool | None,
+    form: str,
+) -> int:
     """Compare two states within a budget, write the report, and return the exit status."""
-    day = _parse_day(choices.today)
-    approved = choices.approved
-    configured = folders_of(choices.folders, choices.hooks) if choices.folders else folders_for((), choices.hooks)
+    try:
+        day = datetime.date.today() if today is None else parse_date(today)
+    except ValueError:
+        raise UsageError(Finding("U103", "--today is no day", help="write 2027-03-31")) from None
+    configured = folders_of(tuple(folders), allow_hooks) if folders else folders_for((), allow_hooks)
     folders = [*configured.trusted, *configured.data] or [FOLDER]
     current = merge_states([folder_state(folder, "now") for folder in folders])
     older, partial = _older_state(against, folders, current)
@@ -110,21 +99,25 @@ def _compare_states(against: str, choices: Choices, form: str, budget: Budget) -
         raise UsageError(Finding("U103", f"there is no file '{safe_text(approved)}'", help="--approved takes a file"))
     files = [approved] if approved is not None else [folder / APPROVED_FILE for folder in folders]
     approvals = [read_approvals(file) for file in files]
-    wanted = choices.examples and not older.released
+    wanted = not no_examples and not older.released
     registry = _registry_for_examples(configured, folders) if wanted else None
     notes = configured.note_left_out(True, *HOOKS) if wanted else []
     if wanted and registry is None:
         notes.append("no examples were run, since the folders declare operators of the standard once more")
-    report = compare(older, current, partial=partial, locked=choices.locked, registry=registry, budget=budget)
+    report = compare(older, current, partial=partial, locked=locked, registry=registry, budget=budget)
     report = replace(report, notes=(*report.notes, *notes))
     report = approve(
         report, [each for one, _ in approvals for each in one], [each for _, one in approvals for each in one], day
     )
     if form == "markdown":
-        sys.stdout.writelines(f"{line}\n" for line in markdown_lines(report, choices.strict))
+        sys.stdout.writelines(f"{line}\n" for line in markdown_lines(report, strict))
     else:
-        output.write_product(report.data(choices.strict), lambda: text_lines(report, _style_text), form)
-    return report.status(choices.strict)
+        output.write_product(
+            report.data(strict),
+            lambda: text_lines(report, lambda text, kind: style_text(text, COLORS[kind], sys.stdout)),
+            form,
+        )
+    return report.status(strict)
 
 
 def _registry_for_examples(known: Folders, named: Sequence[Path]) -> Registry | None:
@@ -135,19 +128,6 @@ def _registry_for_examples(known: Folders, named: Sequence[Path]) -> Registry | 
         return known.registry()
     except SchemaError:
         return None
-
-
-def _style_text(text: str, kind: str) -> str:
-    """Return a text in the color of its kind of finding, on a terminal."""
-    return style_text(text, COLORS[kind], sys.stdout)
-
-
-def _parse_day(text: str | None) -> datetime.date:
-    """Return the day of `--today`, the current one by default. Raises UsageError U103 for a text that is no day."""
-    try:
-        return datetime.date.today() if text is None else parse_date(text)
-    except ValueError:
-        raise UsageError(Finding("U103", "--today is no day", help="write 2027-03-31")) from None
 
 
 def _older_state(against: str, folders: Sequence[Path], current: State) -> tuple[State, bool]:

@@ -14,6 +14,7 @@ from opset.cli.new import (
     domain_option,
     folder_option,
     operator_arguments,
+    qualified_name,
     quote_path,
     since_option,
     write_files_report,
@@ -22,7 +23,6 @@ from opset.errors import safe_text
 from opset.schemas.names import domain_name
 from opset.schemas.yaml.printer import flow
 from opset.workflow.authoring.bump import LockComparison, bump, compare_with_lock
-from opset.workflow.authoring.new import WrittenOperator
 
 
 @click.command(no_args_is_help=True)
@@ -43,20 +43,26 @@ def command(
     """
     if only_check:
         state = compare_with_lock(operator, domain, folder)
-        output.write_product(_lock_report(state), lambda: _state_lines(state), form)
-        return 1 if state.edited else 0
+        edited = [
+            EditedSignature(each.since, each.place, each.difference if each.before else None) for each in state.edited
+        ]
+        name = state.operator.name, domain_name(state.operator.domain)
+        report = LockReport(*name, bool(edited), edited, state.developed, state.difference, state.locked)
+        output.write_product(report, lambda: _state_lines(state), form)
+        return 1 if edited else 0
     result, done = bump(operator, domain, folder, since)
     folders = f" {quote_path(result.root)}" if result.own else ""
+    schemas = f" --schemas{folders}" if result.own else ""
     again = f"opset bump {operator_arguments(result)}"
-    edited = done in ("completed", "unchanged")
-    steps = {} if edited else {again: "after you edited it: writes what differs"}
+    is_edited = done in ("completed", "unchanged")
+    steps = {} if is_edited else {again: "after you edited it: writes what differs"}
     steps |= {f"opset lint{folders}": "says what is wrong or missing"}
-    if edited:
+    if is_edited:
         steps |= {f"opset lint --fix{folders}": "writes the layout of operator files"}
         tested = "runs its examples at every version, and to other versions and back"
         steps |= {f"opset test {operator_arguments(result)}": tested}
-        whole = _qualified_name(result.domain, result.operator)
-        steps |= {f"opset diff {whole} {result.before} {result.since}{_schemas_argument(result)}": "shows what changed"}
+        whole = qualified_name(result.domain, result.operator)
+        steps |= {f"opset diff {whole} {result.before} {result.since}{schemas}": "shows what changed"}
     what = {
         "added": f"version {result.since} of {result.operator}, a copy of version {result.before} to be edited",
         "completed": f"version {result.since} of {result.operator} declares what it changes",
@@ -67,16 +73,6 @@ def command(
     }[done]
     write_files_report(result, done, steps, form, what)
     return 0
-
-
-def _qualified_name(domain: str, name: str) -> str:
-    """Return the name of an operator with its domain."""
-    return f"{domain}.{name}" if domain else name
-
-
-def _schemas_argument(result: WrittenOperator) -> str:
-    """Return the --schemas option for a folder of one's own, "" for the standard's."""
-    return f" --schemas {quote_path(result.root)}" if result.own else ""
 
 
 class EditedSignature(NamedTuple):
@@ -103,26 +99,14 @@ class LockReport:
     locked: bool
 
 
-def _lock_report(state: LockComparison) -> LockReport:
-    """Return the report on an operator beside its lock."""
-    operator = state.operator
-    edited = [
-        EditedSignature(each.since, each.place, each.difference if each.before else None) for each in state.edited
-    ]
-    domain = domain_name(operator.domain)
-    return LockReport(operator.name, domain, bool(edited), edited, state.developed, state.difference, state.locked)
-
-
 def _state_lines(state: LockComparison) -> list[str]:
     """Return the state of an operator as text."""
     name = state.operator.name
     lines = [f"{name}: a new version is {'needed' if state.edited else 'not needed'}"]
     for version in state.edited:
         differs = flow(version.difference) if version.before else "more than one part of it was edited"
-        lines += [
-            f"  version {version.since} is released, and its signature was edited: {differs}",
-            f"    {version.place}",
-        ]
+        lines.append(f"  version {version.since} is released, and its signature was edited: {differs}")
+        lines.append(f"    {version.place}")
     if not state.locked:
         lines.append("  none of its versions is released: no lock holds one")
     elif state.developed:
@@ -130,7 +114,6 @@ def _state_lines(state: LockComparison) -> list[str]:
         what = f": {flow(state.difference)}" if state.difference else ""
         lines.append(f"  in development: {versions}{what}")
     if state.edited:
-        lines.append(
-            f"  restore what was released; opset bump {_qualified_name(state.operator.domain, name)} adds a version"
-        )
+        whole = qualified_name(state.operator.domain, name)
+        lines.append(f"  restore what was released; opset bump {whole} adds a version")
     return [safe_text(line) for line in lines]

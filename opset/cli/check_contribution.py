@@ -68,16 +68,21 @@ def command(
     """
     known = folders_for(folders, allow_hooks)
     registry = known.registry()
-    statements = dict(_parse_statement(each) for each in stated)
+    statements: dict[str, str] = {}
+    for statement in stated:
+        point, _, said = statement.partition("=")
+        if not said.strip():
+            help = "write the name of a point and what you state: --state model='a speech model that is public'"
+            raise UsageError(Finding("U103", f"--state {safe_text(statement)} states nothing", help=help))
+        statements[point] = said.strip()
     named_versions = [operator_at(registry, operator, domain) for operator in operators]
     schemas = [versions[-1] if schema is None else schema for versions, schema in named_versions]
     notes = known.note_left_out(form != "text", *HOOKS)
 
     def work(budget: Budget) -> int:
         candidates = [ReviewedVersion(registry, schema, budget) for schema in schemas]
-        return _write_checklists(
-            [(candidate, checklist(candidate, statements)) for candidate in candidates], notes, form
-        )
+        checklists = [(candidate, checklist(candidate, statements)) for candidate in candidates]
+        return _write_checklists(checklists, notes, form)
 
     return supervision.run_in_bounds(work, limits, SECONDS)
 
@@ -96,15 +101,6 @@ def _write_checklists(
 
     output.write_product(json_data(data), lines, "json" if form == "json" else "text")
     return 1 if any(point.state == MISSING for _, points in checklists for point in points) else 0
-
-
-def _parse_statement(text: str) -> tuple[str, str]:
-    """Return the point and the text of `--state POINT=TEXT`. Raises UsageError U103."""
-    name, equals, said = text.partition("=")
-    if not equals or not said.strip():
-        help = "write the name of a point and what you state: --state model='a speech model that is public'"
-        raise UsageError(Finding("U103", f"--state {safe_text(text)} states nothing", help=help))
-    return name, said.strip()
 
 
 def _checklist_lines(candidate: ReviewedVersion, points: Sequence[ChecklistItem]) -> Iterator[str]:

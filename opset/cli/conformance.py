@@ -123,11 +123,16 @@ def command(
     CMD is called for each case as `CMD MODEL INPUTS OUTPUTS`: it reads INPUTS/input_0.pb and so on, writes
     OUTPUTS/output_0.pb and so on, and exits with 0, 77 where it does not support the case, or another status.
     """
-    runtime = find_runtime(
-        name, _split_command(name), name=label, python=python, providers=providers, seconds=timeout, memory=memory
-    )
-    if folder is not None and not force:
-        _check_no_report(folder)
+    try:
+        words = shlex.split(name)
+    except ValueError as error:
+        message = "the command of the runtime cannot be split into words"
+        raise UsageError(Finding("U103", message, why=str(error), help="quote it as in a shell")) from error
+    runtime = find_runtime(name, words, name=label, python=python, providers=providers, seconds=timeout, memory=memory)
+    if folder is not None and not force:  # before a run that takes long
+        existing = [path for path in matrix.report_paths(folder).values() if os.path.lexists(path)]
+        if existing:
+            raise UsageError(finding for path in existing for finding in output_exists_error(path).findings)
     named = read_expectations(expect, runtime.name) if expect is not None else ()
     before = matrix.read_report(baseline) if baseline is not None else None
     versions: list[str] = []
@@ -147,22 +152,6 @@ def command(
     if findings and (form == "text" or quiet):
         output.write_errors(findings)
     return status
-
-
-def _check_no_report(folder: str) -> None:
-    """Raise UsageError U102 if the folder has a report already, before a run that takes long."""
-    existing = [path for path in matrix.report_paths(folder).values() if os.path.lexists(path)]
-    if existing:
-        raise UsageError(finding for path in existing for finding in output_exists_error(path).findings)
-
-
-def _split_command(name: str) -> list[str]:
-    """Return the words of a runtime's command. Raises UsageError U103 if a quotation has no end."""
-    try:
-        return shlex.split(name)
-    except ValueError as error:
-        message = "the command of the runtime cannot be split into words"
-        raise UsageError(Finding("U103", message, why=str(error), help="quote it as in a shell")) from error
 
 
 @contextmanager
@@ -200,27 +189,21 @@ def _findings_of_run(
     status = 3 if findings else 0
     chosen = {each.case.name for each in results if each.case.chosen}
     for result in results:
+        case = result.case
         bad = result.result in BAD or (strict and result.result == REFUSED)
-        if bad and result.case.name not in chosen and result.case.name not in known.reasons:
-            findings.append(_disagreement(result))
+        if bad and case.name not in chosen and case.name not in known.reasons:
+            place = f"{case.operator} {case.version}, example {case.example}"
+            help = "opset run with the case's model and inputs shows the values that the standard determines"
+            message = f"{case.name}: {result.result}"
+            findings.append(Finding("T225", message, place=place, why=result.why, help=help))
     findings += known.findings
     if strict:
         help = "correct the name, or remove it"
         message = "names no case of the corpus"
         findings += [Finding("T226", f"'{safe_text(each, 200)}' {message}", help=help) for each in known.unused]
-    worse = changed.worse if changed is not None else ()
-    for name, old, new in worse:
-        if name not in chosen:
-            findings.append(Finding("T228", f"{name} was {old}, and is {new}"))
+    worse = [each for each in changed.worse if each[0] not in chosen] if changed is not None else []
+    findings += [Finding("T228", f"{name} was {old}, and is {new}") for name, old, new in worse]
     return findings, status or (1 if findings else 0)
-
-
-def _disagreement(result: Result) -> Finding:
-    """Return the finding for a case in which the runtime disagrees with the standard."""
-    case = result.case
-    place = f"{case.operator} {case.version}, example {case.example}"
-    help = "opset run with the case's model and inputs shows the values that the standard determines"
-    return Finding("T225", f"{case.name}: {result.result}", place=place, why=result.why, help=help)
 
 
 def _report_lines(run: matrix.CorpusResults, written: list[str]) -> list[str]:

@@ -161,16 +161,10 @@ def _progress_writer() -> Callable[[int, int], None]:
 def _inference_report(inference: Inference, notes: Sequence[str], everything: bool) -> InferenceReport:
     """Return the report of an inference, with the type of every value if `everything` is true."""
     labels = BodyLabels()
-    gaps = [
-        NodeGap(
-            labels.number_of(body),
-            index,
-            body.node_label(index),
-            reason,
-            [GapValue(gap.value, gap.known) for gap in gaps],
-        )
-        for (body, index, reason), gaps in groupby(inference.gaps, attrgetter("body", "index", "reason"))
-    ]
+    gaps = []
+    for (body, index, reason), group in groupby(inference.gaps, attrgetter("body", "index", "reason")):
+        values = [GapValue(gap.value, gap.known) for gap in group]
+        gaps.append(NodeGap(labels.number_of(body), index, body.node_label(index), reason, values))
     nodes, types = _typed_nodes(inference, labels) if everything else (None, None)
     return InferenceReport(
         coverage=inference.coverage, gaps=gaps, nodes=nodes, types=types, graphs=labels.labels, notes=notes
@@ -183,23 +177,18 @@ def _typed_nodes(inference: Inference, labels: BodyLabels) -> tuple[list[Inferre
     types: dict[Type, int] = {}
     for values in inference.by_node():
         body, index = values[0].body, values[0].index
-        outputs = [
-            NodeOutput(
-                value.name,
-                value.coverage,
-                None if value.type is None else types.setdefault(value.type, len(types)),
-            )
-            for value in values
-        ]
+        outputs = []
+        for value in values:
+            number = None if value.type is None else types.setdefault(value.type, len(types))
+            outputs.append(NodeOutput(value.name, value.coverage, number))
         nodes.append(InferredNode(labels.number_of(body), index, body.names[index], body.operators[index][0], outputs))
-    return nodes, [*map(_inferred_type, types)]
-
-
-def _inferred_type(type_: Type) -> InferredType:
-    """Return a type for a report; the shape is None if it is unknown, or so long that the text is cut."""
-    sizes = [each if each is None or isinstance(each, int) else str(each) for each in type_.shape or ()]
-    stated = type_.shape is not None and sum(len(str(size)) for size in sizes) <= LONGEST
-    return InferredType(type_.text, sizes if stated else None, str(type_))
+    shown = []
+    for type_ in types:
+        sizes = [each if each is None or isinstance(each, int) else str(each) for each in type_.shape or ()]
+        # The text of a long shape is cut.
+        stated = type_.shape is not None and sum(len(str(size)) for size in sizes) <= LONGEST
+        shown.append(InferredType(type_.text, sizes if stated else None, str(type_)))
+    return nodes, shown
 
 
 def _write_report(report: ModelReport[InferenceReport], stream: IO[str], quiet: bool) -> None:
@@ -217,16 +206,11 @@ _COVERAGE = {
 }
 
 
-def _coverage_line(coverage: Mapping[str, int]) -> str:
-    """Return the number of values, and how well their types are known."""
-    counts = [f"{coverage[each]:,} {words}" for each, words in _COVERAGE.items() if coverage[each]]
-    total = sum(coverage.values())
-    return f"{total:,} value{'s' * (total != 1)}: {', '.join(counts) or 'none'}"
-
-
 def _report_lines(report: InferenceReport) -> Iterator[str]:
     """Yield the lines of a report."""
-    yield _coverage_line(report.coverage)
+    counts = [f"{report.coverage[each]:,} {words}" for each, words in _COVERAGE.items() if report.coverage[each]]
+    total = sum(report.coverage.values())
+    yield f"{total:,} value{'s' * (total != 1)}: {', '.join(counts) or 'none'}"
     if report.nodes:
         yield from table_lines([["value", "type", "where"], *_value_rows(report)])
     gaps = report.gaps if report.nodes is not None else report.gaps[:FEW]

@@ -10,6 +10,7 @@ import click
 
 from opset.cli.batch import Call, ModelReport, Verb, load_input, process_files, write_report, writing_options
 from opset.cli.inputs import Input
+from opset.cli.output import count_text
 from opset.errors import SHOWN, brief_name, safe_text
 from opset.opsets.registry import Registry
 from opset.schemas.names import domain_name
@@ -89,11 +90,6 @@ def inline_file(source: Input, settings: Settings, call: Call, registry: Registr
     return ModelReport(source.path, path, result, findings, status, int(status == "refused"))
 
 
-def _count_text(count: int, noun: str) -> str:
-    """Return a number with its noun, in the plural if needed."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
 def _write_report(report: ModelReport[InliningReport], stream: IO[str], quiet: bool) -> None:
     """Write the report of one model as text: inlined functions to `stream`, errors to stderr."""
     result = report.result if not quiet and report.status != "refused" else None
@@ -103,14 +99,12 @@ def _write_report(report: ModelReport[InliningReport], stream: IO[str], quiet: b
 def _result_lines(result: InliningReport) -> list[str]:
     """Return the lines about inlined functions."""
     calls = sum(each.calls for each in result.functions)
-    inlined_calls = f"{_count_text(calls, 'call')} of {_count_text(len(result.functions), 'function')} inlined"
-    lines = [
-        brief_name(f"{each.domain}.{each.name}{each.overload and ':' + each.overload}")
-        + f": {_count_text(each.calls, 'call')}"
-        for each in result.functions
-    ]
+    inlined_calls = f"{count_text(calls, 'call')} of {count_text(len(result.functions), 'function')} inlined"
+    names = [f"{each.domain}.{each.name}{each.overload and ':' + each.overload}" for each in result.functions]
+    pairs = zip(names, result.functions, strict=True)
+    lines = [f"{brief_name(name)}: {count_text(each.calls, 'call')}" for name, each in pairs]
     removed = len(result.removed)
-    lines += [f"removed, as nothing calls it: {_count_text(removed, 'function')}"] if removed else []
+    lines += [f"removed, as nothing calls it: {count_text(removed, 'function')}"] if removed else []
     lines = lines if len(lines) <= SHOWN else [*lines[:SHOWN], f"… and {len(lines) - SHOWN:,} more"]
     lines += [f"note: {safe_text(note)}" for note in result.notes]
     return [inlined_calls if calls else "nothing to inline", *(f"  {line}" for line in lines)]

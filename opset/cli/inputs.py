@@ -7,6 +7,7 @@ import glob
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import NamedTuple
 
 import click
@@ -140,7 +141,8 @@ def _matching_paths(pattern: str, listing: _Listing) -> list[str]:
             paths = [
                 os.path.join(each, below) if below else each
                 for each in paths
-                for below in _visible_folders(each, listing)
+                for below, entries in listing.walk_below(each)
+                if entries is not None and not any(name.startswith(".") for name in below.split(os.sep))
             ]
         elif glob.has_magic(part):
             paths = [os.path.join(each, name) for each in paths for name in _matching_names(each, part, listing)]
@@ -148,13 +150,6 @@ def _matching_paths(pattern: str, listing: _Listing) -> list[str]:
             paths = [path for each in paths if os.path.lexists(path := os.path.join(each, part))]
         paths = [*dict.fromkeys(paths)]
     return paths
-
-
-def _visible_folders(folder: str, listing: _Listing) -> Iterator[str]:
-    """Yield a folder, as "", and the folders below it that are not hidden."""
-    for below, entries in listing.walk_below(folder):
-        if entries is not None and not any(part.startswith(".") for part in below.split(os.sep)):
-            yield below
 
 
 def _matching_names(folder: str, pattern: str, listing: _Listing) -> list[str]:
@@ -169,9 +164,9 @@ def _matching_names(folder: str, pattern: str, listing: _Listing) -> list[str]:
 
 def _without_products(inputs: list[Input], products: bool) -> list[Input]:
     """Return the inputs, without `products` only those that no earlier run made from another input."""
-    paths = {model.path for model in inputs}
     if products:
         return inputs
+    paths = {model.path for model in inputs}
     return [model for model in inputs if not ((m := _PRODUCT.fullmatch(model.path)) and f"{m[1]}{m[2]}" in paths)]
 
 
@@ -229,9 +224,8 @@ def output_for(given: str | None, in_place: bool, inputs: list[Input]) -> Output
     if not (several or given.endswith(os.sep) or os.path.isdir(given)):
         return Output(file=given)
     if os.path.lexists(given) and not os.path.isdir(given):
-        raise _usage_error(
-            f"'{given}' is no folder, and several models are to be written there", "name a folder with -o"
-        )
+        message = f"'{given}' is no folder, and several models are to be written there"
+        raise _usage_error(message, "name a folder with -o")
     _check_distinct_names(inputs, given)
     return Output(folder=given)
 
@@ -240,16 +234,12 @@ def _check_distinct_names(inputs: list[Input], folder: str) -> None:
     """Raise UsageError U103 if two results would be written to the same file."""
     seen: dict[tuple[str, str], str] = {}
     for model in inputs:
-        key = _result_folder(model, folder), _stem_of(model) + _extension_of(model)
+        place = os.path.join(folder, model.below or "") if folder else os.path.dirname(model.path)
+        key = place, _stem_of(model) + _extension_of(model)
         if key in seen:
             why = f"'{seen[key]}' and '{model.path}' would be written to the same file"
             raise _usage_error("two models have one name", "convert them one by one", why)
         seen[key] = model.path
-
-
-def _result_folder(model: Input, folder: str) -> str:
-    """Return the folder of the result for a model, in the folder of `-o` if there is one."""
-    return os.path.join(folder, model.below or "") if folder else os.path.dirname(model.path)
 
 
 def _extension_of(model: Input) -> str:
@@ -282,6 +272,14 @@ dims_option = click.option(
     callback=_parse_sizes,
     metavar="NAME=N",
     help="Number for a dim_param, or for x.0, the first size of input x. Repeatable.",
+)
+roots_option = click.option(
+    "--allow-external-root",
+    "roots",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    metavar="DIR",
+    help="Another folder in which external data is allowed. Repeatable.",
 )
 freeze_option = click.option(
     "--freeze",

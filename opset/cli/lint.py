@@ -88,20 +88,25 @@ def command(
     hold = [finding for finding in findings if finding.code != "S241"]  # what --lock mends
     locked: list[str] = []
     if lock and not hold and not findings.omitted:
-        locked = [
-            name
-            for target, each in zip(selection.targets, checked, strict=True)
-            for name in lock_versions(target.folder, each.operators)
-        ]
+        for target, each in zip(selection.targets, checked, strict=True):
+            locked += lock_versions(target.folder, each.operators)
         findings = FindingList(hold)
-    unlocked = [] if locked else [_version_label(*each) for one in checked for each in one.unlocked]
+    unlocked = [
+        f"{domain_name(operator.domain)}.{operator.name}:{since}" for one in checked for operator, since in one.unlocked
+    ]
     listed = output.findings_data(findings)
+    counts = {
+        "operators": sum(len(report.operators) for report in checked),  # that could be read, at least in part
+        "domains": len({operator.domain for report in checked for operator in report.operators}),
+        "files": sum(report.files for report in checked),
+        "unread": sum(report.unread for report in checked),
+    }
     data: dict[str, Any] = {
         "findings": listed["errors"],
         "omitted": listed["omitted"],
         "locked": locked,
-        "unlocked": unlocked,
-        "checked": _counts_of(checked),
+        "unlocked": [] if locked else unlocked,
+        "checked": counts,
     }
     if notes:
         data["notes"] = notes
@@ -115,21 +120,6 @@ def command(
     return 1 if findings else 0
 
 
-def _version_label(operator: Any, since: int) -> str:
-    """Return the label of a version: domain, operator and number."""
-    return f"{domain_name(operator.domain)}.{operator.name}:{since}"
-
-
-def _counts_of(checked: Sequence[TargetReport]) -> dict[str, int]:
-    """Return the numbers of operators that could be read, at least in part, of their domains, and of all files."""
-    return {
-        "operators": sum(len(report.operators) for report in checked),
-        "domains": len({operator.domain for report in checked for operator in report.operators}),
-        "files": sum(report.files for report in checked),
-        "unread": sum(report.unread for report in checked),
-    }
-
-
 def _report_lines(data: dict[str, Any], findings: int) -> list[str]:
     """Return locked and unlocked versions, and the number of findings, as text."""
     lines = [f"locked {safe_text(name)}" for name in data["locked"]]
@@ -137,14 +127,11 @@ def _report_lines(data: dict[str, Any], findings: int) -> list[str]:
         more = f" and {len(unlocked) - SHOWN:,} more" if len(unlocked) > SHOWN else ""
         lines.append(f"not released, since the lock does not have them: {safe_text(', '.join(unlocked[:SHOWN]))}{more}")
     counts = data["checked"]
-    operators = f"{_count_text(counts['operators'], 'operator')} of {_count_text(counts['domains'], 'domain')}"
-    unread = f"; {_count_text(counts['unread'], 'file')} could not be read" if counts["unread"] else ""
-    return [*lines, f"{_count_text(findings, 'finding')} in {operators}{unread}"]
-
-
-def _count_text(number: int, noun: str) -> str:
-    """Return a number with its noun, in the plural if needed."""
-    return f"{f'{number:,}' if number else 'no'} {noun}{'' if number == 1 else 's'}"
+    operators = (
+        f"{output.count_text(counts['operators'], 'operator')} of {output.count_text(counts['domains'], 'domain')}"
+    )
+    unread = f"; {output.count_text(counts['unread'], 'file')} could not be read" if counts["unread"] else ""
+    return [*lines, f"{output.count_text(findings, 'finding')} in {operators}{unread}"]
 
 
 def _load_adapters(
@@ -158,7 +145,11 @@ def _load_adapters(
     unknown: set[str] = set()
     faults = FindingList()
     files = _adapter_files(target)
-    if files and not _is_trusted(target, known, allow_hooks):
+    # The call names the folder, or allows its code.
+    trusted = (
+        target.folder not in known.data and allow_hooks is not False and (bool(allow_hooks) or not target.is_found)
+    )
+    if files and not trusted:
         return table, None, faults
     for file in files:
         try:
@@ -171,16 +162,8 @@ def _load_adapters(
 
 def _adapter_files(target: Target) -> list[Path]:
     """Return the adapter files beside the operators of a target."""
-    return [
-        file
-        for file in files_named(target.folder, ADAPTERS)
-        if target.whole or any(path.parent == file.parent for path in target.files)
-    ]
-
-
-def _is_trusted(target: Target, known: Folders, allow_hooks: bool | None) -> bool:
-    """Whether the call names the folder of a target, or allows its code."""
-    return target.folder not in known.data and (not target.is_found or bool(allow_hooks)) and allow_hooks is not False
+    domains = {path.parent for path in target.files}
+    return [file for file in files_named(target.folder, ADAPTERS) if target.whole or file.parent in domains]
 
 
 def _write_notes(selection: Selection, known: Folders, allow_hooks: bool | None) -> list[str]:
@@ -205,11 +188,9 @@ def _fix_targets(targets: Sequence[Target]) -> tuple[list[str], list[str]]:
     commented: list[str] = []
     for target in targets:
         target_fixes = fixes(target)
-        if target_fixes.texts:
+        if texts := target_fixes.texts:
             folder = target.folder
-            write_below(
-                folder, {os.path.relpath(path, folder): text.encode() for path, text in target_fixes.texts.items()}
-            )
+            write_below(folder, {os.path.relpath(path, folder): text.encode() for path, text in texts.items()})
         fixed += target_fixes.texts
         commented += target_fixes.commented
     return fixed, commented

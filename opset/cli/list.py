@@ -91,10 +91,8 @@ def command(
         rows = _chosen_operators(registry_for(folders), domain, version, family)
     elif things == "domains":
         registry = registry_for(folders)
-        rows = [
-            ListedDomain(domain_name(name), newest, len(registry.operators(name)))
-            for name, newest in registry.domains.items()
-        ]
+        domains = registry.domains.items()
+        rows = [ListedDomain(domain_name(name), newest, len(registry.operators(name))) for name, newest in domains]
     elif things == "releases":
         rows = [ListedRelease(each.name, each.ir, each.opset, each.ml, each.training or None) for each in RELEASES]
     else:

@@ -70,9 +70,14 @@ def quote_path(path: Path | str) -> str:
     return shlex.quote(str(path))
 
 
+def qualified_name(domain: str, name: str) -> str:
+    """Return the name of an operator with its domain."""
+    return f"{domain}.{name}" if domain else name
+
+
 def operator_arguments(result: WrittenOperator) -> str:
     """Return the arguments by which verbs take an operator and its folder."""
-    name = f"{result.domain}.{result.operator}" if result.domain else result.operator
+    name = qualified_name(result.domain, result.operator)
     return f"{name} --schemas {quote_path(result.root)}" if result.own else name
 
 

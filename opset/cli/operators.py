@@ -89,7 +89,8 @@ def schema_lines(data: Mapping[str, Any]) -> list[str]:
     lines += ["", *prose_lines(data["doc"], "  ")]
     lines += ["", *prose_lines(data["formula"], "  ")] if data["formula"] else []
     for side in ("inputs", "outputs"):
-        lines += _section_lines(side, [[each["name"], _parameter_text(each)] for each in data[side]], data[side])
+        cells = [[each["name"], ", ".join([brief_type(each["type"]), *arity_words(each)])] for each in data[side]]
+        lines += _section_lines(side, cells, data[side])
     kinds = [[attribute["name"], _attribute_text(attribute)] for attribute in data["attributes"]]
     lines += _section_lines("attributes", kinds, data["attributes"])
     if data["types"]:
@@ -141,11 +142,8 @@ def example_lines(examples: Sequence[Mapping[str, Any]]) -> list[str]:
         lines += _ground_lines(example, "      ")
         attributes = ", ".join(f"{name} = {_content_text(value)}" for name, value in example["attributes"].items())
         rows = [["", shorten(attributes)]] if attributes else []
-        rows += [["in" if number == 0 else "", _content_text(value)] for number, value in enumerate(example["inputs"])]
-        rows += [
-            ["out" if number == 0 else "", _content_text(value)]
-            for number, value in enumerate(example["outputs"] or ())
-        ]
+        for label, values in (("in", example["inputs"]), ("out", example["outputs"] or ())):
+            rows += [["" if number else label, _content_text(value)] for number, value in enumerate(values)]
         rows += [["error", example["error"]]] if example["error"] else []
         lines += table_lines(rows, indent="      ")
     if len(examples) > EXAMPLES:
@@ -177,17 +175,9 @@ def _section_lines(title: str, cells: list[list[str]], entries: Sequence[Mapping
         return []
     lines = ["", title]
     for line, entry in zip(table_lines(cells), entries, strict=True):
-        lines += [
-            line,
-            *prose_lines(escape_text(_declaration_text(entry)), "      "),
-            *prose_lines(entry["doc"], "      "),
-        ]
+        lines += [line, *prose_lines(escape_text(_declaration_text(entry)), "      ")]
+        lines += prose_lines(entry["doc"], "      ")
     return lines
-
-
-def _parameter_text(parameter: Mapping[str, Any]) -> str:
-    """Return the type and the arity of an input or output."""
-    return ", ".join([brief_type(parameter["type"]), *arity_words(parameter)])
 
 
 def _attribute_text(attribute: Mapping[str, Any]) -> str:

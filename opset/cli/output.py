@@ -36,9 +36,8 @@ def write_product(report: object, text: Callable[[], Iterable[str]], form: str, 
     # With everything beyond ASCII and all control characters escaped, it is safe on a terminal too.
     encoder = json.JSONEncoder(indent=2, default=json_object, allow_nan=False)
     document = json_object(report) if is_dataclass(report) else _json_value(report)
-    parts = encoder.iterencode(
-        {"schema_version": SCHEMA_VERSION, **document} if isinstance(document, dict) else document
-    )
+    document = {"schema_version": SCHEMA_VERSION, **document} if isinstance(document, dict) else document
+    parts = encoder.iterencode(document)
     while batch := list(islice(parts, _BATCH)):  # the whole text may be many times as large as the data
         stream.write("".join(batch).replace("\x7f", "\\u007f"))
     stream.write("\n")
@@ -47,6 +46,11 @@ def write_product(report: object, text: Callable[[], Iterable[str]], form: str, 
 def json_text(report: object) -> str:
     """Return a report as the JSON of a file that has a `format` of its own."""
     return json.dumps(json_object(report), indent=1, default=json_object, allow_nan=False) + "\n"
+
+
+def count_text(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural if needed: "no findings", "1 file", "1,000 files"."""
+    return f"{f'{number:,}' if number else 'no'} {noun}{'' if number == 1 else 's'}"
 
 
 def findings_data(findings: FindingList) -> dict[str, Any]:

@@ -107,11 +107,9 @@ def _start_worker(start: Start[Item, Result], workers: dict[Connection, multipro
 
 
 def _send_item(worker: Connection, item: object) -> None:
-    """Send an item to a worker, which may have died."""
-    try:
+    """Send an item to a worker; that it has died shows when its result is received."""
+    with suppress(OSError):
         worker.send(item)
-    except OSError:
-        return  # it died, which shows when its result is received
 
 
 def _run_worker(start: Start[Item, Result], connection: Connection) -> None:

@@ -18,7 +18,7 @@ from opset.budget import Budget, BudgetExceeded, Limits
 from opset.cli import BROKEN_PIPE, INTERNAL, output, supervision
 from opset.cli.batch import load_input
 from opset.cli.configuration import folders_for, hooks_option, schemas_option
-from opset.cli.inputs import STREAM, TEXT_STREAM, dims_option, freeze_option, parse_input
+from opset.cli.inputs import STREAM, TEXT_STREAM, dims_option, freeze_option, parse_input, roots_option
 from opset.cli.limits import limits_options
 from opset.errors import (
     MOST,
@@ -141,14 +141,7 @@ class Product(NamedTuple):
 @click.option("--save-inputs", is_flag=True, help="Also write the inputs.")
 @click.option("--force", is_flag=True, help="Overwrite an output that exists.")
 @limits_options
-@click.option(
-    "--allow-external-root",
-    "roots",
-    type=click.Path(path_type=Path),
-    multiple=True,
-    metavar="DIR",
-    help="Another folder in which external data is allowed. Repeatable.",
-)
+@roots_option
 @schemas_option
 @hooks_option
 @click.option("-q", "--quiet", is_flag=True, help="Write no report, only errors.")

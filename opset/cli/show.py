@@ -110,11 +110,10 @@ def command(
     versions = versions_of(registry, what, domain)
     schema = versions[-1] if version is None else version_at(registry, versions, version)
     examples = registry.examples(schema.name, schema.domain)
+    holding = [each for each in examples if example_versions(each, [schema.since_version])]
     data = {
         **schema_data(registry, schema),
-        "examples": [
-            example_data(example) for example in examples if example_versions(example, [schema.since_version])
-        ],
+        "examples": [*map(example_data, holding)],
         "versions": [each.since_version for each in versions],
         "changes": changes(versions, registry.type_sets),
     }

@@ -59,7 +59,9 @@ def run_supervised(work: Callable[[], Any], seconds: float) -> Any:
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, _INTERRUPTS)
     try:
         try:
-            child = _fork()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DeprecationWarning)  # of threads: those of BLAS are prepared for it
+                child = os.fork()
         except OSError:
             os.close(reader)
             os.close(writer)
@@ -140,13 +142,6 @@ def failure(ended: NoResult, limits: Limits) -> RunError:
         name = signal.Signals(ended.signal).name
         return RunError(Finding("R204", "the process of the evaluation crashed", why=f"it was ended by {name}"))
     return out_of_memory("", f"its process ended with status {ended.status} and no result")
-
-
-def _fork() -> int:
-    """Copy the process, and return the child's id, 0 in the child."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of threads: those of BLAS are prepared for it
-        return os.fork()
 
 
 def _read_result(reader: int, deadline: float) -> bytes | None:

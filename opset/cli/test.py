@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import click
 
@@ -19,6 +19,7 @@ from opset.cli import INTERNAL, output, signals
 from opset.cli.configuration import Folders, folders_for, hooks_option, schemas_option
 from opset.cli.limits import limits_options
 from opset.cli.operators import operator_at
+from opset.cli.processes import run_in_processes
 from opset.cli.progress import show_progress
 from opset.docgen.outcomes import table_file
 from opset.errors import Finding, FindingList, SchemaError, UsageError, listing, safe_text
@@ -105,7 +106,9 @@ def command(
             report.skip("kernel", f"{domain_name(schema.domain)}.{schema.name} has no examples")
     seconds = limits.timeout or SECONDS
     work = partial(_worker, known, Limits(limits.max_steps, limits.max_bytes, seconds), tested)
-    with closing(_yield_reports(work, chosen, jobs, seconds, registry)) as results, show_progress(False, 10) as show:
+    lost = partial(_lost_report, registry, seconds)
+    reports = run_in_processes(work, chosen, min(jobs, max(len(chosen), 1)), lost, seconds + 1)
+    with closing(reports) as results, show_progress(False, 10) as show:
         for number, outcome in enumerate(results, 1):
             if isinstance(outcome, str):
                 failure = failure or outcome
@@ -135,29 +138,18 @@ def _operators_in_tables(registry: Registry, schemas: Sequence[OpSchema], record
     return [key for key, file in files.items() if file is not None and (record or file.exists())]
 
 
-def _yield_reports(
-    start: Callable[[], Any], chosen: Sequence[Subject], jobs: int, seconds: float, registry: Registry
-) -> Generator[Report | str, None, None]:
-    """Yield the report of each subject, also of one whose process did not end in time and was killed."""
-    from opset.cli.processes import run_in_processes
-
-    yield from run_in_processes(
-        start, chosen, min(jobs, max(len(chosen), 1)), partial(_lost_report, registry, seconds), seconds + 1
-    )
-
-
 def _worker(known: Folders, limits: Limits, parts: tuple[str, ...]) -> Callable[[Subject], Report | str]:
-    """Return the function of a process that tests a subject."""
-    return partial(_examine_subject, ExampleRunner(known.registry(), limits), parts)
+    """Return the function of a process that tests a subject: it returns a report, or the line for an internal error."""
+    runner = ExampleRunner(known.registry(), limits)
 
+    def examine(subject: Subject) -> Report | str:
+        try:
+            return examine_subject(runner, subject, parts)
+        except Exception as error:
+            signals.raise_if_stopped()
+            return output.internal_error(error)
 
-def _examine_subject(runner: ExampleRunner, parts: tuple[str, ...], subject: Subject) -> Report | str:
-    """Return the report of a subject, or the line for an internal error."""
-    try:
-        return examine_subject(runner, subject, parts)
-    except Exception as error:
-        signals.raise_if_stopped()
-        return output.internal_error(error)
+    return examine
 
 
 def _lost_report(registry: Registry, seconds: float, subject: Subject, late: bool) -> Report:
@@ -188,17 +180,12 @@ def _is_path(target: str) -> bool:
 
 def _folders_of_call(targets: Sequence[Target], folders: tuple[Path, ...], allow_hooks: bool | None) -> Folders:
     """Return the folders of a call and of its targets; a folder that a search found is data, since nobody named it."""
-    custom = [target for target in targets if not _is_standard(target)]
+    standard = os.path.realpath(FOLDER)
+    custom = [target for target in targets if os.path.realpath(target.folder) != standard]
     known = folders_for((*folders, *(each.folder for each in custom if allow_hooks or not each.is_found)), allow_hooks)
     searched = tuple(each.folder for each in custom if each.is_found and not allow_hooks)
-    return known._replace(
-        data=(*known.data, *searched), noted=(*known.noted, *(searched if allow_hooks is None else ()))
-    )
-
-
-def _is_standard(target: Target) -> bool:
-    """Whether a target is the folder of the standard's operators."""
-    return os.path.realpath(target.folder) == os.path.realpath(FOLDER)
+    noted = searched if allow_hooks is None else ()
+    return known._replace(data=(*known.data, *searched), noted=(*known.noted, *noted))
 
 
 def _chosen_versions(
@@ -210,14 +197,10 @@ def _chosen_versions(
         targets = [folder_of_domains(each) for each in domain_folders]
     files = [file for target in targets for file in target.files]
     schemas = [schema for file in files for schema in registry.versions(file.stem, domain_of(file))]
-    schemas += [schema for name in names for schema in _versions_named(name, registry)]
+    for name in names:
+        versions, version = operator_at(registry, name)
+        schemas += versions if version is None else [version]
     return [*{(each.domain, each.name, each.since_version): each for each in schemas}.values()]
-
-
-def _versions_named(target: str, registry: Registry) -> tuple[OpSchema, ...]:
-    """Return the versions that OP[@V] names."""
-    versions, schema = operator_at(registry, target)
-    return versions if schema is None else (schema,)
 
 
 class PartCounts(NamedTuple):

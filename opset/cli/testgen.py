@@ -119,11 +119,8 @@ def _write_cases(folder: str, test_corpus: Corpus, notes: Sequence[str], form: s
     def lines() -> list[str]:
         counted = ", ".join(f"{count:,} {kind}" for kind, count in sorted(kinds.items())) or "none"
         size = size_text(test_corpus.files.values())
-        return [
-            f"{len(test_corpus.cases):,} cases ({counted}) in {safe_text(folder)}: "
-            f"{len(test_corpus.files):,} files, {size}; "
-            f"{written.written:,} written, {written.removed:,} removed"
-        ]
+        files = f"{len(test_corpus.files):,} files, {size}; {written.written:,} written, {written.removed:,} removed"
+        return [f"{len(test_corpus.cases):,} cases ({counted}) in {safe_text(folder)}: {files}"]
 
     output.write_product(report, lines, form)
     return 1 if test_corpus.findings else 0
@@ -150,16 +147,9 @@ def _pick_examples(
 
 def _list_cases(picks: list[Pick], form: str) -> int:
     """Write the list of cases, and return the exit status."""
-    cases = [
-        ListedCase(
-            pick.name,
-            pick.kind,
-            domain_name(pick.schema.domain),
-            pick.schema.name,
-            pick.schema.since_version,
-            pick.example.name,
-        )
-        for pick in picks
-    ]
+    cases = []
+    for name, kind, schema, example in ((each.name, each.kind, each.schema, each.example) for each in picks):
+        domain = domain_name(schema.domain)
+        cases.append(ListedCase(name, kind, domain, schema.name, schema.since_version, example.name))
     output.write_product(cases, lambda: [safe_text(f"{pick.kind}/{pick.name}") for pick in picks], form)
     return 0

@@ -9,7 +9,7 @@ import click
 
 from opset.cli import output
 from opset.cli.batch import load_input, refuse_terminal, write_result
-from opset.cli.inputs import TEXT_STREAM, output_for, parse_input
+from opset.cli.inputs import TEXT_STREAM, output_for, parse_input, roots_option
 from opset.errors import Finding, UsageError
 from opset.model.storage.parts import TEXT_SUFFIX
 from opset.model.storage.writing import write_files
@@ -21,14 +21,7 @@ from opset.model.text.printing import to_text
 @click.option("-o", "--output", "given", metavar="FILE|-", help="Write to this path; *.onnxtxt becomes text.")
 @click.option("--limit", type=click.IntRange(min=0), metavar="N", help="Leave out tensors of more than N values.")
 @click.option("--force", is_flag=True, help="Overwrite an output that exists.")
-@click.option(
-    "--allow-external-root",
-    "roots",
-    type=click.Path(path_type=Path),
-    multiple=True,
-    metavar="DIR",
-    help="Another folder in which external data is allowed. Repeatable.",
-)
+@roots_option
 @output.format_option
 def command(model: str, given: str | None, limit: int | None, force: bool, roots: tuple[Path, ...], form: str) -> int:
     """Show a model as text, or write it as text or as a model.

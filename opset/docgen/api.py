@@ -112,7 +112,8 @@ def _entry(module: ModuleType, name: str) -> PublicName:
     thing = getattr(module, name)
     anchor = f"{module.__name__}.{name}"
     if inspect.isclass(thing):
-        is_made = name in _MADE or not _has_constructor(thing)
+        ours = [vars(base) for base in thing.__mro__ if base.__module__.startswith("opset.")]
+        is_made = name in _MADE or not any(each.keys() & {"__init__", "__new__"} for each in ours)
         signature = name if is_made else _signature(name, thing)
         doc = _doc(thing) if is_made else f"{_doc(thing)}\n\n{_doc(vars(thing).get('__init__'))}"
         members = tuple(_members(thing, anchor, module))
@@ -127,11 +128,6 @@ def _alias(module: ModuleType, name: str, home: ModuleType) -> PublicName:
     signature, doc = _assigned(home, name)
     kind = "type" if signature.startswith(f"{name} =") else "constant"
     return PublicName(name, f"{module.__name__}.{name}", kind, signature, _markdown(doc, (), module))
-
-
-def _has_constructor(cls: type) -> bool:
-    ours = [vars(base) for base in cls.__mro__ if base.__module__.startswith("opset.")]
-    return any("__init__" in each or "__new__" in each for each in ours)
 
 
 @cache

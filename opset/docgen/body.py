@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from markupsafe import Markup
@@ -32,10 +33,9 @@ def body_picture(schema: OpSchema, body: FunctionBody, links: Mapping[str, str] 
 
     `links` maps operators, as the text of the body names them, to addresses of their pages.
     """
-    try:
+    graph = None
+    with suppress(SchemaError):
         graph = body_graph(schema, body, links or {})
-    except SchemaError:
-        return Markup("")
     return picture(graph) if graph else Markup("")
 
 
@@ -59,14 +59,14 @@ def body_graph(schema: OpSchema, body: FunctionBody, links: Mapping[str, str]) -
     positions = {name: index for index, name in enumerate(inputs)}
     edges = []
     for node in nodes:
-        edges += [
-            Edge(positions[name], len(boxes), _shorten(name))
-            for name in dict.fromkeys(_names_used(node))
-            if name in positions
-        ]
+        used = [name for name in dict.fromkeys(_names_used(node)) if name in positions]
+        edges += [Edge(positions[name], len(boxes), _shorten(name)) for name in used]
         positions |= dict.fromkeys(filter(None, node.output), len(boxes))
         operator = f"{domain_name(node.domain)}.{node.op_type}" if node.domain else node.op_type
-        detail = [*_detail_lines(node, constants)]
+        arguments = [constants.get(name, _shorten(name)) if name else "\u2013" for name in node.input]
+        attributes = [_shorten(f"{each.name}={_attribute_text(node, each) or '…'}") for each in node.attribute]
+        arguments[:1] = [f"({each}" for each in arguments[:1]]
+        detail = [*_wrap(arguments, ")"), *_wrap(attributes)]
         detail = detail if len(detail) <= MOST_LINES else [*detail[:MOST_LINES], "…"]
         boxes.append(Box(_shorten(operator), detail, links.get(operator, "")))
     for name in outputs:
@@ -75,13 +75,8 @@ def body_graph(schema: OpSchema, body: FunctionBody, links: Mapping[str, str]) -
             boxes.append(Box(_shorten(name), kind="output"))
     if len(edges) > MOST_EDGES:
         return None
-    title = f"{schema.name} {schema.since_version} as a graph: {operator_names(nodes)}"
-    return Diagram(title, boxes, edges)
-
-
-def operator_names(nodes: Sequence[Any]) -> str:
-    """Return the operators of nodes, each once."""
-    return ", ".join(dict.fromkeys(node.op_type for node in nodes))
+    operators = ", ".join(dict.fromkeys(node.op_type for node in nodes))
+    return Diagram(f"{schema.name} {schema.since_version} as a graph: {operators}", boxes, edges)
 
 
 def _fold_constant(node: Any, constants: dict[str, str], outputs: Sequence[str]) -> bool:
@@ -115,14 +110,6 @@ def _names_used(node: Any) -> Iterator[str]:
                 defined = {value.name for value in (*graph.input, *graph.initializer)}
                 defined.update(name for nested in graph.node for name in nested.output)
                 pending += [(nested, inner | defined) for nested in reversed(graph.node)]
-
-
-def _detail_lines(node: Any, constants: Mapping[str, str]) -> Iterator[str]:
-    """Yield the arguments and the attributes of a node as short lines."""
-    arguments = [constants.get(name, _shorten(name)) if name else "\u2013" for name in node.input]
-    if arguments:
-        yield from _wrap([f"{'(' if number == 0 else ''}{each}" for number, each in enumerate(arguments)], ")")
-    yield from _wrap([_shorten(f"{each.name}={_attribute_text(node, each) or '…'}") for each in node.attribute])
 
 
 def _attribute_text(node: Any, attribute: Any) -> str:

@@ -135,7 +135,6 @@ class Convertibility:
         self._further: dict[tuple[Key, int, int], dict[Reason, list[Span]]] = {}
         self._sinces: dict[Key, list[int]] = {}
         self._spans: dict[str, list[Span]] = {}
-        self._ends: dict[tuple[Key, int], int] = {}
 
     def table_of(self, operator: str, domain: str = "") -> Data:
         """Return the convertibility of an operator of the registry, in the form that the module describes."""
@@ -186,12 +185,9 @@ class Convertibility:
         """Return one range as plain data: the fate of nodes of one version at neighboring targets, highest first."""
         first, last = spans[-1][0], spans[0][1]
         fates = [self._fate_of((key, since, start)) for start, _ in spans]
-        made = {
-            (*each, transition.data["opset"])
-            for transition in transitions
-            for each in transition.inner
-            if not fates[0].reason
-        }
+        made = set()
+        if not fates[0].reason:
+            made = {(*each, transition.data["opset"]) for transition in transitions for each in transition.inner}
         limits: dict[tuple[str, str, Key], int] = {}
         down = last < since
         for name, version, opset in made:
@@ -254,9 +250,8 @@ class Convertibility:
     def _first_transition(self, query: Query) -> Transition | None:
         """Return the transition that nodes cross first, None if there is none on the way."""
         key, since, target = query
-        return (
-            None if since <= target <= self._last_opset(key, since) else self._transition_of(key, since, target > since)
-        )
+        stays = since <= target <= self._last_opset(key, since)
+        return None if stays else self._transition_of(key, since, target > since)
 
     def _find_fate(self, query: Query) -> Fate:
         """Return the fate of nodes; the fates on which it depends are known."""
@@ -293,11 +288,6 @@ class Convertibility:
             why = f"`{key[1]}` came with version {sinces[0]}"
         return Fate(REFUSE, frozenset(["C201"]), why)
 
-    def _version_at(self, key: Key, opset: int) -> int:
-        """Return the version of an operator at an opset, 0 if nodes of it cannot be made."""
-        schema = self._registry.schema(key[1], opset, key[0])
-        return 0 if schema is None or schema.deprecated else schema.since_version
-
     def _versions_of(self, key: Key) -> list[int]:
         """Return the versions of an operator, oldest first."""
         if key not in self._sinces:
@@ -306,11 +296,9 @@ class Convertibility:
 
     def _last_opset(self, key: Key, since: int) -> int:
         """Return the last opset of an operator's version."""
-        if (key, since) not in self._ends:
-            sinces = self._versions_of(key)
-            index = bisect_right(sinces, since)
-            self._ends[key, since] = sinces[index] - 1 if index < len(sinces) else self._registry.domains[key[0]]
-        return self._ends[key, since]
+        sinces = self._versions_of(key)
+        index = bisect_right(sinces, since)
+        return sinces[index] - 1 if index < len(sinces) else self._registry.domains[key[0]]
 
     def _spans_of(self, key: Key, first: int) -> list[Span]:
         """Return ranges of opsets from one on, within each of which no operator of the domain changes, lowest first.
@@ -347,28 +335,22 @@ class Convertibility:
         versions = self._versions_of(key)
         index = bisect_left(versions, since) + (1 if up else -1)
         to = versions[index] if 0 <= index < len(versions) else 0
+        opset = to if up else since - 1
         if isinstance(step, RouteStep):
             to = 0 if step.lowers else step.target.since_version
             opset = step.version
+        name = f"{since}-{to}" if to else f"{since}-lowered"
+        head: Data = {"id": name, "direction": "up" if up else "down", "from": since, "to": to, "opset": opset}
+        if isinstance(step, RouteStep):
             if not step.impossible:
-                return self._describe_transition(key, step, _transition_head(since, to, opset, up))
+                return self._describe_transition(key, step, head)
             step = Refusal("C208", step.impossible)
-        else:
-            opset = to if up else since - 1
         why = step.why
         if step.code == "C201":
             why = f"`{key[1]}` came with version {since}, and nothing older expresses it"
-        data = _transition_head(since, to, opset, up) | {
-            "kind": REFUSE,
-            "how": "",
-            "text": why,
-            "also": [],
-            "operators": [],
-        }
-        none: frozenset[Key] = frozenset()
-        return Transition(
-            data | {"refusals": [_refusal_data(step.code, why)]}, none, none, frozenset([step.code]), False, None, 0
-        )
+        data = head | {"kind": REFUSE, "how": "", "text": why, "also": [], "operators": []}
+        data["refusals"] = [_refusal_data(step.code, why)]
+        return Transition(data, frozenset(), frozenset(), frozenset([step.code]), False, None, 0)
 
     def _describe_transition(self, key: Key, step: RouteStep, head: Data) -> Transition:
         """Return a transition that nodes can cross."""
@@ -404,7 +386,8 @@ class Convertibility:
         if step.derived.renamed:
             renamed = frozenset([(step.target.domain, step.target.name)])
             made, certain = made | renamed, certain | renamed if stays else certain
-        refusals = _distinct_refusals(refusals)
+        by_reason = {(refusal["code"], refusal["why"]): refusal for refusal in refusals}
+        refusals = [by_reason[reason] for reason in sorted(by_reason, key=lambda reason: reason[0])]
         if step.lowers:
             kind = LOWER
         elif rewrites or also:
@@ -422,24 +405,20 @@ class Convertibility:
         # What stands for the operator itself goes on as that.
         made = made - IMPLIED - ({key} if next_version else set())
         codes = frozenset(refusal["code"] for refusal in refusals)
-        inner = tuple((name, self._version_at(name, step.version)) for name in made if name[0] == key[0])
+        schemas = {name: self._registry.schema(name[1], step.version, key[0]) for name in made if name[0] == key[0]}
+        inner = tuple(
+            (name, 0 if schema is None or schema.deprecated else schema.since_version)
+            for name, schema in schemas.items()
+        )
         return Transition(data, made, certain - IMPLIED, codes, stays, next_version, _first_opset_of_types(step), inner)
 
 
 def _first_opset_of_types(step: RouteStep) -> int:
     """Return the first opset of ai.onnx that has all element types of a version."""
-    taken = (
-        {_element_name(type_) for types in step.source.types.values() for type_ in types}
-        if not step.source.domain
-        else ()
-    )
+    if step.source.domain:
+        return 0
+    taken = {_element_name(type_) for types in step.source.types.values() for type_ in types}
     return max((ELEMENTS[NUMBERS[name]].opset for name in taken if name in NUMBERS), default=0)
-
-
-def _transition_head(since: int, to: int, opset: int, up: bool) -> Data:
-    """Return the data of a transition that its versions determine."""
-    name = f"{since}-{to}" if to else f"{since}-lowered"
-    return {"id": name, "direction": "up" if up else "down", "from": since, "to": to, "opset": opset}
 
 
 def _facts_of_bodies(schema: OpSchema) -> tuple[frozenset[Key], frozenset[Key], list[Data]]:
@@ -483,15 +462,14 @@ class _DerivedChanges:
         self.operators: frozenset[Key] = frozenset()
         self._source, self._derived = step.source, step.derived
         self._since = step.derived.target.since_version
-        derived = self._derived
-        if derived.renamed:
-            self.does.append(f"Replace by `{derived.target.name}`.")
+        if step.derived.renamed:
+            self.does.append(f"Replace by `{step.derived.target.name}`.")
         self._describe_attributes()
         self._describe_rewrites()
         self._describe_inputs()
         self._describe_types()
 
-    def _add_refusal(self, code: str, why: str, **more: Any) -> None:
+    def _refuse(self, why: str, code: str = "C204", **more: Any) -> None:
         """Add a refusal, with more data about it."""
         self.refusals.append(_refusal_data(code, why) | more)
 
@@ -501,23 +479,20 @@ class _DerivedChanges:
         for name in derived.drop:
             self.does.append(f"Drop `{name}`, which never had an effect.")
         for name in derived.unsupported:
-            self._add_refusal("C204", f"`{name}` is given, and version {since} has no equal")
+            self._refuse(f"`{name}` is given, and version {since} has no equal")
         for name, old in derived.must_equal.items():
             default = self._source.attributes[name].default
             types = _enumeration(sorted(derived.only_for.get(name, ())))
+            with_types = f", with {types}" if types else ""
             self.does.append(f"Drop `{name}`.")
             if default is not None and default != old:
-                absent = f"`{name}` is absent{f', with {types}' if types else ''}"
-                why = f"{absent}, which means {_value_text(default)}, and version {since} means {_value_text(old)}"
-                self._add_refusal("C204", why if old is not None else f"`{name}` has no equal at version {since}")
+                means = f"which means {_value_text(default)}, and version {since} means {_value_text(old)}"
+                why = f"`{name}` is absent{with_types}, {means}"
+                self._refuse(why if old is not None else f"`{name}` has no equal at version {since}")
             why = f"`{name}` is given" if old is None else f"`{name}` is not {_value_text(old)}"
-            self._add_refusal(
-                "C204", f"{why}{f', with {types}' if types else ''}: version {since} has no such attribute"
-            )
+            self._refuse(f"{why}{with_types}: version {since} has no such attribute")
         for name, undefined in derived.undefined.items():
-            self._add_refusal(
-                "C204", f"`{name}` is {_value_text(undefined)}, which has no meaning before version {since}"
-            )
+            self._refuse(f"`{name}` is {_value_text(undefined)}, which has no meaning before version {since}")
         for here, there, value in derived.set_defaults:
             absent = "it" if here == there else f"`{here}`"
             where = f" where {absent} is absent" if here in self._source.attributes else ""
@@ -529,11 +504,13 @@ class _DerivedChanges:
         for pair in derived.rewrite:
             self.does += _rewrites_of(pair)
             if pair.is_restricted or pair.source.type != pair.target.type:
-                legal = _legal_values(pair)
-                self._add_refusal("C204", f"`{pair.source.name}` has a value that version {since} does not have{legal}")
+                legal = [f"`{pair.target.range}`"] if pair.target.range else []
+                legal = [_value_text(choice) for choice in pair.target.choices] or legal
+                listed = f" ({_enumeration(legal, 'or')})" if legal else ""
+                self._refuse(f"`{pair.source.name}` has a value that version {since} does not have{listed}")
         for name in derived.from_front:
             self.does.append(f"Count negative values of `{name}` from the front.")
-            self._add_refusal("C207", f"`{name}` is negative, and the rank is not known")
+            self._refuse(f"`{name}` is negative, and the rank is not known", "C207")
 
     def _describe_inputs(self) -> None:
         """Describe attributes that become inputs and back, and inputs and outputs that the other side lacks."""
@@ -542,25 +519,24 @@ class _DerivedChanges:
             formal = target.inputs[position]
             self.does.append(f"Write `{name}` as a constant for the input `{formal.name}`.")
             if formal.option == SINGLE and self._source.attributes[name].default is None:
-                self._add_refusal("C204", f"`{name}` is absent, and its input is required at version {since}")
+                self._refuse(f"`{name}` is absent, and its input is required at version {since}")
             kind = "float" if self._source.attributes[name].type in ("float", "floats") else "int64"
             if f"tensor({kind})" not in target.allowed_types(formal):
-                self._add_refusal("C202", f"`{name}` is given, and the input `{formal.name}` does not take {kind}")
+                self._refuse(f"`{name}` is given, and the input `{formal.name}` does not take {kind}", "C202")
         for position, name in derived.to_attribute.items():
             declared, formal = target.attributes[name], self._source.inputs[position]
             self.does.append(f"Write the constant input `{formal.name}` as the attribute `{name}`.")
-            self._add_refusal("C205", f"the input `{formal.name}` is computed at run time")
+            self._refuse(f"the input `{formal.name}` is computed at run time", "C205")
             if declared.required and formal.option == OPTIONAL:
-                self._add_refusal("C204", f"the input `{formal.name}` is absent")
+                self._refuse(f"the input `{formal.name}` is absent")
             held = ATTRIBUTE_ELEMENTS.get(declared.type.removesuffix("s"), ())
-            others = {_element_name(each) for each in self._source.allowed_types(formal)}.difference(held)
-            if others:
-                names = sorted(others)
-                self._add_refusal("C202", f"the attribute cannot hold {_enumeration(names)}", types=names)
+            names = sorted({_element_name(each) for each in self._source.allowed_types(formal)}.difference(held))
+            if names:
+                self._refuse(f"the attribute cannot hold {_enumeration(names)}", "C202", types=names)
             if not declared.type.endswith("s"):
-                self._add_refusal("C204", f"the input `{formal.name}` is no single number")
+                self._refuse(f"the input `{formal.name}` is no single number")
             if declared.choices or declared.range:
-                self._add_refusal("C204", f"`{name}` has a value that version {since} does not have")
+                self._refuse(f"`{name}` has a value that version {since} does not have")
         if derived.narrower:
             self._describe_missing()
 
@@ -573,15 +549,13 @@ class _DerivedChanges:
                 if position in moved:
                     continue
                 if position >= len(there):
-                    self._add_refusal(
-                        "C204", f"the {word} `{formal.name}` is used, which version {since} does not have"
-                    )
+                    self._refuse(f"the {word} `{formal.name}` is used, which version {since} does not have")
                 elif formal.option != SINGLE and there[position].option == SINGLE:
-                    self._add_refusal("C204", f"the {word} `{formal.name}` is left out, which version {since} requires")
+                    self._refuse(f"the {word} `{formal.name}` is left out, which version {since} requires")
         if target.max_input < source.max_input and len(source.inputs) <= len(target.inputs):
-            self._add_refusal("C204", f"the node has more inputs than version {since} takes")
+            self._refuse(f"the node has more inputs than version {since} takes")
         if target.max_output < source.max_output and len(source.outputs) <= len(target.outputs):
-            self._add_refusal("C204", f"the node has more outputs than version {since} has")
+            self._refuse(f"the node has more outputs than version {since} has")
 
     def _describe_types(self) -> None:
         """Describe the element types that the other side does not take."""
@@ -600,18 +574,15 @@ class _DerivedChanges:
             if here.name not in tied.setdefault(there.type, []):
                 tied[there.type].append(here.name)
         emulated = {f"tensor({name})" for name in derived.emulate}
-        for (name, types), _ in lost.items():
-            types = tuple(type_ for type_ in types if type_ not in emulated)
-            names = [_element_name(type_) for type_ in types]
+        for name, types in lost:
+            names = [_element_name(type_) for type_ in types if type_ not in emulated]
             if names:
-                self._add_refusal(
-                    "C202", f"version {since} does not take {_enumeration(names)} as `{name}`", types=names
-                )
+                self._refuse(f"version {since} does not take {_enumeration(names)} as `{name}`", "C202", types=names)
         for names in (tied[type_] for type_ in tied if type_ in bound):
             both = _enumeration([f"`{name}`" for name in names])
-            self._add_refusal("C202", f"{both} are of different types, which version {since} does not allow")
+            self._refuse(f"{both} are of different types, which version {since} does not allow", "C202")
         if derived.type_restrictions or derived.emulate:
-            self._add_refusal("C203", "the type of an input or output is not known")
+            self._refuse("the type of an input or output is not known", "C203")
         for narrow, wide in derived.emulate.items():
             self.does.append(f"Compute {narrow} in {wide}: cast the inputs to it, and the outputs back.")
             self.operators |= {("", "Cast")}
@@ -630,23 +601,9 @@ def _rewrites_of(pair: Counterpart) -> list[str]:
     return does
 
 
-def _legal_values(pair: Counterpart) -> str:
-    """Return the values that an attribute may have on the other side, in brackets, "" if any."""
-    legal = [_value_text(choice) for choice in pair.target.choices] or (
-        [f"`{pair.target.range}`"] if pair.target.range else []
-    )
-    return f" ({_enumeration(legal, 'or')})" if legal else ""
-
-
 def _refusal_data(code: str, why: str) -> Data:
     """Return a refusal as plain data."""
     return {"code": code, "why": why}
-
-
-def _distinct_refusals(refusals: Iterable[Data]) -> list[Data]:
-    """Return refusals by code, each once."""
-    by_reason = {(refusal["code"], refusal["why"]): refusal for refusal in refusals}
-    return [by_reason[key] for key in sorted(by_reason, key=lambda key: key[0])]
 
 
 def _value_text(value: Any) -> str:
@@ -682,12 +639,8 @@ def _range_text(fate: Fate, transitions: Sequence[Transition]) -> str:
         return f"Refused: {fate.reason}."
     if fate.kind in (KEEP, CHECK):
         return _STAYS if fate.kind == KEEP else _CHECKED
-    names = _enumeration(
-        [
-            f"`{_full_name(key)}`"
-            for key in sorted({n for transition in transitions for n in transition.made}, key=_sort_key)
-        ]
-    )
+    made = {key for transition in transitions for key in transition.made}
+    names = _enumeration([f"`{_full_name(key)}`" for key in sorted(made, key=_sort_key)])
     if fate.kind == LOWER and transitions[-1].data["text"].endswith(NOT_RECORDED):
         return "Expressed by older operators."
     if fate.kind == LOWER:

@@ -10,10 +10,9 @@ from opset.inference.registration import RuleLookup
 from opset.opsets.hooks import Lookup
 from opset.opsets.registry import Registry
 from opset.reference.registration import LAYER as KERNELS
-from opset.schemas.model import OpSchema
 from opset.version_converter.body_lowering import lower_by_body
 from opset.version_converter.rewrite import Refusal
-from opset.version_converter.routes import Routes, RouteStep, routes_of
+from opset.version_converter.routes import RouteStep, routes_of
 
 NONE, UNKNOWN, FUNCTION, BODY = "none", "unknown", "function", "body"
 """UNKNOWN stands for the contents of a file that nobody trusts, FUNCTION for a written function, BODY for the body."""
@@ -62,7 +61,7 @@ def coverage(registry: Registry, domain: str) -> Iterator[Coverage]:
                 schema.shape or (FUNCTION if has_rule else "" if schema.deprecated else no_rule),
                 _work_of_step(routes.step(domain, operator, before, since)) if before else "",
                 _work_of_step(routes.step(domain, operator, since, since - 1)) if before else "",
-                _lowering_of(routes, schema) if not before and since > 1 else "",
+                _lowering_of(routes.step(domain, operator, since, since - 1)) if not before and since > 1 else "",
                 len(schema.function),
             )
 
@@ -80,10 +79,8 @@ def _work_of_step(step: RouteStep | Refusal | None) -> str:
     return DERIVED if step.touches else NOTHING
 
 
-def _lowering_of(routes: Routes, first: OpSchema) -> str:
-    """Return the lowering of the first version of an operator."""
-    since = first.since_version
-    step = routes.step(first.domain, first.name, since, since - 1)
+def _lowering_of(step: RouteStep | Refusal | None) -> str:
+    """Return the lowering of a first version."""
     if isinstance(step, RouteStep):
         return BODY if step.adapter is lower_by_body else WRITTEN
     return UNKNOWN if step is not None and step.code == "C105" else NONE

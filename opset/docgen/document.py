@@ -14,12 +14,16 @@ from opset.docgen.convertibility import GENERAL, Convertibility
 from opset.model.elements import ELEMENTS
 from opset.opsets.registry import Registry
 from opset.opsets.releases import RELEASES
-from opset.schemas.model import Change, Example, OpSchema, Parameter
+from opset.schemas.model import Change, OpSchema
 from opset.schemas.names import domain_name
 
 FORMAT = 2
 """Number of the format, which changes when something goes or changes its meaning."""
 DOCUMENT, SCHEMA = "operators.json", "operators.schema.json"
+ELEMENT_KEYS = ("name", "number", "bits", "ir_version", "opset")
+PARAMETER_KEYS = ("homogeneous", "min_arity", "differentiable")
+EXAMPLE_KEYS = ("since", "until", "tolerance")
+"""Attributes of element types, of inputs and outputs, and of examples that the document has under the same names."""
 
 
 def pages(registry: Registry, domains: Sequence[str], progress: Progress | None = None) -> Iterator[tuple[str, bytes]]:
@@ -47,16 +51,7 @@ def _document_text(registry: Registry, domains: Sequence[str], progress: Progres
             }
             for release in RELEASES
         ],
-        "element_types": [
-            {
-                "name": element.name,
-                "number": element.number,
-                "bits": element.bits,
-                "ir_version": element.ir_version,
-                "opset": element.opset,
-            }
-            for element in ELEMENTS.values()
-        ],
+        "element_types": [{key: getattr(element, key) for key in ELEMENT_KEYS} for element in ELEMENTS.values()],
         "type_sets": registry.type_sets,
         "families": dict(sorted(families.items())),
         "refusals": GENERAL,
@@ -95,7 +90,10 @@ def operator_data(registry: Registry, domain: str, name: str, convertibility: Co
         "domain": domain_name(domain),
         "family": versions[-1].family,
         "versions": [_version_data(registry, schema, changed.get(schema.since_version)) for schema in versions],
-        "examples": [_example_data(example) for example in registry.examples(name, domain)],
+        "examples": [
+            example_data(each) | {key: getattr(each, key) for key in EXAMPLE_KEYS}
+            for each in registry.examples(name, domain)
+        ],
         "convertibility": {key: table[key] for key in ("newest", "omitted", "transitions", "versions")},
     }
 
@@ -104,20 +102,11 @@ def _version_data(registry: Registry, schema: OpSchema, changed: TransitionFacts
     """Return a version as plain data, with its change if it has one."""
     data = schema_data(registry, schema)
     for side, parameters in (("inputs", schema.inputs), ("outputs", schema.outputs)):
-        data[side] = [_parameter_data(*each) for each in zip(data[side], parameters, strict=True)]
+        for facts, parameter in zip(data[side], parameters, strict=True):
+            facts |= {key: getattr(parameter, key) for key in PARAMETER_KEYS}
     data["conditions"] = [{**each._asdict(), "where": dict(each.where)} for each in schema.conditions]
     data["change"] = None if schema.change is None or changed is None else _change_data(schema.change, changed)
     return data
-
-
-def _parameter_data(data: dict[str, Any], parameter: Parameter) -> dict[str, Any]:
-    """Return an input or output as plain data, with its arity."""
-    return {
-        **data,
-        "homogeneous": parameter.homogeneous,
-        "min_arity": parameter.min_arity,
-        "differentiable": parameter.differentiable,
-    }
 
 
 def _change_data(change: Change, computed: TransitionFacts) -> dict[str, Any]:
@@ -135,14 +124,4 @@ def _change_data(change: Change, computed: TransitionFacts) -> dict[str, Any]:
         "clarified": change.clarified,
         "up": {"declared": change.up, "work": computed.up},
         "down": {"declared": change.down, "work": computed.down},
-    }
-
-
-def _example_data(example: Example) -> dict[str, Any]:
-    """Return an example as plain data, with its versions and tolerance."""
-    return {
-        **example_data(example),
-        "since": example.since,
-        "until": example.until,
-        "tolerance": example.tolerance,
     }

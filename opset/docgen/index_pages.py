@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from markupsafe import Markup
@@ -61,6 +62,12 @@ def part(title: str = "", **filled: Any) -> dict[str, Any]:
     """
     empty = {"text": "", "names": [], "described": False, "operators": [], "table": None}
     return {"title": escape_text(title), "id": slug(title.lower()) if title else "", **empty, **filled}
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[dict[str, Any]]], ids: Iterable[str] = ()) -> dict[str, Any]:
+    """Return a table: the titles of its columns, and rows of cells, which have ids if they can be linked to."""
+    pairs = zip_longest(rows, ids, fillvalue="")
+    return {"head": head, "rows": [{"id": anchor, "cells": cells} for cells, anchor in pairs]}
 
 
 def cell(text: object = "", links: Iterable[dict[str, str]] = ()) -> dict[str, Any]:
@@ -128,14 +135,8 @@ def _domain_pages(site: Site, operators: list[OperatorEntry]) -> Iterator[IndexP
         lead = f"{len(members)} operators; the newest version of the operator set is {newest}."
         versions = [link(each, f"../{site.paths.opset(domain, each)}") for each in range(newest, 0, -1)]
         rows = [_operator_row(site, member, "../") for member in members]
-        yield index_page(
-            site.paths.domain(domain),
-            "domain",
-            domain_name(domain),
-            lead=lead,
-            text=lead,
-            parts=[part("Versions", names=versions), part("Operators", operators=rows)],
-        )
+        parts = [part("Versions", names=versions), part("Operators", operators=rows)]
+        yield index_page(site.paths.domain(domain), "domain", domain_name(domain), lead=lead, text=lead, parts=parts)
 
 
 def _opset_pages(site: Site) -> Iterator[IndexPage]:
@@ -146,22 +147,12 @@ def _opset_pages(site: Site) -> Iterator[IndexPage]:
         for version in range(site.registry.domains[domain], 0, -1):
             data = operator_set(site.registry, domain, version)
             path = site.paths.opset(domain, version)
-            rows.append(
-                {
-                    "id": "",
-                    "cells": [
-                        cell(links=[link(f"{domain_name(domain)} {version}", f"../{path}")]),
-                        cell(", ".join(data.releases)),
-                        cell(len(data.operators)),
-                        cell(len(data.new)),
-                        cell(len(data.changed)),
-                        cell(len(data.withdrawn)),
-                    ],
-                }
-            )
+            counts = map(len, (data.operators, data.new, data.changed, data.withdrawn))
+            named = cell(links=[link(f"{domain_name(domain)} {version}", f"../{path}")])
+            rows.append([named, cell(", ".join(data.releases)), *map(cell, counts)])
             yield _opset_page(site, domain, version, data)
         head = ["Version", "onnx releases", "Operators", "New", "Changed", "Withdrawn"]
-        parts.append(part(domain_name(domain), table={"head": head, "rows": rows}))
+        parts.append(part(domain_name(domain), table=table(head, rows)))
     lead = "What each version of each operator set has, and what it brought."
     yield index_page("opsets/index.html", "index", "Operator sets", lead=lead, text=lead, parts=parts)
 
@@ -179,21 +170,18 @@ def _opset_page(site: Site, domain: str, version: int, data: OperatorSet) -> Ind
     if version > 1:
         difference = operator_set_difference(site.registry, domain, version - 1, version)
         rows = [
-            {
-                "id": "",
-                "cells": [
-                    cell(links=[version_link(change.operator, change.since_after)]),
-                    cell(f"{change.since_before} → {change.since_after}"),
-                    cell("; ".join(change.words)),
-                    cell(inline(" ".join(change.meaning))),
-                    cell(change.work),
-                ],
-            }
+            [
+                cell(links=[version_link(change.operator, change.since_after)]),
+                cell(f"{change.since_before} → {change.since_after}"),
+                cell("; ".join(change.words)),
+                cell(inline(" ".join(change.meaning))),
+                cell(change.work),
+            ]
             for change in difference.changed
         ]
         if rows:
             head = ["Operator", "Versions", "Signature", "Meaning", "Conversion up"]
-            parts.append(part("Changed", table={"head": head, "rows": rows}))
+            parts.append(part("Changed", table=table(head, rows)))
     if data.withdrawn:
         parts.append(part("Withdrawn", names=[version_link(each.operator, each.since) for each in data.withdrawn]))
     families: dict[str, list[dict[str, str]]] = {}
@@ -201,53 +189,44 @@ def _opset_page(site: Site, domain: str, version: int, data: OperatorSet) -> Ind
         link_to_version = version_link(operator.operator, operator.since)
         families.setdefault(operator.family, []).append({**link_to_version, "note": str(operator.since)})
     rows = [
-        {
-            "id": "",
-            "cells": [
-                cell(links=[link(family, f"../{site.paths.family(family)}")]),
-                cell(links=[{**name, "name": f"{name['name']} {name['note']}"} for name in names]),
-            ],
-        }
+        [
+            cell(links=[link(family, f"../{site.paths.family(family)}")]),
+            cell(links=[{**name, "name": f"{name['name']} {name['note']}"} for name in names]),
+        ]
         for family, names in sorted(families.items())
     ]
     text = "All operators of this version of the operator set, each with the version that it has here."
-    parts.append(part("Operators", text=text, table={"head": ["Family", "Operators"], "rows": rows}))
+    parts.append(part("Operators", text=text, table=table(["Family", "Operators"], rows)))
     releases = f", in onnx {', '.join(data.releases)}" if data.releases else ""
-    lead = f"{len(data.operators)} operators{releases}."
-    trail = [link("Operator sets", "index.html")]
     neighbors = [
         link(f"{domain_name(domain)} {each}", f"../{site.paths.opset(domain, each)}")
         for each in (version - 1, version + 1)
         if 0 < each <= site.registry.domains[domain]
     ]
-    words = " ".join(each.operator for each in (*data.new, *data.changed, *data.withdrawn))
-    return index_page(
-        site.paths.opset(domain, version),
-        "opset",
-        f"{domain_name(domain)} {version}",
-        lead=lead,
-        text=f"opset {version} {words}",
-        parts=[*parts, part("Before and after", names=neighbors)],
-        trail=trail,
-    )
+    parts.append(part("Before and after", names=neighbors))
+    text = " ".join(["opset", str(version), *(each.operator for each in (*data.new, *data.changed, *data.withdrawn))])
+    lead = f"{len(data.operators)} operators{releases}."
+    path = site.paths.opset(domain, version)
+    trail = [link("Operator sets", "index.html")]
+    return index_page(path, "opset", f"{domain_name(domain)} {version}", lead=lead, text=text, parts=parts, trail=trail)
 
 
 def _release_pages(site: Site) -> Iterator[IndexPage]:
     """Yield the page of the releases."""
     domains = [domain for domain in site.paths.domains if RELEASES[-1].opset_of(domain)]
+    releases = RELEASES[::-1]
     rows = []
-    for release in reversed(RELEASES):
+    for release in releases:
         versions = [(domain, release.opset_of(domain)) for domain in domains]
         cells = [
             cell(links=[link(version, site.paths.opset(domain, version))]) if version else cell("-")
             for domain, version in versions
         ]
-        rows.append({"id": slug(release.name), "cells": [cell(f"onnx {release.name}"), cell(release.ir), *cells]})
+        rows.append([cell(f"onnx {release.name}"), cell(release.ir), *cells])
     head = ["Release", "IR version", *map(domain_name, domains)]
     lead = "The IR version and the newest operator sets of each release of onnx."
-    yield index_page(
-        "releases.html", "index", "Releases", lead=lead, text=lead, parts=[part(table={"head": head, "rows": rows})]
-    )
+    listed = part(table=table(head, rows, [slug(release.name) for release in releases]))
+    yield index_page("releases.html", "index", "Releases", lead=lead, text=lead, parts=[listed])
 
 
 def _family_pages(site: Site, operators: list[OperatorEntry]) -> Iterator[IndexPage]:
@@ -259,17 +238,11 @@ def _family_pages(site: Site, operators: list[OperatorEntry]) -> Iterator[IndexP
     for family, members in sorted(families.items()):
         path = site.paths.family(family)
         names.append({**link(family, f"../{path}"), "note": str(len(members))})
-        rows = [_operator_row(site, member, "../") for member in members]
+        parts = [part(operators=[_operator_row(site, member, "../") for member in members])]
         text = f"{family.replace('_', ' ')} {' '.join(member.name for member in members)}"
-        yield index_page(
-            path,
-            "family",
-            family,
-            lead=f"{len(members)} operators.",
-            text=text,
-            parts=[part(operators=rows)],
-            trail=[link("Families", "index.html")],
-        )
+        count = f"{len(members)} operators."
+        trail = [link("Families", "index.html")]
+        yield index_page(path, "family", family, lead=count, text=text, parts=parts, trail=trail)
     lead = "Operators that are alike share a family."
     yield index_page("families/index.html", "index", "Families", lead=lead, text=lead, parts=[part(names=names)])
 
@@ -282,13 +255,10 @@ def _type_pages(site: Site, operators: list[OperatorEntry]) -> Iterator[IndexPag
         parts = []
         count = 0
         for domain in site.paths.domains:
-            rows = []
-            for operator in operators:
-                if operator.domain == domain and (cells := _type_cells(site, operator, wanted)):
-                    rows.append({"id": "", "cells": cells})
-            if rows:
+            rows = [_type_cells(site, operator, wanted) for operator in operators if operator.domain == domain]
+            if rows := [*filter(None, rows)]:
                 head = ["Operator", "Version", "Inputs and outputs"]
-                parts.append(part(domain_name(domain), table={"head": head, "rows": rows}))
+                parts.append(part(domain_name(domain), table=table(head, rows)))
                 count += len(rows)
         if not count:
             continue
@@ -296,15 +266,11 @@ def _type_pages(site: Site, operators: list[OperatorEntry]) -> Iterator[IndexPag
         size = f"{element.bits} bits" if element.bits else "text of any length"
         came = f"came with opset {element.opset}" if element.opset > 1 else "there since opset 1"
         lead = f"{size}; number {element.number} of TensorProto.DataType; {came}; IR version {element.ir_version}. "
-        yield index_page(
-            site.paths.element(element.name),
-            "type",
-            element.name,
-            lead=f"{lead}{count} operators take or make it.",
-            text=f"element type {element.dtype}",
-            parts=parts,
-            trail=[link("Types", "index.html")],
-        )
+        lead += f"{count} operators take or make it."
+        text = f"element type {element.dtype}"
+        trail = [link("Types", "index.html")]
+        path = site.paths.element(element.name)
+        yield index_page(path, "type", element.name, lead=lead, text=text, parts=parts, trail=trail)
     lead = "Element types, with the number of operators that take or make each."
     sets = part("Named sets", text="Type lists are written as named sets.", names=[link("Named sets", "../sets.html")])
     yield index_page("types/index.html", "index", "Types", lead=lead, text=lead, parts=[part(names=names), sets])
@@ -316,16 +282,11 @@ def _type_cells(site: Site, entry: OperatorEntry, wanted: str) -> list[dict[str,
     They are empty if no version takes the type.
     """
     for schema in entry.versions:
-        constraints = {name for name, types in schema.types.items() if wanted in types}
-        inputs = [
-            parameter.name for parameter in schema.inputs if parameter.type in constraints or parameter.type == wanted
-        ]
-        outputs = [
-            parameter.name for parameter in schema.outputs if parameter.type in constraints or parameter.type == wanted
-        ]
-        if inputs or outputs:
+        taking = {wanted, *(name for name, types in schema.types.items() if wanted in types)}
+        names = [each.name for each in (*schema.inputs, *schema.outputs) if each.type in taking]
+        if names:
             found = site.link(entry.name, entry.domain, "../")
-            words = ", ".join(dict.fromkeys((*inputs, *outputs)))
+            words = ", ".join(dict.fromkeys(names))
             newest = entry.newest
             gone = newest.deprecated or not any(wanted in types for types in newest.types.values())
             gone = gone and not any(parameter.type == wanted for parameter in (*newest.inputs, *newest.outputs))
@@ -336,13 +297,11 @@ def _type_cells(site: Site, entry: OperatorEntry, wanted: str) -> list[dict[str,
 
 def _sets_page(site: Site) -> IndexPage:
     """Return the page of the named sets of types."""
-    rows = [
-        {"id": slug(name), "cells": [cell(name), cell(", ".join(map(brief_type, types)))]}
-        for name, types in site.registry.type_sets.items()
-    ]
+    sets = site.registry.type_sets
+    rows = [[cell(name), cell(", ".join(map(brief_type, types)))] for name, types in sets.items()]
     lead = "The names by which lists of types are written, in pages, messages and YAML."
-    table = {"head": ["Name", "Types"], "rows": rows}
-    return index_page("sets.html", "index", "Named sets of types", lead=lead, text=lead, parts=[part(table=table)])
+    parts = [part(table=table(["Name", "Types"], rows, map(slug, sets)))]
+    return index_page("sets.html", "index", "Named sets of types", lead=lead, text=lead, parts=parts)
 
 
 def _code_pages() -> Iterator[IndexPage]:
@@ -350,18 +309,13 @@ def _code_pages() -> Iterator[IndexPage]:
     parts = []
     for letter, title in KINDS.items():
         codes = [code for code in CODES if code[0] == letter]
-        rows = [{"id": "", "cells": [cell(links=[link(code, f"{code}.html")]), cell(CODES[code])]} for code in codes]
+        rows = [[cell(links=[link(code, f"{code}.html")]), cell(CODES[code])] for code in codes]
         if rows:
-            parts.append(part(title, table={"head": ["Code", "Meaning"], "rows": rows}))
-    for code in CODES:
+            parts.append(part(title, table=table(["Code", "Meaning"], rows)))
+    trail = [link("Errors", "index.html")]
+    for code, title in CODES.items():
         text = body_of(code)
-        yield index_page(
-            f"errors/{code}.html",
-            "error",
-            f"{code}: {CODES[code]}",
-            body=html(text, page=True),
-            text=text,
-            trail=[link("Errors", "index.html")],
-        )
+        body = html(text, page=True)
+        yield index_page(f"errors/{code}.html", "error", f"{code}: {title}", body=body, text=text, trail=trail)
     lead = "Every message has a code, and every code a page: what it means, an example, and what to do."
     yield index_page("errors/index.html", "index", "Errors", lead=lead, text=lead, parts=parts)

@@ -144,10 +144,9 @@ def _head_lines(registry: Registry, domain: _Domain) -> list[str]:
     """Return the beginning of the file of a domain: its title and newest version, and its operators by family."""
     newest = registry.domains[domain.name]
     operators = registry.operators(domain.name)
-    lines = [f"# {escape(domain_name(domain.name))}", ""]
     count = f"{len(operators)} operator{'' if len(operators) == 1 else 's'}"
-    lines += [f"{count} at version {newest}; [what changed]({domain.changelog})", ""]
-    lines += ["## Contents", ""]
+    summary = f"{count} at version {newest}; [what changed]({domain.changelog})"
+    lines = [f"# {escape(domain_name(domain.name))}", "", summary, "", "## Contents", ""]
     families: dict[str, list[str]] = {}
     for name in operators:
         families.setdefault(registry.versions(name, domain.name)[-1].family, []).append(name)
@@ -173,23 +172,18 @@ def operator_section(registry: Registry, domain: str, name: str) -> list[str]:
     lines += [*prose(data["doc"]), ""]
     lines += [*fence(data["formula"], "math"), ""] if data["formula"] else []
     lines += _signature_lines(data)
-    lines += _section_lines(
-        "Constraints",
-        (f"{escape(label)} ({data['checked'][label]}): {phrase(text)}" for label, text in data["constraints"].items()),
-    )
-    lines += _section_lines(
-        "Special cases", (f"{phrase(case['text'])}{_ground_text(case)}" for case in data["special_cases"])
-    )
-    lines += _section_lines(
-        "Implementations",
-        (f"{escape(implementation_title(note))}: {phrase(note['text'])}" for note in data["implementations"]),
-    )
+    checked = data["checked"]
+    labelled = (f"{escape(label)} ({checked[label]}): {phrase(text)}" for label, text in data["constraints"].items())
+    lines += _section_lines("Constraints", labelled)
+    cases = (f"{phrase(case['text'])}{_ground_text(case)}" for case in data["special_cases"])
+    lines += _section_lines("Special cases", cases)
+    notes = (f"{escape(implementation_title(note))}: {phrase(note['text'])}" for note in data["implementations"])
+    lines += _section_lines("Implementations", notes)
     lines += ["**Shapes of outputs**", "", code_span(data["shape"]), ""] if data["shape"] else []
     for body in data["function"]:
         lines += [f"**Function body**, {escape(body_conditions(body))}", "", *fence(body["nodes"]), ""]
-    lines += _section_lines(
-        "Elsewhere", (f"{escape(each)}: {phrase(text)}" for each, text in data["counterparts"].items())
-    )
+    elsewhere = (f"{escape(each)}: {phrase(text)}" for each, text in data["counterparts"].items())
+    lines += _section_lines("Elsewhere", elsewhere)
     lines += _example_lines(newest, registry.examples(name, domain))
     changed = reversed(changes(versions, registry.type_sets))
     lines += _section_lines(
@@ -213,32 +207,23 @@ def _section_lines(title: str, entries: Iterable[str]) -> list[str]:
 def _signature_lines(data: dict[str, Any]) -> list[str]:
     """Return the inputs, outputs, attributes and types of a version."""
     lines: list[str] = []
-    for title, side, least, most in (
-        ("Inputs", "inputs", "min_input", "max_input"),
-        ("Outputs", "outputs", "min_output", "max_output"),
-    ):
-        low, high = data[least], data[most]
+    for side in ("input", "output"):
+        low, high = data[f"min_{side}"], data[f"max_{side}"]
         count = str(low)
         if low != high:
             count += " or more" if high is None else f" to {high}"
-        lines += _section_lines(
-            f"{title} ({count})",
-            (f"{code_span(each['name'])} ({_parameter_text(each)}){_doc_text(each['doc'])}" for each in data[side]),
-        )
-    lines += _section_lines(
-        "Attributes",
-        (
-            f"{code_span(attribute['name'])} ({_declaration_text(attribute)}){_doc_text(attribute['doc'])}"
-            for attribute in data["attributes"]
-        ),
-    )
-    return lines + _section_lines(
-        "Types",
-        (
-            f"{code_span(name)}: {_allowed_text(data['type_sets'][name], types)}"
-            for name, types in data["types"].items()
-        ),
-    )
+        entries = []
+        for each in data[f"{side}s"]:
+            words = ", ".join([code_span(brief_type(each["type"])), *arity_words(each)])
+            entries.append(f"{code_span(each['name'])} ({words}){_doc_text(each['doc'])}")
+        lines += _section_lines(f"{side.capitalize()}s ({count})", entries)
+    entries = []
+    for each in data["attributes"]:
+        entries.append(f"{code_span(each['name'])} ({_declaration_text(each)}){_doc_text(each['doc'])}")
+    lines += _section_lines("Attributes", entries)
+    sets = data["type_sets"]
+    types = (f"{code_span(key)}: {_allowed_text(sets[key], types)}" for key, types in data["types"].items())
+    return lines + _section_lines("Types", types)
 
 
 def _allowed_text(sets: str, types: Sequence[str]) -> str:
@@ -250,11 +235,6 @@ def _allowed_text(sets: str, types: Sequence[str]) -> str:
 def _doc_text(doc: str) -> str:
     """Return the documentation of a parameter behind its name, "" if it has none."""
     return f": {phrase(doc)}" if doc.strip() else ""
-
-
-def _parameter_text(parameter: dict[str, Any]) -> str:
-    """Return the type and the arity of an input or output."""
-    return ", ".join([code_span(brief_type(parameter["type"])), *arity_words(parameter)])
 
 
 def _declaration_text(attribute: dict[str, Any]) -> str:
@@ -319,8 +299,7 @@ def _shorten(text: str) -> str:
 
 def _change_text(change: TransitionFacts) -> str:
     """Return the changes of a version, and the work of the version converter on them."""
-    words = "; ".join(map(escape, change.words))
-    parts = [f"{words}."] if words else []
+    parts = [f"{'; '.join(map(escape, change.words))}."] if change.words else []
     parts += [phrase(change.meaning)] if change.meaning else []
     parts += [f"Clarified: {phrase(change.clarified)}"] if change.clarified else []
     parts.append(f"Conversion up: {escape(change.up)}; down: {escape(change.down)}.")
@@ -371,7 +350,8 @@ def _coverage_lines(registry: Registry, domains: Sequence[_Domain]) -> list[str]
     lines += _table_head("domain", "versions", *_COLUMNS)
     for domain, rows in tables:
         numbers = (count_column(rows, column) for column in _COLUMNS)
-        lines.append(_row(escape(domain_name(domain.name)), str(len(rows)), *(_count_text(*each) for each in numbers)))
+        counts = (f"{some} of {most}" if some != most else str(most or "") for some, most in numbers)
+        lines.append(_row(escape(domain_name(domain.name)), str(len(rows)), *counts))
     for domain, rows in tables:
         lines += ["", f"## {escape(domain_name(domain.name))}", "", *_table_head("operator", "version", *_COLUMNS)]
         for row in rows:
@@ -380,13 +360,6 @@ def _coverage_lines(registry: Registry, domains: Sequence[_Domain]) -> list[str]
             cells = (row.kernel, rule.replace("|", "\\|"), *works)
             lines.append(_row(domain.link(row.operator), str(row.since), *cells))
     return lines
-
-
-def _count_text(some: int, most: int) -> str:
-    """Return how many of all there are, "" if there are none."""
-    if not most:
-        return ""
-    return str(some) if some == most else f"{some} of {most}"
 
 
 def _table_head(*columns: str) -> list[str]:

@@ -43,10 +43,11 @@ def html(text: str, resolve: Resolve | None = None, *, page: bool = False) -> Ma
     tokens = parser.parse(escape_invisible(text))
     _finish_headings(tokens, page)
     for token in tokens:
-        if resolve:
-            _resolve_links(token.children or [], resolve)
-        if token.tag in ("th", "td"):
-            _set_alignment_class(token)
+        for each in token.children or []:
+            if resolve and each.type == "link_open":
+                each.attrSet("href", resolve(str(each.attrGet("href"))))
+        if token.tag in ("th", "td") and (style := token.attrs.pop("style", None)):
+            token.attrSet("class", str(style).removeprefix("text-align:"))
     for begin, inside, end in zip(tokens, tokens[1:], tokens[2:], strict=False):
         if begin.type == "th_open" and not inside.content:
             begin.tag = end.tag = "td"  # an empty cell is no heading of its column
@@ -56,11 +57,8 @@ def html(text: str, resolve: Resolve | None = None, *, page: bool = False) -> Ma
 @lru_cache(maxsize=16384)
 def inline(text: str) -> Markup:
     """Return one phrase of Markdown as HTML without blocks: code, emphasis and links."""
-    return (
-        Markup(reader().renderInline(escape_invisible(text)))
-        if len(text) <= LONGEST_PROSE
-        else escape(escape_invisible(text))
-    )
+    visible = escape_invisible(text)
+    return Markup(reader().renderInline(visible)) if len(text) <= LONGEST_PROSE else escape(visible)
 
 
 def sections(text: str) -> Iterator[tuple[str, str, str]]:
@@ -145,20 +143,6 @@ def _heading_id(heading: Token, used: dict[str, int]) -> str:
         slug = f"{slug}-{used[slug]}"
     used[slug] = 0
     return slug
-
-
-def _resolve_links(tokens: Sequence[Token], resolve: Resolve) -> None:
-    """Replace the targets of links."""
-    for token in tokens:
-        if token.type == "link_open":
-            token.attrSet("href", resolve(str(token.attrGet("href"))))
-
-
-def _set_alignment_class(token: Token) -> None:
-    """Replace the style of a cell of a table by a class."""
-    style = token.attrs.pop("style", None)
-    if style:
-        token.attrSet("class", str(style).removeprefix("text-align:"))
 
 
 def _fence(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:

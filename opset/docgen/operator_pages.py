@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from itertools import permutations
 from typing import Any, NamedTuple
 
@@ -78,6 +78,9 @@ def operator_page(site: Site, domain: str, name: str) -> dict[str, Any]:
         section["brought"] = release_that_brought(schema)
         sections.append(section)
         newer = data[since]
+    # Examples that are errors come last.
+    ordered = sorted(registry.examples(name, domain), key=lambda each: bool(each.error))
+    examples = [_example_data(versions, each, number) for number, each in enumerate(ordered, 1)]
     return {
         "name": escape_text(name),
         "domain": escape_text(domain_name(domain)),
@@ -92,14 +95,14 @@ def operator_page(site: Site, domain: str, name: str) -> dict[str, Any]:
         "kernels": _kernels_data(registry, versions),
         "matrix": _type_matrix(site, versions, root),
         "comparisons": _comparisons_data(registry, versions),
-        "examples": _examples_data(versions, registry.examples(name, domain)),
+        "examples": {"first": examples[:OPEN], "others": examples[OPEN:]} if examples else None,
     }
 
 
 def _conversion_data(site: Site, name: str, domain: str, root: str) -> dict[str, Any]:
     """Return the fate of nodes by version and target, and on each transition."""
     data = site.convertibility.table_of(name, domain)
-    named = {transition["id"]: _transition_name(transition) for transition in data["transitions"]}
+    named = {step["id"]: f"{step['from']} → {step['to'] or 'older operators'}" for step in data["transitions"]}
     direct_codes = {
         transition["id"]: {refusal["code"] for refusal in transition["refusals"]} for transition in data["transitions"]
     }
@@ -143,11 +146,6 @@ def _conversion_data(site: Site, name: str, domain: str, root: str) -> dict[str,
     }
 
 
-def _transition_name(step: Mapping[str, Any]) -> str:
-    """Return the name of a transition on the page."""
-    return f"{step['from']} → {step['to']}" if step["to"] else f"{step['from']} → older operators"
-
-
 def _lowered_text(entries: Iterable[Mapping[str, Any]]) -> str:
     """Return a sentence about made operators that become others in their turn, "" if there are none."""
     names_by_limit: dict[int, list[str]] = {}
@@ -172,33 +170,21 @@ def _kernels_data(registry: Registry, versions: tuple[OpSchema, ...]) -> dict[st
     if not registry.is_standard(versions[0].name, versions[0].domain):
         return None
     known = [kernels_data(schema) for schema in reversed(versions)]
-    return {
-        "runtime": known[0]["runtime"],
-        "provider": known[0]["provider"],
-        "releases": known[0]["known"],
-        "rows": [
-            {"since": schema.since_version, "text": escape_text(each["text"]), "function": each["function"]}
-            for schema, each in zip(reversed(versions), known, strict=True)
-        ],
-    }
-
-
-def _examples_data(versions: tuple[OpSchema, ...], examples: Iterable[Example]) -> dict[str, list[Any]] | None:
-    """Return the examples that are shown at once and those that unfold; those that are errors come last."""
-    ordered = sorted(examples, key=lambda each: bool(each.error))
-    entries = [_example_data(versions, each, number) for number, each in enumerate(ordered, 1)]
-    return {"first": entries[:OPEN], "others": entries[OPEN:]} if entries else None
+    rows = [
+        {"since": schema.since_version, "text": escape_text(each["text"]), "function": each["function"]}
+        for schema, each in zip(reversed(versions), known, strict=True)
+    ]
+    first = known[0]
+    return {"runtime": first["runtime"], "provider": first["provider"], "releases": first["known"], "rows": rows}
 
 
 def _opset_spans(registry: Registry, versions: tuple[OpSchema, ...]) -> dict[int, str]:
     """Return the opsets at which each version holds, as text."""
-    last = registry.domains[versions[0].domain]
-    ends = [schema.since_version - 1 for schema in versions[1:]] + [last]
+    sinces = [schema.since_version for schema in versions]
+    ends = [*(since - 1 for since in sinces[1:]), registry.domains[versions[0].domain]]
     return {
-        each.since_version: f"opset {each.since_version}"
-        if each.since_version == end
-        else f"opsets {each.since_version} to {end}"
-        for each, end in zip(versions, ends, strict=True)
+        since: f"opset {since}" if since == end else f"opsets {since} to {end}"
+        for since, end in zip(sinces, ends, strict=True)
     }
 
 
@@ -244,11 +230,22 @@ def _section_data(
         for label, text in data["constraints"].items()
     }
     ids = {label: each["id"] for label, each in constraints.items()}
+
+    def parameters(key: str, side: str) -> list[dict[str, Any]]:
+        entries = []
+        for each in data[key]:
+            facts = [brief_type(each["type"]), *arity_words(each)]
+            entries.append(
+                _list_entry(f"{anchor}-{side}-{slug(each['name'])}", each["name"], facts, inline(each["doc"]))
+            )
+        return entries
+
+    replaced = f"; use `{data['replacement']}`" if data["replacement"] else ""
     return {
         "since": since,
         "id": anchor,
         "same_as": newer["since"] if same and newer is not None else None,
-        "withdrawn": inline(_withdrawal_text(data)) if data["deprecated"] else "",
+        "withdrawn": inline(f"Withdrawn{replaced}.") if data["deprecated"] else "",
         "badges": _badges(data),
         "amended": [*map(escape_text, data["amended"])],
         "signature": highlight(signature(data), "onnx"),
@@ -256,8 +253,8 @@ def _section_data(
         "formula": formula(data["formula"]) if data["formula"] else "",
         "cases": [{"text": inline(case["text"]), **_ground_data(case)} for case in data["special_cases"]],
         "attributes": [_attribute_data(attribute, anchor, ids) for attribute in data["attributes"]],
-        "inputs": [_parameter_data(parameter, anchor, "in") for parameter in data["inputs"]],
-        "outputs": [_parameter_data(parameter, anchor, "out") for parameter in data["outputs"]],
+        "inputs": parameters("inputs", "in"),
+        "outputs": parameters("outputs", "out"),
         "types": [
             _list_entry(f"{anchor}-type-{slug(key)}", key, [named], escape_text(listed) if listed != named else "")
             for key, types in data["types"].items()
@@ -297,19 +294,11 @@ def signature(data: Mapping[str, Any]) -> str:
     return f"{names('outputs')} = {data['operator']}{stated} ({names('inputs')})"
 
 
-def _withdrawal_text(data: Mapping[str, Any]) -> str:
-    """Return the sentence about a withdrawn operator."""
-    return f"Withdrawn{'; use `' + data['replacement'] + '`' if data['replacement'] else ''}."
-
-
 def _attribute_data(data: Mapping[str, Any], anchor: str, ids: Mapping[str, str]) -> dict[str, Any]:
     """Return the entry of an attribute, with the facts that it declares."""
     default = data["default"]
     facts = [data["type"] if default is None else f"{data['type']} = {default_text(default)}"]
-    if data["required"]:
-        facts.append("required")
-    elif default is None:
-        facts.append("optional")
+    facts += ["required"] if data["required"] else ["optional"] if default is None else []
     facts += [data["kind"]] if data["kind"] else []
     facts += [f"one of {', '.join(map(value_text, data['choices']))}"] if data["choices"] else []
     facts += [data["range"]] if data["range"] else []
@@ -327,12 +316,6 @@ def _list_entry(anchor: str, name: str, facts: Iterable[str], doc: Markup | str)
         "label": "",
         "label_id": "",
     }
-
-
-def _parameter_data(data: Mapping[str, Any], anchor: str, side: str) -> dict[str, Any]:
-    """Return the entry of an input or output, with the facts that it declares."""
-    facts = [brief_type(data["type"]), *arity_words(data)]
-    return _list_entry(f"{anchor}-{side}-{slug(data['name'])}", data["name"], facts, inline(data["doc"]))
 
 
 def _change_data(change: TransitionFacts | None) -> dict[str, Any] | None:
@@ -361,17 +344,15 @@ def _type_matrix(site: Site, versions: tuple[OpSchema, ...], root: str) -> dict[
     for type_, row in cells.items():
         rows.setdefault(tuple(row), []).append(type_)
     ordered = sorted(rows.items(), key=lambda each: ([not cell for cell in each[0]], each[1]))
+
+    def link(type_: str) -> dict[str, str]:
+        element = brief_type(type_)
+        return {"name": escape_text(element), "href": f"{root}{Paths.element(element)}" if element != type_ else ""}
+
     return {
         "columns": [schema.since_version for schema in versions],
-        "rows": [{"types": [*_type_links(types, root)], "cells": [*map(escape_text, row)]} for row, types in ordered],
+        "rows": [{"types": [*map(link, types)], "cells": [*map(escape_text, row)]} for row, types in ordered],
     }
-
-
-def _type_links(types: Iterable[str], root: str) -> Iterator[dict[str, str]]:
-    """Yield types with links to the pages of their element types."""
-    for type_ in types:
-        element = brief_type(type_)
-        yield {"name": escape_text(element), "href": f"{root}{Paths.element(element)}" if element != type_ else ""}
 
 
 def _comparisons_data(registry: Registry, versions: tuple[OpSchema, ...]) -> dict[str, Any]:
@@ -381,13 +362,10 @@ def _comparisons_data(registry: Registry, versions: tuple[OpSchema, ...]) -> dic
         words = difference_words(signature_diff(before, after), registry.type_sets)
         here, there = before.since_version, after.since_version
         crossed = [schema for schema in versions if min(here, there) < schema.since_version <= max(here, there)]
-        said = [
-            {"since": each.since_version, "text": inline(text)}
-            for each in (crossed if here < there else crossed[::-1])
-            if each.change is not None
-            for text in [each.change.meaning or each.change.clarified]
-            if text
-        ]
+        said = []
+        for each in crossed if here < there else crossed[::-1]:
+            if text := each.change and (each.change.meaning or each.change.clarified):
+                said.append({"since": each.since_version, "text": inline(text)})
         pairs[here, there] = {
             "id": f"diff-{here}-{there}",
             "before": here,
@@ -408,6 +386,12 @@ def _example_data(versions: tuple[OpSchema, ...], example: Example, number: int)
     schema = next(each for each in versions if each.since_version == held[-1])
     data = example_data(example)
     inputs, outputs = example_rows(schema, data)
+    attributes = []
+    for name, value in data["attributes"].items():
+        if isinstance(value, dict) and "content" in value:
+            value = value["content"]
+        text = value if isinstance(value, str) and "\n" in value else value_text(value)
+        attributes.append({"name": escape_text(name), "text": _shorten(text)})
     return {
         "id": f"example-{number}-{slug(example.name)}",
         "name": escape_text(example.name.replace("_", " ")),
@@ -416,9 +400,7 @@ def _example_data(versions: tuple[OpSchema, ...], example: Example, number: int)
         **_ground_data(data),
         "error": escape_text(example.error),
         "error_id": f"v{schema.since_version}-{slug(example.error)}",
-        "attributes": [
-            {"name": escape_text(name), "text": _shorten(text)} for name, text in _attribute_texts(data["attributes"])
-        ],
+        "attributes": attributes,
         "shown": [
             {"side": side, "name": escape_text(name), "type": escape_text(type_), "text": _shorten(text)}
             for side, values in (("in", inputs), ("out", outputs))
@@ -432,25 +414,18 @@ def _ground_data(data: Mapping[str, Any]) -> dict[str, str]:
     return {"status": data["status"], "ground": inline(status_words(data["status"], data["because"]))}
 
 
-def _attribute_texts(attributes: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the attributes of an example with their values as text."""
-    for name, value in attributes.items():
-        if isinstance(value, dict) and "content" in value:
-            value = value["content"]
-        yield name, value if isinstance(value, str) and "\n" in value else value_text(value)
-
-
 def _versions_text(held: list[int], versions: tuple[OpSchema, ...]) -> str:
     """Return the versions for which an example holds, "" for all."""
     if len(held) == len(versions):
         return ""
+    if len(held) == 1:
+        return f"version {held[0]}"
     if held[-1] == versions[-1].since_version:
-        return f"from version {held[0]}" if len(held) > 1 else f"version {held[0]}"
-    return f"versions {held[0]} to {held[-1]}" if len(held) > 1 else f"version {held[0]}"
+        return f"from version {held[0]}"
+    return f"versions {held[0]} to {held[-1]}"
 
 
 def _shorten(text: str) -> str:
     """Return text with control characters escaped, cut to LONGEST."""
-    lines = [escape_text(line) for line in text.splitlines()] or [""]
-    whole = "\n".join(lines)
+    whole = "\n".join(map(escape_text, text.splitlines()))
     return whole if len(whole) <= LONGEST else f"{whole[: LONGEST - 1]}…"

@@ -41,10 +41,7 @@ class Outcome(NamedTuple):
         by_code: dict[str, list[str]] = {}
         for code, why in self.refused:
             by_code.setdefault(code, []).append(why)
-        return json.dumps(
-            {"always": self.always, "sometimes": self.sometimes, "stays": self.stays, "refused": by_code},
-            ensure_ascii=False,
-        )
+        return json.dumps({**self._asdict(), "refused": by_code}, ensure_ascii=False)
 
 
 Table = dict[str, dict[str, Outcome]]
@@ -78,9 +75,8 @@ def read_table(file: Path) -> Table | None:
         return None
     except (OSError, ValueError, AttributeError, TypeError, KeyError) as error:
         help = "remove it, then write it anew: opset test --record"
-        raise SchemaError(
-            Finding("T113", "the table of conversions cannot be read", str(file), str(error), help)
-        ) from None
+        finding = Finding("T113", "the table of conversions cannot be read", str(file), str(error), help)
+        raise SchemaError(finding) from None
 
 
 def _outcome_of(entry: Mapping[str, Any]) -> Outcome:
@@ -98,16 +94,11 @@ def write_table(file: Path, table: Table) -> None:
     """Write the table of a domain, with a line for each transition. Raises UsageError U104 if it cannot be written."""
     operators = []
     for operator, transitions in sorted(table.items()):
-        lines = [
-            f"  {json.dumps(name)}: {outcome.as_json()}" for name, outcome in sorted(transitions.items(), key=_order)
-        ]
+        by_version = sorted(transitions.items(), key=lambda entry: (int(entry[0].partition("-")[0]), entry[0]))
+        lines = [f"  {json.dumps(name)}: {outcome.as_json()}" for name, outcome in by_version]
         if lines:
             operators.append(f" {json.dumps(operator)}: {{\n" + ",\n".join(lines) + "\n }")
     write_below(file.parent, {file.name: ("{\n" + ",\n".join(operators) + "\n}\n").encode()})
-
-
-def _order(entry: tuple[str, Outcome]) -> tuple[int, str]:
-    return int(entry[0].partition("-")[0]), entry[0]
 
 
 def tables_of(registry: Registry) -> dict[str, Table]:

@@ -19,9 +19,8 @@ class Paths:
         self.domains = [*domains]
         self._folders = unique_slugs(map(domain_name, self.domains), TOP)
         self._operators = {domain: unique_slugs(registry.operators(domain), ("index",)) for domain in self.domains}
-        families = {
-            registry.versions(name, domain)[-1].family for domain in self.domains for name in registry.operators(domain)
-        }
+        names = ((name, domain) for domain in self.domains for name in registry.operators(domain))
+        families = {registry.versions(*each)[-1].family for each in names}
         self._families = unique_slugs(sorted(families), ("index",))
 
     def domain(self, domain: str) -> str:
@@ -45,11 +44,6 @@ class Paths:
     def element(name: str) -> str:
         """Return the path of the page of an element type."""
         return f"types/{name}.html"
-
-    @staticmethod
-    def error(code: str) -> str:
-        """Return the path of the page of an error code."""
-        return f"errors/{code}.html"
 
     @staticmethod
     def guide(name: str) -> str:

@@ -108,7 +108,8 @@ def picture(graph: Diagram) -> Markup:
         tops.append(height)
         height += max(point.height for point in layer) + STEM + BETWEEN
     height += MARGIN - STEM - BETWEEN
-    named = {(id(points[edge.start]), edge.label) for edge in graph.edges if _is_named_by(graph.boxes[edge.end], edge)}
+    outputs = {index: box.label for index, box in enumerate(graph.boxes) if box.kind == "output"}
+    named = {(points[edge.start], edge.label) for edge in graph.edges if outputs.get(edge.end) == edge.label}
     drawn = [*_draw_lines(lines, tops, named), *(shape for point in points for shape in _draw_box(point, tops))]
     title = escape(escape_text(graph.title))
     role = "group" if any(box.href for box in graph.boxes) else "img"
@@ -124,17 +125,10 @@ def picture(graph: Diagram) -> Markup:
 def _escape_graph(graph: Diagram) -> Diagram:
     """Return the same with control and bidirectional characters escaped."""
     boxes = [
-        box._replace(
-            label=escape_text(box.label), detail=tuple(map(escape_text, box.detail)), href=escape_text(box.href)
-        )
-        for box in graph.boxes
+        Box(escape_text(label), tuple(map(escape_text, detail)), escape_text(href), kind)
+        for label, detail, href, kind in graph.boxes
     ]
     return Diagram(graph.title, boxes, [edge._replace(label=escape_text(edge.label)) for edge in graph.edges])
-
-
-def _is_named_by(box: Box, edge: Edge) -> bool:
-    """Whether a box is an output that has the name of the edge."""
-    return box.kind == "output" and box.label == edge.label
 
 
 def _points_and_lines(graph: Diagram) -> tuple[list[_Point], list[_Line]]:
@@ -148,19 +142,19 @@ def _points_and_lines(graph: Diagram) -> tuple[list[_Point], list[_Line]]:
         depth[index] = min((depth[edge.end] for edge in graph.edges if edge.start == index), default=1) - 1
     boxes = [_Point(depth[index], box, [*labels[index]]) for index, box in enumerate(graph.boxes)]
     passing: dict[tuple[int, str, int], _Point] = {}
-    lines: dict[tuple[int, int, str], _Line] = {}
+    lines: dict[_Line, None] = {}
     for edge in graph.edges:
         end = boxes[edge.end]
         start = boxes[edge.start]
         for layer in range(start.layer + 1, end.layer):
             point = passing.setdefault((edge.start, edge.label, layer), _Point(layer))
-            lines[id(start), id(point), edge.label] = _Line(start, point, edge.label)
+            lines[_Line(start, point, edge.label)] = None
             start = point
-        lines[id(start), id(end), edge.label] = _Line(start, end, edge.label)
-    for line in lines.values():
+        lines[_Line(start, end, edge.label)] = None
+    for line in lines:
         line.start.below.append(line.end)
         line.end.above.append(line.start)
-    return [*boxes, *passing.values()], [*lines.values()]
+    return [*boxes, *passing.values()], [*lines]
 
 
 def _order_layers(points: Sequence[_Point]) -> list[list[_Point]]:
@@ -168,7 +162,7 @@ def _order_layers(points: Sequence[_Point]) -> list[list[_Point]]:
     layers: list[list[_Point]] = [[] for _ in range(1 + max(point.layer for point in points))]
     for point in points:
         layers[point.layer].append(point)
-    places = {id(point): place for layer in layers for place, point in enumerate(layer)}
+    places = {point: place for layer in layers for place, point in enumerate(layer)}
     best, least = [[*layer] for layer in layers], _count_crossings(layers)
     for sweep in range(SWEEPS):
         down = sweep % 2 == 0
@@ -176,9 +170,9 @@ def _order_layers(points: Sequence[_Point]) -> list[list[_Point]]:
             means = {}
             for place, point in enumerate(layer):
                 near = point.above if down else point.below
-                means[id(point)] = sum(places[id(each)] for each in near) / len(near) if near else place
-            layer.sort(key=lambda point: means[id(point)])
-            places.update((id(point), place) for place, point in enumerate(layer))
+                means[point] = sum(places[each] for each in near) / len(near) if near else place
+            layer.sort(key=means.__getitem__)
+            places.update((point, place) for place, point in enumerate(layer))
         if (crossings := _count_crossings(layers)) < least:
             best, least = [[*layer] for layer in layers], crossings
         if not least:
@@ -190,10 +184,10 @@ def _count_crossings(layers: Sequence[Sequence[_Point]]) -> int:
     """Return the number of pairs of lines between adjacent layers that cross, as their ends are in the other order."""
     count = 0
     for upper, lower in pairwise(layers):
-        places = {id(point): place for place, point in enumerate(lower)}
+        places = {point: place for place, point in enumerate(lower)}
         before: list[int] = []
         for point in upper:
-            ends = sorted(places[id(end)] for end in point.below)
+            ends = sorted(places[end] for end in point.below)
             count += sum(len(before) - bisect_right(before, end) for end in ends)
             for end in ends:
                 insort(before, end)
@@ -220,12 +214,12 @@ def _place_points(layers: Sequence[Sequence[_Point]]) -> None:
 
 def _aligned_runs(layers: Sequence[Sequence[_Point]]) -> Iterator[list[_Point]]:
     """Yield the points that should be below each other: a value that passes layers, and boxes in a chain."""
-    seen: set[int] = set()
+    seen: set[_Point] = set()
     for point in (each for layer in layers for each in layer):
         run: list[_Point] = []
         following: _Point | None = point
-        while following and id(following) not in seen:
-            seen.add(id(following))
+        while following and following not in seen:
+            seen.add(following)
             run.append(following)
             following = _next_in_run(following)
         if len(run) > 1:
@@ -283,16 +277,16 @@ def _spread_points(layer: Sequence[_Point], wanted: Sequence[float]) -> None:
         point.x = mean + offset
 
 
-def _draw_lines(lines: Iterable[_Line], tops: Sequence[float], named: set[tuple[int, str]]) -> Iterator[str]:
+def _draw_lines(lines: Iterable[_Line], tops: Sequence[float], named: set[tuple[_Point, str]]) -> Iterator[str]:
     """Yield each line: the stem below its box, a curve between the layers, the arrow at a box, and once the name."""
-    ends: dict[int, list[_Line]] = {}
+    ends: dict[_Point, list[_Line]] = {}
     for line in lines:
-        ends.setdefault(id(line.end), []).append(line)
+        ends.setdefault(line.end, []).append(line)
     for each in ends.values():
         each.sort(key=lambda line: line.start.stem_x(line.label))
     for line in lines:
         start, end = line.start, line.end
-        among = ends[id(end)]
+        among = ends[end]
         x1 = start.stem_x(line.label)
         x2 = end.x + end.width * ((among.index(line) + 1) / (len(among) + 1) - 0.5) if end.box else end.x
         y1 = tops[start.layer] + (start.height if start.box else 0)
@@ -303,8 +297,8 @@ def _draw_lines(lines: Iterable[_Line], tops: Sequence[float], named: set[tuple[
         yield f'<path class="edge" d="M{x1:.1f} {y1:.1f}V{y2 + STEM:.1f}{curve}"/>'
         if end.box:
             yield f'<path class="arrow" d="M{x2:.1f} {tops[end.layer]:.1f}l-4 -8h8z"/>'
-        if start.box and start.box.kind == "node" and line.label and (id(start), line.label) not in named:
-            named.add((id(start), line.label))
+        if start.box and start.box.kind == "node" and line.label and (start, line.label) not in named:
+            named.add((start, line.label))
             yield f'<text class="value" x="{x1:.1f}" y="{y1 + 14:.1f}">{escape(line.label)}</text>'
 
 

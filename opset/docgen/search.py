@@ -176,12 +176,15 @@ def _operator_entry(
     newest = versions[-1]
     docs = registry.documentation(newest)
     synonyms = SYNONYMS.get(newest.name, "") if registry.is_standard(newest.name, newest.domain) else ""
+    # The first function in each counterpart: `torch.softmax` of `torch.softmax(x, dim)`.
+    found = [re.match(r"[^`]*`(\w[\w.]*\.\w+)\(", counterpart) for counterpart in docs.counterparts.values()]
+    calls = [match[1] for match in found if match]
     return [
         families.setdefault(newest.family, len(families)),
         paths.operator(newest.name, newest.domain),
         safe_text(first_sentence(docs.doc), SUMMARY),
         _plain_text(f"{synonyms} {newest.replacement}"),
-        _plain_text(" ".join([*_calls_of(docs), *(word for word in synonyms.split() if "." in word)])),
+        _plain_text(" ".join([*calls, *(word for word in synonyms.split() if "." in word)])),
         _plain_text("\n".join(_prose_of(docs))),
         [_version_entry(schema, lists) for schema in versions],
     ]
@@ -214,13 +217,6 @@ def _prose_of(docs: Docs) -> Iterable[str]:
     yield from docs.counterparts.values()
     for phrases in (docs.inputs, docs.outputs, docs.attributes):
         yield from (f"{name}: {phrase}." for name, phrase in phrases.items())
-
-
-def _calls_of(docs: Docs) -> Iterable[str]:
-    """Yield the first function in each counterpart: `torch.softmax` of `torch.softmax(x, dim)`."""
-    for counterpart in docs.counterparts.values():
-        if call := re.match(r"[^`]*`(\w[\w.]*\.\w+)\(", counterpart):
-            yield call[1]
 
 
 def _plain_text(text: str) -> str:

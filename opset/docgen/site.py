@@ -14,7 +14,7 @@ from opset.docgen import Progress, code, picture
 from opset.docgen import markup as text
 from opset.docgen.api import PublicName, api_page
 from opset.docgen.convertibility import Convertibility
-from opset.docgen.guides import Guide, guides
+from opset.docgen.guides import guides
 from opset.docgen.index_pages import IndexPage, OperatorEntry, index_page, index_pages, link, operators_of, part
 from opset.docgen.operator_pages import Site, operator_page
 from opset.docgen.paths import Paths
@@ -49,30 +49,26 @@ def pages(
     others = [*_guide_pages(), *index_pages(site, operators)]
     api, search_pages = _api_data()
     search_pages += [Page(other.page["title"], other.path, other.kind, other.text) for other in others]
-    search_pages += [
-        Page(
-            f"onnx {release.name}",
-            f"releases.html#{slug(release.name)}",
-            "release",
-            f"release with IR version {release.ir}",
-        )
-        for release in RELEASES
-    ]
+    for release in RELEASES:
+        href = f"releases.html#{slug(release.name)}"
+        search_pages.append(Page(f"onnx {release.name}", href, "release", f"release with IR version {release.ir}"))
     total = len(operators) + len(others) + 2
 
     def render(template: str, path: str, page: Any) -> tuple[str, bytes]:
         root = "../" * path.count("/")
         return path, environment.get_template(template).render(page=page, root=root).encode()
 
-    yield render("page.html", "index.html", _home_page(site, operators))
-    yield render("api.html", "api.html", api)
-    for number, (domain, name, *_) in enumerate(operators, 3):
-        yield render("operator.html", site.paths.operator(name, domain), operator_page(site, domain, name))
-        if progress is not None:
-            progress(number, total)
-    for number, other in enumerate(others, len(operators) + 3):
-        yield render("page.html", other.path, other.page)
-        if progress is not None:
+    def rendered_pages() -> Iterator[tuple[str, bytes]]:
+        yield render("page.html", "index.html", _home_page(site, operators))
+        yield render("api.html", "api.html", api)
+        for domain, name, *_ in operators:
+            yield render("operator.html", site.paths.operator(name, domain), operator_page(site, domain, name))
+        for other in others:
+            yield render("page.html", other.path, other.page)
+
+    for number, page in enumerate(rendered_pages(), 1):
+        yield page
+        if progress is not None and number > 2:
             progress(number, total)
     yield "assets/index.js", index_script(registry, site.paths.domains, search_pages).encode()
     for name in ASSETS:
@@ -124,23 +120,13 @@ def _guide_pages() -> Iterator[IndexPage]:
     for guide in guides()[1:]:
         found = link(guide.title, f"../{Paths.guide(guide.name)}")
         groups.setdefault(guide.group, []).append({**found, "note": guide.summary})
-        yield _guide_page(guide)
+        words = guide.text.partition("\n")[2]
+        body = text.html(words, _resolve_link, page=True)
+        trail = [link("Guides", "index.html")]
+        yield index_page(Paths.guide(guide.name), "guide", guide.title, body=body, text=words, trail=trail)
     lead = "How things are done, from a first conversion to a domain of your own."
     parts = [part(group, names=names, described=True) for group, names in groups.items()]
     yield index_page("guides/index.html", "index", "Guides", lead=lead, text=lead, parts=parts)
-
-
-def _guide_page(guide: Guide) -> IndexPage:
-    """Return the page of a guide."""
-    body = guide.text.partition("\n")[2]
-    return index_page(
-        Paths.guide(guide.name),
-        "guide",
-        guide.title,
-        body=text.html(body, _resolve_link, page=True),
-        text=body,
-        trail=[link("Guides", "index.html")],
-    )
 
 
 def _resolve_link(target: str) -> str:

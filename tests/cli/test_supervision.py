@@ -108,7 +108,7 @@ def test_work_that_takes_longer_is_ended_and_killed_if_it_goes_on():
 
 
 def test_where_no_process_can_be_made_the_work_is_done_here(monkeypatch):
-    monkeypatch.setattr(supervision, "_fork", raising(OSError(errno.EAGAIN, "no more processes")))
+    monkeypatch.setattr(os, "fork", raising(OSError(errno.EAGAIN, "no more processes")))
     assert run_supervised(os.getpid, 60) == os.getpid()
 
 

@@ -28,13 +28,13 @@ from opset.schemas.lint.rules import lint
 from opset.schemas.lock import read_lock
 from opset.schemas.model import Attribute, OpSchema, Parameter
 from opset.schemas.yaml.layout import dump_operator
-from opset.schemas.yaml.loader import MAX_VERSION, operator_files, parse_operator, standard_sets
+from opset.schemas.yaml.loader import MAX_VERSION, load_operator, operator_files, parse_operator, standard_sets
 from opset.schemas.yaml.reader import MAX_SIZE
 from opset.workflow.authoring import destinations
 from opset.workflow.authoring.blocks import lines_of
 from opset.workflow.authoring.bump import add_version, bump, compare_with_lock, complete_version
 from opset.workflow.authoring.destinations import check_since, destination_of, next_version, split_name
-from opset.workflow.authoring.new import _initial_document, _standard_operator, new_operator, operator_text
+from opset.workflow.authoring.new import _initial_document, new_operator, operator_text
 from opset.workflow.authoring.stubs import (
     _add_imports,
     adapter_stub,
@@ -100,7 +100,7 @@ def test_a_bump_inserts_a_version_and_leaves_every_other_byte(path):
 @settings(max_examples=6, deadline=None)
 @given(st.sampled_from(FILES))
 def test_a_new_operator_like_any_other_loads_with_its_signature(path):
-    like = _standard_operator(path.parent.name.removeprefix("ai.onnx") and path.parent.name, path.stem)
+    like = load_operator(path, standard_sets())
     theirs = like.schemas[-1]
     text = operator_text("New", "unary", 1, _initial_document(like, "com.acme", SETS, None), "inference.py")
     (ours,) = parse_operator(text.encode(), "com.acme/New.yaml", SETS).schemas
@@ -200,7 +200,7 @@ def test_the_standard_is_written_to_in_a_checkout_alone(monkeypatch, tmp_path):
 
 
 def test_imports_are_added_where_they_belong():
-    stub = kernel_stub(_standard_operator("", "If").schemas[-1], True)
+    stub = kernel_stub(load_operator(FOLDER / "ai.onnx" / "If.yaml", standard_sets()).schemas[-1], True)
     text = add_stubs('"""Kernels."""\n\nimport ast\n\nfrom opset.zip import a\n', [stub], "")
     assert text.startswith(
         '"""Kernels."""\n\nimport ast\n\nfrom opset.reference.numerics.arrays import Array\n'

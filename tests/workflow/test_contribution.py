@@ -13,6 +13,7 @@ import pytest
 
 from opset.errors import UsageError
 from opset.opsets.registry import default_registry, registry_with
+from opset.schemas.model import ExampleValue
 from opset.workflow.contribution.checklist import STATES, ReviewedVersion, checklist, checks, markdown_lines
 from opset.workflow.contribution.reviewed_version import MISSING, NOT_APPLICABLE, OPEN
 from tests.cli.commands import run, run_json
@@ -372,9 +373,10 @@ def test_types_of_no_example_are_tried_by_casting_one():
     ],
 )
 def test_numbers_are_cast_to_what_every_type_has(element, elements):
-    from opset.workflow.contribution.type_checks import _cast_number
+    from opset.workflow.contribution.type_checks import _cast_value
 
-    assert [_cast_number(each, element) for each in (2.5, 1.0, -3.0, float("inf"), 4, 0)] == elements
+    value = ExampleValue("tensor(float)", [2.5, 1.0, -3.0, float("inf"), 4, 0], (6,))
+    assert _cast_value(value, f"tensor({element})") == ExampleValue(f"tensor({element})", elements, (6,))
 
 
 def test_statements(folder):

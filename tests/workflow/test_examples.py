@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -725,8 +726,8 @@ def test_types_that_claims_tell_apart():
 
 
 def test_examples_are_taken_in_another_type_where_they_hold_its_values():
-    claims = SimpleNamespace(newer=default_registry().schema("Add", 14))
-    claims._has_type_attribute = lambda example: "to" in example.attributes
+    schema, cast = (default_registry().schema(*each) for each in (("Add", 14), ("Cast", 13)))
+    claims = SimpleNamespace(newer=replace(schema, attributes=cast.attributes))
     claims._retype = lambda example, type_: ClaimTests._retype(claims, example, type_)
 
     def taken(element, *inputs, **attributes):

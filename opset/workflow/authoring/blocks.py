@@ -45,15 +45,11 @@ def locate_versions(path: str, root: YamlNode, lines: list[str]) -> list[Version
         keys = [key.line - 1 for key in node.keys.values()]
         in_block = all(key.column == node.column for key in node.keys.values()) and sorted({*keys}) == keys
         if not in_block or keys[0] != start or not _ITEM.fullmatch(lines[start][:column]):
-            raise UsageError(
-                Finding(
-                    "U103",
-                    "the versions of this file cannot be edited line by line",
-                    why="a version is not written with each of its keys at the beginning of a line",
-                    help="opset lint --fix DIR writes the layout of operator files",
-                    place=f"{path}:{node.line}:{node.column}",
-                )
-            )
+            message = "the versions of this file cannot be edited line by line"
+            why = "a version is not written with each of its keys at the beginning of a line"
+            help = "opset lint --fix DIR writes the layout of operator files"
+            place = f"{path}:{node.line}:{node.column}"
+            raise UsageError(Finding("U103", message, place, why, help))
         while end > start + 1 and _is_outside(lines[end - 1], column):
             end -= 1
         ends = [*keys[1:], end]

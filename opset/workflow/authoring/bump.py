@@ -33,7 +33,7 @@ from opset.version_converter.registration import LAYER as ADAPTERS
 from opset.workflow.authoring.blocks import VersionLines, key_lines, line_end, lines_of, locate_versions
 from opset.workflow.authoring.destinations import check_since, destination_of, next_version, split_name
 from opset.workflow.authoring.new import WrittenOperator, add_hooks
-from opset.workflow.authoring.stubs import Stub, adapter_stub, render_template
+from opset.workflow.authoring.stubs import adapter_stub, render_template
 
 _LEFT_OUT = ("since", "change", "like")
 
@@ -84,7 +84,8 @@ def _compare_operator(operator: Operator, lock: Lock, sets: TypeSets) -> LockCom
     for schema in operator.schemas:
         digest = versions.get(str(schema.since_version))
         if digest and digest != signature_hash(schema):
-            before = _released_schema(schema, operator, digest, sets)
+            candidates = _similar_schemas(schema, operator, sets)
+            before = next((each for each in candidates if signature_hash(each) == digest), None)
             difference = signature_diff(before, schema) if before is not None else {}
             place = operator.place(schema.since_version)
             allowed = sets_of_domain(operator.domain, sets)
@@ -94,11 +95,6 @@ def _compare_operator(operator: Operator, lock: Lock, sets: TypeSets) -> LockCom
     if operator.transitions and developed and developed[-1] == operator.schemas[-1].since_version:
         difference = compact_diff(operator.transitions[-1].difference, sets_of_domain(operator.domain, sets))
     return LockComparison(operator, edited, developed, bool(versions), difference)
-
-
-def _released_schema(schema: OpSchema, operator: Operator, digest: str, sets: TypeSets) -> OpSchema | None:
-    """Return the similar schema with this hash; None if none has it."""
-    return next((each for each in _similar_schemas(schema, operator, sets) if signature_hash(each) == digest), None)
 
 
 def _similar_schemas(schema: OpSchema, operator: Operator, sets: TypeSets) -> Iterator[OpSchema]:
@@ -170,9 +166,10 @@ def bump(
     files |= {str(path): ()} if changed else {}
     result = parse_operator(text, path, sets)
     if done == "completed":
-        more, added = add_hooks(
-            destination, result.schemas[-1], {ADAPTERS: _adapter_stubs(result, destination.standard)}
-        )
+        change = result.transitions[-1].change
+        written_ways = [way for way in ("up", "down") if getattr(change, way) == "written"]
+        stubs = [adapter_stub(result.schemas[-1], way, destination.standard) for way in written_ways]
+        more, added = add_hooks(destination, result.schemas[-1], {ADAPTERS: stubs})
         changed |= more
         files |= added
     if changed:
@@ -191,13 +188,6 @@ def _is_incomplete(operator: Operator, data: bytes) -> bool:
     guidance = GUIDANCE.encode() in data
     steps = operator.transitions
     return bool(steps) and (guidance or bool(steps[-1].undeclared_keys) or is_unexplained(steps[-1]))
-
-
-def _adapter_stubs(operator: Operator, standard: bool) -> list[Stub]:
-    """Return stubs of the adapters that the newest version declares as written."""
-    change = operator.transitions[-1].change
-    declared = {"up": change.up, "down": change.down}
-    return [adapter_stub(operator.schemas[-1], each, standard) for each in declared if declared[each] == "written"]
 
 
 def add_version(operator: Operator, data: bytes, since: int, command: str, sets: TypeSets) -> bytes:

@@ -184,6 +184,5 @@ def hook_source(path: Path) -> str:
     except FileNotFoundError:
         return ""
     except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else None
-        finding = Finding("U103", "this file cannot be added to", why=why or str(error), file=str(path))
-        raise UsageError(finding) from error
+        why = getattr(error, "strerror", None) or str(error)
+        raise UsageError(Finding("U103", "this file cannot be added to", why=why, file=str(path))) from error

@@ -14,11 +14,12 @@ from opset.model.storage.writing import write_below
 from opset.opsets.hooks import Layer
 from opset.opsets.registry import default_registry
 from opset.reference.registration import LAYER as KERNELS
+from opset.schemas.index import FOLDER
 from opset.schemas.lint.rules import FAMILIES, SETS_OF_DOMAINS, sets_of_domain
 from opset.schemas.model import OpSchema
 from opset.schemas.names import domain_name, near_miss
 from opset.schemas.type_sets import TypeSets, shortest_expressions
-from opset.schemas.yaml.loader import Operator, parse_operator
+from opset.schemas.yaml.loader import Operator, load_operator, parse_operator, standard_sets
 from opset.schemas.yaml.printer import entry_lines, flow
 from opset.workflow.authoring.destinations import (
     Destination,
@@ -101,11 +102,10 @@ def new_operator(
     findings: list[Finding] = []
     model = _find_model(like, destination, sets, findings) if like is not None else None
     family = _choose_family(destination, family, model, findings)
-    if os.path.lexists(destination.yaml_path(name)):
+    path = destination.yaml_path(name)
+    if os.path.lexists(path):
         help = f"opset bump adds a version to it; opset lint {destination.folder} checks it"
-        findings.append(
-            Finding("U102", f"there is an operator {name} already", help=help, file=str(destination.yaml_path(name)))
-        )
+        findings.append(Finding("U102", f"there is an operator {name} already", help=help, file=str(path)))
     elif default_registry().is_standard(name, domain):
         findings.append(Finding("U102", f"the standard has an operator {name} already", help="choose another name"))
     released = destination.newest_released(destination.lock())
@@ -118,7 +118,7 @@ def new_operator(
     document = _initial_document(model, domain, sets, shape)
     text = operator_text(name, family, since, document, destination.hooks_path(INFERENCE, family).name)
     try:
-        operator = parse_operator(text.encode(), destination.yaml_path(name), sets)
+        operator = parse_operator(text.encode(), path, sets)
     except SchemaError as error:  # a signature that is no beginning for this domain
         help = f"--like {like} is no beginning here" if like else "opset explain schemas"
         raise UsageError(each._replace(place="", help=help) for each in error.findings) from error
@@ -130,8 +130,8 @@ def new_operator(
     if not schema.shape:
         stubs[INFERENCE] = [inference_stub(schema, destination.standard)]
     changed, added = add_hooks(destination, schema, stubs)
-    write_below(destination.root, {destination.relative_path(destination.yaml_path(name)): text.encode(), **changed})
-    files: dict[str, tuple[str, ...]] = {str(destination.yaml_path(name)): (), **added}
+    write_below(destination.root, {destination.relative_path(path): text.encode(), **changed})
+    files: dict[str, tuple[str, ...]] = {str(path): (), **added}
     return WrittenOperator(domain, name, since, family, destination.folder, not destination.standard, files)
 
 
@@ -173,17 +173,13 @@ def add_hooks(
 
 def operator_text(name: str, family: str, since: int, document: Mapping[str, Any], inference: str) -> str:
     """Return the text of a new operator's file: its signature, and guidance for the rest."""
-    blocks = {key: "".join(f"{line}\n" for line in _key_lines(key, document)) for key in _COPIED}
+    lines = {key: entry_lines(key, document[key]) if key in document else [] for key in _COPIED}
+    blocks = {key: "".join(f"{line}\n" for line in block) for key, block in lines.items()}
     determinism = blocks.pop("determinism")
     text = render_template(
         "operator.yaml.jinja", name=name, family=flow(family), since=since, inference=inference, **blocks
     )
     return text.replace(f"- since: {since}\n", f"- since: {since}\n{determinism}", 1)
-
-
-def _key_lines(key: str, document: Mapping[str, Any]) -> list[str]:
-    """Return a key of a document as lines of YAML; none if it is missing."""
-    return entry_lines(key, document[key]) if key in document else []
 
 
 def _initial_document(model: Operator | None, domain: str, sets: TypeSets, shape: str | None) -> dict[str, Any]:
@@ -194,10 +190,8 @@ def _initial_document(model: Operator | None, domain: str, sets: TypeSets, shape
         document = {key: newest[key] for key in _COPIED if key in newest}
         allowed = sets_of_domain(domain, sets)
         for constraint, types in model.schemas[-1].types.items():
-            if not {*_type_set_names(document["types"][constraint])} <= allowed.keys() | {
-                *_type_set_names(shortest_expressions(types, allowed))
-            }:
-                short = shortest_expressions(types, allowed)
+            short = shortest_expressions(types, allowed)
+            if not {*_type_set_names(document["types"][constraint])} <= allowed.keys() | {*_type_set_names(short)}:
                 document["types"][constraint] = short[0] if len(short) == 1 else short
     for side in ("inputs", "outputs"):
         document[side] = [{**each, "doc": ""} for each in document.get(side, [])]
@@ -228,20 +222,12 @@ def _find_model(like: str, destination: Destination, sets: TypeSets, findings: l
                 if os.path.lexists(beside.yaml_path(name)):
                     return beside.read_operator(name, sets)
             else:
-                return _standard_operator(each, name)
+                return load_operator(FOLDER / domain_name(each) / f"{name}.yaml", standard_sets())
         names = [name for each in registry.domains for name in registry.operators(each)]
         findings.append(Finding("U105", f"there is no operator {like} to be like", help=near_miss(name, names)))
     except (UsageError, SchemaError) as error:
         findings += error.findings
     return None
-
-
-def _standard_operator(domain: str, name: str) -> Operator:
-    """Return an operator of the standard from its YAML."""
-    from opset.schemas.index import FOLDER
-    from opset.schemas.yaml.loader import load_operator, standard_sets
-
-    return load_operator(FOLDER / domain_name(domain) / f"{name}.yaml", standard_sets())
 
 
 def _choose_family(

@@ -83,10 +83,7 @@ def adapter_stub(schema: OpSchema, direction: str, standard: bool) -> Stub:
     names = ("Builder", "Node", "Refusal", "Result")
     imports: dict[str, tuple[str, ...]] = {"opset.extend": (*names, direction)}
     if standard:
-        imports = {
-            "opset.version_converter.registration": (direction,),
-            "opset.version_converter.rewrite": names,
-        }
+        imports = {"opset.version_converter.registration": (direction,), "opset.version_converter.rewrite": names}
     return _make_stub(direction, "adapter.py.jinja", schema, schema.since_version, imports, f"_{direction}")
 
 
@@ -172,11 +169,6 @@ def add_stubs(source: str, stubs: Iterable[Stub], docstring: str) -> str:
     return text
 
 
-def _split_lines(text: str) -> list[str]:
-    """Return the lines of Python with their ends; a form feed ends none."""
-    return re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+", text)
-
-
 def _add_imports(text: str, imports: Mapping[str, tuple[str, ...]], end: str) -> str:
     """Return Python with the missing imports of these names, in the order of the modules."""
     for module, names in imports.items():
@@ -185,7 +177,7 @@ def _add_imports(text: str, imports: Mapping[str, tuple[str, ...]], end: str) ->
         imported = {alias.asname or alias.name for node in froms for alias in node.names}
         if not (missing := {*names} - imported):
             continue
-        lines = _split_lines(text)
+        lines = re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+", text)  # a form feed ends no line
         statement = next((node for node in froms if node.module == module), None)
         imported_there = [ast.unparse(each) for each in statement.names] if statement is not None else []
         if statement is not None and lines[statement.lineno - 1] == _import_line(module, imported_there) + end:

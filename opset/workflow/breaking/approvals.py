@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -68,27 +68,21 @@ def approve(report: Report, approvals: Sequence[Approval], faults: Iterable[Brea
         matching = [entry for entry in approvals if entry.matches(finding)]
         used.update(matching)
         valid = next((entry for entry in matching if entry.until >= today), None)
-        findings.append(
-            finding if valid is None else finding._replace(approved=f"{valid.reason} (until {valid.until})")
-        )
+        approved = f"{valid.reason} (until {valid.until})" if valid is not None else ""
+        findings.append(finding._replace(approved=approved or finding.approved))
     for entry in approvals:
-        if entry.until < today and entry in used:
-            findings.append(
-                _approval_fault("B187", ERR, entry, f"the approval ended on {entry.until}", "mend the break")
-            )
-        elif entry not in used:
+        if entry.until >= today and entry in used:
+            continue
+        rule, severity = ("B187", ERR) if entry in used else ("B188", WARN)
+        message = f"the approval ended on {entry.until}"
+        help = "mend the break"
+        if entry not in used:
             message = f"nothing is found that the approval of {entry.rule} matches"
-            findings.append(
-                _approval_fault("B188", WARN, entry, message, "remove the entry, or give it the words of the finding")
-            )
+            help = "remove the entry, or give it the words of the finding"
+        domain, _, operator = entry.subject.rpartition(".")
+        facts = normalize_domain(domain), operator, entry.versions[0] if entry.versions else 0
+        findings.append(Break(rule, severity, NONE, *facts, message, entry.place, WHY, help))
     return replace(report, findings=sort_findings(findings))
-
-
-def _approval_fault(rule: str, severity: str, entry: Approval, message: str, help: str) -> Break:
-    """Return the finding that an entry has ended, or matches nothing."""
-    domain, _, operator = entry.subject.rpartition(".")
-    version = entry.versions[0] if entry.versions else 0
-    return Break(rule, severity, NONE, normalize_domain(domain), operator, version, message, entry.place, WHY, help)
 
 
 def read_approvals(path: Path) -> tuple[list[Approval], list[Break]]:
@@ -103,17 +97,16 @@ def read_approvals(path: Path) -> tuple[list[Approval], list[Break]]:
     except (FileNotFoundError, NotADirectoryError):
         return [], []
     except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else None
-        raise _unreadable_list(path, [Finding("B194", why or str(error), place=str(path))]) from None
+        why = getattr(error, "strerror", None) or str(error)
+        raise _unreadable_list(path, [Finding("B194", why, place=str(path))]) from None
     except SchemaError as error:
         raise _unreadable_list(path, error.findings) from None
     if findings:
         raise _unreadable_list(path, findings)
     entries = root.value if isinstance(root.value, list) else []
     if not isinstance(root.value, list) or len(entries) > MAX_ENTRIES:
-        raise _unreadable_list(
-            path, [Finding("B194", f"it is no list of at most {MAX_ENTRIES:,} entries", place=str(path))]
-        )
+        why = f"it is no list of at most {MAX_ENTRIES:,} entries"
+        raise _unreadable_list(path, [Finding("B194", why, place=str(path))])
     approvals: list[Approval] = []
     faults: list[Break] = []
     for node in entries:
@@ -121,8 +114,11 @@ def read_approvals(path: Path) -> tuple[list[Approval], list[Break]]:
         entry = reading.read_entry(node, f"{path}:{node.line}:{node.column}")
         if entry is not None and not reading.findings:
             approvals.append(entry)
-        else:
-            faults += reading.faults()
+            continue
+        help = f"an entry has {', '.join(KEYS)}"
+        for each in reading.findings:
+            place, mend = each.place, each.help or help
+            faults.append(Break("B186", ERR, NONE, APPROVED_FILE, "", 0, each.message, place, WHY, mend))
     return approvals, faults
 
 
@@ -151,9 +147,8 @@ class _EntryReader(Fields):
         listed = fields.get("versions")
         versions = tuple([self.within(each, 1, 2**31 - 1, 1) for each in self.items(listed)]) if listed else ()
         subject = self.name(fields.get("operator") or fields.get("domain"))
-        return Approval(
-            rule, subject, versions, self.phrase(fields.get("message")), reason, self.read_date(fields), place
-        )
+        message = self.phrase(fields.get("message"))
+        return Approval(rule, subject, versions, message, reason, self.read_date(fields), place)
 
     def read_date(self, fields: dict[str, YamlNode]) -> datetime.date:
         """Return the day of `until`; the first day of the calendar if it is malformed."""
@@ -164,12 +159,6 @@ class _EntryReader(Fields):
             except ValueError:
                 self.findings.add("S105", "'until' is no day", node, "write 2027-03-31")
         return datetime.date.min
-
-    def faults(self) -> Iterator[Break]:
-        """Yield the faults of the entry."""
-        help = f"an entry has {', '.join(KEYS)}"
-        for each in self.findings:
-            yield Break("B186", ERR, NONE, APPROVED_FILE, "", 0, each.message, each.place, WHY, each.help or help)
 
 
 def parse_date(text: object) -> datetime.date:

@@ -7,10 +7,11 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 from opset.errors import listing
-from opset.schemas.model import Condition, Example, ExampleValue
+from opset.schemas.model import Example, ExampleValue
 from opset.workflow.breaking.report import ERR, FORBIDDEN, INFO, NEW_VERSION, NONE, WARN
 from opset.workflow.breaking.rules import (
     BEHAVIOUR,
@@ -45,11 +46,8 @@ def _constraint_removed(pair: VersionPair) -> Iterator[RuleFinding]:
 def _constraint_changed(pair: VersionPair) -> Iterator[RuleFinding]:
     for label in pair.new.docs.constraints:
         old, new = _condition_texts(pair.old, label), _condition_texts(pair.new, label)
-        if (
-            label not in pair.old.docs.constraints
-            or old == new
-            or _labels_of_same_constraint(pair.old, pair.new, label)
-        ):
+        is_new = label not in pair.old.docs.constraints
+        if is_new or old == new or _labels_of_same_constraint(pair.old, pair.new, label):
             continue
         if old and new:
             gone, came = [*filter(lambda each: each not in new, old)], [*filter(lambda each: each not in old, new)]
@@ -70,9 +68,8 @@ def _constraint_text(pair: VersionPair) -> Iterator[RuleFinding]:
         old = pair.old.docs.constraints.get(label, text)
         same = _condition_texts(pair.old, label) == _condition_texts(pair.new, label)
         if old != text and same and not _labels_of_same_constraint(pair.old, pair.new, label):
-            yield RuleFinding(
-                f"the words of the constraint {label} changed: {old!r} -> {text!r}", ("constraints", label)
-            )
+            message = f"the words of the constraint {label} changed: {old!r} -> {text!r}"
+            yield RuleFinding(message, ("constraints", label))
 
 
 @BREAKING.rule("B145", VersionPair, requires=NONE, clause=CLARIFIED, severity=WARN)
@@ -84,13 +81,12 @@ def _constraint_label(pair: VersionPair) -> Iterator[RuleFinding]:
 
 def _condition_texts(version: Version, label: str) -> list[str]:
     """Return the checked conditions of a constraint as sorted texts."""
-    return sorted(_condition_text(each) for each in version.schema.conditions if each.label == label)
-
-
-def _condition_text(each: Condition) -> str:
-    """Return a condition in words."""
-    where = f" where {', '.join(f'{name} {form}' for name, form in each.where)}" if each.where else ""
-    return f"{each.kind} of {each.subject}: {each.form}{where}"
+    texts = []
+    for each in version.schema.conditions:
+        if each.label == label:
+            where = f" where {', '.join(f'{name} {form}' for name, form in each.where)}" if each.where else ""
+            texts.append(f"{each.kind} of {each.subject}: {each.form}{where}")
+    return sorted(texts)
 
 
 def _is_declared_by_attribute(version: Version, label: str) -> bool:
@@ -101,9 +97,9 @@ def _is_declared_by_attribute(version: Version, label: str) -> bool:
 def _labels_of_same_constraint(other: Version, version: Version, label: str) -> list[str]:
     """Return the labels under which another version has a constraint; none if it has it under the same label."""
     text = version.docs.constraints[label]
-    conditions = _condition_texts(version, label)
     if other.docs.constraints.get(label) == text:
         return []
+    conditions = _condition_texts(version, label)
     return [
         each
         for each, said in other.docs.constraints.items()
@@ -193,15 +189,11 @@ def _doc(pair: VersionPair) -> Iterator[RuleFinding]:
 
 def _is_reworded(old: str, new: str) -> bool:
     """Whether more than two words came or went, or a word that can change the meaning: a number, a negation."""
-    before, after = (Counter(_words(text)) for text in (old, new))
+    # Words and numbers are compared with the marks inside and before them.
+    runs = ([each.rstrip(".+-") for each in re.findall(r"[\w.+-]+", text.lower())] for text in (old, new))
+    before, after = (Counter(filter(None, words)) for words in runs)
     moved = [*(after - before).elements()], [*(before - after).elements()]
     return max(map(len, moved)) > 2 or any(_DECISIVE.search(each) for words in moved for each in words)
-
-
-def _words(text: str) -> Iterator[str]:
-    """Yield words and numbers, with the marks inside and before them."""
-    runs = (each.rstrip(".+-") for each in re.findall(r"[\w.+-]+", text.lower()))
-    return filter(None, runs)
 
 
 _DECISIVE = re.compile(r"\d|^(not?|never|none|only|un\w*|negative|positive|any|all|each|one|zero)$")
@@ -238,15 +230,10 @@ def _change_adapters(pair: VersionPair) -> Iterator[RuleFinding]:
         old, new = getattr(pair.old.change, way), getattr(pair.new.change, way)
         if old == new:
             continue
-        lost = not old.startswith("impossible") and new.startswith("impossible")
-        message = f"the conversion {way} was {old!r} and is {new!r} now"
-        yield RuleFinding(
-            message,
-            ("change", "adapters"),
-            ERR if lost else INFO,
-            FORBIDDEN if lost else NONE,
-            "write the adapter, or show that it gave wrong results and approve the break" if lost else "",
-        )
+        grave = INFO, NONE, ""
+        if new.startswith("impossible") and not old.startswith("impossible"):
+            grave = ERR, FORBIDDEN, "write the adapter, or show that it gave wrong results and approve the break"
+        yield RuleFinding(f"the conversion {way} was {old!r} and is {new!r} now", ("change", "adapters"), *grave)
 
 
 @BREAKING.rule("B162", VersionPair, requires=NONE, clause=IMMUTABLE, severity=WARN)
@@ -338,13 +325,8 @@ def _match_examples(operators: OperatorPair) -> list[tuple[Example, Example | No
         for name, example in old.examples.items():
             beside = new.examples.get(name)
             alike = by_content.get(_inputs_text(example), [])
-            named = [beside] if beside in alike else []
-            same = [
-                new_example
-                for new_example in alike[:COMPARED]
-                if not named and _result_text(new_example) == _result_text(example)
-            ]
-            match = next(iter(named or same or alike), None)
+            same = (each for each in alike[:COMPARED] if _result_text(each) == _result_text(example))
+            match = beside if beside in alike else next(chain(same, alike), None)
             key = name, repr(match)
             matches.setdefault(key, (example, match, []))[2].append(since)
     return [*matches.values()]

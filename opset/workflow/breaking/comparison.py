@@ -55,8 +55,10 @@ def compare(
     codes = None if rules is None else frozenset(rules)
     findings = [_soften_unreleased(comparison, found) for found in breaks(comparison, codes)]
     versions = sum(len(each.versions) for each in new_state.operators.values())
-    notes = _notes(comparison)
-    return Report(_comparison_text(comparison), len(new_state.operators), versions, sort_findings(findings), notes)
+    count = len(new_state.operators)
+    domains = listing(list(map(domain_name, new_state.domains)), 3)
+    compared = f"{count} operator{'' if count == 1 else 's'} of {domains} at {old_state.name} beside {new_state.name}"
+    return Report(compared, count, versions, sort_findings(findings), _notes(comparison))
 
 
 def _soften_unreleased(comparison: Comparison, finding: Break) -> Break:
@@ -88,22 +90,13 @@ def _state_of(schemas: State | Registry | Iterable[Operator], name: str) -> Stat
 
 def _check_common(comparison: Comparison) -> None:
     """Raise ComparisonError B193 if a state is empty, or both have no domain and no operator name in common."""
-    for state in (comparison.old, comparison.new):
+    states = comparison.old, comparison.new
+    for state in states:
         if not state.operators:
             raise ComparisonError(Finding("B193", f"no operator was read of {state.name}"))
-    old, new = ({name for _, name in each.operators} for each in (comparison.old, comparison.new))
+    old, new = ({name for _, name in each.operators} for each in states)
     if comparison.old.domains.keys() & comparison.new.domains.keys() or old & new:
         return
-    has = [
-        f"{each.name} has {listing(list(map(domain_name, each.domains)))}" for each in (comparison.old, comparison.new)
-    ]
+    has = [f"{each.name} has {listing(list(map(domain_name, each.domains)))}" for each in states]
     help = "name the folder that both are states of: --schemas DIR"
     raise ComparisonError(Finding("B193", "the two states have nothing in common", why="; ".join(has), help=help))
-
-
-def _comparison_text(comparison: Comparison) -> str:
-    """Return the number of operators, their domains and both states in words."""
-    old, new = comparison.old, comparison.new
-    count = len(new.operators)
-    domains = listing(list(map(domain_name, new.domains)), 3)
-    return f"{count} operator{'' if count == 1 else 's'} of {domains} at {old.name} beside {new.name}"

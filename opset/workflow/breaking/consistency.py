@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from opset.errors import listing
 from opset.opsets.registry import default_registry
 from opset.schemas.lint.body_types import refused_types
-from opset.schemas.model import OpSchema
 from opset.workflow.breaking.report import ERR, FORBIDDEN, INFO, NEW_VERSION, NONE, WARN
 from opset.workflow.breaking.rules import BREAKING, OPSETS, TYPES, Comparison, RuleFinding, VersionPair
 from opset.workflow.breaking.states import Key, OperatorState, State
@@ -21,14 +20,10 @@ def _version_unchanged(pair: VersionPair) -> Iterator[RuleFinding]:
     old, new = pair.old.schema, pair.new.schema
     help = f"take version {new.since_version} back; prose is edited in the version that there is"
     if any(getattr(old, key) != getattr(new, key) for key in ("attributes", "conditions", "shape")):
-        yield RuleFinding(
-            "the new version has the signature of the one before, and other conditions: say what changed in 'meaning'",
-            ("change",),
-            WARN,
-            NONE,
-            "add 'meaning' to its change block",
-            always=True,
-        )
+        help = "add 'meaning' to its change block"
+        message = "the new version has the signature of the one before, and other conditions"
+        message += ": say what changed in 'meaning'"
+        yield RuleFinding(message, ("change",), WARN, NONE, help, always=True)
     elif pair.new.change.clarified or pair.old.docs != pair.new.docs:
         message = "the new version only clarifies, which needs none"
         yield RuleFinding(message, ("change",), WARN, NONE, help, always=True)
@@ -43,27 +38,20 @@ def _type_set_edited(comparison: Comparison) -> Iterator[RuleFinding]:
         came, went = set(new[name]) - set(old[name]), set(old[name]) - set(new[name])
         if not came and not went:
             continue
-        released = [
-            pair
-            for pair in comparison.version_pairs
-            if pair.in_place and comparison.is_released(pair.operator.key, pair.new.since)
-        ]
-        pairs = [pair for pair in released if _has_changed_types(pair, came, went)]
+        edited = [each for each in comparison.version_pairs if each.in_place and _has_changed_types(each, came, went)]
+        pairs = [each for each in edited if comparison.is_released(each.operator.key, each.new.since)]
         moved = [f"{pair.operator.title} {pair.new.since}" for pair in pairs]
         domain = pairs[0].operator.domain if pairs else next(iter(comparison.new.domains))
         tokens = [*(f"+{each}" for each in sorted(came)), *(f"-{each}" for each in sorted(went))]
         message = f"the type set {name!r} changed: {listing(tokens)}"
         place = f"{comparison.new.sets_path}:1:1" if comparison.new.sets_path else ""
         if not moved:
-            yield RuleFinding(
-                f"{message}; no released version changed with it", (), INFO, NONE, "", domain, place=place
-            )
+            message += "; no released version changed with it"
+            yield RuleFinding(message, (), INFO, NONE, "", domain, place=place)
             continue
-        count = f"{len(moved)} released version{'' if len(moved) == 1 else 's'}"
+        message += f"; with it, {len(moved)} released version{'' if len(moved) == 1 else 's'} changed"
         help = f"give the edited set a name of its own, as {name}_2, and use that in new versions"
-        yield RuleFinding(
-            f"{message}; with it, {count} changed: {listing(moved, 5)}", (), "", "", help, domain, place=place
-        )
+        yield RuleFinding(f"{message}: {listing(moved, 5)}", (), "", "", help, domain, place=place)
 
 
 def _has_changed_types(pair: VersionPair, came: set[str], went: set[str]) -> bool:
@@ -77,23 +65,15 @@ def _has_changed_types(pair: VersionPair, came: set[str], went: set[str]) -> boo
 
 @BREAKING.rule("B183", VersionPair, requires=NONE, clause=TYPES)
 def _body_types(pair: VersionPair) -> Iterator[RuleFinding]:
-    if pair.in_place and _has_same_types(pair.old.schema, pair.new.schema):
+    old, new = pair.old.schema, pair.new.schema
+    if pair.in_place and (old.types, old.function, old.inputs) == (new.types, new.function, new.inputs):
         return
-    for body in pair.new.schema.function:
-        for type_, message in refused_types(pair.new.schema, body, _standard_versions):
+    standard = default_registry()
+    for body in new.function:
+        for type_, message in refused_types(new, body, lambda domain, name: standard.versions(name, domain)):
             help = "leave the type out of the version, name the body's 'types', or 'emulate' it"
             where = f"the function body of opset {body.opset} cannot take {type_}"
             yield RuleFinding(f"{where}: {message}", ("function",), ERR, NONE, help, always=True)
-
-
-def _has_same_types(old: OpSchema, new: OpSchema) -> bool:
-    """Whether two schemas have the same type constraints, function bodies and inputs."""
-    return old.types == new.types and old.function == new.function and old.inputs == new.inputs
-
-
-def _standard_versions(domain: str, name: str) -> Sequence[OpSchema]:
-    """Return the versions of an operator of the standard."""
-    return default_registry().versions(name, domain)
 
 
 @BREAKING.rule("B185", VersionPair, requires=FORBIDDEN, clause=OPSETS)
@@ -109,11 +89,7 @@ def _siblings_differ(comparison: Comparison) -> Iterator[RuleFinding]:
     groups: dict[Any, list[Key]] = {}
     for key, operator in comparison.old.operators.items():
         new_operator = comparison.new.operators.get(key)
-        if (
-            new_operator is not None
-            and not operator.newest.schema.deprecated
-            and not new_operator.newest.schema.deprecated
-        ):
+        if new_operator and not operator.newest.schema.deprecated and not new_operator.newest.schema.deprecated:
             groups.setdefault((key[0], operator.family, _allowed_types(operator)), []).append(key)
     for keys in groups.values():
         if len(keys) < 2:
@@ -130,26 +106,16 @@ def _siblings_differ(comparison: Comparison) -> Iterator[RuleFinding]:
 def _sibling_differences(groups: Any, most: list[OperatorState], old: State) -> Iterator[RuleFinding]:
     """Yield a finding for each group of operators that no longer allows the types of the largest group."""
     others = listing([each.name for each in most], 5)
+    arity = [*map(len, _allowed_types(most[0]))]
     for group in groups:
         first = group[0]
-        if group is most or not _has_same_arity(first, most[0]):
+        if group is most or [*map(len, _allowed_types(first))] != arity:
             continue
         since = first.newest.since
         names = listing([each.name for each in group], 5)
-        yield RuleFinding(
-            f"{names} allowed the same types as {others} at {old.name}, and no longer",
-            help=f"give {others} a version with the same types, unless they differ on purpose",
-            domain=first.domain,
-            operator=first.name,
-            version=since,
-            place=first.place(since, "types"),
-        )
-
-
-def _has_same_arity(one: OperatorState, other: OperatorState) -> bool:
-    """Whether the newest versions of two operators have as many inputs and outputs."""
-    left, right = one.newest.schema, other.newest.schema
-    return len(left.inputs) == len(right.inputs) and len(left.outputs) == len(right.outputs)
+        message = f"{names} allowed the same types as {others} at {old.name}, and no longer"
+        help = f"give {others} a version with the same types, unless they differ on purpose"
+        yield RuleFinding(message, (), "", "", help, first.domain, first.name, since, first.place(since, "types"))
 
 
 def _allowed_types(operator: OperatorState) -> Any:

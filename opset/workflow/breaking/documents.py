@@ -115,15 +115,8 @@ def _check_depth(document: Any) -> None:
         depth += 1
         if depth > MAX_DEPTH:
             raise ValueError(f"it is nested more than {MAX_DEPTH} levels deep")
-        level = [*chain.from_iterable(_children(each) for each in level)]
-
-
-def _children(value: Any) -> Iterator[Any]:
-    """Yield the values of a mapping or list."""
-    if isinstance(value, dict):
-        yield from value.values()
-    elif isinstance(value, list):
-        yield from value
+        level = [each.values() if isinstance(each, dict) else each for each in level if isinstance(each, dict | list)]
+        level = [*chain.from_iterable(level)]
 
 
 def _parse_operator(data: Mapping[str, Any]) -> OperatorState:
@@ -141,6 +134,11 @@ def _require_text(value: Any) -> str:
     if not isinstance(value, str):
         raise ValueError(f"{value!r:.80} is no text")
     return value
+
+
+def _texts(data: Mapping[str, Any], keys: str) -> Iterator[str]:
+    """Return the values of some keys, each of which has to be text."""
+    return (_require_text(data[key]) for key in keys.split())
 
 
 def _parse_schema(domain: str, name: str, data: Mapping[str, Any]) -> OpSchema:
@@ -169,34 +167,17 @@ def _parse_schema(domain: str, name: str, data: Mapping[str, Any]) -> OpSchema:
 
 def _parse_parameter(data: Mapping[str, Any]) -> Parameter:
     least = min(int(data["min_arity"]), UNBOUNDED)
-    return Parameter(
-        _require_text(data["name"]),
-        _require_text(data["type"]),
-        _require_text(data["option"]),
-        bool(data["homogeneous"]),
-        least,
-        bool(data["differentiable"]),
-    )
+    name, type_, option = _texts(data, "name type option")
+    return Parameter(name, type_, option, bool(data["homogeneous"]), least, bool(data["differentiable"]))
 
 
 def _parse_attribute(data: Mapping[str, Any]) -> Attribute:
-    kind = _require_text(data["type"])
-    return Attribute(
-        _require_text(data["name"]),
-        kind,
-        _parse_number(data["default"], kind),
-        bool(data["required"]),
-        tuple(_parse_number(each, kind.removesuffix("s")) for each in data["choices"]),
-        _parse_range(data["range"]),
-        _require_text(data["kind"]),
-        _require_text(data["constraint"]),
-    )
-
-
-def _parse_range(data: Any) -> str:
-    if text := _require_text(data):
-        parse_range(text)
-    return text
+    name, type_, range_, kind, constraint = _texts(data, "name type range kind constraint")
+    if range_:
+        parse_range(range_)
+    default = _parse_number(data["default"], type_)
+    choices = tuple(_parse_number(each, type_.removesuffix("s")) for each in data["choices"])
+    return Attribute(name, type_, default, bool(data["required"]), choices, range_, kind, constraint)
 
 
 _UNFINITE = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
@@ -213,13 +194,8 @@ def _parse_number(value: Any, kind: str = "") -> Any:
 
 def _parse_condition(data: Mapping[str, Any]) -> Condition:
     where = tuple((name, _require_text(form)) for name, form in data["where"].items())
-    return Condition(
-        _require_text(data["label"]),
-        _require_text(data["kind"]),
-        _require_text(data["subject"]),
-        _require_text(data["form"]),
-        where,
-    )
+    label, kind, subject, form = _texts(data, "label kind subject form")
+    return Condition(label, kind, subject, form, where)
 
 
 def _parse_body(data: Mapping[str, Any]) -> FunctionBody:
@@ -236,16 +212,8 @@ def _parse_change(data: Mapping[str, Any] | None) -> Change | None:
         for name, each in data["attributes"].items()
     }
     declared = data["difference"] if data["declared"] is None else data["declared"]
-    return Change(
-        declared,
-        attributes,
-        dict(data["emulate"]),
-        bool(data["renamed"]),
-        _require_text(data["meaning"]),
-        _require_text(data["clarified"]),
-        _require_text(data["up"]["declared"]),
-        _require_text(data["down"]["declared"]),
-    )
+    texts = (*_texts(data, "meaning clarified"), *(_require_text(data[way]["declared"]) for way in ("up", "down")))
+    return Change(declared, attributes, dict(data["emulate"]), bool(data["renamed"]), *texts)
 
 
 def _parse_docs(data: Mapping[str, Any]) -> Docs:
@@ -259,21 +227,19 @@ def _parse_docs(data: Mapping[str, Any]) -> Docs:
         phrases("attributes"),
         dict(data["constraints"]),
         _require_text(data["formula"]),
-        tuple(map(_parse_special_case, data["special_cases"])),
+        tuple(
+            SpecialCase(each)  # as in format 1
+            if isinstance(each, str)
+            else SpecialCase(_require_text(each["text"]), *_parse_grounds(each))
+            for each in data["special_cases"]
+        ),
         dict(data["counterparts"]),
         tuple(map(_parse_note, data.get("implementations", ()))),
     )
 
 
-def _parse_special_case(data: Any) -> SpecialCase:
-    """Return a special case, which was text alone in format 1."""
-    if isinstance(data, str):
-        return SpecialCase(_require_text(data))
-    return SpecialCase(_require_text(data["text"]), *_parse_grounds(data))
-
-
 def _parse_note(data: Mapping[str, Any]) -> ImplementationNote:
-    name, text, tested = (_require_text(data[key]) for key in ("name", "text", "tested"))
+    name, text, tested = _texts(data, "name text tested")
     return ImplementationNote(name, text, tested, tuple(map(_require_text, data["examples"])))
 
 

@@ -19,7 +19,7 @@ from opset.workflow.breaking.rules import (
     RuleFinding,
     signature_key,
 )
-from opset.workflow.breaking.states import Key, OperatorState, Version, released_opsets
+from opset.workflow.breaking.states import Key, OperatorState, released_opsets
 
 
 @BREAKING.rule("B101", Comparison, requires=FORBIDDEN, clause=IMMUTABLE)
@@ -41,24 +41,18 @@ def _operator_removed(comparison: Comparison) -> Iterator[RuleFinding]:
     for key, operator in comparison.old.operators.items():
         if key in comparison.new.operators or key[0] not in comparison.new.domains:
             continue
-        again = _new_name(operator, comparison)
-        message = f"the operator is gone{f'; it seems to be {again} now' if again else ''}"
+        newest = operator.newest.schema
+        same = comparison.new_operators.get((key[0], newest.since_version, signature_key(newest)))
+        message = f"the operator is gone{f'; it seems to be {same[0]} now' if same else ''}"
         restore = f"restore its file ({operator.restore})" if operator.restore else "restore its file"
         help = f"{restore}; to withdraw it, opset bump {operator.title}, with 'deprecated: true' in the new version"
         yield RuleFinding(message, domain=key[0], operator=key[1], help=help)
 
 
-def _new_name(operator: OperatorState, comparison: Comparison) -> str:
-    """Return the name of a new operator with the signature of a removed one; "" if there is none."""
-    newest = operator.newest.schema
-    same = comparison.new_operators.get((operator.domain, newest.since_version, signature_key(newest)), [])
-    return same[0] if same else ""
-
-
 @BREAKING.rule("B103", OperatorPair, requires=FORBIDDEN, clause=IMMUTABLE)
 def _version_removed(operators: OperatorPair) -> Iterator[RuleFinding]:
-    for since, _ in _removed_versions(operators):
-        if since not in operators.version_renumbering:
+    for since in operators.old.versions:
+        if since not in operators.new.versions and since not in operators.version_renumbering:
             restore = operators.old.restore or "restore it"
             yield RuleFinding(f"version {since} is gone", version=since, help=restore, place=operators.new.place())
 
@@ -69,11 +63,6 @@ def _version_renumbered(operators: OperatorPair) -> Iterator[RuleFinding]:
         restore = operators.old.restore or "restore the number"
         place = operators.new.place(new, "since")
         yield RuleFinding(f"version {old} is version {new} now", version=old, help=restore, place=place)
-
-
-def _removed_versions(operators: OperatorPair) -> list[tuple[int, Version]]:
-    """Return the versions of the old state that the new one lacks."""
-    return [(since, each) for since, each in operators.old.versions.items() if since not in operators.new.versions]
 
 
 @BREAKING.rule("B190", Comparison, requires=FORBIDDEN, clause=IMMUTABLE)
@@ -109,48 +98,32 @@ def _lock_findings(
 
 @BREAKING.rule("B105", Comparison, requires=NEW_OPSET, clause=OPSETS)
 def _operator_added(comparison: Comparison) -> Iterator[RuleFinding]:
-    for (key, since), operator in _added_operators(comparison):
-        if key in comparison.old.operators or since != min(operator.versions):
-            continue
-        yield _addition(comparison, operator, since, "the operator was added")
+    for key, since in comparison.added_versions:
+        operator = comparison.new.operators[key]
+        if key not in comparison.old.operators and since == min(operator.versions):
+            yield _addition(comparison, operator, since, "the operator was added")
 
 
 @BREAKING.rule("B106", Comparison, requires=NEW_OPSET, clause=OPSETS)
 def _version_added(comparison: Comparison) -> Iterator[RuleFinding]:
-    for (key, since), operator in _added_operators(comparison):
+    for key, since in comparison.added_versions:
+        operator = comparison.new.operators[key]
         first = key not in comparison.old.operators and since == min(operator.versions)
         pair = comparison.by_key.get(key)
         if not first and not (pair is not None and since in pair.version_renumbering.values()):
             yield _addition(comparison, operator, since, f"version {since} was added")
 
 
-def _added_operators(comparison: Comparison) -> Iterator[tuple[tuple[tuple[str, str], int], OperatorState]]:
-    """Yield each added version with its operator."""
-    for key, since in comparison.added_versions:
-        yield (key, since), comparison.new.operators[key]
-
-
 def _addition(comparison: Comparison, operator: OperatorState, since: int, message: str) -> RuleFinding:
     """Return the finding of an added version: a notice in a new opset, a break in a released one."""
     newest = comparison.newest_released(operator.key)
-    raised = since > newest
-    domain = domain_name(operator.domain)
+    opset = f"opset {since} of {domain_name(operator.domain)}"
     where = operator.place(since, "since")
-    if raised:
-        return RuleFinding(
-            f"{message} in the new opset {since} of {domain}", (), INFO, "", "", *operator.key, since, where
-        )
-    help = f"give it the since_version {newest + 1}: what opset {since} of {domain} holds is released"
-    return RuleFinding(
-        f"{message} in opset {since} of {domain}, which is released: {newest} is its newest",
-        (),
-        "",
-        "",
-        help,
-        *operator.key,
-        since,
-        where,
-    )
+    if since > newest:
+        return RuleFinding(f"{message} in the new {opset}", (), INFO, "", "", *operator.key, since, where)
+    help = f"give it the since_version {newest + 1}: what {opset} holds is released"
+    message = f"{message} in {opset}, which is released: {newest} is its newest"
+    return RuleFinding(message, (), "", "", help, *operator.key, since, where)
 
 
 @BREAKING.rule("B107", Comparison, requires=NONE, clause=OPSETS, severity=WARN)

@@ -79,14 +79,13 @@ class Report:
 
     def data(self, strict: bool = False) -> dict[str, Any]:
         """Return the report as plain data."""
-        counts = self.counts()
         return {
             "compared": self.compared,
             "operators": self.operators,
             "versions": self.versions,
             "clean": self.status(strict) == 0,
             "requires": self.requires,
-            "counts": counts,
+            "counts": self.counts(),
             "notes": list(self.notes),
             "findings": [each.data() for each in self.findings],
         }
@@ -99,28 +98,19 @@ class Report:
     def summary(self) -> str:
         """Return the names of the states and the numbers of findings, on one line."""
         counts = self.counts()
-        words = [
-            _count_text(counts[ERR], "break"),
-            _count_text(counts[WARN], "warning"),
-            _count_text(counts[INFO], "notice"),
-        ]
+        nouns = {ERR: "break", WARN: "warning", INFO: "notice"}
+        words = [f"{counts[key] or 'no'} {noun}{'' if counts[key] == 1 else 's'}" for key, noun in nouns.items()]
         words += [f"{counts['approved']} approved"] if counts["approved"] else []
         return f"{self.compared}: {', '.join(words)}"
 
 
-def _count_text(count: int, word: str) -> str:
-    """Return a number with its noun: "no breaks", "1 break"."""
-    return f"{count or 'no'} {word}{'' if count == 1 else 's'}"
-
-
 def sort_findings(findings: Iterable[Break]) -> tuple[Break, ...]:
     """Return findings by severity, then by operator, version and rule, without duplicates."""
-    return tuple(
-        sorted(
-            dict.fromkeys(findings),
-            key=lambda each: (SEVERITIES.index(each.severity), each.domain, each.operator, each.version, each.rule),
-        )
-    )
+
+    def order(each: Break) -> tuple[Any, ...]:
+        return SEVERITIES.index(each.severity), each.domain, each.operator, each.version, each.rule
+
+    return tuple(sorted(dict.fromkeys(findings), key=order))
 
 
 _LABELS = {ERR: "error", WARN: "warning", INFO: "notice"}
@@ -161,15 +151,10 @@ def _finding_lines(finding: Break, title: str, style: Callable[[str, str], str])
     head += f"{safe_text(title)}: {safe_text(finding.message)}"
     if finding.severity == INFO:
         return [head]
-    rows = [("where", finding.place)]
+    needs = finding.requires if finding.requires != NONE else ""
+    rows = [("where", finding.place), ("needs", needs), ("why", finding.why), ("help", finding.help)]
     if finding.approved:
-        rows.append(("reason", finding.approved))
-    else:
-        rows += [
-            ("needs", finding.requires if finding.requires != NONE else ""),
-            ("why", finding.why),
-            ("help", finding.help),
-        ]
+        rows[1:] = [("reason", finding.approved)]
     return [head, *(f"  {name:<7} {safe_text(value)}" for name, value in rows if value)]
 
 

@@ -61,15 +61,6 @@ class Blob(NamedTuple):
     object: str
 
 
-class Entry(NamedTuple):
-    """An entry of a tree: mode and kind, the name of its object, and its path."""
-
-    mode: str
-    kind: str
-    object: str
-    path: str
-
-
 class Revision(NamedTuple):
     """A folder at a revision: its repository's prefix, the revision's name as given, its commit and files."""
 
@@ -93,33 +84,30 @@ def revision_state(folder: Path, revision: str, beside: State) -> State:
     """
     at_revision = find_revision(folder, revision)
     files = [each for each in at_revision.blobs if _is_operator_file(each.path)]
-    name = revision
     if not files:
         raise ComparisonError(no_operators_finding(f"{folder} at {revision}", str(folder)))
     texts = {each.path: each for each in at_revision.blobs if each.path in ("types.yaml", "lock.json")}
     same: dict[str, OperatorState] = {}
-    if _has_same_type_sets(at_revision, texts):
-        same = {
-            each.path: operator
-            for each in files
-            if (operator := _unchanged_operator(at_revision, each, beside)) is not None
-        }
+    digits = len(at_revision.commit)
+    sets = texts["types.yaml"].object if "types.yaml" in texts else ""
+    if _object_name(folder / "types.yaml", digits) == sets:
+        for each in files:
+            domain, file = each.path.split("/")
+            operator = beside.operators.get((normalize_domain(domain), file.removesuffix(".yaml")))
+            if operator is not None and _object_name(folder / domain / file, digits) == each.object:
+                same[each.path] = operator
     functions = [each for each in at_revision.blobs if _is_function_file(each.path)]
     wanted = [each for each in (*files, *texts.values(), *functions) if each.path not in same]
     contents = _read_contents(at_revision, wanted)
     try:
-        state = _read_state(at_revision, files, same, contents, name)
+        state = _read_state(at_revision, files, same, contents)
         return replace(state, functions={each.path: hash_of(contents[each.path]) for each in functions})
     except SchemaError as error:
         raise unreadable_error(f"{folder} at {revision}", error) from None
 
 
 def _read_state(
-    revision: Revision,
-    files: Sequence[Blob],
-    same: Mapping[str, OperatorState],
-    contents: Mapping[str, bytes],
-    name: str,
+    revision: Revision, files: Sequence[Blob], same: Mapping[str, OperatorState], contents: Mapping[str, bytes]
 ) -> State:
     """Return the state of a revision's files, with the operators of unchanged files. Raises SchemaError."""
     from opset.schemas.lock import parse_lock
@@ -147,19 +135,15 @@ def _read_state(
     if findings:
         raise SchemaError(findings)
     lock = parse_lock(contents["lock.json"], f"{where}lock.json") if "lock.json" in contents else None
-    read = loaded_state(operators, name).operators
-    restored = {key: replace(each, restore=_restore_command(revision, key)) for key, each in read.items()}
-    every: dict[Key, OperatorState] = {each.key: each for each in same.values()} | restored
-    return State(name, dict(sorted(every.items())), sets, lock)
+    every: dict[Key, OperatorState] = {each.key: each for each in same.values()}
+    for key, operator in loaded_state(operators, revision.name).operators.items():
+        path = os.path.join(os.fspath(revision.folder), key[0] or "ai.onnx", f"{key[1]}.yaml")
+        restore = f"git checkout {shlex.quote(revision.name)} -- {shlex.quote(path)}"
+        every[key] = replace(operator, restore=restore)
+    return State(revision.name, dict(sorted(every.items())), sets, lock)
 
 
 MAX_FINDINGS = 500
-
-
-def _restore_command(revision: Revision, key: Key) -> str:
-    """Return the git command that restores an operator's file."""
-    path = os.path.join(os.fspath(revision.folder), key[0] or "ai.onnx", f"{key[1]}.yaml")
-    return f"git checkout {shlex.quote(revision.name)} -- {shlex.quote(path)}"
 
 
 def _is_operator_file(path: str) -> bool:
@@ -170,20 +154,6 @@ def _is_operator_file(path: str) -> bool:
 def _is_function_file(path: str) -> bool:
     """Whether a path is a Python file of functions in the folder of a domain."""
     return path.count("/") == 1 and path.rpartition("/")[2] in FUNCTIONS
-
-
-def _has_same_type_sets(revision: Revision, texts: Mapping[str, Blob]) -> bool:
-    """Whether the file of type sets is the same in both states."""
-    present = _object_name(revision.folder / "types.yaml", len(revision.commit))
-    return present == (texts["types.yaml"].object if "types.yaml" in texts else "")
-
-
-def _unchanged_operator(revision: Revision, blob: Blob, beside: State) -> OperatorState | None:
-    """Return the present operator if its file has the same bytes as at the revision, else None."""
-    domain, name = blob.path.split("/")
-    operator = beside.operators.get((normalize_domain(domain), name.removesuffix(".yaml")))
-    path = revision.folder / domain / name
-    return operator if operator is not None and _object_name(path, len(revision.commit)) == blob.object else None
 
 
 def _object_name(path: Path, digits: int) -> str:
@@ -205,23 +175,12 @@ def find_revision(folder: Path, revision: str) -> Revision:
         raise _revision_error(revision, "this is no name of a revision", "name a tag, a branch or a commit")
     where = _run_git(folder, revision, "rev-parse", "--show-prefix", "--show-toplevel", "--is-shallow-repository")
     prefix, _, shallow = where.decode("utf-8", "surrogateescape").split("\n")[:3]
-    commit = (
-        _run_git(
-            folder,
-            revision,
-            "rev-parse",
-            "--verify",
-            "--quiet",
-            f"{revision}^{{commit}}",
-            missing=(
-                "the clone is shallow: git fetch --unshallow --tags"
-                if shallow == "true"
-                else "git rev-parse says which there are: a tag, a branch or a commit; in CI, fetch it first"
-            ),
-        )
-        .decode("ascii", "replace")
-        .strip()
-    )
+    missing = "git rev-parse says which there are: a tag, a branch or a commit; in CI, fetch it first"
+    if shallow == "true":
+        missing = "the clone is shallow: git fetch --unshallow --tags"
+    named = f"{revision}^{{commit}}"
+    printed = _run_git(folder, revision, "rev-parse", "--verify", "--quiet", named, missing=missing)
+    commit = printed.decode("ascii", "replace").strip()
     tree = f"{commit}:{prefix}"
     return Revision(folder, prefix, revision, commit, tuple(_list_blobs(folder, prefix, revision, tree)))
 
@@ -231,41 +190,32 @@ def _list_blobs(folder: Path, prefix: str, revision: str, tree: str) -> Iterator
     missing = f"the folder {prefix or '.'} has to be in the revision; where it was elsewhere, compare with a copy of it"
     left = MAX_ENTRIES
 
-    def list_entries(*folders: str) -> list[Entry]:
-        """Return the entries of folders. Raises ComparisonError B191 if all together are too many."""
+    def list_entries(*folders: str) -> list[tuple[str, str, str, str]]:
+        """Return mode, kind, object and path of entries. Raises ComparisonError B191 if all together are too many."""
         nonlocal left
         entries = _run_git(folder, revision, "ls-tree", "-z", "--full-tree", tree, "--", *folders, missing=missing)
         left -= entries.count(b"\0")
         if left < 0:
             where = prefix or "the repository"
             raise _revision_error(revision, f"{where} has too many files", "name the folder of the schemas")
-        return [_parse_entry(each) for each in entries.split(b"\0")[:-1]]
+        lines = [each.partition(b"\t") for each in entries.split(b"\0")[:-1]]
+        facts = [(head.decode("ascii").split(" "), path) for head, _, path in lines]
+        return [(mode, kind, name, path.decode("utf-8", "surrogateescape")) for (mode, kind, name), path in facts]
 
     upper = list_entries()
-    folders = [f"{each.path}/" for each in upper if each.kind == "tree"]
+    folders = [f"{path}/" for _, kind, _, path in upper if kind == "tree"]
     lower = [list_entries(*folders[first : first + FOLDERS]) for first in range(0, len(folders), FOLDERS)]
     for mode, kind, name, path in chain(upper, *lower):
         is_ours = _is_operator_file(path) or path in ("types.yaml", "lock.json")
         # A folder of operators may be a link or a submodule: what it held is not in this tree.
-        if mode == "120000" and (is_ours or "/" not in path):
-            raise _revision_error(
-                revision, f"{quote(path)} is a link there", "compare with a copy of it: opset breaking DIR"
-            )
-        if kind == "commit":
-            raise _revision_error(
-                revision, f"{quote(path)} is a submodule there", "compare with a copy of it: opset breaking DIR"
-            )
+        is_link = mode == "120000" and (is_ours or "/" not in path)
+        if is_link or kind == "commit":
+            why = f"{quote(path)} is a {'link' if is_link else 'submodule'} there"
+            raise _revision_error(revision, why, "compare with a copy of it: opset breaking DIR")
         if is_ours and not path.isprintable():
             raise _revision_error(revision, f"{quote(path)} is badly named there")
         if is_ours or (_is_function_file(path) and mode != "120000"):
             yield Blob(path, name)
-
-
-def _parse_entry(line: bytes) -> Entry:
-    """Return the entry in a line of `git ls-tree -z`."""
-    facts, _, raw = line.partition(b"\t")
-    mode, kind, name = facts.decode("ascii").split(" ")
-    return Entry(mode, kind, name, raw.decode("utf-8", "surrogateescape"))
 
 
 def _read_contents(revision: Revision, blobs: Sequence[Blob]) -> dict[str, bytes]:
@@ -299,12 +249,10 @@ def _run_git(folder: Path, revision: str, *arguments: str, given: bytes = b"", m
         status, printed, said = _command_output(command, folder, environment, given)
     except FileNotFoundError:
         help = "install git, or compare with a folder: opset breaking DIR"
-        raise _revision_error(
-            revision, f"{folder} is no folder" if not folder.is_dir() else "there is no git", help
-        ) from None
+        why = "there is no git" if folder.is_dir() else f"{folder} is no folder"
+        raise _revision_error(revision, why, help) from None
     except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else None
-        raise _revision_error(revision, why or str(error)) from error
+        raise _revision_error(revision, getattr(error, "strerror", None) or str(error)) from error
     except subprocess.TimeoutExpired:
         raise _revision_error(revision, f"git took more than {SECONDS} seconds") from None
     if len(printed) > MAX_BYTES:

@@ -147,7 +147,6 @@ class Comparison:
     registry: Registry | None = None
     locked: bool = False
     budget: Budget = field(default_factory=lambda: Budget(Limits()))
-    """What the examples that are run may take together."""
 
     @cached_property
     def common_operators(self) -> tuple[OperatorPair, ...]:
@@ -195,14 +194,12 @@ class Comparison:
     @cached_property
     def added_versions(self) -> tuple[tuple[Key, int], ...]:
         """The versions that the new state alone has, in domains that both have."""
-        old = self.old.operators
-        return tuple(
-            (key, since)
-            for key, operator in sorted(self.new.operators.items())
-            if key[0] in self.old.domains and not (self.partial and key not in old)
-            for since in operator.versions
-            if key not in old or since not in old[key].versions
-        )
+        added: list[tuple[Key, int]] = []
+        for key, operator in sorted(self.new.operators.items()):
+            old = self.old.operators.get(key)
+            if key[0] in self.old.domains and not (self.partial and old is None):
+                added += [(key, since) for since in operator.versions if old is None or since not in old.versions]
+        return tuple(added)
 
     def newest_released(self, key: Key) -> int:
         """Return the newest released version of an operator's domain in the old state; 0 if none is released.
@@ -285,15 +282,7 @@ def mending_help(old: OperatorState) -> str:
 
 def _rulebreak(rule: Rule[RuleFinding], finding: RuleFinding) -> Break:
     """Return a rule's finding with the rule's id, clause and, unless it has its own, severity and requirement."""
-    return Break(
-        rule.code,
-        finding.severity or rule.severity,
-        finding.requires or rule.requires,
-        finding.domain,
-        finding.operator,
-        finding.version,
-        finding.message,
-        finding.place,
-        rule.clause,
-        finding.help,
-    )
+    severity = finding.severity or rule.severity
+    requires = finding.requires or rule.requires
+    subject = finding.domain, finding.operator, finding.version
+    return Break(rule.code, severity, requires, *subject, finding.message, finding.place, rule.clause, finding.help)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Set
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from opset.errors import listing
 from opset.schemas.constraints.evaluation import evaluate, is_met
 from opset.schemas.constraints.grammar import parse_range
 from opset.schemas.constraints.signature import DATA_TYPE
-from opset.schemas.model import Attribute, OpSchema, Parameter
+from opset.schemas.model import Attribute, Parameter
 from opset.schemas.type_sets import shortest_expressions
 from opset.workflow.breaking.report import INFO, NEW_VERSION, NONE, WARN
 from opset.workflow.breaking.rules import (
@@ -140,10 +140,8 @@ def _attribute_default(pair: VersionPair) -> Iterator[RuleFinding]:
 @BREAKING.rule("B126", VersionPair, requires=NEW_VERSION, clause=ATTRIBUTES)
 def _attribute_required(pair: VersionPair) -> Iterator[RuleFinding]:
     for name, _, required in _changed_facet(pair, "required"):
-        yield RuleFinding(
-            f"the attribute {name!r} {'has to be given' if required else 'may be left out'} now",
-            ("attributes", name, "required"),
-        )
+        message = f"the attribute {name!r} {'has to be given' if required else 'may be left out'} now"
+        yield RuleFinding(message, ("attributes", name, "required"))
 
 
 @BREAKING.rule("B127", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR)
@@ -258,7 +256,7 @@ def _type_findings(pair: VersionPair, sign: str, message: str) -> Iterator[RuleF
 
 def _is_reused(pair: VersionPair, constraint: str) -> bool:
     """Whether a type constraint kept its name, and belongs to other parameters; B133 reports these."""
-    before, after = ({key for key, each in side.items() if each.type == constraint} for side in _parameter_types(pair))
+    before, after = ({key for key, each in side.items() if each.type == constraint} for side in _parameters(pair))
     return bool(before) and bool(after) and not before & after
 
 
@@ -269,86 +267,63 @@ def _parameter_type(pair: VersionPair) -> Iterator[RuleFinding]:
         if before != after:
             came = f"; it allows {_types_text(after - before)} as well" if after - before else ""
             gone = f"; it no longer allows {_types_text(before - after)}" if before - after else ""
-            yield RuleFinding(
-                f"the {side[:-1]} {name!r} is of type {new.type} now, was {old.type}{came}{gone}", (side, name)
-            )
+            message = f"the {side[:-1]} {name!r} is of type {new.type} now, was {old.type}{came}{gone}"
+            yield RuleFinding(message, (side, name))
 
 
 @BREAKING.rule("B134", VersionPair, requires=NEW_VERSION, clause=TYPES)
 def _types_tied(pair: VersionPair) -> Iterator[RuleFinding]:
-    old, new = _parameter_types(pair)
+    old, new = _parameters(pair)
     both = [key for key in new if key in old]
-    shared = {key: old[key].allowed & new[key].allowed for key in both}
+    shared = {
+        key: {*pair.old.schema.allowed_types(old[key])}.intersection(pair.new.schema.allowed_types(new[key]))
+        for key in both
+    }
     for index, one in enumerate(both):
         partners: dict[bool, list[str]] = {True: [], False: []}
         for other in both[index + 1 :]:
             tied = new[one].type == new[other].type
-            if tied != (old[one].type == old[other].type) and _can_differ(shared[one], shared[other]):
+            can_differ = shared[one] and shared[other] and len(shared[one] | shared[other]) > 1
+            if tied != (old[one].type == old[other].type) and can_differ:
                 partners[tied].append(f"{other[0][:-1]} {other[1]!r}")
         for tied, says in ((True, "have to be of one type"), (False, "may be of different types")):
             if partners[tied]:
                 yield RuleFinding(f"the {one[0][:-1]} {one[1]!r} and the {listing(partners[tied])} {says} now", one)
 
 
-def _can_differ(one: Set[str], other: Set[str]) -> bool:
-    """Whether two parameters can have different types, by the types that both versions allow."""
-    return bool(one) and bool(other) and len(one | other) > 1
-
-
 @BREAKING.rule("B135", VersionPair, requires=NONE, clause=CLARIFIED, severity=WARN)
 def _type_constraint_name(pair: VersionPair) -> Iterator[RuleFinding]:
     old, new = pair.old.schema.types, pair.new.schema.types
-    used = {each.type for each in _parameters(pair.new.schema)} | {each.type for each in _parameters(pair.old.schema)}
-    before_all, after_all = _parameter_types(pair)
+    before_all, after_all = _parameters(pair)
+    used = {each.type for each in (*before_all.values(), *after_all.values())}
     kept = {each.type for key, each in before_all.items() if key in after_all and after_all[key].type == each.type}
     for side, name, before, after in _retyped_parameters(pair):
         same = set(pair.old.schema.allowed_types(before)) == set(pair.new.schema.allowed_types(after))
         if before.type not in kept and same:
-            yield RuleFinding(
-                f"the type constraint of the {side[:-1]} {name!r} is called {after.type!r} now", (side, name)
-            )
+            message = f"the type constraint of the {side[:-1]} {name!r} is called {after.type!r} now"
+            yield RuleFinding(message, (side, name))
     for name in sorted((old.keys() ^ new.keys()) - used):
-        yield RuleFinding(
-            f"the type constraint {name!r} {'came' if name in new else 'went'}, and types nothing", ("types",)
-        )
+        message = f"the type constraint {name!r} {'came' if name in new else 'went'}, and types nothing"
+        yield RuleFinding(message, ("types",))
 
 
-def _parameters(schema: OpSchema) -> Iterable[Parameter]:
-    """Return the inputs and outputs of a schema."""
-    return (*schema.inputs, *schema.outputs)
-
-
-class _ParameterTypes(NamedTuple):
-    """Type constraint of a parameter, and the types that it allows."""
-
-    type: str
-    allowed: Set[str]
-
-
-def _parameter_types(
-    pair: VersionPair,
-) -> tuple[dict[tuple[str, str], _ParameterTypes], dict[tuple[str, str], _ParameterTypes]]:
-    """Return the types of inputs and outputs at both versions, by side and newer name."""
-    types: tuple[dict[tuple[str, str], _ParameterTypes], ...] = {}, {}
+def _parameters(pair: VersionPair) -> tuple[dict[tuple[str, str], Parameter], dict[tuple[str, str], Parameter]]:
+    """Return the inputs and outputs of both versions, by side and newer name."""
+    old: dict[tuple[str, str], Parameter] = {}
+    new: dict[tuple[str, str], Parameter] = {}
     for side in SIDES:
         names = pair.side_difference(side, "renamed") or {}
-        for each in getattr(pair.old.schema, side):
-            types[0][side, names.get(each.name, each.name)] = _ParameterTypes(
-                each.type, {*pair.old.schema.allowed_types(each)}
-            )
-        for each in getattr(pair.new.schema, side):
-            types[1][side, each.name] = _ParameterTypes(each.type, {*pair.new.schema.allowed_types(each)})
-    return types[0], types[1]
+        old |= {(side, names.get(each.name, each.name)): each for each in getattr(pair.old.schema, side)}
+        new |= {(side, each.name): each for each in getattr(pair.new.schema, side)}
+    return old, new
 
 
 def _retyped_parameters(pair: VersionPair) -> Iterator[tuple[str, str, Parameter, Parameter]]:
     """Yield side, name, old and new form of each parameter with another type constraint."""
-    for side in SIDES:
-        back = {new: old for old, new in (pair.side_difference(side, "renamed") or {}).items()}
-        before = {each.name: each for each in getattr(pair.old.schema, side)}
-        for each in getattr(pair.new.schema, side):
-            if each.name in (pair.side_difference(side, "retyped") or {}):
-                yield side, each.name, before[back.get(each.name, each.name)], each
+    old, new = _parameters(pair)
+    for (side, name), each in new.items():
+        if name in (pair.side_difference(side, "retyped") or {}):
+            yield side, name, old[side, name], each
 
 
 def _types_text(types: Iterable[str]) -> str:

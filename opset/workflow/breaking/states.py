@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -154,17 +155,15 @@ def loaded_state(operators: Iterable[Operator], name: str, sets: TypeSets | None
 
 def registry_state(registry: Registry, name: str) -> State:
     """Return the state of the operators of a registry."""
-    keys = [(domain, each) for domain in registry.domains for each in registry.operators(domain)]
-    return State(name, {key: _registry_operator(registry, *key) for key in keys}, registry.type_sets)
-
-
-def _registry_operator(registry: Registry, domain: str, name: str) -> OperatorState:
-    """Return an operator of a registry with its prose and examples."""
-    schemas = registry.versions(name, domain)
-    path = str(FOLDER / domain_name(domain) / f"{name}.yaml") if registry.is_standard(name, domain) else ""
-    return operator_state(
-        schemas, map(registry.documentation, schemas), registry.examples(name, domain), _place_finder(path), path
-    )
+    operators = {}
+    for domain, operator in ((home, each) for home in registry.domains for each in registry.operators(home)):
+        schemas = registry.versions(operator, domain)
+        is_standard = registry.is_standard(operator, domain)
+        path = str(FOLDER / domain_name(domain) / f"{operator}.yaml") if is_standard else ""
+        docs = map(registry.documentation, schemas)
+        examples = registry.examples(operator, domain)
+        operators[domain, operator] = operator_state(schemas, docs, examples, _place_finder(path), path)
+    return State(name, operators, registry.type_sets)
 
 
 def _place_finder(path: str) -> PlaceFinder | None:
@@ -201,8 +200,8 @@ def standard_state() -> State:
     """Return the present state of the standard's operators, from the compiled index."""
     from opset.schemas.lock import read_lock
 
-    state = registry_state(default_registry(), "the standard's operators")
-    return State("now", state.operators, state.sets, read_lock(FOLDER), sets_path=str(FOLDER / "types.yaml"))
+    state = registry_state(default_registry(), "now")
+    return replace(state, lock=read_lock(FOLDER), sets_path=str(FOLDER / "types.yaml"))
 
 
 def release_state(release: Release, present: State) -> State:
@@ -263,10 +262,10 @@ def _function_hashes(folder: Path) -> dict[str, str]:
     """Return the hashes of the Python files beside the YAML of a folder; "" for one that cannot be read."""
     hashes = {}
     for file in (path for name in FUNCTIONS for path in files_named(folder, name)):
-        try:
-            hashes[f"{file.parent.name}/{file.name}"] = hash_of(file_bytes(file, MAX_SIZE))
-        except (OSError, ValueError):
-            hashes[f"{file.parent.name}/{file.name}"] = ""
+        key = f"{file.parent.name}/{file.name}"
+        hashes[key] = ""
+        with suppress(OSError, ValueError):
+            hashes[key] = hash_of(file_bytes(file, MAX_SIZE))
     return hashes
 
 
@@ -307,13 +306,10 @@ def base_type_sets(complete: bool) -> TypeSets | None:
 def unreadable_error(name: str, error: SchemaError) -> ComparisonError:
     """Return the error for a state that cannot be read, with all findings about its files."""
     count = len(error.findings) + error.omitted
-    first = Finding(
-        "B192",
-        f"the schemas of {name} cannot be read",
-        why=f"{count} finding{'' if count == 1 else 's'}, below",
-        help="nothing was compared; mend the files, or compare with a state that this version of opset reads",
-    )
-    return ComparisonError([first, *error.findings])
+    why = f"{count} finding{'' if count == 1 else 's'}, below"
+    help = "nothing was compared; mend the files, or compare with a state that this version of opset reads"
+    head = Finding("B192", f"the schemas of {name} cannot be read", why=why, help=help)
+    return ComparisonError([head, *error.findings])
 
 
 def no_operators_finding(name: str, where: str) -> Finding:

@@ -52,8 +52,7 @@ def read_expectations(path: str, runtime: str) -> tuple[Expectation, ...]:
     try:
         root = read(file_bytes(path, _SIZE), findings)
     except (OSError, ValueError) as error:
-        why = (error.strerror if isinstance(error, OSError) else None) or str(error)
-        raise _unusable_list(path, why) from error
+        raise _unusable_list(path, getattr(error, "strerror", None) or str(error)) from error
     except SchemaError as error:
         raise _unusable_list(path, error.message, error.place) from error
     if findings:
@@ -83,9 +82,8 @@ def _parse_entry(path: str, node: YamlNode) -> Expectation:
     """Return an entry. Raises UsageError T227 if it is malformed."""
     plain = node.plain()
     if not isinstance(plain, dict) or plain.keys() != _KEYS:
-        raise _unusable_list(
-            path, f"an entry has the keys {', '.join(sorted(_KEYS))}, all of them", _place_of(path, node)
-        )
+        why = f"an entry has the keys {', '.join(sorted(_KEYS))}, all of them"
+        raise _unusable_list(path, why, _place_of(path, node))
     cases, result, reason = plain["cases"], plain["result"], plain["reason"]
     if not isinstance(cases, list) or not cases or not all(isinstance(each, str) and each for each in cases):
         raise _unusable_list(path, "`cases` is no list of names or patterns", _place_of(path, node.value["cases"]))
@@ -118,21 +116,18 @@ def compare_expectations(
             report.reasons.update(dict.fromkeys(fresh, entry.reason))
             others: dict[str, str] = {}
             for name in fresh:
-                if by_name[name].case.chosen:
-                    continue
-                others.setdefault(by_name[name].result, name)
+                if not by_name[name].case.chosen:
+                    others.setdefault(by_name[name].result, name)
             others.pop(entry.result, None)
-            if entry.result != VARIES:
-                report.findings.extend(_mismatch_finding(name, entry, result, file) for result, name in others.items())
+            if entry.result == VARIES:
+                continue
+            for result, name in others.items():
+                message = f"{name} is expected to be {entry.result}, and is {result}"
+                better = result in GOOD or result == "refused"
+                help = "remove the entry, or this case from it" if better else "state what happens now, and why"
+                why = f"the entry says: {entry.reason}"
+                report.findings.append(Finding("T226", message, place=f"{file}:{entry.line}", why=why, help=help))
     return report
-
-
-def _mismatch_finding(name: str, entry: Expectation, result: str, file: str) -> Finding:
-    """Return the finding that a case has another result than expected."""
-    message = f"{name} is expected to be {entry.result}, and is {result}"
-    better = result in GOOD or result == "refused"
-    help = "remove the entry, or this case from it" if better else "state what happens now, and why"
-    return Finding("T226", message, place=f"{file}:{entry.line}", why=f"the entry says: {entry.reason}", help=help)
 
 
 def _matching_names(pattern: str, known: dict[str, Result]) -> Iterator[str]:

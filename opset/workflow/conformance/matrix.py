@@ -116,15 +116,10 @@ def corpus_results(
         reasons: Reasons of expected disagreements, by name of the case.
         changed: Changes since an earlier report, if there is one.
     """
-    return CorpusResults(
-        FORMAT,
-        runtime,
-        {kind: _count_results(each for each in results if each.case.kind == kind) for kind in KINDS},
-        _operator_results(results),
-        _type_counts(results),
-        [_judged_case(each, reasons.get(each.case.name, "")) for each in results],
-        changed,
-    )
+    totals = {kind: _count_results(each for each in results if each.case.kind == kind) for kind in KINDS}
+    cases = [_judged_case(each, reasons.get(each.case.name, "")) for each in results]
+    types = _type_counts(results)
+    return CorpusResults(FORMAT, runtime, totals, _operator_results(results), types, cases, changed)
 
 
 def _count_results(results: Iterable[Result]) -> dict[str, int]:
@@ -162,20 +157,17 @@ def _judged_case(result: Result, expected: str) -> JudgedCase:
     """Return a case with its result, and with the reason if the disagreement is expected."""
     case = result.case
     greatest = result.difference
+    facts = {key: getattr(case, key) for key in ("name", "kind", "operator", "version", "example", "shows", "types")}
     return JudgedCase(
-        case.name,
-        case.kind,
-        domain_name(case.domain),
-        case.operator,
-        case.version,
-        case.example,
-        case.shows,
-        case.types,
-        result.result,
-        result.why,
-        None if greatest is None else GreatestDifference(result.output, greatest.absolute, greatest.relative),
-        case.chosen,
-        expected if not case.chosen and result.result in (*BAD, ACCEPTED) else "",
+        **facts,
+        domain=domain_name(case.domain),
+        result=result.result,
+        why=result.why,
+        difference=None
+        if greatest is None
+        else GreatestDifference(result.output, greatest.absolute, greatest.relative),
+        chosen=case.chosen,
+        expected=expected if not case.chosen and result.result in (*BAD, ACCEPTED) else "",
     )
 
 
@@ -198,19 +190,14 @@ def read_report(path: str) -> dict[str, str]:
 
 def compare_results(results: Sequence[Result], before: Mapping[str, str]) -> ResultChanges:
     """Return the cases with worse or better results than before: bad is worse than refused, refused than good."""
+    ranks = dict.fromkeys(RESULTS, 2) | dict.fromkeys(GOOD, 0) | dict.fromkeys((REFUSED, ACCEPTED), 1)
     changed = ResultChanges([], [])
     for each in results:
         old = before.get(each.case.name, each.result)
-        if (rank := _rank(each.result)) != _rank(old):
-            (changed.worse if rank > _rank(old) else changed.better).append((each.case.name, old, each.result))
+        if ranks[each.result] != ranks[old]:
+            worse = ranks[each.result] > ranks[old]
+            (changed.worse if worse else changed.better).append((each.case.name, old, each.result))
     return changed
-
-
-def _rank(result: str) -> int:
-    """Return the rank of a result, the best first."""
-    if result in GOOD:
-        return 0
-    return 1 if result in (REFUSED, ACCEPTED) else 2
 
 
 def counts_text(counts: Mapping[str, int]) -> str:
@@ -257,9 +244,8 @@ def tables(run: CorpusResults) -> list[Table]:
             "The columns are the versions that introduced a definition. A number is that of cases that pass; a letter "
             f"says what others do: {letters}. The last column has the cases that break a constraint."
         )
-        result_tables.append(
-            _matrix_table(f"Operators of {domain}", text, [e for e in run.operators if e.domain == domain])
-        )
+        operators = [each for each in run.operators if each.domain == domain]
+        result_tables.append(_matrix_table(f"Operators of {domain}", text, operators))
     names = [each for each in RESULTS if any(each in counts for counts in run.types.values())]
     rows = [[type_, *(str(counts.get(name, "")) for name in names)] for type_, counts in run.types.items()]
     text = "Cases count for each type that their inputs and outputs have."
@@ -324,14 +310,9 @@ def markdown_text(run: CorpusResults) -> str:
     for table in tables(run):
         lines += [f"## {escape(table.title)}", ""] if table.title else []
         lines += [escape(table.text), ""] if table.text else []
-        lines += [_markdown_row(map(escape, table.head)), _markdown_row("---" for _ in table.head)]
-        lines += [_markdown_row(map(escape, row)) for row in table.rows]
-        lines.append("")
+        rows = [[*map(escape, table.head)], ["---"] * len(table.head), *([*map(escape, row)] for row in table.rows)]
+        lines += [*(f"| {' | '.join(row)} |" for row in rows), ""]
     return "\n".join(lines)
-
-
-def _markdown_row(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cells)} |"
 
 
 def html_text(run: CorpusResults) -> str:

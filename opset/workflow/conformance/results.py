@@ -45,7 +45,6 @@ _MANIFEST_SIZE = 1 << 26
 _READ, _REASON = 8000, 300
 """Characters of a runtime's reason that are read, and that are kept."""
 _NAME = re.compile(r"\w[\w.+-]{0,254}", re.ASCII)
-_PART = re.compile(r"\w[\w.+-]{0,254}", re.ASCII)
 _FLOATING = re.compile(r"float|double|complex")
 _LOCATION = re.compile(r"(?<![\w.])/(?:[\w.+@-]+/)+(?=[\w.+@-]+)")
 
@@ -95,7 +94,7 @@ def read_corpus(folder: str) -> CorpusFolder:
         data = parse_json(file_bytes(path, _MANIFEST_SIZE))
         cases = tuple(_parse_cases(data))
     except (OSError, ValueError) as error:
-        why = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
+        why = getattr(error, "strerror", None) or str(error)
         help = "write the corpus with: opset testgen --all -o DIR"
         finding = Finding("T221", "the manifest of the corpus cannot be used", why=why[:1000], help=help, file=path)
         raise CorpusError(finding) from error
@@ -130,7 +129,7 @@ def _parse_case(entry: Any) -> Case:
         raise ValueError("its name, kind or version is no such thing")
     base = f"{kind}/{name}/"
     if f"{base}{MODEL}" not in files or not all(
-        each.startswith(base) and all(map(_PART.fullmatch, each.split("/"))) for each in files
+        each.startswith(base) and all(map(_NAME.fullmatch, each.split("/"))) for each in files
     ):
         raise ValueError(f"its files are not {base}{MODEL} and others below {base}")
     tolerance = (0.0, 0.0)
@@ -138,29 +137,15 @@ def _parse_case(entry: Any) -> Case:
         tolerance = float(entry["tolerance"]["rtol"]), float(entry["tolerance"]["atol"])
         if not all(math.isfinite(each) and each >= 0 for each in tolerance):
             raise ValueError("its tolerance is no number")
-    outputs = tuple(map(_parse_output, entry["outputs"])) if kind == "random" else ()
+    listed = entry["outputs"] if kind == "random" else ()
+    outputs = tuple(
+        (str(each["type"]), None if each["shape"] is None else tuple(map(int, each["shape"]))) for each in listed
+    )
     chosen = (entry.get("because") or CHOSEN) if entry.get("status") == CHOSEN else ""
     if not isinstance(chosen, str):
         raise ValueError("what should be text is not")
-    return Case(
-        name,
-        kind,
-        normalize_domain(domain),
-        operator,
-        entry["version"],
-        example,
-        shows,
-        types,
-        tolerance,
-        files,
-        outputs,
-        chosen,
-    )
-
-
-def _parse_output(entry: Any) -> tuple[str, tuple[int, ...] | None]:
-    shape = None if entry["shape"] is None else tuple(map(int, entry["shape"]))
-    return str(entry["type"]), shape
+    subject = name, kind, normalize_domain(domain), operator, entry["version"]
+    return Case(*subject, example, shows, types, tolerance, files, outputs, chosen)
 
 
 def run_corpus(
@@ -190,8 +175,10 @@ def run_corpus(
         for number, case in enumerate(corpus.cases):
             try:
                 request, expected[number] = _read_request(corpus.folder, case)
-            except (OpsetError, OSError, ValueError) as error:
-                results[number] = Result(case, MISSING, _error_reason(error))
+            except OpsetError as error:
+                results[number] = Result(case, MISSING, error.why or error.message)
+            except (OSError, ValueError) as error:
+                results[number] = Result(case, MISSING, getattr(error, "strerror", None) or str(error))
             else:
                 yield number, request
 
@@ -200,13 +187,6 @@ def run_corpus(
         if progress is not None:
             progress(len(results), len(corpus.cases))
     return [results[number] for number in range(len(corpus.cases))]
-
-
-def _error_reason(error: Exception) -> str:
-    """Return the reason of an error in words."""
-    if isinstance(error, OpsetError):
-        return error.why or error.message
-    return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
 def _read_request(folder: str, case: Case) -> tuple[Request, dict[str, Any]]:
@@ -262,7 +242,9 @@ def _judge_answer(case: Case, answer: Answer, expected: Mapping[str, Any]) -> Re
         return Result(case, "wrong", f"it has {len(answer.outputs)} outputs, and {len(expected)} are expected")
     worst: tuple[int, Difference] | None = None
     for number, (want, have) in enumerate(zip(expected.values(), answer.outputs, strict=True)):
-        for difference in _differences(case, want, have):
+        # Only floating-point numbers have a tolerance.
+        tolerance = case.tolerance if _FLOATING.search(type_of(want)) else (0.0, 0.0)
+        for difference in differences(want, have, *tolerance):
             if difference.why:
                 why = f"output {number}{difference.where}: {difference.why}"
                 return Result(case, "wrong", shorten_reason(why), number, difference)
@@ -280,12 +262,6 @@ def _judge_random(case: Case, outputs: Sequence[Any]) -> Result:
             sizes = f"{actual}, and {kind}{[*shape] if shape is not None else ''}"
             return Result(case, "wrong", f"output {number}: it is {type_of(have)}{sizes} is expected", number)
     return Result(case, "pass")
-
-
-def _differences(case: Case, want: Any, have: Any) -> Iterator[Difference]:
-    """Yield the differences between an output and the expected one; only floating-point numbers have a tolerance."""
-    rtol, atol = case.tolerance if _FLOATING.search(type_of(want)) else (0.0, 0.0)
-    return differences(want, have, rtol, atol)
 
 
 def shorten_reason(text: str) -> str:

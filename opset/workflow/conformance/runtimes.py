@@ -20,8 +20,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from opset.errors import Finding, OpsetError, RunError, UsageError
 from opset.model import proto as pb
@@ -156,8 +157,8 @@ def run_requests(
         UsageError: T224 if the runtime cannot be started.
     """
     coming = iter(requests)
-    runners: list[Runner] = []
-    busy: dict[int, tuple[int, Runner]] = {}
+    runners: list[_WorkerRunner | _CommandRunner] = []
+    busy: dict[int, tuple[int, _WorkerRunner | _CommandRunner]] = {}
     try:
         while True:
             while len(busy) < jobs and (task := next(coming, None)) is not None:
@@ -168,7 +169,11 @@ def run_requests(
                 busy[index] = task[0], runners[index]
             if not busy:
                 return
-            _wait([runner for _, runner in busy.values()])
+            # A process has output or takes input, or it is time to check on all.
+            poll = select.poll()
+            for descriptor, events in chain.from_iterable(runner.poll_events() for _, runner in busy.values()):
+                poll.register(descriptor, events)
+            poll.poll(_TICK * 1000)
             for index, (number, runner) in [*busy.items()]:
                 answer = runner.poll_answer()
                 if answer is not None:
@@ -177,31 +182,6 @@ def run_requests(
     finally:
         for runner in runners:
             runner.end()
-
-
-def _wait(runners: Sequence[Runner]) -> None:
-    """Wait until a process has output or takes input, or it is time to check on all."""
-    poll = select.poll()
-    for runner in runners:
-        for descriptor, events in runner.poll_events():
-            poll.register(descriptor, events)
-    poll.poll(_TICK * 1000)
-
-
-class Runner(Protocol):
-    """Runs cases one after the other."""
-
-    def begin(self, request: Request) -> None:
-        """Start a case."""
-
-    def poll_answer(self) -> Answer | None:
-        """Return the answer, None if there is none yet; never wait."""
-
-    def poll_events(self) -> Iterator[tuple[int, int]]:
-        """Yield descriptors with the events after which `poll_answer` is worth a call."""
-
-    def end(self) -> None:
-        """End all processes, and remove their files."""
 
 
 class _Process:
@@ -378,7 +358,12 @@ class _WorkerRunner:
         try:
             message = _take_message(self._process.answered)
             if message is not None and self._started:
-                return self._decode_answer(*message)
+                header, data = message
+                for kind in ("refused", "error"):
+                    if kind in header:
+                        return self._final_answer(Answer(kind, why=str(header[kind])))
+                values = tuple(_decode_value(each, data) for each in header["outputs"])
+                return self._final_answer(Answer("done", values))
             if message is not None:
                 self._accept_greeting(message[0])
         except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError, OpsetError) as error:
@@ -404,13 +389,6 @@ class _WorkerRunner:
         """Return the error for an interpreter without the runtime."""
         help = "install it beside this interpreter, or name one that has it: --python PATH"
         return _start_error(self._runtime.name, why, help)
-
-    def _decode_answer(self, header: Mapping[str, Any], data: bytes) -> Answer:
-        """Return the answer in a worker's message."""
-        for kind in ("refused", "error"):
-            if kind in header:
-                return self._final_answer(Answer(kind, why=str(header[kind])))
-        return self._final_answer(Answer("done", tuple(_decode_value(each, data) for each in header["outputs"])))
 
     def _handle_failure(self, answer: Answer) -> Answer | None:
         """End the worker, and return the failure; None if the case runs again alone, as the crash followed other cases.

@@ -89,7 +89,8 @@ class WorkerRuntime:
         if isinstance(result, (list, tuple)):
             return {"sequence": [self._from_runtime(each, found) for each in result]}
         if isinstance(result, dict):
-            return {"map": [[_plain_key(key), self._from_runtime(each, found)] for key, each in result.items()]}
+            entries = ((key.item() if isinstance(key, np.generic) else key, each) for key, each in result.items())
+            return {"map": [[key, self._from_runtime(each, found)] for key, each in entries]}
         if type(result) in (int, float):
             return {"number": result}
         array = np.asarray(result)
@@ -111,10 +112,6 @@ class WorkerRuntime:
     def _tensor_parts(self, array: Any) -> tuple[int, bytes]:
         """Return element type and bytes of a tensor of a type that numpy lacks. Raises Refused."""
         raise Refused(f"its interface for Python returns the type {array.dtype}")
-
-
-def _plain_key(key: Any) -> Any:
-    return key.item() if isinstance(key, np.generic) else key
 
 
 def _decode_text(element: Any) -> str:
@@ -178,8 +175,8 @@ class OnnxRuntime(WorkerRuntime):
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         session = self._module.InferenceSession(model, options, providers=self._providers)
         declared = [each.type for each in session.get_outputs()]
-        own_type = self._module.OrtValue
-        if not any(isinstance(each, own_type) for each in feeds.values()) and not any(map(self._is_foreign, declared)):
+        foreign = any(each in kind for kind in declared for each in self.FOREIGN)
+        if not foreign and not any(isinstance(each, self._module.OrtValue) for each in feeds.values()):
             return session.run(None, feeds)
         return session.run_with_ort_values(None, {name: self._own_value(value) for name, value in feeds.items()})
 
@@ -187,10 +184,6 @@ class OnnxRuntime(WorkerRuntime):
     def error_text(cls, error: Exception) -> str:
         """Return the message of an error without its number, empty names and source location."""
         return re.sub(cls.NOISE, "", str(error))
-
-    def _is_foreign(self, kind: str) -> bool:
-        """Whether a type is one that numpy lacks."""
-        return any(each in kind for each in self.FOREIGN)
 
     def _own_value(self, value: Any) -> Any:
         """Return a value as an OrtValue. Raises Refused if it cannot be one."""

@@ -97,10 +97,8 @@ def checklist(version: ReviewedVersion, stated: Mapping[str, str] | None = None)
 def _apply_statement(check: Rule[Evidence], evidence: Evidence, text: str) -> Evidence:
     """Return evidence with the author's statement. Raises UsageError U103 if only files and examples can show it."""
     if evidence.state == MISSING and check.requires != STATEMENT:
-        finding = Finding(
-            "U103", f"the point {check.code} cannot be stated", evidence.place, evidence.why, evidence.help
-        )
-        raise UsageError(finding)
+        message = f"the point {check.code} cannot be stated"
+        raise UsageError(Finding("U103", message, evidence.place, evidence.why, evidence.help))
     return evidence._replace(state=STATED, why=text, help="") if evidence.state in (MISSING, OPEN) else evidence
 
 
@@ -144,10 +142,10 @@ def markdown_lines(version: ReviewedVersion, items: Sequence[ChecklistItem]) -> 
             yield from ("", f"### {section[0].upper()}{section[1:]}", "")
         yield f"- [{'x' if item.state in (PASSED, STATED) else ' '}] {item.required} (`{item.name}`): {item.state}"
         for evidence in item.evidence:
-            help = (
-                f". To do: {_escape_text(evidence.help)}" if evidence.help and evidence.state in (MISSING, OPEN) else ""
-            )
-            yield f"  - {_escape_text(evidence.why)} (`{_escape_code(relative_place(evidence.place))}`){help}"
+            place = safe_text(relative_place(evidence.place)).replace("`", "'")
+            to_do = evidence.help and evidence.state in (MISSING, OPEN)
+            help = f". To do: {_escape_text(evidence.help)}" if to_do else ""
+            yield f"  - {_escape_text(evidence.why)} (`{place}`){help}"
     left_out = [item.name for item in items if item.state == NOT_APPLICABLE]
     if left_out:
         yield from ("", f"Not applicable: {', '.join(left_out)}.")
@@ -161,11 +159,6 @@ def _escape_text(text: str) -> str:
     for index in range(0, len(parts), 2):
         parts[index] = "".join(f"\\{each}" if each in "\\*_[]<>#|" else each for each in parts[index])
     return "`".join(parts)
-
-
-def _escape_code(text: str) -> str:
-    """Return text for Markdown code."""
-    return safe_text(text).replace("`", "'")
 
 
 def relative_place(place: str) -> str:

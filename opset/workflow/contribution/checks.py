@@ -60,9 +60,8 @@ def function(version: ReviewedVersion) -> Iterator[Evidence]:
     """A function body, where other operators express it."""
     if version.schema.function:
         count = len(version.schema.function)
-        yield Evidence(
-            PASSED, f"it has {count} function bod{'y' if count == 1 else 'ies'}", version.place_of("function")
-        )
+        why = f"it has {count} function bod{'y' if count == 1 else 'ies'}"
+        yield Evidence(PASSED, why, version.place_of("function"))
     else:
         help = "write 'function:', or state why other operators do not express it"
         yield Evidence(OPEN, "it has no function body", version.place_of(), help)
@@ -105,9 +104,8 @@ def attributes(version: ReviewedVersion) -> Iterator[Evidence]:
     ]
     for name in names:
         why = f"the input {name} holds integers, flags or text alone"
-        yield Evidence(
-            OPEN, why, version.place_of("inputs", name), "make it an attribute, or state why it has to be computed"
-        )
+        help = "make it an attribute, or state why it has to be computed"
+        yield Evidence(OPEN, why, version.place_of("inputs", name), help)
     if not names:
         yield Evidence(PASSED, "no further input holds integers, flags or text alone", version.place_of("inputs"))
 
@@ -127,9 +125,8 @@ def doc(version: ReviewedVersion) -> Iterator[Evidence]:
     gaps = [each._replace(help="write 'doc:'") for each in quote_rules(version, "S212", "S213")]
     if not version.schema.deprecated:
         gaps += map(_quotation, LINT.by_code["S239"].check(version.operator, None))  # lint demands it of the standard
-    yield from gaps or [
-        Evidence(PASSED, "it, its parameters and its special cases have prose", version.place_of("doc"))
-    ]
+    why = "it, its parameters and its special cases have prose"
+    yield from gaps or [Evidence(PASSED, why, version.place_of("doc"))]
 
 
 @POINTS.rule("page", ReviewedVersion, clause=DESCRIPTION)
@@ -139,9 +136,8 @@ def page(version: ReviewedVersion) -> Iterator[Evidence]:
     if examples:
         yield Evidence(PASSED, f"{count_text(len(examples))} on its page", version.example_place(examples[0]))
     else:
-        yield Evidence(
-            MISSING, "no example with outputs holds for it", version.examples_place, "add one below 'examples:'"
-        )
+        why = "no example with outputs holds for it"
+        yield Evidence(MISSING, why, version.examples_place, "add one below 'examples:'")
 
 
 @POINTS.rule("counterparts", ReviewedVersion, clause=DESCRIPTION)
@@ -150,9 +146,8 @@ def counterparts(version: ReviewedVersion) -> Iterator[Evidence]:
     if version.docs.counterparts:
         yield Evidence(PASSED, f"it names {', '.join(version.docs.counterparts)}", version.place_of("counterparts"))
     else:
-        yield Evidence(
-            OPEN, "it names no counterparts", version.place_of(), "add 'counterparts:', or state that there are none"
-        )
+        help = "add 'counterparts:', or state that there are none"
+        yield Evidence(OPEN, "it names no counterparts", version.place_of(), help)
 
 
 @POINTS.rule("formula", ReviewedVersion, clause=DESCRIPTION)
@@ -176,9 +171,8 @@ def kernel(version: ReviewedVersion) -> Iterator[Evidence]:
     if origin := version.function_origin(KERNELS, "kernel"):
         yield Evidence(PASSED, "it has a kernel", origin)
     else:
-        yield version.missing_function(
-            KERNELS, "no kernel is written for it", version.place_of(), f"write one: {KERNELS.guide}"
-        )
+        help = f"write one: {KERNELS.guide}"
+        yield version.missing_function(KERNELS, "no kernel is written for it", version.place_of(), help)
 
 
 @POINTS.rule("computed", ReviewedVersion, clause=REFERENCE)
@@ -275,9 +269,8 @@ def adapters(version: ReviewedVersion) -> Iterator[Evidence]:
 def upgrade(version: ReviewedVersion) -> Iterator[Evidence]:
     """Examples that are converted up."""
     if version.transition is None:
-        yield Evidence(
-            NOT_APPLICABLE, "it is the first version; its examples go up once there is a newer one", version.place_of()
-        )
+        why = "it is the first version; its examples go up once there is a newer one"
+        yield Evidence(NOT_APPLICABLE, why, version.place_of())
     else:
         yield from _conversion_results(version, version.transition.old, version.schema, version.transition.change.up)
 
@@ -303,10 +296,8 @@ def _conversion_results(
     for example in version.runner.examples(source):
         converted = conversion(version.runner, model_of(source, example), source, target.since_version)
         if failed := adapter_failure(converted):
-            help = "correct the adapter: opset explain T110"
-            yield Evidence(
-                MISSING, f"{way}: an adapter fails on {example.name}: {failed}", version.example_place(example), help
-            )
+            why = f"{way}: an adapter fails on {example.name}: {failed}"
+            yield Evidence(MISSING, why, version.example_place(example), "correct the adapter: opset explain T110")
             continue
         if converted.model is None:
             refused.update({each.code for each in converted.refusals})
@@ -348,23 +339,16 @@ def test_data(version: ReviewedVersion) -> Iterator[Evidence]:
     versions = version.registry.versions(schema.name, schema.domain)
     picks = pick_cases(version.registry, [versions], True, {(schema.domain, schema.name): {version.since}})
     corpus = build_corpus(version.registry, picks, budget=version.runner.budget)
+    place = version.examples_place
     for each in corpus.findings:
-        yield Evidence(
-            MISSING, f"{each.message}: {each.why}", version.examples_place, each.help or f"opset explain {each.code}"
-        )
+        yield Evidence(MISSING, f"{each.message}: {each.why}", place, each.help or f"opset explain {each.code}")
     if corpus.cases:
         kinds = Counter(case["kind"] for case in corpus.cases)
         count = ", ".join(f"{kinds[kind]} {kind}" for kind in sorted(kinds))
-        yield Evidence(
-            PASSED,
-            f"cases of opset testgen: {count}",
-            version.examples_place,
-            f"opset testgen {version.title}@{version.since} -o DIR",
-        )
+        command = f"opset testgen {version.title}@{version.since} -o DIR"
+        yield Evidence(PASSED, f"cases of opset testgen: {count}", place, command)
     elif not corpus.findings:
-        yield Evidence(
-            MISSING, "no example holds for it, so there are no cases", version.examples_place, "add examples"
-        )
+        yield Evidence(MISSING, "no example holds for it, so there are no cases", place, "add examples")
 
 
 # Inference.

@@ -11,7 +11,7 @@ from opset.schemas.constraints.grammar import BROADCAST
 from opset.schemas.constraints.input_shapes import Match, plan_of
 from opset.schemas.constraints.signature import AXES, AXIS, DATA_TYPE
 from opset.schemas.constraints.violation import Violation
-from opset.schemas.model import OPTIONAL, Attribute, Example, ExampleValue, example_versions
+from opset.schemas.model import OPTIONAL, Example, ExampleValue, example_versions
 from opset.workflow.contribution.reviewed_version import (
     FLOATS,
     MISSING,
@@ -31,9 +31,8 @@ from opset.workflow.contribution.reviewed_version import (
 @POINTS.rule("constraints", ReviewedVersion, clause=TESTS)
 def constraints(version: ReviewedVersion) -> Iterator[Evidence]:
     """Examples that break each constraint."""
-    docs = {
-        each.since_version: docs for each, docs in zip(version.operator.schemas, version.operator.docs, strict=True)
-    }
+    sinces = [each.since_version for each in version.operator.schemas]
+    docs = dict(zip(sinces, version.operator.docs, strict=True))
     broken: dict[tuple[str, str], Example] = {}
     for example in version.operator.examples:
         if example.error:
@@ -74,10 +73,8 @@ def _unused_attributes(version: ReviewedVersion) -> Iterator[tuple[str, str]]:
         values = [example.attributes[name] for example in version.examples if name in example.attributes]
         if not values and name not in ignored:
             yield f"no example sets {name}", place
-        if (
-            any(name not in example.attributes for example in version.examples_with_outputs)
-            and declared.default is not None
-        ):
+        is_absent = any(name not in example.attributes for example in version.examples_with_outputs)
+        if is_absent and declared.default is not None:
             values.append(declared.default)
         lists = [value if isinstance(value, list | tuple) else [value] for value in values]
         used = {str(each).lower() for value in lists for each in value}
@@ -102,9 +99,8 @@ def _edge_evidence(version: ReviewedVersion, name: str, examples: Iterable[Examp
     example = next(iter(examples), None)
     if example is not None:
         return Evidence(PASSED, f"the example {example.name}", version.example_place(example))
-    return Evidence(
-        MISSING, f"no example has {name}", version.examples_place, f"{help}, or state why there can be none"
-    )
+    help = f"{help}, or state why there can be none"
+    return Evidence(MISSING, f"no example has {name}", version.examples_place, help)
 
 
 def _evidence_without_tensors(version: ReviewedVersion) -> Iterator[Evidence]:
@@ -127,25 +123,17 @@ def scalar(version: ReviewedVersion) -> Iterator[Evidence]:
     if version.first_tensor is None:
         yield from _evidence_without_tensors(version)
         return
+    name = version.first_tensor.name
     index = version.schema.inputs.index(version.first_tensor)
-    examples = [
-        each for each in version.examples if any(_tensor_shape(value) == () for value in values_of_input(each, index))
-    ]
+    examples = []
+    for example in version.examples:
+        value = next(iter(values_of_input(example, index)), None)
+        if value is not None and value.type.startswith("tensor(") and value.shape == ():
+            examples.append(example)
     if not examples and (why := _constraint_against_scalars(version, index)):
-        yield Evidence(
-            NOT_APPLICABLE,
-            f"{version.first_tensor.name} cannot be a scalar: {why}",
-            version.place_of("inputs", version.first_tensor.name),
-        )
+        yield Evidence(NOT_APPLICABLE, f"{name} cannot be a scalar: {why}", version.place_of("inputs", name))
     else:
-        yield _edge_evidence(
-            version, f"a scalar as {version.first_tensor.name}", examples, "add one: inputs: [{float: 1.5}]"
-        )
-
-
-def _tensor_shape(value: ExampleValue | None) -> tuple[int, ...] | None:
-    """Return the shape of a tensor; None for other values."""
-    return value.shape if value is not None and value.type.startswith("tensor(") else None
+        yield _edge_evidence(version, f"a scalar as {name}", examples, "add one: inputs: [{float: 1.5}]")
 
 
 def _constraint_against_scalars(version: ReviewedVersion, index: int) -> str:
@@ -164,8 +152,8 @@ def _constraint_against_scalars(version: ReviewedVersion, index: int) -> str:
 @POINTS.rule("negative_axis", ReviewedVersion, clause=TESTS, requires=STATEMENT)
 def negative_axis(version: ReviewedVersion) -> Iterator[Evidence]:
     """An example of a negative axis."""
-    declared = version.schema.attributes.values()
-    axes = [each.name for each in declared if each.kind in (AXIS, AXES) and _can_be_negative(each)]
+    declared = [each for each in version.schema.attributes.values() if each.kind in (AXIS, AXES)]
+    axes = [each.name for each in declared if ">= 0" not in each.range and "0 <=" not in each.range]
     inputs = [index for index, each in enumerate(version.schema.inputs) if each.name in ("axis", "axes")]
     if not axes and not inputs:
         yield Evidence(NOT_APPLICABLE, "it has no axis that may be negative", version.place_of())
@@ -174,17 +162,9 @@ def negative_axis(version: ReviewedVersion) -> Iterator[Evidence]:
         examples = [each for each in version.examples_with_outputs if _has_negative(each.attributes.get(name, default))]
         yield _edge_evidence(version, f"a negative {name}", examples, "add one")
     for index in inputs:
-        examples = [
-            each
-            for each in version.examples_with_outputs
-            for value in values_of_input(each, index)
-            if value is not None and _has_negative(value.content)
-        ]
+        given = ((each, value) for each in version.examples_with_outputs for value in values_of_input(each, index))
+        examples = [each for each, value in given if value is not None and _has_negative(value.content)]
         yield _edge_evidence(version, f"a negative element of {version.schema.inputs[index].name}", examples, "add one")
-
-
-def _can_be_negative(declared: Attribute) -> bool:
-    return ">= 0" not in declared.range and "0 <=" not in declared.range
 
 
 def _has_negative(value: Any) -> bool:
@@ -195,9 +175,8 @@ def _has_negative(value: Any) -> bool:
 @POINTS.rule("not_numbers", ReviewedVersion, clause=TESTS, requires=STATEMENT)
 def not_numbers(version: ReviewedVersion) -> Iterator[Evidence]:
     """An example of NaN and infinities."""
-    if not any(
-        type_.startswith(FLOATS) for each in version.schema.inputs for type_ in version.schema.allowed_types(each)
-    ):
+    schema = version.schema
+    if not any(type_.startswith(FLOATS) for each in schema.inputs for type_ in schema.allowed_types(each)):
         yield Evidence(NOT_APPLICABLE, "none of its inputs is of floats", version.place_of("types"))
         return
     examples = [each for each in version.examples if any(_is_special(value) for value in input_tensors(each))]
@@ -205,10 +184,9 @@ def not_numbers(version: ReviewedVersion) -> Iterator[Evidence]:
         help = "add one: inputs: [{float: [.nan, .inf]}]"
         yield _edge_evidence(version, "NaN or an infinity, which its special cases name", examples, help)
     else:
+        why = "neither an example nor a special case has NaN or infinities"
         help = "add an example, or state that it moves elements without computing with them"
-        yield Evidence(
-            OPEN, "neither an example nor a special case has NaN or infinities", version.place_of("special_cases"), help
-        )
+        yield Evidence(OPEN, why, version.place_of("special_cases"), help)
 
 
 def _is_special(value: ExampleValue) -> bool:
@@ -223,7 +201,6 @@ def broadcast(version: ReviewedVersion) -> Iterator[Evidence]:
     if not named and not re.match(r"broadcast|onto", version.schema.shape):
         yield Evidence(NOT_APPLICABLE, "it does not broadcast", version.place_of("shape"))
         return
-    examples = [
-        each for each in version.examples_with_outputs if len({value.shape for value in input_tensors(each)}) > 1
-    ]
+    with_outputs = version.examples_with_outputs
+    examples = [each for each in with_outputs if len({value.shape for value in input_tensors(each)}) > 1]
     yield _edge_evidence(version, "inputs of different shapes, which are broadcast", examples, "add one")

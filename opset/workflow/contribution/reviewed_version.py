@@ -90,16 +90,11 @@ class ReviewedVersion:
         """
         self.registry = registry
         self.schema = schema
-        files = [
-            (folder, path)
-            for folder in map(Path, (FOLDER, *registry.folders))
-            for path in _operator_files(folder, schema)
-        ]
-        missing = Finding(
-            "S215",
-            f"no file {schema.name}.yaml of {domain_name(schema.domain)} declares {schema.name}",
-            help="name the file after its operator: opset lint",
-        )
+        folders = map(Path, (FOLDER, *registry.folders))
+        named = ((folder, path) for folder in folders for path in files_named(folder, f"{schema.name}.yaml"))
+        files = [each for each in named if normalize_domain(each[1].parent.name) == schema.domain]
+        message = f"no file {schema.name}.yaml of {domain_name(schema.domain)} declares {schema.name}"
+        missing = Finding("S215", message, help="name the file after its operator: opset lint")
         if not files:
             raise SchemaError(missing)
         self.folder, path = files[0]
@@ -124,12 +119,7 @@ class ReviewedVersion:
     @cached_property
     def docs(self) -> Docs:
         """The prose of the version."""
-        return self.operator.docs[self._position]
-
-    @cached_property
-    def _position(self) -> int:
-        """Position of the version among the operator's."""
-        return [each.since_version for each in self.operator.schemas].index(self.since)
+        return self.operator.docs[[each.since_version for each in self.operator.schemas].index(self.since)]
 
     @cached_property
     def transition(self) -> Transition | None:
@@ -189,23 +179,19 @@ class ReviewedVersion:
     def function_origin(self, layer: Layer, kind: str) -> str:
         """Return file:line of the function of a kind that serves the version; "" if there is none."""
         schema = self.schema
-        hook = self._functions(layer).find(kind, schema.domain, schema.name, self.since, schema.family)
+        hook = Lookup(layer, self.registry).find(kind, schema.domain, schema.name, self.since, schema.family)
         return hook.origin if hook is not None else ""
 
     def missing_function(self, layer: Layer, why: str, place: str, help: str) -> Evidence:
         """Return evidence of a function that does not exist, or is in a file that was not run."""
-        left_out = self._functions(layer).left_out(self.schema.domain)
+        left_out = Lookup(layer, self.registry).left_out(self.schema.domain)
         return Evidence(MISSING, left_out or why, place, TRUST if left_out else help)
-
-    def _functions(self, layer: Layer) -> Lookup:
-        return Lookup(layer, self.registry)
 
     def test_part(self, part: str) -> Report:
         """Return the report of the examples on one part of PARTS."""
         if part not in self._tested:
-            self._tested[part] = examine(
-                self.registry, [self.schema], parts=(part,), limits=LIMITS, budget=self.runner.budget
-            )
+            budget = self.runner.budget
+            self._tested[part] = examine(self.registry, [self.schema], parts=(part,), limits=LIMITS, budget=budget)
         return self._tested[part]
 
     @cached_property
@@ -213,12 +199,6 @@ class ReviewedVersion:
         """The first input that may be a tensor; None if there is none."""
         allowed = ((each, self.schema.allowed_types(each)) for each in self.schema.inputs)
         return next((each for each, types in allowed if any(type_.startswith("tensor(") for type_ in types)), None)
-
-
-def _operator_files(folder: Path, schema: OpSchema) -> list[Path]:
-    """Return the file of a folder that declares an operator, in a list; an empty one if there is none."""
-    files = files_named(folder, f"{schema.name}.yaml")
-    return [each for each in files if normalize_domain(each.parent.name) == schema.domain]
 
 
 def input_tensors(example: Example) -> Iterator[ExampleValue]:

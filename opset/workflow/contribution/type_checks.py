@@ -62,9 +62,8 @@ def all_types(version: ReviewedVersion) -> Iterator[Evidence]:
             if tried.why:
                 verb = "gives something else of" if tried.computed else "does not compute"
                 why = f"the kernel {verb} {type_}: {tried.why}"
-                yield Evidence(
-                    MISSING, why, place, "correct the kernel, or add an example of the type that shows it right"
-                )
+                help = "correct the kernel, or add an example of the type that shows it right"
+                yield Evidence(MISSING, why, place, help)
             elif tried.compared:
                 compared += 1
             else:
@@ -74,9 +73,8 @@ def all_types(version: ReviewedVersion) -> Iterator[Evidence]:
                 why = f"no example of {name} has {listing(names, 8)}, and none {what}"
                 yield Evidence(OPEN, why, place, "add an example, or state why one of the other types is enough")
     if shown or compared:
-        yield Evidence(
-            PASSED, f"{shown} types in examples, {compared} with examples cast to them", version.place_of("types")
-        )
+        why = f"{shown} types in examples, {compared} with examples cast to them"
+        yield Evidence(PASSED, why, version.place_of("types"))
 
 
 def _example_of_type(version: ReviewedVersion, takers: Iterable[int], type_: str) -> Example | None:
@@ -124,7 +122,11 @@ def _compare_with_cast(
     if is_random(example):
         return "", False
     inputs = []
-    for own, other in zip(example.inputs, cast.inputs, strict=True):
+    constraints = set()
+    formals = version.schema.inputs
+    for index, (own, other) in enumerate(zip(example.inputs, cast.inputs, strict=True)):
+        if own != other:
+            constraints.add(formals[min(index, len(formals) - 1)].type)
         if own is not None and other is not None and own.type != other.type:
             own = retype_tensor(other, own.type) if _has_like_values(own.type, other.type) else None
             if own is None:
@@ -139,18 +141,11 @@ def _compare_with_cast(
         why, some = compare_results(want, have, example.tolerance or 0.0)
         determined |= some
         formal = version.schema.outputs[min(index, len(version.schema.outputs) - 1)]
-        if why and formal.type not in _cast_constraints(version, example, cast):
+        if why and formal.type not in constraints:
             return "", False  # which type it has may decide what is meant, as where bits are kept
         if why:
             return f"{why.format(index)} in {type_of(want)}", True
     return "", determined
-
-
-def _cast_constraints(version: ReviewedVersion, example: Example, cast: Example) -> set[str]:
-    """Return the type constraints of the inputs that were cast."""
-    last = len(version.schema.inputs) - 1
-    pairs = enumerate(zip(example.inputs, cast.inputs, strict=True))
-    return {version.schema.inputs[min(index, last)].type for index, (own, other) in pairs if own != other}
 
 
 def _has_like_values(base: str, type_: str) -> bool:
@@ -180,28 +175,26 @@ def _cast_example(version: ReviewedVersion, example: Example, takers: Sequence[i
     def is_cast(formals: tuple[Parameter, ...], index: int) -> bool:
         return formals[min(index, len(formals) - 1)].type == constraint
 
-    inputs = [
-        _cast_value(each, type_) if each is not None and is_cast(version.schema.inputs, index) else each
-        for index, each in enumerate(example.inputs)
-    ]
+    inputs = [*example.inputs]
+    for index, each in enumerate(inputs):
+        if each is not None and is_cast(version.schema.inputs, index):
+            inputs[index] = _cast_value(each, type_)
     if not any(each is not None and each.type == type_ for each in inputs):
         return None
-    outputs = [
-        each._replace(type=type_) if each is not None and is_cast(version.schema.outputs, index) else each
-        for index, each in enumerate(example.outputs or ())
-    ]
+    outputs = [*(example.outputs or ())]
+    for index, each in enumerate(outputs):
+        if each is not None and is_cast(version.schema.outputs, index):
+            outputs[index] = each._replace(type=type_)
     return example._replace(inputs=tuple(inputs), outputs=tuple(outputs))
 
 
 def _cast_value(value: ExampleValue, type_: str) -> ExampleValue:
     """Return a value in another type."""
+    element = type_[7:-1]
     many = isinstance(value.content, list)
-    elements = [_cast_number(each, type_[7:-1]) for each in (value.content if many else [value.content])]
-    return ExampleValue(type_, elements if many else elements[0], value.shape)
-
-
-def _cast_number(value: Any, element: str) -> Any:
-    """Return a number in an element type: 0 or 1 in an integer type, which every type has."""
-    if element.startswith(("int", "uint")):
-        return int(abs(value)) % 2 if math.isfinite(value) else 0
-    return bool(value) if element == "bool" else value
+    numbers = value.content if many else [value.content]
+    if element.startswith(("int", "uint")):  # 0 and 1 are in every type
+        numbers = [int(abs(each)) % 2 if math.isfinite(each) else 0 for each in numbers]
+    elif element == "bool":
+        numbers = [*map(bool, numbers)]
+    return ExampleValue(type_, numbers if many else numbers[0], value.shape)

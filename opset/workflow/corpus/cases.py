@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -36,6 +37,7 @@ AUTHOR = Author("opset testgen", ".opset-corpus", parts=True)
 FORMAT = 1
 DATA = "test_data_set_0"
 NODE, INVALID, RANDOM = "node", "invalid", "random"
+_WRAPPERS = re.compile(r"\b(?:optional|seq|map|(?:sparse_)?tensor)\(|[),]")
 Progress = Callable[[int, int], None]
 
 
@@ -99,12 +101,12 @@ def pick_cases(
 def _domain_labels(registry: Registry) -> dict[str, str]:
     """Return a prefix of names for each domain: its last word, or all words if another domain has the same."""
     last = [domain_name(domain).rpartition(".")[2] for domain in registry.domains]
-    return {
-        domain: f"{(domain_name(domain).replace('.', '_') if last.count(word) > 1 else word).lower()}_"
-        if domain
-        else ""
-        for domain, word in zip(registry.domains, last, strict=True)
-    }
+    labels = {"": ""}
+    for domain, word in zip(registry.domains, last, strict=True):
+        if domain:
+            label = domain.replace(".", "_") if last.count(word) > 1 else word
+            labels[domain] = f"{label.lower()}_"
+    return labels
 
 
 def build_corpus(
@@ -177,6 +179,12 @@ def _add_case(corpus: Corpus, registry: Registry, judge: Judge, outside: Judgeme
         files["data.json"] = f"{json.dumps(rtol_atol)}\n".encode()
     values = [each for each in (*example.inputs, *(example.outputs or ())) if each is not None]
     shapes = [{"type": each.type, "shape": each.shape} for each in example.outputs or () if each is not None]
+    # Of a map, the types of its keys and values count.
+    elements = {word for each in values for word in _WRAPPERS.sub(" ", each.type).split()}
+    shows = example.doc or example.name.replace("_", " ")
+    if example.error:
+        constraint = registry.documentation(schema).constraints.get(example.error, "")
+        shows = f"{example.error}: {constraint}".rstrip(": ")
     paths = {f"{pick.kind}/{pick.name}/{path}": data for path, data in sorted(files.items())}
     corpus.files.update(paths)
     corpus.cases.append(
@@ -189,11 +197,11 @@ def _add_case(corpus: Corpus, registry: Registry, judge: Judge, outside: Judgeme
             "opsets": {domain_name(each.domain): each.version for each in model.opset_import},
             "ir_version": model.ir_version,
             "example": example.name,
-            "shows": _case_text(registry, schema, example),
+            "shows": shows,
             "status": status_of(example),
             **({"because": ground} if (ground := ground_of(example)) else {}),
             **({"error": example.error} if example.error else {}),
-            "types": sorted({element for value in values for element in _element_types(value)}),
+            "types": sorted(elements),
             **({"outputs": shapes} if pick.kind == RANDOM else {}),
             "tolerance": rtol_atol,
             "tolerance_reason": reason,
@@ -213,21 +221,6 @@ def _tensor_bytes(name: str, value: Any, type_: str) -> bytes:
 
     data: bytes = message_of(name, value, type_).SerializeToString(deterministic=True)
     return data
-
-
-def _case_text(registry: Registry, schema: OpSchema, example: Example) -> str:
-    """Return the subject of a case: the constraint that it breaks, its documentation, or its name."""
-    if example.error:
-        return f"{example.error}: {registry.documentation(schema).constraints.get(example.error, '')}".rstrip(": ")
-    return example.doc or example.name.replace("_", " ")
-
-
-def _element_types(value: ExampleValue) -> Iterator[str]:
-    """Yield the element types of a value; of a map, the types of its keys and values."""
-    text = value.type
-    for wrapper in ("optional(", "seq(", "map(", "tensor(", ")"):
-        text = text.replace(wrapper, "")
-    yield from filter(None, text.removeprefix("sparse_").split(", "))
 
 
 def _complete_model(model: Any, schema: OpSchema, example: Example) -> Any:

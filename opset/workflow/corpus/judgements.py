@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -40,9 +39,8 @@ def judgement_data(registry: Registry, judges: Mapping[str, str], agreed: Mappin
             examples = _examples_with_outputs(registry, name, domain)
             entry: dict[str, Any] = {"digest": digest(examples, versions)}
             for judge, cases in agreed.items():
-                others = _disagreeing_versions(
-                    {each[2:] for each in cases if each[:2] == (domain, name)}, examples, versions
-                )
+                agreed_here = {each[2:] for each in cases if each[:2] == (domain, name)}
+                others = _disagreeing_versions(agreed_here, examples, versions)
                 entry |= {judge: others} if others else {}
             operators[f"{domain_name(domain)}.{name}"] = entry
     return {"judges": dict(judges), "operators": operators}
@@ -76,19 +74,12 @@ def _examples_with_outputs(registry: Registry, name: str, domain: str) -> list[E
     return [each for each in registry.examples(name, domain) if each.outputs is not None]
 
 
-@lru_cache(maxsize=1)
-def _read_judgements() -> Mapping[str, Any]:
-    """Return the contents of judgements.json."""
-    data: Mapping[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
-    return data
-
-
 class Judgements:
     """Stored judgements on the operators of a registry."""
 
     def __init__(self, registry: Registry, stored: Mapping[str, Any] | None = None) -> None:
         self._registry = registry
-        self._stored = _read_judgements() if stored is None else stored
+        self._stored = json.loads(FILE.read_text(encoding="utf-8")) if stored is None else stored
         self._known: dict[tuple[str, str], Mapping[str, Any] | None] = {}
 
     def agreeing_judges(self, schema: OpSchema, example: Example) -> list[str]:
@@ -96,29 +87,23 @@ class Judgements:
         entry = self._operator_entry(schema.domain, schema.name)
         if entry is None or example.outputs is None:
             return []
-        return [
-            title
-            for judge, title in self._stored["judges"].items()
-            if not _has_disagreement(entry.get(judge, {}), example.name, schema.since_version)
-        ]
+        agreeing = []
+        for judge, title in self._stored["judges"].items():
+            others = entry.get(judge, {})
+            versions = others.get(ALL, others.get(example.name, ()))
+            if versions != ALL and schema.since_version not in versions:
+                agreeing.append(title)
+        return agreeing
 
     def _operator_entry(self, domain: str, name: str) -> Mapping[str, Any] | None:
         """Return the stored entry of an operator; None if there is none, or its examples have changed since."""
         key = domain, name
         if key not in self._known:
-            entry = self._stored["operators"].get(f"{domain_name(domain)}.{name}")
-            if entry is not None and self._registry.is_standard(name, domain):
-                now = digest(
-                    _examples_with_outputs(self._registry, name, domain), self._registry.versions(name, domain)
-                )
-                entry = entry if entry["digest"] == now else None
-            else:
-                entry = None
+            entry = None
+            if self._registry.is_standard(name, domain):
+                entry = self._stored["operators"].get(f"{domain_name(domain)}.{name}")
+            if entry is not None:
+                examples = _examples_with_outputs(self._registry, name, domain)
+                entry = entry if entry["digest"] == digest(examples, self._registry.versions(name, domain)) else None
             self._known[key] = entry
         return self._known[key]
-
-
-def _has_disagreement(others: Mapping[str, Any], example: str, since: int) -> bool:
-    """Whether a judge disagrees with an example at a version."""
-    versions = others.get(ALL, others.get(example, ()))
-    return versions == ALL or since in versions

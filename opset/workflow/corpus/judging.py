@@ -111,7 +111,5 @@ class Judge:
                 done = body if converted.model is not None else done
                 yield f"function body of opset {body}", converted
         elif runner.routes.route(schema.name, schema.domain, opsets, {schema.domain: 0}).verdict is not Verdict.REFUSE:
-            yield (
-                f"lowering at version {schema.since_version}",
-                conversion(runner, model_of(schema, example), schema, 0),
-            )
+            converted = conversion(runner, model_of(schema, example), schema, 0)
+            yield f"lowering at version {schema.since_version}", converted

@@ -79,13 +79,11 @@ def targets_of(runner: ExampleRunner, schema: OpSchema, example: Example) -> lis
 
 def _check_conversion(runner: ExampleRunner, schema: OpSchema, example: Example, target: int, report: Report) -> None:
     """Add to a report whether an example keeps its values at one other version and back."""
-    target_schema = runner.registry.schema(schema.name, target, schema.domain)
-    if (
-        target_schema is not None
-        and example_versions(example, (target_schema.since_version,))
-        and _why_no_values(runner, target_schema, example)
-    ):
-        report.skip("conversion", f"the kernel of version {target_schema.since_version} does not compute the example")
+    other = runner.registry.schema(schema.name, target, schema.domain)
+    if other is not None and not example_versions(example, (other.since_version,)):
+        other = None  # the example is not one of that version
+    if other is not None and _why_no_values(runner, other, example):
+        report.skip("conversion", f"the kernel of version {other.since_version} does not compute the example")
         return
     model = model_of(schema, example)
     converted = conversion(runner, model, schema, target)
@@ -100,7 +98,9 @@ def _check_conversion(runner: ExampleRunner, schema: OpSchema, example: Example,
         return
     target_model = converted.model.as_given()
     wrong = _check_values(runner, schema, example, target_model, way, (schema.since_version, target))
-    if not wrong and target and not _is_example(runner, schema, example, target_model, target):
+    # The conversion of the example at the target covers the way back of an equal model.
+    is_example = other is not None and target_model.graph == model_of(other, example).graph
+    if not wrong and target and not is_example:
         restored = conversion(runner, target_model, schema, schema.since_version)
         if failed := adapter_failure(restored):
             wrong = [_adapter_finding(runner, schema, example, f"{way} -> {schema.since_version}", failed)]
@@ -138,30 +138,21 @@ def _adapter_finding(runner: ExampleRunner, schema: OpSchema, example: Example, 
     return Finding("T110", message, runner.place_of(schema, example), why, "correct it: opset explain adapters")
 
 
-def _is_example(runner: ExampleRunner, schema: OpSchema, example: Example, model: Any, target: int) -> bool:
-    """Whether a converted model equals the example's model at the target, whose own conversion covers the way back."""
-    target_schema = runner.registry.schema(schema.name, target, schema.domain)
-    if target_schema is None or not example_versions(example, (target_schema.since_version,)):
-        return False
-    return bool(model.graph == model_of(target_schema, example).graph)
-
-
 def _check_values(
     runner: ExampleRunner, schema: OpSchema, example: Example, model: Any, way: str, step: tuple[int, int]
 ) -> list[Finding]:
     """Return the finding that a converted model computes other values than the example; none if it does not."""
-    place = runner.place_of
     try:
         differences = disagreements(example, runner.run(model, example))
     except RunError as error:
         if error.code in LIMITS:
-            return [limit_finding(schema, example, place(schema, example), error)]
+            return [limit_finding(schema, example, runner.place_of(schema, example), error)]
         differences = [f"the converted model cannot be computed: {error_text(error)}"]
     if not differences:
         return []
     message = f"{version_name(schema)}: the example '{example.name}' changes its values on the way {way}"
     help = adapter_declarations(runner, schema, *step)
-    return [Finding("T107", message, place(schema, example), "; ".join(differences), help)]
+    return [Finding("T107", message, runner.place_of(schema, example), "; ".join(differences), help)]
 
 
 def adapter_declarations(runner: ExampleRunner, schema: OpSchema, source: int, target: int) -> str:
@@ -274,8 +265,7 @@ def _body_difference(runner: ExampleRunner, example: Example, model: Any, expect
 
 def _body_finding(runner: ExampleRunner, schema: OpSchema, example: Example, opset: int, why: str) -> Finding:
     """Return the finding that a function body does not compute an example."""
-    message = (
-        f"{version_name(schema)}: the function body at opset {opset} does not compute the example '{example.name}'"
-    )
+    what = f"the function body at opset {opset} does not compute the example '{example.name}'"
+    message = f"{version_name(schema)}: {what}"
     body = runner.place_of_key(schema, "function")
     return Finding("T106", message, runner.place_of(schema, example), why, f"the body is at {body}")

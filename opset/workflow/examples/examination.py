@@ -150,38 +150,26 @@ def check_kernel(runner: ExampleRunner, schema: OpSchema, example: Example, repo
             report.count("kernel", [no_kernel_finding(runner, schema, why)])
         return
     name = f"{version_name(schema)}: the example '{example.name}'"
-    place = runner.place_of
     try:
-        wrong = disagreements(example, runner.outputs(schema, example)) if not example.error else []
-        if example.error:
-            runner.outputs(schema, example)
+        outputs = runner.outputs(schema, example)
     except RunError as error:
         if error.code == PACKAGE_MISSING:
             report.skip("kernel", error_text(error))
             return
-        report.count("kernel", [*_failure_findings(name, runner, schema, example, error)])
+        place = runner.place_of(schema, example)
+        findings = []
+        if error.code in LIMITS:
+            findings.append(limit_finding(schema, example, place, error))
+        elif not example.error:
+            findings.append(Finding("T102", f"{name} cannot be computed", place, error_text(error), error.help))
+        elif error.code != "R203" or not error.why.startswith(f"{example.error}: "):
+            findings.append(Finding("T103", f"{name} should break {example.error}", place, error_text(error)))
+        report.count("kernel", findings)
         return
+    code, message, why = "T101", f"{name} is not what the kernel computes", ""
     if example.error:
+        code, message = "T103", f"{name} should break {example.error}"
         why = "the kernel computes it, and no declared constraint refuses it"
-        message = f"{name} should break {example.error}"
-        report.count("kernel", [Finding("T103", message, place(schema, example), why)])
-        return
-    report.count(
-        "kernel",
-        [Finding("T101", f"{name} is not what the kernel computes", place(schema, example), "; ".join(wrong))]
-        if wrong
-        else [],
-    )
-
-
-def _failure_findings(
-    name: str, runner: ExampleRunner, schema: OpSchema, example: Example, error: RunError
-) -> Iterator[Finding]:
-    """Yield the finding of a failed evaluation; none if it breaks the expected constraint."""
-    place = runner.place_of
-    if error.code in LIMITS:
-        yield limit_finding(schema, example, place(schema, example), error)
-    elif not example.error:
-        yield Finding("T102", f"{name} cannot be computed", place(schema, example), error_text(error), error.help)
-    elif error.code != "R203" or not error.why.startswith(f"{example.error}: "):
-        yield Finding("T103", f"{name} should break {example.error}", place(schema, example), error_text(error))
+    else:
+        why = "; ".join(disagreements(example, outputs))
+    report.count("kernel", [Finding(code, message, runner.place_of(schema, example), why)] if why else [])

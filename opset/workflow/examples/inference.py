@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 from opset.errors import Finding, OpsetError, RunError
@@ -100,18 +101,18 @@ class _InferenceRun:
             if why := self._output_disagreement(inferred, value, index, sizes):
                 yield self._finding("T104", "is contradicted by inference", why)
             elif self.form != OPEN and not _is_complete(inferred, sizes):
-                self._add_gap(inferred, value)
+                text = "nothing" if inferred is None else str(inferred)
+                gap = Gap(self.schema.name, self.schema.since_version, self.example.name, self.form, text)
+                self.gaps += [gap] if inferred is None or inferred.kind == "tensor" else []
 
     def _check_constraint(self, result: Inference) -> Iterator[Finding]:
         """Yield a finding if inference reports another fault than the broken constraint; note if it reports none."""
         label = self.example.error
         # A contradiction (I101) follows from the broken constraint.
         broken = [each for each in result.findings if each.code != "I101"]
-        unexpected = next(
-            (each for each in broken if each.code == "I203" or not each.why.startswith(f"{label}: ")), None
-        )
-        if unexpected is not None:
-            yield self._finding("T105", f"breaks {label}, and inference reports something else", error_text(unexpected))
+        others = [each for each in broken if each.code == "I203" or not each.why.startswith(f"{label}: ")]
+        if others:
+            yield self._finding("T105", f"breaks {label}, and inference reports something else", error_text(others[0]))
         self.unseen = not result.findings and self.form == VALUES
 
     def _output_disagreement(
@@ -132,24 +133,17 @@ class _InferenceRun:
     def _expected_and_computed(self, value: ExampleValue, index: int) -> str:
         """Return the type and shape of an output in the example and from the kernel, in words."""
         shown = outline(value_of(value))
-        if self.runner.why_no_kernel(self.schema):
-            return f"the example has {shown}"
-        try:
-            outputs = self.runner.outputs(self.schema, self.example)
-        except RunError:
+        outputs = None
+        if not self.runner.why_no_kernel(self.schema):
+            with suppress(RunError):
+                outputs = self.runner.outputs(self.schema, self.example)
+        if outputs is None:
             return f"the example has {shown}"
         number = sum(each is not None for each in (self.example.outputs or ())[:index])
         computed = outline(outputs[number]) if number < len(outputs) else "nothing"
         if computed == shown:
             return f"the example and the kernel have {shown}"
         return f"the example has {shown}, and the kernel computes {computed}"
-
-    def _add_gap(self, inferred: Type | None, value: ExampleValue) -> None:
-        """Add a gap for an output that is not fully inferred; sequences and the like are left out."""
-        if inferred is not None and inferred.kind != "tensor":
-            return
-        text = "nothing" if inferred is None else str(inferred)
-        self.gaps.append(Gap(self.schema.name, self.schema.since_version, self.example.name, self.form, text))
 
     def _finding(self, code: str, what: str, why: str) -> Finding:
         """Return a finding about the example."""
@@ -195,7 +189,11 @@ def model_with_inputs(
             graph.initializer.append(tensor_of(entry.name, values[index]))
             continue
         if value.type.startswith("seq(tensor("):
-            entry.type.CopyFrom(type_proto(value.type, _common_shape([each.shape for each in values[index]])))
+            shapes = [each.shape for each in values[index]]
+            common: Any = None  # of several ranks, or of none
+            if len({*map(len, shapes)}) == 1:
+                common = tuple(one[0] if len({*one}) == 1 else None for one in zip(*shapes, strict=True))
+            entry.type.CopyFrom(type_proto(value.type, common))
         elif value.type.startswith("tensor("):
             shape = values[index].shape
             entry.type.CopyFrom(type_proto(value.type, shape))
@@ -205,13 +203,6 @@ def model_with_inputs(
                     sizes[dim.dim_param] = shape[axis]
         graph.input.append(entry)
     return model, sizes
-
-
-def _common_shape(shapes: Sequence[tuple[int, ...]]) -> Any:
-    """Return the sizes of shapes of one rank, None for sizes that differ; None for several ranks or no shapes."""
-    if len({len(shape) for shape in shapes}) != 1:
-        return None
-    return tuple(sizes[0] if len({*sizes}) == 1 else None for sizes in zip(*shapes, strict=True))
 
 
 def structure_of(value: Any) -> Structure:

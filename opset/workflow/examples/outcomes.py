@@ -7,7 +7,7 @@ element type, too. Nothing is computed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -37,6 +37,8 @@ GENERAL_CODES = frozenset(("C103", "C206", "C401"))
 """Codes with which any node may be refused."""
 SUB_BYTE = ("tensor(int2)", "tensor(uint2)", "tensor(int4)", "tensor(uint4)", "tensor(float4e2m1)")
 """Types that older versions lack, so that constants of them are written in others."""
+SIZES, OPEN_SIZES, TYPE, NOTHING = "sizes", "open sizes", "type", "nothing"
+"""What is known of an input: its sizes; its rank, with names of sizes; its element type; nothing."""
 UNKNOWN_DOMAIN = "example.unknown"
 """The domain of an operator without schemas, so that nothing is known about its output."""
 Event = tuple[str, str, str, tuple[str, ...] | None, tuple[str, str] | None]
@@ -207,15 +209,19 @@ def varied_forms(schema: OpSchema, example: Example) -> Iterator[Any]:
     whole = _model_with_constants(schema, example)
     names = [value.name for value in whole.graph.input] + [tensor.name for tensor in whole.graph.initializer]
     for name in names:
-        for keep in (_type_with_sizes, _type_with_open_sizes, _type_without_shape, _no_type):
-            yield _model_with_less(schema, example, whole, [name], keep)
+        for known in (SIZES, OPEN_SIZES, TYPE, NOTHING):
+            yield _model_with_less(schema, example, whole, [name], known)
     if len(names) > 1:
-        yield _model_with_less(schema, example, whole, names, _type_without_shape)
-    for retyped, has_few_bits in _examples_of_other_types(schema, example):
-        with suppress(ValueError, TypeError, OverflowError):  # values that the type does not have
-            yield _model_with_constants(schema, retyped)
-            if has_few_bits:
-                yield _model_with_constants(schema, retyped, 0)
+        yield _model_with_less(schema, example, whole, names, TYPE)
+    for name, types in schema.types.items():
+        for type_ in types:
+            if not type_.startswith("tensor("):
+                continue
+            with suppress(ValueError, TypeError, OverflowError):  # values that the type does not have
+                retyped = _example_of_type(schema, example, name, type_)
+                yield _model_with_constants(schema, retyped)
+                if type_ in SUB_BYTE:
+                    yield _model_with_constants(schema, retyped, 0)
 
 
 def _model_with_constants(schema: OpSchema, example: Example, first: int = 1) -> Any:
@@ -232,10 +238,8 @@ def _model_with_constants(schema: OpSchema, example: Example, first: int = 1) ->
     return model
 
 
-def _model_with_less(
-    schema: OpSchema, example: Example, whole: Any, names: Sequence[str], keep: Callable[[Any], Any]
-) -> Any:
-    """Return a model of an example in which inputs are computed at run time, and less of their types is known."""
+def _model_with_less(schema: OpSchema, example: Example, whole: Any, names: Sequence[str], known: str) -> Any:
+    """Return a model of an example in which inputs are computed at run time, and `known` of their types."""
     model = pb.ModelProto()
     model.CopyFrom(whole)
     for tensor in [*model.graph.initializer]:
@@ -245,42 +249,20 @@ def _model_with_less(
         if value.name in names:
             model.graph.input.remove(value)
     for value in model_of(schema, example).graph.input:
-        if value.name in names:
-            type_ = keep(value.type)
-            if type_ is not None:
-                model.graph.input.add(name=value.name, type=type_)
-            else:
-                model.graph.node.insert(0, pb.NodeProto(op_type="Unknown", domain=UNKNOWN_DOMAIN, output=[value.name]))
+        if value.name not in names:
+            continue
+        if known == NOTHING:
+            model.graph.node.insert(0, pb.NodeProto(op_type="Unknown", domain=UNKNOWN_DOMAIN, output=[value.name]))
+            continue
+        if known == OPEN_SIZES:
+            for number, dim in enumerate(value.type.tensor_type.shape.dim):
+                dim.dim_param = f"size_{number}"
+        elif known == TYPE:
+            value.type.tensor_type.ClearField("shape")
+        model.graph.input.add(name=value.name, type=value.type)
     if any(node.domain == UNKNOWN_DOMAIN for node in model.graph.node):
         model.opset_import.add(domain=UNKNOWN_DOMAIN, version=1)
     return model
-
-
-def _type_with_sizes(type_: Any) -> Any:
-    return type_
-
-
-def _type_with_open_sizes(type_: Any) -> Any:
-    for number, dim in enumerate(type_.tensor_type.shape.dim):
-        dim.dim_param = f"size_{number}"
-    return type_
-
-
-def _type_without_shape(type_: Any) -> Any:
-    type_.tensor_type.ClearField("shape")
-    return type_
-
-
-def _no_type(type_: Any) -> None:
-    return None
-
-
-def _examples_of_other_types(schema: OpSchema, example: Example) -> Iterator[tuple[Example, bool]]:
-    """Yield an example with inputs of each tensor type that a type parameter has, and whether it is of few bits."""
-    for name, types in schema.types.items():
-        for type_ in types:
-            if type_.startswith("tensor("):
-                yield _example_of_type(schema, example, name, type_), type_ in SUB_BYTE
 
 
 def _example_of_type(schema: OpSchema, example: Example, name: str, type_: str) -> Example:

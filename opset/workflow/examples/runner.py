@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from opset.budget import Budget, Limits
@@ -239,23 +239,15 @@ class ExampleRunner:
         """Return the path of an operator's file and its document; None for a document that can no longer be read."""
         key = schema.domain, schema.name
         if key not in self._files:
-            path = self._find_file(schema)
+            folders = (FOLDER, *self.registry.folders)
+            files = (path for folder in folders for path in files_named(folder, f"{schema.name}.yaml"))
+            path = next((each for each in files if normalize_domain(each.parent.name) == schema.domain), None)
             root = None
             if path is not None:
-                try:
+                with suppress(SchemaError):
                     root = read_file(path, Findings(str(path)))
-                except SchemaError:
-                    root = None
             self._files[key] = str(path or f"{domain_name(schema.domain)}/{schema.name}.yaml"), root
         return self._files[key]
-
-    def _find_file(self, schema: OpSchema) -> Path | None:
-        """Return the file of an operator; None if no folder has one."""
-        for folder in (FOLDER, *self.registry.folders):
-            for path in files_named(folder, f"{schema.name}.yaml"):
-                if normalize_domain(path.parent.name) == schema.domain:
-                    return path
-        return None
 
 
 def _list_items(root: YamlNode | None, key: str) -> list[YamlNode]:
