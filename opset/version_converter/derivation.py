@@ -228,10 +228,7 @@ def _is_convertible(pair: Counterpart) -> bool:
 
 
 def _default_to_state(pair: Counterpart, old: Any) -> tuple[str, str, Any] | None:
-    """Return an attribute before and after with the value to state if it is absent, None if absence means the same.
-
-    `old` is the meaning of its absence in the older version, if it has no default.
-    """
+    """Return the attribute before and after and the value to state if it is absent, None if absence means the same."""
     if not _is_convertible(pair):
         return None
     meant = old if pair.source.default is None else pair.value(pair.source.default)

@@ -541,10 +541,7 @@ class ValueFacts:
         return self._full_types[name]
 
     def _node_alone(self, name: str) -> tuple[Any, int] | None:
-        """Return the node of a value and its version if it has to be inferred by itself, else None.
-
-        So are nodes that were added, and all of a body of which no run is known.
-        """
+        """Return the node of a value and its version if it was added, or no run of the body is known; else None."""
         node, version = self._producer(name)
         if node is None or (version is None and self._inference.has_runs(self.body)):
             return None

@@ -378,10 +378,7 @@ class Builder:
         return make
 
     def _domain_of(self, op_type: str) -> str:
-        """Return the domain of an operator that an adapter names: its own domain, or else the standard's.
-
-        Raises LookupError if neither has it at any version: then the adapter is wrong, and not the model.
-        """
+        """Return the domain of an operator, the own or else ""; raise LookupError if neither has it."""
         if not self._domain or self._registry.versions(op_type, self._domain):
             return self._domain
         if not self._registry.versions(op_type):
@@ -429,11 +426,7 @@ class Builder:
         return names, kept
 
     def _written_in(self, op_type: str, domain: str) -> tuple[int, OpSchema]:
-        """Return the version that a new node is written in, and its schema.
-
-        It is the version of the transition, or else the first one on the way to the final opset that has the operator.
-        Raises Refusal C201 if there is none.
-        """
+        """Return the first version from the transition on that has an operator, and its schema; raise Refusal C201."""
         version = self.version if domain == self._domain else self._versions.get(domain)
         if version is None:
             raise Refusal("C201", f"it needs {op_type} of {domain_name(domain)}, which the model does not import")

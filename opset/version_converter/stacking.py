@@ -91,10 +91,8 @@ def _find_filled(index: ModelIndex, body: Body, inference: LazyInference, budget
 
 
 def _is_concatenated(index: ModelIndex, body: Body, name: str, rank: int, steady: set[int], budget: Budget) -> bool:
-    """Whether a body always concatenates the tensors of a sequence along an axis that is steady.
-
-    Along all other axes, tensors that are concatenated have to have one size.
-    """
+    """Whether a body always concatenates the tensors of a sequence along an axis that is steady."""
+    # Along all other axes, tensors that are concatenated have to have one size.
     budget.charge(len(body.nodes))
     for position, reads in enumerate(body.reads):
         if reads[:1] == [name] and _is_node_of(index, body, position, "ConcatFromSequence"):

@@ -112,10 +112,7 @@ class Validity:
 
 
 def _check_signature(fit: Fit, body: Body, index: int) -> dict[str, Any]:
-    """Return the values of a node's constrained attributes.
-
-    Raises Refusal C103 with the first misfit of the node and its operator's signature.
-    """
+    """Return the values of a node's constrained attributes; raise Refusal C103 for the first misfit of the node."""
     schema, attributes = fit.schema, body.attributes[index]
     types: dict[str, str | None] = {}
     for attribute in attributes:

@@ -40,10 +40,8 @@ def softmax_13_up(op: Builder, node: Node) -> Result:
 
 
 def _merge_from_axis(op: Builder, x: str, shape: str, axis: int) -> str:
-    """Return x with its dimensions from `axis` on merged into one, followed by a 0 for each 0, else a 1.
-
-    Reshape takes a size of 0 from its input, at the same position: there, in both directions, is one.
-    """
+    """Return x with its dimensions from `axis` on merged into one, followed by a 0 for each 0, else a 1."""
+    # Reshape takes a size of 0 from its input, at the same position: there, in both directions, is one.
     start = op.const([axis])
     end = op.const([(1 << 31) - 1])
     before = [op.Slice(shape, op.const([0]), start)] if axis else []

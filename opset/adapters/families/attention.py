@@ -103,10 +103,7 @@ def attention_25_down(op: Builder, node: Node) -> Result:
 
 
 def _heads_of_dimensions(node: Node) -> list[str]:
-    """Return the attributes that repeat the number of heads of a four-dimensional input.
-
-    Raises Refusal C207 if the number is not known, C204 if the attribute differs from it.
-    """
+    """Return the attributes that repeat the number of heads; raise Refusal if they differ from it, or it is unknown."""
     stated = [(name, index) for name, index in (("q_num_heads", QUERY), ("kv_num_heads", KEY)) if node.has(name)]
     if not stated or node.need_rank(QUERY) != 4:
         return []
@@ -279,10 +276,7 @@ def _head_count(node: Node, name: str) -> int:
 
 
 def _size_of_head(node: Node, index: int, heads: int) -> int | None:
-    """Return the number of features of a head of a value (batch, length, features), None if it is not known.
-
-    Raises Refusal C103 if the features cannot be divided into heads.
-    """
+    """Return the size of a head of a value (batch, length, features), None if it is not known."""
     shape = node.shape(index)
     features = shape[2] if shape is not None and len(shape) == 3 else None
     if not isinstance(features, int):
@@ -302,20 +296,14 @@ def _split_heads(op: Builder, node: Node, index: int, heads: int) -> str:
 
 
 def _with_heads(op: Builder, node: Node, index: int, attribute: str, flat: bool) -> str:
-    """Return an input as (batch, heads, length, size).
-
-    `flat` says that it has three dimensions; then the last one is split into heads.
-    """
+    """Return an input as (batch, heads, length, size); `flat` says that the last of three dimensions has the heads."""
     if not flat:
         return node.input(index)
     return op.Transpose(_split_heads(op, node, index, _head_count(node, attribute)), perm=TURNED)
 
 
 def _join_heads(op: Builder, node: Node, x: str, index: int, attributes: tuple[str, str]) -> str:
-    """Return (batch, length, heads, size) as (batch, length, features), with the size of the heads of an input.
-
-    The attributes name the number of heads of the value and of the input.
-    """
+    """Return (batch, length, heads, size) as (batch, length, features); attributes count the heads of x and input."""
     heads, heads_of_input = (_head_count(node, name) for name in attributes)
     size = _size_of_head(node, index, heads_of_input)
     if size is not None:
@@ -427,11 +415,7 @@ def rotary_embedding_lowered(op: Builder, node: Node) -> Result:
 
 
 def _rotated_sizes(node: Node, flat: bool) -> tuple[int | None, int]:
-    """Return the size of a head and the number of its rotated features.
-
-    The size is None if it is not known, and the node states the number. Raises Refusal C103 if the features make no
-    pairs.
-    """
+    """Return the size of a head, None if it is not known, and the number of its rotated features."""
     rotated = node.attr("rotary_embedding_dim")
     shape = node.shape(0)
     size = shape[-1] if shape else None

@@ -93,10 +93,7 @@ def _align(shape: Shape, rank: int) -> Shape:
 
 
 def _broadcast_shape(left: Shape, right: Shape) -> Shape:
-    """Return the shape to which two shapes of one rank broadcast.
-
-    Raises Refusal C103 if they do not, C207 if it is unknown which one is stretched.
-    """
+    """Return the shape to which two shapes of one rank broadcast; raise Refusal C103 if none, C207 if it is unknown."""
     result: list[int | str | None] = []
     for left_size, right_size in zip(left, right, strict=True):
         if right_size == 1 or (left_size == right_size and left_size):
@@ -117,10 +114,7 @@ def _broadcast_shape(left: Shape, right: Shape) -> Shape:
 
 
 def _tile(op: Builder, x: str, shape: Shape, result: Shape) -> str:
-    """Return a value repeated along the dimensions in which the result is larger.
-
-    Raises Refusal C207 if a size that decides this is not known.
-    """
+    """Return a value repeated to a larger result; raise Refusal C207 if a size that decides this is not known."""
     if shape == result:
         return x
     repeats = [result_size if size == 1 else 1 for size, result_size in zip(shape, result, strict=True)]
@@ -367,11 +361,9 @@ def _masked_powers(op: Builder, x: str, bits: list[str]) -> str:
 
 
 def _power_of_integers(op: Builder, x: str, exponent: str) -> str:
-    """Return int64 powers with exponents that are computed at run time.
-
-    From an exponent of 64 on only powers of 0, 1 and -1 fit: the lowest bit counts, and whether there are higher ones.
-    A negative exponent leaves 1 and -1, and makes larger numbers 0.
-    """
+    """Return int64 powers with exponents that are computed at run time."""
+    # From an exponent of 64 on only powers of 0, 1 and -1 fit: the lowest bit counts, and whether there are higher
+    # ones. A negative exponent leaves 1 and -1, and makes larger numbers 0.
     two = op.const(2)
     bits = []
     rest = op.Abs(exponent)

@@ -46,10 +46,7 @@ def if_11_down(op: Builder, node: Node) -> Result:
 
 
 def _write_as_loops(op: Builder, node: Node) -> Result:
-    """Return the outputs of If as the outputs of two loops, one of which runs once and replaces the carried values.
-
-    The shapes of carried values have always been free to change.
-    """
+    """Return the outputs of two loops, one of which runs once: the shapes of carried values may always change."""
     used = [index for index, name in enumerate(node.outputs) if name]
     elements = [node.values.element(node.outputs[index]) for index in used]
     if None in elements:
@@ -204,11 +201,8 @@ def scan_lowered(op: Builder, node: Node) -> Result:
 
 
 def _body_with_new_names(op: Builder, node: Node) -> Any:
-    """Return a copy of the body whose inputs have names that no value around it has.
-
-    The standard has no such inputs, but checkers and runtimes accept them, though not for results of nodes, which the
-    inputs become.
-    """
+    """Return a copy of the body whose inputs have names that no value around it has."""
+    # Checkers and runtimes accept such inputs, but not results of nodes, which the inputs become.
     new = {value.name: op.fresh("value") for value in node.attr("body").input if node.values.defines(value.name)}
     body = pb.GraphProto()
     body.CopyFrom(node.attr("body"))
@@ -225,10 +219,7 @@ def _carry_nothing(op: Builder, body: Any) -> None:
 
 
 def _loop_body(op: Builder, source: Any) -> tuple[Any, str]:
-    """Return the body of a loop that no condition ends, without carried values, and the name of its iteration number.
-
-    It has the initializers and annotations of a source graph, not yet its nodes.
-    """
+    """Return a loop body with all of a source graph but its nodes, inputs and outputs, and its iteration number."""
     body = pb.GraphProto()
     body.CopyFrom(source)
     for field in ("node", "input", "output"):
@@ -257,10 +248,7 @@ def scan_11_down(op: Builder, node: Node) -> Result:
 
 
 def _count_inputs(node: Node, first: int) -> tuple[int, int]:
-    """Return the numbers of states and of scan inputs, which begin with the input `first`.
-
-    Raises Refusal C103 if the body does not fit them.
-    """
+    """Return the numbers of states and of scan inputs from the input `first` on; raise Refusal C103 for a misfit."""
     input_count = len(node.inputs) - first
     scans = node.attr("num_scan_inputs")
     body = node.attr("body")
@@ -290,10 +278,7 @@ def _rank_of_output(node: Node, index: int) -> int:
 
 
 def _rank_of_value(node: Node, name: str, part: Any) -> int:
-    """Return the rank of a scanned or stacked value, whose slices in the body have one dimension less.
-
-    Raises Refusal C207 if it is not known.
-    """
+    """Return the rank of a scanned or stacked value, of which `part` is a slice; raise Refusal C207 if it is open."""
     if name and (shape := node.values.shape(name)) is not None:
         return len(shape)
     if (shape := shape_of(part.type)) is not None:

@@ -60,10 +60,7 @@ def constant_11_down(op: Builder, node: Node) -> Result:
 
 
 def _positions_of_entries(indices: Constant, dims: list[int], size: int) -> list[int]:
-    """Return the row-major positions of the entries of a sparse tensor, from its indices or rows of coordinates.
-
-    Raises Refusal C103 if they do not fit.
-    """
+    """Return the row-major positions of the entries of a sparse tensor; raise Refusal C103 if they do not fit."""
     numbers = list(indices.values)
     if len(indices.dims) == 2 and indices.dims[1] == len(dims):
         positions = [0] * indices.dims[0]

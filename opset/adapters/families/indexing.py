@@ -218,10 +218,7 @@ def gather_elements_lowered(op: Builder, node: Node) -> Result:
 
 
 def _flat_positions(op: Builder, node: Node) -> tuple[str, str, list[Size] | None]:
-    """Return the first input as one row, the position in it of each index along the axis, and the input's sizes.
-
-    The sizes are None if no input shows how many there are.
-    """
+    """Return the first input as one row, the position in it of each index, and the sizes, None for an unknown rank."""
     ranks = [rank for rank in (node.rank(0), node.rank(1)) if rank is not None]
     if not ranks:
         return *_flat_positions_of_any_rank(op, node), None
@@ -240,10 +237,8 @@ def _flat_positions(op: Builder, node: Node) -> tuple[str, str, list[Size] | Non
 
 
 def _flat_positions_of_any_rank(op: Builder, node: Node) -> tuple[str, str]:
-    """Return the first input as one row, and positions in it, whose coordinates are found in a loop over the axes.
-
-    If there are no indices, positions of one element are computed: a tensor of ones broadcasts to no elements.
-    """
+    """Return the first input as one row, and positions in it, whose coordinates are found in a loop over the axes."""
+    # Without indices, positions of one element are computed: a tensor of ones broadcasts to no elements.
     x = node.input(0)
     axis = node.attr("axis")
     one = op.const(1)

@@ -309,10 +309,7 @@ def _sizes_of(op: Builder, operand: _Operand, axes: range) -> list[int | str]:
 
 
 def _joined_size(op: Builder, operand: _Operand, axes: range) -> int | str:
-    """Return the number of elements along some dimensions together: a number, or the name of a vector of one.
-
-    Raises Refusal C204 for a size of 0.
-    """
+    """Return the product of sizes, or the name of a vector of it; raise Refusal C204 for a size of 0."""
     known_sizes = [size for size in operand.sizes[axes.start : axes.stop] if size is not None]
     if 0 in known_sizes:
         raise Refusal("C204", "a dimension that is joined to others has the size 0, which Reshape takes otherwise")

@@ -102,10 +102,7 @@ def label_encoder_4_down(op: Builder, node: Node) -> Result:
 
 
 def _read_table(node: Node) -> tuple[str, str, Pairs]:
-    """Return the types of keys and values, and the pairs: every key once, a float zero with both signs.
-
-    Raises Refusal C103 if there is no table, C204 if a key has two values: the standard and runtimes then differ.
-    """
+    """Return the types of keys and values, and the pairs: every key once, a float zero with both signs."""
     (key, keys) = _elements_of_side(node, "keys")
     (value, values) = _elements_of_side(node, "values")
     if len(keys) != len(values):
@@ -123,10 +120,7 @@ def _read_table(node: Node) -> tuple[str, str, Pairs]:
 
 
 def _elements_of_side(node: Node, name: str) -> tuple[str, list[Any]]:
-    """Return the type and the elements of "keys" or "values", whichever attribute holds them.
-
-    Raises Refusal C103 unless exactly one attribute does.
-    """
+    """Return type and elements of "keys" or "values"; raise Refusal C103 unless exactly one attribute holds them."""
     candidates = [(element, node.attr(f"{name}_{ending}")) for element, ending in LISTS.items()]
     tensor = node.attr(f"{name}_tensor")
     if tensor is not None:

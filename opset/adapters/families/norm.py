@@ -232,10 +232,7 @@ def dropout_12_down(op: Builder, node: Node) -> Result:
 
 
 def _drop_elements(op: Builder, node: Node, training: str) -> Result:
-    """Return the elements that are kept, divided by their share, 1 - ratio, and 0 for the others; and the mask.
-
-    `training` names a bool that is computed at run time: if it is false, all elements are kept. "" stands for true.
-    """
+    """Return the elements that are kept, divided by 1 - ratio, and the mask; all if `training` (if not "") is false."""
     element = node.need_element(0)
     wide = working_type(node.need_element(0))
     x = cast(op, node.input(0), element, wide)
@@ -397,10 +394,8 @@ def _mean(op: Builder, x: str, axes: list[int]) -> str:
 
 
 def _deviation(op: Builder, node: Node, centered: str, axes: list[int], element: str) -> str:
-    """Return the root of the mean of squares plus `epsilon`.
-
-    The squares are powers, because onnxruntime recognizes that form of the formula and runs its own kernel for it.
-    """
+    """Return the root of the mean of squares plus `epsilon`."""
+    # The squares are powers: onnxruntime recognizes that form of the formula and runs its own kernel for it.
     squares = op.Pow(centered, op.const(2.0, element, []))
     return op.Sqrt(op.Add(_mean(op, squares, axes), op.const(node.attr("epsilon"), element, [])))
 

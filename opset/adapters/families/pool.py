@@ -128,11 +128,7 @@ def average_pool_19_down(op: Builder, node: Node) -> Result:
 
 
 def _padding_and_count(node: Node, size: int, reach: int, stride: int, begin: int, end: int) -> tuple[int, int, int]:
-    """Return the padding before and after an axis, and the number of windows along it.
-
-    `reach` is the length of a window with its gaps; `begin` and `end` are the stated padding. Raises Refusal C204 if
-    runtimes differ, or a window holds padding alone.
-    """
+    """Return the padding of an axis and its number of windows; raise Refusal C204 if runtimes differ in them."""
     if node.attr("auto_pad") in ("SAME_UPPER", "SAME_LOWER"):
         if any(dilation != 1 for dilation in node.attr("dilations", [])):
             raise Refusal("C204", "runtimes differ in how they pad windows with gaps for 'auto_pad'", "state 'pads'")
@@ -189,10 +185,7 @@ def average_pool_10_down(op: Builder, node: Node) -> Result:
 
 
 def _more_padding(node: Node, kernel: Sequence[int], strides: Sequence[int], pads: Sequence[int]) -> list[int]:
-    """Return for each axis the end padding to add, so that there are as many windows as with `ceil_mode` 1.
-
-    Raises Refusal C204 if a window holds only padding, C207 if it may.
-    """
+    """Return the end padding to add for as many windows as with `ceil_mode` 1; raise Refusal if one may be padding."""
     axes = len(kernel)
     shape = node.shape(0)
     sizes = shape[2:] if shape is not None and len(shape) == axes + 2 else (None,) * axes
@@ -212,10 +205,8 @@ def _more_padding(node: Node, kernel: Sequence[int], strides: Sequence[int], pad
 
 
 def _maxima_with_gaps(op: Builder, node: Node) -> Result:
-    """Return the maxima of windows with gaps: their elements are gathered side by side, one axis after the other.
-
-    In place of padding, a window has the nearest one of its own elements twice, which does not change the maximum.
-    """
+    """Return the maxima of windows with gaps: their elements are gathered side by side, one axis after the other."""
+    # In place of padding, a window has the nearest one of its own elements twice, which does not change the maximum.
     kernel = node.attr("kernel_shape")
     axes = len(node.attr("kernel_shape"))
     strides, dilations = node.attr("strides", [1] * axes), node.attr("dilations", [1] * axes)
@@ -251,16 +242,7 @@ def _maxima_with_gaps(op: Builder, node: Node) -> Result:
 
 
 def _positions_of_maxima(op: Builder, node: Node, x: str, sources: list[list[int]]) -> str:
-    """Return the positions of maxima in the input, as the numbers of elements.
-
-    Args:
-        op: Makes the nodes.
-        node: The MaxPool.
-        x: The elements of all windows, side by side.
-        sources: For each axis, the coordinates in the input of the elements of the windows.
-
-    If several elements are equal, or are copies of one, the position is the first.
-    """
+    """Return the first position of each maximum of windows, whose elements come from `sources` along each axis."""
     kernel = node.attr("kernel_shape")
     axes = len(kernel)
     element = node.need_element(0)

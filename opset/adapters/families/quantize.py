@@ -211,11 +211,8 @@ def _product_of_integers(op: Builder, node: Node, left: tuple[int, int], right: 
 
 
 def _convolution_of_integers(op: Builder, node: Node, values: tuple[int, int], filters: tuple[int, int]) -> str:
-    """Return the convolution, modulo 2**32, of two inputs, each minus its zero point; each pair is (input, zero point).
-
-    FLOAT holds the sums of few products. If there are more, it holds the sums with the upper and lower halves of the
-    filters.
-    """
+    """Return the convolution, modulo 2**32, of two (input, zero point)."""
+    # FLOAT holds the sums of few products; of more, those with the upper and lower halves of the filters.
     x_zero, w_zero = (node.input(index) for _, index in (values, filters))
     shape = node.shape(filters[0]) or (None,)
     rank = node.need_rank(filters[0])
@@ -295,10 +292,7 @@ def _is_blocked(node: Node) -> bool:
 
 
 def _write_out(op: Builder, node: Node) -> Result:
-    """Return the operator written out, with its scale and zero point broadcast against x.
-
-    Raises Refusal C202 if the product of these types is not exact.
-    """
+    """Return the operator written out; raise Refusal C202 if the product of these types is not exact."""
     scale = _broadcast_parameter(op, node, SCALE)
     if node.op_type == "QuantizeLinear":
         return _quantize(op, node, scale)
@@ -317,10 +311,7 @@ def _write_out(op: Builder, node: Node) -> Result:
 
 
 def _quantize(op: Builder, node: Node, scale: str) -> Result:
-    """Return `saturate(round(x / scale) + zero)`: by a QuantizeLinear of scale 1, or rounded, clipped and cast.
-
-    Raises Refusal C202 for types in which that is not certain, or not possible at the version.
-    """
+    """Return `saturate(round(x / scale) + zero)`; raise Refusal C202 for types in which it is not certain."""
     for index in (X, SCALE):
         if (kind := node.need_element(index)) != "float":
             name = node.schema.inputs[index].name
@@ -347,10 +338,7 @@ def _quantize(op: Builder, node: Node, scale: str) -> Result:
 
 
 def _saturate(op: Builder, quotient: str, zero: str, element: str) -> str:
-    """Return quotients rounded, with the zero point added if there is one, and limited to the range of a type.
-
-    NaN becomes the least value, as in the kernel and in runtimes.
-    """
+    """Return quotients rounded, plus the zero point if any, and limited to the range of a type."""
     values = op.Round(quotient) if op.version >= 11 else round_to_even(op, quotient, "float")
     if zero:
         values = op.Add(values, op.Cast(zero, to=NUMBERS["float"]))

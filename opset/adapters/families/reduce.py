@@ -178,10 +178,8 @@ def cum_prod_lowered(op: Builder, node: Node) -> Result:
 
 
 def _accumulate(op: Builder, node: Node, combine: str, first: float) -> str:
-    """Return a tensor with each slice along the axis combined with all slices before it and a first value.
-
-    The axes before and after it become one each, which also serves an axis that is computed at run time.
-    """
+    """Return a tensor with each slice along the axis combined with all slices before it and a first value."""
+    # The axes before and after it become one each, which also serves an axis that is computed at run time.
     element = node.need_element(0)
     sizes = sizes_of(op, node, 0)
     rank = len(sizes)

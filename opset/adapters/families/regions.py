@@ -44,11 +44,7 @@ def non_max_suppression_lowered(op: Builder, node: Node) -> Result:
 
 
 def _suppression_body(op: Builder, node: Node) -> GraphBuilder:
-    """Return the body of the loop.
-
-    Its input and first output are the boxes that are left; it also returns the best box of each batch and class, and
-    whether one was left.
-    """
+    """Return the body of the loop, which carries the boxes that are left and stacks the best one, if one is left."""
     number = NUMBERS["float"]
     lowest, zero, half = (op.const(value, "float", []) for value in (float("-inf"), 0.0, 0.5))
     scores = op.Where(op.IsNaN(node.input(SCORES)), lowest, node.input(SCORES))
@@ -127,10 +123,7 @@ class _Points(NamedTuple):
 
 
 def _sample_regions(op: Builder, node: Node) -> Result:
-    """Return the means or maxima of the points in each cell of each region, as many as the node states.
-
-    Elements are gathered with all of their channels. Raises Refusal C204 if the number of points depends on the region.
-    """
+    """Return the means or maxima of the points in each cell of each region; raise Refusal C204 if it is computed."""
     count = node.attr("sampling_ratio")
     element = node.need_element(0)
     if not count:

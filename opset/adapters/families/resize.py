@@ -100,10 +100,8 @@ def _certainly_grows(scale: float, size: int | str | None) -> bool:
 
 
 def _output_size(size: int, scale: Fraction) -> int:
-    """Return the size of an axis after resizing: the product in FLOAT, the type of scales, rounded down.
-
-    The standard writes floor(size * scale); runtimes multiply in FLOAT, in which 20 times 1.05 is 21 and not below it.
-    """
+    """Return the size of an axis after resizing: the product in FLOAT, the type of scales, rounded down."""
+    # The standard writes floor(size * scale); runtimes multiply in FLOAT, in which 20 times 1.05 is 21.
     return math.floor(float32(float(size * scale)))
 
 
@@ -187,10 +185,7 @@ def _has_known_numbers(node: Node, sized: bool) -> bool:
 
 
 def _gather_nearest(op: Builder, node: Node) -> Result:
-    """Return the nearest elements, by coordinates that the model computes in FLOAT, as the kernel and runtimes do.
-
-    Raises Refusal C204 or C207 if runtimes take different elements, or may.
-    """
+    """Return the nearest elements, by coordinates computed in FLOAT; raise Refusal if runtimes may take others."""
     coordinates = node.attr("coordinate_transformation_mode")
     rounding = node.attr("nearest_mode")
     if coordinates == "tf_half_pixel_for_nn":
@@ -236,14 +231,7 @@ def _gather_nearest(op: Builder, node: Node) -> Result:
 
 
 def _axes_to_resize(op: Builder, node: Node, scales: int, region: list[float] | None = None) -> list[ScaledAxis]:
-    """Return the axes to resize, without those whose sizes certainly stay.
-
-    Args:
-        op: Makes nodes for sizes and scales that are not known.
-        node: The Resize.
-        scales: The index of the input `scales`.
-        region: The starts and ends of the cropped region, None for the whole axes.
-    """
+    """Return the axes to resize, or to crop to a region, without those whose sizes certainly stay."""
     rank = node.need_rank(X)
     numbers = node.ints("axes")
     indices = list(range(rank)) if numbers is None else distinct_axes(numbers, rank)
@@ -297,10 +285,7 @@ def _sizes_at_one_scale(op: Builder, node: Node, sizes: list[Size]) -> list[tupl
 
 
 def _interpolate(op: Builder, node: Node, scales: int = SCALES) -> Result:
-    """Return the tensor resized by linear or cubic interpolation; `scales` is the index of that input.
-
-    Raises Refusal C204 if a result is not certain.
-    """
+    """Return the tensor resized by linear or cubic interpolation; raise Refusal C204 if a result is not certain."""
     element = node.need_element(X)
     rank = node.need_rank(X)
     if element in INTEGERS or element == "bool":
@@ -366,17 +351,7 @@ def _target_size(op: Builder, node: Node, number: int, position: int, count: int
 def _size_and_scale(
     op: Builder, node: Node, index: int, number: int, position: int, size: Size, count: int
 ) -> tuple[Size, float | str]:
-    """Return the size of an axis after resizing, and its scale.
-
-    Args:
-        op: Makes the nodes.
-        node: The Resize.
-        index: The index of the input `scales`.
-        number: The axis.
-        position: Its position among the axes that are resized.
-        size: Its size.
-        count: The number of axes that are resized.
-    """
+    """Return the size of axis `number` of the `count` resized ones, at `position` among them, and its scale."""
     scales = node.constant(index)
     if node.input(SIZES) and (scales is None or not scales.values):
         output = _target_size(op, node, number, position, count)
@@ -640,10 +615,7 @@ def _extend_to_all_axes(op: Builder, node: Node, inputs: list[str], axes: list[i
 
 
 def _reorder(op: Builder, node: Node, name: str, element: str, rest: list[Any], order: list[int]) -> str:
-    """Return the elements of an input, followed by `rest`, in another order.
-
-    If `rest` is not known, the shape of the first input stands for it.
-    """
+    """Return elements of an input and `rest`, or the shape of the first input if that is not known, in an order."""
     constant = node.values.constant(name)
     if constant is not None:
         elements = [*constant.values, *rest]

@@ -87,10 +87,7 @@ def concat_from_sequence_lowered(op: Builder, node: Node) -> Result:
 
 
 class _Slices(NamedTuple):
-    """A tensor that is split along an axis into slices of one element.
-
-    `keep` says whether slices keep the axis; `number` is the number of slices, None if it is not known.
-    """
+    """A tensor split along an axis into slices of one element, that may keep the axis, and their number if known."""
 
     x: str
     axis: int
@@ -115,10 +112,7 @@ def _slices_of(node: Node, name: str) -> _Slices | None:
 
 
 def _concatenate_slices(op: Builder, node: Node, slices: _Slices) -> str:
-    """Return the concatenation of all slices of a tensor, of which there is one at least.
-
-    Raises Refusal C207 if the rank is not known, or the size of the slices along the axis of the concatenation.
-    """
+    """Return the concatenation of one or more slices of a tensor; raise Refusal C207 if rank or size is not known."""
     x, axis, keep, _ = slices
     to = node.attr("axis")
     stacked = node.attr("new_axis")

@@ -290,10 +290,7 @@ def _slice_at_run_time(op: Builder, node: Node) -> Result:
 
 
 def _numbers_of_first_axes(op: Builder, node: Node, rank: int) -> str:
-    """Return for each axis its number among the sliced axes, from 1 on, or 0.
-
-    The sliced axes are the first ones, as many as there are starts.
-    """
+    """Return for each axis its number among as many first ones as there are starts, from 1 on, or 0."""
     is_sliced = op.Less(op.const(list(range(rank))), op.Size(node.input(1)))
     return str(op.Mul(op.const(list(range(1, rank + 1))), op.Cast(is_sliced, to=NUMBERS["int64"])))
 

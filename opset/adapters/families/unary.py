@@ -236,10 +236,7 @@ Formula = Callable[[_DoubleFunctions, str], str]
 
 
 def _compute_in_double(op: Builder, node: Node, formula: Formula, exact: bool) -> str:
-    """Return a function of floats, computed in DOUBLE.
-
-    `exact` says whether it serves for DOUBLE itself; if not, and for integers, Refusal C202 is raised.
-    """
+    """Return a function of floats, computed in DOUBLE; raise Refusal C202 for integers, and DOUBLE unless `exact`."""
     element = node.need_element(0)
     if element in INTEGERS or (element == "double" and not exact):
         label = "before version 9, nothing is exact enough for this element type"
