@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from opset.adapters.building.shared import cast, negative_mask, positive_axis
-from opset.adapters.building.subgraphs import GraphBuilder, add_loop
+from opset.adapters.building.subgraphs import LoopBody, add_loop
 from opset.model.elements import NUMBERS
 from opset.model.storage.tensor import make_tensor
 from opset.model.types import MAX_CONSTANT
@@ -157,13 +157,11 @@ def integers_below(op: Builder, count: Size) -> str:
         one = make_tensor("", NUMBERS["int64"], [1], [1])
         ones = op.ConstantOfShape(op.Reshape(size_name(op, count), op.const([1])), value=one)
         return op.Squeeze(op.NonZero(ones), axes=[0])
-    body = GraphBuilder(op, "counting")
-    number = body.input("int64", [])
-    going = body.input("bool", [])
+    body = LoopBody(op, "counting")
     kept = body.input("float", [])
-    body.output(going, "bool", [])
+    body.output(body.going, "bool", [])
     body.output(kept, "float", [])
-    body.output(number, "int64", [])
+    body.output(body.turn, "int64", [])
     return add_loop(op, size_name(op, count), [op.const(0.0, "float", [])], body)[1]
 
 
@@ -172,13 +170,11 @@ def true_positions(op: Builder, mask: str) -> str:
     if op.offers("NonZero"):
         return squeeze(op, op.NonZero(mask), [0])
     kept = op.Cast(mask, to=NUMBERS["int64"])
-    body = GraphBuilder(op, "positions")
-    number = body.input("int64", [])
-    going = body.input("bool", [])
+    body = LoopBody(op, "positions")
     positions = body.input("int64", [None])
-    position = body.node("Reshape", number, op.const([1]))
+    position = body.node("Reshape", body.turn, op.const([1]))
     added = body.node("Tile", position, body.node("Gather", kept, position, axis=0))
-    body.output(going, "bool", [])
+    body.output(body.going, "bool", [])
     body.output(body.node("Concat", positions, added, axis=0), "int64", [None])
     return add_loop(op, op.Size(mask), [op.const([])], body)[0]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from opset.adapters.building.positions import Size, quotient, size_along, size_name, sum_of, vector_of
 from opset.adapters.building.shared import cast, need_size, positive_axis, working_type
-from opset.adapters.building.subgraphs import GraphBuilder, add_loop
+from opset.adapters.building.subgraphs import LoopBody, add_loop
 from opset.adapters.limits import MAX_VISIBLE
 from opset.model.elements import ELEMENTS, NUMBERS
 from opset.version_converter.registration import down, lower, refuses, up
@@ -479,13 +479,11 @@ def linear_attention_lowered(op: Builder, node: Node) -> Result:
     key = tokens(1, heads, 1, size) if rate else ""
     column = tokens(1, heads, size, 1)
 
-    body = GraphBuilder(op, "token")
-    number = body.input("int64", ())
-    going = body.input("bool", ())
+    body = LoopBody(op, "token")
     before = body.input("float", (None, heads, size, value_size))
 
     def of_token(name: str) -> str:
-        return body.node("Gather", name, number, axis=0)
+        return body.node("Gather", name, body.turn, axis=0)
 
     kept = before
     new = of_token(value)
@@ -495,7 +493,7 @@ def linear_attention_lowered(op: Builder, node: Node) -> Result:
         missing = body.node("Sub", new, body.node("MatMul", of_token(key), kept))
         new = body.node("Mul", of_token(rate), missing)
     after = body.node("Add", kept, body.node("Mul", of_token(column), new))
-    body.output(going, "bool", ())
+    body.output(body.going, "bool", ())
     body.output(after, "float", (None, heads, size, value_size))
     body.output(body.node("MatMul", of_token(query), after), "float", (None, heads, queries // heads, value_size))
     present, y = add_loop(op, size_name(op, size_along(op, node, 0, 1)), [state], body)

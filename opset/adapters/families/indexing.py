@@ -35,7 +35,7 @@ from opset.adapters.building.shared import (
     unsqueeze,
     working_type,
 )
-from opset.adapters.building.subgraphs import GraphBuilder, add_loop
+from opset.adapters.building.subgraphs import LoopBody, add_loop
 from opset.adapters.limits import MAX_AXES, MAX_COMPARED, MAX_PAIRED
 from opset.model.elements import NUMBERS
 from opset.version_converter.registration import down, lower, refuses, up
@@ -254,16 +254,15 @@ def _flat_positions_of_any_rank(op: Builder, node: Node) -> tuple[str, str]:
     numbers = integers_below(op, op.Add(count, empty))
     last = op.Sub(rank, one)
 
-    body = GraphBuilder(op, "coordinates")
-    turn, going = body.input("int64", []), body.input("bool", [])
+    body = LoopBody(op, "coordinates")
     left, total, stride = (body.input("int64", shape) for shape in ([None], [None], []))
-    current_axis = body.node("Sub", last, turn)
+    current_axis = body.node("Sub", last, body.turn)
     extent = body.node("Gather", counts, current_axis, axis=0)
     above = body.node("Div", left, extent)
     coordinate = body.node("Sub", left, body.node("Mul", above, extent))
     other = body.node("Cast", body.node("Not", body.node("Equal", current_axis, picked)), to=NUMBERS["int64"])
     step = body.node("Mul", coordinate, body.node("Mul", stride, other))
-    body.output(going, "bool", [])
+    body.output(body.going, "bool", [])
     body.output(above, "int64", [None])
     body.output(body.node("Add", total, step), "int64", [None])
     body.output(body.node("Mul", stride, body.node("Gather", sizes, current_axis, axis=0)), "int64", [])
@@ -364,14 +363,12 @@ def last_written(op: Builder, numbers: str, initial: str, first: str, positions:
         first: The number to add to indices.
         positions: The numbers that are written, one after the other.
     """
-    body = GraphBuilder(op, "write")
-    turn = body.input("int64", [])
-    going = body.input("bool", [])
+    body = LoopBody(op, "write")
     sources = body.input("int64", [None])
-    position = body.node("Gather", positions, body.node("Reshape", turn, op.const([1])), axis=0)
+    position = body.node("Gather", positions, body.node("Reshape", body.turn, op.const([1])), axis=0)
     chosen_here = body.node("Cast", body.node("Equal", numbers, position), to=NUMBERS["int64"])
-    change = body.node("Mul", chosen_here, body.node("Sub", body.node("Add", first, turn), sources))
-    body.output(going, "bool", [])
+    change = body.node("Mul", chosen_here, body.node("Sub", body.node("Add", first, body.turn), sources))
+    body.output(body.going, "bool", [])
     body.output(body.node("Add", sources, change), "int64", [None])
     return add_loop(op, op.Size(positions), [initial], body)[0]
 
@@ -451,14 +448,12 @@ def _combine_at_once(op: Builder, node: Node, x: str, positions: str, updates: s
     minus_one = op.const([-1])
     last = op.ReduceMax(op.Concat(turns, minus_one, axis=0), keepdims=0)
     updates = op.Gather(updates, order, axis=0)
-    body = GraphBuilder(op, "combine")
-    turn = body.input("int64", [])
-    going = body.input("bool", [])
+    body = LoopBody(op, "combine")
     data = body.input(element, [None])
-    now = body.node("Reshape", body.node("NonZero", body.node("Equal", turns, turn)), minus_one)
+    now = body.node("Reshape", body.node("NonZero", body.node("Equal", turns, body.turn)), minus_one)
     targets, more = (body.node("Gather", vector, now, axis=0) for vector in (ordered, updates))
     new = _combine(op, body, node, body.node("Gather", data, targets, axis=0), more, element)
-    body.output(going, "bool", [])
+    body.output(body.going, "bool", [])
     if op.offers("ScatterElements"):
         data = body.node("ScatterElements", data, targets, new, axis=0)
     else:
@@ -472,11 +467,9 @@ def _combine_one_by_one(op: Builder, node: Node, x: str, positions: str, updates
     one = op.const([1])
     scatters = op.offers("Scatter")
     numbers, size = ("", "") if scatters else (integers_below(op, op.Size(x)), op.Size(x))
-    body = GraphBuilder(op, "combine")
-    turn = body.input("int64", [])
-    going = body.input("bool", [])
+    body = LoopBody(op, "combine")
     data = body.input(element, [None])
-    now = body.node("Reshape", turn, one)
+    now = body.node("Reshape", body.turn, one)
     targets, more = (body.node("Gather", vector, now, axis=0) for vector in (positions, updates))
     new = _combine(op, body, node, body.node("Gather", data, targets, axis=0), more, element)
     if scatters:
@@ -485,12 +478,12 @@ def _combine_one_by_one(op: Builder, node: Node, x: str, positions: str, updates
         chosen_here = body.node("Cast", body.node("Equal", numbers, targets), to=NUMBERS["int64"])
         sources = body.node("Add", numbers, body.node("Mul", chosen_here, body.node("Sub", size, numbers)))
         data = body.node("Gather", body.node("Concat", data, new, axis=0), sources, axis=0)
-    body.output(going, "bool", [])
+    body.output(body.going, "bool", [])
     body.output(data, element, [None])
     return add_loop(op, op.Size(positions), [x], body)[0]
 
 
-def _combine(op: Builder, body: GraphBuilder, node: Node, old: str, new: str, element: str) -> str:
+def _combine(op: Builder, body: LoopBody, node: Node, old: str, new: str, element: str) -> str:
     """Return two vectors combined by the reduction of a node; raise Refusal C202 if they cannot be compared."""
     reduction = node.attr("reduction")
     if reduction in ("add", "mul"):

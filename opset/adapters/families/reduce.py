@@ -16,7 +16,7 @@ from opset.adapters.building.positions import (
     vector_of,
 )
 from opset.adapters.building.shared import INTEGERS, negative_mask, positive_axis, unsqueeze, vector_length
-from opset.adapters.building.subgraphs import GraphBuilder, add_loop
+from opset.adapters.building.subgraphs import LoopBody, add_loop
 from opset.adapters.limits import MAX_TABLE
 from opset.model.elements import ELEMENTS, NUMBERS
 from opset.model.storage.tensor import make_tensor
@@ -226,14 +226,11 @@ def _accumulation_loop(
 ) -> str:
     """Return the slices of a value along an axis, each combined in a loop with all before it and the first one."""
     rank = 3 if node.constant(1) is None else node.need_rank(0)
-    body = GraphBuilder(op, "accumulate")
-    turn = body.input("int64", [])
-    going = body.input("bool", [])
+    body = LoopBody(op, "accumulate")
     state = body.input(element, [None] * (rank - 1))
-    if node.attr("reverse"):
-        turn = body.node("Sub", op.Sub(length, op.const(1)), turn)
+    turn = body.node("Sub", op.Sub(length, op.const(1)), body.turn) if node.attr("reverse") else body.turn
     new = body.node(combine, state, body.node("Gather", x, turn, axis=axis))
-    body.output(going, "bool", [])
+    body.output(body.going, "bool", [])
     body.output(new, element, [None] * (rank - 1))
     body.output(body.node("Identity", state if node.attr("exclusive") else new), element, [None] * (rank - 1))
     y = add_loop(op, length, [first], body)[1]

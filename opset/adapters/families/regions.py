@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from opset.adapters.building.positions import Size, integers_below, product, size_along, size_name, sizes_of, vector_of
 from opset.adapters.building.shared import cast, working_type
-from opset.adapters.building.subgraphs import GraphBuilder, add_loop
+from opset.adapters.building.subgraphs import LoopBody, add_loop
 from opset.model.elements import NUMBERS
 from opset.model.storage.tensor import make_tensor
 from opset.version_converter.registration import down, lower
@@ -43,7 +43,7 @@ def non_max_suppression_lowered(op: Builder, node: Node) -> Result:
     return op.Transpose(op.Concat(batch_and_class, boxes, axis=0), perm=[1, 0])
 
 
-def _suppression_body(op: Builder, node: Node) -> GraphBuilder:
+def _suppression_body(op: Builder, node: Node) -> LoopBody:
     """Return the body of the loop, which carries the boxes that are left and stacks the best one, if one is left."""
     number = NUMBERS["float"]
     lowest, zero, half = (op.const(value, "float", []) for value in (float("-inf"), 0.0, 0.5))
@@ -61,9 +61,7 @@ def _suppression_body(op: Builder, node: Node) -> GraphBuilder:
         low, high = op.Add(low, zeros), op.Add(high, zeros)
     overlap = op.Reshape(node.input(OVERLAP), op.const([])) if node.input(OVERLAP) else zero
 
-    body = GraphBuilder(op, "suppression")
-    body.input("int64", [])
-    body.input("bool", [])
+    body = LoopBody(op, "suppression")
     left = body.input("float", [None] * 3)
     # 1 and 0 become plus and minus infinity: a box that is not left is below every score.
     bounds = body.node("Div", body.node("Sub", left, half), zero)
