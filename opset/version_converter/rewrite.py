@@ -122,11 +122,8 @@ class Node:
             declared = self.schema.attributes.get(name)
             return declared.default if declared is not None and declared.default is not None else default
         if attribute.ref_attr_name:
-            raise Refusal(
-                "C206",
-                f"'{name}' takes the value of the function's attribute '{safe_text(attribute.ref_attr_name)}'",
-                "inline the function, then convert: opset inline MODEL -o FILE",
-            )
+            why = f"'{name}' takes the value of the function's attribute '{safe_text(attribute.ref_attr_name)}'"
+            raise Refusal("C206", why, "inline the function, then convert: opset inline MODEL -o FILE")
         return _value_of(attribute)
 
     def reference(self, name: str) -> str:
@@ -204,24 +201,18 @@ class Node:
         """Return the rank of an input; raises Refusal C207 if it is not known."""
         rank = self.rank(index)
         if rank is None:
-            raise Refusal(
-                "C207",
-                f"the rank of '{safe_text(self.input(index))}' is not known",
-                f"{GIVE_SHAPES}; {SHOWN}",
-                label=f"the rank of `{self.formal(index)}` is not known",
-            )
+            why = f"the rank of '{safe_text(self.input(index))}' is not known"
+            label = f"the rank of `{self.formal(index)}` is not known"
+            raise Refusal("C207", why, f"{GIVE_SHAPES}; {SHOWN}", label=label)
         return rank
 
     def need_shape(self, index: int) -> tuple[int, ...]:
         """Return the shape of an input with every dimension a number; raises Refusal C207 if it is not known."""
         shape = self.shape(index)
         if shape is None or not all(isinstance(dim, int) for dim in shape):
-            raise Refusal(
-                "C207",
-                f"the shape of '{safe_text(self.input(index))}' is not fully known",
-                FIX_SIZES,
-                label=f"the shape of `{self.formal(index)}` is not fully known",
-            )
+            why = f"the shape of '{safe_text(self.input(index))}' is not fully known"
+            label = f"the shape of `{self.formal(index)}` is not fully known"
+            raise Refusal("C207", why, FIX_SIZES, label=label)
         return tuple(dim for dim in shape if isinstance(dim, int))
 
     def constant(self, index: int) -> Constant | None:
@@ -239,12 +230,10 @@ class Node:
             if frozen := self.values.overridable(self.input(index)):
                 raise can_be_overridden(self.input(index), frozen)
             name = self.formal(index)
-            raise Refusal(
-                "C205",
-                f"the input '{name}' ('{safe_text(self.input(index))}') is computed at run time",
-                f"make it an initializer; if it follows from sizes of inputs, {FIX_SIZES}",
-                label=f"the value of `{name}` is computed at run time, or a caller may override it",
-            )
+            why = f"the input '{name}' ('{safe_text(self.input(index))}') is computed at run time"
+            label = f"the value of `{name}` is computed at run time, or a caller may override it"
+            help = f"make it an initializer; if it follows from sizes of inputs, {FIX_SIZES}"
+            raise Refusal("C205", why, help, label=label)
         return constant
 
 

@@ -112,12 +112,8 @@ def need_size(node: Node, index: int, axis: int) -> int:
     size = (node.shape(index) or ())[positive_axis(axis, node.need_rank(index))]
     if not isinstance(size, int) or size < 0:
         label = f"the size of `{node.formal(index)}` along an axis is not known"
-        raise Refusal(
-            "C207",
-            f"the size of '{safe_text(node.input(index))}' along axis {axis} is not known",
-            FIX_SIZES,
-            label=label,
-        )
+        why = f"the size of '{safe_text(node.input(index))}' along axis {axis} is not known"
+        raise Refusal("C207", why, FIX_SIZES, label=label)
     return size
 
 
@@ -142,6 +138,5 @@ def need_uniform_operators(node: Node) -> None:
     version = node.values.versions.get("", UNIFORM)
     if version < UNIFORM:
         label = f"it takes operators of ai.onnx {UNIFORM} or newer"
-        raise Refusal(
-            "C201", f"it takes operators of ai.onnx {UNIFORM} or newer, and the model has {version}", label=label
-        )
+        why = f"it takes operators of ai.onnx {UNIFORM} or newer, and the model has {version}"
+        raise Refusal("C201", why, label=label)

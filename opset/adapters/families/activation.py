@@ -112,9 +112,8 @@ def p_relu_7_down(op: Builder, node: Node) -> Result:
     channel = 1 - rank + len(slope)
     if not 0 <= channel < len(slope) or any(dim != 1 for axis, dim in enumerate(slope) if axis != channel):
         label = "the slopes do not vary by channel alone"
-        raise Refusal(
-            "C204", f"slopes of shape {list(slope)} do not vary by channel alone", "reshape the slopes", label=label
-        )
+        why = f"slopes of shape {list(slope)} do not vary by channel alone"
+        raise Refusal("C204", why, "reshape the slopes", label=label)
     others = [axis for axis in range(len(slope)) if axis != channel]
     return op.copy(node, inputs=[node.input(0), op.Squeeze(node.input(1), axes=others)]) if others else None
 

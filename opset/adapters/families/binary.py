@@ -105,11 +105,7 @@ def _broadcast_shape(left: Shape, right: Shape) -> Shape:
         elif isinstance(left_size, int) and isinstance(right_size, int):
             raise Refusal("C103", f"dimensions {left_size} and {right_size} do not broadcast")
         else:
-            raise Refusal(
-                "C207",
-                "it is not known whether an operand is broadcast",
-                FIX_SIZES,
-            )
+            raise Refusal("C207", "it is not known whether an operand is broadcast", FIX_SIZES)
     return tuple(result)
 
 
@@ -324,12 +320,8 @@ def _integer_power(op: Builder, node: Node, base: str, exponent: str) -> Result:
         last = (node.shape(1) or (1,))[-1]
         if not isinstance(last, int) or last == 1:
             label = "the square or cube is by an exponent of another type, which is not certain in floating point"
-            raise Refusal(
-                "C204",
-                f"the square or cube of {base} by an exponent of type {exponent} is not certain in floating point",
-                "make the exponent an integer, or a constant",
-                label=label,
-            )
+            why = f"the square or cube of {base} by an exponent of type {exponent} is not certain in floating point"
+            raise Refusal("C204", why, "make the exponent an integer, or a constant", label=label)
     power = _power_in_type(op, node, "double")
     return op.Cast(op.Round(power) if integral else power, to=NUMBERS[base])
 
@@ -498,12 +490,8 @@ def _floating_remainder(op: Builder, node: Node, element: str) -> str:
     """
     if element not in STAGES:
         label = "a remainder of this element type is not exact by other operators"
-        raise Refusal(
-            "C204",
-            f"a remainder of {element} is not exact by other operators",
-            "cast the operands to FLOAT where that is precise enough",
-            label=label,
-        )
+        why = f"a remainder of {element} is not exact by other operators"
+        raise Refusal("C204", why, "cast the operands to FLOAT where that is precise enough", label=label)
     bits, stages = STAGES[element]
     a, b = node.inputs
     rest, divisor = (op.Abs(op.Cast(name, to=NUMBERS["double"])) for name in (a, b))

@@ -571,9 +571,8 @@ def unique_lowered(op: Builder, node: Node) -> Result:
         raise Refusal("C204", "there are no elements to compare", "drop the node")
     if (count := rows * rows * width) > MAX_COMPARED:
         label = f"before version 11 it takes more than {MAX_COMPARED} comparisons"
-        raise Refusal(
-            "C204", f"before version 11 it takes {count} comparisons, and {MAX_COMPARED} are allowed", label=label
-        )
+        why = f"before version 11 it takes {count} comparisons, and {MAX_COMPARED} are allowed"
+        raise Refusal("C204", why, label=label)
     less, equal = _compare_rows(op, op.Reshape(flat, op.const([rows, width])), node.need_element(0), rows, width)
     number = NUMBERS["float"]
     row = op.const([1, rows])

@@ -85,9 +85,8 @@ def _need_short_sums(*sizes: object) -> None:
         raise Refusal("C207", "it is not known how many products of integers are added", FIX_SIZES)
     if known_sizes[0] > MAX_SUMMED:
         label = f"more than {MAX_SUMMED} products of integers are added"
-        raise Refusal(
-            "C204", f"{known_sizes[0]} products of integers are added, and {MAX_SUMMED} are allowed", label=label
-        )
+        why = f"{known_sizes[0]} products of integers are added, and {MAX_SUMMED} are allowed"
+        raise Refusal("C204", why, label=label)
 
 
 def _product_of_integers(op: Builder, a: str, b: str, element: str) -> str:

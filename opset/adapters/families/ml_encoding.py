@@ -39,9 +39,8 @@ def label_encoder_2_down(op: Builder, node: Node) -> Result:
     key, value, pairs = _read_table(node)
     if {key, value} != {"string", "int64"}:
         label = "it maps other types than strings to int64 or the other way round"
-        raise Refusal(
-            "C204", f"it maps {key} to {value}; version 1 maps strings to int64 or the other way round", label=label
-        )
+        why = f"it maps {key} to {value}; version 1 maps strings to int64 or the other way round"
+        raise Refusal("C204", why, label=label)
     drop = [attribute.name for attribute in node.proto.attribute if attribute.name != f"default_{value}"]
     by_number = sorted(((pair if key == "int64" else pair[::-1]) for pair in pairs), key=lambda pair: pair[0])
     numbers, strings = [number for number, _ in by_number], [string for _, string in by_number]

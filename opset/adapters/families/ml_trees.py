@@ -210,11 +210,8 @@ def as_ensemble(trees: Trees, additive: bool, charge: Callable[[int], None]) -> 
     limit = MAX_NODES + MAX_GROWTH * (len(trees.modes) + sum(map(len, trees.votes.values())))
     if size > limit:
         label = "with one vote per leaf and one parent per node, the trees have too many nodes"
-        raise Refusal(
-            "C204",
-            f"with one vote per leaf and one parent per node, the trees have more than {limit} nodes",
-            label=label,
-        )
+        why = f"with one vote per leaf and one parent per node, the trees have more than {limit} nodes"
+        raise Refusal("C204", why, label=label)
     charge(STEPS * size)
     return Ensemble(_ensemble_attributes(trees, counts, additive), max(counts) > 1, covered, some)
 

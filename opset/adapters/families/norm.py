@@ -27,9 +27,8 @@ def batch_normalization_6_down(op: Builder, node: Node) -> Result:
     """Add `consumed_inputs`, which version 1 requires without effect on the result; refuse all but images."""
     if node.need_rank(0) != 4:
         label = "the input has not four dimensions; version 1 takes images, which have four"
-        raise Refusal(
-            "C204", f"the input has {node.rank(0)} dimensions; version 1 takes images, which have four", label=label
-        )
+        why = f"the input has {node.rank(0)} dimensions; version 1 takes images, which have four"
+        raise Refusal("C204", why, label=label)
     return op.copy(node, consumed_inputs=[0, 0, 0, 1, 1] if _in_training(node) else [0] * 5)
 
 
@@ -336,9 +335,8 @@ def instance_normalization_6_down(op: Builder, node: Node) -> Result:
     """Refuse all but images: version 1 takes four dimensions."""
     if node.need_rank(0) != 4:
         label = "the input has not four dimensions; version 1 takes images, which have four"
-        raise Refusal(
-            "C204", f"the input has {node.rank(0)} dimensions; version 1 takes images, which have four", label=label
-        )
+        why = f"the input has {node.rank(0)} dimensions; version 1 takes images, which have four"
+        raise Refusal("C204", why, label=label)
     return None
 
 

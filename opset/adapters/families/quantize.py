@@ -257,9 +257,8 @@ def _cast_exactly(op: Builder, node: Node, index: int, target: str) -> str:
     if (element, target) not in WIDER:
         name = node.schema.inputs[index].name
         label = "it computes in a type that cannot represent one of the inputs"
-        raise Refusal(
-            "C204", f"it computes in {target}, which cannot represent '{name}', a tensor of {element}", label=label
-        )
+        why = f"it computes in {target}, which cannot represent '{name}', a tensor of {element}"
+        raise Refusal("C204", why, label=label)
     return op.Cast(node.input(index), to=NUMBERS[target])
 
 
@@ -316,9 +315,8 @@ def _quantize(op: Builder, node: Node, scale: str) -> Result:
         if (kind := node.need_element(index)) != "float":
             name = node.schema.inputs[index].name
             label = "an input is not float; only for float is a division that is written out certain"
-            raise Refusal(
-                "C202", f"'{name}' is {kind}; only for float is a division that is written out certain", label=label
-            )
+            why = f"'{name}' is {kind}; only for float is a division that is written out certain"
+            raise Refusal("C202", why, label=label)
     element = _output_element(node)
     constant = node.constant(ZERO)
     quotient = op.Div(node.input(X), scale)
@@ -331,9 +329,8 @@ def _quantize(op: Builder, node: Node, scale: str) -> Result:
         return op.copy(node, inputs=inputs, drop=["axis", "block_size", "output_dtype"])
     if element not in RANGES:
         label = f"the result is of a type which version {op.version} cannot compute in parts"
-        raise Refusal(
-            "C202", f"the result is {element}, which version {op.version} cannot compute in parts", label=label
-        )
+        why = f"the result is {element}, which version {op.version} cannot compute in parts"
+        raise Refusal("C202", why, label=label)
     return _saturate(op, quotient, _broadcast_parameter(op, node, ZERO) if node.input(ZERO) else "", element)
 
 

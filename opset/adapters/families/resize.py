@@ -76,9 +76,8 @@ def resize_11_up(op: Builder, node: Node) -> Result:
     sizes = node.shape(X) or (None,) * len(factors)
     if constant is not None and not any(map(_certainly_grows, factors, sizes)):
         label = "`scales` grows an axis that keeps its size, where runtimes copy"
-        raise Refusal(
-            "C204", f"'scales' is {list(factors)}; runtimes copy where growing axes keep their sizes", label=label
-        )
+        why = f"'scales' is {list(factors)}; runtimes copy where growing axes keep their sizes"
+        raise Refusal("C204", why, label=label)
     one = op.const(1.0, "float", []) if constant is None else ""
     shrinking = op.Min(scales, one) if one else op.const([min(scale, 1.0) for scale in factors], "float")
     growing = op.Max(scales, one) if one else op.const([max(scale, 1.0) for scale in factors], "float")
@@ -142,9 +141,8 @@ def resize_11_down(op: Builder, node: Node) -> Result:
         return _interpolate(op, node)
     if mode not in ("nearest", "linear") or coordinates == "tf_crop_and_resize":
         label = "the mode has no equivalent with these coordinates"
-        raise Refusal(
-            "C204", f"mode {safe_text(mode)} with coordinates {safe_text(coordinates)} has no equivalent", label=label
-        )
+        why = f"mode {safe_text(mode)} with coordinates {safe_text(coordinates)} has no equivalent"
+        raise Refusal("C204", why, label=label)
     if mode == "nearest" and not is_known and (sized or constant is None):
         return _gather_nearest(op, node)
     scales = _exact_scales(node, bool(sized))
@@ -205,11 +203,8 @@ def _gather_nearest(op: Builder, node: Node) -> Result:
         else:
             return y
         node.need_constant(SIZES if node.input(SIZES) else SCALES)
-        raise Refusal(
-            "C207",
-            "a size is not known; a coordinate may be between two elements, where its last bit decides",
-            FIX_SIZES,
-        )
+        why = "a size is not known; a coordinate may be between two elements, where its last bit decides"
+        raise Refusal("C207", why, FIX_SIZES)
     if not node.input(SIZES) and rounding != "ceil":
         # Rounding up copies such an axis too: no coordinate is lower by 1 than the position.
         scales = _valid_scales(node.need_constant(SCALES))

@@ -54,9 +54,8 @@ def _sample(op: Builder, node: Node) -> Result:
     wide = {"float": "float", "float16": "float", "bfloat16": "float", "double": "double"}.get(element, "")
     if (taps > 1 and not wide) or taps**rank > 16:
         label = "the mode has no plain expression for this number of dimensions, or for this element type"
-        raise Refusal(
-            "C204", f"mode {safe_text(mode)} of {rank + 2} dimensions of {element} has no plain expression", label=label
-        )
+        why = f"mode {safe_text(mode)} of {rank + 2} dimensions of {element} has no plain expression"
+        raise Refusal("C204", why, label=label)
     sizes = sizes_of(op, node, 0)
     outputs = sizes_of(op, node, 1, range(rank + 1))
     if 0 in sizes or 0 in outputs:

@@ -163,9 +163,8 @@ def _elements_of(node: Node, name: str) -> list[Element]:
         maker = node.values.producer(name)
         if maker is None or maker.domain not in ("", "ai.onnx"):
             label = f"{NO_SEQUENCES}, and the elements of one are not known"
-            raise Refusal(
-                "C201", f"{NO_SEQUENCES}, and '{safe_text(name)}' is one whose elements are not known", label=label
-            )
+            why = f"{NO_SEQUENCES}, and '{safe_text(name)}' is one whose elements are not known"
+            raise Refusal("C201", why, label=label)
         if maker.op_type in ("SequenceInsert", "SequenceErase"):
             changes.append(maker)
         elif maker.op_type != "Identity":
@@ -179,9 +178,8 @@ def _elements_of(node: Node, name: str) -> list[Element]:
         elements = _parts_of_split(node, maker)
     else:
         label = f"{NO_SEQUENCES}, and what an operator puts into one is not known"
-        raise Refusal(
-            "C201", f"{NO_SEQUENCES}, and what {safe_text(maker.op_type)} puts into one is not known", label=label
-        )
+        why = f"{NO_SEQUENCES}, and what {safe_text(maker.op_type)} puts into one is not known"
+        raise Refusal("C201", why, label=label)
     node.charge(len(elements))
     for change in reversed(changes):
         inserted = change.op_type == "SequenceInsert"

@@ -333,16 +333,12 @@ def _slice_indices(start: int, end: int, step: int, size: int) -> list[int]:
         raise Refusal("C103", "a step is 0")
     if step < 0 and start < -size:
         label = "the first element is not defined when slicing backwards from beyond the end"
-        raise Refusal(
-            "C204", f"the first element is not defined when slicing {size} elements backwards from {start}", label=label
-        )
+        why = f"the first element is not defined when slicing {size} elements backwards from {start}"
+        raise Refusal("C204", why, label=label)
     if step < 0 and end in (2**31 - 1, 2**63 - 1):
         label = "slicing backwards ends at the last element, or in some runtimes at the first"
-        raise Refusal(
-            "C204",
-            f"slicing backwards to {end} ends at the last element, or in some runtimes at the first",
-            label=label,
-        )
+        why = f"slicing backwards to {end} ends at the last element, or in some runtimes at the first"
+        raise Refusal("C204", why, label=label)
     indices = range(*slice(start, end, step).indices(size))
     if len(indices) > MAX_CONSTANT:
         label = "the indices are too many for a constant"

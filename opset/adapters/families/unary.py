@@ -240,9 +240,8 @@ def _compute_in_double(op: Builder, node: Node, formula: Formula, exact: bool) -
     element = node.need_element(0)
     if element in INTEGERS or (element == "double" and not exact):
         label = "before version 9, nothing is exact enough for this element type"
-        raise Refusal(
-            "C202", f"before version 9, nothing is exact enough for {element}", "cast the input to FLOAT", label=label
-        )
+        why = f"before version 9, nothing is exact enough for {element}"
+        raise Refusal("C202", why, "cast the input to FLOAT", label=label)
     y = formula(_DoubleFunctions(op), cast(op, node.input(0), element, "double"))
     # FLOAT16 is rounded from FLOAT, as the kernel does.
     rounded = working_type(element)
