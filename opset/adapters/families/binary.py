@@ -58,7 +58,7 @@ def broadcasting_to_axis(op: Builder, node: Node) -> Result:
     if node.shape(1) == ():
         return op.copy(node, broadcast=1)
     rank = max(node.need_rank(0), node.need_rank(1))
-    left, right = (_align(node.shape(index) or (), rank) for index in (0, 1))
+    left, right = ((1,) * (rank - len(shape)) + shape for shape in (node.shape(0) or (), node.shape(1) or ()))
     result = _broadcast_shape(left, right)
     op_type = node.op_type
     if (node.rank(0) != rank or left != result) and right == result and op_type in SWAPPED and node.rank(1) == rank:
@@ -85,11 +85,6 @@ def broadcasting_to_axis(op: Builder, node: Node) -> Result:
         return op.copy(node, op_type=op_type, inputs=[a, b])
     axis = first if last < rank - 1 else None
     return op.copy(node, op_type=op_type, inputs=[a, b], broadcast=1, axis=axis)
-
-
-def _align(shape: Shape, rank: int) -> Shape:
-    """Return a shape with as many dimensions of 1 before it as the rank requires."""
-    return (1,) * (rank - len(shape)) + shape
 
 
 def _broadcast_shape(left: Shape, right: Shape) -> Shape:
@@ -156,8 +151,7 @@ def _has_one_shape(node: Node) -> bool:
 @down("Max", "Min", since=12)
 def max_12_down(op: Builder, node: Node) -> Result:
     """Compare integers of 64 bits by Less and Where."""
-    element = node.element(0)
-    if element not in ("int64", "uint64"):
+    if node.element(0) not in ("int64", "uint64"):
         return None
     best, *others = node.inputs
     for other in others:
@@ -290,8 +284,7 @@ def pow_12_down(op: Builder, node: Node) -> Result:
         values = [float(value) for value in constant.values]
         return op.copy(node, inputs=[node.input(0), op.const(values, base, constant.dims)])
     common = _common_type(base, exponent)
-    y = _power_in_type(op, node, common)
-    return cast(op, y, common, base)
+    return cast(op, _power_in_type(op, node, common), common, base)
 
 
 def _integer_power(op: Builder, node: Node, base: str, exponent: str) -> Result:
@@ -304,8 +297,7 @@ def _integer_power(op: Builder, node: Node, base: str, exponent: str) -> Result:
     constant = node.constant(1)
     x = node.input(0)
     integral = exponent in INTEGERS
-    values = constant.values if constant is not None else ()
-    dims = constant.dims if constant is not None else ()
+    values, dims = (constant.values, constant.dims) if constant is not None else ((), ())
     natural = constant is not None and all(0 <= value < 64 and value == int(value) for value in values)
     single = natural and len(values) == 1 and len(dims) <= (node.rank(0) or 0)
     if single and (integral or values[0] in (2, 3)):
@@ -373,9 +365,7 @@ def _power_in_type(op: Builder, node: Node, common: str) -> str:
     """Return the power, computed in a type that holds both operands."""
     elements = (node.need_element(0), node.need_element(1))
     inputs = [cast(op, name, element, common) for name, element in zip(node.inputs, elements, strict=True)]
-    if elements[0] == common:
-        return str(op.copy(node, inputs=inputs))
-    return str(op.copy(node, inputs=inputs, outputs=[op.fresh("wide")]))
+    return str(op.copy(node, inputs=inputs, outputs=None if elements[0] == common else [op.fresh("wide")]))
 
 
 def _common_type(base: str, exponent: str) -> str:
@@ -387,10 +377,7 @@ def _common_type(base: str, exponent: str) -> str:
 
 def _is_exact_in(element: str, value: float) -> bool:
     """Whether a float type holds exactly this number."""
-    if element == "float16":
-        nearest = float16(value)
-    else:
-        nearest = float32(value) if element == "float" else float(value)
+    nearest = {"float16": float16, "float": float32}.get(element, float)(value)
     return nearest == value or math.isnan(nearest)
 
 
@@ -421,10 +408,9 @@ def where_lowered(op: Builder, node: Node) -> Result:
 def _element_numbers(op: Builder, node: Node, index: int) -> str:
     """Return a tensor that numbers its elements, in the shape of an input."""
     shape = op.Shape(node.input(index))
-    if node.rank(index) is None:
-        return reshape_vector(op, integers_below(op, op.Size(node.input(index))), None, shape)
-    sizes = sizes_of(op, node, index)
-    return reshape_vector(op, integers_below(op, product(op, sizes)), sizes, shape)
+    sizes = None if node.rank(index) is None else sizes_of(op, node, index)
+    count = op.Size(node.input(index)) if sizes is None else product(op, sizes)
+    return reshape_vector(op, integers_below(op, count), sizes, shape)
 
 
 def select_by_mask(op: Builder, condition: str, x: str, y: str, element: str) -> str:
@@ -436,10 +422,7 @@ def select_by_mask(op: Builder, condition: str, x: str, y: str, element: str) ->
     other = op.Not(condition)
     if element == "bool":
         return str(op.Or(op.And(condition, x), op.And(other, y)))
-    if element in INTEGERS:
-        wide = WIDE_INTEGERS.get(element, element)
-    else:
-        wide = "double"
+    wide = WIDE_INTEGERS.get(element, element) if element in INTEGERS else "double"
     kept = [
         (op.Mul if element in INTEGERS else op.Pow)(cast(op, value, element, wide), op.Cast(mask, to=NUMBERS[wide]))
         for mask, value in ((condition, x), (other, y))
@@ -462,10 +445,9 @@ def mod_lowered(op: Builder, node: Node) -> Result:
             raise Refusal("C103", "'fmod' is 0, and the operands are no integers")
         return _floating_remainder(op, node, element)
     # Runtimes have kernels for these divisions, and nothing overflows.
-    if element in WIDE_INTEGERS:
-        wide = "int32"
-    else:
-        wide = "uint64" if element == "uint64" else "int64"
+    wide = "int32" if element in WIDE_INTEGERS else "int64"
+    if element == "uint64":
+        wide = element
     a, b = (cast(op, name, element, wide) for name in node.inputs)
     signed = element.startswith("int")
     constant = node.constant(1)

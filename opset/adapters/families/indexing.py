@@ -142,10 +142,9 @@ def top_k_10_down(op: Builder, node: Node) -> Result:
     if size < 1:
         label = "`K` is 0 or not known, and the axis is empty"
         raise Refusal("C204", f"'K' is 0 or not known, and axis {axis} is empty", FIX_SIZES, label=label)
-    outputs = [op.fresh("sorted"), op.fresh("order")]
-    values, order = op.copy(node, inputs=[node.input(0)], outputs=outputs, k=size)
+    outputs = op.copy(node, inputs=[node.input(0)], outputs=[op.fresh("sorted"), op.fresh("order")], k=size)
     first = integers_below(op, op.Reshape(node.input(1), op.const([])))
-    return [op.Gather(output, first, axis=axis) for output in (values, order)][: len(node.outputs)]
+    return [op.Gather(output, first, axis=axis) for output in outputs][: len(node.outputs)]
 
 
 @down("TopK", since=11)
@@ -163,8 +162,7 @@ def top_k_11_down(op: Builder, node: Node) -> Result:
     if element in ("int64", "uint64"):
         return _top_of_64_bits(op, node, element)
     wide = {**SMALL_INTEGERS, **INTEGERS_OF_32_BITS}.get(element, element)
-    if wide != element:
-        x = op.Cast(x, to=NUMBERS[wide])
+    x = cast(op, x, element, wide)
     smallest = not node.attr("largest")
     if smallest:
         x = op.Neg(x)
@@ -173,9 +171,7 @@ def top_k_11_down(op: Builder, node: Node) -> Result:
     values, indices = op.copy(node, inputs=[x, node.input(1)], outputs=outputs, drop=["largest", "sorted"], axis=axis)
     if smallest:
         values = op.Neg(values)
-    if wide != element:
-        values = op.Cast(values, to=NUMBERS[element])
-    return values, indices
+    return cast(op, values, wide, element), indices
 
 
 def _top_of_64_bits(op: Builder, node: Node, element: str) -> Result:
@@ -193,13 +189,9 @@ def _top_of_64_bits(op: Builder, node: Node, element: str) -> Result:
     reference = unsqueeze(op, number, [axis + 1])
     ahead = (op.Greater if node.attr("largest") else op.Less)(others, reference)
     score = op.Neg(sum_along(op, op.Cast(ahead, to=NUMBERS["float"]), [axis + 1]))
-    _, indices = op.copy(
-        node,
-        inputs=[score, node.input(1)],
-        outputs=[op.fresh("scores"), op.fresh("indices")],
-        drop=["largest", "sorted"],
-        axis=axis,
-    )
+    outputs = [op.fresh("scores"), op.fresh("indices")]
+    op.copy(node, inputs=[score, node.input(1)], outputs=outputs, drop=["largest", "sorted"], axis=axis)
+    indices = outputs[1]
     counts = sizes_of(op, node, 0)
     strides = strides_of(op, counts)
     constant = node.constant(1)
@@ -309,27 +301,29 @@ def _merge_index_tuples(op: Builder, node: Node, depth: int) -> str:
 @lower("ScatterElements", since=11)
 def scatter_elements_lowered(op: Builder, node: Node) -> Result:
     """Write by Scatter, which takes no negative indices and is withdrawn since 11; then by ScatterND, or in a loop."""
+    if not op.offers("Scatter") and not op.offers("ScatterND"):
+        return scatter_lowered(op, node)
     if not op.offers("Scatter"):
-        return _scatter_nd(op, node) if op.offers("ScatterND") else scatter_lowered(op, node)
+        flat, position, sizes = _flat_positions(op, node)
+        indices = op.Reshape(position, op.const([-1, 1]))
+        y = op.ScatterND(flat, indices, op.Reshape(node.input(2), op.const([-1])))
+        return reshape_vector(op, y, sizes, op.Shape(node.input(0)))
     axis = node.attr("axis")
     ranks = [rank for rank in map(node.rank, range(3)) if rank is not None]
     if ranks:
         axis = positive_axis(axis, ranks[0])
     if axis >= 0:
-        return op.Scatter(
-            node.input(0), indices_from_front(op, node, 1, [size_along(op, node, 0, axis)]), node.input(2), axis=axis
-        )
-    flat, position, sizes = _flat_positions(op, node)
-    position, updates = (op.Reshape(name, op.const([-1])) for name in (position, node.input(2)))
-    return reshape_vector(op, op.Scatter(flat, position, updates, axis=0), sizes, op.Shape(node.input(0)))
+        front = indices_from_front(op, node, 1, [size_along(op, node, 0, axis)])
+        return op.Scatter(node.input(0), front, node.input(2), axis=axis)
+    x, positions, updates, sizes = _elements_along_axis(op, node)
+    return reshape_vector(op, op.Scatter(x, positions, updates, axis=0), sizes, op.Shape(node.input(0)))
 
 
-def _scatter_nd(op: Builder, node: Node) -> Result:
-    """Return the data after ScatterND has written single elements of it as one row."""
-    flat, position, sizes = _flat_positions(op, node)
-    indices = op.Reshape(position, op.const([-1, 1]))
-    y = op.ScatterND(flat, indices, op.Reshape(node.input(2), op.const([-1])))
-    return reshape_vector(op, y, sizes, op.Shape(node.input(0)))
+def _elements_along_axis(op: Builder, node: Node) -> tuple[str, str, str, list[Size] | None]:
+    """Return what `_elements_of_slices` does, for indices along an axis."""
+    x, positions, sizes = _flat_positions(op, node)
+    positions, updates = (op.Reshape(name, op.const([-1])) for name in (positions, node.input(2)))
+    return x, positions, updates, sizes
 
 
 @lower("ScatterND", since=11)
@@ -343,14 +337,12 @@ def scatter_nd_lowered(op: Builder, node: Node) -> Result:
 @lower("Scatter", since=9)
 def scatter_lowered(op: Builder, node: Node) -> Result:
     """Note in a loop which update goes to each position, then gather from data and updates."""
-    flat, position, sizes = _flat_positions(op, node)
-    position, updates = (op.Reshape(name, op.const([-1])) for name in (position, node.input(2)))
-    size = op.Size(flat)
+    x, positions, updates, sizes = _elements_along_axis(op, node)
+    size = op.Size(x)
     numbers = integers_below(op, size)
-    sources = last_written(op, numbers, numbers, size, position)
-    return reshape_vector(
-        op, op.Gather(op.Concat(flat, updates, axis=0), sources, axis=0), sizes, op.Shape(node.input(0))
-    )
+    sources = last_written(op, numbers, numbers, size, positions)
+    y = op.Gather(op.Concat(x, updates, axis=0), sources, axis=0)
+    return reshape_vector(op, y, sizes, op.Shape(node.input(0)))
 
 
 def last_written(op: Builder, numbers: str, initial: str, first: str, positions: str) -> str:
@@ -422,17 +414,11 @@ def _combine_updates(op: Builder, node: Node, reductions: tuple[str, str]) -> Re
     if wide not in ("float", "double", "int32", "int64", "uint32", "uint64"):
         label = "elements of this type cannot be combined by the reduction"
         raise Refusal("C202", f"elements of {element} cannot be combined by '{reduction}'", label=label)
-    if node.op_type == "ScatterND":
-        x, positions, updates, sizes = _elements_of_slices(op, node)
-    else:
-        x, positions, sizes = _flat_positions(op, node)
-        positions, updates = (op.Reshape(name, op.const([-1])) for name in (positions, node.input(2)))
-    if wide != element:
-        x, updates = (op.Cast(name, to=NUMBERS[wide]) for name in (x, updates))
+    elements = _elements_of_slices if node.op_type == "ScatterND" else _elements_along_axis
+    x, positions, updates, sizes = elements(op, node)
+    x, updates = (cast(op, name, element, wide) for name in (x, updates))
     together = _combine_at_once if op.offers("ScatterElements") or op.offers("ScatterND") else _combine_one_by_one
-    y = together(op, node, x, positions, updates, wide)
-    if wide != element:
-        y = op.Cast(y, to=NUMBERS[element])
+    y = cast(op, together(op, node, x, positions, updates, wide), wide, element)
     return reshape_vector(op, y, sizes, op.Shape(node.input(0)))
 
 
@@ -486,9 +472,7 @@ def _combine_one_by_one(op: Builder, node: Node, x: str, positions: str, updates
 def _combine(op: Builder, body: LoopBody, node: Node, old: str, new: str, element: str) -> str:
     """Return two vectors combined by the reduction of a node; raise Refusal C202 if they cannot be compared."""
     reduction = node.attr("reduction")
-    if reduction in ("add", "mul"):
-        return body.node(reduction.capitalize(), old, new)
-    if element in ("float", "double") or op.final >= 12:
+    if reduction in ("add", "mul") or element in ("float", "double") or op.final >= 12:
         return body.node(reduction.capitalize(), old, new)
     if not op.offers("Where"):
         label = "without Where, which came with version 9, elements of this type cannot be compared"
@@ -556,17 +540,12 @@ def unique_lowered(op: Builder, node: Node) -> Result:
     axis = node.attr("axis")
     sizes = node.need_shape(0)
     if axis is None:
-        flat = op.Reshape(x, op.const([-1]))
-        axis = 0
-        x = flat
-        rows = math.prod(sizes)
-        width = 1
-    else:
-        axis = positive_axis(axis, len(sizes))
-        rows = sizes[axis]
-        width = math.prod(sizes[:axis] + sizes[axis + 1 :])
-        order = [axis, *(other_axis for other_axis in range(len(sizes)) if other_axis != axis)]
-        flat = op.Transpose(x, perm=order) if axis else x
+        x = op.Reshape(x, op.const([-1]))
+        sizes = (math.prod(sizes),)
+    axis = positive_axis(axis or 0, len(sizes))
+    rows = sizes[axis]
+    width = math.prod(sizes[:axis] + sizes[axis + 1 :])
+    flat = op.Transpose(x, perm=[axis, *range(axis), *range(axis + 1, len(sizes))]) if axis else x
     if not rows or not width:
         raise Refusal("C204", "there are no elements to compare", "drop the node")
     if (count := rows * rows * width) > MAX_COMPARED:
