@@ -379,22 +379,13 @@ class Builder:
     ) -> Any:
         version, schema = self._written_in(op_type, domain)
         inputs, attributes = self.arguments(schema, inputs, attributes)
-        node = pb.NodeProto()
         if isinstance(outputs, int):
             hint = f"{self._stem}__{op_type}"
             outputs = [self._names.fresh(hint if not i else f"{hint}_{i}") for i in range(outputs)]
-        node.output.extend(outputs)
-        node.op_type, node.domain = op_type, domain
-        node.input.extend(inputs)
+        node = pb.NodeProto(op_type=op_type, domain=domain, input=inputs)
         _trim(node.input)
-        if self._node.name:
-            node.name = self._names.fresh(f"{self._node.name}__{op_type}")
-        if attributes:
-            self._charge(attributes)
-        for name, value in attributes.items():
-            set_attribute(node, name, schema.attributes[name].type, value)
-        node.metadata_props.extend(self._node.metadata_props)
-        self._add(node, outputs, version)
+        self._set_attributes(node, schema, attributes)
+        self._add_new(node, outputs, version)
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
     def arguments(
@@ -425,11 +416,22 @@ class Builder:
                 return each, schema
         raise Refusal("C201", f"it needs {op_type}, which does not exist at version {version}")
 
-    def _charge(self, attributes: Mapping[str, Any]) -> None:
-        """Charge the elements of lists among attributes."""
+    def _set_attributes(self, node: Any, schema: OpSchema, attributes: Mapping[str, Any]) -> None:
+        """Set the attributes of a new node that are not None; the elements of lists among them are charged first."""
         for value in attributes.values():
             if isinstance(value, (list, tuple)) and len(value) > MAX_FREE:
                 self._values.budget.charge(len(value))
+        for name, value in attributes.items():
+            if value is not None:
+                set_attribute(node, name, schema.attributes[name].type, value)
+
+    def _add_new(self, node: Any, outputs: Sequence[str], version: int) -> None:
+        """Add a new node, with these outputs, a name of its own, and the metadata of the node that is replaced."""
+        node.output.extend(outputs)
+        if self._node.name:
+            node.name = self._names.fresh(f"{self._node.name}__{node.op_type}")
+        node.metadata_props.extend(self._node.metadata_props)
+        self._add(node, outputs, version)
 
     def _add(self, node: Any, outputs: Iterable[str], version: int) -> None:
         self._values.budget.hold(node.ByteSize())
@@ -472,12 +474,9 @@ class Builder:
             return self.const(node.attr(name), element)
         made = pb.NodeProto(op_type="Constant")
         made.attribute.add(name=f"value_{kind}", type=FIELDS[kind][0], ref_attr_name=reference)
-        made.output.append(self._names.fresh(f"{self._stem}__const"))
-        if self._node.name:
-            made.name = self._names.fresh(f"{self._node.name}__Constant")
-        made.metadata_props.extend(self._node.metadata_props)
-        self._add(made, made.output[:], max(self.version, CONSTANT_OF_LISTS))
-        return str(made.output[0])
+        output = self._names.fresh(f"{self._stem}__const")
+        self._add_new(made, [output], max(self.version, CONSTANT_OF_LISTS))
+        return output
 
     def tensor(self, tensor: Any, name: str) -> str:
         """Return the name of a constant that holds a TensorProto as it is; `name` is fresh or an output of the node.
@@ -494,11 +493,7 @@ class Builder:
         if not held:
             node = pb.NodeProto()
             node.CopyFrom(made)
-            node.output.append(name)
-            if self._node.name:
-                node.name = self._names.fresh(f"{self._node.name}__Constant")
-            node.metadata_props.extend(self._node.metadata_props)
-            self._add(node, (name,), self.opset)
+            self._add_new(node, (name,), self.opset)
         return held or name
 
     def _cast(self, tensor: Any, name: str) -> str:
@@ -548,11 +543,7 @@ class Builder:
             for index in reversed(range(len(proto.attribute))):
                 if proto.attribute[index].name in gone:
                     del proto.attribute[index]
-        if attributes:
-            self._charge(attributes)
-        for name, value in attributes.items():
-            if value is not None:
-                set_attribute(proto, name, schema.attributes[name].type, value)
+        self._set_attributes(proto, schema, attributes)
         if proto.name and any(made.name == proto.name for made, _ in self.made):
             proto.name = self._names.fresh(f"{proto.name}__{proto.op_type}")
         computed = node.outputs if outputs is None else outputs
