@@ -109,7 +109,8 @@ def scan_9_up(op: Builder, node: Node) -> Result:
     (states, scans) = _count_inputs(node, 1)
     directions = _numbers_of_attribute(node, "directions", scans)
     kinds = [[_element_of(value) for value in values] for values in (body.input, body.output)]
-    outer = _new_graph(op.fresh("batch"), _new_values(op, kinds[0]), _new_values(op, kinds[1]))
+    batch = op.fresh("batch")
+    outer = pb.GraphProto(name=batch, input=_new_values(op, kinds[0]), output=_new_values(op, kinds[1]))
     inner = outer.node.add(op_type="Scan", domain=node.proto.domain)
     inner.name = op.fresh("sample") if node.proto.name else ""
     inner.input.extend(value.name for value in outer.input)
@@ -134,7 +135,7 @@ def scan_9_down(op: Builder, node: Node) -> Result:
     for index, name in enumerate(node.inputs):
         axis = axes[index - states] if index >= states else 0
         if axis:
-            rank = _rank_of_input(node, index)
+            rank = _rank_of_value(node, "input", index)
             order = list(range(rank))
             name = op.Transpose(name, perm=[order.pop(positive_axis(axis, rank)), *order])
         inputs.append(op.Unsqueeze(name, axes=[0]))
@@ -151,7 +152,7 @@ def scan_9_down(op: Builder, node: Node) -> Result:
             name = _reverse_sequences(op, name, _element_of(body.output[index]))
         name = op.Squeeze(name, axes=[0])
         if scan_output >= 0 and axes[scan_output]:
-            rank = _rank_of_output(node, index)
+            rank = _rank_of_value(node, "output", index)
             order = list(range(1, rank))
             order.insert(positive_axis(axes[scan_output], rank), 0)
             name = op.Transpose(name, perm=order)
@@ -238,12 +239,11 @@ def scan_11_down(op: Builder, node: Node) -> Result:
     """Count negative axes from the front: before 11, axes could not be negative."""
     states, scans = _count_inputs(node, 0)
     changed: dict[str, Any] = {}
-    for name, count in (("scan_input_axes", scans), ("scan_output_axes", len(node.attr("body").output) - states)):
-        axes = _numbers_of_attribute(node, name, count)
+    for side, count in (("input", scans), ("output", len(node.attr("body").output) - states)):
+        axes = _numbers_of_attribute(node, f"scan_{side}_axes", count)
         if any(axis < 0 for axis in axes):
-            rank_of = _rank_of_input if name == "scan_input_axes" else _rank_of_output
-            ranks = [rank_of(node, states + index) for index in range(count)]
-            changed[name] = [positive_axis(axis, rank) for axis, rank in zip(axes, ranks, strict=True)]
+            ranks = [_rank_of_value(node, side, states + index) for index in range(count)]
+            changed[f"scan_{side}_axes"] = [positive_axis(axis, rank) for axis, rank in zip(axes, ranks, strict=True)]
     return op.copy(node, **changed) if changed else None
 
 
@@ -267,23 +267,15 @@ def _numbers_of_attribute(node: Node, name: str, count: int) -> list[int]:
     return numbers
 
 
-def _rank_of_input(node: Node, index: int) -> int:
-    """Return the rank of a scanned input."""
-    return _rank_of_value(node, node.input(index), node.attr("body").input[index])
-
-
-def _rank_of_output(node: Node, index: int) -> int:
-    """Return the rank of a stacked output."""
-    return _rank_of_value(node, node.output(index), node.attr("body").output[index])
-
-
-def _rank_of_value(node: Node, name: str, part: Any) -> int:
-    """Return the rank of a scanned or stacked value, of which `part` is a slice; raise Refusal C207 if it is open."""
+def _rank_of_value(node: Node, side: str, index: int) -> int:
+    """Return the rank of a scanned "input" or stacked "output"; raise Refusal C207 if it is not known."""
+    body = node.attr("body")
+    name, part = (node.input(index), body.input) if side == "input" else (node.output(index), body.output)
     if name and (shape := node.values.shape(name)) is not None:
         return len(shape)
-    if (shape := shape_of(part.type)) is not None:
+    if (shape := shape_of(part[index].type)) is not None:
         return len(shape) + 1
-    why = f"the rank of '{safe_text(name or part.name)}' is not known"
+    why = f"the rank of '{safe_text(name or part[index].name)}' is not known"
     label = "the rank of a scanned or stacked value is not known"
     raise Refusal("C207", why, "declare the shapes of the inputs and outputs of the body", label=label)
 
@@ -303,17 +295,10 @@ def _new_values(op: Builder, elements: Sequence[str]) -> list[Any]:
     return values
 
 
-def _new_graph(name: str, inputs: Sequence[Any], outputs: Sequence[Any]) -> Any:
-    """Return a graph without nodes."""
-    graph = pb.GraphProto(name=name)
-    graph.input.extend(inputs)
-    graph.output.extend(outputs)
-    return graph
-
-
 def _reverse_sequences(op: Builder, value: str, element: str) -> str:
     """Return a batch with its sequences in reverse order, by a Scan."""
-    body = _new_graph(op.fresh("backwards"), _new_values(op, [element]), _new_values(op, [element]))
+    name = op.fresh("backwards")
+    body = pb.GraphProto(name=name, input=_new_values(op, [element]), output=_new_values(op, [element]))
     body.node.add(op_type="Identity", input=[body.input[0].name], output=[body.output[0].name])
     return op.Scan("", value, body=body, num_scan_inputs=1, directions=[1])
 

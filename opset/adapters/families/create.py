@@ -98,12 +98,18 @@ def constant_of_shape_20_down(op: Builder, node: Node) -> Result:
     element = element_name(value.data_type) if value is not None else None
     if element not in {**BFLOAT16, **SMALL_FLOATS}:
         return None
-    constant = node.values.elements(value)
-    if constant is None or len(constant.values) != 1:
-        raise Refusal("C103", "'value' is no tensor with one element")
+    constant = _single_element(node)
     tensor = make_tensor("", NUMBERS["float"], [1], constant.values)
     wide = op.copy(node, outputs=[op.fresh("wide")], value=tensor)
     return op.Cast(wide, to=NUMBERS[constant.element])
+
+
+def _single_element(node: Node) -> Constant:
+    """Return the `value` of a ConstantOfShape; raise Refusal C103 if it is not one element."""
+    constant = node.values.elements(node.attr("value"))
+    if constant is None or len(constant.values) != 1:
+        raise Refusal("C103", "'value' is no tensor with one element")
+    return constant
 
 
 @lower("ConstantOfShape", since=9)
@@ -112,11 +118,7 @@ def constant_of_shape_lowered(op: Builder, node: Node) -> Result:
     element = "float"
     fill = 0.0
     if node.has("value"):
-        constant = node.values.elements(node.attr("value"))
-        if constant is None or len(constant.values) != 1:
-            raise Refusal("C103", "'value' is no tensor with one element")
-        element = constant.element
-        (fill,) = constant.values
+        element, _, (fill,) = _single_element(node)
     shape = node.constant(0)
     if shape is not None and all(dim >= 0 for dim in shape.values) and math.prod(shape.values) <= MAX_WRITTEN_OUT:
         return op.const([fill] * math.prod(shape.values), element, shape.values)

@@ -278,11 +278,8 @@ def group_normalization_21_up(op: Builder, node: Node) -> Result:
 def group_normalization_21_down(op: Builder, node: Node) -> Result:
     """Normalize each group as a channel of InstanceNormalization, in the stated precision; version 18 is withdrawn."""
     element = node.need_element(0)
-    stash = element_name(node.attr("stash_type"))
     rank = node.need_rank(0)
-    if stash not in STASHES:
-        label = "this `stash_type` cannot be expressed"
-        raise Refusal("C204", f"'stash_type' {node.attr('stash_type')} cannot be expressed", label=label)
+    stash = _stash_type(node)
     if rank < 2:
         raise Refusal("C103", f"the input has {rank} dimensions, too few for channels")
     if 0 in (node.shape(0) or ()):
@@ -374,16 +371,22 @@ def rms_normalization_lowered(op: Builder, node: Node) -> Result:
 def _normalization_input(op: Builder, node: Node) -> tuple[str, str, str, list[int]]:
     """Return the type of the input, the type of `stash_type`, the input rounded to that and widened, and the axes."""
     element = node.need_element(0)
-    stash = element_name(node.attr("stash_type"))
-    if stash not in STASHES:
-        label = "this `stash_type` cannot be expressed"
-        raise Refusal("C204", f"'stash_type' {node.attr('stash_type')} cannot be expressed", label=label)
+    stash = _stash_type(node)
     axis = node.attr("axis")
     if axis >= 0 or axis < -MAX_AXES:
         positive_axis(axis, node.need_rank(0))
     # Axes from a negative one on are the same for every rank.
     axes = list(range(axis, 0 if axis < 0 else node.need_rank(0)))
     return element, stash, cast(op, cast(op, node.input(0), element, stash), stash, working_type(stash)), axes
+
+
+def _stash_type(node: Node) -> str:
+    """Return the type of `stash_type`; raise Refusal C204 if it cannot be expressed."""
+    stash = element_name(node.attr("stash_type"))
+    if stash not in STASHES:
+        label = "this `stash_type` cannot be expressed"
+        raise Refusal("C204", f"'stash_type' {node.attr('stash_type')} cannot be expressed", label=label)
+    return stash
 
 
 def _mean(op: Builder, x: str, axes: list[int]) -> str:

@@ -12,6 +12,7 @@ from opset.adapters.building.positions import Size, indices_from_front, product,
 from opset.adapters.building.shared import positive_axis, unsqueeze
 from opset.errors import safe_text
 from opset.model.attributes import attribute_value
+from opset.model.types import Shape
 from opset.version_converter.registration import down, lower
 from opset.version_converter.rewrite import FIX_SIZES, Builder, Node, Refusal, Result, unknown_type
 
@@ -116,10 +117,7 @@ def _concatenate_slices(op: Builder, node: Node, slices: _Slices) -> str:
     x, axis, keep, _ = slices
     to = node.attr("axis")
     stacked = node.attr("new_axis")
-    shape = node.values.shape(x)
-    if shape is None:
-        label = "the rank of an element of the sequence is not known"
-        raise Refusal("C207", f"the rank of '{safe_text(x)}' is not known", label=label)
+    shape = _need_shape(node, x)
     to = positive_axis(to, len(shape) - (not keep) + bool(stacked))
     if keep:
         if to == axis and not stacked:
@@ -183,7 +181,8 @@ def _elements_of(node: Node, name: str) -> list[Element]:
     node.charge(len(elements))
     for change in reversed(changes):
         inserted = change.op_type == "SequenceInsert"
-        position_name = change.input[2 if inserted else 1] if len(change.input) > (2 if inserted else 1) else ""
+        at = 2 if inserted else 1
+        position_name = change.input[at] if len(change.input) > at else ""
         position = len(elements) - (not inserted)
         if position_name:
             position = _constant_numbers(node, position_name)[0]
@@ -231,10 +230,7 @@ def _split_arguments(node: Node, split: Any) -> tuple[str, int, bool]:
     if not isinstance(axis, int) or not isinstance(keep, int):
         raise Refusal("C206", "'axis' or 'keepdims' takes the value of a function's attribute", "inline the function")
     x = _first_input(split)
-    shape = node.values.shape(x)
-    if axis < 0 and shape is None:
-        label = "the rank of an element of the sequence is not known"
-        raise Refusal("C207", f"the rank of '{safe_text(x)}' is not known", label=label)
+    shape = _need_shape(node, x) if axis < 0 else node.values.shape(x)
     return x, positive_axis(axis, len(shape)) if shape is not None else axis, bool(keep)
 
 
@@ -256,11 +252,16 @@ def _size_along(op: Builder, node: Node, x: str, axis: int) -> Size:
 
 def _rank_of_element(node: Node, element: Element) -> int:
     """Return the rank of an element; raise Refusal C207 if it is not known."""
-    shape = node.values.shape(element[0])
+    return len(_need_shape(node, element[0])) - (element[1] >= 0 and not element[4])
+
+
+def _need_shape(node: Node, x: str) -> Shape:
+    """Return the shape of a value in a sequence; raise Refusal C207 if not even the rank is known."""
+    shape = node.values.shape(x)
     if shape is None:
         label = "the rank of an element of the sequence is not known"
-        raise Refusal("C207", f"the rank of '{safe_text(element[0])}' is not known", label=label)
-    return len(shape) - (element[1] >= 0 and not element[4])
+        raise Refusal("C207", f"the rank of '{safe_text(x)}' is not known", label=label)
+    return shape
 
 
 def _take_element(op: Builder, element: Element) -> str:

@@ -23,6 +23,7 @@ from opset.adapters.building.positions import (
     vector_of,
 )
 from opset.adapters.building.shared import (
+    FLOATS,
     INTEGERS_OF_32_BITS,
     SMALL_INTEGERS,
     cast,
@@ -38,8 +39,6 @@ from opset.model.elements import NUMBERS
 from opset.model.types import MAX_CONSTANT
 from opset.version_converter.registration import down, refuses, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
-
-FLOATS = ("float16", "float", "double")
 
 
 @up("Pad", since=11)
@@ -246,7 +245,7 @@ def slice_10_down(op: Builder, node: Node) -> Result:
             elif step == 0 or (step < 0 and (start < -1 or end in (2**31 - 1, 2**63 - 1))):
                 need_size(node, 0, axis)
             else:
-                y = op.Gather(y, _computed_indices(op, node, size, start, end, step), axis=axis)
+                y = op.Gather(y, _computed_indices(op, size, start, end, step), axis=axis)
     return y
 
 
@@ -285,7 +284,7 @@ def _slice_at_run_time(op: Builder, node: Node) -> Result:
     steps = parts[2] if len(parts) > 2 else [1] * len(axes)
     y = node.input(0)
     for axis, start, end, step in zip(distinct_axes(axes, rank), parts[0], parts[1], steps, strict=True):
-        y = op.Gather(y, _computed_indices(op, node, sizes[axis], start, end, step), axis=axis)
+        y = op.Gather(y, _computed_indices(op, sizes[axis], start, end, step), axis=axis)
     return y
 
 
@@ -295,7 +294,7 @@ def _numbers_of_first_axes(op: Builder, node: Node, rank: int) -> str:
     return str(op.Mul(op.const(list(range(1, rank + 1))), op.Cast(is_sliced, to=NUMBERS["int64"])))
 
 
-def _computed_indices(op: Builder, node: Node, size: Size, start: Size, end: Size, step: Size) -> str:
+def _computed_indices(op: Builder, size: Size, start: Size, end: Size, step: Size) -> str:
     """Return the indices of a slice whose axis has a computed size or bound; raise Refusal C103 for a step of 0."""
     if step == 0:
         raise Refusal("C103", "a step is 0")
