@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from opset.errors import ModelError
@@ -70,20 +71,20 @@ def _is_of_types(body: FunctionBody, node: Node) -> bool:
     return True
 
 
+@dataclass(eq=False, slots=True)
 class _BodySplicing:
     """A body that takes the place of a node."""
 
-    def __init__(self, op: Builder, node: Node, body: FunctionBody) -> None:
-        self.op = op
-        self.node = node
-        self.body = body
-        self.names: dict[str, str] = {"": ""}
-        """Values of the model by the names that they have in the body."""
-        self.constants: dict[str, _BodyConstant] = {}
-        self.elements: dict[str, str] = {}
-        """Element types of the node's inputs, by the names in the body."""
-        self.back: dict[str, str] = {}
-        """Element types by type constraint, of outputs that are cast back."""
+    op: Builder
+    node: Node
+    body: FunctionBody
+    names: dict[str, str] = field(default_factory=lambda: {"": ""})
+    """Values of the model by the names that they have in the body."""
+    constants: dict[str, _BodyConstant] = field(default_factory=dict)
+    elements: dict[str, str] = field(default_factory=dict)
+    """Element types of the node's inputs, by the names in the body."""
+    back: dict[str, str] = field(default_factory=dict)
+    """Element types by type constraint, of outputs that are cast back."""
 
     def write_nodes(self) -> tuple[str, ...]:
         """Write the nodes, and return the names of the outputs."""
@@ -132,10 +133,7 @@ class _BodySplicing:
 
     def _output_named(self, name: str, type_: str) -> str:
         value = self._value_named(name)
-        if type_ in self.back:
-            made: str = self.op.Cast(value, to=NUMBERS[self.back[type_]], domain="")
-            return made
-        return value
+        return str(self.op.Cast(value, to=NUMBERS[self.back[type_]], domain="")) if type_ in self.back else value
 
     def _value_of(self, attribute: Any) -> Any:
         if attribute.ref_attr_name:
@@ -164,8 +162,7 @@ class _BodySplicing:
                 return self.op.const(_cast_elements(value, element), element, value.dims)
             except ModelError:  # beyond the type's range, which casting has rules for
                 pass
-        made: str = self.op.Cast(self._value_named(name), to=NUMBERS[element], domain="")
-        return made
+        return str(self.op.Cast(self._value_named(name), to=NUMBERS[element], domain=""))
 
 
 def _cast_elements(value: _BodyConstant, element: str) -> list[Any]:

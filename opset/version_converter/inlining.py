@@ -229,7 +229,8 @@ def _find_differing(
 ) -> Iterator[Finding]:
     """Yield a refusal of each function whose operators have another meaning, or none, at the versions of the model."""
     for key, function in index.functions.items():
-        if key not in chosen and not _has_calls(function, chosen):
+        called = (body.function_key(at) for body in bodies_below(function) for at in range(len(body.nodes)))
+        if key not in chosen and chosen.isdisjoint(called):
             continue
         versions = index.imports(function)
         for domain, operators in _operators_in(function, index).items():
@@ -241,12 +242,6 @@ def _find_differing(
             elif have != want and not all(_is_same(name, domain, have, want, registry) for name in operators):
                 why = f"the function imports {brief_name(domain_name(domain))} {have}, and the model {want}"
                 yield _refusal(function.label, why, "make the two equal")
-
-
-def _has_calls(function: Body, chosen: set[FunctionKey]) -> bool:
-    return any(
-        body.function_key(number) in chosen for body in bodies_below(function) for number in range(len(body.nodes))
-    )
 
 
 def _is_same(name: str, domain: str, version: int, imported: int, registry: Registry) -> bool:

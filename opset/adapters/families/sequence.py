@@ -79,8 +79,8 @@ def concat_from_sequence_lowered(op: Builder, node: Node) -> Result:
     if not elements:
         raise Refusal("C103", "the sequence is empty")
     if axis < 0:
-        rank = _rank_of_element(node, elements[0]) + (1 if stacked else 0)
-        axis = positive_axis(axis, rank)
+        x, split_axis, _, _, keep = elements[0]
+        axis = positive_axis(axis, len(_need_shape(node, x)) - (split_axis >= 0 and not keep) + bool(stacked))
     tensors = [_take_element(op, element) for element in elements]
     if stacked:
         tensors = [unsqueeze(op, tensor, [axis]) for tensor in tensors]
@@ -248,11 +248,6 @@ def _size_along(op: Builder, node: Node, x: str, axis: int) -> Size:
     shape = node.values.shape(x)
     size = shape[axis] if shape is not None else None
     return size if isinstance(size, int) else op.Gather(op.Shape(x), op.const(axis), axis=0)
-
-
-def _rank_of_element(node: Node, element: Element) -> int:
-    """Return the rank of an element; raise Refusal C207 if it is not known."""
-    return len(_need_shape(node, element[0])) - (element[1] >= 0 and not element[4])
 
 
 def _need_shape(node: Node, x: str) -> Shape:
