@@ -131,13 +131,7 @@ class DerivedAdapter(NamedTuple):
 
 
 def derive_adapter(source: OpSchema, target: OpSchema, change: Change) -> DerivedAdapter:
-    """Return the derived adapter from one version to a neighboring one, up or down.
-
-    Args:
-        source: The version that nodes are in.
-        target: The version that they are taken to.
-        change: The change that the newer one of the two declares.
-    """
+    """Return the derived adapter to a neighboring version, up or down, by the change that the newer one declares."""
     upwards = source.since_version < target.since_version
     older, newer = (source, target) if upwards else (target, source)
     pairs = _pair_attributes(older, newer, change)
@@ -304,9 +298,13 @@ def apply_derived(derived: DerivedAdapter, op: Builder, node: Node, valid: set[t
     Raises:
         Refusal: The target version cannot express the node.
     """
-    if derived.emulate:
-        stated = _find_emulated_attributes(derived, node)
-        if stated or any(node.element(index) in derived.emulate for index in range(len(node.inputs))):
+    if wider := derived.emulate:
+        # Attributes that name an emulated type get the number of the wider one.
+        attributes = node.schema.attributes.values()
+        declared = [attr.name for attr in attributes if attr.kind == DATA_TYPE and attr.type == "int"]
+        elements = {name: element_name(node.attr(name)) or "" for name in declared if node.has(name)}
+        stated = {name: NUMBERS[wider[element]] for name, element in elements.items() if element in wider}
+        if stated or any(node.element(index) in wider for index in range(len(node.inputs))):
             return _emulate_types(derived, op, node, stated)
     check_types(derived, node, valid)
     drop, changes = _convert_attributes(derived, node)
@@ -321,15 +319,6 @@ def apply_derived(derived: DerivedAdapter, op: Builder, node: Node, valid: set[t
         node, inputs=None if same_inputs else inputs, outputs=None if same_outputs else outputs, drop=drop, **changes
     )
     return kept
-
-
-def _find_emulated_attributes(derived: DerivedAdapter, node: Node) -> dict[str, int]:
-    """Return the attributes that name an emulated type, with the numbers of the wider ones."""
-    attributes = node.schema.attributes.values()
-    declared = [attr.name for attr in attributes if attr.kind == DATA_TYPE and attr.type == "int"]
-    elements = {name: element_name(node.attr(name)) or "" for name in declared if node.has(name)}
-    wider = derived.emulate
-    return {name: NUMBERS[wider[element]] for name, element in elements.items() if element in wider}
 
 
 def _emulate_types(derived: DerivedAdapter, op: Builder, node: Node, stated: dict[str, int]) -> Result:
@@ -449,11 +438,7 @@ def _count_axes_from_front(derived: DerivedAdapter, node: Node) -> dict[str, Any
 def _convert_inputs(
     derived: DerivedAdapter, op: Builder, node: Node, drop: list[str], changes: dict[str, Any]
 ) -> list[str]:
-    """Return the inputs in the target version.
-
-    Attributes that become inputs are added to `drop`, inputs that become attributes to `changes`. Raises Refusal if the
-    target version cannot express one.
-    """
+    """Return the inputs in the target version; `drop` and `changes` get the attributes that become inputs, or were."""
     inputs = list(node.inputs)
     for name, position in derived.to_input.items():
         formal = derived.target.inputs[position]

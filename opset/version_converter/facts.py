@@ -93,10 +93,8 @@ class LazyInference:
 
     @cached_property
     def _sizes_in_sequences(self) -> set[str]:
-        """The variables of sizes of elements in sequences that are inputs of the model.
-
-        The standard's own cases name the size of each element by one variable, and the elements differ in it.
-        """
+        """The variables of sizes of elements in sequences that are inputs of the model."""
+        # The standard's own cases name the size of each element by one variable, and the elements differ in it.
         from opset.inference.building.dimensions import variables
         from opset.inference.building.types import unwrap_layers
 
@@ -147,11 +145,8 @@ class LazyInference:
 
 
 def _scopes_of(bodies: Sequence[Body], engine: Engine) -> tuple[dict[Body, list[Scope]], set[Body]]:
-    """Return the scopes of each body, one for each run that was inferred, and the bodies that run in other ways too.
-
-    Nothing is certain in the latter: graphs in nodes without a rule, or in nodes that a rule gave up, and all functions
-    that they call.
-    """
+    """Return the scopes of each body, one for each run that was inferred, and the bodies that run in other ways too."""
+    # Those are graphs in nodes without a rule, or in nodes that a rule gave up, and all functions that they call.
     scopes_of: dict[Body, list[Scope]] = {}
     functions = {function_key(body.proto): body for body in bodies if body.function}
     inside: dict[Body, list[Body]] = {}

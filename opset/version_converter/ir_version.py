@@ -109,11 +109,9 @@ def _reached_opsets(proto: Any, target: Target) -> Iterator[tuple[str, int]]:
 
 
 def _features(proto: Any, all_bodies: list[Body], above: int, before: int) -> Iterator[Feature]:
-    """Yield the features in use that need an IR version above `above`.
-
-    A model that has a feature before its IR version does is read so, and needs no higher version than it states: some
-    exporters write ZipMap at 3. Adapters add initializers at most, which are no inputs from version 4 on.
-    """
+    """Yield the features in use that need an IR version above `above`."""
+    # A feature that a model has before its IR version needs no higher one: some exporters write ZipMap at 3.
+    # Adapters add initializers at most, which are no inputs from version 4 on.
     for version, name, is_annotation in (
         *_model_features(proto),
         *(f for body in all_bodies for f in _body_features(body, above)),

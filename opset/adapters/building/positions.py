@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from opset.adapters.building.shared import cast, negative_mask, positive_axis
+from opset.adapters.building.shared import cast, known_size, negative_mask, positive_axis
 from opset.adapters.building.subgraphs import LoopBody, add_loop
 from opset.model.elements import NUMBERS
 from opset.model.storage.tensor import make_tensor
@@ -17,13 +17,7 @@ Size = int | str
 
 
 def sizes_of(op: Builder, node: Node, index: int, axes: Sequence[int] | None = None) -> list[Size]:
-    """Return the sizes of an input along axes, by default all.
-
-    Args:
-        op: Makes nodes for sizes that are not known.
-        node: The node whose input it is.
-        index: The index of the input.
-        axes: Axes, which may be negative; None stands for all.
+    """Return the sizes of an input along axes, which may be negative, by default all.
 
     Raises:
         Refusal: C207 if the rank is needed and not known: for all axes, and before version 11 for negative ones.
@@ -87,8 +81,7 @@ def at_least(op: Builder, a: Size, low: Size) -> Size:
     """Return the larger one of two sizes."""
     if isinstance(a, int) and isinstance(low, int):
         return max(a, low)
-    a = size_name(op, a)
-    low = size_name(op, low)
+    a, low = size_name(op, a), size_name(op, low)
     return op.Where(op.Less(a, low), low, a)
 
 
@@ -96,8 +89,7 @@ def at_most(op: Builder, a: Size, high: Size) -> Size:
     """Return the smaller one of two sizes."""
     if isinstance(a, int) and isinstance(high, int):
         return min(a, high)
-    a = size_name(op, a)
-    high = size_name(op, high)
+    a, high = size_name(op, a), size_name(op, high)
     return op.Where(op.Less(high, a), high, a)
 
 
@@ -115,19 +107,15 @@ def numbers_of_axes(op: Builder, node: Node, index: int, rank: int) -> str:
     """Return a vector with a number for each axis: its position among the axes in an input, from 1 on, or 0."""
     axes = cast(op, node.input(index), node.element(index), "int64")
     front = op.Concat(op.const([-1]), op.Add(axes, op.Mul(negative_mask(op, axes), op.const(rank))), axis=0)
-    shape = node.shape(index)
-    count = shape[0] if shape else None
-    numbers = integers_below(op, count + 1 if isinstance(count, int) else op.Size(front))
+    count = known_size(node, index, 0)
+    numbers = integers_below(op, op.Size(front) if count is None else count + 1)
     column = op.const([-1, 1])
     same = op.Cast(op.Equal(op.Reshape(front, column), op.const(list(range(rank)))), to=NUMBERS["int64"])
     return sum_along(op, op.Mul(same, op.Reshape(numbers, column)), [0])
 
 
 def spread_over_axes(op: Builder, values: str, numbers: str) -> str:
-    """Return values for some axes as values for all axes, 0 for the others.
-
-    `numbers` is the result of `numbers_of_axes`.
-    """
+    """Return values for some axes as values for all axes, by `numbers_of_axes`; they are 0 for the others."""
     return op.Gather(op.Concat(op.const([0]), values, axis=0), numbers, axis=0)
 
 
@@ -307,9 +295,8 @@ def merge_first_axes(op: Builder, node: Node, index: int, count: int) -> str:
 
 def index_depth(node: Node, index: int) -> int:
     """Return the length of index tuples; raise Refusal C207 if it is not known."""
-    shape = node.shape(index)
-    depth = shape[-1] if shape else None
-    if not isinstance(depth, int):
+    depth = known_size(node, index, -1)
+    if depth is None:
         node.need_rank(index)
         raise Refusal("C207", "the length of the index tuples is not known", "give the indices a fixed last dimension")
     return depth

@@ -288,12 +288,9 @@ def pow_12_down(op: Builder, node: Node) -> Result:
 
 
 def _integer_power(op: Builder, node: Node, base: str, exponent: str) -> Result:
-    """Multiply, or compute in DOUBLE, which holds all results of 32 bits; a result that overflows is not defined.
-
-    Powers of 64 bits with integers as exponents are exact. With floating-point exponents runtimes compute in DOUBLE,
-    too, except for squares and cubes by a single exponent, which they multiply. Raises Refusal C204 if the exponents do
-    not show which one it is.
-    """
+    """Return integer powers: products, or in DOUBLE, which holds all of 32 bits; overflowing ones are not defined."""
+    # Powers of 64 bits with integers as exponents are exact. With other exponents runtimes compute in DOUBLE, too,
+    # except for squares and cubes by a single exponent, which they multiply: the exponents have to show which it is.
     constant = node.constant(1)
     x = node.input(0)
     integral = exponent in INTEGERS
@@ -465,11 +462,9 @@ def mod_lowered(op: Builder, node: Node) -> Result:
 
 
 def _floating_remainder(op: Builder, node: Node, element: str) -> str:
-    """Return the remainder with the sign of the dividend, without rounding.
-
-    In DOUBLE, the quotient by the divisor times a power of two, from the largest one on, and its product are exact
-    while they have few bits; so is each difference. Raises Refusal C204 for a type with too many bits.
-    """
+    """Return the remainder with the sign of the dividend; raise Refusal C204 for a type with too many bits."""
+    # In DOUBLE, the quotient by the divisor times a power of two, from the largest one on, and its product are exact
+    # while they have few bits; so is each difference.
     if element not in STAGES:
         label = "a remainder of this element type is not exact by other operators"
         why = f"a remainder of {element} is not exact by other operators"

@@ -150,12 +150,8 @@ def _count_windows(op: Builder, windows: WindowAttributes, axis: int, image: Siz
 def _window_elements(
     op: Builder, node: Node, windows: WindowAttributes, axis: int, sizes: tuple[Size, Size, Size]
 ) -> tuple[str, str, bool]:
-    """Return which windows' elements fall on each element along an axis, a bool for each, and whether several may.
-
-    The first two are tensors (taps, elements), or vectors if there is only one tap, because windows do not overlap. The
-    bools say which of the indices are valid; they are "" if all are. `sizes` are the image's size, the block's size and
-    the number of windows.
-    """
+    """Return the elements that fall on each element along an axis, which are valid ("" for all), and if several may."""
+    # The first two are tensors (taps, elements), or vectors if windows do not overlap, so that there is one tap.
     size, block, count = sizes
     stride = windows.strides[axis]
     dilation = windows.dilations[axis]

@@ -29,6 +29,7 @@ from opset.adapters.building.shared import (
     SMALL_INTEGERS,
     cast,
     constant_ints,
+    known_size,
     need_size,
     negative_mask,
     positive_axis,
@@ -68,9 +69,9 @@ def gather_nd_12_down(op: Builder, node: Node) -> Result:
         positions = op.Range(op.const(0), size_name(op, size_along(op, node, 0, axis)), op.const(1))
         dims = [-1 if other == axis else 1 for other in range(rank)]
         before.append(op.Expand(op.Reshape(positions, op.const(dims)), shape))
-    depth = (node.shape(1) or (None,))[-1]
+    depth = known_size(node, 1, -1)
     indices = op.Concat(*before, indices, axis=rank - 1)
-    if isinstance(depth, int):
+    if depth is not None:
         op.state(indices, "int64", (*[None] * (rank - 1), depth + batches))
     return op.copy(node, inputs=[data, indices], drop=["batch_dims"])
 
@@ -350,8 +351,8 @@ def last_written(op: Builder, numbers: str, initial: str, first: str, positions:
 
     Args:
         op: Makes the nodes.
-        numbers: The numbers to look up, a vector.
-        initial: The values of numbers that have no position, a vector.
+        numbers: The numbers to look up.
+        initial: The values of numbers that have no position.
         first: The number to add to indices.
         positions: The numbers that are written, one after the other.
     """

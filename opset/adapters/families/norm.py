@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import prod
 
-from opset.adapters.building.shared import cast, float32, positive_axis, unsqueeze, working_type
+from opset.adapters.building.shared import cast, float32, known_size, positive_axis, unsqueeze, working_type
 from opset.adapters.limits import MAX_AXES
 from opset.model.elements import NUMBERS, element_name
 from opset.model.storage.tensor import make_tensor
@@ -254,13 +254,12 @@ def group_normalization_21_up(op: Builder, node: Node) -> Result:
     """Repeat each group's scale and bias for its channels; set `stash_type` to the type of the data."""
     element = node.need_element(0)
     groups = node.attr("num_groups")
-    scales = node.shape(1)
-    if scales is not None and len(scales) == 1 and isinstance(scales[0], int) and scales[0] != groups:
-        raise Refusal("C103", f"'num_groups' is {groups}, and there are {scales[0]} scales")
-    shape = node.shape(0)
-    channels = shape[1] if shape is not None and len(shape) > 1 else None
+    scales = known_size(node, 1, 0)
+    if node.rank(1) == 1 and scales not in (None, groups):
+        raise Refusal("C103", f"'num_groups' is {groups}, and there are {scales} scales")
+    channels = known_size(node, 0, 1)
     inputs = [node.input(0)]
-    if isinstance(channels, int):
+    if channels is not None:
         if channels % groups:
             raise Refusal("C103", f"{channels} channels cannot be divided into {groups} groups")
         repeats = op.const([1, channels // groups])

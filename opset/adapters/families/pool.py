@@ -34,11 +34,8 @@ def _windows_of(node: Node, axes: int | None = None) -> tuple[list[int], list[in
 
 
 def _window_counts(node: Node) -> list[tuple[int, int]]:
-    """Return for each axis the number of windows with `ceil_mode` 1, before version 22 and since.
-
-    The second number is without windows that begin in the end padding. The list is empty if both are equal for every
-    shape: no window is smaller than stride plus end padding, or pads are automatic.
-    """
+    """Return for each axis the number of windows with `ceil_mode` 1, before version 22 and since, which keeps fewer."""
+    # There are no counts if both are equal for every shape: no window is smaller than stride plus end padding.
     if not node.attr("ceil_mode") or node.attr("auto_pad") not in ("NOTSET", ""):
         return []
     kernel, strides, dilations, pads = _windows_of(node)

@@ -217,11 +217,7 @@ def _gather_nearest(op: Builder, node: Node) -> Result:
                 label=label,
             )
     axes = [axis for axis in _axes_to_resize(op, node, SCALES) if axis.scale != 1 or axis.output != axis.size]
-    if any(0 in (axis.size, axis.output) for axis in axes):
-        raise Refusal("C204", "there are no elements to copy", "drop the node")
-    if any(isinstance(axis.output, int) and axis.output > MAX_GATHERED for axis in axes):
-        raise Refusal("C204", f"an axis is longer than {MAX_GATHERED}")
-    node.charge(sum(axis.output for axis in axes if isinstance(axis.output, int)) * 8)
+    _charge_gathering(node, axes, "copy")
     return nearest_elements(op, node.input(X), axes, coordinates, rounding)
 
 
@@ -303,12 +299,8 @@ def _interpolate(op: Builder, node: Node, scales: int = SCALES) -> Result:
         node.need_constant(scales)
         why = "no axis may change its size, and then some runtimes copy the tensor and others interpolate by the scales"
         raise Refusal("C204", why, "give 'sizes' in place of 'scales'")
-    if any(0 in (axis.size, axis.output) for axis in axes):
-        raise Refusal("C204", "there are no elements to interpolate", "drop the node")
-    if any(isinstance(axis.output, int) and axis.output > MAX_GATHERED for axis in axes):
-        raise Refusal("C204", f"an axis is longer than {MAX_GATHERED}")
+    _charge_gathering(node, axes, "interpolate")
     axes = [axis for axis in axes if axis.scale != 1 or axis.output != axis.size or axis.region != (0.0, 1.0)]
-    node.charge(sum(axis.output for axis in axes if isinstance(axis.output, int)) * 8)
     # The kernel shrinks first.
     axes.sort(key=lambda axis: axis.scale if isinstance(axis.scale, float) else 1.0)
     method = Interpolation(
@@ -320,6 +312,16 @@ def _interpolate(op: Builder, node: Node, scales: int = SCALES) -> Result:
         node.attr("extrapolation_value") if crops else None,
     )
     return interpolate(op, node.input(X), rank, element, axes, method)
+
+
+def _charge_gathering(node: Node, axes: list[ScaledAxis], verb: str) -> None:
+    """Charge the elements to gather along axes; raise Refusal C204 if there are none, or too many along one."""
+    if any(0 in (axis.size, axis.output) for axis in axes):
+        raise Refusal("C204", f"there are no elements to {verb}", "drop the node")
+    lengths = [axis.output for axis in axes if isinstance(axis.output, int)]
+    if max(lengths, default=0) > MAX_GATHERED:
+        raise Refusal("C204", f"an axis is longer than {MAX_GATHERED}")
+    node.charge(sum(lengths) * 8)
 
 
 def _certainly_changes(axis: ScaledAxis) -> bool:
@@ -390,11 +392,7 @@ def _is_same_nearest(node: Node, scale: Fraction) -> bool:
 
 
 def _nearest_indices(node: Node, size: int, scale: Fraction) -> tuple[int, ...]:
-    """Return for each output element along an axis the index of the input element that it copies.
-
-    Coordinates follow from the given scale, even if the output size is rounded. Raises Refusal C204 if the last bit of
-    a coordinate decides, or if it matters whether an axis that keeps its size is copied.
-    """
+    """Return the index of each element to copy by the given scale, even if the output size is rounded."""
     out = _output_size(size, scale)
     indices = _select_nearest(node, scale, size, out) if out or not size else ()
     if out == size and indices != tuple(range(size)):
