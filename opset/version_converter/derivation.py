@@ -164,12 +164,9 @@ def derive_adapter(source: OpSchema, target: OpSchema, change: Change) -> Derive
             for attribute in added
             if old[attribute.name] != attribute.default and not isinstance(old[attribute.name], dict)
         ]
-    axes = [
-        name
-        for name, attribute in source.attributes.items()
-        if facets[name].negative and attribute.type in ("int", "ints")
-    ]
-    from_front = () if upwards or not source.inputs else tuple(axes)
+    integers = [name for name, attribute in source.attributes.items() if attribute.type in ("int", "ints")]
+    axes = tuple(name for name in integers if facets[name].negative)
+    from_front = () if upwards or not source.inputs else axes
     return DerivedAdapter(
         target,
         renamed=source.name != target.name,
@@ -208,8 +205,7 @@ def _counterpart_of(before: Attribute, after: Attribute, facet: AttributeChange,
     if upwards:
         return Counterpart(before, after, facet.values)
     # A newer value that the older version has too stays.
-    back = {new: old for old, new in facet.values.items() if new not in before.choices}
-    return Counterpart(after, before, back)
+    return Counterpart(after, before, {new: old for old, new in facet.values.items() if new not in before.choices})
 
 
 def _is_convertible(pair: Counterpart) -> bool:
@@ -386,21 +382,19 @@ def _convert_attributes(derived: DerivedAdapter, node: Node) -> tuple[list[str],
         drop.append(name)
     changes = {after: value for before, after, value in derived.set_defaults if not node.has(before)}
     for pair in derived.rewrite:
-        if node.has(pair.source.name):
-            changes |= _rewrite_attribute(derived, pair, node.attr(pair.source.name))
-            drop += [pair.source.name] if pair.source.name != pair.target.name else []
+        source, target = pair.source, pair.target
+        if not node.has(source.name):
+            continue
+        value = node.attr(source.name)
+        after = pair.value(value)
+        if after is None:
+            raise Refusal("C204", f"'{source.name}' is {safe_text(value)}, which version {since} cannot say")
+        _check_values(derived, {target.name: after})
+        if source.name != target.name:
+            drop.append(source.name)
+        if source.name != target.name or source.type != target.type or after != value:
+            changes[target.name] = after
     return drop, changes | _count_axes_from_front(derived, node)
-
-
-def _rewrite_attribute(derived: DerivedAdapter, pair: Counterpart, value: Any) -> dict[str, Any]:
-    """Return an attribute's name and value in the target version, nothing if both are the same."""
-    source, target, since = pair.source, pair.target, derived.target.since_version
-    after = pair.value(value)
-    if after is None:
-        raise Refusal("C204", f"'{source.name}' is {safe_text(value)}, which version {since} cannot say")
-    _check_values(derived, {target.name: after})
-    is_same = source.name == target.name and source.type == target.type and after == value
-    return {} if is_same else {target.name: after}
 
 
 def _check_values(derived: DerivedAdapter, values: dict[str, Any]) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from opset.errors import safe_text
 from opset.model.graph.index import Body
 from opset.model.graph.walking import names_read
+from opset.schemas.names import normalize_domain
 from opset.version_converter.facts import ValueFacts
 from opset.version_converter.rewrite import Builder, Node, Refusal
 
@@ -143,7 +144,7 @@ def set_imports(proto: Any, opsets: Mapping[str, int], needed: Mapping[str, int]
     """
     present = set()
     for entry in proto.opset_import:
-        domain = "" if entry.domain == "ai.onnx" else entry.domain
+        domain = normalize_domain(entry.domain)
         present.add(domain)
         if domain in opsets:
             entry.version = opsets[domain]

@@ -55,7 +55,7 @@ class Refusal(Exception):
         return text.replace("'", "`") if text.count("'") % 2 == 0 else text
 
 
-def _value_of(attribute: Any) -> Any:
+def value_with_lists(attribute: Any) -> Any:
     """Return the value of an AttributeProto, lists as such."""
     value = attribute_value(attribute)
     return list(value) if isinstance(value, tuple) else value
@@ -124,7 +124,7 @@ class Node:
         if attribute.ref_attr_name:
             why = f"'{name}' takes the value of the function's attribute '{safe_text(attribute.ref_attr_name)}'"
             raise Refusal("C206", why, "inline the function, then convert: opset inline MODEL -o FILE")
-        return _value_of(attribute)
+        return value_with_lists(attribute)
 
     def reference(self, name: str) -> str:
         """Return the attribute of the function around that gives an attribute its value, "" if it has its own."""
@@ -173,7 +173,7 @@ class Node:
         """Return the attributes that the node states and that declare a constraint, with their values."""
         declared = self.schema.attributes
         return {
-            name: _value_of(attribute)
+            name: value_with_lists(attribute)
             for name, attribute in self._attributes.items()
             if name in declared and declared[name].constraint and not attribute.ref_attr_name
         }

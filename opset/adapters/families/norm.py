@@ -22,13 +22,17 @@ def _in_training(node: Node) -> bool:
     return any(node.output(index) for index in range(1, 5))
 
 
+def _need_image(node: Node) -> None:
+    """Raise Refusal C204 for an input that is no image, the only one that version 1 takes."""
+    if (rank := node.need_rank(0)) != 4:
+        label = "the input has not four dimensions; version 1 takes images, which have four"
+        raise Refusal("C204", f"the input has {rank} dimensions; version 1 takes images, which have four", label=label)
+
+
 @down("BatchNormalization", since=6)
 def batch_normalization_6_down(op: Builder, node: Node) -> Result:
     """Add `consumed_inputs`, which version 1 requires without effect on the result; refuse all but images."""
-    if node.need_rank(0) != 4:
-        label = "the input has not four dimensions; version 1 takes images, which have four"
-        why = f"the input has {node.rank(0)} dimensions; version 1 takes images, which have four"
-        raise Refusal("C204", why, label=label)
+    _need_image(node)
     return op.copy(node, consumed_inputs=[0, 0, 0, 1, 1] if _in_training(node) else [0] * 5)
 
 
@@ -329,10 +333,7 @@ def _shape_of_groups(op: Builder, node: Node, groups: int) -> str:
 @down("InstanceNormalization", since=6)
 def instance_normalization_6_down(op: Builder, node: Node) -> Result:
     """Refuse all but images: version 1 takes four dimensions."""
-    if node.need_rank(0) != 4:
-        label = "the input has not four dimensions; version 1 takes images, which have four"
-        why = f"the input has {node.rank(0)} dimensions; version 1 takes images, which have four"
-        raise Refusal("C204", why, label=label)
+    _need_image(node)
     return None
 
 
