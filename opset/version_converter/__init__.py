@@ -81,7 +81,8 @@ def plan(
     """
     registry = registry_with(schemas)
     target = target_of(to, release=release, runtime=runtime, ir_version=ir_version, registry=registry)
-    conversion = _load_and_convert(model, target, registry, dims, freeze, allow_external_roots, limits)
+    loaded = load(model, allow_external_roots=tuple(allow_external_roots))
+    conversion = convert_model(loaded, target, registry, dims, limits, freeze)
     conversion.model = None
     return conversion
 
@@ -126,7 +127,8 @@ def convert(
     """
     registry = registry_with(schemas)
     target = target_of(to, release=release, runtime=runtime, ir_version=ir_version, registry=registry)
-    return _model_of(_load_and_convert(model, target, registry, dims, freeze, allow_external_roots, limits))
+    loaded = load(model, allow_external_roots=tuple(allow_external_roots))
+    return _model_of(convert_model(loaded, target, registry, dims, limits, freeze))
 
 
 def lower(
@@ -154,20 +156,8 @@ def lower(
     """
     registry = registry_with(schemas)
     target = target_without(operators, registry)
-    return _model_of(_load_and_convert(model, target, registry, dims, freeze, allow_external_roots, limits))
-
-
-def _load_and_convert(
-    model: Any,
-    target: Target,
-    registry: Registry,
-    dims: Mapping[str, int] | None,
-    freeze: Freeze,
-    roots: Iterable[str | Path],
-    limits: Limits | None,
-) -> Conversion:
-    loaded = load(model, allow_external_roots=tuple(roots))
-    return convert_model(loaded, target, registry, dims, limits, freeze)
+    loaded = load(model, allow_external_roots=tuple(allow_external_roots))
+    return _model_of(convert_model(loaded, target, registry, dims, limits, freeze))
 
 
 def _model_of(conversion: Conversion) -> Any:

@@ -13,8 +13,7 @@ from opset.model.graph.walking import function_key, subgraphs
 from opset.opsets.faults import describe_exception
 from opset.opsets.hooks import origin_of
 from opset.opsets.registry import Registry
-from opset.schemas.constraints.signature import arity_misfits, attribute_misfits
-from opset.schemas.model import OpSchema
+from opset.schemas.constraints.signature import node_misfits
 from opset.schemas.names import normalize_domain
 from opset.version_converter.facts import ValueFacts
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
@@ -124,18 +123,8 @@ def _signature_faults(call: AdapterCall) -> Iterator[str]:
             if schema is None:
                 yield f"makes a {brief_name(made.op_type)}, which does not exist at version {version}"
             else:
-                yield from (
-                    f"makes a {made.op_type} that is not valid: {fault}" for fault in _misfits_of_node(made, schema)
-                )
+                types = {attr.name: None if attr.ref_attr_name else attribute_type(attr) for attr in made.attribute}
+                for misfit in node_misfits(schema, made.input, made.output, types):
+                    yield f"makes a {made.op_type} that is not valid: {misfit.what}, {misfit.why}"
         for _, graph in subgraphs(made):
             pending += [(inner, call.final.get(normalize_domain(inner.domain), 0)) for inner in graph.node]
-
-
-def _misfits_of_node(made: Any, schema: OpSchema) -> Iterator[str]:
-    types = {attr.name: None if attr.ref_attr_name else attribute_type(attr) for attr in made.attribute}
-    for misfits in (
-        arity_misfits(schema, made.input),
-        arity_misfits(schema, made.output, outputs=True),
-        attribute_misfits(schema, types),
-    ):
-        yield from (f"{misfit.what}, {misfit.why}" for misfit in misfits)

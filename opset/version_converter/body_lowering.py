@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from opset.errors import ModelError
-from opset.model.attributes import attribute_type, attribute_value
+from opset.model.attributes import attribute_type
 from opset.model.elements import ELEMENTS, NUMBERS
 from opset.model.storage.tensor import tensor_values
 from opset.schemas.function_bodies import body_nodes, fitting_bodies
 from opset.schemas.model import FunctionBody
-from opset.version_converter.rewrite import Builder, Node, Refusal, Result, unknown_type
+from opset.version_converter.rewrite import Builder, Node, Refusal, Result, unknown_type, value_with_lists
 
 
 class _BodyConstant(NamedTuple):
@@ -70,33 +71,33 @@ def _is_of_types(body: FunctionBody, node: Node) -> bool:
     return True
 
 
+@dataclass(eq=False, slots=True)
 class _BodySplicing:
     """A body that takes the place of a node."""
 
-    def __init__(self, op: Builder, node: Node, body: FunctionBody) -> None:
-        self.op = op
-        self.node = node
-        self.body = body
-        self.names: dict[str, str] = {"": ""}
-        """Values of the model by the names that they have in the body."""
-        self.constants: dict[str, _BodyConstant] = {}
-        self.elements: dict[str, str] = {}
-        """Element types of the node's inputs, by the names in the body."""
-        self.back: dict[str, str] = {}
-        """Element types by type constraint, of outputs that are cast back."""
+    op: Builder
+    node: Node
+    body: FunctionBody
+    names: dict[str, str] = field(default_factory=lambda: {"": ""})
+    """Values of the model by the names that they have in the body."""
+    constants: dict[str, _BodyConstant] = field(default_factory=dict)
+    elements: dict[str, str] = field(default_factory=dict)
+    """Element types of the node's inputs, by the names in the body."""
+    back: dict[str, str] = field(default_factory=dict)
+    """Element types by type constraint, of outputs that are cast back."""
 
     def write_nodes(self) -> tuple[str, ...]:
         """Write the nodes, and return the names of the outputs."""
         self._bind_inputs()
         for node in body_nodes(self.body.nodes):
             self._write_node(node)
-        outputs = self.node.schema.outputs[: len(self.node.outputs)]
-        return tuple(
-            [
-                self._output_named(formal.name, formal.type) if self.node.output(index) else ""
-                for index, formal in enumerate(outputs)
-            ]
-        )
+        results = []
+        for formal, output in zip(self.node.schema.outputs, self.node.outputs, strict=False):
+            value = self._value_named(formal.name) if output else ""
+            if output and formal.type in self.back:
+                value = self.op.Cast(value, to=NUMBERS[self.back[formal.type]], domain="")
+            results.append(value)
+        return tuple(results)
 
     def _bind_inputs(self) -> None:
         node, body = self.node, self.body
@@ -130,18 +131,8 @@ class _BodySplicing:
             self.names[name] = self.op.const(list(value.values), value.element, value.dims)
         return self.names[name]
 
-    def _output_named(self, name: str, type_: str) -> str:
-        value = self._value_named(name)
-        if type_ in self.back:
-            made: str = self.op.Cast(value, to=NUMBERS[self.back[type_]], domain="")
-            return made
-        return value
-
     def _value_of(self, attribute: Any) -> Any:
-        if attribute.ref_attr_name:
-            return self.node.attr(attribute.ref_attr_name)
-        value = attribute_value(attribute)
-        return list(value) if isinstance(value, tuple) else value
+        return self.node.attr(attribute.ref_attr_name) if attribute.ref_attr_name else value_with_lists(attribute)
 
     def _constant_of(self, attribute: Any) -> _BodyConstant:
         value = self._value_of(attribute)
@@ -149,9 +140,8 @@ class _BodySplicing:
         if kind == "tensor":
             return _BodyConstant(ELEMENTS[value.data_type].name, tuple(value.dims), tensor_values(None, value))
         element = {"float": "float", "int": "int64", "string": "string"}[kind.removesuffix("s")]
-        return (
-            _BodyConstant(element, (len(value),), value) if kind.endswith("s") else _BodyConstant(element, (), (value,))
-        )
+        values, dims = (value, (len(value),)) if kind.endswith("s") else ((value,), ())
+        return _BodyConstant(element, dims, values)
 
     def _cast_like(self, name: str, like: str) -> str:
         """Return a value in the element type of another one: a constant as a constant of that type."""
@@ -164,8 +154,7 @@ class _BodySplicing:
                 return self.op.const(_cast_elements(value, element), element, value.dims)
             except ModelError:  # beyond the type's range, which casting has rules for
                 pass
-        made: str = self.op.Cast(self._value_named(name), to=NUMBERS[element], domain="")
-        return made
+        return str(self.op.Cast(self._value_named(name), to=NUMBERS[element], domain=""))
 
 
 def _cast_elements(value: _BodyConstant, element: str) -> list[Any]:

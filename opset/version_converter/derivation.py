@@ -131,13 +131,7 @@ class DerivedAdapter(NamedTuple):
 
 
 def derive_adapter(source: OpSchema, target: OpSchema, change: Change) -> DerivedAdapter:
-    """Return the derived adapter from one version to a neighboring one, up or down.
-
-    Args:
-        source: The version that nodes are in.
-        target: The version that they are taken to.
-        change: The change that the newer one of the two declares.
-    """
+    """Return the derived adapter to a neighboring version, up or down, by the change that the newer one declares."""
     upwards = source.since_version < target.since_version
     older, newer = (source, target) if upwards else (target, source)
     pairs = _pair_attributes(older, newer, change)
@@ -170,12 +164,9 @@ def derive_adapter(source: OpSchema, target: OpSchema, change: Change) -> Derive
             for attribute in added
             if old[attribute.name] != attribute.default and not isinstance(old[attribute.name], dict)
         ]
-    axes = [
-        name
-        for name, attribute in source.attributes.items()
-        if facets[name].negative and attribute.type in ("int", "ints")
-    ]
-    from_front = () if upwards or not source.inputs else tuple(axes)
+    integers = [name for name, attribute in source.attributes.items() if attribute.type in ("int", "ints")]
+    axes = tuple(name for name in integers if facets[name].negative)
+    from_front = () if upwards or not source.inputs else axes
     return DerivedAdapter(
         target,
         renamed=source.name != target.name,
@@ -214,8 +205,7 @@ def _counterpart_of(before: Attribute, after: Attribute, facet: AttributeChange,
     if upwards:
         return Counterpart(before, after, facet.values)
     # A newer value that the older version has too stays.
-    back = {new: old for old, new in facet.values.items() if new not in before.choices}
-    return Counterpart(after, before, back)
+    return Counterpart(after, before, {new: old for old, new in facet.values.items() if new not in before.choices})
 
 
 def _is_convertible(pair: Counterpart) -> bool:
@@ -228,10 +218,7 @@ def _is_convertible(pair: Counterpart) -> bool:
 
 
 def _default_to_state(pair: Counterpart, old: Any) -> tuple[str, str, Any] | None:
-    """Return an attribute before and after with the value to state if it is absent, None if absence means the same.
-
-    `old` is the meaning of its absence in the older version, if it has no default.
-    """
+    """Return the attribute before and after and the value to state if it is absent, None if absence means the same."""
     if not _is_convertible(pair):
         return None
     meant = old if pair.source.default is None else pair.value(pair.source.default)
@@ -307,9 +294,13 @@ def apply_derived(derived: DerivedAdapter, op: Builder, node: Node, valid: set[t
     Raises:
         Refusal: The target version cannot express the node.
     """
-    if derived.emulate:
-        stated = _find_emulated_attributes(derived, node)
-        if stated or any(node.element(index) in derived.emulate for index in range(len(node.inputs))):
+    if wider := derived.emulate:
+        # Attributes that name an emulated type get the number of the wider one.
+        attributes = node.schema.attributes.values()
+        declared = [attr.name for attr in attributes if attr.kind == DATA_TYPE and attr.type == "int"]
+        elements = {name: element_name(node.attr(name)) or "" for name in declared if node.has(name)}
+        stated = {name: NUMBERS[wider[element]] for name, element in elements.items() if element in wider}
+        if stated or any(node.element(index) in wider for index in range(len(node.inputs))):
             return _emulate_types(derived, op, node, stated)
     check_types(derived, node, valid)
     drop, changes = _convert_attributes(derived, node)
@@ -324,15 +315,6 @@ def apply_derived(derived: DerivedAdapter, op: Builder, node: Node, valid: set[t
         node, inputs=None if same_inputs else inputs, outputs=None if same_outputs else outputs, drop=drop, **changes
     )
     return kept
-
-
-def _find_emulated_attributes(derived: DerivedAdapter, node: Node) -> dict[str, int]:
-    """Return the attributes that name an emulated type, with the numbers of the wider ones."""
-    attributes = node.schema.attributes.values()
-    declared = [attr.name for attr in attributes if attr.kind == DATA_TYPE and attr.type == "int"]
-    elements = {name: element_name(node.attr(name)) or "" for name in declared if node.has(name)}
-    wider = derived.emulate
-    return {name: NUMBERS[wider[element]] for name, element in elements.items() if element in wider}
 
 
 def _emulate_types(derived: DerivedAdapter, op: Builder, node: Node, stated: dict[str, int]) -> Result:
@@ -400,21 +382,19 @@ def _convert_attributes(derived: DerivedAdapter, node: Node) -> tuple[list[str],
         drop.append(name)
     changes = {after: value for before, after, value in derived.set_defaults if not node.has(before)}
     for pair in derived.rewrite:
-        if node.has(pair.source.name):
-            changes |= _rewrite_attribute(derived, pair, node.attr(pair.source.name))
-            drop += [pair.source.name] if pair.source.name != pair.target.name else []
+        source, target = pair.source, pair.target
+        if not node.has(source.name):
+            continue
+        value = node.attr(source.name)
+        after = pair.value(value)
+        if after is None:
+            raise Refusal("C204", f"'{source.name}' is {safe_text(value)}, which version {since} cannot say")
+        _check_values(derived, {target.name: after})
+        if source.name != target.name:
+            drop.append(source.name)
+        if source.name != target.name or source.type != target.type or after != value:
+            changes[target.name] = after
     return drop, changes | _count_axes_from_front(derived, node)
-
-
-def _rewrite_attribute(derived: DerivedAdapter, pair: Counterpart, value: Any) -> dict[str, Any]:
-    """Return an attribute's name and value in the target version, nothing if both are the same."""
-    source, target, since = pair.source, pair.target, derived.target.since_version
-    after = pair.value(value)
-    if after is None:
-        raise Refusal("C204", f"'{source.name}' is {safe_text(value)}, which version {since} cannot say")
-    _check_values(derived, {target.name: after})
-    is_same = source.name == target.name and source.type == target.type and after == value
-    return {} if is_same else {target.name: after}
 
 
 def _check_values(derived: DerivedAdapter, values: dict[str, Any]) -> None:
@@ -452,11 +432,7 @@ def _count_axes_from_front(derived: DerivedAdapter, node: Node) -> dict[str, Any
 def _convert_inputs(
     derived: DerivedAdapter, op: Builder, node: Node, drop: list[str], changes: dict[str, Any]
 ) -> list[str]:
-    """Return the inputs in the target version.
-
-    Attributes that become inputs are added to `drop`, inputs that become attributes to `changes`. Raises Refusal if the
-    target version cannot express one.
-    """
+    """Return the inputs in the target version; `drop` and `changes` get the attributes that become inputs, or were."""
     inputs = list(node.inputs)
     for name, position in derived.to_input.items():
         formal = derived.target.inputs[position]

@@ -8,11 +8,13 @@ was exported. Nothing is guessed: a fact that is not certain is None.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 from opset.budget import Budget, Limits
+from opset.model.attributes import FIELDS
 from opset.model.elements import element_name
 from opset.model.graph.index import Body, ModelIndex
 from opset.model.graph.walking import function_key, names_read, subgraphs
@@ -29,23 +31,29 @@ if TYPE_CHECKING:
     from opset.opsets.registry import Registry
 
 
+CONSTANT_FORMS = {
+    "value_float": "float",
+    "value_floats": "float",
+    "value_int": "int64",
+    "value_ints": "int64",
+    "value_string": "string",
+    "value_strings": "string",
+}
+"""Attributes of Constant that hold numbers and texts, with the element types that these have."""
+
+
+@dataclass(eq=False)
 class LazyInference:
     """The inference of a model that is being converted, which runs when it is first needed.
 
-    It infers the model as it was given. New nodes go on computing the same values under their names.
+    It infers the model as it was given. New nodes go on computing the same values under their names. BudgetExceeded is
+    raised if a given budget is used up; without one, inference has its usual budget, beyond which facts are not known.
     """
 
-    def __init__(self, model: Model, index: ModelIndex, registry: Registry, budget: Budget | None = None) -> None:
-        """Take the given model with its index.
-
-        Raises BudgetExceeded if `budget` is used up. Without one, inference has its usual budget; the facts beyond that
-        are not known.
-        """
-        self._model = model
-        self._index = index
-        self._registry = registry
-        self._budget = budget
-        self._functions = index.functions
+    _model: Model
+    _index: ModelIndex
+    _registry: Registry
+    _budget: Budget | None = None
 
     @cached_property
     def _engine_and_scopes(self) -> tuple[Engine, dict[Body, list[Scope]]]:
@@ -85,10 +93,8 @@ class LazyInference:
 
     @cached_property
     def _sizes_in_sequences(self) -> set[str]:
-        """The variables of sizes of elements in sequences that are inputs of the model.
-
-        The standard's own cases name the size of each element by one variable, and the elements differ in it.
-        """
+        """The variables of sizes of elements in sequences that are inputs of the model."""
+        # The standard's own cases name the size of each element by one variable, and the elements differ in it.
         from opset.inference.building.dimensions import variables
         from opset.inference.building.types import unwrap_layers
 
@@ -125,7 +131,7 @@ class LazyInference:
         self, node: Any, version: int, inputs: Sequence[Type | None], data: Sequence[Constant | None]
     ) -> tuple[Type | None, ...]:
         """Return the types of the outputs of a node that is inferred by itself, None if they are not known."""
-        called = function_key(node) in self._functions
+        called = function_key(node) in self._index.functions
         schema = None if called else self._registry.schema(node.op_type, version, normalize_domain(node.domain))
         if schema is None:
             return (None,) * len(node.output)
@@ -139,11 +145,8 @@ class LazyInference:
 
 
 def _scopes_of(bodies: Sequence[Body], engine: Engine) -> tuple[dict[Body, list[Scope]], set[Body]]:
-    """Return the scopes of each body, one for each run that was inferred, and the bodies that run in other ways too.
-
-    Nothing is certain in the latter: graphs in nodes without a rule, or in nodes that a rule gave up, and all functions
-    that they call.
-    """
+    """Return the scopes of each body, one for each run that was inferred, and the bodies that run in other ways too."""
+    # Those are graphs in nodes without a rule, or in nodes that a rule gave up, and all functions that they call.
     scopes_of: dict[Body, list[Scope]] = {}
     functions = {function_key(body.proto): body for body in bodies if body.function}
     inside: dict[Body, list[Body]] = {}
@@ -181,60 +184,44 @@ def _with_texts(shape: Sequence[Size | None] | None) -> Shape | None:
     return tuple([size if size is None or isinstance(size, int) else str(size) for size in shape])
 
 
+@dataclass(eq=False)
 class ValueFacts:
     """Types, shapes and constants of one body's values, and through `outer` of those around it.
 
     The facts are of the given model, and of the nodes and initializers that are added to it.
     """
 
-    def __init__(
-        self,
-        body: Body,
-        message: Any,
-        outer: ValueFacts | None,
-        versions: Mapping[str, int],
-        read: Callable[[Any, int], list[Any]],
-        overridable: bool,
-        inference: LazyInference,
-        budget: Budget,
-    ) -> None:
-        """Take a body of the given model, and its message in the copy that is converted.
-
-        Args:
-            body: The body.
-            message: The GraphProto or FunctionProto that is changed.
-            outer: The facts of the body around.
-            versions: The opset of each domain that the nodes are written in.
-            read: Returns the elements of a TensorProto, of which there may be a number at most.
-            overridable: Whether a caller may override initializers that are inputs.
-            inference: The inference of the given model.
-            budget: Elements that are read are charged to it.
-        """
-        self.body = body
-        self.outer = outer
-        self.versions = versions
-        self.budget = budget
-        self._message = message
-        self._read = read
-        self._overridable = overridable
-        self._inference = inference
-        self.read_elsewhere: frozenset[str] = frozenset()
-        """Names that training graphs read from this body, which is then the main graph."""
-        self.looked_up: set[str] | None = None
-        """Names of the values whose facts were read, None where that is not recorded."""
-        self.large_read = False
-        """Whether a constant of more than MAX_READ elements or another node was read."""
-        self._built = False
-        self._declared: dict[str, Any] = {}
-        self._tensors: dict[str, Any] = {}
-        self._sparse: dict[str, Any] = {}
-        self._inputs: set[str] = set()
-        self._added: dict[str, tuple[Any, int]] = {}
-        self._types: dict[str, str | None] = {}
-        self._shapes: dict[str, Shape | None] = {}
-        self._full_types: dict[str, Type | None] = {}
-        self._constants: dict[str, Constant | None] = {}
-        self._unread: set[str] | None = None
+    body: Body
+    _message: Any
+    """The GraphProto or FunctionProto that is changed, in the copy that is converted."""
+    outer: ValueFacts | None
+    """The facts of the body around."""
+    versions: Mapping[str, int]
+    """The opset of each domain that the nodes are written in."""
+    _read: Callable[[Any, int], list[Any]]
+    """Returns the elements of a TensorProto, of which there may be a number at most."""
+    _overridable: bool
+    """Whether a caller may override initializers that are inputs."""
+    _inference: LazyInference
+    budget: Budget
+    """Elements that are read are charged to it."""
+    read_elsewhere: frozenset[str] = frozenset()
+    """Names that training graphs read from this body, which is then the main graph."""
+    looked_up: set[str] | None = None
+    """Names of the values whose facts were read, None where that is not recorded."""
+    large_read: bool = False
+    """Whether a constant of more than MAX_READ elements or another node was read."""
+    _built: bool = False
+    _declared: dict[str, Any] = field(default_factory=dict)
+    _tensors: dict[str, Any] = field(default_factory=dict)
+    _sparse: dict[str, Any] = field(default_factory=dict)
+    _inputs: set[str] = field(default_factory=set)
+    _added: dict[str, tuple[Any, int]] = field(default_factory=dict)
+    _types: dict[str, str | None] = field(default_factory=dict)
+    _shapes: dict[str, Shape | None] = field(default_factory=dict)
+    _full_types: dict[str, Type | None] = field(default_factory=dict)
+    _constants: dict[str, Constant | None] = field(default_factory=dict)
+    _unread: set[str] | None = None
 
     def _read_declarations(self) -> None:
         self._built = True
@@ -394,22 +381,14 @@ class ValueFacts:
         if len(node.attribute) != 1 or node.attribute[0].ref_attr_name:
             return None
         attribute = node.attribute[0]
-        match attribute.name:
-            case "value":
-                return self.elements(attribute.t)
-            case "value_int":
-                return Constant("int64", (), (attribute.i,))
-            case "value_ints":
-                return Constant("int64", (len(attribute.ints),), tuple(attribute.ints))
-            case "value_float":
-                return Constant("float", (), (attribute.f,))
-            case "value_floats":
-                return Constant("float", (len(attribute.floats),), tuple(attribute.floats))
-            case "value_string":
-                return Constant("string", (), (attribute.s,))
-            case "value_strings":
-                return Constant("string", (len(attribute.strings),), tuple(attribute.strings))
-        return None
+        if attribute.name == "value":
+            return self.elements(attribute.t)
+        element = CONSTANT_FORMS.get(attribute.name)
+        if element is None:
+            return None
+        value = getattr(attribute, FIELDS[attribute.name.removeprefix("value_")][1])
+        values, dims = (tuple(value), (len(value),)) if attribute.name.endswith("s") else ((value,), ())
+        return Constant(element, dims, values)
 
     def stored_constant(self, name: str, limit: int) -> Constant | None:
         """Return the elements of a value that a tensor of the model holds, None if there are more than `limit`."""
@@ -425,10 +404,7 @@ class ValueFacts:
 
     def elements(self, tensor: Any, limit: int = MAX_CONSTANT) -> Constant | None:
         """Return the elements of a TensorProto, None if its type is not known or it has more than `limit` of them."""
-        element, dims = element_name(tensor.data_type), tuple(tensor.dims)
-        size = 1
-        for dim in dims:
-            size *= dim
+        element, dims, size = element_name(tensor.data_type), tuple(tensor.dims), prod(tensor.dims)
         if element is None or size < 0 or size > limit:
             return None
         self.budget.charge(size)
@@ -541,10 +517,7 @@ class ValueFacts:
         return self._full_types[name]
 
     def _node_alone(self, name: str) -> tuple[Any, int] | None:
-        """Return the node of a value and its version if it has to be inferred by itself, else None.
-
-        So are nodes that were added, and all of a body of which no run is known.
-        """
+        """Return the node of a value and its version if it was added, or no run of the body is known; else None."""
         node, version = self._producer(name)
         if node is None or (version is None and self._inference.has_runs(self.body)):
             return None
@@ -586,11 +559,9 @@ class ValueFacts:
         return type_
 
     def _stated_type(self, name: str) -> str | None:
-        if name in self._tensors:
-            element = element_name(self._tensors[name].data_type)
-            return f"tensor({element})" if element else None
-        if name in self._sparse:  # operators read it as a dense tensor
-            element = element_name(self._sparse[name].values.data_type)
+        if name in self._tensors or name in self._sparse:  # operators read a sparse one as a dense tensor
+            tensor = self._tensors[name] if name in self._tensors else self._sparse[name].values
+            element = element_name(tensor.data_type)
             return f"tensor({element})" if element else None
         declared = self._declared.get(name)
         return type_string(declared) if declared is not None else None

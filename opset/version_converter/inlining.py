@@ -29,7 +29,7 @@ from opset.preparation import read_model
 from opset.schemas.names import domain_name, normalize_domain
 from opset.version_converter.conversion import BASE_STEPS, BYTES_PER_BYTE, STEPS_PER_BYTE, convert_model
 from opset.version_converter.limits import MAX_COUNTED
-from opset.version_converter.replacement import set_imports
+from opset.version_converter.replacement import set_entries, set_imports
 from opset.version_converter.targets import Target, target_without
 
 BASE_BYTES = 1 << 27
@@ -159,7 +159,8 @@ def _inline_chosen(
     if any(_find_differing(index, chosen, imports, registry)):
         # The nodes of functions can only stand in the graph if they mean the same there.
         ir_version = index.proto.ir_version
-        conversion = convert_model(model, Target(_with_schemas(imports, registry), ir_version), registry, limits=limits)
+        opsets = {domain: version for domain, version in imports.items() if domain in registry.domains}
+        conversion = convert_model(model, Target(opsets, ir_version), registry, limits=limits)
         if conversion.model is None:
             inlining.refusals = conversion.refusals
             return inlining
@@ -223,16 +224,13 @@ def _imports_of(index: ModelIndex, chosen: Iterable[FunctionKey]) -> dict[str, i
     return imports
 
 
-def _with_schemas(imports: Mapping[str, int], registry: Registry) -> dict[str, int]:
-    return {domain: version for domain, version in imports.items() if domain in registry.domains}
-
-
 def _find_differing(
     index: ModelIndex, chosen: set[FunctionKey], imports: Mapping[str, int], registry: Registry
 ) -> Iterator[Finding]:
     """Yield a refusal of each function whose operators have another meaning, or none, at the versions of the model."""
     for key, function in index.functions.items():
-        if key not in chosen and not _has_calls(function, chosen):
+        called = (body.function_key(at) for body in bodies_below(function) for at in range(len(body.nodes)))
+        if key not in chosen and chosen.isdisjoint(called):
             continue
         versions = index.imports(function)
         for domain, operators in _operators_in(function, index).items():
@@ -244,12 +242,6 @@ def _find_differing(
             elif have != want and not all(_is_same(name, domain, have, want, registry) for name in operators):
                 why = f"the function imports {brief_name(domain_name(domain))} {have}, and the model {want}"
                 yield _refusal(function.label, why, "make the two equal")
-
-
-def _has_calls(function: Body, chosen: set[FunctionKey]) -> bool:
-    return any(
-        body.function_key(number) in chosen for body in bodies_below(function) for number in range(len(body.nodes))
-    )
 
 
 def _is_same(name: str, domain: str, version: int, imported: int, registry: Registry) -> bool:
@@ -298,17 +290,10 @@ class _Inliner:
 
     def inline(self) -> None:
         """Replace the calls everywhere but in the functions that are replaced. Raises BudgetExceeded."""
-        proto = self._proto
-        training = (
-            getattr(info, part)
-            for info in proto.training_info
-            for part in ("initialization", "algorithm")
-            if info.HasField(part)
-        )
         self._charge_all()
-        for graph in (proto.graph, *training):
+        for graph in _graphs_of(self._proto):
             self._inline_body(graph, frozenset())
-        for function in proto.functions:
+        for function in self._proto.functions:
             if function_key(function) not in self._chosen:
                 self._inline_body(function, frozenset(default.name for default in function.attribute_proto))
 
@@ -334,10 +319,7 @@ class _Inliner:
         while pending:
             body = pending.pop()
             if any(function_key(node) in self._chosen for node in body.node):
-                nodes = self._replace_calls(body, certain)
-                # A message that is held stays valid outside of its list.
-                del body.node[:]
-                body.node.extend(nodes)
+                set_entries(body.node, self._replace_calls(body, certain))
             pending.extend(graph for node in body.node if node.attribute for _, graph in subgraphs(node))
 
     def _replace_calls(self, body: Any, certain: frozenset[str]) -> list[Any]:
@@ -385,10 +367,7 @@ def _remove_uncalled(
     called = {body.function_key(number) for body in index.bodies for number in range(len(body.nodes))}
     left = {key: function for function in proto.functions if (key := function_key(function)) not in chosen}
     operators = {key: _keys_named_in([function]) for key, function in left.items()}
-    graphs = [proto.graph]
-    for training in proto.training_info:
-        graphs += [training.initialization, training.algorithm]
-    main = _keys_named_in(graphs)
+    main = _keys_named_in(_graphs_of(proto))
     callers = Counter(key for keys in (main, *operators.values()) for key in keys)
     idle = [key for key in left if key in called and not callers[key]]
     while idle:
@@ -403,13 +382,15 @@ def _remove_uncalled(
     for message, used in ((proto, main), *((left[key], used) for key, used in operators.items())):
         domains = {key[0] for key in used}
         stay = [entry for entry in message.opset_import if entry.domain in domains or entry.domain not in emptied]
-        # A message that is held stays valid outside of its list.
-        del message.opset_import[:]
-        message.opset_import.extend(stay)
+        set_entries(message.opset_import, stay)
         set_imports(message, {}, {domain: imports[domain] for domain in sorted(domains) if domain in imports})
     if inlining.removed:
-        del proto.functions[:]
-        proto.functions.extend(left.values())
+        set_entries(proto.functions, [*left.values()])
+
+
+def _graphs_of(proto: Any) -> list[Any]:
+    """Return the main graph and the training graphs of a ModelProto."""
+    return [proto.graph, *(graph for info in proto.training_info for graph in (info.initialization, info.algorithm))]
 
 
 def _keys_named_in(roots: Iterable[Any]) -> set[FunctionKey]:

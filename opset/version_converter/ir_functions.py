@@ -7,6 +7,7 @@ from typing import Any
 
 from opset.model.graph.index import Body, FunctionKey
 from opset.model.graph.walking import function_key
+from opset.version_converter.replacement import set_entries
 
 DEFAULTS, OVERLOADS = 9, 10
 """The IR versions that introduced defaults of function attributes, and overloads of functions."""
@@ -82,7 +83,5 @@ def _move_defaults(proto: Any, bodies: Sequence[Body]) -> int:
     for key, moved in defaults.items():
         function = functions[key]
         function.attribute.extend(name for name in moved if name not in function.attribute)
-        kept = [attribute for attribute in function.attribute_proto if attribute.name not in moved]
-        del function.attribute_proto[:]
-        function.attribute_proto.extend(kept)
+        set_entries(function.attribute_proto, [each for each in function.attribute_proto if each.name not in moved])
     return changed

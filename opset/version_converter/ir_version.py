@@ -10,6 +10,7 @@ from opset.model.elements import ELEMENTS
 from opset.model.graph.index import Body, bodies
 from opset.model.graph.walking import list_as_input
 from opset.opsets import releases
+from opset.schemas.names import normalize_domain
 from opset.version_converter.ir_functions import lower_functions
 from opset.version_converter.targets import Target
 
@@ -31,10 +32,9 @@ def set_ir_version(proto: Any, target: Target, notes: list[str]) -> list[Finding
         notes: Gets the features that force a higher version than the target's own, and those that older readers skip.
     """
     before = proto.ir_version
-    natural = max(
-        (releases.ir_version_of_opset(version, domain) for domain, version in _reached_opsets(proto, target)),
-        default=before,
-    )
+    opsets = {normalize_domain(entry.domain): entry.version for entry in proto.opset_import}
+    reached = [domain for domain in opsets if domain in target.opsets and releases.is_released(domain)]
+    natural = max((releases.ir_version_of_opset(opsets[domain], domain) for domain in reached), default=before)
     wanted = min(before, natural)
     if target.max_ir is not None:
         wanted = min(wanted, target.max_ir)
@@ -88,32 +88,19 @@ def _has_overridable(body: Body) -> bool:
 def _list_initializers(all_bodies: list[Body], notes: list[str]) -> None:
     """Make initializers graph inputs too, as they had to be before IR version 4."""
     count = 0
-    for body in all_bodies:
-        if body.function:
-            continue
-        inputs = {value.name for value in body.proto.input}
-        for tensor in body.proto.initializer:
-            if tensor.name not in inputs:
-                list_as_input(body.proto, tensor)
-                count += 1
+    for graph in [body.proto for body in all_bodies if not body.function]:
+        inputs = {value.name for value in graph.input}
+        for tensor in [each for each in graph.initializer if each.name not in inputs]:
+            list_as_input(graph, tensor)
+            count += 1
     if count:
         notes.append(f"initializers listed as graph inputs too, as IR version 3 wants it: {count}")
 
 
-def _reached_opsets(proto: Any, target: Target) -> Iterator[tuple[str, int]]:
-    """Yield the domains and versions that the target sets and that releases of onnx have."""
-    for entry in proto.opset_import:
-        domain = "" if entry.domain == "ai.onnx" else entry.domain
-        if domain in target.opsets and releases.is_released(domain):
-            yield domain, entry.version
-
-
 def _features(proto: Any, all_bodies: list[Body], above: int, before: int) -> Iterator[Feature]:
-    """Yield the features in use that need an IR version above `above`.
-
-    A model that has a feature before its IR version does is read so, and needs no higher version than it states: some
-    exporters write ZipMap at 3. Adapters add initializers at most, which are no inputs from version 4 on.
-    """
+    """Yield the features in use that need an IR version above `above`."""
+    # A feature that a model has before its IR version needs no higher one: some exporters write ZipMap at 3.
+    # Adapters add initializers at most, which are no inputs from version 4 on.
     for version, name, is_annotation in (
         *_model_features(proto),
         *(f for body in all_bodies for f in _body_features(body, above)),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from opset.errors import safe_text
 from opset.model.graph.index import Body
 from opset.model.graph.walking import names_read
+from opset.schemas.names import normalize_domain
 from opset.version_converter.facts import ValueFacts
 from opset.version_converter.rewrite import Builder, Node, Refusal
 
@@ -43,7 +44,9 @@ def bind_outputs(node: Node, results: tuple[str, ...], op: Builder, values: Valu
         else:
             op.Identity(rename.get(value, value), outputs=[name], domain="")
     if rename:
-        _rename_values([new for new, _ in made], rename)
+        for new, _ in made:
+            new.input[:] = [rename.get(name, name) for name in new.input]
+            new.output[:] = [rename.get(name, name) for name in new.output]
     if old and not any(new.name == old for new, _ in made):
         # The node that computes the first output inherits the name.
         first = next(filter(None, node.outputs), None)
@@ -53,26 +56,19 @@ def bind_outputs(node: Node, results: tuple[str, ...], op: Builder, values: Valu
     return made
 
 
-def _rename_values(nodes: Iterable[Any], rename: Mapping[str, str]) -> None:
-    for node in nodes:
-        for names in (node.input, node.output):
-            for position, name in enumerate(names):
-                if name in rename:
-                    names[position] = rename[name]
-
-
 def replace_nodes(proto: Any, replaced: dict[int, list[Any]]) -> None:
     """Replace the nodes at these indices of a GraphProto or FunctionProto; the others are not touched."""
     if all(len(nodes) == 1 for nodes in replaced.values()):
         for index, (node,) in replaced.items():
             proto.node[index].CopyFrom(node)
         return
-    nodes: list[Any] = []
-    for index, node in enumerate(proto.node):
-        nodes.extend(replaced.get(index, (node,)))
-    # A message that is held stays valid outside of its list.
-    del proto.node[:]
-    proto.node.extend(nodes)
+    set_entries(proto.node, [new for index, old in enumerate(proto.node) for new in replaced.get(index, (old,))])
+
+
+def set_entries(field: Any, entries: Sequence[Any]) -> None:
+    """Set the entries of a repeated field: a message that is held stays valid outside of its list."""
+    del field[:]
+    field.extend(entries)
 
 
 def unused_after(
@@ -135,9 +131,7 @@ def remove_unused(proto: Any, function: bool, replaced: dict[int, list[Any]], un
     for entries in (proto.value_info,) if function else (proto.initializer, proto.input, proto.value_info):
         kept = [entry for entry in entries if entry.name not in unused]
         if len(kept) < len(entries):
-            # One by one, each would move all those behind it.
-            del entries[:]
-            entries.extend(kept)
+            set_entries(entries, kept)  # one by one, each would move all those behind it
 
 
 def set_imports(proto: Any, opsets: Mapping[str, int], needed: Mapping[str, int]) -> None:
@@ -150,7 +144,7 @@ def set_imports(proto: Any, opsets: Mapping[str, int], needed: Mapping[str, int]
     """
     present = set()
     for entry in proto.opset_import:
-        domain = "" if entry.domain == "ai.onnx" else entry.domain
+        domain = normalize_domain(entry.domain)
         present.add(domain)
         if domain in opsets:
             entry.version = opsets[domain]

@@ -55,7 +55,7 @@ class Refusal(Exception):
         return text.replace("'", "`") if text.count("'") % 2 == 0 else text
 
 
-def _value_of(attribute: Any) -> Any:
+def value_with_lists(attribute: Any) -> Any:
     """Return the value of an AttributeProto, lists as such."""
     value = attribute_value(attribute)
     return list(value) if isinstance(value, tuple) else value
@@ -122,12 +122,9 @@ class Node:
             declared = self.schema.attributes.get(name)
             return declared.default if declared is not None and declared.default is not None else default
         if attribute.ref_attr_name:
-            raise Refusal(
-                "C206",
-                f"'{name}' takes the value of the function's attribute '{safe_text(attribute.ref_attr_name)}'",
-                "inline the function, then convert: opset inline MODEL -o FILE",
-            )
-        return _value_of(attribute)
+            why = f"'{name}' takes the value of the function's attribute '{safe_text(attribute.ref_attr_name)}'"
+            raise Refusal("C206", why, "inline the function, then convert: opset inline MODEL -o FILE")
+        return value_with_lists(attribute)
 
     def reference(self, name: str) -> str:
         """Return the attribute of the function around that gives an attribute its value, "" if it has its own."""
@@ -176,7 +173,7 @@ class Node:
         """Return the attributes that the node states and that declare a constraint, with their values."""
         declared = self.schema.attributes
         return {
-            name: _value_of(attribute)
+            name: value_with_lists(attribute)
             for name, attribute in self._attributes.items()
             if name in declared and declared[name].constraint and not attribute.ref_attr_name
         }
@@ -204,24 +201,18 @@ class Node:
         """Return the rank of an input; raises Refusal C207 if it is not known."""
         rank = self.rank(index)
         if rank is None:
-            raise Refusal(
-                "C207",
-                f"the rank of '{safe_text(self.input(index))}' is not known",
-                f"{GIVE_SHAPES}; {SHOWN}",
-                label=f"the rank of `{self.formal(index)}` is not known",
-            )
+            why = f"the rank of '{safe_text(self.input(index))}' is not known"
+            label = f"the rank of `{self.formal(index)}` is not known"
+            raise Refusal("C207", why, f"{GIVE_SHAPES}; {SHOWN}", label=label)
         return rank
 
     def need_shape(self, index: int) -> tuple[int, ...]:
         """Return the shape of an input with every dimension a number; raises Refusal C207 if it is not known."""
         shape = self.shape(index)
         if shape is None or not all(isinstance(dim, int) for dim in shape):
-            raise Refusal(
-                "C207",
-                f"the shape of '{safe_text(self.input(index))}' is not fully known",
-                FIX_SIZES,
-                label=f"the shape of `{self.formal(index)}` is not fully known",
-            )
+            why = f"the shape of '{safe_text(self.input(index))}' is not fully known"
+            label = f"the shape of `{self.formal(index)}` is not fully known"
+            raise Refusal("C207", why, FIX_SIZES, label=label)
         return tuple(dim for dim in shape if isinstance(dim, int))
 
     def constant(self, index: int) -> Constant | None:
@@ -239,12 +230,10 @@ class Node:
             if frozen := self.values.overridable(self.input(index)):
                 raise can_be_overridden(self.input(index), frozen)
             name = self.formal(index)
-            raise Refusal(
-                "C205",
-                f"the input '{name}' ('{safe_text(self.input(index))}') is computed at run time",
-                f"make it an initializer; if it follows from sizes of inputs, {FIX_SIZES}",
-                label=f"the value of `{name}` is computed at run time, or a caller may override it",
-            )
+            why = f"the input '{name}' ('{safe_text(self.input(index))}') is computed at run time"
+            label = f"the value of `{name}` is computed at run time, or a caller may override it"
+            help = f"make it an initializer; if it follows from sizes of inputs, {FIX_SIZES}"
+            raise Refusal("C205", why, help, label=label)
         return constant
 
 
@@ -378,10 +367,7 @@ class Builder:
         return make
 
     def _domain_of(self, op_type: str) -> str:
-        """Return the domain of an operator that an adapter names: its own domain, or else the standard's.
-
-        Raises LookupError if neither has it at any version: then the adapter is wrong, and not the model.
-        """
+        """Return the domain of an operator, the own or else ""; raise LookupError if neither has it."""
         if not self._domain or self._registry.versions(op_type, self._domain):
             return self._domain
         if not self._registry.versions(op_type):
@@ -393,22 +379,13 @@ class Builder:
     ) -> Any:
         version, schema = self._written_in(op_type, domain)
         inputs, attributes = self.arguments(schema, inputs, attributes)
-        node = pb.NodeProto()
         if isinstance(outputs, int):
             hint = f"{self._stem}__{op_type}"
             outputs = [self._names.fresh(hint if not i else f"{hint}_{i}") for i in range(outputs)]
-        node.output.extend(outputs)
-        node.op_type, node.domain = op_type, domain
-        node.input.extend(inputs)
+        node = pb.NodeProto(op_type=op_type, domain=domain, input=inputs)
         _trim(node.input)
-        if self._node.name:
-            node.name = self._names.fresh(f"{self._node.name}__{op_type}")
-        if attributes:
-            self._charge(attributes)
-        for name, value in attributes.items():
-            set_attribute(node, name, schema.attributes[name].type, value)
-        node.metadata_props.extend(self._node.metadata_props)
-        self._add(node, outputs, version)
+        self._set_attributes(node, schema, attributes)
+        self._add_new(node, outputs, version)
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
     def arguments(
@@ -429,11 +406,7 @@ class Builder:
         return names, kept
 
     def _written_in(self, op_type: str, domain: str) -> tuple[int, OpSchema]:
-        """Return the version that a new node is written in, and its schema.
-
-        It is the version of the transition, or else the first one on the way to the final opset that has the operator.
-        Raises Refusal C201 if there is none.
-        """
+        """Return the first version from the transition on that has an operator, and its schema; raise Refusal C201."""
         version = self.version if domain == self._domain else self._versions.get(domain)
         if version is None:
             raise Refusal("C201", f"it needs {op_type} of {domain_name(domain)}, which the model does not import")
@@ -443,11 +416,22 @@ class Builder:
                 return each, schema
         raise Refusal("C201", f"it needs {op_type}, which does not exist at version {version}")
 
-    def _charge(self, attributes: Mapping[str, Any]) -> None:
-        """Charge the elements of lists among attributes."""
+    def _set_attributes(self, node: Any, schema: OpSchema, attributes: Mapping[str, Any]) -> None:
+        """Set the attributes of a new node that are not None; the elements of lists among them are charged first."""
         for value in attributes.values():
             if isinstance(value, (list, tuple)) and len(value) > MAX_FREE:
                 self._values.budget.charge(len(value))
+        for name, value in attributes.items():
+            if value is not None:
+                set_attribute(node, name, schema.attributes[name].type, value)
+
+    def _add_new(self, node: Any, outputs: Sequence[str], version: int) -> None:
+        """Add a new node, with these outputs, a name of its own, and the metadata of the node that is replaced."""
+        node.output.extend(outputs)
+        if self._node.name:
+            node.name = self._names.fresh(f"{self._node.name}__{node.op_type}")
+        node.metadata_props.extend(self._node.metadata_props)
+        self._add(node, outputs, version)
 
     def _add(self, node: Any, outputs: Iterable[str], version: int) -> None:
         self._values.budget.hold(node.ByteSize())
@@ -490,12 +474,9 @@ class Builder:
             return self.const(node.attr(name), element)
         made = pb.NodeProto(op_type="Constant")
         made.attribute.add(name=f"value_{kind}", type=FIELDS[kind][0], ref_attr_name=reference)
-        made.output.append(self._names.fresh(f"{self._stem}__const"))
-        if self._node.name:
-            made.name = self._names.fresh(f"{self._node.name}__Constant")
-        made.metadata_props.extend(self._node.metadata_props)
-        self._add(made, made.output[:], max(self.version, CONSTANT_OF_LISTS))
-        return str(made.output[0])
+        output = self._names.fresh(f"{self._stem}__const")
+        self._add_new(made, [output], max(self.version, CONSTANT_OF_LISTS))
+        return output
 
     def tensor(self, tensor: Any, name: str) -> str:
         """Return the name of a constant that holds a TensorProto as it is; `name` is fresh or an output of the node.
@@ -512,11 +493,7 @@ class Builder:
         if not held:
             node = pb.NodeProto()
             node.CopyFrom(made)
-            node.output.append(name)
-            if self._node.name:
-                node.name = self._names.fresh(f"{self._node.name}__Constant")
-            node.metadata_props.extend(self._node.metadata_props)
-            self._add(node, (name,), self.opset)
+            self._add_new(node, (name,), self.opset)
         return held or name
 
     def _cast(self, tensor: Any, name: str) -> str:
@@ -566,11 +543,7 @@ class Builder:
             for index in reversed(range(len(proto.attribute))):
                 if proto.attribute[index].name in gone:
                     del proto.attribute[index]
-        if attributes:
-            self._charge(attributes)
-        for name, value in attributes.items():
-            if value is not None:
-                set_attribute(proto, name, schema.attributes[name].type, value)
+        self._set_attributes(proto, schema, attributes)
         if proto.name and any(made.name == proto.name for made, _ in self.made):
             proto.name = self._names.fresh(f"{proto.name}__{proto.op_type}")
         computed = node.outputs if outputs is None else outputs

@@ -12,13 +12,13 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from opset.budget import Budget
-from opset.inference.building.types import Type
+from opset.inference.building.types import Type, type_to_proto
 from opset.model import proto as pb
 from opset.model.attributes import attribute_value
-from opset.model.elements import NUMBERS
 from opset.model.graph.index import Body, FreshNames, ModelIndex, bodies_below, messages_of
 from opset.model.graph.walking import names_read
 from opset.version_converter.facts import LazyInference
+from opset.version_converter.replacement import set_entries
 from opset.version_converter.rewrite import set_attribute
 
 CARRIED = 13
@@ -91,10 +91,8 @@ def _find_filled(index: ModelIndex, body: Body, inference: LazyInference, budget
 
 
 def _is_concatenated(index: ModelIndex, body: Body, name: str, rank: int, steady: set[int], budget: Budget) -> bool:
-    """Whether a body always concatenates the tensors of a sequence along an axis that is steady.
-
-    Along all other axes, tensors that are concatenated have to have one size.
-    """
+    """Whether a body always concatenates the tensors of a sequence along an axis that is steady."""
+    # Along all other axes, tensors that are concatenated have to have one size.
     budget.charge(len(body.nodes))
     for position, reads in enumerate(body.reads):
         if reads[:1] == [name] and _is_node_of(index, body, position, "ConcatFromSequence"):
@@ -129,7 +127,8 @@ def _stack_in_loop(node: Any, graph: Any, filled: list[_FilledSequence], names: 
         result = graph.output[_RESULTS_FROM + number].name
         name = graph.node[append].name
         graph.node[append].CopyFrom(pb.NodeProto(op_type="Identity", name=name, input=[value], output=[result]))
-        results.append(_info_of_tensor(result, type_))
+        numbers = tuple([size if isinstance(size, int) else None for size in type_.shape or ()])
+        results.append(pb.ValueInfoProto(name=result, type=type_to_proto(type_._replace(shape=numbers))))
         stack = names.fresh(f"{outputs[number]}__stack")
         split = pb.NodeProto(op_type="SplitToSequence", input=[stack], output=[outputs[number]])
         split.name = names.fresh(f"{node.name}__SplitToSequence") if node.name else ""
@@ -138,34 +137,12 @@ def _stack_in_loop(node: Any, graph: Any, filled: list[_FilledSequence], names: 
         outputs.append(stack)
     gone = {sequence.number for sequence in filled}
     stated = {value.name for value in results}
-    _keep_entries(graph.input, [position - _CARRIED_FROM not in gone for position in range(len(graph.input))])
-    _keep_entries(graph.output, [position - _RESULTS_FROM not in gone for position in range(len(graph.output))])
-    _keep_entries(graph.value_info, [value.name not in stated for value in graph.value_info])
-    _keep_entries(node.input, [position - _CARRIED_FROM not in gone for position in range(len(node.input))])
-    del node.output[:]
-    node.output.extend([name for number, name in enumerate(outputs) if number not in gone])
+    for field, first in ((graph.input, _CARRIED_FROM), (graph.output, _RESULTS_FROM), (node.input, _CARRIED_FROM)):
+        set_entries(field, [entry for position, entry in enumerate(field) if position - first not in gone])
+    set_entries(graph.value_info, [value for value in graph.value_info if value.name not in stated])
+    set_entries(node.output, [name for number, name in enumerate(outputs) if number not in gone])
     graph.output.extend(results)
     return splits
-
-
-def _info_of_tensor(name: str, type_: Type) -> Any:
-    """Return the ValueInfoProto of a tensor, which states the sizes that are numbers."""
-    value = pb.ValueInfoProto(name=name)
-    value.type.tensor_type.elem_type = NUMBERS[str(type_.element)]
-    value.type.tensor_type.shape.SetInParent()
-    for size in type_.shape or ():
-        dim = value.type.tensor_type.shape.dim.add()
-        if isinstance(size, int):
-            dim.dim_value = size
-    return value
-
-
-def _keep_entries(entries: Any, kept: list[bool]) -> None:
-    """Keep some entries of a repeated field."""
-    left = [entry for entry, stays in zip(entries, kept, strict=True) if stays]
-    if len(left) < len(kept):
-        del entries[:]
-        entries.extend(left)
 
 
 def _insert_splits(graph: Any, splits: dict[int, list[Any]]) -> None:
@@ -181,4 +158,4 @@ def _insert_splits(graph: Any, splits: dict[int, list[Any]]) -> None:
         nodes.extend(splits.get(position, ()))
     del graph.node[:]
     graph.node.extend(nodes)
-    _keep_entries(graph.value_info, [value.name not in gone for value in graph.value_info])
+    set_entries(graph.value_info, [value for value in graph.value_info if value.name not in gone])

@@ -17,11 +17,10 @@ from opset.opsets.registry import Registry
 from opset.schemas import quirks
 from opset.schemas.constraints.signature import (
     Misfit,
-    arity_misfits,
-    attribute_misfits,
     constraint_misfits,
     declared_attributes,
     needs_ranks,
+    node_misfits,
 )
 from opset.schemas.constraints.subgraphs import check_graphs
 from opset.schemas.constraints.violation import Violation
@@ -60,11 +59,7 @@ class Validity:
         counts = map(len, body.reads), map(len, body.computes), map(bool, body.attributes)
         for (op_type, domain), reads, computes, has_attributes in {*zip(body.operators, *counts, strict=True)}:
             schema = None if has_attributes else self._registry.schema(op_type, versions.get(domain, 0), domain)
-            if schema is not None and (
-                any(arity_misfits(schema, ["x"] * reads))
-                or any(arity_misfits(schema, ["x"] * computes, outputs=True))
-                or any(attribute_misfits(schema, {}))
-            ):
+            if schema is not None and any(node_misfits(schema, ["x"] * reads, ["x"] * computes, {})):
                 return False
         return True
 
@@ -112,10 +107,7 @@ class Validity:
 
 
 def _check_signature(fit: Fit, body: Body, index: int) -> dict[str, Any]:
-    """Return the values of a node's constrained attributes.
-
-    Raises Refusal C103 with the first misfit of the node and its operator's signature.
-    """
+    """Return the values of a node's constrained attributes; raise Refusal C103 for the first misfit of the node."""
     schema, attributes = fit.schema, body.attributes[index]
     types: dict[str, str | None] = {}
     for attribute in attributes:
@@ -123,13 +115,8 @@ def _check_signature(fit: Fit, body: Body, index: int) -> dict[str, Any]:
             raise Refusal("C103", f"the attribute '{safe_text(attribute.name)}' is a duplicate")
         types[attribute.name] = None if attribute.ref_attr_name else attribute_type(attribute)
     types = {name: type_ for name, type_ in types.items() if not quirks.is_internal(name)}
-    for misfits in (
-        arity_misfits(schema, body.reads[index]),
-        arity_misfits(schema, body.computes[index], outputs=True),
-        attribute_misfits(schema, types),
-    ):
-        for misfit in misfits:
-            raise Refusal("C103", f"{misfit.what}: {misfit.why}")
+    for misfit in node_misfits(schema, body.reads[index], body.computes[index], types):
+        raise Refusal("C103", f"{misfit.what}: {misfit.why}")
     return {
         attribute.name: attribute_value(attribute)
         for attribute in attributes

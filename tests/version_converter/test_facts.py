@@ -31,9 +31,7 @@ def known(proto):
         versions = index.imports(body)
         outer = found.get(body.parent)
         read = lambda tensor, limit, model=model: tensor_values(model, tensor, limit)  # noqa: E731
-        found[body] = ValueFacts(
-            body, body.proto, outer, versions, read, overridable=True, inference=inference, budget=Budget(Limits())
-        )
+        found[body] = ValueFacts(body, body.proto, outer, versions, read, True, inference, Budget(Limits()))
     return list(found.values())
 
 

@@ -181,10 +181,7 @@ def _size_as_numbers(op: Builder, count: Size | float, element: str) -> Numbers:
 
 
 def _coordinates(op: Builder, m: Arithmetic, axis: ScaledAxis, mode: str, changes: str) -> Numbers:
-    """Return the coordinate in the input of each element of the output.
-
-    `changes` names a bool: whether the axis is resized. It is "" if that is known.
-    """
+    """Return the coordinate in the input of each element of the output; `changes` is the result of `_scale_flag`."""
     size, output = (_size_as_numbers(op, count, "float") for count in (axis.size, axis.output))
     scale = Numbers(None, axis.scale) if isinstance(axis.scale, str) else m.number(axis.scale)
     if isinstance(axis.output, int):
@@ -268,10 +265,7 @@ def _neighbors_and_weights(
 
 
 def _cubic_weight(m: Arithmetic, distance: Numbers, a: float, stretch: float, tap: int) -> Numbers:
-    """Return the cubic convolution kernel at distances.
-
-    With a stretch of 1, the number of the neighbor (`tap`) determines which of the two polynomials holds.
-    """
+    """Return the cubic convolution kernel at distances; with a stretch of 1, `tap` shows which polynomial holds."""
 
     def polynomial(*factors: float) -> Numbers:
         total = m.number(factors[0])

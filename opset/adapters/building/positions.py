@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from opset.adapters.building.shared import cast, negative_mask, positive_axis
-from opset.adapters.building.subgraphs import GraphBuilder, add_loop
+from opset.adapters.building.shared import cast, known_size, negative_mask, positive_axis
+from opset.adapters.building.subgraphs import LoopBody, add_loop
 from opset.model.elements import NUMBERS
 from opset.model.storage.tensor import make_tensor
 from opset.model.types import MAX_CONSTANT
@@ -17,13 +17,7 @@ Size = int | str
 
 
 def sizes_of(op: Builder, node: Node, index: int, axes: Sequence[int] | None = None) -> list[Size]:
-    """Return the sizes of an input along axes, by default all.
-
-    Args:
-        op: Makes nodes for sizes that are not known.
-        node: The node whose input it is.
-        index: The index of the input.
-        axes: Axes, which may be negative; None stands for all.
+    """Return the sizes of an input along axes, which may be negative, by default all.
 
     Raises:
         Refusal: C207 if the rank is needed and not known: for all axes, and before version 11 for negative ones.
@@ -87,8 +81,7 @@ def at_least(op: Builder, a: Size, low: Size) -> Size:
     """Return the larger one of two sizes."""
     if isinstance(a, int) and isinstance(low, int):
         return max(a, low)
-    a = size_name(op, a)
-    low = size_name(op, low)
+    a, low = size_name(op, a), size_name(op, low)
     return op.Where(op.Less(a, low), low, a)
 
 
@@ -96,8 +89,7 @@ def at_most(op: Builder, a: Size, high: Size) -> Size:
     """Return the smaller one of two sizes."""
     if isinstance(a, int) and isinstance(high, int):
         return min(a, high)
-    a = size_name(op, a)
-    high = size_name(op, high)
+    a, high = size_name(op, a), size_name(op, high)
     return op.Where(op.Less(high, a), high, a)
 
 
@@ -115,19 +107,15 @@ def numbers_of_axes(op: Builder, node: Node, index: int, rank: int) -> str:
     """Return a vector with a number for each axis: its position among the axes in an input, from 1 on, or 0."""
     axes = cast(op, node.input(index), node.element(index), "int64")
     front = op.Concat(op.const([-1]), op.Add(axes, op.Mul(negative_mask(op, axes), op.const(rank))), axis=0)
-    shape = node.shape(index)
-    count = shape[0] if shape else None
-    numbers = integers_below(op, count + 1 if isinstance(count, int) else op.Size(front))
+    count = known_size(node, index, 0)
+    numbers = integers_below(op, op.Size(front) if count is None else count + 1)
     column = op.const([-1, 1])
     same = op.Cast(op.Equal(op.Reshape(front, column), op.const(list(range(rank)))), to=NUMBERS["int64"])
     return sum_along(op, op.Mul(same, op.Reshape(numbers, column)), [0])
 
 
 def spread_over_axes(op: Builder, values: str, numbers: str) -> str:
-    """Return values for some axes as values for all axes, 0 for the others.
-
-    `numbers` is the result of `numbers_of_axes`.
-    """
+    """Return values for some axes as values for all axes, by `numbers_of_axes`; they are 0 for the others."""
     return op.Gather(op.Concat(op.const([0]), values, axis=0), numbers, axis=0)
 
 
@@ -157,13 +145,11 @@ def integers_below(op: Builder, count: Size) -> str:
         one = make_tensor("", NUMBERS["int64"], [1], [1])
         ones = op.ConstantOfShape(op.Reshape(size_name(op, count), op.const([1])), value=one)
         return op.Squeeze(op.NonZero(ones), axes=[0])
-    body = GraphBuilder(op, "counting")
-    number = body.input("int64", [])
-    going = body.input("bool", [])
+    body = LoopBody(op, "counting")
     kept = body.input("float", [])
-    body.output(going, "bool", [])
+    body.output(body.going, "bool", [])
     body.output(kept, "float", [])
-    body.output(number, "int64", [])
+    body.output(body.turn, "int64", [])
     return add_loop(op, size_name(op, count), [op.const(0.0, "float", [])], body)[1]
 
 
@@ -172,13 +158,11 @@ def true_positions(op: Builder, mask: str) -> str:
     if op.offers("NonZero"):
         return squeeze(op, op.NonZero(mask), [0])
     kept = op.Cast(mask, to=NUMBERS["int64"])
-    body = GraphBuilder(op, "positions")
-    number = body.input("int64", [])
-    going = body.input("bool", [])
+    body = LoopBody(op, "positions")
     positions = body.input("int64", [None])
-    position = body.node("Reshape", number, op.const([1]))
+    position = body.node("Reshape", body.turn, op.const([1]))
     added = body.node("Tile", position, body.node("Gather", kept, position, axis=0))
-    body.output(going, "bool", [])
+    body.output(body.going, "bool", [])
     body.output(body.node("Concat", positions, added, axis=0), "int64", [None])
     return add_loop(op, op.Size(mask), [op.const([])], body)[0]
 
@@ -311,9 +295,8 @@ def merge_first_axes(op: Builder, node: Node, index: int, count: int) -> str:
 
 def index_depth(node: Node, index: int) -> int:
     """Return the length of index tuples; raise Refusal C207 if it is not known."""
-    shape = node.shape(index)
-    depth = shape[-1] if shape else None
-    if not isinstance(depth, int):
+    depth = known_size(node, index, -1)
+    if depth is None:
         node.need_rank(index)
         raise Refusal("C207", "the length of the index tuples is not known", "give the indices a fixed last dimension")
     return depth

@@ -106,18 +106,21 @@ def vector_length(node: Node, index: int) -> int | None:
     return size if isinstance(size, int) and size >= 0 else None
 
 
+def known_size(node: Node, index: int, axis: int) -> int | None:
+    """Return the size of an input along an axis, None if it is not known, or there is no such axis."""
+    shape = node.shape(index)
+    size = shape[axis] if shape is not None and -len(shape) <= axis < len(shape) else None
+    return size if isinstance(size, int) else None
+
+
 def need_size(node: Node, index: int, axis: int) -> int:
     """Return the size of an input along an axis; raise Refusal C103 for a wrong axis, C207 for an unknown size."""
     node.need_rank(index)
     size = (node.shape(index) or ())[positive_axis(axis, node.need_rank(index))]
     if not isinstance(size, int) or size < 0:
         label = f"the size of `{node.formal(index)}` along an axis is not known"
-        raise Refusal(
-            "C207",
-            f"the size of '{safe_text(node.input(index))}' along axis {axis} is not known",
-            FIX_SIZES,
-            label=label,
-        )
+        why = f"the size of '{safe_text(node.input(index))}' along axis {axis} is not known"
+        raise Refusal("C207", why, FIX_SIZES, label=label)
     return size
 
 
@@ -135,13 +138,9 @@ def distinct_axes(axes: Iterable[int], rank: int) -> list[int]:
 
 
 def need_uniform_operators(node: Node) -> None:
-    """Raise Refusal C201 if the model's operators of the default domain are older than version 7.
-
-    Before that version, created operators would need other forms.
-    """
+    """Raise Refusal C201 for a default domain before version 7, in which created operators would need other forms."""
     version = node.values.versions.get("", UNIFORM)
     if version < UNIFORM:
         label = f"it takes operators of ai.onnx {UNIFORM} or newer"
-        raise Refusal(
-            "C201", f"it takes operators of ai.onnx {UNIFORM} or newer, and the model has {version}", label=label
-        )
+        why = f"it takes operators of ai.onnx {UNIFORM} or newer, and the model has {version}"
+        raise Refusal("C201", why, label=label)

@@ -12,15 +12,20 @@ from opset.model.types import shape_of
 from opset.version_converter.rewrite import Builder, Refusal, set_attribute
 
 
-class GraphBuilder:
-    """A graph under construction. Its nodes are not converted any more, so they have to be valid at the target."""
+class LoopBody:
+    """The body of a loop under construction, whose nodes are not converted any more: they are valid at the target.
+
+    Its first inputs are `turn`, the number of the iteration, and `going`, the condition.
+    """
 
     def __init__(self, op: Builder, hint: str) -> None:
-        """Begin a graph; raise Refusal C201 if the target is older than the operators that bodies need."""
+        """Begin a body; raise Refusal C201 if the target is older than the operators that bodies need."""
         if op.final < UNIFORM:
             raise Refusal("C201", f"it takes a subgraph of operators of ai.onnx {UNIFORM} or newer")
         self._op = op
         self.graph = pb.GraphProto(name=op.fresh(hint))
+        self.turn = self.input("int64", [])
+        self.going = self.input("bool", [])
 
     def input(self, element: str, shape: Sequence[int | None] | None = None) -> str:
         """Return the name of a new input; "" is an unknown element type, None an unknown size or shape."""
@@ -50,7 +55,7 @@ class GraphBuilder:
         return str(node.output[0])
 
 
-def add_loop(op: Builder, count: str, carried: Sequence[str], body: GraphBuilder, going: str = "") -> list[str]:
+def add_loop(op: Builder, count: str, carried: Sequence[str], body: LoopBody, going: str = "") -> list[str]:
     """Add a Loop and return its outputs: carried values, then the stacked outputs of the body.
 
     Args:

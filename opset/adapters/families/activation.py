@@ -40,10 +40,8 @@ def softmax_13_up(op: Builder, node: Node) -> Result:
 
 
 def _merge_from_axis(op: Builder, x: str, shape: str, axis: int) -> str:
-    """Return x with its dimensions from `axis` on merged into one, followed by a 0 for each 0, else a 1.
-
-    Reshape takes a size of 0 from its input, at the same position: there, in both directions, is one.
-    """
+    """Return x with its dimensions from `axis` on merged into one, followed by a 0 for each 0, else a 1."""
+    # Reshape takes a size of 0 from its input, at the same position: there, in both directions, is one.
     start = op.const([axis])
     end = op.const([(1 << 31) - 1])
     before = [op.Slice(shape, op.const([0]), start)] if axis else []
@@ -114,9 +112,8 @@ def p_relu_7_down(op: Builder, node: Node) -> Result:
     channel = 1 - rank + len(slope)
     if not 0 <= channel < len(slope) or any(dim != 1 for axis, dim in enumerate(slope) if axis != channel):
         label = "the slopes do not vary by channel alone"
-        raise Refusal(
-            "C204", f"slopes of shape {list(slope)} do not vary by channel alone", "reshape the slopes", label=label
-        )
+        why = f"slopes of shape {list(slope)} do not vary by channel alone"
+        raise Refusal("C204", why, "reshape the slopes", label=label)
     others = [axis for axis in range(len(slope)) if axis != channel]
     return op.copy(node, inputs=[node.input(0), op.Squeeze(node.input(1), axes=others)]) if others else None
 

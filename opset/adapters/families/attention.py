@@ -9,8 +9,8 @@ from math import sqrt
 from typing import Any
 
 from opset.adapters.building.positions import Size, quotient, size_along, size_name, sum_of, vector_of
-from opset.adapters.building.shared import cast, need_size, positive_axis, working_type
-from opset.adapters.building.subgraphs import GraphBuilder, add_loop
+from opset.adapters.building.shared import cast, known_size, need_size, positive_axis, working_type
+from opset.adapters.building.subgraphs import LoopBody, add_loop
 from opset.adapters.limits import MAX_VISIBLE
 from opset.model.elements import ELEMENTS, NUMBERS
 from opset.version_converter.registration import down, lower, refuses, up
@@ -25,7 +25,7 @@ TURNED = [0, 2, 1, 3]
 @up("Attention", since=24)
 def attention_24_up(op: Builder, node: Node) -> Result:
     """Repeat a mask of one column, which applied to all keys before 24 and to the first key alone from then on."""
-    last = _mask_columns(node)
+    last = known_size(node, MASK, -1)
     if not node.input(MASK) or (last is not None and (last != 1 or _known_total(node) == 1)):
         return None
     inputs = list(node.inputs)
@@ -38,7 +38,7 @@ def attention_24_down(op: Builder, node: Node) -> Result:
     """Write short masks and `nonpad_kv_seqlen` as whole masks with minus infinity for excluded keys."""
     inputs = list(node.inputs)
     if not node.input(NONPAD):
-        if not node.input(MASK) or _mask_columns(node) == _known_total(node) is not None:
+        if not node.input(MASK) or known_size(node, MASK, -1) == _known_total(node) is not None:
             return None
         inputs[MASK] = _full_mask(op, node)
         return op.copy(node, inputs=inputs)
@@ -103,17 +103,13 @@ def attention_25_down(op: Builder, node: Node) -> Result:
 
 
 def _heads_of_dimensions(node: Node) -> list[str]:
-    """Return the attributes that repeat the number of heads of a four-dimensional input.
-
-    Raises Refusal C207 if the number is not known, C204 if the attribute differs from it.
-    """
+    """Return the attributes that repeat the number of heads; raise Refusal if they differ from it, or it is unknown."""
     stated = [(name, index) for name, index in (("q_num_heads", QUERY), ("kv_num_heads", KEY)) if node.has(name)]
     if not stated or node.need_rank(QUERY) != 4:
         return []
     for name, index in stated:
-        shape = node.shape(index)
-        heads = shape[1] if shape is not None and len(shape) == 4 else None
-        if not isinstance(heads, int):
+        heads = known_size(node, index, 1) if node.rank(index) == 4 else None
+        if heads is None:
             why = f"'{name}' is stated, and the number of heads in four-dimensional inputs is not known"
             label = "the number of heads is stated, and that of four-dimensional inputs is not known"
             raise Refusal("C207", why, f"remove '{name}', which is for three-dimensional inputs", label=label)
@@ -131,22 +127,15 @@ def _check_no_cache_with_padding(node: Node) -> None:
         raise Refusal("C204", why, "use one of the two")
 
 
-def _known_length(node: Node, index: int) -> int | None:
-    """Return the length of queries, keys or a cache (the last dimension but one), None if it is unknown."""
-    shape = node.shape(index)
-    length = shape[-2] if shape is not None and len(shape) >= 2 else None
-    return length if isinstance(length, int) else None
-
-
 def _length_of(op: Builder, node: Node, index: int) -> Size:
-    """Return the length of queries, keys or a cache."""
-    length = _known_length(node, index)
+    """Return the length of queries, keys or a cache, their last dimension but one."""
+    length = known_size(node, index, -2)
     return op.Squeeze(op.Shape(node.input(index), start=-2, end=-1)) if length is None else length
 
 
 def _known_total(node: Node) -> int | None:
     """Return the number of keys, including the cache, None if it is unknown."""
-    lengths = [_known_length(node, index) for index in (KEY, PAST_KEY) if node.input(index)]
+    lengths = [known_size(node, index, -2) for index in (KEY, PAST_KEY) if node.input(index)]
     return None if None in lengths else sum(length for length in lengths if length is not None)
 
 
@@ -173,17 +162,10 @@ def _query_positions(op: Builder, node: Node) -> str:
     return rows
 
 
-def _mask_columns(node: Node) -> int | None:
-    """Return the number of columns of the mask, None if it is unknown."""
-    shape = node.shape(MASK)
-    last = shape[-1] if shape else None
-    return last if isinstance(last, int) else None
-
-
 def _full_mask(op: Builder, node: Node) -> str:
     """Return the mask with a column for every key; missing columns exclude their keys, integers become floats."""
     mask = node.input(MASK)
-    last = _mask_columns(node)
+    last = known_size(node, MASK, -1)
     total = _known_total(node)
     if (element := node.need_element(MASK)) != "bool":
         mask = cast(op, mask, element, _mask_element(node))
@@ -279,13 +261,9 @@ def _head_count(node: Node, name: str) -> int:
 
 
 def _size_of_head(node: Node, index: int, heads: int) -> int | None:
-    """Return the number of features of a head of a value (batch, length, features), None if it is not known.
-
-    Raises Refusal C103 if the features cannot be divided into heads.
-    """
-    shape = node.shape(index)
-    features = shape[2] if shape is not None and len(shape) == 3 else None
-    if not isinstance(features, int):
+    """Return the size of a head of a value (batch, length, features), None if it is not known."""
+    features = known_size(node, index, 2) if node.rank(index) == 3 else None
+    if features is None:
         return None
     if features % heads:
         raise Refusal("C103", f"{features} features cannot be divided into {heads} heads")
@@ -302,20 +280,14 @@ def _split_heads(op: Builder, node: Node, index: int, heads: int) -> str:
 
 
 def _with_heads(op: Builder, node: Node, index: int, attribute: str, flat: bool) -> str:
-    """Return an input as (batch, heads, length, size).
-
-    `flat` says that it has three dimensions; then the last one is split into heads.
-    """
+    """Return an input as (batch, heads, length, size); `flat` says that the last of three dimensions has the heads."""
     if not flat:
         return node.input(index)
     return op.Transpose(_split_heads(op, node, index, _head_count(node, attribute)), perm=TURNED)
 
 
 def _join_heads(op: Builder, node: Node, x: str, index: int, attributes: tuple[str, str]) -> str:
-    """Return (batch, length, heads, size) as (batch, length, features), with the size of the heads of an input.
-
-    The attributes name the number of heads of the value and of the input.
-    """
+    """Return (batch, length, heads, size) as (batch, length, features); attributes count the heads of x and input."""
     heads, heads_of_input = (_head_count(node, name) for name in attributes)
     size = _size_of_head(node, index, heads_of_input)
     if size is not None:
@@ -330,8 +302,7 @@ def _heads_to_repeat(op: Builder, node: Node, flat: bool) -> str:
     """Return the key/value head of each query head, "" if they need not be repeated."""
     heads: list[Any] = [node.attr(name) for name in ("q_num_heads", "kv_num_heads")]
     if not flat:
-        shapes = node.shape(QUERY), node.shape(KEY)
-        heads = [shape[1] if shape is not None and len(shape) == 4 else None for shape in shapes]
+        heads = [known_size(node, index, 1) if node.rank(index) == 4 else None for index in (QUERY, KEY)]
     if heads[1] == 1 or (heads[0] == heads[1] and heads[0] is not None):
         return ""
     if not all(isinstance(count, int) for count in heads):
@@ -347,10 +318,9 @@ def _root_of_scale(op: Builder, node: Node, wide: str, flat: bool) -> str:
     """Return the square root of the scale, a factor of both queries and keys."""
     scale = node.attr("scale")
     if scale is None:
-        shape = node.shape(QUERY)
-        size = shape[-1] if shape else None
+        size = known_size(node, QUERY, -1)
         heads = _head_count(node, "q_num_heads") if flat else 1
-        if not isinstance(size, int):
+        if size is None:
             counted = op.Cast(size_name(op, size_along(op, node, QUERY, 2 if flat else 3)), to=NUMBERS[wide])
             counted = op.Div(counted, op.const(float(heads), wide, [])) if flat else counted
             return op.Sqrt(op.Reciprocal(op.Sqrt(counted)))
@@ -375,9 +345,9 @@ def _mask_scores(op: Builder, node: Node, scores: str, wide: str) -> str:
 
 def _causal_mask(op: Builder, node: Node) -> str:
     """Return a mask of the keys that are not after the query; the first keys are the cache."""
-    length = _known_length(node, QUERY)
+    length = known_size(node, QUERY, -2)
     total = _known_total(node)
-    past = _known_length(node, PAST_KEY) if node.input(PAST_KEY) else 0
+    past = known_size(node, PAST_KEY, -2) if node.input(PAST_KEY) else 0
     if length is not None and total is not None and past is not None and length * total <= MAX_VISIBLE:
         flags = [key <= query + past for query in range(length) for key in range(total)]
         return op.const(flags, "bool", [length, total])
@@ -427,23 +397,14 @@ def rotary_embedding_lowered(op: Builder, node: Node) -> Result:
 
 
 def _rotated_sizes(node: Node, flat: bool) -> tuple[int | None, int]:
-    """Return the size of a head and the number of its rotated features.
-
-    The size is None if it is not known, and the node states the number. Raises Refusal C103 if the features make no
-    pairs.
-    """
+    """Return the size of a head, None if it is not known, and the number of its rotated features."""
     rotated = node.attr("rotary_embedding_dim")
-    shape = node.shape(0)
-    size = shape[-1] if shape else None
-    if flat:
-        size = _size_of_head(node, 0, _head_count(node, "num_heads"))
+    size = _size_of_head(node, 0, _head_count(node, "num_heads")) if flat else known_size(node, 0, -1)
     if not rotated:
-        if not isinstance(size, int):
-            size = 2 * need_size(node, 1, -1)
-        rotated = size
+        rotated = size = 2 * need_size(node, 1, -1) if size is None else size
     if rotated < 0 or rotated % 2:
         raise Refusal("C103", f"{rotated} features are rotated, and they make no pairs")
-    return size if isinstance(size, int) else None, rotated
+    return size, rotated
 
 
 @lower("TensorScatter", since=24)
@@ -495,13 +456,11 @@ def linear_attention_lowered(op: Builder, node: Node) -> Result:
     key = tokens(1, heads, 1, size) if rate else ""
     column = tokens(1, heads, size, 1)
 
-    body = GraphBuilder(op, "token")
-    number = body.input("int64", ())
-    going = body.input("bool", ())
+    body = LoopBody(op, "token")
     before = body.input("float", (None, heads, size, value_size))
 
     def of_token(name: str) -> str:
-        return body.node("Gather", name, number, axis=0)
+        return body.node("Gather", name, body.turn, axis=0)
 
     kept = before
     new = of_token(value)
@@ -511,7 +470,7 @@ def linear_attention_lowered(op: Builder, node: Node) -> Result:
         missing = body.node("Sub", new, body.node("MatMul", of_token(key), kept))
         new = body.node("Mul", of_token(rate), missing)
     after = body.node("Add", kept, body.node("Mul", of_token(column), new))
-    body.output(going, "bool", ())
+    body.output(body.going, "bool", ())
     body.output(after, "float", (None, heads, size, value_size))
     body.output(body.node("MatMul", of_token(query), after), "float", (None, heads, queries // heads, value_size))
     present, y = add_loop(op, size_name(op, size_along(op, node, 0, 1)), [state], body)

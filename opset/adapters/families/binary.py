@@ -58,7 +58,7 @@ def broadcasting_to_axis(op: Builder, node: Node) -> Result:
     if node.shape(1) == ():
         return op.copy(node, broadcast=1)
     rank = max(node.need_rank(0), node.need_rank(1))
-    left, right = (_align(node.shape(index) or (), rank) for index in (0, 1))
+    left, right = ((1,) * (rank - len(shape)) + shape for shape in (node.shape(0) or (), node.shape(1) or ()))
     result = _broadcast_shape(left, right)
     op_type = node.op_type
     if (node.rank(0) != rank or left != result) and right == result and op_type in SWAPPED and node.rank(1) == rank:
@@ -87,16 +87,8 @@ def broadcasting_to_axis(op: Builder, node: Node) -> Result:
     return op.copy(node, op_type=op_type, inputs=[a, b], broadcast=1, axis=axis)
 
 
-def _align(shape: Shape, rank: int) -> Shape:
-    """Return a shape with as many dimensions of 1 before it as the rank requires."""
-    return (1,) * (rank - len(shape)) + shape
-
-
 def _broadcast_shape(left: Shape, right: Shape) -> Shape:
-    """Return the shape to which two shapes of one rank broadcast.
-
-    Raises Refusal C103 if they do not, C207 if it is unknown which one is stretched.
-    """
+    """Return the shape to which two shapes of one rank broadcast; raise Refusal C103 if none, C207 if it is unknown."""
     result: list[int | str | None] = []
     for left_size, right_size in zip(left, right, strict=True):
         if right_size == 1 or (left_size == right_size and left_size):
@@ -108,19 +100,12 @@ def _broadcast_shape(left: Shape, right: Shape) -> Shape:
         elif isinstance(left_size, int) and isinstance(right_size, int):
             raise Refusal("C103", f"dimensions {left_size} and {right_size} do not broadcast")
         else:
-            raise Refusal(
-                "C207",
-                "it is not known whether an operand is broadcast",
-                FIX_SIZES,
-            )
+            raise Refusal("C207", "it is not known whether an operand is broadcast", FIX_SIZES)
     return tuple(result)
 
 
 def _tile(op: Builder, x: str, shape: Shape, result: Shape) -> str:
-    """Return a value repeated along the dimensions in which the result is larger.
-
-    Raises Refusal C207 if a size that decides this is not known.
-    """
+    """Return a value repeated to a larger result; raise Refusal C207 if a size that decides this is not known."""
     if shape == result:
         return x
     repeats = [result_size if size == 1 else 1 for size, result_size in zip(shape, result, strict=True)]
@@ -166,8 +151,7 @@ def _has_one_shape(node: Node) -> bool:
 @down("Max", "Min", since=12)
 def max_12_down(op: Builder, node: Node) -> Result:
     """Compare integers of 64 bits by Less and Where."""
-    element = node.element(0)
-    if element not in ("int64", "uint64"):
+    if node.element(0) not in ("int64", "uint64"):
         return None
     best, *others = node.inputs
     for other in others:
@@ -300,22 +284,17 @@ def pow_12_down(op: Builder, node: Node) -> Result:
         values = [float(value) for value in constant.values]
         return op.copy(node, inputs=[node.input(0), op.const(values, base, constant.dims)])
     common = _common_type(base, exponent)
-    y = _power_in_type(op, node, common)
-    return cast(op, y, common, base)
+    return cast(op, _power_in_type(op, node, common), common, base)
 
 
 def _integer_power(op: Builder, node: Node, base: str, exponent: str) -> Result:
-    """Multiply, or compute in DOUBLE, which holds all results of 32 bits; a result that overflows is not defined.
-
-    Powers of 64 bits with integers as exponents are exact. With floating-point exponents runtimes compute in DOUBLE,
-    too, except for squares and cubes by a single exponent, which they multiply. Raises Refusal C204 if the exponents do
-    not show which one it is.
-    """
+    """Return integer powers: products, or in DOUBLE, which holds all of 32 bits; overflowing ones are not defined."""
+    # Powers of 64 bits with integers as exponents are exact. With other exponents runtimes compute in DOUBLE, too,
+    # except for squares and cubes by a single exponent, which they multiply: the exponents have to show which it is.
     constant = node.constant(1)
     x = node.input(0)
     integral = exponent in INTEGERS
-    values = constant.values if constant is not None else ()
-    dims = constant.dims if constant is not None else ()
+    values, dims = (constant.values, constant.dims) if constant is not None else ((), ())
     natural = constant is not None and all(0 <= value < 64 and value == int(value) for value in values)
     single = natural and len(values) == 1 and len(dims) <= (node.rank(0) or 0)
     if single and (integral or values[0] in (2, 3)):
@@ -330,12 +309,8 @@ def _integer_power(op: Builder, node: Node, base: str, exponent: str) -> Result:
         last = (node.shape(1) or (1,))[-1]
         if not isinstance(last, int) or last == 1:
             label = "the square or cube is by an exponent of another type, which is not certain in floating point"
-            raise Refusal(
-                "C204",
-                f"the square or cube of {base} by an exponent of type {exponent} is not certain in floating point",
-                "make the exponent an integer, or a constant",
-                label=label,
-            )
+            why = f"the square or cube of {base} by an exponent of type {exponent} is not certain in floating point"
+            raise Refusal("C204", why, "make the exponent an integer, or a constant", label=label)
     power = _power_in_type(op, node, "double")
     return op.Cast(op.Round(power) if integral else power, to=NUMBERS[base])
 
@@ -367,11 +342,9 @@ def _masked_powers(op: Builder, x: str, bits: list[str]) -> str:
 
 
 def _power_of_integers(op: Builder, x: str, exponent: str) -> str:
-    """Return int64 powers with exponents that are computed at run time.
-
-    From an exponent of 64 on only powers of 0, 1 and -1 fit: the lowest bit counts, and whether there are higher ones.
-    A negative exponent leaves 1 and -1, and makes larger numbers 0.
-    """
+    """Return int64 powers with exponents that are computed at run time."""
+    # From an exponent of 64 on only powers of 0, 1 and -1 fit: the lowest bit counts, and whether there are higher
+    # ones. A negative exponent leaves 1 and -1, and makes larger numbers 0.
     two = op.const(2)
     bits = []
     rest = op.Abs(exponent)
@@ -389,9 +362,7 @@ def _power_in_type(op: Builder, node: Node, common: str) -> str:
     """Return the power, computed in a type that holds both operands."""
     elements = (node.need_element(0), node.need_element(1))
     inputs = [cast(op, name, element, common) for name, element in zip(node.inputs, elements, strict=True)]
-    if elements[0] == common:
-        return str(op.copy(node, inputs=inputs))
-    return str(op.copy(node, inputs=inputs, outputs=[op.fresh("wide")]))
+    return str(op.copy(node, inputs=inputs, outputs=None if elements[0] == common else [op.fresh("wide")]))
 
 
 def _common_type(base: str, exponent: str) -> str:
@@ -403,10 +374,7 @@ def _common_type(base: str, exponent: str) -> str:
 
 def _is_exact_in(element: str, value: float) -> bool:
     """Whether a float type holds exactly this number."""
-    if element == "float16":
-        nearest = float16(value)
-    else:
-        nearest = float32(value) if element == "float" else float(value)
+    nearest = {"float16": float16, "float": float32}.get(element, float)(value)
     return nearest == value or math.isnan(nearest)
 
 
@@ -437,10 +405,9 @@ def where_lowered(op: Builder, node: Node) -> Result:
 def _element_numbers(op: Builder, node: Node, index: int) -> str:
     """Return a tensor that numbers its elements, in the shape of an input."""
     shape = op.Shape(node.input(index))
-    if node.rank(index) is None:
-        return reshape_vector(op, integers_below(op, op.Size(node.input(index))), None, shape)
-    sizes = sizes_of(op, node, index)
-    return reshape_vector(op, integers_below(op, product(op, sizes)), sizes, shape)
+    sizes = None if node.rank(index) is None else sizes_of(op, node, index)
+    count = op.Size(node.input(index)) if sizes is None else product(op, sizes)
+    return reshape_vector(op, integers_below(op, count), sizes, shape)
 
 
 def select_by_mask(op: Builder, condition: str, x: str, y: str, element: str) -> str:
@@ -452,10 +419,7 @@ def select_by_mask(op: Builder, condition: str, x: str, y: str, element: str) ->
     other = op.Not(condition)
     if element == "bool":
         return str(op.Or(op.And(condition, x), op.And(other, y)))
-    if element in INTEGERS:
-        wide = WIDE_INTEGERS.get(element, element)
-    else:
-        wide = "double"
+    wide = WIDE_INTEGERS.get(element, element) if element in INTEGERS else "double"
     kept = [
         (op.Mul if element in INTEGERS else op.Pow)(cast(op, value, element, wide), op.Cast(mask, to=NUMBERS[wide]))
         for mask, value in ((condition, x), (other, y))
@@ -478,10 +442,9 @@ def mod_lowered(op: Builder, node: Node) -> Result:
             raise Refusal("C103", "'fmod' is 0, and the operands are no integers")
         return _floating_remainder(op, node, element)
     # Runtimes have kernels for these divisions, and nothing overflows.
-    if element in WIDE_INTEGERS:
-        wide = "int32"
-    else:
-        wide = "uint64" if element == "uint64" else "int64"
+    wide = "int32" if element in WIDE_INTEGERS else "int64"
+    if element == "uint64":
+        wide = element
     a, b = (cast(op, name, element, wide) for name in node.inputs)
     signed = element.startswith("int")
     constant = node.constant(1)
@@ -499,19 +462,13 @@ def mod_lowered(op: Builder, node: Node) -> Result:
 
 
 def _floating_remainder(op: Builder, node: Node, element: str) -> str:
-    """Return the remainder with the sign of the dividend, without rounding.
-
-    In DOUBLE, the quotient by the divisor times a power of two, from the largest one on, and its product are exact
-    while they have few bits; so is each difference. Raises Refusal C204 for a type with too many bits.
-    """
+    """Return the remainder with the sign of the dividend; raise Refusal C204 for a type with too many bits."""
+    # In DOUBLE, the quotient by the divisor times a power of two, from the largest one on, and its product are exact
+    # while they have few bits; so is each difference.
     if element not in STAGES:
         label = "a remainder of this element type is not exact by other operators"
-        raise Refusal(
-            "C204",
-            f"a remainder of {element} is not exact by other operators",
-            "cast the operands to FLOAT where that is precise enough",
-            label=label,
-        )
+        why = f"a remainder of {element} is not exact by other operators"
+        raise Refusal("C204", why, "cast the operands to FLOAT where that is precise enough", label=label)
     bits, stages = STAGES[element]
     a, b = node.inputs
     rest, divisor = (op.Abs(op.Cast(name, to=NUMBERS["double"])) for name in (a, b))

@@ -44,10 +44,7 @@ def bit_cast_lowered(op: Builder, node: Node) -> Result:
 
 
 def _float_of_bits(op: Builder, node: Node, element: str) -> str:
-    """Return the float that is represented by integers of its width: sign, fraction and a power of two.
-
-    All powers are in a table; multiplying by one is exact.
-    """
+    """Return the float of bits, its sign times its fraction times a power of two from a table, which is exact."""
     digits, largest = FLOATS[element]
     bits = ELEMENTS[NUMBERS[element]].bits
     whole, number = ("int64", "double") if bits == 64 else ("int32", "float")

@@ -46,10 +46,7 @@ def if_11_down(op: Builder, node: Node) -> Result:
 
 
 def _write_as_loops(op: Builder, node: Node) -> Result:
-    """Return the outputs of If as the outputs of two loops, one of which runs once and replaces the carried values.
-
-    The shapes of carried values have always been free to change.
-    """
+    """Return the outputs of two loops, one of which runs once: the shapes of carried values may always change."""
     used = [index for index, name in enumerate(node.outputs) if name]
     elements = [node.values.element(node.outputs[index]) for index in used]
     if None in elements:
@@ -112,7 +109,8 @@ def scan_9_up(op: Builder, node: Node) -> Result:
     (states, scans) = _count_inputs(node, 1)
     directions = _numbers_of_attribute(node, "directions", scans)
     kinds = [[_element_of(value) for value in values] for values in (body.input, body.output)]
-    outer = _new_graph(op.fresh("batch"), _new_values(op, kinds[0]), _new_values(op, kinds[1]))
+    batch = op.fresh("batch")
+    outer = pb.GraphProto(name=batch, input=_new_values(op, kinds[0]), output=_new_values(op, kinds[1]))
     inner = outer.node.add(op_type="Scan", domain=node.proto.domain)
     inner.name = op.fresh("sample") if node.proto.name else ""
     inner.input.extend(value.name for value in outer.input)
@@ -137,7 +135,7 @@ def scan_9_down(op: Builder, node: Node) -> Result:
     for index, name in enumerate(node.inputs):
         axis = axes[index - states] if index >= states else 0
         if axis:
-            rank = _rank_of_input(node, index)
+            rank = _rank_of_value(node, "input", index)
             order = list(range(rank))
             name = op.Transpose(name, perm=[order.pop(positive_axis(axis, rank)), *order])
         inputs.append(op.Unsqueeze(name, axes=[0]))
@@ -154,7 +152,7 @@ def scan_9_down(op: Builder, node: Node) -> Result:
             name = _reverse_sequences(op, name, _element_of(body.output[index]))
         name = op.Squeeze(name, axes=[0])
         if scan_output >= 0 and axes[scan_output]:
-            rank = _rank_of_output(node, index)
+            rank = _rank_of_value(node, "output", index)
             order = list(range(1, rank))
             order.insert(positive_axis(axes[scan_output], rank), 0)
             name = op.Transpose(name, perm=order)
@@ -204,11 +202,8 @@ def scan_lowered(op: Builder, node: Node) -> Result:
 
 
 def _body_with_new_names(op: Builder, node: Node) -> Any:
-    """Return a copy of the body whose inputs have names that no value around it has.
-
-    The standard has no such inputs, but checkers and runtimes accept them, though not for results of nodes, which the
-    inputs become.
-    """
+    """Return a copy of the body whose inputs have names that no value around it has."""
+    # Checkers and runtimes accept such inputs, but not results of nodes, which the inputs become.
     new = {value.name: op.fresh("value") for value in node.attr("body").input if node.values.defines(value.name)}
     body = pb.GraphProto()
     body.CopyFrom(node.attr("body"))
@@ -225,10 +220,7 @@ def _carry_nothing(op: Builder, body: Any) -> None:
 
 
 def _loop_body(op: Builder, source: Any) -> tuple[Any, str]:
-    """Return the body of a loop that no condition ends, without carried values, and the name of its iteration number.
-
-    It has the initializers and annotations of a source graph, not yet its nodes.
-    """
+    """Return a loop body with all of a source graph but its nodes, inputs and outputs, and its iteration number."""
     body = pb.GraphProto()
     body.CopyFrom(source)
     for field in ("node", "input", "output"):
@@ -247,20 +239,16 @@ def scan_11_down(op: Builder, node: Node) -> Result:
     """Count negative axes from the front: before 11, axes could not be negative."""
     states, scans = _count_inputs(node, 0)
     changed: dict[str, Any] = {}
-    for name, count in (("scan_input_axes", scans), ("scan_output_axes", len(node.attr("body").output) - states)):
-        axes = _numbers_of_attribute(node, name, count)
+    for side, count in (("input", scans), ("output", len(node.attr("body").output) - states)):
+        axes = _numbers_of_attribute(node, f"scan_{side}_axes", count)
         if any(axis < 0 for axis in axes):
-            rank_of = _rank_of_input if name == "scan_input_axes" else _rank_of_output
-            ranks = [rank_of(node, states + index) for index in range(count)]
-            changed[name] = [positive_axis(axis, rank) for axis, rank in zip(axes, ranks, strict=True)]
+            ranks = [_rank_of_value(node, side, states + index) for index in range(count)]
+            changed[f"scan_{side}_axes"] = [positive_axis(axis, rank) for axis, rank in zip(axes, ranks, strict=True)]
     return op.copy(node, **changed) if changed else None
 
 
 def _count_inputs(node: Node, first: int) -> tuple[int, int]:
-    """Return the numbers of states and of scan inputs, which begin with the input `first`.
-
-    Raises Refusal C103 if the body does not fit them.
-    """
+    """Return the numbers of states and of scan inputs from the input `first` on; raise Refusal C103 for a misfit."""
     input_count = len(node.inputs) - first
     scans = node.attr("num_scan_inputs")
     body = node.attr("body")
@@ -279,26 +267,15 @@ def _numbers_of_attribute(node: Node, name: str, count: int) -> list[int]:
     return numbers
 
 
-def _rank_of_input(node: Node, index: int) -> int:
-    """Return the rank of a scanned input."""
-    return _rank_of_value(node, node.input(index), node.attr("body").input[index])
-
-
-def _rank_of_output(node: Node, index: int) -> int:
-    """Return the rank of a stacked output."""
-    return _rank_of_value(node, node.output(index), node.attr("body").output[index])
-
-
-def _rank_of_value(node: Node, name: str, part: Any) -> int:
-    """Return the rank of a scanned or stacked value, whose slices in the body have one dimension less.
-
-    Raises Refusal C207 if it is not known.
-    """
+def _rank_of_value(node: Node, side: str, index: int) -> int:
+    """Return the rank of a scanned "input" or stacked "output"; raise Refusal C207 if it is not known."""
+    body = node.attr("body")
+    name, part = (node.input(index), body.input) if side == "input" else (node.output(index), body.output)
     if name and (shape := node.values.shape(name)) is not None:
         return len(shape)
-    if (shape := shape_of(part.type)) is not None:
+    if (shape := shape_of(part[index].type)) is not None:
         return len(shape) + 1
-    why = f"the rank of '{safe_text(name or part.name)}' is not known"
+    why = f"the rank of '{safe_text(name or part[index].name)}' is not known"
     label = "the rank of a scanned or stacked value is not known"
     raise Refusal("C207", why, "declare the shapes of the inputs and outputs of the body", label=label)
 
@@ -318,17 +295,10 @@ def _new_values(op: Builder, elements: Sequence[str]) -> list[Any]:
     return values
 
 
-def _new_graph(name: str, inputs: Sequence[Any], outputs: Sequence[Any]) -> Any:
-    """Return a graph without nodes."""
-    graph = pb.GraphProto(name=name)
-    graph.input.extend(inputs)
-    graph.output.extend(outputs)
-    return graph
-
-
 def _reverse_sequences(op: Builder, value: str, element: str) -> str:
     """Return a batch with its sequences in reverse order, by a Scan."""
-    body = _new_graph(op.fresh("backwards"), _new_values(op, [element]), _new_values(op, [element]))
+    name = op.fresh("backwards")
+    body = pb.GraphProto(name=name, input=_new_values(op, [element]), output=_new_values(op, [element]))
     body.node.add(op_type="Identity", input=[body.input[0].name], output=[body.output[0].name])
     return op.Scan("", value, body=body, num_scan_inputs=1, directions=[1])
 

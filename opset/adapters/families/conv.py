@@ -76,10 +76,7 @@ class WindowAttributes(NamedTuple):
 
 
 def _windows_of(node: Node, rank: int) -> WindowAttributes:
-    """Return the window attributes with their defaults.
-
-    Raises Refusal C103 if a list has another length, C204 if a number is too large.
-    """
+    """Return the attributes with their defaults; raise Refusal C103 for a wrong length, C204 for a large number."""
     strides, dilations = (node.ints(name) or [1] * rank for name in ("strides", "dilations"))
     pads = node.ints("pads") or [0] * 2 * rank
     if (len(strides), len(dilations), len(pads)) != (rank, rank, 2 * rank):
@@ -153,12 +150,8 @@ def _count_windows(op: Builder, windows: WindowAttributes, axis: int, image: Siz
 def _window_elements(
     op: Builder, node: Node, windows: WindowAttributes, axis: int, sizes: tuple[Size, Size, Size]
 ) -> tuple[str, str, bool]:
-    """Return which windows' elements fall on each element along an axis, a bool for each, and whether several may.
-
-    The first two are tensors (taps, elements), or vectors if there is only one tap, because windows do not overlap. The
-    bools say which of the indices are valid; they are "" if all are. `sizes` are the image's size, the block's size and
-    the number of windows.
-    """
+    """Return the elements that fall on each element along an axis, which are valid ("" for all), and if several may."""
+    # The first two are tensors (taps, elements), or vectors if windows do not overlap, so that there is one tap.
     size, block, count = sizes
     stride = windows.strides[axis]
     dilation = windows.dilations[axis]
@@ -262,10 +255,7 @@ def deform_conv_lowered(op: Builder, node: Node) -> Result:
 def _kernel_positions(
     op: Builder, windows: WindowAttributes, axis: int, kernel: list[int], outputs: list[Size], element: str
 ) -> str:
-    """Return the position along an axis of each element of the kernel in each window.
-
-    The shape is (elements, 1, ..., windows, ..., 1).
-    """
+    """Return the position along an axis of each kernel element, and window: (elements, 1, ..., windows, ..., 1)."""
     rank = len(kernel)
     count = outputs[axis]
     below = math.prod(kernel[axis + 1 :])
@@ -282,10 +272,7 @@ def _kernel_positions(
 
 
 def _neighbors_of(op: Builder, at: str, length: Size, element: str) -> tuple[str, str, str]:
-    """Return the numbers of the neighbors below and above each point, their weights, and which are inside.
-
-    Points far outside read zero, and so do points that are NaN.
-    """
+    """Return the neighbors below and above each point, their weights, and which are inside; NaN and far ones read 0."""
     one, first, below, outside = (op.const(value, element, []) for value in (1.0, 0.0, -1.0, -2.0))
     size = op.const(float(length), element, []) if isinstance(length, int) else op.Cast(length, to=NUMBERS[element])
     at = op.Where(op.And(op.Greater(at, below), op.Less(at, size)), at, outside)

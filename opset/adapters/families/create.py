@@ -10,17 +10,10 @@ from opset.adapters.limits import MAX_WRITTEN_OUT
 from opset.model.elements import NUMBERS, element_name
 from opset.model.storage.tensor import make_tensor
 from opset.model.types import MAX_CONSTANT, Constant
+from opset.version_converter.facts import CONSTANT_FORMS
 from opset.version_converter.registration import down, lower, refuses
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
-PLAIN_FORMS = {
-    "value_float": "float",
-    "value_floats": "float",
-    "value_int": "int64",
-    "value_ints": "int64",
-    "value_string": "string",
-    "value_strings": "string",
-}
 STASH_TYPES = (NUMBERS["float"], NUMBERS["double"])
 
 
@@ -28,11 +21,11 @@ STASH_TYPES = (NUMBERS["float"], NUMBERS["double"])
 def constant_12_down(op: Builder, node: Node) -> Result:
     """Write a number or string as a scalar tensor, and a list as a vector."""
     name = _attribute_of_value(node)
-    if name not in PLAIN_FORMS:
+    if name not in CONSTANT_FORMS:
         return None
     value = node.attr(name)
     values, dims = (value, [len(value)]) if name.endswith("s") else ([value], [])
-    return op.copy(node, drop=[name], value=make_tensor("", NUMBERS[PLAIN_FORMS[name]], dims, values))
+    return op.copy(node, drop=[name], value=make_tensor("", NUMBERS[CONSTANT_FORMS[name]], dims, values))
 
 
 @down("Constant", since=11)
@@ -60,10 +53,7 @@ def constant_11_down(op: Builder, node: Node) -> Result:
 
 
 def _positions_of_entries(indices: Constant, dims: list[int], size: int) -> list[int]:
-    """Return the row-major positions of the entries of a sparse tensor, from its indices or rows of coordinates.
-
-    Raises Refusal C103 if they do not fit.
-    """
+    """Return the row-major positions of the entries of a sparse tensor; raise Refusal C103 if they do not fit."""
     numbers = list(indices.values)
     if len(indices.dims) == 2 and indices.dims[1] == len(dims):
         positions = [0] * indices.dims[0]
@@ -101,12 +91,18 @@ def constant_of_shape_20_down(op: Builder, node: Node) -> Result:
     element = element_name(value.data_type) if value is not None else None
     if element not in {**BFLOAT16, **SMALL_FLOATS}:
         return None
-    constant = node.values.elements(value)
-    if constant is None or len(constant.values) != 1:
-        raise Refusal("C103", "'value' is no tensor with one element")
+    constant = _single_element(node)
     tensor = make_tensor("", NUMBERS["float"], [1], constant.values)
     wide = op.copy(node, outputs=[op.fresh("wide")], value=tensor)
     return op.Cast(wide, to=NUMBERS[constant.element])
+
+
+def _single_element(node: Node) -> Constant:
+    """Return the `value` of a ConstantOfShape; raise Refusal C103 if it is not one element."""
+    constant = node.values.elements(node.attr("value"))
+    if constant is None or len(constant.values) != 1:
+        raise Refusal("C103", "'value' is no tensor with one element")
+    return constant
 
 
 @lower("ConstantOfShape", since=9)
@@ -115,11 +111,7 @@ def constant_of_shape_lowered(op: Builder, node: Node) -> Result:
     element = "float"
     fill = 0.0
     if node.has("value"):
-        constant = node.values.elements(node.attr("value"))
-        if constant is None or len(constant.values) != 1:
-            raise Refusal("C103", "'value' is no tensor with one element")
-        element = constant.element
-        (fill,) = constant.values
+        element, _, (fill,) = _single_element(node)
     shape = node.constant(0)
     if shape is not None and all(dim >= 0 for dim in shape.values) and math.prod(shape.values) <= MAX_WRITTEN_OUT:
         return op.const([fill] * math.prod(shape.values), element, shape.values)
@@ -159,7 +151,11 @@ def range_lowered(op: Builder, node: Node) -> Result:
         if folded is not None:
             return op.tensor(make_tensor("", NUMBERS[element], [len(folded)], folded), node.output(0))
     if element in ("float", "double"):
-        return _range_of_floats(op, node, element)
+        # The length is computed in DOUBLE, the elements in their own type.
+        first, last, step = (cast(op, x, element, "double") for x in node.inputs)
+        count = op.Cast(op.Ceil(op.Div(op.Sub(last, first), step)), to=NUMBERS["int64"])
+        positions = op.Cast(integers_below(op, _at_least_zero(op, count)), to=NUMBERS[element])
+        return op.Add(op.Mul(positions, node.input(2)), node.input(0))
     first, last, step = (cast(op, x, element, "int64") for x in node.inputs)
     span = last if start == 0 else op.Sub(last, first)
     if delta == 1:
@@ -185,14 +181,6 @@ def range_lowered(op: Builder, node: Node) -> Result:
 def _at_least_zero(op: Builder, count: str) -> str:
     """Return a number, or 0 for a negative one."""
     return op.Sub(count, op.Mul(count, negative_mask(op, count)))
-
-
-def _range_of_floats(op: Builder, node: Node, element: str) -> str:
-    """Return the range of floats; its length is computed in DOUBLE, its elements in their own type."""
-    start, limit, delta = (cast(op, x, element, "double") for x in node.inputs)
-    count = op.Cast(op.Ceil(op.Div(op.Sub(limit, start), delta)), to=NUMBERS["int64"])
-    positions = op.Cast(integers_below(op, _at_least_zero(op, count)), to=NUMBERS[element])
-    return op.Add(op.Mul(positions, node.input(2)), node.input(0))
 
 
 def _elements_of_range(start: float, limit: float, delta: float, element: str) -> list[float] | None:

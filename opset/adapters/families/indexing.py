@@ -29,13 +29,14 @@ from opset.adapters.building.shared import (
     SMALL_INTEGERS,
     cast,
     constant_ints,
+    known_size,
     need_size,
     negative_mask,
     positive_axis,
     unsqueeze,
     working_type,
 )
-from opset.adapters.building.subgraphs import GraphBuilder, add_loop
+from opset.adapters.building.subgraphs import LoopBody, add_loop
 from opset.adapters.limits import MAX_AXES, MAX_COMPARED, MAX_PAIRED
 from opset.model.elements import NUMBERS
 from opset.version_converter.registration import down, lower, refuses, up
@@ -68,9 +69,9 @@ def gather_nd_12_down(op: Builder, node: Node) -> Result:
         positions = op.Range(op.const(0), size_name(op, size_along(op, node, 0, axis)), op.const(1))
         dims = [-1 if other == axis else 1 for other in range(rank)]
         before.append(op.Expand(op.Reshape(positions, op.const(dims)), shape))
-    depth = (node.shape(1) or (None,))[-1]
+    depth = known_size(node, 1, -1)
     indices = op.Concat(*before, indices, axis=rank - 1)
-    if isinstance(depth, int):
+    if depth is not None:
         op.state(indices, "int64", (*[None] * (rank - 1), depth + batches))
     return op.copy(node, inputs=[data, indices], drop=["batch_dims"])
 
@@ -142,10 +143,9 @@ def top_k_10_down(op: Builder, node: Node) -> Result:
     if size < 1:
         label = "`K` is 0 or not known, and the axis is empty"
         raise Refusal("C204", f"'K' is 0 or not known, and axis {axis} is empty", FIX_SIZES, label=label)
-    outputs = [op.fresh("sorted"), op.fresh("order")]
-    values, order = op.copy(node, inputs=[node.input(0)], outputs=outputs, k=size)
+    outputs = op.copy(node, inputs=[node.input(0)], outputs=[op.fresh("sorted"), op.fresh("order")], k=size)
     first = integers_below(op, op.Reshape(node.input(1), op.const([])))
-    return [op.Gather(output, first, axis=axis) for output in (values, order)][: len(node.outputs)]
+    return [op.Gather(output, first, axis=axis) for output in outputs][: len(node.outputs)]
 
 
 @down("TopK", since=11)
@@ -163,8 +163,7 @@ def top_k_11_down(op: Builder, node: Node) -> Result:
     if element in ("int64", "uint64"):
         return _top_of_64_bits(op, node, element)
     wide = {**SMALL_INTEGERS, **INTEGERS_OF_32_BITS}.get(element, element)
-    if wide != element:
-        x = op.Cast(x, to=NUMBERS[wide])
+    x = cast(op, x, element, wide)
     smallest = not node.attr("largest")
     if smallest:
         x = op.Neg(x)
@@ -173,9 +172,7 @@ def top_k_11_down(op: Builder, node: Node) -> Result:
     values, indices = op.copy(node, inputs=[x, node.input(1)], outputs=outputs, drop=["largest", "sorted"], axis=axis)
     if smallest:
         values = op.Neg(values)
-    if wide != element:
-        values = op.Cast(values, to=NUMBERS[element])
-    return values, indices
+    return cast(op, values, wide, element), indices
 
 
 def _top_of_64_bits(op: Builder, node: Node, element: str) -> Result:
@@ -193,13 +190,9 @@ def _top_of_64_bits(op: Builder, node: Node, element: str) -> Result:
     reference = unsqueeze(op, number, [axis + 1])
     ahead = (op.Greater if node.attr("largest") else op.Less)(others, reference)
     score = op.Neg(sum_along(op, op.Cast(ahead, to=NUMBERS["float"]), [axis + 1]))
-    _, indices = op.copy(
-        node,
-        inputs=[score, node.input(1)],
-        outputs=[op.fresh("scores"), op.fresh("indices")],
-        drop=["largest", "sorted"],
-        axis=axis,
-    )
+    outputs = [op.fresh("scores"), op.fresh("indices")]
+    op.copy(node, inputs=[score, node.input(1)], outputs=outputs, drop=["largest", "sorted"], axis=axis)
+    indices = outputs[1]
     counts = sizes_of(op, node, 0)
     strides = strides_of(op, counts)
     constant = node.constant(1)
@@ -218,10 +211,7 @@ def gather_elements_lowered(op: Builder, node: Node) -> Result:
 
 
 def _flat_positions(op: Builder, node: Node) -> tuple[str, str, list[Size] | None]:
-    """Return the first input as one row, the position in it of each index along the axis, and the input's sizes.
-
-    The sizes are None if no input shows how many there are.
-    """
+    """Return the first input as one row, the position in it of each index, and the sizes, None for an unknown rank."""
     ranks = [rank for rank in (node.rank(0), node.rank(1)) if rank is not None]
     if not ranks:
         return *_flat_positions_of_any_rank(op, node), None
@@ -240,10 +230,8 @@ def _flat_positions(op: Builder, node: Node) -> tuple[str, str, list[Size] | Non
 
 
 def _flat_positions_of_any_rank(op: Builder, node: Node) -> tuple[str, str]:
-    """Return the first input as one row, and positions in it, whose coordinates are found in a loop over the axes.
-
-    If there are no indices, positions of one element are computed: a tensor of ones broadcasts to no elements.
-    """
+    """Return the first input as one row, and positions in it, whose coordinates are found in a loop over the axes."""
+    # Without indices, positions of one element are computed: a tensor of ones broadcasts to no elements.
     x = node.input(0)
     axis = node.attr("axis")
     one = op.const(1)
@@ -259,16 +247,15 @@ def _flat_positions_of_any_rank(op: Builder, node: Node) -> tuple[str, str]:
     numbers = integers_below(op, op.Add(count, empty))
     last = op.Sub(rank, one)
 
-    body = GraphBuilder(op, "coordinates")
-    turn, going = body.input("int64", []), body.input("bool", [])
+    body = LoopBody(op, "coordinates")
     left, total, stride = (body.input("int64", shape) for shape in ([None], [None], []))
-    current_axis = body.node("Sub", last, turn)
+    current_axis = body.node("Sub", last, body.turn)
     extent = body.node("Gather", counts, current_axis, axis=0)
     above = body.node("Div", left, extent)
     coordinate = body.node("Sub", left, body.node("Mul", above, extent))
     other = body.node("Cast", body.node("Not", body.node("Equal", current_axis, picked)), to=NUMBERS["int64"])
     step = body.node("Mul", coordinate, body.node("Mul", stride, other))
-    body.output(going, "bool", [])
+    body.output(body.going, "bool", [])
     body.output(above, "int64", [None])
     body.output(body.node("Add", total, step), "int64", [None])
     body.output(body.node("Mul", stride, body.node("Gather", sizes, current_axis, axis=0)), "int64", [])
@@ -315,27 +302,29 @@ def _merge_index_tuples(op: Builder, node: Node, depth: int) -> str:
 @lower("ScatterElements", since=11)
 def scatter_elements_lowered(op: Builder, node: Node) -> Result:
     """Write by Scatter, which takes no negative indices and is withdrawn since 11; then by ScatterND, or in a loop."""
+    if not op.offers("Scatter") and not op.offers("ScatterND"):
+        return scatter_lowered(op, node)
     if not op.offers("Scatter"):
-        return _scatter_nd(op, node) if op.offers("ScatterND") else scatter_lowered(op, node)
+        flat, position, sizes = _flat_positions(op, node)
+        indices = op.Reshape(position, op.const([-1, 1]))
+        y = op.ScatterND(flat, indices, op.Reshape(node.input(2), op.const([-1])))
+        return reshape_vector(op, y, sizes, op.Shape(node.input(0)))
     axis = node.attr("axis")
     ranks = [rank for rank in map(node.rank, range(3)) if rank is not None]
     if ranks:
         axis = positive_axis(axis, ranks[0])
     if axis >= 0:
-        return op.Scatter(
-            node.input(0), indices_from_front(op, node, 1, [size_along(op, node, 0, axis)]), node.input(2), axis=axis
-        )
-    flat, position, sizes = _flat_positions(op, node)
-    position, updates = (op.Reshape(name, op.const([-1])) for name in (position, node.input(2)))
-    return reshape_vector(op, op.Scatter(flat, position, updates, axis=0), sizes, op.Shape(node.input(0)))
+        front = indices_from_front(op, node, 1, [size_along(op, node, 0, axis)])
+        return op.Scatter(node.input(0), front, node.input(2), axis=axis)
+    x, positions, updates, sizes = _elements_along_axis(op, node)
+    return reshape_vector(op, op.Scatter(x, positions, updates, axis=0), sizes, op.Shape(node.input(0)))
 
 
-def _scatter_nd(op: Builder, node: Node) -> Result:
-    """Return the data after ScatterND has written single elements of it as one row."""
-    flat, position, sizes = _flat_positions(op, node)
-    indices = op.Reshape(position, op.const([-1, 1]))
-    y = op.ScatterND(flat, indices, op.Reshape(node.input(2), op.const([-1])))
-    return reshape_vector(op, y, sizes, op.Shape(node.input(0)))
+def _elements_along_axis(op: Builder, node: Node) -> tuple[str, str, str, list[Size] | None]:
+    """Return what `_elements_of_slices` does, for indices along an axis."""
+    x, positions, sizes = _flat_positions(op, node)
+    positions, updates = (op.Reshape(name, op.const([-1])) for name in (positions, node.input(2)))
+    return x, positions, updates, sizes
 
 
 @lower("ScatterND", since=11)
@@ -349,14 +338,12 @@ def scatter_nd_lowered(op: Builder, node: Node) -> Result:
 @lower("Scatter", since=9)
 def scatter_lowered(op: Builder, node: Node) -> Result:
     """Note in a loop which update goes to each position, then gather from data and updates."""
-    flat, position, sizes = _flat_positions(op, node)
-    position, updates = (op.Reshape(name, op.const([-1])) for name in (position, node.input(2)))
-    size = op.Size(flat)
+    x, positions, updates, sizes = _elements_along_axis(op, node)
+    size = op.Size(x)
     numbers = integers_below(op, size)
-    sources = last_written(op, numbers, numbers, size, position)
-    return reshape_vector(
-        op, op.Gather(op.Concat(flat, updates, axis=0), sources, axis=0), sizes, op.Shape(node.input(0))
-    )
+    sources = last_written(op, numbers, numbers, size, positions)
+    y = op.Gather(op.Concat(x, updates, axis=0), sources, axis=0)
+    return reshape_vector(op, y, sizes, op.Shape(node.input(0)))
 
 
 def last_written(op: Builder, numbers: str, initial: str, first: str, positions: str) -> str:
@@ -364,19 +351,17 @@ def last_written(op: Builder, numbers: str, initial: str, first: str, positions:
 
     Args:
         op: Makes the nodes.
-        numbers: The numbers to look up, a vector.
-        initial: The values of numbers that have no position, a vector.
+        numbers: The numbers to look up.
+        initial: The values of numbers that have no position.
         first: The number to add to indices.
         positions: The numbers that are written, one after the other.
     """
-    body = GraphBuilder(op, "write")
-    turn = body.input("int64", [])
-    going = body.input("bool", [])
+    body = LoopBody(op, "write")
     sources = body.input("int64", [None])
-    position = body.node("Gather", positions, body.node("Reshape", turn, op.const([1])), axis=0)
+    position = body.node("Gather", positions, body.node("Reshape", body.turn, op.const([1])), axis=0)
     chosen_here = body.node("Cast", body.node("Equal", numbers, position), to=NUMBERS["int64"])
-    change = body.node("Mul", chosen_here, body.node("Sub", body.node("Add", first, turn), sources))
-    body.output(going, "bool", [])
+    change = body.node("Mul", chosen_here, body.node("Sub", body.node("Add", first, body.turn), sources))
+    body.output(body.going, "bool", [])
     body.output(body.node("Add", sources, change), "int64", [None])
     return add_loop(op, op.Size(positions), [initial], body)[0]
 
@@ -430,17 +415,11 @@ def _combine_updates(op: Builder, node: Node, reductions: tuple[str, str]) -> Re
     if wide not in ("float", "double", "int32", "int64", "uint32", "uint64"):
         label = "elements of this type cannot be combined by the reduction"
         raise Refusal("C202", f"elements of {element} cannot be combined by '{reduction}'", label=label)
-    if node.op_type == "ScatterND":
-        x, positions, updates, sizes = _elements_of_slices(op, node)
-    else:
-        x, positions, sizes = _flat_positions(op, node)
-        positions, updates = (op.Reshape(name, op.const([-1])) for name in (positions, node.input(2)))
-    if wide != element:
-        x, updates = (op.Cast(name, to=NUMBERS[wide]) for name in (x, updates))
+    elements = _elements_of_slices if node.op_type == "ScatterND" else _elements_along_axis
+    x, positions, updates, sizes = elements(op, node)
+    x, updates = (cast(op, name, element, wide) for name in (x, updates))
     together = _combine_at_once if op.offers("ScatterElements") or op.offers("ScatterND") else _combine_one_by_one
-    y = together(op, node, x, positions, updates, wide)
-    if wide != element:
-        y = op.Cast(y, to=NUMBERS[element])
+    y = cast(op, together(op, node, x, positions, updates, wide), wide, element)
     return reshape_vector(op, y, sizes, op.Shape(node.input(0)))
 
 
@@ -456,14 +435,12 @@ def _combine_at_once(op: Builder, node: Node, x: str, positions: str, updates: s
     minus_one = op.const([-1])
     last = op.ReduceMax(op.Concat(turns, minus_one, axis=0), keepdims=0)
     updates = op.Gather(updates, order, axis=0)
-    body = GraphBuilder(op, "combine")
-    turn = body.input("int64", [])
-    going = body.input("bool", [])
+    body = LoopBody(op, "combine")
     data = body.input(element, [None])
-    now = body.node("Reshape", body.node("NonZero", body.node("Equal", turns, turn)), minus_one)
+    now = body.node("Reshape", body.node("NonZero", body.node("Equal", turns, body.turn)), minus_one)
     targets, more = (body.node("Gather", vector, now, axis=0) for vector in (ordered, updates))
     new = _combine(op, body, node, body.node("Gather", data, targets, axis=0), more, element)
-    body.output(going, "bool", [])
+    body.output(body.going, "bool", [])
     if op.offers("ScatterElements"):
         data = body.node("ScatterElements", data, targets, new, axis=0)
     else:
@@ -477,11 +454,9 @@ def _combine_one_by_one(op: Builder, node: Node, x: str, positions: str, updates
     one = op.const([1])
     scatters = op.offers("Scatter")
     numbers, size = ("", "") if scatters else (integers_below(op, op.Size(x)), op.Size(x))
-    body = GraphBuilder(op, "combine")
-    turn = body.input("int64", [])
-    going = body.input("bool", [])
+    body = LoopBody(op, "combine")
     data = body.input(element, [None])
-    now = body.node("Reshape", turn, one)
+    now = body.node("Reshape", body.turn, one)
     targets, more = (body.node("Gather", vector, now, axis=0) for vector in (positions, updates))
     new = _combine(op, body, node, body.node("Gather", data, targets, axis=0), more, element)
     if scatters:
@@ -490,17 +465,15 @@ def _combine_one_by_one(op: Builder, node: Node, x: str, positions: str, updates
         chosen_here = body.node("Cast", body.node("Equal", numbers, targets), to=NUMBERS["int64"])
         sources = body.node("Add", numbers, body.node("Mul", chosen_here, body.node("Sub", size, numbers)))
         data = body.node("Gather", body.node("Concat", data, new, axis=0), sources, axis=0)
-    body.output(going, "bool", [])
+    body.output(body.going, "bool", [])
     body.output(data, element, [None])
     return add_loop(op, op.Size(positions), [x], body)[0]
 
 
-def _combine(op: Builder, body: GraphBuilder, node: Node, old: str, new: str, element: str) -> str:
+def _combine(op: Builder, body: LoopBody, node: Node, old: str, new: str, element: str) -> str:
     """Return two vectors combined by the reduction of a node; raise Refusal C202 if they cannot be compared."""
     reduction = node.attr("reduction")
-    if reduction in ("add", "mul"):
-        return body.node(reduction.capitalize(), old, new)
-    if element in ("float", "double") or op.final >= 12:
+    if reduction in ("add", "mul") or element in ("float", "double") or op.final >= 12:
         return body.node(reduction.capitalize(), old, new)
     if not op.offers("Where"):
         label = "without Where, which came with version 9, elements of this type cannot be compared"
@@ -568,24 +541,18 @@ def unique_lowered(op: Builder, node: Node) -> Result:
     axis = node.attr("axis")
     sizes = node.need_shape(0)
     if axis is None:
-        flat = op.Reshape(x, op.const([-1]))
-        axis = 0
-        x = flat
-        rows = math.prod(sizes)
-        width = 1
-    else:
-        axis = positive_axis(axis, len(sizes))
-        rows = sizes[axis]
-        width = math.prod(sizes[:axis] + sizes[axis + 1 :])
-        order = [axis, *(other_axis for other_axis in range(len(sizes)) if other_axis != axis)]
-        flat = op.Transpose(x, perm=order) if axis else x
+        x = op.Reshape(x, op.const([-1]))
+        sizes = (math.prod(sizes),)
+    axis = positive_axis(axis or 0, len(sizes))
+    rows = sizes[axis]
+    width = math.prod(sizes[:axis] + sizes[axis + 1 :])
+    flat = op.Transpose(x, perm=[axis, *range(axis), *range(axis + 1, len(sizes))]) if axis else x
     if not rows or not width:
         raise Refusal("C204", "there are no elements to compare", "drop the node")
     if (count := rows * rows * width) > MAX_COMPARED:
         label = f"before version 11 it takes more than {MAX_COMPARED} comparisons"
-        raise Refusal(
-            "C204", f"before version 11 it takes {count} comparisons, and {MAX_COMPARED} are allowed", label=label
-        )
+        why = f"before version 11 it takes {count} comparisons, and {MAX_COMPARED} are allowed"
+        raise Refusal("C204", why, label=label)
     less, equal = _compare_rows(op, op.Reshape(flat, op.const([rows, width])), node.need_element(0), rows, width)
     number = NUMBERS["float"]
     row = op.const([1, rows])

@@ -23,11 +23,7 @@ def _regrouping_order(groups: int, size: int) -> list[int]:
 
 
 def _block_channels(node: Node, divided: bool) -> tuple[int, int]:
-    """Return the number of elements of a block, and the number of channels for each element.
-
-    `divided` says whether the channels are those after the division into blocks. Raises Refusal C103 if they do not
-    fit.
-    """
+    """Return the elements of a block, and the channels of each element, `divided` or not; raise Refusal if none fit."""
     area = node.attr("blocksize") ** 2
     channels = need_size(node, 0, 1)
     if divided and channels % area:
@@ -157,10 +153,8 @@ def expand_lowered(op: Builder, node: Node) -> Result:
 
 
 def _expand_to_any_rank(op: Builder, x: str, shape: str) -> str:
-    """Return an expanded value if ranks are not known: the shorter shape gets dimensions of 1 before it.
-
-    One more dimension of 1 comes last, so that there is one to repeat, and every 0 in the shape copies a 0.
-    """
+    """Return an expanded value if ranks are not known: the shorter shape gets dimensions of 1 before it."""
+    # One more dimension of 1 comes last, so that there is one to repeat, and every 0 in the shape copies a 0.
     one = op.const([1])
     sizes = op.Shape(x)
     more = op.Sub(op.Shape(shape), op.Shape(sizes))
@@ -175,10 +169,7 @@ def _expand_to_any_rank(op: Builder, x: str, shape: str) -> str:
 
 
 def _fill_shape(op: Builder, x: str, shape: str) -> str:
-    """Return a tensor filled with a scalar, in a shape of any length.
-
-    One more dimension of 1 comes last, so that there is one to repeat, and every 0 in the shape copies a 0.
-    """
+    """Return a tensor filled with a scalar, in a shape of any length; the added dimension of 1 is one to repeat."""
     one = op.const([1])
     counts = op.Concat(shape, one, axis=0)
     ones = op.Tile(one, op.Shape(counts))

@@ -85,9 +85,8 @@ def _need_short_sums(*sizes: object) -> None:
         raise Refusal("C207", "it is not known how many products of integers are added", FIX_SIZES)
     if known_sizes[0] > MAX_SUMMED:
         label = f"more than {MAX_SUMMED} products of integers are added"
-        raise Refusal(
-            "C204", f"{known_sizes[0]} products of integers are added, and {MAX_SUMMED} are allowed", label=label
-        )
+        why = f"{known_sizes[0]} products of integers are added, and {MAX_SUMMED} are allowed"
+        raise Refusal("C204", why, label=label)
 
 
 def _product_of_integers(op: Builder, a: str, b: str, element: str) -> str:
@@ -131,22 +130,11 @@ def gemm_7_down(op: Builder, node: Node) -> Result:
     left, right = node.shape(0), node.shape(1)
     height = left[1 if node.attr("transA") else 0] if left is not None and len(left) == 2 else None
     width = right[0 if node.attr("transB") else 1] if right is not None and len(right) == 2 else None
-    if not (isinstance(rows, int) or (rows and rows == height)):
-        raise _unknown_broadcast()
-    if isinstance(columns, int) and columns == 1:
-        if width == 1:
-            return None
-        if not isinstance(width, int):
-            raise _unknown_broadcast()
-        return op.copy(node, inputs=[a, b, op.Tile(c, op.const([1, width]))])
-    if not (isinstance(columns, int) or (columns and columns == width)):
-        raise _unknown_broadcast()
-    return None
-
-
-def _unknown_broadcast() -> Refusal:
-    """Return the refusal for a C whose shape does not show how it is broadcast."""
-    return Refusal("C207", "it is not known how 'C' is broadcast", f"{GIVE_SHAPES}; {SHOWN}")
+    rows_show = isinstance(rows, int) or (rows and rows == height)
+    columns_show = isinstance(columns, int) or (columns and columns == width)
+    if not rows_show or not columns_show or (columns == 1 and not isinstance(width, int)):
+        raise Refusal("C207", "it is not known how 'C' is broadcast", f"{GIVE_SHAPES}; {SHOWN}")
+    return op.copy(node, inputs=[a, b, op.Tile(c, op.const([1, width]))]) if columns == 1 and width != 1 else None
 
 
 class _Operand(NamedTuple):
@@ -240,10 +228,8 @@ def _contract(op: Builder, left: _Operand, right: _Operand, kept: set[Label]) ->
     batch = [label for label in shared if label in kept]
     rows = [label for label in left.labels if label not in shared]
     columns = [label for label in right.labels if label not in shared]
-    left, right = (
-        _order_by_labels(op, left, [*batch, *rows, *summed]),
-        _order_by_labels(op, right, [*batch, *summed, *columns]),
-    )
+    left = _order_by_labels(op, left, [*batch, *rows, *summed])
+    right = _order_by_labels(op, right, [*batch, *summed, *columns])
     count = len(batch)
     sizes = [_broadcast_size(*pair) for pair in zip(left.sizes[:count], right.sizes[:count], strict=True)]
     sizes += left.sizes[count : count + len(rows)] + right.sizes[count + len(summed) :]
@@ -258,8 +244,11 @@ def _contract(op: Builder, left: _Operand, right: _Operand, kept: set[Label]) ->
     product = op.MatMul(left_matrix, right_matrix)
     if len(rows) == len(columns) == 1:
         return _Operand(product, labels, sizes)
-    tail = _sizes_of(op, left, range(count, count + len(rows))) if len(rows) != 1 else [_COPIED]
-    tail += _sizes_of(op, right, range(count + len(summed), len(right.labels)))
+    tail: list[int | str] = [_COPIED]
+    if len(rows) != 1:
+        tail = [_joined_size(op, left, range(axis, axis + 1)) for axis in range(count, count + len(rows))]
+    first = count + len(summed)
+    tail += [_joined_size(op, right, range(axis, axis + 1)) for axis in range(first, len(right.labels))]
     return _Operand(op.Reshape(product, _shape_of_parts(op, [_COPIED] * count + tail)), labels, sizes)
 
 
@@ -303,16 +292,8 @@ def _as_matrices(op: Builder, operand: _Operand, batch: int, first: int) -> str:
     return op.Reshape(operand.name, _shape_of_parts(op, [_COPIED] * batch + [ahead, rest]))
 
 
-def _sizes_of(op: Builder, operand: _Operand, axes: range) -> list[int | str]:
-    """Return the size of each of some dimensions: a number, or the name of a vector of one."""
-    return [_joined_size(op, operand, range(axis, axis + 1)) for axis in axes]
-
-
 def _joined_size(op: Builder, operand: _Operand, axes: range) -> int | str:
-    """Return the number of elements along some dimensions together: a number, or the name of a vector of one.
-
-    Raises Refusal C204 for a size of 0.
-    """
+    """Return the product of sizes, or the name of a vector of it; raise Refusal C204 for a size of 0."""
     known_sizes = [size for size in operand.sizes[axes.start : axes.stop] if size is not None]
     if 0 in known_sizes:
         raise Refusal("C204", "a dimension that is joined to others has the size 0, which Reshape takes otherwise")

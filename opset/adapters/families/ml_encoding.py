@@ -39,9 +39,8 @@ def label_encoder_2_down(op: Builder, node: Node) -> Result:
     key, value, pairs = _read_table(node)
     if {key, value} != {"string", "int64"}:
         label = "it maps other types than strings to int64 or the other way round"
-        raise Refusal(
-            "C204", f"it maps {key} to {value}; version 1 maps strings to int64 or the other way round", label=label
-        )
+        why = f"it maps {key} to {value}; version 1 maps strings to int64 or the other way round"
+        raise Refusal("C204", why, label=label)
     drop = [attribute.name for attribute in node.proto.attribute if attribute.name != f"default_{value}"]
     by_number = sorted(((pair if key == "int64" else pair[::-1]) for pair in pairs), key=lambda pair: pair[0])
     numbers, strings = [number for number, _ in by_number], [string for _, string in by_number]
@@ -102,10 +101,7 @@ def label_encoder_4_down(op: Builder, node: Node) -> Result:
 
 
 def _read_table(node: Node) -> tuple[str, str, Pairs]:
-    """Return the types of keys and values, and the pairs: every key once, a float zero with both signs.
-
-    Raises Refusal C103 if there is no table, C204 if a key has two values: the standard and runtimes then differ.
-    """
+    """Return the types of keys and values, and the pairs: every key once, a float zero with both signs."""
     (key, keys) = _elements_of_side(node, "keys")
     (value, values) = _elements_of_side(node, "values")
     if len(keys) != len(values):
@@ -123,10 +119,7 @@ def _read_table(node: Node) -> tuple[str, str, Pairs]:
 
 
 def _elements_of_side(node: Node, name: str) -> tuple[str, list[Any]]:
-    """Return the type and the elements of "keys" or "values", whichever attribute holds them.
-
-    Raises Refusal C103 unless exactly one attribute does.
-    """
+    """Return type and elements of "keys" or "values"; raise Refusal C103 unless exactly one attribute holds them."""
     candidates = [(element, node.attr(f"{name}_{ending}")) for element, ending in LISTS.items()]
     tensor = node.attr(f"{name}_tensor")
     if tensor is not None:

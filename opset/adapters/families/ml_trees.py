@@ -136,10 +136,7 @@ def read_trees(node: Node, prefix: str, targets: int, element: str) -> Trees:
 def _read_votes(
     node: Node, prefix: str, targets: int, element: str, leaves: dict[tuple[int, int], int]
 ) -> dict[int, Votes]:
-    """Return the votes by leaf, which is an index in the lists; `leaves` are the indices by the ids of tree and node.
-
-    Raises Refusal as `read_trees` does.
-    """
+    """Return the votes by leaf; `leaves` are indices by the ids of tree and node. Raise Refusal as `read_trees`."""
     trees, ids, voted = (node.attr(f"{prefix}_{name}", []) for name in ("treeids", "nodeids", "ids"))
     weights = read_numbers(node, f"{prefix}_weights", element, len(ids))
     if not ids or any(len(column) != len(ids) for column in (trees, voted, weights)):
@@ -213,11 +210,8 @@ def as_ensemble(trees: Trees, additive: bool, charge: Callable[[int], None]) -> 
     limit = MAX_NODES + MAX_GROWTH * (len(trees.modes) + sum(map(len, trees.votes.values())))
     if size > limit:
         label = "with one vote per leaf and one parent per node, the trees have too many nodes"
-        raise Refusal(
-            "C204",
-            f"with one vote per leaf and one parent per node, the trees have more than {limit} nodes",
-            label=label,
-        )
+        why = f"with one vote per leaf and one parent per node, the trees have more than {limit} nodes"
+        raise Refusal("C204", why, label=label)
     charge(STEPS * size)
     return Ensemble(_ensemble_attributes(trees, counts, additive), max(counts) > 1, covered, some)
 
@@ -397,12 +391,9 @@ def tree_ensemble_classifier_5_up(op: Builder, node: Node) -> Result:
 
 
 def _opposite_scores(op: Builder, node: Node, x: str, trees: Trees, base: list[float], transform: str) -> str:
-    """Return the scores of two classes if all votes are for one of them; their sum p is the score of the second class.
-
-    Runtimes agree on the score of the first class in two cases, which exporters write: 1 - p for probabilities without
-    transform, and -p for weights of both signs with LOGISTIC. In both, the first class wins a tie. Raises Refusal C204
-    for any other case.
-    """
+    """Return the scores of two classes, if all votes are for one of them; raise Refusal C204 if runtimes differ."""
+    # Runtimes agree on the score of the first class in two cases, which exporters write: 1 - p for probabilities
+    # without transform, and -p for weights of both signs with LOGISTIC. In both, the first class wins a tie.
     ensemble = as_ensemble(trees, True, node.charge)
     usual = transform == ("LOGISTIC" if trees.lightest < 0 else "NONE")
     if not usual or trees.targets != {0} or len(base) > 1 or (base and not ensemble.covered):
@@ -455,10 +446,8 @@ def _aggregate_votes(op: Builder, x: str, ensemble: Ensemble, targets: int, aggr
 
 
 def _apply_transform(op: Builder, scores: str, transform: str, element: str) -> str:
-    """Return scores after the transform, as float, the only type that the older operators return.
-
-    TreeEnsemble has transforms too, but runtimes confuse its numbers for softmax and logistic.
-    """
+    """Return scores after the transform, as float, the only type that the older operators return."""
+    # TreeEnsemble has transforms too, but runtimes confuse its numbers for softmax and logistic.
     if transform == "SOFTMAX":
         scores = op.Softmax(scores, axis=1, domain="")
     elif transform == "LOGISTIC":

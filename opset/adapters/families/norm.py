@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import prod
 
-from opset.adapters.building.shared import cast, float32, positive_axis, unsqueeze, working_type
+from opset.adapters.building.shared import cast, float32, known_size, positive_axis, unsqueeze, working_type
 from opset.adapters.limits import MAX_AXES
 from opset.model.elements import NUMBERS, element_name
 from opset.model.storage.tensor import make_tensor
@@ -22,14 +22,17 @@ def _in_training(node: Node) -> bool:
     return any(node.output(index) for index in range(1, 5))
 
 
+def _need_image(node: Node) -> None:
+    """Raise Refusal C204 for an input that is no image, the only one that version 1 takes."""
+    if (rank := node.need_rank(0)) != 4:
+        label = "the input has not four dimensions; version 1 takes images, which have four"
+        raise Refusal("C204", f"the input has {rank} dimensions; version 1 takes images, which have four", label=label)
+
+
 @down("BatchNormalization", since=6)
 def batch_normalization_6_down(op: Builder, node: Node) -> Result:
     """Add `consumed_inputs`, which version 1 requires without effect on the result; refuse all but images."""
-    if node.need_rank(0) != 4:
-        label = "the input has not four dimensions; version 1 takes images, which have four"
-        raise Refusal(
-            "C204", f"the input has {node.rank(0)} dimensions; version 1 takes images, which have four", label=label
-        )
+    _need_image(node)
     return op.copy(node, consumed_inputs=[0, 0, 0, 1, 1] if _in_training(node) else [0] * 5)
 
 
@@ -232,10 +235,7 @@ def dropout_12_down(op: Builder, node: Node) -> Result:
 
 
 def _drop_elements(op: Builder, node: Node, training: str) -> Result:
-    """Return the elements that are kept, divided by their share, 1 - ratio, and 0 for the others; and the mask.
-
-    `training` names a bool that is computed at run time: if it is false, all elements are kept. "" stands for true.
-    """
+    """Return the elements that are kept, divided by 1 - ratio, and the mask; all if `training` (if not "") is false."""
     element = node.need_element(0)
     wide = working_type(node.need_element(0))
     x = cast(op, node.input(0), element, wide)
@@ -258,13 +258,12 @@ def group_normalization_21_up(op: Builder, node: Node) -> Result:
     """Repeat each group's scale and bias for its channels; set `stash_type` to the type of the data."""
     element = node.need_element(0)
     groups = node.attr("num_groups")
-    scales = node.shape(1)
-    if scales is not None and len(scales) == 1 and isinstance(scales[0], int) and scales[0] != groups:
-        raise Refusal("C103", f"'num_groups' is {groups}, and there are {scales[0]} scales")
-    shape = node.shape(0)
-    channels = shape[1] if shape is not None and len(shape) > 1 else None
+    scales = known_size(node, 1, 0)
+    if node.rank(1) == 1 and scales not in (None, groups):
+        raise Refusal("C103", f"'num_groups' is {groups}, and there are {scales} scales")
+    channels = known_size(node, 0, 1)
     inputs = [node.input(0)]
-    if isinstance(channels, int):
+    if channels is not None:
         if channels % groups:
             raise Refusal("C103", f"{channels} channels cannot be divided into {groups} groups")
         repeats = op.const([1, channels // groups])
@@ -282,11 +281,8 @@ def group_normalization_21_up(op: Builder, node: Node) -> Result:
 def group_normalization_21_down(op: Builder, node: Node) -> Result:
     """Normalize each group as a channel of InstanceNormalization, in the stated precision; version 18 is withdrawn."""
     element = node.need_element(0)
-    stash = element_name(node.attr("stash_type"))
     rank = node.need_rank(0)
-    if stash not in STASHES:
-        label = "this `stash_type` cannot be expressed"
-        raise Refusal("C204", f"'stash_type' {node.attr('stash_type')} cannot be expressed", label=label)
+    stash = _stash_type(node)
     if rank < 2:
         raise Refusal("C103", f"the input has {rank} dimensions, too few for channels")
     if 0 in (node.shape(0) or ()):
@@ -337,11 +333,7 @@ def _shape_of_groups(op: Builder, node: Node, groups: int) -> str:
 @down("InstanceNormalization", since=6)
 def instance_normalization_6_down(op: Builder, node: Node) -> Result:
     """Refuse all but images: version 1 takes four dimensions."""
-    if node.need_rank(0) != 4:
-        label = "the input has not four dimensions; version 1 takes images, which have four"
-        raise Refusal(
-            "C204", f"the input has {node.rank(0)} dimensions; version 1 takes images, which have four", label=label
-        )
+    _need_image(node)
     return None
 
 
@@ -379,10 +371,7 @@ def rms_normalization_lowered(op: Builder, node: Node) -> Result:
 def _normalization_input(op: Builder, node: Node) -> tuple[str, str, str, list[int]]:
     """Return the type of the input, the type of `stash_type`, the input rounded to that and widened, and the axes."""
     element = node.need_element(0)
-    stash = element_name(node.attr("stash_type"))
-    if stash not in STASHES:
-        label = "this `stash_type` cannot be expressed"
-        raise Refusal("C204", f"'stash_type' {node.attr('stash_type')} cannot be expressed", label=label)
+    stash = _stash_type(node)
     axis = node.attr("axis")
     if axis >= 0 or axis < -MAX_AXES:
         positive_axis(axis, node.need_rank(0))
@@ -391,16 +380,23 @@ def _normalization_input(op: Builder, node: Node) -> tuple[str, str, str, list[i
     return element, stash, cast(op, cast(op, node.input(0), element, stash), stash, working_type(stash)), axes
 
 
+def _stash_type(node: Node) -> str:
+    """Return the type of `stash_type`; raise Refusal C204 if it cannot be expressed."""
+    stash = element_name(node.attr("stash_type"))
+    if stash not in STASHES:
+        label = "this `stash_type` cannot be expressed"
+        raise Refusal("C204", f"'stash_type' {node.attr('stash_type')} cannot be expressed", label=label)
+    return stash
+
+
 def _mean(op: Builder, x: str, axes: list[int]) -> str:
     """Return the mean over axes, which are kept as dimensions of 1; from version 18 on, the axes are an input."""
     return op.ReduceMean(x, op.const(axes)) if op.version >= 18 else op.ReduceMean(x, axes=axes)
 
 
 def _deviation(op: Builder, node: Node, centered: str, axes: list[int], element: str) -> str:
-    """Return the root of the mean of squares plus `epsilon`.
-
-    The squares are powers, because onnxruntime recognizes that form of the formula and runs its own kernel for it.
-    """
+    """Return the root of the mean of squares plus `epsilon`."""
+    # The squares are powers: onnxruntime recognizes that form of the formula and runs its own kernel for it.
     squares = op.Pow(centered, op.const(2.0, element, []))
     return op.Sqrt(op.Add(_mean(op, squares, axes), op.const(node.attr("epsilon"), element, [])))
 

@@ -22,24 +22,27 @@ from opset.version_converter.registration import down, lower, refuses, up
 from opset.version_converter.rewrite import FIX_SIZES, Builder, Node, Refusal, Result
 
 
-def _window_counts(node: Node) -> list[tuple[int, int]] | None:
-    """Return for each axis the number of windows with `ceil_mode` 1, before version 22 and since.
-
-    The second number is without windows that begin in the end padding. None means that both are equal for every shape:
-    no window is smaller than stride plus end padding, or pads are automatic. Raises Refusal C103 if attributes do not
-    fit, C207 if the shape is needed and not known.
-    """
-    if not node.attr("ceil_mode") or node.attr("auto_pad") not in ("NOTSET", ""):
-        return None
+def _windows_of(node: Node, axes: int | None = None) -> tuple[list[int], list[int], list[int], list[int]]:
+    """Return kernel, strides, dilations and pads; raise Refusal C103 unless they fit each other, and `axes`."""
     kernel = node.attr("kernel_shape")
-    axes = len(kernel)
-    strides, dilations = node.attr("strides", [1] * axes), node.attr("dilations", [1] * axes)
-    pads = node.attr("pads", [0] * (2 * axes))
-    if not len(strides) == len(dilations) == axes or len(pads) != 2 * axes:
+    count = len(kernel)
+    strides, dilations = node.attr("strides", [1] * count), node.attr("dilations", [1] * count)
+    pads = node.attr("pads", [0] * (2 * count))
+    if axes not in (None, count) or not len(strides) == len(dilations) == count or len(pads) != 2 * count:
         raise Refusal("C103", f"kernel {kernel}, strides {strides}, dilations {dilations} and pads {pads} do not fit")
+    return kernel, strides, dilations, pads
+
+
+def _window_counts(node: Node) -> list[tuple[int, int]]:
+    """Return for each axis the number of windows with `ceil_mode` 1, before version 22 and since, which keeps fewer."""
+    # There are no counts if both are equal for every shape: no window is smaller than stride plus end padding.
+    if not node.attr("ceil_mode") or node.attr("auto_pad") not in ("NOTSET", ""):
+        return []
+    kernel, strides, dilations, pads = _windows_of(node)
+    axes = len(kernel)
     reach = [(size - 1) * dilation + 1 for size, dilation in zip(kernel, dilations, strict=True)]
     if all(size >= stride + end for size, stride, end in zip(reach, strides, pads[axes:], strict=True)):
-        return None
+        return []
     shape = node.need_shape(0)[2:]
     if len(shape) != axes:
         raise Refusal("C103", f"the kernel has {axes} axes, and the input {len(shape)} beside batch and channel")
@@ -53,7 +56,7 @@ def _window_counts(node: Node) -> list[tuple[int, int]] | None:
 @up("AveragePool", "LpPool", "MaxPool", since=22)
 def average_pool_22_up(op: Builder, node: Node) -> Result:
     """Refuse a last window that begins in the end padding, which `ceil_mode` 1 keeps before version 22, not since."""
-    if any(before != after for before, after in _window_counts(node) or ()):
+    if any(before != after for before, after in _window_counts(node)):
         raise Refusal("C204", "with 'ceil_mode' 1, a last window that holds only padding is dropped from version 22 on")
     return None
 
@@ -62,15 +65,13 @@ def average_pool_22_up(op: Builder, node: Node) -> Result:
 @refuses("C204", "with `ceil_mode` 1, a last window that holds only padding is kept before version 22")
 def average_pool_22_down(op: Builder, node: Node) -> Result:
     """Set `ceil_mode` to 0 if a last window begins in the end padding, which `ceil_mode` 1 kept before version 22."""
-    counts = _window_counts(node) or ()
+    counts = _window_counts(node)
     if all(before == after for before, after in counts):
         return None
     shape = node.need_shape(0)[2:]
-    strides = node.attr("strides", [1] * len(counts))
-    pads = node.attr("pads", [0] * (2 * len(counts)))
-    dilations = node.attr("dilations", [1] * len(counts))
+    kernel, strides, dilations, pads = _windows_of(node)
     for axis, (_, expected) in enumerate(counts):
-        reach = (node.attr("kernel_shape")[axis] - 1) * dilations[axis] + 1
+        reach = (kernel[axis] - 1) * dilations[axis] + 1
         if expected != (shape[axis] + pads[axis] + pads[axis + len(counts)] - reach) // strides[axis] + 1:
             raise Refusal("C204", "with 'ceil_mode' 1, a last window that holds only padding is kept before version 22")
     if node.need_element(0) == "bfloat16":
@@ -95,12 +96,8 @@ def average_pool_19_down(op: Builder, node: Node) -> Result:
     if shape is None or len(sizes) < len(shape) - 1 or 0 in sizes:
         raise Refusal("C207", "the sizes of the input, batch aside, are not known", "fix its dynamic dimensions")
     channels, *spatial = sizes
-    kernel = node.attr("kernel_shape")
-    axes = len(node.attr("kernel_shape"))
-    strides = node.attr("strides", [1] * axes)
-    pads = node.attr("pads", [0] * (2 * axes))
-    if not len(spatial) == len(dilations) == len(strides) == axes or len(pads) != 2 * axes:
-        raise Refusal("C103", f"kernel {kernel}, strides {strides}, dilations {dilations} and pads {pads} do not fit")
+    kernel, strides, dilations, pads = _windows_of(node, len(spatial))
+    axes = len(kernel)
     begins = []
     ends = []
     lengths = []
@@ -128,11 +125,7 @@ def average_pool_19_down(op: Builder, node: Node) -> Result:
 
 
 def _padding_and_count(node: Node, size: int, reach: int, stride: int, begin: int, end: int) -> tuple[int, int, int]:
-    """Return the padding before and after an axis, and the number of windows along it.
-
-    `reach` is the length of a window with its gaps; `begin` and `end` are the stated padding. Raises Refusal C204 if
-    runtimes differ, or a window holds padding alone.
-    """
+    """Return the padding of an axis and its number of windows; raise Refusal C204 if runtimes differ in them."""
     if node.attr("auto_pad") in ("SAME_UPPER", "SAME_LOWER"):
         if any(dilation != 1 for dilation in node.attr("dilations", [])):
             raise Refusal("C204", "runtimes differ in how they pad windows with gaps for 'auto_pad'", "state 'pads'")
@@ -166,7 +159,7 @@ def average_pool_10_down(op: Builder, node: Node) -> Result:
     if not node.attr("ceil_mode") or node.attr("auto_pad") in ("SAME_UPPER", "SAME_LOWER"):
         return op.copy(node, drop=dropped) if any(node.has(name) for name in dropped) else None
     kernel = node.attr("kernel_shape")
-    axes = len(node.attr("kernel_shape"))
+    axes = len(kernel)
     strides = node.attr("strides", [1] * axes)
     pads = list(node.attr("pads", [0] * (2 * axes)))
     if len(strides) != axes or len(pads) != 2 * axes:
@@ -189,10 +182,7 @@ def average_pool_10_down(op: Builder, node: Node) -> Result:
 
 
 def _more_padding(node: Node, kernel: Sequence[int], strides: Sequence[int], pads: Sequence[int]) -> list[int]:
-    """Return for each axis the end padding to add, so that there are as many windows as with `ceil_mode` 1.
-
-    Raises Refusal C204 if a window holds only padding, C207 if it may.
-    """
+    """Return the end padding to add for as many windows as with `ceil_mode` 1; raise Refusal if one may be padding."""
     axes = len(kernel)
     shape = node.shape(0)
     sizes = shape[2:] if shape is not None and len(shape) == axes + 2 else (None,) * axes
@@ -212,16 +202,10 @@ def _more_padding(node: Node, kernel: Sequence[int], strides: Sequence[int], pad
 
 
 def _maxima_with_gaps(op: Builder, node: Node) -> Result:
-    """Return the maxima of windows with gaps: their elements are gathered side by side, one axis after the other.
-
-    In place of padding, a window has the nearest one of its own elements twice, which does not change the maximum.
-    """
-    kernel = node.attr("kernel_shape")
-    axes = len(node.attr("kernel_shape"))
-    strides, dilations = node.attr("strides", [1] * axes), node.attr("dilations", [1] * axes)
-    pads = node.attr("pads", [0] * (2 * axes))
-    if node.need_rank(0) != axes + 2 or not len(dilations) == len(strides) == axes or len(pads) != 2 * axes:
-        raise Refusal("C103", f"kernel {kernel}, strides {strides}, dilations {dilations} and pads {pads} do not fit")
+    """Return the maxima of windows with gaps: their elements are gathered side by side, one axis after the other."""
+    # In place of padding, a window has the nearest one of its own elements twice, which does not change the maximum.
+    kernel, strides, dilations, pads = _windows_of(node, node.need_rank(0) - 2)
+    axes = len(kernel)
     x = node.input(0)
     sources = []
     for axis, (taps, stride, dilation) in enumerate(zip(kernel, strides, dilations, strict=True)):
@@ -251,16 +235,7 @@ def _maxima_with_gaps(op: Builder, node: Node) -> Result:
 
 
 def _positions_of_maxima(op: Builder, node: Node, x: str, sources: list[list[int]]) -> str:
-    """Return the positions of maxima in the input, as the numbers of elements.
-
-    Args:
-        op: Makes the nodes.
-        node: The MaxPool.
-        x: The elements of all windows, side by side.
-        sources: For each axis, the coordinates in the input of the elements of the windows.
-
-    If several elements are equal, or are copies of one, the position is the first.
-    """
+    """Return the first position of each maximum of windows, whose elements come from `sources` along each axis."""
     kernel = node.attr("kernel_shape")
     axes = len(kernel)
     element = node.need_element(0)
@@ -330,9 +305,8 @@ def lp_pool_2(op: Builder, node: Node) -> Result:
     kernel = node.attr("kernel_shape")
     if kernel is None or node.need_rank(0) != len(kernel) + 2:
         label = "`kernel_shape` is given, and version 1 does not say what that means"
-        raise Refusal(
-            "C204", f"'kernel_shape' is {safe_text(kernel)}, and version 1 does not say what that means", label=label
-        )
+        why = f"'kernel_shape' is {safe_text(kernel)}, and version 1 does not say what that means"
+        raise Refusal("C204", why, label=label)
     return None
 
 

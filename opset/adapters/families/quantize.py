@@ -211,11 +211,8 @@ def _product_of_integers(op: Builder, node: Node, left: tuple[int, int], right: 
 
 
 def _convolution_of_integers(op: Builder, node: Node, values: tuple[int, int], filters: tuple[int, int]) -> str:
-    """Return the convolution, modulo 2**32, of two inputs, each minus its zero point; each pair is (input, zero point).
-
-    FLOAT holds the sums of few products. If there are more, it holds the sums with the upper and lower halves of the
-    filters.
-    """
+    """Return the convolution, modulo 2**32, of two (input, zero point)."""
+    # FLOAT holds the sums of few products; of more, those with the upper and lower halves of the filters.
     x_zero, w_zero = (node.input(index) for _, index in (values, filters))
     shape = node.shape(filters[0]) or (None,)
     rank = node.need_rank(filters[0])
@@ -260,9 +257,8 @@ def _cast_exactly(op: Builder, node: Node, index: int, target: str) -> str:
     if (element, target) not in WIDER:
         name = node.schema.inputs[index].name
         label = "it computes in a type that cannot represent one of the inputs"
-        raise Refusal(
-            "C204", f"it computes in {target}, which cannot represent '{name}', a tensor of {element}", label=label
-        )
+        why = f"it computes in {target}, which cannot represent '{name}', a tensor of {element}"
+        raise Refusal("C204", why, label=label)
     return op.Cast(node.input(index), to=NUMBERS[target])
 
 
@@ -295,10 +291,7 @@ def _is_blocked(node: Node) -> bool:
 
 
 def _write_out(op: Builder, node: Node) -> Result:
-    """Return the operator written out, with its scale and zero point broadcast against x.
-
-    Raises Refusal C202 if the product of these types is not exact.
-    """
+    """Return the operator written out; raise Refusal C202 if the product of these types is not exact."""
     scale = _broadcast_parameter(op, node, SCALE)
     if node.op_type == "QuantizeLinear":
         return _quantize(op, node, scale)
@@ -317,17 +310,13 @@ def _write_out(op: Builder, node: Node) -> Result:
 
 
 def _quantize(op: Builder, node: Node, scale: str) -> Result:
-    """Return `saturate(round(x / scale) + zero)`: by a QuantizeLinear of scale 1, or rounded, clipped and cast.
-
-    Raises Refusal C202 for types in which that is not certain, or not possible at the version.
-    """
+    """Return `saturate(round(x / scale) + zero)`; raise Refusal C202 for types in which it is not certain."""
     for index in (X, SCALE):
         if (kind := node.need_element(index)) != "float":
             name = node.schema.inputs[index].name
             label = "an input is not float; only for float is a division that is written out certain"
-            raise Refusal(
-                "C202", f"'{name}' is {kind}; only for float is a division that is written out certain", label=label
-            )
+            why = f"'{name}' is {kind}; only for float is a division that is written out certain"
+            raise Refusal("C202", why, label=label)
     element = _output_element(node)
     constant = node.constant(ZERO)
     quotient = op.Div(node.input(X), scale)
@@ -340,17 +329,13 @@ def _quantize(op: Builder, node: Node, scale: str) -> Result:
         return op.copy(node, inputs=inputs, drop=["axis", "block_size", "output_dtype"])
     if element not in RANGES:
         label = f"the result is of a type which version {op.version} cannot compute in parts"
-        raise Refusal(
-            "C202", f"the result is {element}, which version {op.version} cannot compute in parts", label=label
-        )
+        why = f"the result is {element}, which version {op.version} cannot compute in parts"
+        raise Refusal("C202", why, label=label)
     return _saturate(op, quotient, _broadcast_parameter(op, node, ZERO) if node.input(ZERO) else "", element)
 
 
 def _saturate(op: Builder, quotient: str, zero: str, element: str) -> str:
-    """Return quotients rounded, with the zero point added if there is one, and limited to the range of a type.
-
-    NaN becomes the least value, as in the kernel and in runtimes.
-    """
+    """Return quotients rounded, plus the zero point if any, and limited to the range of a type."""
     values = op.Round(quotient) if op.version >= 11 else round_to_even(op, quotient, "float")
     if zero:
         values = op.Add(values, op.Cast(zero, to=NUMBERS["float"]))

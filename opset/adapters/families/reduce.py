@@ -15,8 +15,8 @@ from opset.adapters.building.positions import (
     sizes_of,
     vector_of,
 )
-from opset.adapters.building.shared import INTEGERS, negative_mask, positive_axis, unsqueeze, vector_length
-from opset.adapters.building.subgraphs import GraphBuilder, add_loop
+from opset.adapters.building.shared import INTEGERS, cast, negative_mask, positive_axis, unsqueeze, vector_length
+from opset.adapters.building.subgraphs import LoopBody, add_loop
 from opset.adapters.limits import MAX_TABLE
 from opset.model.elements import ELEMENTS, NUMBERS
 from opset.model.storage.tensor import make_tensor
@@ -63,11 +63,8 @@ def reduce_sum_13_down(op: Builder, node: Node) -> Result:
 
 
 def _reduce_along_computed_axes(op: Builder, node: Node, count: int) -> Result:
-    """Return a reduction along axes that are computed at run time, one after the other.
-
-    The input is reshaped to three dimensions: all before the axis, the axis, and all after it. Their sizes are read
-    from a table with a row for each choice of axes. Raises Refusal C205 if there is no such table.
-    """
+    """Return a reduction along computed axes, one after the other; raise Refusal C205 if no table has their sizes."""
+    # The input is reshaped to three dimensions: all before the axis, the axis, and all after it.
     shape = tuple([dim for dim in node.shape(0) or () if isinstance(dim, int)])
     rank = len(shape)
     element = node.need_element(0)
@@ -88,8 +85,8 @@ def _reduce_along_computed_axes(op: Builder, node: Node, count: int) -> Result:
     result = op.Gather(op.const([dim for dims in kept for dim in dims], dims=[len(rows), len(kept[0])]), row, axis=0)
     if 0 in shape:
         return op.ConstantOfShape(result, value=make_tensor("", NUMBERS[element], [1], [identity]))
-    rounds = count > 1 and element in ("float16", "bfloat16")
-    x = op.Cast(node.input(0), to=NUMBERS["float"]) if rounds else node.input(0)
+    wide = "float" if count > 1 and element in ("float16", "bfloat16") else element
+    x = cast(op, node.input(0), element, wide)
     for step, operator in enumerate(_single_axis_steps(node.op_type, count)):
         sizes = [size for axes in rows for size in _sizes_around(_reduced_shape(shape, axes[:step], True), axes[step])]
         x = op.Reshape(x, op.Gather(op.const(sizes, dims=[len(rows), 3]), row, axis=0))
@@ -97,8 +94,7 @@ def _reduce_along_computed_axes(op: Builder, node: Node, count: int) -> Result:
             x = op.ReduceSum(x, op.const([1]))
         else:
             x = getattr(op, operator)(x, axes=[1])
-    x = op.Cast(x, to=NUMBERS[element]) if rounds else x
-    return op.Reshape(x, result)
+    return op.Reshape(cast(op, x, wide, element), result)
 
 
 def _single_axis_steps(operator: str, count: int) -> list[str]:
@@ -178,10 +174,8 @@ def cum_prod_lowered(op: Builder, node: Node) -> Result:
 
 
 def _accumulate(op: Builder, node: Node, combine: str, first: float) -> str:
-    """Return a tensor with each slice along the axis combined with all slices before it and a first value.
-
-    The axes before and after it become one each, which also serves an axis that is computed at run time.
-    """
+    """Return a tensor with each slice along the axis combined with all slices before it and a first value."""
+    # The axes before and after it become one each, which also serves an axis that is computed at run time.
     element = node.need_element(0)
     sizes = sizes_of(op, node, 0)
     rank = len(sizes)
@@ -211,13 +205,9 @@ def _accumulate(op: Builder, node: Node, combine: str, first: float) -> str:
         along = 1
         x = reshape_exactly(op, node.input(0), op.Concat(outer, length, inner, axis=0), 3)
         length = op.Reshape(length, op.const([]))
-    if wide != element:
-        x = op.Cast(x, to=NUMBERS[wide])
-    y = _accumulation_loop(
-        op, node, x, size_name(op, length), op.Expand(op.const(value, wide, []), inside), combine, along, wide
-    )
-    if wide != element:
-        y = op.Cast(y, to=NUMBERS[element])
+    x = cast(op, x, element, wide)
+    start = size_name(op, length), op.Expand(op.const(value, wide, []), inside)
+    y = cast(op, _accumulation_loop(op, node, x, *start, combine, along, wide), wide, element)
     if constant is not None and all(isinstance(size, int) and size > 0 for size in sizes):
         return y
     return reshape_exactly(op, y, op.Shape(node.input(0)), rank)
@@ -228,14 +218,11 @@ def _accumulation_loop(
 ) -> str:
     """Return the slices of a value along an axis, each combined in a loop with all before it and the first one."""
     rank = 3 if node.constant(1) is None else node.need_rank(0)
-    body = GraphBuilder(op, "accumulate")
-    turn = body.input("int64", [])
-    going = body.input("bool", [])
+    body = LoopBody(op, "accumulate")
     state = body.input(element, [None] * (rank - 1))
-    if node.attr("reverse"):
-        turn = body.node("Sub", op.Sub(length, op.const(1)), turn)
+    turn = body.node("Sub", op.Sub(length, op.const(1)), body.turn) if node.attr("reverse") else body.turn
     new = body.node(combine, state, body.node("Gather", x, turn, axis=axis))
-    body.output(going, "bool", [])
+    body.output(body.going, "bool", [])
     body.output(new, element, [None] * (rank - 1))
     body.output(body.node("Identity", state if node.attr("exclusive") else new), element, [None] * (rank - 1))
     y = add_loop(op, length, [first], body)[1]

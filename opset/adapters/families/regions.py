@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from opset.adapters.building.positions import Size, integers_below, product, size_along, size_name, sizes_of, vector_of
 from opset.adapters.building.shared import cast, working_type
-from opset.adapters.building.subgraphs import GraphBuilder, add_loop
+from opset.adapters.building.subgraphs import LoopBody, add_loop
 from opset.model.elements import NUMBERS
 from opset.model.storage.tensor import make_tensor
 from opset.version_converter.registration import down, lower
@@ -43,12 +43,8 @@ def non_max_suppression_lowered(op: Builder, node: Node) -> Result:
     return op.Transpose(op.Concat(batch_and_class, boxes, axis=0), perm=[1, 0])
 
 
-def _suppression_body(op: Builder, node: Node) -> GraphBuilder:
-    """Return the body of the loop.
-
-    Its input and first output are the boxes that are left; it also returns the best box of each batch and class, and
-    whether one was left.
-    """
+def _suppression_body(op: Builder, node: Node) -> LoopBody:
+    """Return the body of the loop, which carries the boxes that are left and stacks the best one, if one is left."""
     number = NUMBERS["float"]
     lowest, zero, half = (op.const(value, "float", []) for value in (float("-inf"), 0.0, 0.5))
     scores = op.Where(op.IsNaN(node.input(SCORES)), lowest, node.input(SCORES))
@@ -65,9 +61,7 @@ def _suppression_body(op: Builder, node: Node) -> GraphBuilder:
         low, high = op.Add(low, zeros), op.Add(high, zeros)
     overlap = op.Reshape(node.input(OVERLAP), op.const([])) if node.input(OVERLAP) else zero
 
-    body = GraphBuilder(op, "suppression")
-    body.input("int64", [])
-    body.input("bool", [])
+    body = LoopBody(op, "suppression")
     left = body.input("float", [None] * 3)
     # 1 and 0 become plus and minus infinity: a box that is not left is below every score.
     bounds = body.node("Div", body.node("Sub", left, half), zero)
@@ -127,10 +121,7 @@ class _Points(NamedTuple):
 
 
 def _sample_regions(op: Builder, node: Node) -> Result:
-    """Return the means or maxima of the points in each cell of each region, as many as the node states.
-
-    Elements are gathered with all of their channels. Raises Refusal C204 if the number of points depends on the region.
-    """
+    """Return the means or maxima of the points in each cell of each region; raise Refusal C204 if it is computed."""
     count = node.attr("sampling_ratio")
     element = node.need_element(0)
     if not count:

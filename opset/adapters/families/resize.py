@@ -76,9 +76,8 @@ def resize_11_up(op: Builder, node: Node) -> Result:
     sizes = node.shape(X) or (None,) * len(factors)
     if constant is not None and not any(map(_certainly_grows, factors, sizes)):
         label = "`scales` grows an axis that keeps its size, where runtimes copy"
-        raise Refusal(
-            "C204", f"'scales' is {list(factors)}; runtimes copy where growing axes keep their sizes", label=label
-        )
+        why = f"'scales' is {list(factors)}; runtimes copy where growing axes keep their sizes"
+        raise Refusal("C204", why, label=label)
     one = op.const(1.0, "float", []) if constant is None else ""
     shrinking = op.Min(scales, one) if one else op.const([min(scale, 1.0) for scale in factors], "float")
     growing = op.Max(scales, one) if one else op.const([max(scale, 1.0) for scale in factors], "float")
@@ -100,10 +99,8 @@ def _certainly_grows(scale: float, size: int | str | None) -> bool:
 
 
 def _output_size(size: int, scale: Fraction) -> int:
-    """Return the size of an axis after resizing: the product in FLOAT, the type of scales, rounded down.
-
-    The standard writes floor(size * scale); runtimes multiply in FLOAT, in which 20 times 1.05 is 21 and not below it.
-    """
+    """Return the size of an axis after resizing: the product in FLOAT, the type of scales, rounded down."""
+    # The standard writes floor(size * scale); runtimes multiply in FLOAT, in which 20 times 1.05 is 21.
     return math.floor(float32(float(size * scale)))
 
 
@@ -144,9 +141,8 @@ def resize_11_down(op: Builder, node: Node) -> Result:
         return _interpolate(op, node)
     if mode not in ("nearest", "linear") or coordinates == "tf_crop_and_resize":
         label = "the mode has no equivalent with these coordinates"
-        raise Refusal(
-            "C204", f"mode {safe_text(mode)} with coordinates {safe_text(coordinates)} has no equivalent", label=label
-        )
+        why = f"mode {safe_text(mode)} with coordinates {safe_text(coordinates)} has no equivalent"
+        raise Refusal("C204", why, label=label)
     if mode == "nearest" and not is_known and (sized or constant is None):
         return _gather_nearest(op, node)
     scales = _exact_scales(node, bool(sized))
@@ -187,10 +183,7 @@ def _has_known_numbers(node: Node, sized: bool) -> bool:
 
 
 def _gather_nearest(op: Builder, node: Node) -> Result:
-    """Return the nearest elements, by coordinates that the model computes in FLOAT, as the kernel and runtimes do.
-
-    Raises Refusal C204 or C207 if runtimes take different elements, or may.
-    """
+    """Return the nearest elements, by coordinates computed in FLOAT; raise Refusal if runtimes may take others."""
     coordinates = node.attr("coordinate_transformation_mode")
     rounding = node.attr("nearest_mode")
     if coordinates == "tf_half_pixel_for_nn":
@@ -210,11 +203,8 @@ def _gather_nearest(op: Builder, node: Node) -> Result:
         else:
             return y
         node.need_constant(SIZES if node.input(SIZES) else SCALES)
-        raise Refusal(
-            "C207",
-            "a size is not known; a coordinate may be between two elements, where its last bit decides",
-            FIX_SIZES,
-        )
+        why = "a size is not known; a coordinate may be between two elements, where its last bit decides"
+        raise Refusal("C207", why, FIX_SIZES)
     if not node.input(SIZES) and rounding != "ceil":
         # Rounding up copies such an axis too: no coordinate is lower by 1 than the position.
         scales = _valid_scales(node.need_constant(SCALES))
@@ -227,23 +217,12 @@ def _gather_nearest(op: Builder, node: Node) -> Result:
                 label=label,
             )
     axes = [axis for axis in _axes_to_resize(op, node, SCALES) if axis.scale != 1 or axis.output != axis.size]
-    if any(0 in (axis.size, axis.output) for axis in axes):
-        raise Refusal("C204", "there are no elements to copy", "drop the node")
-    if any(isinstance(axis.output, int) and axis.output > MAX_GATHERED for axis in axes):
-        raise Refusal("C204", f"an axis is longer than {MAX_GATHERED}")
-    node.charge(sum(axis.output for axis in axes if isinstance(axis.output, int)) * 8)
+    _charge_gathering(node, axes, "copy")
     return nearest_elements(op, node.input(X), axes, coordinates, rounding)
 
 
 def _axes_to_resize(op: Builder, node: Node, scales: int, region: list[float] | None = None) -> list[ScaledAxis]:
-    """Return the axes to resize, without those whose sizes certainly stay.
-
-    Args:
-        op: Makes nodes for sizes and scales that are not known.
-        node: The Resize.
-        scales: The index of the input `scales`.
-        region: The starts and ends of the cropped region, None for the whole axes.
-    """
+    """Return the axes to resize, or to crop to a region, without those whose sizes certainly stay."""
     rank = node.need_rank(X)
     numbers = node.ints("axes")
     indices = list(range(rank)) if numbers is None else distinct_axes(numbers, rank)
@@ -297,10 +276,7 @@ def _sizes_at_one_scale(op: Builder, node: Node, sizes: list[Size]) -> list[tupl
 
 
 def _interpolate(op: Builder, node: Node, scales: int = SCALES) -> Result:
-    """Return the tensor resized by linear or cubic interpolation; `scales` is the index of that input.
-
-    Raises Refusal C204 if a result is not certain.
-    """
+    """Return the tensor resized by linear or cubic interpolation; raise Refusal C204 if a result is not certain."""
     element = node.need_element(X)
     rank = node.need_rank(X)
     if element in INTEGERS or element == "bool":
@@ -323,12 +299,8 @@ def _interpolate(op: Builder, node: Node, scales: int = SCALES) -> Result:
         node.need_constant(scales)
         why = "no axis may change its size, and then some runtimes copy the tensor and others interpolate by the scales"
         raise Refusal("C204", why, "give 'sizes' in place of 'scales'")
-    if any(0 in (axis.size, axis.output) for axis in axes):
-        raise Refusal("C204", "there are no elements to interpolate", "drop the node")
-    if any(isinstance(axis.output, int) and axis.output > MAX_GATHERED for axis in axes):
-        raise Refusal("C204", f"an axis is longer than {MAX_GATHERED}")
+    _charge_gathering(node, axes, "interpolate")
     axes = [axis for axis in axes if axis.scale != 1 or axis.output != axis.size or axis.region != (0.0, 1.0)]
-    node.charge(sum(axis.output for axis in axes if isinstance(axis.output, int)) * 8)
     # The kernel shrinks first.
     axes.sort(key=lambda axis: axis.scale if isinstance(axis.scale, float) else 1.0)
     method = Interpolation(
@@ -340,6 +312,16 @@ def _interpolate(op: Builder, node: Node, scales: int = SCALES) -> Result:
         node.attr("extrapolation_value") if crops else None,
     )
     return interpolate(op, node.input(X), rank, element, axes, method)
+
+
+def _charge_gathering(node: Node, axes: list[ScaledAxis], verb: str) -> None:
+    """Charge the elements to gather along axes; raise Refusal C204 if there are none, or too many along one."""
+    if any(0 in (axis.size, axis.output) for axis in axes):
+        raise Refusal("C204", f"there are no elements to {verb}", "drop the node")
+    lengths = [axis.output for axis in axes if isinstance(axis.output, int)]
+    if max(lengths, default=0) > MAX_GATHERED:
+        raise Refusal("C204", f"an axis is longer than {MAX_GATHERED}")
+    node.charge(sum(lengths) * 8)
 
 
 def _certainly_changes(axis: ScaledAxis) -> bool:
@@ -366,17 +348,7 @@ def _target_size(op: Builder, node: Node, number: int, position: int, count: int
 def _size_and_scale(
     op: Builder, node: Node, index: int, number: int, position: int, size: Size, count: int
 ) -> tuple[Size, float | str]:
-    """Return the size of an axis after resizing, and its scale.
-
-    Args:
-        op: Makes the nodes.
-        node: The Resize.
-        index: The index of the input `scales`.
-        number: The axis.
-        position: Its position among the axes that are resized.
-        size: Its size.
-        count: The number of axes that are resized.
-    """
+    """Return the size of axis `number` of the `count` resized ones, at `position` among them, and its scale."""
     scales = node.constant(index)
     if node.input(SIZES) and (scales is None or not scales.values):
         output = _target_size(op, node, number, position, count)
@@ -420,11 +392,7 @@ def _is_same_nearest(node: Node, scale: Fraction) -> bool:
 
 
 def _nearest_indices(node: Node, size: int, scale: Fraction) -> tuple[int, ...]:
-    """Return for each output element along an axis the index of the input element that it copies.
-
-    Coordinates follow from the given scale, even if the output size is rounded. Raises Refusal C204 if the last bit of
-    a coordinate decides, or if it matters whether an axis that keeps its size is copied.
-    """
+    """Return the index of each element to copy by the given scale, even if the output size is rounded."""
     out = _output_size(size, scale)
     indices = _select_nearest(node, scale, size, out) if out or not size else ()
     if out == size and indices != tuple(range(size)):
@@ -640,10 +608,7 @@ def _extend_to_all_axes(op: Builder, node: Node, inputs: list[str], axes: list[i
 
 
 def _reorder(op: Builder, node: Node, name: str, element: str, rest: list[Any], order: list[int]) -> str:
-    """Return the elements of an input, followed by `rest`, in another order.
-
-    If `rest` is not known, the shape of the first input stands for it.
-    """
+    """Return elements of an input and `rest`, or the shape of the first input if that is not known, in an order."""
     constant = node.values.constant(name)
     if constant is not None:
         elements = [*constant.values, *rest]

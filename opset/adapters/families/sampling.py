@@ -44,10 +44,7 @@ class Neighbors(NamedTuple):
 
 
 def _sample(op: Builder, node: Node) -> Result:
-    """Return the values of the first input at the points of the second, interpolated as the node states.
-
-    Raises Refusal C103 if attributes do not fit, C204 if the mode has no plain expression for the rank or type.
-    """
+    """Return the first input at the points of the second; raise Refusal C103 for misfits, C204 if not expressible."""
     rank = node.need_rank(0) - 2
     mode = node.attr("mode")
     element = node.need_element(0)
@@ -57,9 +54,8 @@ def _sample(op: Builder, node: Node) -> Result:
     wide = {"float": "float", "float16": "float", "bfloat16": "float", "double": "double"}.get(element, "")
     if (taps > 1 and not wide) or taps**rank > 16:
         label = "the mode has no plain expression for this number of dimensions, or for this element type"
-        raise Refusal(
-            "C204", f"mode {safe_text(mode)} of {rank + 2} dimensions of {element} has no plain expression", label=label
-        )
+        why = f"mode {safe_text(mode)} of {rank + 2} dimensions of {element} has no plain expression"
+        raise Refusal("C204", why, label=label)
     sizes = sizes_of(op, node, 0)
     outputs = sizes_of(op, node, 1, range(rank + 1))
     if 0 in sizes or 0 in outputs:
@@ -151,10 +147,8 @@ def _neighbors_of(op: Builder, node: Node, at: str, length: Size, taps: int, ele
 
 
 def _reflect(op: Builder, node: Node, at: str, size: str, last: str, element: str) -> str:
-    """Return coordinates reflected at both ends: the distance from an end is a wave of twice the length.
-
-    It is computed in DOUBLE, in which a quotient and its product are exact.
-    """
+    """Return coordinates reflected at both ends: the distance from an end is a wave of twice the length."""
+    # In DOUBLE, a quotient and its product are exact.
     align = node.attr("align_corners")
     at, span = (cast(op, term, element, "double") for term in (at, last if align else size))
     low = op.const(0.0 if align else -0.5, "double", [])

@@ -12,6 +12,7 @@ from opset.adapters.building.positions import Size, indices_from_front, product,
 from opset.adapters.building.shared import positive_axis, unsqueeze
 from opset.errors import safe_text
 from opset.model.attributes import attribute_value
+from opset.model.types import Shape
 from opset.version_converter.registration import down, lower
 from opset.version_converter.rewrite import FIX_SIZES, Builder, Node, Refusal, Result, unknown_type
 
@@ -78,8 +79,8 @@ def concat_from_sequence_lowered(op: Builder, node: Node) -> Result:
     if not elements:
         raise Refusal("C103", "the sequence is empty")
     if axis < 0:
-        rank = _rank_of_element(node, elements[0]) + (1 if stacked else 0)
-        axis = positive_axis(axis, rank)
+        x, split_axis, _, _, keep = elements[0]
+        axis = positive_axis(axis, len(_need_shape(node, x)) - (split_axis >= 0 and not keep) + bool(stacked))
     tensors = [_take_element(op, element) for element in elements]
     if stacked:
         tensors = [unsqueeze(op, tensor, [axis]) for tensor in tensors]
@@ -87,10 +88,7 @@ def concat_from_sequence_lowered(op: Builder, node: Node) -> Result:
 
 
 class _Slices(NamedTuple):
-    """A tensor that is split along an axis into slices of one element.
-
-    `keep` says whether slices keep the axis; `number` is the number of slices, None if it is not known.
-    """
+    """A tensor split along an axis into slices of one element, that may keep the axis, and their number if known."""
 
     x: str
     axis: int
@@ -115,17 +113,11 @@ def _slices_of(node: Node, name: str) -> _Slices | None:
 
 
 def _concatenate_slices(op: Builder, node: Node, slices: _Slices) -> str:
-    """Return the concatenation of all slices of a tensor, of which there is one at least.
-
-    Raises Refusal C207 if the rank is not known, or the size of the slices along the axis of the concatenation.
-    """
+    """Return the concatenation of one or more slices of a tensor; raise Refusal C207 if rank or size is not known."""
     x, axis, keep, _ = slices
     to = node.attr("axis")
     stacked = node.attr("new_axis")
-    shape = node.values.shape(x)
-    if shape is None:
-        label = "the rank of an element of the sequence is not known"
-        raise Refusal("C207", f"the rank of '{safe_text(x)}' is not known", label=label)
+    shape = _need_shape(node, x)
     to = positive_axis(to, len(shape) - (not keep) + bool(stacked))
     if keep:
         if to == axis and not stacked:
@@ -169,9 +161,8 @@ def _elements_of(node: Node, name: str) -> list[Element]:
         maker = node.values.producer(name)
         if maker is None or maker.domain not in ("", "ai.onnx"):
             label = f"{NO_SEQUENCES}, and the elements of one are not known"
-            raise Refusal(
-                "C201", f"{NO_SEQUENCES}, and '{safe_text(name)}' is one whose elements are not known", label=label
-            )
+            why = f"{NO_SEQUENCES}, and '{safe_text(name)}' is one whose elements are not known"
+            raise Refusal("C201", why, label=label)
         if maker.op_type in ("SequenceInsert", "SequenceErase"):
             changes.append(maker)
         elif maker.op_type != "Identity":
@@ -185,13 +176,13 @@ def _elements_of(node: Node, name: str) -> list[Element]:
         elements = _parts_of_split(node, maker)
     else:
         label = f"{NO_SEQUENCES}, and what an operator puts into one is not known"
-        raise Refusal(
-            "C201", f"{NO_SEQUENCES}, and what {safe_text(maker.op_type)} puts into one is not known", label=label
-        )
+        why = f"{NO_SEQUENCES}, and what {safe_text(maker.op_type)} puts into one is not known"
+        raise Refusal("C201", why, label=label)
     node.charge(len(elements))
     for change in reversed(changes):
         inserted = change.op_type == "SequenceInsert"
-        position_name = change.input[2 if inserted else 1] if len(change.input) > (2 if inserted else 1) else ""
+        at = 2 if inserted else 1
+        position_name = change.input[at] if len(change.input) > at else ""
         position = len(elements) - (not inserted)
         if position_name:
             position = _constant_numbers(node, position_name)[0]
@@ -239,10 +230,7 @@ def _split_arguments(node: Node, split: Any) -> tuple[str, int, bool]:
     if not isinstance(axis, int) or not isinstance(keep, int):
         raise Refusal("C206", "'axis' or 'keepdims' takes the value of a function's attribute", "inline the function")
     x = _first_input(split)
-    shape = node.values.shape(x)
-    if axis < 0 and shape is None:
-        label = "the rank of an element of the sequence is not known"
-        raise Refusal("C207", f"the rank of '{safe_text(x)}' is not known", label=label)
+    shape = _need_shape(node, x) if axis < 0 else node.values.shape(x)
     return x, positive_axis(axis, len(shape)) if shape is not None else axis, bool(keep)
 
 
@@ -262,13 +250,13 @@ def _size_along(op: Builder, node: Node, x: str, axis: int) -> Size:
     return size if isinstance(size, int) else op.Gather(op.Shape(x), op.const(axis), axis=0)
 
 
-def _rank_of_element(node: Node, element: Element) -> int:
-    """Return the rank of an element; raise Refusal C207 if it is not known."""
-    shape = node.values.shape(element[0])
+def _need_shape(node: Node, x: str) -> Shape:
+    """Return the shape of a value in a sequence; raise Refusal C207 if not even the rank is known."""
+    shape = node.values.shape(x)
     if shape is None:
         label = "the rank of an element of the sequence is not known"
-        raise Refusal("C207", f"the rank of '{safe_text(element[0])}' is not known", label=label)
-    return len(shape) - (element[1] >= 0 and not element[4])
+        raise Refusal("C207", f"the rank of '{safe_text(x)}' is not known", label=label)
+    return shape
 
 
 def _take_element(op: Builder, element: Element) -> str:

@@ -44,22 +44,13 @@ def dft_20_down(op: Builder, node: Node) -> Result:
     backs = [[-1 if at == axis else size for at, size in enumerate(sizes[:-1])] for axis in range(rank - 1)]
     # One row for each axis from -rank on; the last dimension is no axis.
     row = op.Add(op.Cast(node.input(2), to=NUMBERS["int64"]), op.const(rank))
-    unused = ([[1] * 3], [[1] * (rank - 1)])
-    around, back = (
-        op.Reshape(
-            op.Gather(
-                op.const(
-                    [size for sizes_of_row in 2 * (table + one) for size in sizes_of_row],
-                    "int64",
-                    [2 * rank, len(one[0])],
-                ),
-                row,
-                axis=0,
-            ),
-            op.const([-1]),
-        )
-        for table, one in zip((rows, backs), unused, strict=True)
-    )
+
+    def read_row(table: list[list[int]]) -> str:
+        width = len(table[0])
+        numbers = [size for sizes_of_row in 2 * [*table, [1] * width] for size in sizes_of_row]
+        return op.Reshape(op.Gather(op.const(numbers, "int64", [2 * rank, width]), row, axis=0), op.const([-1]))
+
+    around, back = read_row(rows), read_row(backs)
     x = op.Cast(node.input(0), to=NUMBERS["double"])
     signal = [
         op.Transpose(op.Reshape(op.Gather(x, op.const(part), axis=rank - 1), around), perm=[0, 2, 1])
@@ -131,17 +122,7 @@ def _length_of(op: Builder, node: Node, index: int) -> Size:
 def _spectrum(
     op: Builder, signal: list[str], last: int, rows: Size, length: Size, inverse: int, onesided: int
 ) -> list[str]:
-    """Return the parts of the transform of a signal that is cut, or continued by zeros, to a length.
-
-    Args:
-        op: Makes the nodes.
-        signal: The real part, and the imaginary part if there is one.
-        last: The dimension to transform.
-        rows: Its size.
-        length: The size of the transform.
-        inverse: Whether the transform is the inverse.
-        onesided: Whether the spectrum, or the signal of an inverse, ends in the middle.
-    """
+    """Return the transform of a signal of `rows`, cut or continued to a length; `onesided` halves one of the two."""
     half = sum_of(op, quotient(op, length, 2), 1)
     used = half if inverse and onesided else length
     if not (isinstance(rows, int) and isinstance(used, int) and rows <= used) and rows != used:
@@ -157,37 +138,30 @@ def _spectrum(
         signal = [op.Mul(part, _bin_counts(op, rows, length)) for part in signal]
     real = signal[0]
     imaginary = signal[1] if len(signal) > 1 else ""
-    parts_of_spectrum = [op.MatMul(real, cosines)]
+    spectrum = [op.MatMul(real, cosines)]
     if imaginary:
         crossed = op.MatMul(imaginary, sines)
-        parts_of_spectrum = [
-            op.Sub(parts_of_spectrum[0], crossed) if inverse else op.Add(parts_of_spectrum[0], crossed)
-        ]
+        spectrum = [op.Sub(spectrum[0], crossed) if inverse else op.Add(spectrum[0], crossed)]
     if not (inverse and onesided):
         other = op.MatMul(real, sines)
         if imaginary:
             straight = op.MatMul(imaginary, cosines)
-            parts_of_spectrum.append(op.Add(straight, other) if inverse else op.Sub(straight, other))
+            spectrum.append(op.Add(straight, other) if inverse else op.Sub(straight, other))
         else:
-            parts_of_spectrum.append(other if inverse else op.Neg(other))
+            spectrum.append(other if inverse else op.Neg(other))
     if inverse:
-        parts_of_spectrum = [
-            op.Div(part, op.Cast(size_name(op, length), to=NUMBERS["double"])) for part in parts_of_spectrum
-        ]
-    return parts_of_spectrum
+        spectrum = [op.Div(part, op.Cast(size_name(op, length), to=NUMBERS["double"])) for part in spectrum]
+    return spectrum
 
 
 def _cosines_and_sines(op: Builder, length: Size) -> tuple[str, str]:
     """Return the cosines and the sines of a whole turn in `length` steps."""
     if isinstance(length, int) and length <= MAX_CONSTANT:
         angles = [2 * math.pi * step / length for step in range(length)]
-        return (
-            op.const([math.cos(angle) for angle in angles], "double"),
-            op.const([math.sin(angle) for angle in angles], "double"),
-        )
-    steps, whole = (
-        op.Cast(number, to=NUMBERS["double"]) for number in (integers_below(op, length), size_name(op, length))
-    )
+        cosines, sines = (op.const([*map(function, angles)], "double") for function in (math.cos, math.sin))
+        return cosines, sines
+    numbers = integers_below(op, length), size_name(op, length)
+    steps, whole = (op.Cast(number, to=NUMBERS["double"]) for number in numbers)
     turns = op.Mul(op.Div(steps, whole), op.const(2 * math.pi, "double", []))
     # Runtimes that have no Cos of DOUBLE have a Sin.
     quarter = op.const(math.pi / 2, "double", [])

@@ -23,6 +23,7 @@ from opset.adapters.building.positions import (
     vector_of,
 )
 from opset.adapters.building.shared import (
+    FLOATS,
     INTEGERS_OF_32_BITS,
     SMALL_INTEGERS,
     cast,
@@ -38,8 +39,6 @@ from opset.model.elements import NUMBERS
 from opset.model.types import MAX_CONSTANT
 from opset.version_converter.registration import down, refuses, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
-
-FLOATS = ("float16", "float", "double")
 
 
 @up("Pad", since=11)
@@ -246,7 +245,7 @@ def slice_10_down(op: Builder, node: Node) -> Result:
             elif step == 0 or (step < 0 and (start < -1 or end in (2**31 - 1, 2**63 - 1))):
                 need_size(node, 0, axis)
             else:
-                y = op.Gather(y, _computed_indices(op, node, size, start, end, step), axis=axis)
+                y = op.Gather(y, _computed_indices(op, size, start, end, step), axis=axis)
     return y
 
 
@@ -285,20 +284,17 @@ def _slice_at_run_time(op: Builder, node: Node) -> Result:
     steps = parts[2] if len(parts) > 2 else [1] * len(axes)
     y = node.input(0)
     for axis, start, end, step in zip(distinct_axes(axes, rank), parts[0], parts[1], steps, strict=True):
-        y = op.Gather(y, _computed_indices(op, node, sizes[axis], start, end, step), axis=axis)
+        y = op.Gather(y, _computed_indices(op, sizes[axis], start, end, step), axis=axis)
     return y
 
 
 def _numbers_of_first_axes(op: Builder, node: Node, rank: int) -> str:
-    """Return for each axis its number among the sliced axes, from 1 on, or 0.
-
-    The sliced axes are the first ones, as many as there are starts.
-    """
+    """Return for each axis its number among as many first ones as there are starts, from 1 on, or 0."""
     is_sliced = op.Less(op.const(list(range(rank))), op.Size(node.input(1)))
     return str(op.Mul(op.const(list(range(1, rank + 1))), op.Cast(is_sliced, to=NUMBERS["int64"])))
 
 
-def _computed_indices(op: Builder, node: Node, size: Size, start: Size, end: Size, step: Size) -> str:
+def _computed_indices(op: Builder, size: Size, start: Size, end: Size, step: Size) -> str:
     """Return the indices of a slice whose axis has a computed size or bound; raise Refusal C103 for a step of 0."""
     if step == 0:
         raise Refusal("C103", "a step is 0")
@@ -336,16 +332,12 @@ def _slice_indices(start: int, end: int, step: int, size: int) -> list[int]:
         raise Refusal("C103", "a step is 0")
     if step < 0 and start < -size:
         label = "the first element is not defined when slicing backwards from beyond the end"
-        raise Refusal(
-            "C204", f"the first element is not defined when slicing {size} elements backwards from {start}", label=label
-        )
+        why = f"the first element is not defined when slicing {size} elements backwards from {start}"
+        raise Refusal("C204", why, label=label)
     if step < 0 and end in (2**31 - 1, 2**63 - 1):
         label = "slicing backwards ends at the last element, or in some runtimes at the first"
-        raise Refusal(
-            "C204",
-            f"slicing backwards to {end} ends at the last element, or in some runtimes at the first",
-            label=label,
-        )
+        why = f"slicing backwards to {end} ends at the last element, or in some runtimes at the first"
+        raise Refusal("C204", why, label=label)
     indices = range(*slice(start, end, step).indices(size))
     if len(indices) > MAX_CONSTANT:
         label = "the indices are too many for a constant"

@@ -17,6 +17,7 @@ from opset.adapters.building.shared import (
     round_to_even,
     working_type,
 )
+from opset.adapters.families.binary import select_by_mask
 from opset.model.elements import NUMBERS
 from opset.reference.numerics.error_function_fit import BORDER, FITTED
 from opset.version_converter.registration import down, lower, up
@@ -209,20 +210,12 @@ class _DoubleFunctions:
 
     def sign(self, x: str) -> str:
         """Return 1, -1 or 0; NaN gives 0 as well."""
-        above, below = (
-            self.op.Cast(mask, to=DOUBLE)
-            for mask in (self.op.Greater(x, self.const(0)), self.op.Less(x, self.const(0)))
-        )
-        return str(self.op.Sub(above, below))
+        signs = self.op.Greater(x, self.const(0)), self.op.Less(x, self.const(0))
+        return str(self.op.Sub(*(self.op.Cast(mask, to=NUMBERS["double"]) for mask in signs)))
 
     def either(self, mask: str, x: str, y: str) -> str:
-        """Return the elements of x if the mask is true, else the elements of y.
-
-        A value to the power of 0 is 1, infinities and NaN included; so the product of both is the one that counts.
-        """
-        other = self.op.Not(mask)
-        parts = [self.op.Pow(value, self.op.Cast(choice, to=DOUBLE)) for value, choice in ((x, mask), (y, other))]
-        return str(self.op.Mul(*parts))
+        """Return the elements of x if the mask is true, else the elements of y."""
+        return select_by_mask(self.op, mask, x, y, "double")
 
     def odd(self, x: str, border: float, series: Sequence[float], outer: str) -> str:
         """Return an odd function that is `x` times a series of squares near 0, and `outer` beyond."""
@@ -230,22 +223,17 @@ class _DoubleFunctions:
         return self.either(self.op.Less(self.op.Abs(x), self.const(border)), inner, outer)
 
 
-DOUBLE = NUMBERS["double"]
 Formula = Callable[[_DoubleFunctions, str], str]
 """A function of DOUBLE."""
 
 
 def _compute_in_double(op: Builder, node: Node, formula: Formula, exact: bool) -> str:
-    """Return a function of floats, computed in DOUBLE.
-
-    `exact` says whether it serves for DOUBLE itself; if not, and for integers, Refusal C202 is raised.
-    """
+    """Return a function of floats, computed in DOUBLE; raise Refusal C202 for integers, and DOUBLE unless `exact`."""
     element = node.need_element(0)
     if element in INTEGERS or (element == "double" and not exact):
         label = "before version 9, nothing is exact enough for this element type"
-        raise Refusal(
-            "C202", f"before version 9, nothing is exact enough for {element}", "cast the input to FLOAT", label=label
-        )
+        why = f"before version 9, nothing is exact enough for {element}"
+        raise Refusal("C202", why, "cast the input to FLOAT", label=label)
     y = formula(_DoubleFunctions(op), cast(op, node.input(0), element, "double"))
     # FLOAT16 is rounded from FLOAT, as the kernel does.
     rounded = working_type(element)

@@ -107,6 +107,15 @@ def attribute_misfits(schema: OpSchema, attributes: Mapping[str, str | None]) ->
             yield Misfit(MISSING_ATTRIBUTE, f"the attribute '{name}' is missing", why, name)
 
 
+def node_misfits(
+    schema: OpSchema, inputs: Sequence[str | None], outputs: Sequence[str | None], attributes: Mapping[str, str | None]
+) -> Iterator[Misfit]:
+    """Yield a misfit for each way in which a node's numbers of inputs and outputs, or its attributes, do not fit."""
+    yield from arity_misfits(schema, inputs)
+    yield from arity_misfits(schema, outputs, outputs=True)
+    yield from attribute_misfits(schema, attributes)
+
+
 def value_misfits(schema: OpSchema, values: Mapping[str, Any], ranks: Sequence[int | None] = ()) -> Iterator[Misfit]:
     """Yield a misfit for each attribute whose value its `choices`, `range` or `kind` does not allow."""
     for declared in declared_attributes(schema):
