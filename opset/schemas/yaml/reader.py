@@ -145,7 +145,9 @@ def read(data: bytes, findings: Findings, loader: Any = None) -> YamlNode:
         mark = error.problem_mark or error.context_mark
         what = " ".join(part for part in (error.context, error.problem) if part)
         help = "put text that begins with a sign in quotes: '> 0'" if "cannot start any token" in what else ""
-        findings.add("S101", what, YamlNode(None, mark.line + 1, mark.column + 1) if mark else None, help)
+        is_deep = "nesting depth" in what  # newer releases of libyaml read ahead, and have a limit of their own
+        code, what = ("S102", f"more than {MAX_DEPTH} levels are nested here") if is_deep else ("S101", what)
+        findings.add(code, what, YamlNode(None, mark.line + 1, mark.column + 1) if mark else None, help)
     except (yaml.YAMLError, ValueError, OverflowError) as error:  # such as an escape beyond Unicode
         findings.add("S101", str(error).splitlines()[0])
     if root is None:
