@@ -138,9 +138,12 @@ def _compare_arrays(
             count += wrong_count
             first = done + int(wrong.argmax()) if first is None else first
         done += wrong.size
-    return Difference(
-        where, _describe_first(first, count, expected, actual) if first is not None else "", greatest, furthest
-    )
+    if first is None:
+        return Difference(where, "", greatest, furthest)
+    index = tuple(map(int, np.unravel_index(first, expected.shape)))
+    at = f" at {list(index)}" if index else ""
+    many = f"{count} of {expected.size} elements differ; the first{at}: " if expected.size > 1 else ""
+    return Difference(where, f"{many}{actual[index]!s} instead of {expected[index]!s}", greatest, furthest)
 
 
 def _compare_numbers(expected: Any, actual: Any, rtol: float, atol: float) -> tuple[Any, float, float]:
@@ -161,11 +164,3 @@ def _widen(array: Any) -> Any:
     if array.dtype.kind == "c":
         return array.astype(np.complex128)
     return array.astype(np.longdouble if array.dtype.kind in "iu" and array.dtype.itemsize == 8 else np.float64)
-
-
-def _describe_first(flat: int, count: int, expected: Any, actual: Any) -> str:
-    """Return the count of elements that differ and the first of them, at the flat index `flat`, in words."""
-    index = tuple(int(axis_index) for axis_index in np.unravel_index(flat, expected.shape))
-    at = f" at {list(index)}" if index else ""
-    many = f"{count} of {expected.size} elements differ; the first{at}: " if expected.size > 1 else ""
-    return f"{many}{actual[index]!s} instead of {expected[index]!s}"

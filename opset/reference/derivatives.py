@@ -23,6 +23,7 @@ from opset.reference.numerics.axes import normalize_axis
 from opset.reference.numerics.broadcasting import align_at_axis, sum_to
 from opset.reference.numerics.error_function import erf
 from opset.reference.numerics.small_floats import is_float
+from opset.reference.numerics.windows import interior_index, pad_spatial, tap_index, windows_over
 from opset.reference.registration import KernelContext, gradient
 
 
@@ -134,17 +135,10 @@ FACTORS: dict[str, Factor] = {
 }
 
 
-def _rule_of_factor(factor: Factor) -> GradientRule:
-    """Return the rule of an elementwise function, which multiplies by its derivative."""
-
-    def times_factor(node: EvaluatedNode) -> Sequence[Any]:
-        return (node.derivative * factor(node.x, node.y, node.attributes),)
-
-    return times_factor
-
-
-for _name, _factor in FACTORS.items():
-    gradient(_name)(_rule_of_factor(_factor))
+@gradient(*FACTORS)
+def times_factor(node: EvaluatedNode) -> Sequence[Any]:
+    """Return the derivative times that of the elementwise function."""
+    return (node.derivative * FACTORS[node.operator](node.x, node.y, node.attributes),)
 
 
 @gradient("Identity", "Cast", "CastLike")
@@ -309,18 +303,11 @@ SLOPES: dict[str, Slope] = {
 }
 
 
-def _rule_of_slope(slope: Slope) -> GradientRule:
-    """Return the rule of a reduction, which multiplies by its derivative by each element."""
-
-    def times_slope(node: EvaluatedNode) -> Sequence[Any]:
-        _, (y, dy) = _keep_axes(node, node.y, node.derivative)
-        return (dy * slope(node.x, y),)
-
-    return times_slope
-
-
-for _name, _slope in SLOPES.items():
-    gradient(_name)(_rule_of_slope(_slope))
+@gradient(*SLOPES)
+def times_slope(node: EvaluatedNode) -> Sequence[Any]:
+    """Return the derivative times that of the reduction by each element."""
+    _, (y, dy) = _keep_axes(node, node.y, node.derivative)
+    return (dy * SLOPES[node.operator](node.x, y),)
 
 
 @gradient("ReduceMean")
@@ -411,21 +398,15 @@ def convolution(node: EvaluatedNode) -> Sequence[Any]:
     dy, group = node.derivative, node.attributes["group"]
     if not dy.size:
         return ()
-    rank, sizes = x.ndim - 2, w.shape[2:]
-    strides = node.attributes["strides"] or (1,) * rank
-    dilations = node.attributes["dilations"] or (1,) * rank
-    reach = [(size - 1) * step + 1 for size, step in zip(sizes, dilations, strict=True)]
-    begins = _begins(node, strides, reach)
-    # Images padded so that every tap of the kernel is inside for every output.
-    ends = [
-        (out - 1) * stride + extent_of_kernel
-        for out, stride, extent_of_kernel in zip(dy.shape[2:], strides, reach, strict=True)
-    ]
-    extent = [max(end, begin + size) for end, begin, size in zip(ends, begins, x.shape[2:], strict=True)]
-    inside: Any = (..., *(slice(begin, begin + size) for begin, size in zip(begins, x.shape[2:], strict=True)))
+    sizes = w.shape[2:]
+    strides, dilations, pads, auto_pad = (
+        node.attributes[name] for name in ("strides", "dilations", "pads", "auto_pad")
+    )
+    windows = windows_over(x.shape, sizes, strides, dilations, pads, auto_pad)
+    inside = interior_index(windows.begins, x.shape[2:])
+    extent = [b + size + e for b, size, e in zip(windows.begins, x.shape[2:], windows.ends, strict=True)]
     node.context.reserve(2 * math.prod(x.shape[:2]) * math.prod(extent), x.dtype)
-    padded = np.zeros((*x.shape[:2], *extent), x.dtype)
-    padded[inside] = x
+    padded = pad_spatial(x, windows.begins, windows.ends, node.context)
     by_padded, by_w = np.zeros_like(padded), np.zeros_like(w)
     channels, features = x.shape[1] // group, w.shape[0] // group
     grouped = dy.reshape(len(x), group, features, -1)
@@ -433,29 +414,9 @@ def convolution(node: EvaluatedNode) -> Sequence[Any]:
     by_weights = by_w.reshape(weights.shape)
     for tap in np.ndindex(*sizes):
         node.context.check_time()
-        seen: Any = (
-            ...,
-            *(
-                slice(at * dilation, at * dilation + (out - 1) * stride + 1, stride)
-                for at, dilation, out, stride in zip(tap, dilations, dy.shape[2:], strides, strict=True)
-            ),
-        )
+        seen = tap_index(windows, tap)
         pixels = padded[seen].reshape(len(x), group, channels, -1)
         by_weights[(..., *tap)] = np.einsum("ngfp,ngcp->gfc", grouped, pixels, optimize=True)
         spread = np.einsum("ngfp,gfc->ngcp", grouped, weights[(..., *tap)], optimize=True)
         by_padded[seen] += spread.reshape(padded[seen].shape)
     return by_padded[inside], by_w, dy.sum((0, *range(2, dy.ndim)))
-
-
-def _begins(node: EvaluatedNode, strides: Sequence[int], reach: Sequence[int]) -> list[int]:
-    """Return the padding before the image along each spatial axis."""
-    mode, pads = node.attributes["auto_pad"], node.attributes["pads"]
-    if mode == "VALID" or (mode == "NOTSET" and not pads):
-        return [0] * len(strides)
-    if mode == "NOTSET":
-        return [*pads[: len(strides)]]
-    missing = [
-        max(0, (out - 1) * stride + extent - size)
-        for out, stride, extent, size in zip(node.y.shape[2:], strides, reach, node.x.shape[2:], strict=True)
-    ]
-    return [extent // 2 if mode == "SAME_UPPER" else extent - extent // 2 for extent in missing]

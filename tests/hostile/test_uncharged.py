@@ -51,7 +51,7 @@ DECIDED = {
         adapters/families/reshape.squeeze_13_down adapters/families/indexing.gather_nd_12_down
         adapters/families/slicing.split_18_down adapters/families/slicing._split_at_run_time
         schemas/constraints/input_shapes._indices_of reference/engine/checks.check_inputs
-        reference/derivatives._keep_axes reference/derivatives.convolution reference/engine/gradients.gradients
+        reference/derivatives._keep_axes reference/engine/gradients.gradients
         reference/numerics/broadcasting.align_at_axis reference/numerics/broadcasting.sum_to""",
     "a few, by the operator or its lowering: halves, digits, spatial axes, parts of a complex number": """
         inference/families/sampling.affine_grid_20 adapters/families/sampling._neighbors_of

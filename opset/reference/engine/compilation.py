@@ -81,21 +81,17 @@ def bound_attributes(node: Any, bound: Mapping[str, Any]) -> dict[str, Any]:
     """Return a node's attributes by name, references to attributes of the function resolved, or left out if unset."""
     attributes = {}
     for attribute in node.attribute:
-        if attribute.ref_attr_name:
-            value = bound.get(attribute.ref_attr_name)
-            if value is not None:
-                attributes[attribute.name] = value
-        else:
-            attributes[attribute.name] = attribute
+        value = bound.get(attribute.ref_attr_name) if attribute.ref_attr_name else attribute
+        if value is not None:
+            attributes[attribute.name] = value
     return attributes
 
 
 class _BodyCompiler:
     """Assigns the slots of one body's values, and makes its steps.
 
-    `inner` has the compilers of the graphs inside, by the id of the graph, and `gradients` the graph that each
-    Gradient node differentiates, by the id of the node. `captures` are values of the bodies
-    around it that it reads.
+    `inner` has the compilers of the graphs inside, by the id of the graph, and `gradients` the graph that each Gradient
+    node differentiates, by the id of the node. `captures` are values of the bodies around it that it reads.
     """
 
     def __init__(
@@ -276,10 +272,10 @@ class _BodyCompiler:
                 read += [slot for slot, _ in self._inner[key].program.captured]
             for slot in read:
                 last[slot] = step
-        frees: dict[int, list[int]] = {}
+        frees: dict[Step, list[int]] = {}
         filled = {slot for step in self.program.steps for slot in step.outputs} - {ABSENT, *self.program.results}
         for slot, step in last.items():
             if slot in filled:
-                frees.setdefault(id(step), []).append(slot)
+                frees.setdefault(step, []).append(slot)
         for step in self.program.steps:
-            step.frees = tuple(frees.get(id(step), ()))
+            step.frees = tuple(frees.get(step, ()))

@@ -101,9 +101,9 @@ class Evaluation:
     def _pass_outputs(self, frame: Frame, outputs: list[Any]) -> Frame | None:
         """Pass the outputs of a call to the step that called; return the frame of its next call, None if it is done."""
         step = frame.current_step()
+        called = None
         if frame.waiting is None:  # a function has returned
             self._store_results(frame, step, tuple(outputs))
-            called = None
         else:
             called = self._resume_kernel(frame, step, outputs)
         if called is None:
@@ -146,13 +146,8 @@ class Evaluation:
         is_legal = signature in step.legal_types
         if not is_legal:
             check_inputs(step, inputs, frame.program.location(step))
-        attributes = step.attributes
-        if kernel.takes_context:
-            attributes = {**attributes, "context": StepContext(self.budget, self._random, frame, frame.program, step)}
         try:
-            if step.plan is not None:
-                check_declared_constraints(step, inputs)
-            result = kernel.function(*inputs, **attributes)
+            result = self._call_kernel(frame, step, inputs)
             if kernel.is_generator:
                 step.legal_types.add(signature)
                 frame.waiting = result
@@ -171,23 +166,25 @@ class Evaluation:
         self._store_results(frame, step, result)
         return None
 
+    def _call_kernel(self, frame: Frame, step: Step, inputs: Sequence[Any]) -> Any:
+        """Return the result of a step's kernel. Raises Violation if the step breaks a declared constraint."""
+        assert step.kernel is not None
+        if step.plan is not None:
+            check_declared_constraints(step, inputs)
+        attributes = step.attributes
+        if step.kernel.takes_context:
+            attributes = {**attributes, "context": StepContext(self.budget, self._random, frame, frame.program, step)}
+        return step.kernel.function(*inputs, **attributes)
+
     def _run_fallback(self, frame: Frame, step: Step, inputs: Sequence[Any], error: Violation) -> Any:
         """Return the result of a node that breaks a constraint in a form that runtimes accept, and note that form."""
         fallback = step.fallback
         quirk = step.quirk
         location = frame.program.location(step)
-        assert fallback is not None and fallback.kernel is not None and quirk is not None
+        assert fallback is not None and quirk is not None
         fallback.inputs, fallback.outputs = step.inputs, step.outputs
-        attributes = fallback.attributes
-        if fallback.kernel.takes_context:
-            attributes = {
-                **attributes,
-                "context": StepContext(self.budget, self._random, frame, frame.program, fallback),
-            }
         try:
-            values = standard_inputs(step.node.op_type, inputs)
-            check_declared_constraints(fallback, values)
-            result = fallback.kernel.function(*values, **attributes)
+            result = self._call_kernel(frame, fallback, standard_inputs(step.node.op_type, inputs))
         except BudgetExceeded:
             raise
         except Exception:
@@ -228,10 +225,7 @@ class Evaluation:
             raise kernel_error(step, frame.inputs(step), error, location, self._registry) from error
 
     def _store_results(self, frame: Frame, step: Step, result: Any) -> None:
-        """Put results into their slots, free slots that are read no more, and count live bytes.
-
-        Raises BudgetExceeded.
-        """
+        """Put results into slots, free slots that are read no more, and count live bytes. Raises BudgetExceeded."""
         slots = frame.slots
         sizes = frame.sizes
         live = 0

@@ -106,10 +106,12 @@ def _differentiable_steps(graph: Program, active: set[int], target: int) -> list
         reads = _slots_read(step)
         if wanted.isdisjoint(step.outputs) or active.isdisjoint(reads):
             continue
-        rule = _rule_of(step)
         wanted.update(slot for slot in reads if slot in active)
-        if rule is not None:
-            path.append((step, rule))
+        hook = None
+        if step.schema is not None and not normalize_domain(step.node.domain):
+            hook = LAYER.find("gradient", "", step.schema.name, step.schema.since_version)
+        if hook is not None:
+            path.append((step, hook.function))
         else:
             message = f"the operator {safe_text(step.node.op_type)} cannot be differentiated"
             help = f"differentiate a part of the graph without it, or register a rule: {derivatives.__name__}"
@@ -117,11 +119,3 @@ def _differentiable_steps(graph: Program, active: set[int], target: int) -> list
     if findings:
         raise RunError(reversed(findings))
     return path
-
-
-def _rule_of(step: Step) -> GradientRule | None:
-    """Return the rule for a step's derivatives, None if there is none."""
-    if step.schema is None or normalize_domain(step.node.domain):
-        return None
-    hook = LAYER.find("gradient", "", step.schema.name, step.schema.since_version)
-    return None if hook is None else hook.function

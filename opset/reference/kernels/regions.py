@@ -138,9 +138,7 @@ def _align_region(image: Array, rows: Points, columns: Points, mode: str, contex
     channels, count = len(image), rows[0].shape[1] * columns[0].shape[1]
     if mode == "avg" and np.isfinite(image).all():
         # Averaging is separable: one matrix of weights for each axis. Weights of 0 would spread infinity and NaN.
-        down, across = (
-            _mean_weights(points, size) for points, size in zip((rows, columns), image.shape[1:], strict=True)
-        )
+        down, across = map(_mean_weights, (rows, columns), image.shape[1:])
         context.reserve(channels * down.shape[0] * image.shape[2], image.dtype)
         return down @ image @ across.T
     # The neighbors, their weights, both multiplied, and the result so far.

@@ -40,10 +40,9 @@ def _transform(
 ) -> Array:
     """Return the discrete Fourier transform along an axis counted from the front."""
     axis, size = axis % x.ndim, x.shape[axis]
+    length = 2 * (size - 1) if inverse and onesided else size
     if dft_length is not None:
         length = dft_length.item()
-    else:
-        length = 2 * (size - 1) if inverse and onesided else size
     if length < 1:
         raise Violation("C3", f"length {length}")
     context.reserve(2 * x.size + prod(x.shape[:axis] + x.shape[axis + 1 :]) * length * 4, np.float64)
@@ -79,10 +78,9 @@ def stft_17(
 ) -> Array:
     """Return the Fourier transforms of the frames of a signal, each multiplied by a window."""
     step = frame_step.item()
+    length = x.shape[1] if window is None else window.size
     if frame_length is not None:
         length = frame_length.item()
-    else:
-        length = x.shape[1] if window is None else window.size
     if window is not None and window.size != length:
         raise Violation("C2", f"a window of {window.size} values, frames of {length} samples")
     count = (x.shape[1] - length) // step + 1
@@ -114,10 +112,8 @@ def blackman_window_17(size: Array, *, output_datatype: int, periodic: int, cont
 def _window(
     coefficients: tuple[float, float, float], size: Array, output_datatype: int, periodic: int, context: KernelContext
 ) -> Array:
-    """Return a polynomial in `s = sin(pi * n / M) ** 2`, constant term first; a symmetric window of one value is NaN.
-
-    It equals the sum of cosines by `cos(2 * x) = 1 - 2 * s`, but without cancellation of nearly equal terms.
-    """
+    """Return a polynomial in `s = sin(pi * n / M) ** 2`, constant term first; a symmetric window of one is NaN."""
+    # It equals the sum of cosines by `cos(2 * x) = 1 - 2 * s`, but without cancellation of nearly equal terms.
     count = size.item()
     dtype = DTYPES[output_datatype]
     context.reserve(4 * count, np.float64)
