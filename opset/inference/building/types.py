@@ -50,9 +50,8 @@ class Type(NamedTuple):
         around, inside = unwrap_layers(self)
         if inside is None:
             return _wrap_text(around, "?")
-        return _wrap_text(
-            around, f"{'sparse ' * (inside.kind != 'tensor')}{inside.element or '?'}{shape_text(inside.shape)}"
-        )
+        sparse = "sparse " * (inside.kind != "tensor")
+        return _wrap_text(around, f"{sparse}{inside.element or '?'}{shape_text(inside.shape)}")
 
 
 def unwrap_layers(type_: Type | None) -> tuple[list[Type], Type | None]:
@@ -246,9 +245,8 @@ def combine_types(
     """
     if stated is None or inferred is None or stated == inferred:
         return stated if inferred is None else inferred, ""
-    if stated.kind != inferred.kind:
-        return inferred, f"{stated} is stated, {inferred} is inferred"
-    if stated.element != inferred.element and stated.element is not None and inferred.element is not None:
+    differ = stated.element != inferred.element and stated.element is not None and inferred.element is not None
+    if differ or stated.kind != inferred.kind:
         return inferred, f"{stated} is stated, {inferred} is inferred"
     inner, why = combine_types(stated.inner, inferred.inner, better)
     shape = inferred.shape if inferred.shape is not None else stated.shape

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from opset.inference.building.dimensions import variable
@@ -38,6 +39,10 @@ class FunctionCalls:
         self.scopes: dict[FunctionKey, list[Scope]] = {}
         self.omitted: set[FunctionKey] = set()
         self._outputs: dict[Any, tuple[list[str], Outputs, Scope]] = {}
+
+    def all_scopes(self) -> Iterator[Scope]:
+        """Yield the scopes of all functions."""
+        return chain.from_iterable(self.scopes.values())
 
     def infer_call(
         self, scope: Scope, index: int, key: FunctionKey, inputs: Sequence[Type | None]

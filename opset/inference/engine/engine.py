@@ -106,12 +106,16 @@ class Engine:
         """
         with charge_to(self.budget):
             roots = self._infer_graphs()
-        pending = [*roots, *(scope for scopes in self.calls.scopes.values() for scope in scopes)][::-1]
+        pending = [*roots, *self.calls.all_scopes()][::-1]
         while pending:
             scope = pending.pop()
             if not scope.body.function:
                 self.scopes[scope.key] = scope
             pending.extend(reversed(scope.subgraphs.values()))
+
+    def all_scopes(self) -> list[Scope]:
+        """Return the scopes of all graphs, then the scopes of functions, one for each different call."""
+        return [*self.scopes.values(), *self.calls.all_scopes()]
 
     def _infer_graphs(self) -> list[Scope]:
         """Infer the main graph and the training graphs with all that is in them, and return their scopes."""
@@ -181,11 +185,7 @@ class Engine:
             raise
 
     def _abandon_rest(self, scope: Scope) -> None:
-        """Record that nothing is known of the nodes of a graph after the one at which the inference was stopped.
-
-        Graphs of that node may have been inferred for the first iterations of a loop alone, so their scopes are
-        removed.
-        """
+        """Record that nothing is known of the nodes of a graph after the one at which the inference was stopped."""
         assert self.stopped is not None
         doubts = (f"inference stopped at {self.stopped[0]}: {self.stopped[1].why}",)
         body = scope.body
@@ -195,6 +195,7 @@ class Engine:
             scope.doubts[index] = doubts
             if functions and (key := body.function_key(index)) in functions:
                 self.calls.omitted.add(key)
+        # Graphs of that node may have been inferred for the first iterations of a loop alone.
         scope.subgraphs = {key: inner for key, inner in scope.subgraphs.items() if key[0] < self._reached}
 
     def _keep_outcome(self, scope: Scope, index: int, outcome: Outcome) -> None:

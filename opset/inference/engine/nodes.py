@@ -146,10 +146,7 @@ class NodeInference:
         return Outcome(signature_types(inference, count, inputs), doubts=(inference.why,), problems=problems)
 
     def _infer_constant(self, scope: Scope, index: int) -> Outcome | None:
-        """Return the outcome of a Constant that holds a tensor, or None for any other form.
-
-        Its elements are read when they are needed.
-        """
+        """Return the outcome of a Constant that holds a tensor, read when it is needed; None for any other form."""
         outputs = scope.body.computes[index]
         for message in scope.body.attributes[index]:
             attribute = scope.resolve_attribute(message) if message.name == "value" else None
@@ -217,11 +214,7 @@ def _attribute_warnings(schema: OpSchema, attributes: Sequence[Any]) -> tuple[st
 
 
 def _infer_tolerated_form(call: Call, inference: OperatorInference) -> tuple[Call, Any] | None:
-    """Infer a node in a form that runtimes accept against the standard.
-
-    Returns:
-        The call in the form of the standard, and the result of its rule; None if the node does not have such a form.
-    """
+    """Return the call in the standard form of a form that runtimes accept, and its result; None for any other node."""
     fallback = inference.fallback
     if fallback is None or fallback.schema is None or fallback.rule is None:
         return None

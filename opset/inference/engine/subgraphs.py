@@ -6,7 +6,6 @@ from collections.abc import Generator, Sequence
 from typing import Any
 
 from opset.inference.building.agreement import check_declared_constraints
-from opset.inference.building.dimensions import Size, variables
 from opset.inference.building.graph_requests import GraphRequest, Outputs
 from opset.inference.building.types import Type
 from opset.inference.building.work import charge_body
@@ -121,10 +120,4 @@ def outputs_of_body(
     types = [scope.type_of(name) for name in outputs]
     passed = [constants.find_for_body(scope, name, type_) for name, type_ in zip(outputs, types, strict=True)]
     outside = Outputs(types, passed, [scope.types.get(name) for name in inputs])
-    if not scope.local:
-        return outside
-
-    def without_local(size: Size | None) -> Size | None:
-        return None if size is None or not scope.local.isdisjoint(variables(size)) else size
-
-    return map_outputs(outside, without_local)
+    return map_outputs(outside, scope.without_local) if scope.local else outside

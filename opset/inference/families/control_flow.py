@@ -37,8 +37,9 @@ _FOLLOWED = ("int64", "int32", "bool")  # element types of states whose elements
 @infer("If")
 def if_1(call: Call) -> GraphRule:
     """Return the outputs of the branch that a constant condition selects, else the common types of both branches."""
-    graphs = [_graph_of_attribute(call, name) for name in ("then_branch", "else_branch")]
-    check_graphs("If", call.version, 0, 0, dict(zip(("then_branch", "else_branch"), graphs, strict=True)))
+    branches = {name: _graph_of_attribute(call, name) for name in ("then_branch", "else_branch")}
+    check_graphs("If", call.version, 0, 0, branches)
+    graphs = list(branches.values())
     truth = _constant_condition(call, 0)
     selected = graphs if truth is None else [graphs[0] if truth else graphs[1]]
     if len(selected) == 1:
@@ -213,25 +214,14 @@ def _infer_iterations(
     once: bool = False,
     first: Callable[[Type | None], Constant | None] | None = None,
 ) -> Generator[GraphRequest, Outputs, tuple[list[Type | None], Outputs]]:
-    """Infer the body of a loop until the types of carried values do not change any more.
+    """Infer the body of a loop until the types and elements of carried values, which are widened, change no more.
 
-    Types and elements that differ between iterations are widened until none does. Values that an earlier inference of
-    the node widened are widened from the beginning: otherwise each level of nested loops would double the number of
-    iterations.
-
-    Args:
-        call: the node.
-        body: the graph.
-        before: the types of inputs of the body before the carried ones.
-        initial: the types with which the carried values begin.
-        data: the elements with which they begin.
-        after: the types of inputs of the body after the carried ones.
-        once: whether there is one iteration.
-        first: a function that returns the elements of the first carried value in every iteration.
-
-    Returns:
-        The types carried to the first iteration as the body states them, and the body's outputs in any iteration.
+    The inputs of the body are of the types `before`, carried values, which begin as `initial` with the elements `data`,
+    and `after`. There is one iteration if `once`; `first` returns the first carried value's elements in every one.
+    Returns the types carried to the first iteration as the body states them, and the body's outputs in any iteration.
     """
+    # Values that an earlier inference of the node widened are widened from the beginning: otherwise each level of
+    # nested loops would double the number of iterations.
     start = len(before)
     varied: set[int] = set()
     carried = list(initial)
@@ -296,10 +286,7 @@ def _widen_type(type_: Type | None, rankless: bool) -> Type | None:
 
 
 def _join_outputs(call: Call, left: Outputs, right: Outputs, why: str) -> Outputs:
-    """Return types and elements that hold for both outputs; note a doubt if a rank or type is not known.
-
-    `why` is the text of the doubt, in which {} stands for "rank" or "type".
-    """
+    """Return what holds for both outputs; note a doubt if a rank or type, {} in `why`, is not known."""
     types = [join_types(a, b) for a, b in zip(left, right, strict=False)]
     for type_ in types:
         if is_rankless(type_):
@@ -328,10 +315,7 @@ def _iterations(call: Call) -> tuple[Size | None, int]:
 
 
 def _iterations_while(condition: Constant | None, most: Size | None, least: int) -> tuple[Size | None, int]:
-    """Return the number of iterations of a Loop whose condition holds at first, and a lower bound.
-
-    `most` and `least` are these numbers by its M, and `condition` has the elements of the condition from its body.
-    """
+    """Return the number of iterations by M, and a lower bound, limited by the condition that the body computes."""
     holds = None if condition is None else condition.values
     if holds == (True,):
         return most, least

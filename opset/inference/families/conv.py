@@ -29,9 +29,8 @@ def deform_conv_19(call: Call) -> Shape:
     groups = call.attribute("offset_group")
     kernel = filter_sizes(call, 0, 1)
     for index, label, count_of_values in ((2, "C8", rank), (4, "C9", 1)):
-        batch, _, *spatial = unify_shape(
-            call, index, (batch, product_if_known((groups, count_of_values, *kernel)), *spatial), label
-        )
+        values = product_if_known((groups, count_of_values, *kernel))
+        batch, _, *spatial = unify_shape(call, index, (batch, values, *spatial), label)
     return (batch, count, *spatial)
 
 

@@ -51,7 +51,9 @@ def _shape_by_scales(call: Call) -> Shape | None:
     if shape is None or scales is None or not is_many:
         return shape
     rank = len(shape)
-    axis = 0 if rank == 1 and _ignores_axis_of_vectors(call) else call.axis(call.attribute("axis"), rank, "C1")
+    # Some versions ignore the axis if x is a vector.
+    ignored = call.version >= 21 if call.schema.name == "QuantizeLinear" else 19 <= call.version < 21
+    axis = 0 if rank == 1 and ignored else call.axis(call.attribute("axis"), rank, "C1")
     result = list(shape)
     size = result[axis]
     if block and len(scales) == rank:
@@ -61,13 +63,6 @@ def _shape_by_scales(call: Call) -> Shape | None:
     else:
         (result[axis],) = unify_shape(call, index, (size,), "C2")
     return tuple(result)
-
-
-def _ignores_axis_of_vectors(call: Call) -> bool:
-    """Whether the version of the operator ignores the axis if x is a vector."""
-    if call.schema.name == "QuantizeLinear":
-        return call.version >= 21
-    return 19 <= call.version < 21
 
 
 def _check_granularity(call: Call) -> None:

@@ -126,13 +126,12 @@ def optional_15(call: Call) -> Type:
     """Return the optional type of the input, or the one in the attribute."""
     if call.has(0):
         return optional(call.type(0))
-    return optional(type_from_proto(call.attribute("type"), _size_if_number))
 
+    def size_if_number(dim: Any) -> Size | None:  # names in an attribute are no names of the graph
+        number: int = dim.dim_value
+        return number if dim.HasField("dim_value") and number >= 0 else None
 
-def _size_if_number(dim: Any) -> Size | None:
-    """Return a stated dimension, or None for a symbolic one: names in an attribute are no names of the graph."""
-    number: int = dim.dim_value
-    return number if dim.HasField("dim_value") and number >= 0 else None
+    return optional(type_from_proto(call.attribute("type"), size_if_number))
 
 
 @infer("OptionalGetElement")
