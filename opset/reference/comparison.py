@@ -73,7 +73,12 @@ def differences(
             have = np.asarray(actual, None if typed else want.dtype)  # Python's numbers have no type of the standard
             yield _compare_arrays(where, want, have, rtol, atol, absolute)
         else:
-            yield Difference(where, _compare_leaves(expected, actual))
+            why = ""
+            if type(expected) is not type(actual):
+                why = f"it is {type_of(actual)}, and {type_of(expected)} is expected"
+            elif expected != actual:  # such as texts of a map
+                why = f"{brief_name(str(actual))} instead of {brief_name(str(expected))}"
+            yield Difference(where, why)
 
 
 def tolerance_of(dtype: np.dtype[Any]) -> float:
@@ -106,13 +111,6 @@ def ulps(expected: Any, actual: Any) -> tuple[str, float]:
         distance, spacing = np.abs(want - have)[finite], np.abs(np.spacing(expected)).astype(np.float64)[finite]
         steps = np.where(distance == 0, 0, distance / spacing)  # behind the greatest number there may be NaN
         return "", float(np.nan_to_num(steps, nan=np.inf).max(initial=0.0))
-
-
-def _compare_leaves(expected: Any, actual: Any) -> str:
-    """Return how two leaves differ of which at least one is no number, such as texts of a map; "" if they are equal."""
-    if type(expected) is not type(actual):
-        return f"it is {type_of(actual)}, and {type_of(expected)} is expected"
-    return "" if expected == actual else f"{brief_name(str(actual))} instead of {brief_name(str(expected))}"
 
 
 def _compare_arrays(

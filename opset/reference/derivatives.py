@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from opset.inference.building.shapes import normalize_axis
 from opset.reference.numerics.arrays import Array
-from opset.reference.numerics.axes import normalize_axis
 from opset.reference.numerics.broadcasting import align_at_axis, sum_to
 from opset.reference.numerics.error_function import erf
 from opset.reference.numerics.small_floats import is_float
@@ -370,10 +370,7 @@ def matmul(node: EvaluatedNode) -> Sequence[Any]:
     if b.ndim == 1:
         right, dy = b[:, None], np.expand_dims(dy, -1)
     by_left, by_right = dy @ right.swapaxes(-1, -2), left.swapaxes(-1, -2) @ dy
-    return (
-        sum_to(by_left, left.shape).reshape(a.shape),
-        sum_to(by_right, right.shape).reshape(b.shape),
-    )
+    return sum_to(by_left, left.shape).reshape(a.shape), sum_to(by_right, right.shape).reshape(b.shape)
 
 
 @gradient("Gemm")
@@ -399,10 +396,8 @@ def convolution(node: EvaluatedNode) -> Sequence[Any]:
     if not dy.size:
         return ()
     sizes = w.shape[2:]
-    strides, dilations, pads, auto_pad = (
-        node.attributes[name] for name in ("strides", "dilations", "pads", "auto_pad")
-    )
-    windows = windows_over(x.shape, sizes, strides, dilations, pads, auto_pad)
+    movement = [node.attributes[name] for name in ("strides", "dilations", "pads", "auto_pad")]
+    windows = windows_over(x.shape, sizes, *movement)
     inside = interior_index(windows.begins, x.shape[2:])
     extent = [b + size + e for b, size, e in zip(windows.begins, x.shape[2:], windows.ends, strict=True)]
     node.context.reserve(2 * math.prod(x.shape[:2]) * math.prod(extent), x.dtype)

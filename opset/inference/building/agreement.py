@@ -23,13 +23,9 @@ def certainly_differ(left: Shape, right: Shape) -> bool:
 
 
 def unify_shape(call: Call, index: int, expected: Shape, label: str) -> Shape:
-    """Return the shape of an input combined with the expected shape; each may have sizes that the other lacks.
+    """Return the shape of an input combined with the expected shape, which counts alone if the input's is not known.
 
-    Returns:
-        The expected shape if the input is absent or its rank is not known.
-
-    Raises:
-        Violation: the shapes differ.
+    Raises Violation with the label if the shapes differ.
     """
     shape = call.shape(index)
     if shape is None:

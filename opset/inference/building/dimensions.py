@@ -49,9 +49,8 @@ class Function:
         self.arguments = arguments
         self.size: int = 1 + sum(argument.size if isinstance(argument, Dim) else 1 for argument in arguments)
         charge(self.size)
-        if self.size > MAX_SIZE or any(
-            isinstance(argument, int) and not _fits_64_bits(argument) for argument in arguments
-        ):
+        numbers = (argument for argument in arguments if isinstance(argument, int))
+        if self.size > MAX_SIZE or not all(map(_fits_64_bits, numbers)):
             raise TooComplex
         if name == "floor":
             self.text = f"floor({_operand_text(arguments[0], '/')}/{_operand_text(arguments[1], '')})"
@@ -479,12 +478,8 @@ def _cancel_common_factors(size: Size, divisor: Size) -> tuple[Size, Size]:
         return size, divisor
 
     def without(whole: Size) -> Size:
-        return _canonical_size(
-            {
-                tuple((Counter(monomial) - shared).elements()): coefficient // factor
-                for monomial, coefficient in _terms_of(whole)
-            }
-        )
+        terms = _terms_of(whole)
+        return _canonical_size({tuple((Counter(m) - shared).elements()): c // factor for m, c in terms})
 
     return without(size), without(divisor)
 

@@ -157,7 +157,7 @@ class Engine:
         body = scope.body
         types = scope.types
         operators = scope.operators
-        functions = self.calls.functions
+        functions = self.index.functions
         progress = self._progress if body.parent is None else None
         budget = self.budget
         index = 0
@@ -189,7 +189,7 @@ class Engine:
         assert self.stopped is not None
         doubts = (f"inference stopped at {self.stopped[0]}: {self.stopped[1].why}",)
         body = scope.body
-        functions = self.calls.functions
+        functions = self.index.functions
         for index in range(self._reached, len(body.operators)):
             scope.types.update((name, None) for name in body.computes[index] if name)
             scope.doubts[index] = doubts

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from opset.inference.building.agreement import check_declared_constraints
 from opset.inference.building.call import Call, Constant, Unknown
 from opset.inference.building.dimensions import TooComplex
-from opset.inference.building.tolerance import normalize_input_types
 from opset.inference.building.types import Type, shape_of_dims, tensor
 from opset.inference.building.work import SIGNATURE_STEPS, charge
 from opset.inference.engine.constants import ConstantElements
@@ -36,13 +36,12 @@ from opset.schemas.model import OpSchema
 _TENSOR = 4  # AttributeProto.TENSOR
 
 
+@dataclass(eq=False)
 class NodeInference:
-    """The inference of nodes without graphs; it keeps the outcomes by signature."""
+    """The inference of nodes without graphs by their signatures; types are checked against these on demand."""
 
-    def __init__(self, constants: ConstantElements, check_types: bool) -> None:
-        """Store the constants of the model; with `check_types`, input types are checked against signatures."""
-        self._constants = constants
-        self._check_types = check_types
+    _constants: ConstantElements
+    _check_types: bool
 
     def infer_node(
         self, scope: Scope, index: int, inference: OperatorInference, inputs: Sequence[Type | None]
@@ -218,7 +217,7 @@ def _infer_tolerated_form(call: Call, inference: OperatorInference) -> tuple[Cal
     fallback = inference.fallback
     if fallback is None or fallback.schema is None or fallback.rule is None:
         return None
-    standard_call = call.with_schema(fallback.schema, normalize_input_types(call.schema.name, call.types))
+    standard_call = call.with_schema(fallback.schema, _standard_types(call.schema.name, call.types))
     try:
         check_declared_constraints(standard_call)
         return standard_call, fallback.rule.function(standard_call)
@@ -227,6 +226,16 @@ def _infer_tolerated_form(call: Call, inference: OperatorInference) -> tuple[Cal
         return standard_call, []
     except (Violation, TooComplex, *MALFORMED):
         return None
+
+
+def _standard_types(op_type: str, types: Sequence[Type | None]) -> list[Type | None]:
+    """Return the input types of a node in a form that runtimes accept, in the standard's: see schemas/quirks.py."""
+    if op_type == "Clip":
+        bounds = types[1:]
+        return [*types[:1], *[bound._replace(shape=()) if bound and bound.shape == (1,) else bound for bound in bounds]]
+    if op_type == "STFT" and types and types[0] is not None and types[0].shape is not None and len(types[0].shape) == 2:
+        return [types[0]._replace(shape=(*types[0].shape, 1)), *types[1:]]
+    return [*types]
 
 
 def _memo_of(

@@ -47,14 +47,12 @@ class Outcome(NamedTuple):
     """Harmless differences between the nodes and their schema, such as attributes that it does not have."""
 
 
+@dataclass(eq=False, slots=True)
 class Memo:
     """The outcomes of one signature, by the elements of the inputs that the rule reads."""
 
-    __slots__ = ("outcomes", "reads")
-
-    def __init__(self) -> None:
-        self.reads: tuple[int, ...] = ()
-        self.outcomes: dict[tuple[Constant | None, ...], Outcome] = {}
+    reads: tuple[int, ...] = ()
+    outcomes: dict[tuple[Constant | None, ...], Outcome] = field(default_factory=dict)
 
 
 @dataclass(eq=False, slots=True)

@@ -134,7 +134,7 @@ class Inference:
     @property
     def gaps(self) -> list[Gap]:
         """The values at which inference stops, in the order of nodes; values that depend on them are not listed."""
-        return [gap for scope in self._engine.all_scopes() if not scope.unused for gap in _gaps_in(self._engine, scope)]
+        return [gap for scope in self._engine.all_scopes() if not scope.unused for gap in _gaps_in(scope)]
 
     def written(self, overwrite: bool = False) -> Model:
         """Return the model with value_info for all types that are known, and outputs completed.
@@ -272,7 +272,7 @@ def _warnings_of(engine: Engine) -> list[str]:
     return shown + ([f"{len(warned) - len(shown):,} more such nodes"] if len(warned) > len(shown) else [])
 
 
-def _gaps_in(engine: Engine, scope: Scope) -> Iterator[Gap]:
+def _gaps_in(scope: Scope) -> Iterator[Gap]:
     """Yield the gaps of a body: outputs of which less is known than of the node's inputs."""
     for index, names in enumerate(scope.body.computes):
         coverages = {name: _coverage_of(scope.types.get(name)) for name in names if name}

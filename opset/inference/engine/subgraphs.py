@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from opset.inference.building.agreement import check_declared_constraints
@@ -26,15 +27,14 @@ from opset.model.graph.index import Body
 from opset.model.graph.walking import subgraphs
 
 
+@dataclass(eq=False)
 class SubgraphInference:
-    """The inference of nodes with graphs."""
+    """The inference of nodes with graphs, by the parts of the engine that infer nodes, elements and stated types."""
 
-    def __init__(self, nodes: NodeInference, constants: ConstantElements, stated: StatedTypes) -> None:
-        """Store the parts of the engine that infer nodes, elements and stated types."""
-        self._nodes = nodes
-        self._constants = constants
-        self._stated = stated
-        self._memories: dict[Any, dict[str, Any]] = {}
+    _nodes: NodeInference
+    _constants: ConstantElements
+    _stated: StatedTypes
+    _memories: dict[Any, dict[str, Any]] = field(default_factory=dict)
 
     def infer_node(
         self, scope: Scope, index: int, inference: OperatorInference, inputs: Sequence[Type | None]

@@ -31,6 +31,7 @@ GraphRule = Generator[GraphRequest, Outputs, Any]
 _WITHOUT_SIZES = 5
 _WITHOUT_RANKS = 7
 _WITHOUT_TYPES = 9
+_MAY_CHANGE = "{} may change between iterations, or is not known"
 _FOLLOWED = ("int64", "int32", "bool")  # element types of states whose elements are passed to a graph
 
 
@@ -77,9 +78,8 @@ def loop_1(call: Call) -> GraphRule:
     number = tensor("int64", (1,) if number_type is not None and number_type.shape == (1,) else ())
     if most == 0 or holds is False:
         # The scan outputs are empty; their types must hold in every iteration, however the carried values change.
-        outputs = yield GraphRequest(
-            body, [number, condition, *(_widen_type(type_, True) for type_ in initial)], repeated=True, unused=True
-        )
+        types = [number, condition, *(_widen_type(type_, True) for type_ in initial)]
+        outputs = yield GraphRequest(body, types, repeated=True, unused=True)
         return Outputs([*initial, *(_stack_type(type_, 0, 0) for type_ in outputs[states + 1 :])], data)
 
     entry_types, outputs = yield from _infer_iterations(
@@ -105,9 +105,7 @@ def loop_1(call: Call) -> GraphRule:
             end if start is not None and end is not None and start.kind == "optional" != end.kind else start
             for start, end in zip(entry_types, final, strict=True)
         ]
-        final = _join_outputs(
-            call, Outputs(entry_types, data), final, "{} may change between iterations, or is not known"
-        )
+        final = _join_outputs(call, Outputs(entry_types, data), final, _MAY_CHANGE)
     for type_ in outputs[states + 1 :]:
         _check_scan_output(type_)
     return Outputs([*final, *(_stack_type(type_, 0, count) for type_ in outputs[states + 1 :])], final.data)
@@ -144,9 +142,7 @@ def scan_9(call: Call) -> GraphRule:
     _check_states(initial, outputs[:states], "C6")
     final = Outputs(outputs[:states], outputs.data[:states])
     if length is None or not (lower_bound(length) or 0) > 0:
-        final = _join_outputs(
-            call, Outputs(entry_types, data), final, "{} may change between iterations, or is not known"
-        )
+        final = _join_outputs(call, Outputs(entry_types, data), final, _MAY_CHANGE)
     return Outputs([*final, *_stack_slices(call, outputs[states:], to_axes, length)], final.data)
 
 
@@ -180,7 +176,7 @@ def scan_8(call: Call) -> GraphRule:
     _check_states(initial, outputs[:states], "C6")
     final = Outputs(outputs[:states])
     if not shortest:
-        final = _join_outputs(call, Outputs(entry_types), final, "{} may change between iterations, or is not known")
+        final = _join_outputs(call, Outputs(entry_types), final, _MAY_CHANGE)
     return _stack_samples(batch, final, _stack_slices(call, outputs[states:], [0] * (len(outputs) - states), length))
 
 

@@ -102,7 +102,7 @@ def _has_value(step: Step, inputs: Sequence[Any], name: str) -> bool:
 
 
 def check_outputs(step: Step, result: Any, location: str) -> None:
-    """Raise RunError if a kernel returned no value, or a type that its operator does not have at this version.
+    """Check the types of a kernel's results.
 
     Raises:
         RunError: R202 for a type that an attribute requests and only a newer version has, R204 for no value, or one
@@ -137,12 +137,7 @@ def kernel_error(
 ) -> BaseException:
     """Return the exception of a kernel as an error that names the node, its inputs and the constraint."""
     if isinstance(error, OpsetError):
-        return type(error)(
-            finding
-            if finding.place
-            else Finding(finding.code, finding.message, location, finding.why, finding.help, finding.file)
-            for finding in error.findings
-        )
+        return type(error)(finding if finding.place else finding._replace(place=location) for finding in error.findings)
     inputs_are = f"its inputs are {', '.join(map(outline, inputs)) or 'none'}"
     if isinstance(error, Violation):
         name = safe_text(step.schema.name if step.schema else step.node.op_type)

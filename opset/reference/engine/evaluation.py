@@ -7,6 +7,7 @@ by Python's. A kernel that runs a graph is a generator: it yields a graph and it
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -19,7 +20,6 @@ from opset.reference.engine.constants import ModelTensors
 from opset.reference.engine.context import RandomNumbers, StepContext
 from opset.reference.engine.limits import limit_error, out_of_memory
 from opset.reference.engine.programs import ABSENT, Frame, Program, Step
-from opset.reference.engine.tolerance import standard_inputs
 from opset.reference.limits import MAX_NOTES, MAX_SHOWN_CALLS
 from opset.reference.numerics.memory import compact, nbytes
 from opset.reference.values import copy_shared, type_of
@@ -30,27 +30,19 @@ _Result = TypeVar("_Result")
 _SLOTS = 256  # of a frame, that are filled in the time of a step
 
 
+@dataclass(eq=False, slots=True)
 class Evaluation:
     """One evaluation: its budget, its random numbers, and the function that it reports computed values to.
 
     `constants` are the arrays of the model, which count as live once they are read.
     """
 
-    def __init__(
-        self,
-        budget: Budget,
-        constants: ModelTensors,
-        seed: int | None,
-        trace: Trace | None,
-        registry: Registry,
-        notes: list[str],
-    ) -> None:
-        self.budget = budget
-        self._constants = constants
-        self._random = RandomNumbers(seed)
-        self._trace = trace
-        self._registry = registry
-        self.notes = notes
+    budget: Budget
+    _constants: ModelTensors
+    _random: RandomNumbers
+    _trace: Trace | None
+    _registry: Registry
+    notes: list[str]
 
     def execute(self, program: Program, inputs: Sequence[Any]) -> list[Any]:
         """Run a program to its end, and return its outputs. An input that is ABSENT takes its default.
@@ -139,7 +131,11 @@ class Evaluation:
         self.budget.charge()
         inputs = frame.inputs(step)
         if step.call is not None:
-            return self._function_frame(frame, step, inputs)
+            program = step.called = step.called or self._load(step.call)
+            if (missing := len(program.inputs) - len(inputs)) < 0:
+                message = "the function is called with too many inputs"
+                raise RunError(Finding("R202", message, frame.program.location(step)))
+            return self._make_frame(program, [*inputs, *[None] * missing], None)
         kernel = step.kernel
         assert kernel is not None
         signature = tuple([value.dtype if value.__class__ is np.ndarray else type_of(value) for value in inputs])
@@ -184,7 +180,7 @@ class Evaluation:
         assert fallback is not None and quirk is not None
         fallback.inputs, fallback.outputs = step.inputs, step.outputs
         try:
-            result = self._call_kernel(frame, fallback, standard_inputs(step.node.op_type, inputs))
+            result = self._call_kernel(frame, fallback, _standard_inputs(step.node.op_type, inputs))
         except BudgetExceeded:
             raise
         except Exception:
@@ -192,15 +188,6 @@ class Evaluation:
         if len(self.notes) < MAX_NOTES and (note := f"{location}: {quirk.form}") not in self.notes:
             self.notes.append(note)
         return result
-
-    def _function_frame(self, frame: Frame, step: Step, inputs: list[Any]) -> Frame:
-        """Return the frame of the model-local function that a step calls."""
-        assert step.call is not None
-        program = step.called = step.called or self._load(step.call)
-        if len(inputs) > len(program.inputs):
-            message = "the function is called with too many inputs"
-            raise RunError(Finding("R202", message, frame.program.location(step)))
-        return self._make_frame(program, [*inputs, *[None] * (len(program.inputs) - len(inputs))], None)
 
     def _resume_kernel(self, frame: Frame, step: Step, outputs: list[Any] | None) -> Frame | None:
         """Let the waiting kernel go on; return the frame of the graph that it yields, None if it is done."""
@@ -253,6 +240,16 @@ class Evaluation:
             slots[slot], sizes[slot] = None, 0
         budget.live += live
         frame.live += live
+
+
+def _standard_inputs(op_type: str, inputs: Sequence[Any]) -> list[Any]:
+    """Return the inputs of a node in a form that runtimes accept, in that of the standard: see schemas/quirks.py."""
+    if op_type == "Clip":
+        bounds = inputs[1:]
+        return [*inputs[:1], *[bound.reshape(()) if np.shape(bound) == (1,) else bound for bound in bounds]]
+    if op_type == "STFT" and isinstance(inputs[0], np.ndarray) and inputs[0].ndim == 2:
+        return [inputs[0][..., None], *inputs[1:]]
+    return [*inputs]
 
 
 def _add_calls(error: RunError, stack: Sequence[Frame]) -> RunError:

@@ -19,6 +19,7 @@ from opset.opsets.registry import Schemas, registry_with
 from opset.preparation import Freeze, read_model
 from opset.reference.engine.compilation import Compiler
 from opset.reference.engine.constants import ModelTensors
+from opset.reference.engine.context import RandomNumbers
 from opset.reference.engine.evaluation import Evaluation, Trace
 from opset.reference.engine.limits import byte_limit, out_of_memory
 from opset.reference.engine.programs import ABSENT, Program
@@ -125,7 +126,8 @@ class ReferenceEvaluator:
             if names not in self._programs:
                 self._programs[names] = self._compiler.main_program(names)
             program = self._programs[names]
-            evaluation = Evaluation(budget, self._constants, self._seed, self._trace, self.registry, self.notes)
+            random = RandomNumbers(self._seed)
+            evaluation = Evaluation(budget, self._constants, random, self._trace, self.registry, self.notes)
             self._evaluation = evaluation
             with np.errstate(all="ignore"):
                 return evaluation.execute(program, [feeds.get(declared.name, ABSENT) for declared in program.inputs])

@@ -19,7 +19,7 @@ from opset.reference.engine.limits import limit_error
 from opset.reference.engine.programs import Program, Step
 from opset.reference.numerics.arrays import Array
 from opset.reference.numerics.broadcasting import sum_to
-from opset.reference.numerics.small_floats import SMALL_FLOATS, is_float
+from opset.reference.numerics.small_floats import is_float, widen
 from opset.reference.registration import LAYER, KernelContext
 from opset.schemas.names import normalize_domain
 
@@ -45,16 +45,21 @@ def gradients(graph: Program, values: Sequence[Any], count: int, context_of: Con
             active.update(slot for slot in step.outputs if is_float(by_slot.get(slot)))
     target = graph.results[0]
     path = _differentiable_steps(graph, active, target)
-    wide = {
-        slot: value.astype(np.float32) if is_float(value) and value.dtype in SMALL_FLOATS else value
-        for slot, value in by_slot.items()
-    }
+    wide = {slot: widen(value) for slot, value in by_slot.items()}
     derivative_of: dict[int, Array] = {target: np.ones_like(wide[target])}
     for step, rule in path:
         context = context_of(step)
         context.check_time()
         node = _node_of(step, wide, derivative_of, context)
-        for slot, x, derivative in zip(step.inputs, node.inputs, _apply_rule(graph, rule, node, step), strict=False):
+        try:
+            by_inputs = rule(node)
+        except BudgetExceeded as error:
+            raise limit_error(error, graph.location(step)) from error
+        except Exception as error:
+            why = f"{type(error).__name__}: {error}"
+            finding = Finding("R204", "the node cannot be differentiated", graph.location(step), why)
+            raise RunError(finding) from error
+        for slot, x, derivative in zip(step.inputs, node.inputs, by_inputs, strict=False):
             if slot in active and derivative is not None:
                 derivative = sum_to(np.asarray(derivative, x.dtype), x.shape)
                 derivative_of[slot] = derivative_of[slot] + derivative if slot in derivative_of else derivative
@@ -78,17 +83,6 @@ def _node_of(
         compute,
         context,
     )
-
-
-def _apply_rule(graph: Program, rule: GradientRule, node: EvaluatedNode, step: Step) -> Sequence[Any]:
-    """Return the derivatives by a node's inputs. Raises RunError R204 if its rule raises an exception."""
-    try:
-        return rule(node)
-    except BudgetExceeded as error:
-        raise limit_error(error, graph.location(step)) from error
-    except Exception as error:
-        message = "the node cannot be differentiated"
-        raise RunError(Finding("R204", message, graph.location(step), f"{type(error).__name__}: {error}")) from error
 
 
 def _slots_read(step: Step) -> list[int]:

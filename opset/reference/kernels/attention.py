@@ -109,9 +109,8 @@ def flex_attention_1(
     context.reserve(prod(q.shape[:3]) * (3 * k.shape[2] + v.shape[3]), precision)
     factor = _default_scale(q.shape[3]) if scale is None else scale
     wide = np.promote_types(wide, precision) if precision not in SMALL_FLOATS else wide
-    scores = (_multiply_groups(q.astype(wide), k.astype(wide).swapaxes(2, 3), context) * factor).astype(
-        precision, copy=False
-    )
+    products = _multiply_groups(q.astype(wide), k.astype(wide).swapaxes(2, 3), context)
+    scores = (products * factor).astype(precision, copy=False)
     if score_mod is not None:
         scores = _check_edit(scores, (yield score_mod, [scores]))
     weights = _softmax(scores.copy(), precision, precision)  # the output of a graph must not be changed
@@ -232,9 +231,7 @@ def linear_attention_27(
 ) -> tuple[Array, Array]:
     """Return the values that queries read from a state that each token updates, and the state after the last token."""
     batch, length, _ = query.shape
-    q, k, v = (
-        _split_tokens(x, heads) for x, heads in ((query, q_num_heads), (key, kv_num_heads), (value, kv_num_heads))
-    )
+    q, k, v = map(_split_tokens, (query, key, value), (q_num_heads, kv_num_heads, kv_num_heads))
     size, v_size = k.shape[3], v.shape[3]
     q = q.reshape(length, batch, kv_num_heads, q_num_heads // kv_num_heads, size)
     shape = (batch, kv_num_heads, size, v_size)

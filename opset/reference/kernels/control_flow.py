@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from opset.inference.building.shapes import normalize_axis
 from opset.model.arrays import dtype_of_element
 from opset.reference.numerics.arrays import Array
-from opset.reference.numerics.axes import normalize_axis
 from opset.reference.numerics.memory import compact, nbytes
 from opset.reference.registration import Graph, GraphCalls, KernelContext, kernel
 from opset.reference.value_info import ValueInfo

@@ -153,16 +153,9 @@ def tree_ensemble_5(
     """Return the aggregated weights of the leaves that each row reaches, after a transform."""
     rows = feature_rows(x)
     nodes, leaves = len(nodes_featureids), len(leaf_targetids)
-    lengths = {
-        len(nodes_falseleafs),
-        len(nodes_falsenodeids),
-        nodes,
-        nodes_modes.size,
-        nodes_splits.size,
-        len(nodes_trueleafs),
-        len(nodes_truenodeids),
-        len(nodes_missing_value_tracks_true or nodes_featureids),
-    }
+    listed = (nodes_falseleafs, nodes_falsenodeids, nodes_trueleafs, nodes_truenodeids)
+    lengths = {*map(len, listed), len(nodes_missing_value_tracks_true or nodes_featureids), nodes}
+    lengths |= {nodes_modes.size, nodes_splits.size}
     if len(lengths) > 1 or leaf_weights.size != leaves or not nodes:
         raise Violation("C2", "the attributes nodes_* or leaf_* have different lengths, or are empty")
     roots = _check_ids(tree_roots, nodes, "tree_roots")

@@ -9,10 +9,10 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from opset.inference.building.shapes import normalize_axis
 from opset.model.arrays import DTYPES
 from opset.reference.kernels.conv import convolve
 from opset.reference.numerics.arrays import Array
-from opset.reference.numerics.axes import normalize_axis
 from opset.reference.numerics.conversion import convert_numbers
 from opset.reference.numerics.products import matrix_product
 from opset.reference.numerics.small_floats import SMALL_FLOATS
@@ -319,11 +319,8 @@ def _product(
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     count = prod(batch) * prod(a.shape[-2:-1]) * prod(b.shape[-1:] if b.ndim > 1 else ())
     context.reserve(a.size + b.size + 3 * count, dtype)
-    return np.asarray(
-        matrix_product(
-            _subtract_zero_point(a, a_zero_point, dtype), _subtract_zero_point(b, b_zero_point, dtype), context
-        )
-    )
+    a, b = _subtract_zero_point(a, a_zero_point, dtype), _subtract_zero_point(b, b_zero_point, dtype)
+    return np.asarray(matrix_product(a, b, context))
 
 
 def _convolution(

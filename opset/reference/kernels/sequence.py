@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from opset.inference.building.shapes import complete_parts
+from opset.inference.building.shapes import complete_parts, normalize_axis
 from opset.reference.numerics.arrays import Array
-from opset.reference.numerics.axes import normalize_axis
 from opset.reference.numerics.memory import ENTRY, TensorSequence, nbytes
 from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints.violation import Violation
