@@ -178,50 +178,29 @@ def dropout(node: EvaluatedNode) -> Sequence[Any]:
 # Elementwise functions of several operands.
 
 
-def _operands(node: EvaluatedNode) -> tuple[Array, Array]:
-    """Return two operands whose shapes broadcast as in numpy; before version 7 they are aligned at an axis first."""
-    x, y = node.inputs[:2]
-    return x, align_at_axis(x, y, node.attributes.get("axis")) if node.attributes.get("broadcast") else y
-
-
-def _sum_to_operands(node: EvaluatedNode, by_x: Any, by_y: Array) -> Sequence[Any]:
-    """Return the derivatives by two operands summed to the shapes of the inputs."""
-    return by_x, sum_to(np.asarray(by_y), _operands(node)[1].shape).reshape(node.inputs[1].shape)
-
-
-@gradient("Add")
-def add(node: EvaluatedNode) -> Sequence[Any]:
-    """Return the derivative for both."""
-    return _sum_to_operands(node, node.derivative, node.derivative)
-
-
-@gradient("Sub")
-def subtract(node: EvaluatedNode) -> Sequence[Any]:
-    """Return the derivative for the minuend, and its negative for the subtrahend."""
-    return _sum_to_operands(node, node.derivative, -node.derivative)
-
-
-@gradient("Mul")
-def multiply(node: EvaluatedNode) -> Sequence[Any]:
-    """Return for each operand the derivative times the other."""
-    x, y = _operands(node)
-    return _sum_to_operands(node, node.derivative * y, node.derivative * x)
-
-
-@gradient("Div")
-def divide(node: EvaluatedNode) -> Sequence[Any]:
-    """Return the derivatives of a quotient."""
-    _, y = _operands(node)
-    return _sum_to_operands(node, node.derivative / y, -node.derivative * node.y / y)
-
-
-@gradient("Pow")
-def power(node: EvaluatedNode) -> Sequence[Any]:
-    """Return the derivatives of a power; the derivative by the exponent is 0 for a base of 0."""
-    x, exponent = _operands(node)
-    exponent = exponent.astype(x.dtype)
+def _power(dz: Array, x: Array, y: Array, z: Array) -> tuple[Any, Any]:
+    exponent = y.astype(x.dtype)
     slope = np.where(exponent == 0, 0, exponent * x ** (exponent - 1))
-    return _sum_to_operands(node, node.derivative * slope, node.derivative * np.where(x == 0, 0, node.y * np.log(x)))
+    return dz * slope, dz * np.where(x == 0, 0, z * np.log(x))  # by the exponent, it is 0 for a base of 0
+
+
+# The derivatives by x and y of z = f(x, y), from the derivative by z, x, y and z.
+PAIRS: dict[str, Callable[[Array, Array, Array, Array], tuple[Any, Any]]] = {
+    "Add": lambda dz, x, y, z: (dz, dz),
+    "Div": lambda dz, x, y, z: (dz / y, -dz * z / y),
+    "Mul": lambda dz, x, y, z: (dz * y, dz * x),
+    "Pow": _power,
+    "Sub": lambda dz, x, y, z: (dz, -dz),
+}
+
+
+@gradient(*PAIRS)
+def derive_pair(node: EvaluatedNode) -> Sequence[Any]:
+    """Return the derivatives by two operands; before version 7, the second is aligned with the first at an axis."""
+    x, y = node.inputs[:2]
+    aligned = align_at_axis(x, y, node.attributes.get("axis")) if node.attributes.get("broadcast") else y
+    by_x, by_y = PAIRS[node.operator](node.derivative, x, aligned, node.y)
+    return by_x, sum_to(np.asarray(by_y), aligned.shape).reshape(y.shape)
 
 
 @gradient("PRelu", since=7)

@@ -78,7 +78,7 @@ DECIDED = {
         adapters/families/create._elements_of_range adapters/families/slicing._slice_indices""",
     "a text or not": "schemas/lint/hook_rules.check_lost_functions",
     "arrays, whose bytes are held": """
-        reference/derivatives.power reference/numerics/error_function.erf reference/numerics/windows.taps
+        reference/derivatives._power reference/numerics/error_function.erf reference/numerics/windows.taps
         reference/numerics/windows._taps_within tensor_io/json_values._nest tensor_io/random_inputs.value""",
 }
 """Functions by the reason for which what is in them is bounded."""

@@ -92,7 +92,7 @@ class Engine:
         self.scopes: dict[Any, Scope] = {}
         self._progress = progress
         self._operators = Operators(registry, data_prop, strict)
-        self._stated = StatedTypes(self.sizes, ignored=not use_stated, inputs_only=cautious)
+        self._stated = StatedTypes(self.sizes, not use_stated, cautious)
         self._nodes = NodeInference(self.constants, check_type)
         self._subgraphs = SubgraphInference(self._nodes, self.constants, self._stated)
         self.calls = FunctionCalls(self.index, self._operators, self.constants, self._stated)

@@ -91,36 +91,24 @@ def stft_17(
     return _as_pairs(np.fft.rfft(frames) if onesided else np.fft.fft(frames), x.dtype)
 
 
-@kernel("HannWindow", since=17)
-def hann_window_17(size: Array, *, output_datatype: int, periodic: int, context: KernelContext) -> Array:
-    """Return `0.5 - 0.5 * cos(2 * pi * n / M)`."""
-    return _window((0, 1, 0), size, output_datatype, periodic, context)
+def _register_window(operator: str, constant: float, linear: float, quadratic: float) -> None:
+    """Register a window, a polynomial in `s = sin(pi * n / M) ** 2`; a symmetric window of one value is NaN.
+
+    It equals a sum of cosines by `cos(2 * x) = 1 - 2 * s`, but without cancellation of nearly equal terms.
+    """
+
+    @kernel(operator, since=17)
+    def window(size: Array, *, output_datatype: int, periodic: int, context: KernelContext) -> Array:
+        count = size.item()
+        context.reserve(4 * count, np.float64)
+        n, period = np.arange(count), count if periodic else count - 1
+        squares = np.sin(np.minimum(n, period - n) / period * np.pi) ** 2
+        return (constant + linear * squares + quadratic * squares**2).astype(DTYPES[output_datatype])
 
 
-@kernel("HammingWindow", since=17)
-def hamming_window_17(size: Array, *, output_datatype: int, periodic: int, context: KernelContext) -> Array:
-    """Return `a - (1 - a) * cos(2 * pi * n / M)` with `a = 25 / 46`."""
-    return _window((4 / 46, 42 / 46, 0), size, output_datatype, periodic, context)
-
-
-@kernel("BlackmanWindow", since=17)
-def blackman_window_17(size: Array, *, output_datatype: int, periodic: int, context: KernelContext) -> Array:
-    """Return `0.42 - 0.5 * cos(2 * pi * n / M) + 0.08 * cos(4 * pi * n / M)`."""
-    return _window((0, 0.36, 0.64), size, output_datatype, periodic, context)
-
-
-def _window(
-    coefficients: tuple[float, float, float], size: Array, output_datatype: int, periodic: int, context: KernelContext
-) -> Array:
-    """Return a polynomial in `s = sin(pi * n / M) ** 2`, constant term first; a symmetric window of one is NaN."""
-    # It equals the sum of cosines by `cos(2 * x) = 1 - 2 * s`, but without cancellation of nearly equal terms.
-    count = size.item()
-    dtype = DTYPES[output_datatype]
-    context.reserve(4 * count, np.float64)
-    n, period = np.arange(count), count if periodic else count - 1
-    squares = np.sin(np.minimum(n, period - n) / period * np.pi) ** 2
-    constant, linear, quadratic = coefficients
-    return (constant + linear * squares + quadratic * squares**2).astype(dtype)
+_register_window("HannWindow", 0, 1, 0)  # 0.5 - 0.5 * cos(2 * pi * n / M)
+_register_window("HammingWindow", 4 / 46, 42 / 46, 0)  # a - (1 - a) * cos(2 * pi * n / M) with a = 25 / 46
+_register_window("BlackmanWindow", 0, 0.36, 0.64)  # 0.42 - 0.5 * cos(2 * pi * n / M) + 0.08 * cos(4 * pi * n / M)
 
 
 @kernel("MelWeightMatrix", since=17)
