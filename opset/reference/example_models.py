@@ -84,18 +84,15 @@ def _array_of(element: str, content: Any, shape: tuple[int, ...] | None) -> Any:
             [complex(number) for number in content] if isinstance(content, list) else complex(content or 0), dtype
         )
     else:
-        array = _numeric_array(content if isinstance(content, list) else [content or 0], dtype)
+        numbers = content if isinstance(content, list) else [content or 0]
+        if dtype.kind in "iub":  # integers of 64 bits are not converted by way of a float
+            array = np.array(numbers, dtype)
+        else:
+            with np.errstate(over="ignore"):  # too large values become infinite, as in a model
+                array = np.array(numbers, np.float64).astype(dtype)
         array = array if isinstance(content, list) else array[0].reshape(())
     shape = array.shape if shape is None else shape
     return array.reshape(shape) if isinstance(content, list) else np.broadcast_to(array, shape).copy()
-
-
-def _numeric_array(content: list[Any], dtype: np.dtype[Any]) -> Any:
-    """Return numbers of a type; integers of 64 bits are not converted by way of a float."""
-    if dtype.kind in "iub":
-        return np.array(content, dtype)
-    with np.errstate(over="ignore"):  # too large values become infinite, as in a model
-        return np.array(content, np.float64).astype(dtype)
 
 
 def type_proto(text: str, shape: tuple[int, ...] | None = None) -> Any:

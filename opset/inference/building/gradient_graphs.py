@@ -109,9 +109,6 @@ def _nodes_between(nodes: Sequence[Any], gradient: int, inputs: set[str], y: str
 def _has_gradient(node: Any) -> bool:
     """Whether a node is a Gradient, or a graph in it has one."""
     pending = [node]
-    while pending:
-        inner = pending.pop()
-        if is_gradient(inner):
-            return True
-        pending.extend(inner for _, graph in subgraphs(inner) for inner in graph.node)
-    return False
+    while pending and not is_gradient(pending[-1]):
+        pending.extend(inner for _, graph in subgraphs(pending.pop()) for inner in graph.node)
+    return bool(pending)

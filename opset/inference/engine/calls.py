@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
@@ -45,7 +45,11 @@ class FunctionCalls:
         self, scope: Scope, index: int, key: FunctionKey, inputs: Sequence[Type | None]
     ) -> Generator[Scope, None, Outcome]:
         """Return the outcome of a call; yield the scope of the function if its body has to be inferred first."""
-        attributes = self._attributes_of_call(scope, index, key)
+        function = self._index.functions[key]
+        attributes = {default.name: default for default in function.proto.attribute_proto}
+        for attribute in scope.body.attributes[index]:
+            if (resolved := scope.resolve_attribute(attribute)) is not None:
+                attributes[attribute.name] = resolved
         names = scope.body.reads[index]
         passed = [self._constants.find_for_body(scope, name, type_) for name, type_ in zip(names, inputs, strict=True)]
         signature, variable_names = number_variables(inputs, passed)
@@ -58,7 +62,6 @@ class FunctionCalls:
             scope.guarded,
         )
         if memo not in self._outputs:
-            function = self._index.functions[key]
             charge_body(function)
             imports = self._index.imports(function)
             inner = Scope(
@@ -86,11 +89,3 @@ class FunctionCalls:
             outputs = replace_variables(outputs, dict(zip(former_names, map(variable, variable_names), strict=True)))
         doubts = ("nothing more follows from the body of the function",) if any(map(is_rankless, outputs)) else ()
         return Outcome(tuple(outputs), tuple(outputs.data), doubts, has_unnamed=has_unnamed_sizes(outputs))
-
-    def _attributes_of_call(self, scope: Scope, index: int, key: FunctionKey) -> Mapping[str, Any]:
-        """Return the attributes of a call by name, with the function's defaults for those that the node lacks."""
-        attributes = {default.name: default for default in self._index.functions[key].proto.attribute_proto}
-        for attribute in scope.body.attributes[index]:
-            if (resolved := scope.resolve_attribute(attribute)) is not None:
-                attributes[attribute.name] = resolved
-        return attributes

@@ -65,7 +65,13 @@ class SubgraphInference:
 
     def _open_scope(self, scope: Scope, index: int, request: GraphRequest) -> tuple[Scope, list[str]]:
         """Return the scope of a graph in a node, and the names of the inputs that the request has types for."""
-        body = _body_of(request.graph, scope.body, index)
+        around = scope.body
+        node = around.nodes[index]
+        held_name = next((name for name, held in subgraphs(node) if held is request.graph), None)
+        if held_name is None:  # a call of the function around passed the graph
+            body = Body(request.graph, "graph", around, node, index)
+        else:
+            body = around.subgraphs[index, held_name]
         scope.subgraphs.pop((index, body.name), None)
         charge_body(body)
         inner = Scope(
@@ -101,13 +107,6 @@ class SubgraphInference:
         constant = request.data[index] if index < len(request.data) else None
         if constant is not None:
             inner.constants[name] = constant
-
-
-def _body_of(graph: Any, around: Body, index: int) -> Body:
-    """Return the body of a graph that a node holds; a call of the function around it may have passed the graph."""
-    node = around.nodes[index]
-    name = next((name for name, held in subgraphs(node) if held is graph), None)
-    return Body(graph, "graph", around, node, index) if name is None else around.subgraphs[index, name]
 
 
 def outputs_of_body(

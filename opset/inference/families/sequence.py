@@ -100,10 +100,10 @@ def split_to_sequence_11(call: Call) -> Type:
 def _size_of_equal_parts(call: Call, size: Size | None) -> Size | None:
     """Return the size of parts of one length, or None if the last may be shorter."""
     step = (call.sizes(1) or (None,))[0] if call.has(1) else 1
-    if step is None:
+    if step is None or step == 1:
+        return step
+    if size is None:
         return None
-    if step == 1 or size is None:
-        return 1 if step == 1 else None
     if at_most(size, step):
         return size  # one part, or none of 0
     return step if equal(size % step, 0) else None

@@ -82,20 +82,14 @@ def batch_normalization_14(
     return y.reshape(x.shape), *statistics[:2]
 
 
-def _is_training(context: KernelContext) -> bool:
-    """Whether a node has outputs besides the first, which before version 14 means training."""
-    return any(context.wants(output) for output in range(1, 5))
-
-
 @kernel("BatchNormalization", since=9)
 def batch_normalization_9(
     x: Array, *parameters: Array, epsilon: float, momentum: float, context: KernelContext
 ) -> Outputs:
     """Return channels normalized by the given statistics, or by the batch's if the node has further outputs."""
-    wide = _with_channels(x)
-    if not _is_training(context):
-        return (_scale_channels(wide, *parameters, epsilon=epsilon).reshape(x.shape),)
-    y, *statistics = _normalize_batch(wide, *parameters, epsilon=epsilon, momentum=momentum, context=context)
+    y, *statistics = batch_normalization_7(
+        _with_channels(x), *parameters, epsilon=epsilon, momentum=momentum, spatial=1, context=context
+    )
     return y.reshape(x.shape), *statistics
 
 
@@ -104,7 +98,8 @@ def batch_normalization_7(
     x: Array, *parameters: Array, epsilon: float, momentum: float, spatial: int, context: KernelContext
 ) -> Outputs:
     """Return the outputs of version 9; with `spatial` 0 each position of a channel has its own parameters."""
-    if not _is_training(context):
+    # Before version 14, outputs besides the first mean training.
+    if not any(context.wants(output) for output in range(1, 5)):
         return (_scale_channels(x, *parameters, epsilon=epsilon),)
     shared = spatial != 0
     return _normalize_batch(x, *parameters, epsilon=epsilon, momentum=momentum, context=context, shared=shared)

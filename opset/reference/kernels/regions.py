@@ -181,9 +181,13 @@ def non_max_suppression_10(
     selected: list[tuple[int, int, int]] = []
     if not scores.size:
         return np.zeros((0, 3), np.int64)
-    for batch, corners in enumerate(_box_corners(boxes, center_point_box)):
-        context.reserve(16 * len(corners), np.float64)
-        low, high = corners[:, :2], corners[:, 2:]
+    first, second = boxes[..., :2], boxes[..., 2:]
+    if center_point_box:
+        lows, highs = first - second / 2, first + second / 2
+    else:
+        lows, highs = np.minimum(first, second), np.maximum(first, second)
+    for batch, (low, high) in enumerate(zip(lows, highs, strict=True)):
+        context.reserve(16 * len(low), np.float64)
         areas = np.prod(high - low, axis=1)
         for label, score in enumerate(scores[batch]):
             context.check_time()
@@ -204,12 +208,3 @@ def non_max_suppression_10(
                 overlap = np.divide(intersection, union, out=np.zeros_like(union), where=intersection > 0)
                 order = order[~(overlap > max_iou)]
     return np.array(selected, np.int64).reshape(-1, 3)
-
-
-def _box_corners(boxes: Array, center_point_box: int) -> Array:
-    """Return boxes as (low, low, high, high) of their two coordinates."""
-    if center_point_box:
-        center, half = boxes[..., :2], boxes[..., 2:] / 2
-        return np.concatenate((center - half, center + half), axis=-1)
-    first, second = boxes[..., :2], boxes[..., 2:]
-    return np.concatenate((np.minimum(first, second), np.maximum(first, second)), axis=-1)
