@@ -144,18 +144,17 @@ def function_of_rules(schema: OpSchema) -> Function:
         return lambda call: function(call, 0, *only_arguments)
 
     def outputs(call: Any) -> list[Any]:
-        return [_infer_output(call, index, *parts[min(index, len(parts) - 1)]) for index in range(call.output_count)]
+        results = []
+        for index in range(call.output_count):
+            function, arguments = parts[min(index, len(parts) - 1)]
+            try:
+                results.append(function(call, index, *arguments))
+            except Unknown as error:  # the others may be known
+                call.doubt(str(error))
+                results.append(None)
+        return results
 
     return outputs
-
-
-def _infer_output(call: Any, index: int, function: Function, arguments: tuple[int | str, ...]) -> Any:
-    """Return one of several outputs by its rule; if it is not known, note a doubt, as the others may be known."""
-    try:
-        return function(call, index, *arguments)
-    except Unknown as error:
-        call.doubt(str(error))
-        return None
 
 
 def registered_rules(families: Iterable[str]) -> frozenset[tuple[str, str, int]]:

@@ -73,7 +73,12 @@ def differences(
             have = np.asarray(actual, None if typed else want.dtype)  # Python's numbers have no type of the standard
             yield _compare_arrays(where, want, have, rtol, atol, absolute)
         else:
-            yield Difference(where, _compare_leaves(expected, actual))
+            why = ""
+            if type(expected) is not type(actual):
+                why = f"it is {type_of(actual)}, and {type_of(expected)} is expected"
+            elif expected != actual:  # such as texts of a map
+                why = f"{brief_name(str(actual))} instead of {brief_name(str(expected))}"
+            yield Difference(where, why)
 
 
 def tolerance_of(dtype: np.dtype[Any]) -> float:
@@ -108,13 +113,6 @@ def ulps(expected: Any, actual: Any) -> tuple[str, float]:
         return "", float(np.nan_to_num(steps, nan=np.inf).max(initial=0.0))
 
 
-def _compare_leaves(expected: Any, actual: Any) -> str:
-    """Return how two leaves differ of which at least one is no number, such as texts of a map; "" if they are equal."""
-    if type(expected) is not type(actual):
-        return f"it is {type_of(actual)}, and {type_of(expected)} is expected"
-    return "" if expected == actual else f"{brief_name(str(actual))} instead of {brief_name(str(expected))}"
-
-
 def _compare_arrays(
     where: str, expected: Any, actual: Any, rtol: float | None, atol: float | None, absolute: float
 ) -> Difference:
@@ -138,9 +136,12 @@ def _compare_arrays(
             count += wrong_count
             first = done + int(wrong.argmax()) if first is None else first
         done += wrong.size
-    return Difference(
-        where, _describe_first(first, count, expected, actual) if first is not None else "", greatest, furthest
-    )
+    if first is None:
+        return Difference(where, "", greatest, furthest)
+    index = tuple(map(int, np.unravel_index(first, expected.shape)))
+    at = f" at {list(index)}" if index else ""
+    many = f"{count} of {expected.size} elements differ; the first{at}: " if expected.size > 1 else ""
+    return Difference(where, f"{many}{actual[index]!s} instead of {expected[index]!s}", greatest, furthest)
 
 
 def _compare_numbers(expected: Any, actual: Any, rtol: float, atol: float) -> tuple[Any, float, float]:
@@ -161,11 +162,3 @@ def _widen(array: Any) -> Any:
     if array.dtype.kind == "c":
         return array.astype(np.complex128)
     return array.astype(np.longdouble if array.dtype.kind in "iu" and array.dtype.itemsize == 8 else np.float64)
-
-
-def _describe_first(flat: int, count: int, expected: Any, actual: Any) -> str:
-    """Return the count of elements that differ and the first of them, at the flat index `flat`, in words."""
-    index = tuple(int(axis_index) for axis_index in np.unravel_index(flat, expected.shape))
-    at = f" at {list(index)}" if index else ""
-    many = f"{count} of {expected.size} elements differ; the first{at}: " if expected.size > 1 else ""
-    return f"{many}{actual[index]!s} instead of {expected[index]!s}"

@@ -18,11 +18,12 @@ from typing import Any
 
 import numpy as np
 
+from opset.inference.building.shapes import normalize_axis
 from opset.reference.numerics.arrays import Array
-from opset.reference.numerics.axes import normalize_axis
 from opset.reference.numerics.broadcasting import align_at_axis, sum_to
 from opset.reference.numerics.error_function import erf
 from opset.reference.numerics.small_floats import is_float
+from opset.reference.numerics.windows import interior_index, pad_spatial, tap_index, windows_over
 from opset.reference.registration import KernelContext, gradient
 
 
@@ -134,17 +135,10 @@ FACTORS: dict[str, Factor] = {
 }
 
 
-def _rule_of_factor(factor: Factor) -> GradientRule:
-    """Return the rule of an elementwise function, which multiplies by its derivative."""
-
-    def times_factor(node: EvaluatedNode) -> Sequence[Any]:
-        return (node.derivative * factor(node.x, node.y, node.attributes),)
-
-    return times_factor
-
-
-for _name, _factor in FACTORS.items():
-    gradient(_name)(_rule_of_factor(_factor))
+@gradient(*FACTORS)
+def times_factor(node: EvaluatedNode) -> Sequence[Any]:
+    """Return the derivative times that of the elementwise function."""
+    return (node.derivative * FACTORS[node.operator](node.x, node.y, node.attributes),)
 
 
 @gradient("Identity", "Cast", "CastLike")
@@ -184,50 +178,29 @@ def dropout(node: EvaluatedNode) -> Sequence[Any]:
 # Elementwise functions of several operands.
 
 
-def _operands(node: EvaluatedNode) -> tuple[Array, Array]:
-    """Return two operands whose shapes broadcast as in numpy; before version 7 they are aligned at an axis first."""
-    x, y = node.inputs[:2]
-    return x, align_at_axis(x, y, node.attributes.get("axis")) if node.attributes.get("broadcast") else y
-
-
-def _sum_to_operands(node: EvaluatedNode, by_x: Any, by_y: Array) -> Sequence[Any]:
-    """Return the derivatives by two operands summed to the shapes of the inputs."""
-    return by_x, sum_to(np.asarray(by_y), _operands(node)[1].shape).reshape(node.inputs[1].shape)
-
-
-@gradient("Add")
-def add(node: EvaluatedNode) -> Sequence[Any]:
-    """Return the derivative for both."""
-    return _sum_to_operands(node, node.derivative, node.derivative)
-
-
-@gradient("Sub")
-def subtract(node: EvaluatedNode) -> Sequence[Any]:
-    """Return the derivative for the minuend, and its negative for the subtrahend."""
-    return _sum_to_operands(node, node.derivative, -node.derivative)
-
-
-@gradient("Mul")
-def multiply(node: EvaluatedNode) -> Sequence[Any]:
-    """Return for each operand the derivative times the other."""
-    x, y = _operands(node)
-    return _sum_to_operands(node, node.derivative * y, node.derivative * x)
-
-
-@gradient("Div")
-def divide(node: EvaluatedNode) -> Sequence[Any]:
-    """Return the derivatives of a quotient."""
-    _, y = _operands(node)
-    return _sum_to_operands(node, node.derivative / y, -node.derivative * node.y / y)
-
-
-@gradient("Pow")
-def power(node: EvaluatedNode) -> Sequence[Any]:
-    """Return the derivatives of a power; the derivative by the exponent is 0 for a base of 0."""
-    x, exponent = _operands(node)
-    exponent = exponent.astype(x.dtype)
+def _power(dz: Array, x: Array, y: Array, z: Array) -> tuple[Any, Any]:
+    exponent = y.astype(x.dtype)
     slope = np.where(exponent == 0, 0, exponent * x ** (exponent - 1))
-    return _sum_to_operands(node, node.derivative * slope, node.derivative * np.where(x == 0, 0, node.y * np.log(x)))
+    return dz * slope, dz * np.where(x == 0, 0, z * np.log(x))  # by the exponent, it is 0 for a base of 0
+
+
+# The derivatives by x and y of z = f(x, y), from the derivative by z, x, y and z.
+PAIRS: dict[str, Callable[[Array, Array, Array, Array], tuple[Any, Any]]] = {
+    "Add": lambda dz, x, y, z: (dz, dz),
+    "Div": lambda dz, x, y, z: (dz / y, -dz * z / y),
+    "Mul": lambda dz, x, y, z: (dz * y, dz * x),
+    "Pow": _power,
+    "Sub": lambda dz, x, y, z: (dz, -dz),
+}
+
+
+@gradient(*PAIRS)
+def derive_pair(node: EvaluatedNode) -> Sequence[Any]:
+    """Return the derivatives by two operands; before version 7, the second is aligned with the first at an axis."""
+    x, y = node.inputs[:2]
+    aligned = align_at_axis(x, y, node.attributes.get("axis")) if node.attributes.get("broadcast") else y
+    by_x, by_y = PAIRS[node.operator](node.derivative, x, aligned, node.y)
+    return by_x, sum_to(np.asarray(by_y), aligned.shape).reshape(y.shape)
 
 
 @gradient("PRelu", since=7)
@@ -309,18 +282,11 @@ SLOPES: dict[str, Slope] = {
 }
 
 
-def _rule_of_slope(slope: Slope) -> GradientRule:
-    """Return the rule of a reduction, which multiplies by its derivative by each element."""
-
-    def times_slope(node: EvaluatedNode) -> Sequence[Any]:
-        _, (y, dy) = _keep_axes(node, node.y, node.derivative)
-        return (dy * slope(node.x, y),)
-
-    return times_slope
-
-
-for _name, _slope in SLOPES.items():
-    gradient(_name)(_rule_of_slope(_slope))
+@gradient(*SLOPES)
+def times_slope(node: EvaluatedNode) -> Sequence[Any]:
+    """Return the derivative times that of the reduction by each element."""
+    _, (y, dy) = _keep_axes(node, node.y, node.derivative)
+    return (dy * SLOPES[node.operator](node.x, y),)
 
 
 @gradient("ReduceMean")
@@ -383,10 +349,7 @@ def matmul(node: EvaluatedNode) -> Sequence[Any]:
     if b.ndim == 1:
         right, dy = b[:, None], np.expand_dims(dy, -1)
     by_left, by_right = dy @ right.swapaxes(-1, -2), left.swapaxes(-1, -2) @ dy
-    return (
-        sum_to(by_left, left.shape).reshape(a.shape),
-        sum_to(by_right, right.shape).reshape(b.shape),
-    )
+    return sum_to(by_left, left.shape).reshape(a.shape), sum_to(by_right, right.shape).reshape(b.shape)
 
 
 @gradient("Gemm")
@@ -411,21 +374,13 @@ def convolution(node: EvaluatedNode) -> Sequence[Any]:
     dy, group = node.derivative, node.attributes["group"]
     if not dy.size:
         return ()
-    rank, sizes = x.ndim - 2, w.shape[2:]
-    strides = node.attributes["strides"] or (1,) * rank
-    dilations = node.attributes["dilations"] or (1,) * rank
-    reach = [(size - 1) * step + 1 for size, step in zip(sizes, dilations, strict=True)]
-    begins = _begins(node, strides, reach)
-    # Images padded so that every tap of the kernel is inside for every output.
-    ends = [
-        (out - 1) * stride + extent_of_kernel
-        for out, stride, extent_of_kernel in zip(dy.shape[2:], strides, reach, strict=True)
-    ]
-    extent = [max(end, begin + size) for end, begin, size in zip(ends, begins, x.shape[2:], strict=True)]
-    inside: Any = (..., *(slice(begin, begin + size) for begin, size in zip(begins, x.shape[2:], strict=True)))
+    sizes = w.shape[2:]
+    movement = [node.attributes[name] for name in ("strides", "dilations", "pads", "auto_pad")]
+    windows = windows_over(x.shape, sizes, *movement)
+    inside = interior_index(windows.begins, x.shape[2:])
+    extent = [b + size + e for b, size, e in zip(windows.begins, x.shape[2:], windows.ends, strict=True)]
     node.context.reserve(2 * math.prod(x.shape[:2]) * math.prod(extent), x.dtype)
-    padded = np.zeros((*x.shape[:2], *extent), x.dtype)
-    padded[inside] = x
+    padded = pad_spatial(x, windows.begins, windows.ends, node.context)
     by_padded, by_w = np.zeros_like(padded), np.zeros_like(w)
     channels, features = x.shape[1] // group, w.shape[0] // group
     grouped = dy.reshape(len(x), group, features, -1)
@@ -433,29 +388,9 @@ def convolution(node: EvaluatedNode) -> Sequence[Any]:
     by_weights = by_w.reshape(weights.shape)
     for tap in np.ndindex(*sizes):
         node.context.check_time()
-        seen: Any = (
-            ...,
-            *(
-                slice(at * dilation, at * dilation + (out - 1) * stride + 1, stride)
-                for at, dilation, out, stride in zip(tap, dilations, dy.shape[2:], strides, strict=True)
-            ),
-        )
+        seen = tap_index(windows, tap)
         pixels = padded[seen].reshape(len(x), group, channels, -1)
         by_weights[(..., *tap)] = np.einsum("ngfp,ngcp->gfc", grouped, pixels, optimize=True)
         spread = np.einsum("ngfp,gfc->ngcp", grouped, weights[(..., *tap)], optimize=True)
         by_padded[seen] += spread.reshape(padded[seen].shape)
     return by_padded[inside], by_w, dy.sum((0, *range(2, dy.ndim)))
-
-
-def _begins(node: EvaluatedNode, strides: Sequence[int], reach: Sequence[int]) -> list[int]:
-    """Return the padding before the image along each spatial axis."""
-    mode, pads = node.attributes["auto_pad"], node.attributes["pads"]
-    if mode == "VALID" or (mode == "NOTSET" and not pads):
-        return [0] * len(strides)
-    if mode == "NOTSET":
-        return [*pads[: len(strides)]]
-    missing = [
-        max(0, (out - 1) * stride + extent - size)
-        for out, stride, extent, size in zip(node.y.shape[2:], strides, reach, node.x.shape[2:], strict=True)
-    ]
-    return [extent // 2 if mode == "SAME_UPPER" else extent - extent // 2 for extent in missing]

@@ -26,7 +26,9 @@ def model_of(schema: OpSchema, example: Example) -> Any:
     bodies = any(schema.attributes[name].type.startswith("graph") for name in example.attributes)
     if schema.domain and bodies:
         model.opset_import.add(domain="", version=RELEASES[-1].opset)
-    model.ir_version = _ir_version(schema)
+    model.ir_version = RELEASES[-1].ir
+    if RELEASES[-1].opset_of(schema.domain) >= schema.since_version:  # else the version is not released
+        model.ir_version = ir_version_of_opset(schema.since_version, schema.domain)
     graph = model.graph
     graph.name = example.name
     node = graph.node.add(op_type=schema.name, domain=schema.domain)
@@ -34,7 +36,10 @@ def model_of(schema: OpSchema, example: Example) -> Any:
         node.input.append(f"input_{index}" if value is not None else "")
         if value is not None:
             graph.input.add(name=f"input_{index}", type=type_proto(value.type, value.shape))
-    for index, output in enumerate(_outputs(schema, example)):
+    outputs: Sequence[ExampleValue | Parameter | None] | None = example.outputs
+    if outputs is None:  # a constraint is broken: the fewest possible
+        outputs = schema.outputs[: max(schema.min_output, 1)]
+    for index, output in enumerate(outputs):
         node.output.append(f"output_{index}" if output is not None else "")
         if output is not None:
             kind = type_proto(output.type) if isinstance(output, ExampleValue) else pb.TypeProto()
@@ -47,17 +52,6 @@ def model_of(schema: OpSchema, example: Example) -> Any:
 def feeds_of(example: Example) -> dict[str, Any]:
     """Return the inputs of an example's model, by name."""
     return {f"input_{index}": value_of(value) for index, value in enumerate(example.inputs) if value is not None}
-
-
-def _outputs(schema: OpSchema, example: Example) -> Sequence[ExampleValue | Parameter | None]:
-    """Return the outputs that the node names: the example's, or the fewest possible if it breaks a constraint."""
-    return schema.outputs[: max(schema.min_output, 1)] if example.outputs is None else example.outputs
-
-
-def _ir_version(schema: OpSchema) -> int:
-    """Return the IR version of the release that introduced the schema; the newest for domains that are not released."""
-    is_released = RELEASES[-1].opset_of(schema.domain) >= schema.since_version
-    return ir_version_of_opset(schema.since_version, schema.domain) if is_released else RELEASES[-1].ir
 
 
 def value_of(value: ExampleValue) -> Any:
@@ -90,18 +84,15 @@ def _array_of(element: str, content: Any, shape: tuple[int, ...] | None) -> Any:
             [complex(number) for number in content] if isinstance(content, list) else complex(content or 0), dtype
         )
     else:
-        array = _numeric_array(content if isinstance(content, list) else [content or 0], dtype)
+        numbers = content if isinstance(content, list) else [content or 0]
+        if dtype.kind in "iub":  # integers of 64 bits are not converted by way of a float
+            array = np.array(numbers, dtype)
+        else:
+            with np.errstate(over="ignore"):  # too large values become infinite, as in a model
+                array = np.array(numbers, np.float64).astype(dtype)
         array = array if isinstance(content, list) else array[0].reshape(())
     shape = array.shape if shape is None else shape
     return array.reshape(shape) if isinstance(content, list) else np.broadcast_to(array, shape).copy()
-
-
-def _numeric_array(content: list[Any], dtype: np.dtype[Any]) -> Any:
-    """Return numbers of a type; integers of 64 bits are not converted by way of a float."""
-    if dtype.kind in "iub":
-        return np.array(content, dtype)
-    with np.errstate(over="ignore"):  # too large values become infinite, as in a model
-        return np.array(content, np.float64).astype(dtype)
 
 
 def type_proto(text: str, shape: tuple[int, ...] | None = None) -> Any:

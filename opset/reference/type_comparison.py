@@ -83,9 +83,9 @@ def retype_tensor(value: ExampleValue, type_: str) -> ExampleValue | None:
         target = value_of(ExampleValue(type_, 0, ())).dtype
         if not np.array_equal(exact.astype(target).astype(np.float64), exact, equal_nan=True):
             return None
-    content = [bool(number) if type_ == "tensor(bool)" else _to_number(number, type_) for number in exact.ravel()]
-    return ExampleValue(type_, content, array.shape)
-
-
-def _to_number(value: float, type_: str) -> float | int:
-    return int(value) if "int" in type_ else float(value)
+    number_type: Any = float
+    if type_ == "tensor(bool)":
+        number_type = bool
+    elif "int" in type_:
+        number_type = int
+    return ExampleValue(type_, [*map(number_type, exact.ravel())], array.shape)

@@ -12,7 +12,6 @@ import numpy as np
 
 from opset.model.arrays import data_type_of, dtype_of_element
 from opset.model.elements import element_name
-from opset.model.types import Shape
 from opset.reference.value_info import ValueInfo
 
 
@@ -61,16 +60,11 @@ def fit_value(value: Any, declared: ValueInfo) -> tuple[Any, str]:
     array = _to_native(np.asarray(array))
     if array.dtype != dtype:
         return array, f"it is {type_of(array)}, and the model declares {kind}"
-    if declared.shape is not None and not _fits_shape(array.shape, declared.shape):
-        return array, f"its shape is {list(array.shape)}, and the model declares {declared}"
+    if declared.shape is not None:
+        sizes = zip(array.shape, declared.shape, strict=False)
+        if array.ndim != len(declared.shape) or any(isinstance(dim, int) and dim != size for size, dim in sizes):
+            return array, f"its shape is {list(array.shape)}, and the model declares {declared}"
     return array, ""
-
-
-def _fits_shape(actual: tuple[int, ...], declared: Shape) -> bool:
-    """Whether sizes fit a declared shape, of which dimensions that are no numbers fit all sizes."""
-    return len(actual) == len(declared) and all(
-        not isinstance(dim, int) or dim == size for size, dim in zip(actual, declared, strict=True)
-    )
 
 
 def _can_be(value: Any, kind: str) -> bool:

@@ -51,7 +51,7 @@ DECIDED = {
         adapters/families/reshape.squeeze_13_down adapters/families/indexing.gather_nd_12_down
         adapters/families/slicing.split_18_down adapters/families/slicing._split_at_run_time
         schemas/constraints/input_shapes._indices_of reference/engine/checks.check_inputs
-        reference/derivatives._keep_axes reference/derivatives.convolution reference/engine/gradients.gradients
+        reference/derivatives._keep_axes reference/engine/gradients.gradients
         reference/numerics/broadcasting.align_at_axis reference/numerics/broadcasting.sum_to""",
     "a few, by the operator or its lowering: halves, digits, spatial axes, parts of a complex number": """
         inference/families/sampling.affine_grid_20 adapters/families/sampling._neighbors_of
@@ -78,7 +78,7 @@ DECIDED = {
         adapters/families/create._elements_of_range adapters/families/slicing._slice_indices""",
     "a text or not": "schemas/lint/hook_rules.check_lost_functions",
     "arrays, whose bytes are held": """
-        reference/derivatives.power reference/numerics/error_function.erf reference/numerics/windows.taps
+        reference/derivatives._power reference/numerics/error_function.erf reference/numerics/windows.taps
         reference/numerics/windows._taps_within tensor_io/json_values._nest tensor_io/random_inputs.value""",
 }
 """Functions by the reason for which what is in them is bounded."""

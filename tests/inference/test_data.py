@@ -164,7 +164,7 @@ def moved(values):
 
 def faults_of_sizes(schema, example, feeds, name):
     """Yield what is wrong of that which follows from sizes as an input, and "unknown" for elements that do not."""
-    (scope,) = infer(of_sizes(schema, example, feeds, name))._scopes()
+    (scope,) = infer(of_sizes(schema, example, feeds, name))._engine.all_scopes()
     for sizes, given in ((SIZES, feeds), (OTHERS, feeds | {name: moved(feeds[name])})):
         plain = constant(schema, example, given, {})
         try:
@@ -213,7 +213,7 @@ def faults(model, complete=False):
     except OpsetError:
         return
     yield from ((finding, "", False) for finding in found.findings)
-    (scope,) = found._scopes()
+    (scope,) = found._engine.all_scopes()
     for output, array in zip(model.graph.output, computed, strict=True):
         constant = scope.constants.get(output.name)
         if not isinstance(array, np.ndarray):

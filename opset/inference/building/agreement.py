@@ -23,13 +23,9 @@ def certainly_differ(left: Shape, right: Shape) -> bool:
 
 
 def unify_shape(call: Call, index: int, expected: Shape, label: str) -> Shape:
-    """Return the shape of an input combined with the expected shape; each may have sizes that the other lacks.
+    """Return the shape of an input combined with the expected shape, which counts alone if the input's is not known.
 
-    Returns:
-        The expected shape if the input is absent or its rank is not known.
-
-    Raises:
-        Violation: the shapes differ.
+    Raises Violation with the label if the shapes differ.
     """
     shape = call.shape(index)
     if shape is None:
@@ -118,20 +114,18 @@ def check_declared_constraints(call: Call) -> None:
     if not plan.checks:
         return
     shapes = [call.shape(index) for index in range(call.input_count)]
-    elements = partial(_elements_to_check, call)
-    call.match = match = Match(plan, shapes, values.get, elements, partial(_is_given, call), SIZES)
+
+    def elements_to_check(index: int) -> tuple[Element, ...] | None:
+        elements = call.elements(index)
+        charge(CHECK_STEPS * len(elements or ()))
+        return elements
+
+    call.match = match = Match(plan, shapes, values.get, elements_to_check, partial(_is_given, call), SIZES)
     match.check()
     for index, shape in enumerate(match.completed_shapes()):
         # Rules rely on shapes in which all sizes are known, if only as variables.
         if shape != shapes[index] and call.has(index) and shape is not None and None not in shape:
             call.complete(index, tuple(shape))
-
-
-def _elements_to_check(call: Call, index: int) -> tuple[Element, ...] | None:
-    """Return the elements of an input, charging for a check of each."""
-    elements = call.elements(index)
-    charge(CHECK_STEPS * len(elements or ()))
-    return elements
 
 
 def _is_given(call: Call, name: str) -> bool | None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from opset.inference.building.dimensions import Dim, Size
-from opset.inference.building.shapes import common_size
+from opset.inference.building.shapes import common_size, normalize_axis
 from opset.inference.building.types import Type
 from opset.inference.limits import MAX_DATA
 from opset.model.types import Constant
@@ -24,6 +25,7 @@ class Unknown(Exception):
     """Nothing more can be inferred; the message is the reason that the user is shown."""
 
 
+@dataclass(eq=False, slots=True)
 class Call:
     """One node, as the rules of its operator see it.
 
@@ -31,67 +33,30 @@ class Call:
     are named by index.
     """
 
-    __slots__ = (
-        "_attributes",
-        "_completed",
-        "_constant",
-        "_find",
-        "doubts",
-        "match",
-        "memory",
-        "names",
-        "output_count",
-        "reads",
-        "schema",
-        "types",
-    )
-
-    def __init__(
-        self,
-        schema: OpSchema,
-        names: Sequence[str],
-        output_count: int,
-        types: Sequence[Type | None],
-        attribute: Callable[[str], Any],
-        constant: Callable[[int], Constant | None],
-    ) -> None:
-        """Store a node.
-
-        Args:
-            schema: the schema of its operator.
-            names: the names of its inputs, "" for one that is left out.
-            output_count: the number of its outputs.
-            types: the types of its inputs.
-            attribute: a function that returns the value of an attribute, or None if the node does not have it.
-            constant: a function that returns an input with its elements, or None if they are not known.
-        """
-        self.schema = schema
-        self.names = names
-        self.output_count = output_count
-        self.types = types
-        self._find = attribute
-        self._constant = constant
-        self._attributes: dict[str, Any] = {}
-        self._completed: dict[int, tuple[Size, ...]] = {}
-        self.match: Match | None = None
-        """The sizes that follow from declared constraints, once these have been checked."""
-        self.reads: set[int] = set()
-        """The inputs whose elements were needed."""
-        self.doubts: list[str] = []
-        """The reasons why not everything is known of the outputs."""
-        self.memory: dict[str, Any] = {}
-        """Notes of a rule with graphs from its inference of this node in an earlier turn of a loop around it."""
+    schema: OpSchema
+    names: Sequence[str]
+    """The names of the inputs, "" for one that is left out."""
+    output_count: int
+    types: Sequence[Type | None]
+    """The types of the inputs."""
+    _find: Callable[[str], Any]
+    """Returns the value of an attribute, or None if the node does not have it."""
+    _constant: Callable[[int], Constant | None]
+    """Returns an input with its elements, or None if they are not known."""
+    match: Match | None = None
+    """The sizes that follow from declared constraints, once these have been checked."""
+    reads: set[int] = field(default_factory=set)
+    """The inputs whose elements were needed."""
+    doubts: list[str] = field(default_factory=list)
+    """The reasons why not everything is known of the outputs."""
+    memory: dict[str, Any] = field(default_factory=dict)
+    """Notes of a rule with graphs from its inference of this node in an earlier turn of a loop around it."""
+    _attributes: dict[str, Any] = field(default_factory=dict)
+    _completed: dict[int, tuple[Size, ...]] = field(default_factory=dict)
 
     def with_schema(self, schema: OpSchema, types: Sequence[Type | None]) -> Call:
-        """Return the same node with another schema and other input types.
-
-        Both calls share their doubts and the record of inputs that were read.
-        """
-        call = Call(schema, self.names, self.output_count, types, self._find, self._constant)
-        call.reads = self.reads
-        call.doubts = self.doubts
-        call.memory = self.memory
-        return call
+        """Return the same node with another schema and other input types; doubts and reads are noted for both."""
+        return replace(self, schema=schema, types=types, match=None, _attributes={}, _completed={})
 
     @property
     def version(self) -> int:
@@ -229,16 +194,11 @@ class Call:
             self._attributes[name] = value
         return self._attributes[name]
 
-    def axis(self, value: int, rank: int, label: str = "") -> int:
-        """Return an axis counted from the front. Raises Violation with the label if it is out of range."""
-        if not -rank <= value < rank:
-            raise Violation(label, f"axis {value}, rank {rank}")
-        return value % rank
-
     def doubt(self, reason: str) -> None:
         """Note a reason why not everything is known of the outputs."""
         self.doubts.append(reason)
 
+    axis = staticmethod(normalize_axis)
     same = staticmethod(common_size)
 
 

@@ -15,10 +15,12 @@ for the parts that it works on, even if it raises TooComplex.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from functools import reduce
 from math import gcd, prod
-from operator import floordiv
+from operator import and_, floordiv
 from typing import Union
 
 from opset.inference.building.work import charge
@@ -47,9 +49,8 @@ class Function:
         self.arguments = arguments
         self.size: int = 1 + sum(argument.size if isinstance(argument, Dim) else 1 for argument in arguments)
         charge(self.size)
-        if self.size > MAX_SIZE or any(
-            isinstance(argument, int) and not _fits_64_bits(argument) for argument in arguments
-        ):
+        numbers = (argument for argument in arguments if isinstance(argument, int))
+        if self.size > MAX_SIZE or not all(map(_fits_64_bits, numbers)):
             raise TooComplex
         if name == "floor":
             self.text = f"floor({_operand_text(arguments[0], '/')}/{_operand_text(arguments[1], '')})"
@@ -106,8 +107,8 @@ class Dim:
 
     def __str__(self) -> str:
         if not self._text:
-            name = _variable_name(self)
-            self._text = _size_text(self) if name is None else name
+            atom = _only_atom(self)
+            self._text = atom if isinstance(atom, str) else _size_text(self)
         return self._text
 
     __repr__ = __str__
@@ -164,7 +165,7 @@ class Dim:
 
 def variable(name: str) -> Dim:
     """Return the size that a variable of this name stands for. Raises TooComplex for a name that is too long."""
-    return Dim((((name,), 1),))
+    return _size_of_atom(name)
 
 
 def variables(size: Size) -> set[str]:
@@ -231,13 +232,7 @@ def apply_to_sizes(function: Callable[..., Size | None], *sizes: Size | None) ->
 def product_if_known(sizes: Iterable[Size | None]) -> Size | None:
     """Return the product of sizes, or None if it is too complex, or a size is not known and no other is 0."""
     factors = list(sizes)
-    if 0 in factors:
-        return 0
-    known = [size for size in factors if size is not None]
-    try:
-        return product(known) if len(known) == len(factors) else None
-    except TooComplex:
-        return None
+    return 0 if 0 in factors else apply_to_sizes(lambda *known: product(known), *factors)
 
 
 def sum_if_known(sizes: Iterable[Size | None]) -> Size | None:
@@ -265,10 +260,7 @@ def broadcast(*sizes: Size) -> Size:
 
     Raises ValueError if two of them are certainly different and neither is 1 (Broadcasting in ONNX).
     """
-    flat: list[Size] = []
-    for size in sizes:
-        inner = _only_function(size)
-        flat.extend(inner.arguments if inner is not None and inner.name == "broadcast" else (size,))
+    flat = list(_flatten("broadcast", sizes))
     known = {size for size in flat if isinstance(size, int)} - {1}
     if len(known) > 1:
         raise ValueError(f"{' and '.join(map(str, sorted(known)))} cannot be broadcast together")
@@ -277,7 +269,7 @@ def broadcast(*sizes: Size) -> Size:
     rest = sorted({size for size in flat if size != 1}, key=str)
     if not rest:
         return 1
-    return rest[0] if len(rest) == 1 else Dim((((Function("broadcast", tuple(rest)),), 1),))
+    return rest[0] if len(rest) == 1 else _size_of_atom(Function("broadcast", tuple(rest)))
 
 
 def equal(left: Size | None, right: Size | None) -> bool | None:
@@ -344,12 +336,12 @@ def parse_size(text: str) -> Size | None:
     tokens = _TOKEN.findall(text)
     if "".join(tokens) != text or len(tokens) > 8 * MAX_SIZE:
         return None
-    reader = _SizeReader(tokens)
+    reader = _SizeReader([token for token in tokens if token != " "])
     try:
         size = reader.read_sum(0)
     except (_NotASize, TooComplex, ZeroDivisionError, ValueError):
         return None
-    if reader.position < len(tokens) or (isinstance(size, int) and not _fits_64_bits(size)):
+    if reader.peek_token() or (isinstance(size, int) and not _fits_64_bits(size)):
         return None
     return size if str(size) == text else None
 
@@ -367,11 +359,6 @@ def _terms_of(size: Size) -> tuple[tuple[Monomial, int], ...]:
     return size.terms if isinstance(size, Dim) else (((), size),)
 
 
-def _term_order(term: tuple[Monomial, int]) -> tuple[int, list[str]]:
-    """Return the sort key of a term, by which the monomials with the most atoms come first."""
-    return -len(term[0]), [str(atom) for atom in term[0]]
-
-
 def _canonical_size(terms: dict[Monomial, int]) -> Size:
     """Return the sum of terms as a size; terms of coefficient 0 are left out. Raises TooComplex."""
     kept = [term for term in terms.items() if term[1]]
@@ -381,35 +368,44 @@ def _canonical_size(terms: dict[Monomial, int]) -> Size:
         return kept[0][1]
     if len(kept) > MAX_SIZE:
         raise TooComplex
-    kept.sort(key=_term_order)
+    kept.sort(key=lambda term: (-len(term[0]), [str(atom) for atom in term[0]]))  # those with the most atoms first
     return Dim(tuple(kept))
 
 
-def _only_function(size: Size) -> Function | None:
-    """Return the function that is the whole size, or None for other sizes."""
+def _size_of_atom(atom: Atom) -> Dim:
+    """Return the size that is a variable or a function alone."""
+    return Dim((((atom,), 1),))
+
+
+def _only_atom(size: Size) -> Atom | None:
+    """Return the variable or function that is the whole size, or None for other sizes."""
     if isinstance(size, Dim) and len(size.terms) == 1:
         monomial, coefficient = size.terms[0]
-        if coefficient == 1 and len(monomial) == 1 and isinstance(monomial[0], Function):
+        if coefficient == 1 and len(monomial) == 1:
             return monomial[0]
     return None
 
 
-def _floor_quotient(size: Size, divisor: Size) -> Size:
-    """Return floor(size / divisor), with terms that the divisor divides outside of it. Raises ZeroDivisionError.
+def _flatten(name: str, sizes: Iterable[Size]) -> Iterator[Size]:
+    """Yield sizes, of a function of this name its arguments."""
+    for size in sizes:
+        atom = _only_atom(size)
+        yield from atom.arguments if isinstance(atom, Function) and atom.name == name else (size,)
 
-    A divisor with variables counts as not 0: if it is 0, the model has no such size.
-    """
+
+def _floor_quotient(size: Size, divisor: Size) -> Size:
+    """Return floor(size / divisor), with terms that the divisor divides outside of it. Raises ZeroDivisionError."""
     if isinstance(size, int) and isinstance(divisor, int):
         return size // divisor
     if divisor == 0:
         raise ZeroDivisionError
     if size == 0:
         return 0
-    if isinstance(divisor, Dim):
+    if isinstance(divisor, Dim):  # counts as not 0: if it is 0, the model has no such size
         size, divisor = _cancel_common_factors(size, divisor)
     if isinstance(divisor, Dim):
         quotient = _exact_quotient(size, divisor) if isinstance(size, Dim) else None
-        return quotient if quotient is not None else Dim((((Function("floor", (size, divisor)),), 1),))
+        return quotient if quotient is not None else _size_of_atom(Function("floor", (size, divisor)))
     if divisor < 0:
         size = -size
         divisor = -divisor
@@ -434,10 +430,9 @@ def _floor_quotient(size: Size, divisor: Size) -> Size:
         if divisor == 1 or isinstance(inner, int):
             return _canonical_size(out) + inner
     constant = dict(inner.terms).get((), 0)
-    nested = _only_function(inner - constant)
-    if nested is not None and nested.name == "floor" and isinstance(nested.arguments[1], int):
+    nested = _only_atom(inner - constant)
+    if isinstance(nested, Function) and nested.name == "floor" and isinstance(by := nested.arguments[1], int):
         # floor((floor(x/a) + c)/b) = floor((x + a*c)/(a*b)), for whole a, b above 0
-        by = nested.arguments[1]
         return _canonical_size(out) + _floor_quotient(nested.arguments[0] + by * constant, by * divisor)
     if all(coefficient < 0 for monomial, coefficient in inner.terms if monomial):
         # Upside down: floor(-N/2) = -floor((N + 1)/2), which is how rounding up looks.
@@ -445,12 +440,13 @@ def _floor_quotient(size: Size, divisor: Size) -> Size:
     low, high = _bounds_of(inner)
     if low is not None and high is not None and low // divisor == high // divisor:
         return _canonical_size(out) + low // divisor
-    return _canonical_size(out) + Dim((((Function("floor", (inner, divisor)),), 1),))
+    return _canonical_size(out) + _size_of_atom(Function("floor", (inner, divisor)))
 
 
 def _exact_quotient(size: Dim, divisor: Dim) -> Size | None:
     """Return size / divisor as a polynomial, or None if the size is no multiple of the divisor."""
-    lead, by = divisor.terms[0]
+    monomial, by = divisor.terms[0]
+    lead = Counter(monomial)
     left: Size = size
     result: Size = 0
     for _ in range(MAX_SIZE):
@@ -459,14 +455,12 @@ def _exact_quotient(size: Dim, divisor: Dim) -> Size | None:
         if isinstance(left, int):
             return None
         monomial, coefficient = left.terms[0]
-        rest = list(monomial)
-        for atom in lead:
-            if atom not in rest:
-                return None
-            rest.remove(atom)
+        rest = Counter(monomial)
+        if not rest >= lead:
+            return None
         if coefficient % by:
             return None
-        part = _canonical_size({tuple(rest): coefficient // by})
+        part = _canonical_size({tuple((rest - lead).elements()): coefficient // by})
         try:
             result = result + part
             left = left - part * divisor
@@ -479,41 +473,21 @@ def _cancel_common_factors(size: Size, divisor: Size) -> tuple[Size, Size]:
     """Return numerator and divisor of a quotient without the factors that all their terms share."""
     terms = (*_terms_of(size), *_terms_of(divisor))
     factor = gcd(*(coefficient for _, coefficient in terms))
-    shared = list(terms[0][0])
-    for monomial, _ in terms[1:]:
-        rest = list(monomial)
-        still = []
-        for atom in shared:
-            if atom in rest:
-                rest.remove(atom)
-                still.append(atom)
-        shared = still
+    shared = reduce(and_, (Counter(monomial) for monomial, _ in terms))
     if factor == 1 and not shared:
         return size, divisor
 
     def without(whole: Size) -> Size:
-        result: dict[Monomial, int] = {}
-        for monomial, coefficient in _terms_of(whole):
-            left = list(monomial)
-            for atom in shared:
-                left.remove(atom)
-            result[tuple(left)] = coefficient // factor
-        return _canonical_size(result)
+        terms = _terms_of(whole)
+        return _canonical_size({tuple((Counter(m) - shared).elements()): c // factor for m, c in terms})
 
     return without(size), without(divisor)
 
 
 def _extreme_size(name: str, sizes: tuple[Size, ...], covered: Callable[[Size, Size], bool]) -> Size:
-    """Return the largest or smallest of sizes.
-
-    `covered(a, b)` says that `a` can be left out beside `b`.
-    """
-    flat: list[Size] = []
-    for size in sizes:
-        inner = _only_function(size)
-        flat.extend(inner.arguments if inner is not None and inner.name == name else (size,))
+    """Return the largest or smallest of sizes; `covered(a, b)` says that `a` can be left out beside `b`."""
     kept: list[Size] = []
-    for size in dict.fromkeys(flat):
+    for size in dict.fromkeys(_flatten(name, sizes)):
         if not any(covered(size, other) for other in kept):
             kept = [other for other in kept if not covered(other, size)]
             kept.append(size)
@@ -522,7 +496,7 @@ def _extreme_size(name: str, sizes: tuple[Size, ...], covered: Callable[[Size, S
     if len(kept) == 1:
         return kept[0]
     kept.sort(key=lambda size: (isinstance(size, Dim), str(size)))
-    return Dim((((Function(name, tuple(kept)),), 1),))
+    return _size_of_atom(Function(name, tuple(kept)))
 
 
 _FUNCTIONS: dict[str, Callable[..., Size]] = {
@@ -546,9 +520,8 @@ def _bounds_of(size: Size) -> _Bounds:
     low: int | None = 0
     high: int | None = 0
     for monomial, coefficient in size.terms:
-        least, most = (
-            (coefficient, coefficient) if not monomial else _scale_bounds(_monomial_bounds(monomial), coefficient)
-        )
+        bounds = [None if bound is None else bound * coefficient for bound in _monomial_bounds(monomial)]
+        least, most = bounds if coefficient > 0 else bounds[::-1]
         low = None if low is None or least is None else low + least
         high = None if high is None or most is None else high + most
         if low is None and high is None:
@@ -595,12 +568,6 @@ def _close_lower_bound(size: Size, depth: int) -> int | None:
     return None
 
 
-def _scale_bounds(bounds: _Bounds, factor: int) -> _Bounds:
-    """Return the bounds of a size times a factor."""
-    low, high = (None if bound is None else bound * factor for bound in bounds)
-    return (low, high) if factor > 0 else (high, low)
-
-
 def _monomial_bounds(monomial: Monomial) -> _Bounds:
     """Return a lower and an upper bound of a product of atoms; None for one that is not known."""
     low: int | None = 1
@@ -641,13 +608,6 @@ def _function_bounds(atom: Function) -> _Bounds:
 
 
 _VARIABLE = re.compile(r"[^\W\d][\w.]*")
-
-
-def _variable_name(size: Dim) -> str | None:
-    """Return the name of the variable that is the whole size, or None for other sizes."""
-    (monomial, coefficient), *more = size.terms
-    only = monomial[0] if coefficient == 1 and len(monomial) == 1 and not more else None
-    return only if isinstance(only, str) else None
 
 
 def _size_text(size: Size) -> str:
@@ -708,9 +668,8 @@ class _SizeReader:
     """Reads the text of a size by recursive descent; nesting is bounded. Methods raise _NotASize."""
 
     def __init__(self, tokens: list[str]) -> None:
-        self.tokens = [token for token in tokens if token != " "]
+        self.tokens = tokens
         self.position = 0
-        tokens[:] = self.tokens
 
     def peek_token(self) -> str:
         """Return the next token, "" at the end."""

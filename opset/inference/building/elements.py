@@ -48,16 +48,13 @@ def broadcast_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
 def pick_elements(
     data: Constant, positions: Mapping[int, Sequence[int]], order: Sequence[int] | None = None, fill: Element = None
 ) -> tuple[Element, ...] | None:
-    """Return the elements at positions along axes, in row-major order of the result.
+    """Return the elements at positions along axes, in row-major order of the result; None if they are too many.
 
     Args:
         data: the tensor.
         positions: the positions by axis; axes without positions stay whole.
         order: the axes of the data in the order in which the result has them, by default unchanged.
         fill: the element for positions outside of the tensor.
-
-    Returns:
-        None if the elements are too many.
     """
     chosen = [positions.get(axis, range(size)) for axis, size in enumerate(data.dims)]
     count = prod(map(len, chosen))
@@ -80,12 +77,9 @@ def pick_elements(
 
 
 def map_elements(call: Call, function: ElementFunction) -> tuple[Element, ...] | None:
-    """Return a function of the elements of all inputs, broadcast together.
+    """Return a function of the elements of all inputs, broadcast together, or None if those of an input are not known.
 
     A result is None if an operand is not known, or if the function raises.
-
-    Returns:
-        None if the elements of an input are not known.
     """
     constants = [call.constant(index) for index in range(call.input_count)]
     if any(data is None for data in constants) or not constants:

@@ -38,7 +38,10 @@ def gradient_graph(body: Body, index: int, attributes: Mapping[str, Any]) -> Bod
         RunError: R202 if names do not fit the body, R201 if the graph has a Gradient node itself.
     """
     place = body.location(index)
-    xs, zs = (_names_in(attributes.get(name)) for name in ("xs", "zs"))
+    xs, zs = (
+        [text.decode("utf-8", "replace") for text in attributes[name].strings] if name in attributes else []
+        for name in ("xs", "zs")
+    )
     y = attributes["y"].s.decode("utf-8", "replace") if "y" in attributes else ""
     if findings := _check_names(body, [*xs, *zs], y, place):
         raise RunError(findings)
@@ -59,11 +62,6 @@ def gradient_graph(body: Body, index: int, attributes: Mapping[str, Any]) -> Bod
         names.update(dict.fromkeys([*node.input, *node.output]))
     graph.output.extend(pb.ValueInfoProto(name=name) for name in names if name)
     return Body(graph, "slice", body, nodes[index], index)
-
-
-def _names_in(attribute: Any) -> list[str]:
-    """Return the strings of an AttributeProto, none for None."""
-    return [name.decode("utf-8", "replace") for name in attribute.strings] if attribute is not None else []
 
 
 def _check_names(body: Body, inputs: Sequence[str], y: str, place: str) -> list[Finding]:
@@ -88,11 +86,11 @@ def _check_names(body: Body, inputs: Sequence[str], y: str, place: str) -> list[
 
 
 def _nodes_between(nodes: Sequence[Any], gradient: int, inputs: set[str], y: str) -> list[int]:
-    """Return the indexes of the nodes that `y` depends on and that have to run again.
-
-    These are nodes that depend on `given`, and nodes after the Gradient node itself, which is at `own`.
-    """
-    reads = [_values_read(node) for node in nodes]
+    """Return the nodes that `y` depends on and that depend on the inputs or are behind the Gradient node, by index."""
+    reads = []
+    for node in nodes:
+        has_graphs = node.attribute and any(True for _ in subgraphs(node))
+        reads.append((names_read([node]) if has_graphs else set(node.input)) - {""})
     dependent = set(inputs)
     again = set()
     for index, node in enumerate(nodes):
@@ -108,18 +106,9 @@ def _nodes_between(nodes: Sequence[Any], gradient: int, inputs: set[str], y: str
     return selected[::-1]
 
 
-def _values_read(node: Any) -> set[str]:
-    """Return the names of the values that a node and the graphs in it read."""
-    names = names_read([node]) if node.attribute and any(True for _ in subgraphs(node)) else set(node.input)
-    return names - {""}
-
-
 def _has_gradient(node: Any) -> bool:
     """Whether a node is a Gradient, or a graph in it has one."""
     pending = [node]
-    while pending:
-        inner = pending.pop()
-        if is_gradient(inner):
-            return True
-        pending.extend(inner for _, graph in subgraphs(inner) for inner in graph.node)
-    return False
+    while pending and not is_gradient(pending[-1]):
+        pending.extend(inner for _, graph in subgraphs(pending.pop()) for inner in graph.node)
+    return bool(pending)

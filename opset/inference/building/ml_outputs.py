@@ -35,7 +35,7 @@ def label_type_and_count(call: Call, strings: str, integers: str) -> tuple[str, 
     return ("string", names) if names else ("int64", list_length(call, integers))
 
 
-def classifier_outputs(call: Call, element: str, rows: Size | None, scores: int) -> list[Type]:
+def classifier_outputs(element: str, rows: Size | None, scores: int) -> list[Type]:
     """Return the types of a classifier's outputs: a label for each row, and its scores."""
     return [tensor(element, (rows,)), tensor("float", (rows, scores))]
 

@@ -37,6 +37,13 @@ def common_size(left: Size | None, right: Size | None, label: str = "", what: st
     return right if isinstance(right, int) else left
 
 
+def normalize_axis(axis: int, rank: int, label: str = "") -> int:
+    """Return an axis counted from the front. Raises Violation with the label if it is out of range."""
+    if not -rank <= axis < rank:
+        raise Violation(label, f"axis {axis}, rank {rank}")
+    return axis % rank
+
+
 # -- Reshape, Squeeze --
 
 
@@ -232,9 +239,8 @@ def check_indices_shape(shape: Sequence[Size], indices: Sequence[Size], axis: in
 
 def shape_of_slices(shape: Sequence[Size], indices: Sequence[Size], batch: int, length: int) -> Shape:
     """Return the shape of the slices of data at index tuples. Raises Violation C2 if the batches differ."""
-    shared = [
-        common_size(a, b, "C2", "a dimension of batch_dims") for a, b in zip(shape[:batch], indices, strict=False)
-    ]
+    pairs = zip(shape[:batch], indices, strict=False)
+    shared = [common_size(a, b, "C2", "a dimension of batch_dims") for a, b in pairs]
     return (*shared, *indices[batch:-1], *shape[batch + length :])
 
 

@@ -36,11 +36,8 @@ class Type(NamedTuple):
     def text(self) -> str | None:
         """The type without shapes, as schemas spell it: "seq(tensor(float))"; None if a part is not known."""
         around, inside = unwrap_layers(self)
-        if (
-            inside is None
-            or inside.element is None
-            or any(layer.kind == "map" and not layer.element for layer in around)
-        ):
+        keys_known = all(layer.kind != "map" or layer.element for layer in around)
+        if inside is None or inside.element is None or not keys_known:
             return None
         # The standard writes a map's scalar value without "tensor".
         scalar = inside.kind == "tensor" and bool(around) and around[-1].kind == "map"
@@ -50,9 +47,8 @@ class Type(NamedTuple):
         around, inside = unwrap_layers(self)
         if inside is None:
             return _wrap_text(around, "?")
-        return _wrap_text(
-            around, f"{'sparse ' * (inside.kind != 'tensor')}{inside.element or '?'}{shape_text(inside.shape)}"
-        )
+        sparse = "sparse " * (inside.kind != "tensor")
+        return _wrap_text(around, f"{sparse}{inside.element or '?'}{shape_text(inside.shape)}")
 
 
 def unwrap_layers(type_: Type | None) -> tuple[list[Type], Type | None]:
@@ -246,9 +242,8 @@ def combine_types(
     """
     if stated is None or inferred is None or stated == inferred:
         return stated if inferred is None else inferred, ""
-    if stated.kind != inferred.kind:
-        return inferred, f"{stated} is stated, {inferred} is inferred"
-    if stated.element != inferred.element and stated.element is not None and inferred.element is not None:
+    differ = stated.element != inferred.element and stated.element is not None and inferred.element is not None
+    if differ or stated.kind != inferred.kind:
         return inferred, f"{stated} is stated, {inferred} is inferred"
     inner, why = combine_types(stated.inner, inferred.inner, better)
     shape = inferred.shape if inferred.shape is not None else stated.shape
@@ -262,8 +257,7 @@ def combine_types(
                 continue
             if equal(stated_size, inferred_size) is False:
                 return inferred, f"{stated} is stated, {inferred} is inferred"
-            sizes.append(
-                inferred_size if isinstance(inferred_size, int) or better(stated_size, inferred_size) else stated_size
-            )
+            prefers_inferred = isinstance(inferred_size, int) or better(stated_size, inferred_size)
+            sizes.append(inferred_size if prefers_inferred else stated_size)
         shape = tuple(sizes)
     return Type(inferred.kind, inferred.element or stated.element, shape, inner), why

@@ -43,7 +43,7 @@ def bind_dims(model: Model, dims: Mapping[str, int]) -> Model:
         raise UsageError(findings)
     message = pb.ModelProto()
     message.CopyFrom(model.proto)
-    graphs = [*_root_graphs(message)]
+    graphs = root_graphs(message)
     for name, dim in _open_dims(value for graph in graphs for value in graph.input):
         if not dim.dim_param and name in dims:
             dim.dim_value = dims[name]
@@ -60,7 +60,7 @@ def bind_dims(model: Model, dims: Mapping[str, int]) -> Model:
 
 def open_dim_names(model: Model) -> set[str]:
     """Return the names of the sizes that a model's inputs leave open."""
-    values = [value for graph in _root_graphs(model.proto) for value in graph.input]
+    values = [value for graph in root_graphs(model.proto) for value in graph.input]
     names = (dim.dim_param or name for name, dim in _open_dims(values))
     return variables_of(values) | {name for name in names if isinstance(name, str)}
 
@@ -74,11 +74,12 @@ def check_dim_names(dims: Mapping[str, int], known: Iterable[str]) -> None:
         )
 
 
-def _root_graphs(message: Any) -> Iterator[Any]:
-    """Yield the graphs of a ModelProto that no node holds."""
-    yield message.graph
+def root_graphs(message: Any) -> list[Any]:
+    """Return the graphs of a ModelProto that no node holds, in the order in which they are inferred."""
+    graphs = [message.graph]
     for training in message.training_info:
-        yield from (training.initialization, training.algorithm)
+        graphs += [getattr(training, part) for part in ("initialization", "algorithm") if training.HasField(part)]
+    return graphs
 
 
 def _open_dims(values: Iterable[Any]) -> Iterator[tuple[str, Any]]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from opset.inference.building.dimensions import variable
@@ -19,31 +21,35 @@ from opset.inference.engine.subgraphs import outputs_of_body
 from opset.model.graph.index import FunctionKey, ModelIndex
 
 
+@dataclass(eq=False)
 class FunctionCalls:
-    """The calls of one model's functions.
+    """The calls of one model's functions, by the parts of the engine that infer operators, elements and stated types.
 
     - `scopes`: for each function, the scopes of its different calls;
     - `omitted`: functions with calls that were not reached, since the inference was stopped before.
     """
 
-    def __init__(
-        self, index: ModelIndex, operators: Operators, constants: ConstantElements, stated: StatedTypes
-    ) -> None:
-        """Store the model's index, and the parts of the engine that infer operators, elements and stated types."""
-        self._index = index
-        self._operators = operators
-        self._constants = constants
-        self._stated = stated
-        self.functions = index.functions
-        self.scopes: dict[FunctionKey, list[Scope]] = {}
-        self.omitted: set[FunctionKey] = set()
-        self._outputs: dict[Any, tuple[list[str], Outputs, Scope]] = {}
+    _index: ModelIndex
+    _operators: Operators
+    _constants: ConstantElements
+    _stated: StatedTypes
+    scopes: dict[FunctionKey, list[Scope]] = field(default_factory=dict)
+    omitted: set[FunctionKey] = field(default_factory=set)
+    _outputs: dict[Any, tuple[list[str], Outputs, Scope]] = field(default_factory=dict)
+
+    def all_scopes(self) -> Iterator[Scope]:
+        """Yield the scopes of all functions."""
+        return chain.from_iterable(self.scopes.values())
 
     def infer_call(
         self, scope: Scope, index: int, key: FunctionKey, inputs: Sequence[Type | None]
     ) -> Generator[Scope, None, Outcome]:
         """Return the outcome of a call; yield the scope of the function if its body has to be inferred first."""
-        attributes = self._attributes_of_call(scope, index, key)
+        function = self._index.functions[key]
+        attributes = {default.name: default for default in function.proto.attribute_proto}
+        for attribute in scope.body.attributes[index]:
+            if (resolved := scope.resolve_attribute(attribute)) is not None:
+                attributes[attribute.name] = resolved
         names = scope.body.reads[index]
         passed = [self._constants.find_for_body(scope, name, type_) for name, type_ in zip(names, inputs, strict=True)]
         signature, variable_names = number_variables(inputs, passed)
@@ -56,7 +62,6 @@ class FunctionCalls:
             scope.guarded,
         )
         if memo not in self._outputs:
-            function = self.functions[key]
             charge_body(function)
             imports = self._index.imports(function)
             inner = Scope(
@@ -84,11 +89,3 @@ class FunctionCalls:
             outputs = replace_variables(outputs, dict(zip(former_names, map(variable, variable_names), strict=True)))
         doubts = ("nothing more follows from the body of the function",) if any(map(is_rankless, outputs)) else ()
         return Outcome(tuple(outputs), tuple(outputs.data), doubts, has_unnamed=has_unnamed_sizes(outputs))
-
-    def _attributes_of_call(self, scope: Scope, index: int, key: FunctionKey) -> Mapping[str, Any]:
-        """Return the attributes of a call by name, with the function's defaults for those that the node lacks."""
-        attributes = {default.name: default for default in self.functions[key].proto.attribute_proto}
-        for attribute in scope.body.attributes[index]:
-            if (resolved := scope.resolve_attribute(attribute)) is not None:
-                attributes[attribute.name] = resolved
-        return attributes

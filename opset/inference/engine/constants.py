@@ -32,11 +32,7 @@ class ConstantElements:
         self._model = model
 
     def find(self, scope: Scope, name: str) -> Constant | None:
-        """Return the elements of a value that is visible in a scope.
-
-        Returns:
-            None if the value is large, or is neither constant nor computed from constants.
-        """
+        """Return the elements of a visible value, or None if they are many, or not computed from constants alone."""
         around: Scope | None = scope
         while around is not None:
             if name in around.constants:
@@ -65,11 +61,7 @@ class ConstantElements:
         return Constant(element_name(message.data_type) or "undefined", dims, values)
 
     def find_for_body(self, scope: Scope, name: str, type_: Type | None) -> Constant | None:
-        """Return the elements of a value that enters or leaves a body.
-
-        Returns:
-            None if the elements are not known, or if no shape is likely to depend on them.
-        """
+        """Return the elements of a value that enters or leaves a body, or None if no shape is likely to need them."""
         count = small_element_count(type_.shape) if name and type_ is not None else None
         if count is None or type_ is None or not can_follow_elements():
             return None
@@ -123,11 +115,7 @@ class ConstantElements:
         return tuple([self._output_constant(type_, elements) for type_, elements in outputs])
 
     def _output_constant(self, type_: Type | None, elements: Sequence[Any] | None) -> Constant | None:
-        """Return an output with its elements, in which None stands for an element that the type cannot hold.
-
-        Returns:
-            None if the number of elements is wrong, or none is known.
-        """
+        """Return an output with the elements that its type can hold; None if they are too few or many, or not known."""
         shape = type_.shape if type_ is not None else None
         count = small_element_count(shape)
         if elements is None or count != len(elements) or (elements and all(element is None for element in elements)):

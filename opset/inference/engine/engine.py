@@ -92,7 +92,7 @@ class Engine:
         self.scopes: dict[Any, Scope] = {}
         self._progress = progress
         self._operators = Operators(registry, data_prop, strict)
-        self._stated = StatedTypes(self.sizes, ignored=not use_stated, inputs_only=cautious)
+        self._stated = StatedTypes(self.sizes, not use_stated, cautious)
         self._nodes = NodeInference(self.constants, check_type)
         self._subgraphs = SubgraphInference(self._nodes, self.constants, self._stated)
         self.calls = FunctionCalls(self.index, self._operators, self.constants, self._stated)
@@ -106,12 +106,16 @@ class Engine:
         """
         with charge_to(self.budget):
             roots = self._infer_graphs()
-        pending = [*roots, *(scope for scopes in self.calls.scopes.values() for scope in scopes)][::-1]
+        pending = [*roots, *self.calls.all_scopes()][::-1]
         while pending:
             scope = pending.pop()
             if not scope.body.function:
                 self.scopes[scope.key] = scope
             pending.extend(reversed(scope.subgraphs.values()))
+
+    def all_scopes(self) -> list[Scope]:
+        """Return the scopes of all graphs, then the scopes of functions, one for each different call."""
+        return [*self.scopes.values(), *self.calls.all_scopes()]
 
     def _infer_graphs(self) -> list[Scope]:
         """Infer the main graph and the training graphs with all that is in them, and return their scopes."""
@@ -153,7 +157,7 @@ class Engine:
         body = scope.body
         types = scope.types
         operators = scope.operators
-        functions = self.calls.functions
+        functions = self.index.functions
         progress = self._progress if body.parent is None else None
         budget = self.budget
         index = 0
@@ -181,20 +185,17 @@ class Engine:
             raise
 
     def _abandon_rest(self, scope: Scope) -> None:
-        """Record that nothing is known of the nodes of a graph after the one at which the inference was stopped.
-
-        Graphs of that node may have been inferred for the first iterations of a loop alone, so their scopes are
-        removed.
-        """
+        """Record that nothing is known of the nodes of a graph after the one at which the inference was stopped."""
         assert self.stopped is not None
         doubts = (f"inference stopped at {self.stopped[0]}: {self.stopped[1].why}",)
         body = scope.body
-        functions = self.calls.functions
+        functions = self.index.functions
         for index in range(self._reached, len(body.operators)):
             scope.types.update((name, None) for name in body.computes[index] if name)
             scope.doubts[index] = doubts
             if functions and (key := body.function_key(index)) in functions:
                 self.calls.omitted.add(key)
+        # Graphs of that node may have been inferred for the first iterations of a loop alone.
         scope.subgraphs = {key: inner for key, inner in scope.subgraphs.items() if key[0] < self._reached}
 
     def _keep_outcome(self, scope: Scope, index: int, outcome: Outcome) -> None:

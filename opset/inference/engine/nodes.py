@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from opset.inference.building.agreement import check_declared_constraints
 from opset.inference.building.call import Call, Constant, Unknown
 from opset.inference.building.dimensions import TooComplex
-from opset.inference.building.tolerance import normalize_input_types
 from opset.inference.building.types import Type, shape_of_dims, tensor
 from opset.inference.building.work import SIGNATURE_STEPS, charge
 from opset.inference.engine.constants import ConstantElements
@@ -36,13 +36,12 @@ from opset.schemas.model import OpSchema
 _TENSOR = 4  # AttributeProto.TENSOR
 
 
+@dataclass(eq=False)
 class NodeInference:
-    """The inference of nodes without graphs; it keeps the outcomes by signature."""
+    """The inference of nodes without graphs by their signatures; types are checked against these on demand."""
 
-    def __init__(self, constants: ConstantElements, check_types: bool) -> None:
-        """Store the constants of the model; with `check_types`, input types are checked against signatures."""
-        self._constants = constants
-        self._check_types = check_types
+    _constants: ConstantElements
+    _check_types: bool
 
     def infer_node(
         self, scope: Scope, index: int, inference: OperatorInference, inputs: Sequence[Type | None]
@@ -146,10 +145,7 @@ class NodeInference:
         return Outcome(signature_types(inference, count, inputs), doubts=(inference.why,), problems=problems)
 
     def _infer_constant(self, scope: Scope, index: int) -> Outcome | None:
-        """Return the outcome of a Constant that holds a tensor, or None for any other form.
-
-        Its elements are read when they are needed.
-        """
+        """Return the outcome of a Constant that holds a tensor, read when it is needed; None for any other form."""
         outputs = scope.body.computes[index]
         for message in scope.body.attributes[index]:
             attribute = scope.resolve_attribute(message) if message.name == "value" else None
@@ -217,15 +213,11 @@ def _attribute_warnings(schema: OpSchema, attributes: Sequence[Any]) -> tuple[st
 
 
 def _infer_tolerated_form(call: Call, inference: OperatorInference) -> tuple[Call, Any] | None:
-    """Infer a node in a form that runtimes accept against the standard.
-
-    Returns:
-        The call in the form of the standard, and the result of its rule; None if the node does not have such a form.
-    """
+    """Return the call in the standard form of a form that runtimes accept, and its result; None for any other node."""
     fallback = inference.fallback
     if fallback is None or fallback.schema is None or fallback.rule is None:
         return None
-    standard_call = call.with_schema(fallback.schema, normalize_input_types(call.schema.name, call.types))
+    standard_call = call.with_schema(fallback.schema, _standard_types(call.schema.name, call.types))
     try:
         check_declared_constraints(standard_call)
         return standard_call, fallback.rule.function(standard_call)
@@ -234,6 +226,16 @@ def _infer_tolerated_form(call: Call, inference: OperatorInference) -> tuple[Cal
         return standard_call, []
     except (Violation, TooComplex, *MALFORMED):
         return None
+
+
+def _standard_types(op_type: str, types: Sequence[Type | None]) -> list[Type | None]:
+    """Return the input types of a node in a form that runtimes accept, in the standard's: see schemas/quirks.py."""
+    if op_type == "Clip":
+        bounds = types[1:]
+        return [*types[:1], *[bound._replace(shape=()) if bound and bound.shape == (1,) else bound for bound in bounds]]
+    if op_type == "STFT" and types and types[0] is not None and types[0].shape is not None and len(types[0].shape) == 2:
+        return [types[0]._replace(shape=(*types[0].shape, 1)), *types[1:]]
+    return [*types]
 
 
 def _memo_of(

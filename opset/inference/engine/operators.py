@@ -15,6 +15,17 @@ from opset.schemas.model import OpSchema
 from opset.schemas.names import domain_name, normalize_domain
 
 
+def find_schema(registry: Registry, op_type: str, version: int, domain: str, strict: bool) -> OpSchema | None:
+    """Return the schema of an operator as models are read, also of an alias in runtimes; as it stands if `strict`."""
+    schema = registry.schema(op_type, version, domain)
+    if strict:
+        return schema
+    if schema is None and not domain:
+        alias = quirks.alias(op_type, version)
+        schema = registry.schema(*alias.stand_in) if alias is not None and alias.stand_in is not None else None
+    return None if schema is None else schema_as_read(schema)
+
+
 class Operators:
     """The schemas and rules of operators, each found once for an operator and version."""
 
@@ -42,13 +53,8 @@ class Operators:
         op_type, domain = operator
         domain = normalize_domain(domain)
         version = imports.get(domain, 0)
-        schema = self._registry.schema(op_type, version, domain)
+        schema = find_schema(self._registry, op_type, version, domain, self._strict)
         name, shown_domain = brief_name(op_type), brief_name(domain_name(domain))
-        alias = quirks.alias(op_type, version) if schema is None and not domain and not self._strict else None
-        if alias is not None and alias.stand_in is not None:
-            schema = self._registry.schema(*alias.stand_in)
-        if schema is not None and not self._strict:
-            schema = schema_as_read(schema)
         if schema is None:
             if domain not in imports:
                 return OperatorInference(None, why=f"the domain {shown_domain} is not imported")
@@ -58,8 +64,7 @@ class Operators:
         rule = self._rules.find(schema)
         why = ""
         if rule is None:
-            left_out = self._rules.left_out(domain)
-            why = left_out or f"there is no rule for the outputs of {name} {schema.since_version}"
+            why = self._rules.left_out(domain) or f"there is no rule for the outputs of {name} {schema.since_version}"
         data = self._rules.find_data(schema) if self._follow_data else None
         inference = OperatorInference(schema, rule, data, why)
         quirk = quirks.quirk_of_values(op_type, version) if not domain and not self._strict else None

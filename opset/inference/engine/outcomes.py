@@ -47,14 +47,12 @@ class Outcome(NamedTuple):
     """Harmless differences between the nodes and their schema, such as attributes that it does not have."""
 
 
+@dataclass(eq=False, slots=True)
 class Memo:
     """The outcomes of one signature, by the elements of the inputs that the rule reads."""
 
-    __slots__ = ("outcomes", "reads")
-
-    def __init__(self) -> None:
-        self.reads: tuple[int, ...] = ()
-        self.outcomes: dict[tuple[Constant | None, ...], Outcome] = {}
+    reads: tuple[int, ...] = ()
+    outcomes: dict[tuple[Constant | None, ...], Outcome] = field(default_factory=dict)
 
 
 @dataclass(eq=False, slots=True)
@@ -132,7 +130,9 @@ def complete_results(
             type_, problem = _drop_impossible_sizes(_result_as_type(result, base), index, call)
         except TypeError as error:  # only functions of a user-defined domain return such
             types.append(base)
-            problems.append(_no_shape_problem(call.schema, index, error))
+            operator = f"{call.schema.name} {call.schema.since_version}"
+            message = f"the inference function of {operator} returns no shape for output {index}"
+            problems.append(Problem("I302", message, safe_text(str(error))))
             continue
         types.append(type_)
         problems += problem
@@ -140,10 +140,7 @@ def complete_results(
 
 
 def _result_as_type(result: Any, base: Type | None) -> Type:
-    """Return a shape or type that a rule returned as a type, completed by the type of the signature.
-
-    Raises TypeError if a size is of another type.
-    """
+    """Return a rule's result as a type, completed by the signature's. Raises TypeError for a size of another type."""
     if not isinstance(result, Type):
         shape = tuple(map(_as_size, result))
         return Type("tensor", base.element if base is not None and base.kind == "tensor" else None, shape)
@@ -173,12 +170,6 @@ def _drop_impossible_sizes(type_: Type, index: int, call: Call) -> tuple[Type, l
         kept = [None if isinstance(size, int) and size >= 2**63 else size for size in shape]
         return type_._replace(shape=tuple(kept)), []
     return type_, []
-
-
-def _no_shape_problem(schema: OpSchema, index: int, error: TypeError) -> Problem:
-    """Return the problem of a rule that returned something else than a shape or type for an output."""
-    message = f"the inference function of {schema.name} {schema.since_version} returns no shape for output {index}"
-    return Problem("I302", message, safe_text(str(error)))
 
 
 def _unfit_problem(schema: OpSchema, why: str) -> Problem:

@@ -15,7 +15,6 @@ from opset.inference.building.types import Type, unwrap_layers
 from opset.inference.building.work import default_budget
 from opset.inference.engine.binding import bind_dims, check_dim_names, open_dim_names
 from opset.inference.engine.engine import Engine
-from opset.inference.engine.outcomes import Problem
 from opset.inference.engine.scopes import Scope
 from opset.inference.engine.writing import write_types
 from opset.inference.limits import MAX_WARNINGS
@@ -117,20 +116,17 @@ class Inference:
 
     def by_node(self) -> Iterator[list[Value]]:
         """Yield the values that `values` yields, the outputs of each node together."""
-        for scope in self._scopes():
+        for scope in self._engine.all_scopes():
             for index, names in enumerate(scope.body.computes):
                 values = [Value(name, scope.body, index, scope.types.get(name)) for name in names if name]
                 if values:
                     yield values
 
-    def _scopes(self) -> list[Scope]:
-        return _scopes_of(self._engine)
-
     @property
     def coverage(self) -> dict[str, int]:
         """The numbers of outputs of nodes by how much is known of them."""
         counts: Counter[str] = Counter()
-        for scope in self._scopes():
+        for scope in self._engine.all_scopes():
             for names in scope.body.computes:
                 counts.update(_coverage_of(scope.types.get(name)) for name in names if name)
         return {coverage: counts[coverage] for coverage in (KNOWN, SYMBOLIC, RANKED, TYPED, NOTHING)}
@@ -138,7 +134,7 @@ class Inference:
     @property
     def gaps(self) -> list[Gap]:
         """The values at which inference stops, in the order of nodes; values that depend on them are not listed."""
-        return [gap for scope in self._scopes() if not scope.unused for gap in _gaps_in(self._engine, scope)]
+        return [gap for scope in self._engine.all_scopes() if not scope.unused for gap in _gaps_in(scope)]
 
     def written(self, overwrite: bool = False) -> Model:
         """Return the model with value_info for all types that are known, and outputs completed.
@@ -250,14 +246,9 @@ def _coverage_of(type_: Type | None) -> str:
     return SYMBOLIC if any(isinstance(size, Dim) for size in inside.shape) else KNOWN
 
 
-def _scopes_of(engine: Engine) -> list[Scope]:
-    """Return the scopes of all graphs, then the scopes of functions, one for each different call."""
-    return [*engine.scopes.values(), *(scope for scopes in engine.calls.scopes.values() for scope in scopes)]
-
-
 def _findings_of(engine: Engine) -> Iterator[Finding]:
     """Yield the contradictions and problems of an inference; bodies that may never run have none."""
-    for scope in _scopes_of(engine):
+    for scope in engine.all_scopes():
         if scope.unused or scope.guarded:
             continue
         producers: dict[str, int] = {}
@@ -265,30 +256,23 @@ def _findings_of(engine: Engine) -> Iterator[Finding]:
             producers = {name: index for index, names in enumerate(scope.body.computes) for name in names}
         for name, why in scope.conflicts.items():
             place = scope.body.location(producers[name]) if name in producers else scope.body.label
-            yield Finding(
-                "I101",
-                f"the stated type of {quote(name)} contradicts what is inferred",
-                place,
-                why,
-                "correct or remove the stated type, or replace it: --overwrite",
-            )
+            message = f"the stated type of {quote(name)} contradicts what is inferred"
+            help = "correct or remove the stated type, or replace it: --overwrite"
+            yield Finding("I101", message, place, why, help)
         for index, problems in scope.problems.items():
-            yield from (_finding_at(scope, index, problem) for problem in problems)
+            place = scope.body.location(index)
+            for code, message, why, help in problems:
+                yield Finding(code, message, place, why, help)
 
 
 def _warnings_of(engine: Engine) -> list[str]:
     """Return a line for each of the first nodes that harmlessly differ from their schemas, and one for the rest."""
-    warned = [(scope, index, warnings) for scope in _scopes_of(engine) for index, warnings in scope.warnings.items()]
+    warned = [(scope, index, warnings) for scope in engine.all_scopes() for index, warnings in scope.warnings.items()]
     shown = [f"{scope.body.location(index)}: {'; '.join(warnings)}" for scope, index, warnings in warned[:MAX_WARNINGS]]
     return shown + ([f"{len(warned) - len(shown):,} more such nodes"] if len(warned) > len(shown) else [])
 
 
-def _finding_at(scope: Scope, index: int, problem: Problem) -> Finding:
-    """Return a problem as a finding at a node of a body."""
-    return Finding(problem.code, problem.message, scope.body.location(index), problem.why, problem.help)
-
-
-def _gaps_in(engine: Engine, scope: Scope) -> Iterator[Gap]:
+def _gaps_in(scope: Scope) -> Iterator[Gap]:
     """Yield the gaps of a body: outputs of which less is known than of the node's inputs."""
     for index, names in enumerate(scope.body.computes):
         coverages = {name: _coverage_of(scope.types.get(name)) for name in names if name}

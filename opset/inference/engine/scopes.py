@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from opset.inference.building.call import Constant
+from opset.inference.building.dimensions import Size, variables
 from opset.inference.building.types import Type
 from opset.inference.engine.outcomes import OperatorInference, Problem
 from opset.model.graph.index import Body, Operator
@@ -58,6 +59,10 @@ class Scope:
     """The problems of a node, by index of the node."""
     conflicts: dict[str, str] = field(default_factory=dict)
     """How the stated type of a value contradicts the inferred one, by name of the value."""
+
+    def without_local(self, size: Size | None) -> Size | None:
+        """Return a size, or None if variables of this body are in it, which mean nothing outside."""
+        return None if size is None or not self.local.isdisjoint(variables(size)) else size
 
     def type_of(self, name: str) -> Type | None:
         """Return the type of a value that is visible in the body, or None if nothing is known of it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -13,21 +14,15 @@ from opset.inference.engine.sizes import Sizes
 from opset.model.elements import element_name
 
 
+@dataclass(eq=False)
 class StatedTypes:
     """Enters stated types into scopes, and combines them with inferred types."""
 
-    def __init__(self, sizes: Sizes, *, ignored: bool, inputs_only: bool) -> None:
-        """Store the sizes of the model.
-
-        Args:
-            sizes: the dimension variables of the model.
-            ignored: whether only the types of inputs and initializers count.
-            inputs_only: whether only the sizes of inputs and initializers count; of other values, ranks and element
-                types do.
-        """
-        self._sizes = sizes
-        self._ignored = ignored
-        self._inputs_only = inputs_only
+    _sizes: Sizes
+    _ignored: bool
+    """Whether only the types of inputs and initializers count."""
+    _inputs_only: bool
+    """Whether only the sizes of inputs and initializers count; of other values, ranks and element types do."""
 
     def enter_graph(self, scope: Scope, overridable: bool) -> None:
         """Enter the inputs, initializers and stated types of a graph that no node holds.

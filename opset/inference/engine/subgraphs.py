@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from opset.inference.building.agreement import check_declared_constraints
-from opset.inference.building.dimensions import Size, variables
 from opset.inference.building.graph_requests import GraphRequest, Outputs
 from opset.inference.building.types import Type
 from opset.inference.building.work import charge_body
@@ -27,15 +27,14 @@ from opset.model.graph.index import Body
 from opset.model.graph.walking import subgraphs
 
 
+@dataclass(eq=False)
 class SubgraphInference:
-    """The inference of nodes with graphs."""
+    """The inference of nodes with graphs, by the parts of the engine that infer nodes, elements and stated types."""
 
-    def __init__(self, nodes: NodeInference, constants: ConstantElements, stated: StatedTypes) -> None:
-        """Store the parts of the engine that infer nodes, elements and stated types."""
-        self._nodes = nodes
-        self._constants = constants
-        self._stated = stated
-        self._memories: dict[Any, dict[str, Any]] = {}
+    _nodes: NodeInference
+    _constants: ConstantElements
+    _stated: StatedTypes
+    _memories: dict[Any, dict[str, Any]] = field(default_factory=dict)
 
     def infer_node(
         self, scope: Scope, index: int, inference: OperatorInference, inputs: Sequence[Type | None]
@@ -66,7 +65,13 @@ class SubgraphInference:
 
     def _open_scope(self, scope: Scope, index: int, request: GraphRequest) -> tuple[Scope, list[str]]:
         """Return the scope of a graph in a node, and the names of the inputs that the request has types for."""
-        body = _body_of(request.graph, scope.body, index)
+        around = scope.body
+        node = around.nodes[index]
+        held_name = next((name for name, held in subgraphs(node) if held is request.graph), None)
+        if held_name is None:  # a call of the function around passed the graph
+            body = Body(request.graph, "graph", around, node, index)
+        else:
+            body = around.subgraphs[index, held_name]
         scope.subgraphs.pop((index, body.name), None)
         charge_body(body)
         inner = Scope(
@@ -104,13 +109,6 @@ class SubgraphInference:
             inner.constants[name] = constant
 
 
-def _body_of(graph: Any, around: Body, index: int) -> Body:
-    """Return the body of a graph that a node holds; a call of the function around it may have passed the graph."""
-    node = around.nodes[index]
-    name = next((name for name, held in subgraphs(node) if held is graph), None)
-    return Body(graph, "graph", around, node, index) if name is None else around.subgraphs[index, name]
-
-
 def outputs_of_body(
     scope: Scope, constants: ConstantElements, outputs: Sequence[str], inputs: Sequence[str] = ()
 ) -> Outputs:
@@ -121,10 +119,4 @@ def outputs_of_body(
     types = [scope.type_of(name) for name in outputs]
     passed = [constants.find_for_body(scope, name, type_) for name, type_ in zip(outputs, types, strict=True)]
     outside = Outputs(types, passed, [scope.types.get(name) for name in inputs])
-    if not scope.local:
-        return outside
-
-    def without_local(size: Size | None) -> Size | None:
-        return None if size is None or not scope.local.isdisjoint(variables(size)) else size
-
-    return map_outputs(outside, without_local)
+    return map_outputs(outside, scope.without_local) if scope.local else outside

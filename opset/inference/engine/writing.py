@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import Any
 
-from opset.inference.building.dimensions import Size, variables
+from opset.inference.building.dimensions import Size
 from opset.inference.building.types import (
     Type,
     combine_types,
@@ -17,6 +17,7 @@ from opset.inference.building.types import (
     type_to_proto,
     unwrap_layers,
 )
+from opset.inference.engine.binding import root_graphs
 from opset.inference.engine.engine import Engine
 from opset.inference.engine.scopes import Scope
 from opset.inference.limits import MAX_EACH, MAX_WRITTEN
@@ -35,7 +36,7 @@ def write_types(engine: Engine, overwrite: bool) -> tuple[Model, int]:
     """Return a copy of the model with inferred types, and the number of types that are too large to be written."""
     message = pb.ModelProto()
     message.CopyFrom(engine.model.proto)
-    roots = _root_graphs(message)
+    roots = root_graphs(message)
     room = MAX_WRITTEN + MAX_EACH * sum(len(scope.body.nodes) for scope in engine.scopes.values())
     left_out = 0
     for scope in engine.scopes.values():
@@ -47,14 +48,6 @@ def write_types(engine: Engine, overwrite: bool) -> tuple[Model, int]:
         for function in message.functions:
             _rewrite_function(function, engine.calls.scopes.get(function_key(function), []), engine)
     return engine.model.with_proto(message, changed=True), left_out
-
-
-def _root_graphs(message: Any) -> list[Any]:
-    """Return the graphs of a ModelProto that no node holds, in the order in which they are inferred."""
-    graphs = [message.graph]
-    for training in message.training_info:
-        graphs += [getattr(training, part) for part in ("initialization", "algorithm") if training.HasField(part)]
-    return graphs
 
 
 def _graph_of(roots: Sequence[Any], key: Any) -> Any:
@@ -74,16 +67,13 @@ def _graph_of(roots: Sequence[Any], key: Any) -> Any:
 
 
 def _write_computed(graph: Any, scope: Scope, overwrite: bool, room: int) -> tuple[int, int]:
-    """Write the types of the values that a graph's nodes compute, as far as there is room.
-
-    Returns:
-        The bytes of room that are left, and the number of types that were left out.
-    """
+    """Write the types of computed values if there is room; return the bytes of room left, and the types left out."""
     stated = {value.name: value.type for value in graph.value_info} | {value.name: value.type for value in graph.output}
     types = scope.types
     entries: list[bytes] = []
     fields: dict[int, tuple[bytes, int]] = {}
     headers: dict[tuple[int, int], bytes] = {}
+    # Sizes that differ each time that the graph is run are left out: a variable has one value in a model.
     local = scope.repeated and bool(scope.local)
     left_out = 0
     for names in scope.body.computes:
@@ -92,7 +82,7 @@ def _write_computed(graph: Any, scope: Scope, overwrite: bool, room: int) -> tup
             if type_ is None:
                 continue
             if id(type_) not in fields:
-                fields[id(type_)] = _type_field(_without_local_sizes(type_, scope) if local else type_)
+                fields[id(type_)] = _type_field(map_sizes(type_, scope.without_local) if local else type_)
             field, length = fields[id(type_)]
             if length > room:
                 left_out += 1
@@ -107,33 +97,22 @@ def _write_computed(graph: Any, scope: Scope, overwrite: bool, room: int) -> tup
                     headers[lengths] = wire.header(_VALUE_INFO, len(of_name) + sum(lengths)) + of_name
                 entries += (headers[lengths], encoded, field)
                 room -= length
-            elif overwrite or name not in scope.conflicts:
-                fill_proto(stated[name], _without_local_sizes(type_, scope) if local else type_, overwrite)
-                room -= length
             else:
+                written = map_sizes(type_, scope.without_local) if local else type_
+                if written is not None and (overwrite or name not in scope.conflicts):
+                    fill_proto(stated[name], written, overwrite)
                 room -= length
     graph.MergeFromString(b"".join(entries))
     return room, left_out
 
 
-def _type_field(type_: Type) -> tuple[bytes, int]:
+def _type_field(type_: Type | None) -> tuple[bytes, int]:
     """Return the field of a ValueInfoProto that states a type, and the length of the type, 0 if nothing is known."""
     _, inside = unwrap_layers(type_)
-    if inside is None or inside.element is None:
+    if type_ is None or inside is None or inside.element is None:
         return b"", 0
     encoded = type_to_proto(type_).SerializeToString()
     return wire.header(_TYPE, len(encoded)) + encoded, len(encoded)
-
-
-def _without_local_sizes(type_: Type, scope: Scope) -> Type:
-    """Return a type without sizes that differ each time that the graph is run: a variable has one value in a model."""
-
-    def without_local(size: Size | None) -> Size | None:
-        return None if size is None or not scope.local.isdisjoint(variables(size)) else size
-
-    mapped = map_sizes(type_, without_local)
-    assert mapped is not None
-    return mapped
 
 
 def _rewrite_function(function: Any, calls: Sequence[Scope], engine: Engine) -> None:

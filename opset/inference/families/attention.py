@@ -16,18 +16,13 @@ from opset.schemas.constraints.violation import Violation
 MaybeSize = Size | None
 
 
-def _rank_of_inputs(call: Call) -> int | None:
-    """Return the rank of queries, keys and values, or None if it is not known."""
-    ranks = [rank for index in range(3) if (rank := call.rank(index)) is not None]
-    if not ranks and call.version >= 25 and call.attribute("q_num_heads") is not None:
-        return 3
-    return next(iter(ranks), None)
-
-
 @infer("Attention")
 def attention_23(call: Call) -> list[Any]:
     """Return the types of the result, of keys and values after the past ones, and of the scores."""
-    rank = _rank_of_inputs(call)
+
+    rank = next((rank for index in range(3) if (rank := call.rank(index)) is not None), None)
+    if rank is None and call.version >= 25 and call.attribute("q_num_heads") is not None:
+        rank = 3
     batch, q_length, total, past = (call.size(name) for name in ("batch", "q_length", "kv_length", "past_length"))
     heads, shared, size, v_size = (call.size(name) for name in ("q_heads", "kv_heads", "size", "v_size"))
     v_features = call.size("v_features")
@@ -75,21 +70,18 @@ def _unify_with_mask(call: Call, scores: Shape) -> Shape:
 def flex_attention_1(call: Call) -> Generator[Any, Any, Shape]:
     """Infer the graphs that edit scores and weights, and return the shape of the result."""
     batch, heads, length, total = (call.size(name) for name in ("batch", "q_heads", "q_length", "kv_length"))
-    scores = tensor(_dtype_of_scores(call), (batch, heads, length, total))
+    precision = call.attribute("softmax_precision")
+    dtype = next(filter(None, map(call.dtype, range(3))), None)
+    if precision is not None:
+        dtype = element_name(precision)
+    elif dtype not in (None, "double"):
+        dtype = "float"
+    scores = tensor(dtype, (batch, heads, length, total))
     for name in ("score_mod", "prob_mod"):
         graph = call.attribute(name)
         if graph is not None:
             _check_edited_type(scores, (yield graph, [scores]))
     return (batch, heads, length, call.size("v_size"))
-
-
-def _dtype_of_scores(call: Call) -> str | None:
-    """Return the element type of scores: `softmax_precision`, by default double for doubles, else float."""
-    number = call.attribute("softmax_precision")
-    if number is not None:
-        return element_name(number)
-    dtype = next(filter(None, map(call.dtype, range(3))), None)
-    return dtype if dtype in (None, "double") else "float"
 
 
 def _check_edited_type(before: Type, outputs: list[Type | None]) -> None:

@@ -164,14 +164,11 @@ for _name, _function in _LOGICAL.items():
 @data("Where")
 def where_9_data(call: Call) -> Any:
     """Return elements selected by a condition; if it is unknown, an element that X and Y have in common."""
-    constants = [call.constant(index) for index in range(3)]
-    if any(constant is None for constant in constants[1:]):
+    constants = [constant for index in range(3) if (constant := call.constant(index)) is not None]
+    if len(constants) < 3:
         return None
-    known_constants = [constant for constant in constants if constant is not None]
-    shape = broadcast_shape([constant.dims for constant in known_constants])
-    if len(known_constants) < 3:
-        return None
-    rows = zip(*(broadcast_elements(constant, shape) for constant in known_constants), strict=True)
+    shape = broadcast_shape([constant.dims for constant in constants])
+    rows = zip(*(broadcast_elements(constant, shape) for constant in constants), strict=True)
 
     def select(condition: Element, x: Element, y: Element) -> Element:
         if x == y:

@@ -31,14 +31,16 @@ GraphRule = Generator[GraphRequest, Outputs, Any]
 _WITHOUT_SIZES = 5
 _WITHOUT_RANKS = 7
 _WITHOUT_TYPES = 9
+_MAY_CHANGE = "{} may change between iterations, or is not known"
 _FOLLOWED = ("int64", "int32", "bool")  # element types of states whose elements are passed to a graph
 
 
 @infer("If")
 def if_1(call: Call) -> GraphRule:
     """Return the outputs of the branch that a constant condition selects, else the common types of both branches."""
-    graphs = [_graph_of_attribute(call, name) for name in ("then_branch", "else_branch")]
-    check_graphs("If", call.version, 0, 0, dict(zip(("then_branch", "else_branch"), graphs, strict=True)))
+    branches = {name: _graph_of_attribute(call, name) for name in ("then_branch", "else_branch")}
+    check_graphs("If", call.version, 0, 0, branches)
+    graphs = list(branches.values())
     truth = _constant_condition(call, 0)
     selected = graphs if truth is None else [graphs[0] if truth else graphs[1]]
     if len(selected) == 1:
@@ -76,9 +78,8 @@ def loop_1(call: Call) -> GraphRule:
     number = tensor("int64", (1,) if number_type is not None and number_type.shape == (1,) else ())
     if most == 0 or holds is False:
         # The scan outputs are empty; their types must hold in every iteration, however the carried values change.
-        outputs = yield GraphRequest(
-            body, [number, condition, *(_widen_type(type_, True) for type_ in initial)], repeated=True, unused=True
-        )
+        types = [number, condition, *(_widen_type(type_, True) for type_ in initial)]
+        outputs = yield GraphRequest(body, types, repeated=True, unused=True)
         return Outputs([*initial, *(_stack_type(type_, 0, 0) for type_ in outputs[states + 1 :])], data)
 
     entry_types, outputs = yield from _infer_iterations(
@@ -104,9 +105,7 @@ def loop_1(call: Call) -> GraphRule:
             end if start is not None and end is not None and start.kind == "optional" != end.kind else start
             for start, end in zip(entry_types, final, strict=True)
         ]
-        final = _join_outputs(
-            call, Outputs(entry_types, data), final, "{} may change between iterations, or is not known"
-        )
+        final = _join_outputs(call, Outputs(entry_types, data), final, _MAY_CHANGE)
     for type_ in outputs[states + 1 :]:
         _check_scan_output(type_)
     return Outputs([*final, *(_stack_type(type_, 0, count) for type_ in outputs[states + 1 :])], final.data)
@@ -143,9 +142,7 @@ def scan_9(call: Call) -> GraphRule:
     _check_states(initial, outputs[:states], "C6")
     final = Outputs(outputs[:states], outputs.data[:states])
     if length is None or not (lower_bound(length) or 0) > 0:
-        final = _join_outputs(
-            call, Outputs(entry_types, data), final, "{} may change between iterations, or is not known"
-        )
+        final = _join_outputs(call, Outputs(entry_types, data), final, _MAY_CHANGE)
     return Outputs([*final, *_stack_slices(call, outputs[states:], to_axes, length)], final.data)
 
 
@@ -179,7 +176,7 @@ def scan_8(call: Call) -> GraphRule:
     _check_states(initial, outputs[:states], "C6")
     final = Outputs(outputs[:states])
     if not shortest:
-        final = _join_outputs(call, Outputs(entry_types), final, "{} may change between iterations, or is not known")
+        final = _join_outputs(call, Outputs(entry_types), final, _MAY_CHANGE)
     return _stack_samples(batch, final, _stack_slices(call, outputs[states:], [0] * (len(outputs) - states), length))
 
 
@@ -213,25 +210,14 @@ def _infer_iterations(
     once: bool = False,
     first: Callable[[Type | None], Constant | None] | None = None,
 ) -> Generator[GraphRequest, Outputs, tuple[list[Type | None], Outputs]]:
-    """Infer the body of a loop until the types of carried values do not change any more.
+    """Infer the body of a loop until the types and elements of carried values, which are widened, change no more.
 
-    Types and elements that differ between iterations are widened until none does. Values that an earlier inference of
-    the node widened are widened from the beginning: otherwise each level of nested loops would double the number of
-    iterations.
-
-    Args:
-        call: the node.
-        body: the graph.
-        before: the types of inputs of the body before the carried ones.
-        initial: the types with which the carried values begin.
-        data: the elements with which they begin.
-        after: the types of inputs of the body after the carried ones.
-        once: whether there is one iteration.
-        first: a function that returns the elements of the first carried value in every iteration.
-
-    Returns:
-        The types carried to the first iteration as the body states them, and the body's outputs in any iteration.
+    The inputs of the body are of the types `before`, carried values, which begin as `initial` with the elements `data`,
+    and `after`. There is one iteration if `once`; `first` returns the first carried value's elements in every one.
+    Returns the types carried to the first iteration as the body states them, and the body's outputs in any iteration.
     """
+    # Values that an earlier inference of the node widened are widened from the beginning: otherwise each level of
+    # nested loops would double the number of iterations.
     start = len(before)
     varied: set[int] = set()
     carried = list(initial)
@@ -296,10 +282,7 @@ def _widen_type(type_: Type | None, rankless: bool) -> Type | None:
 
 
 def _join_outputs(call: Call, left: Outputs, right: Outputs, why: str) -> Outputs:
-    """Return types and elements that hold for both outputs; note a doubt if a rank or type is not known.
-
-    `why` is the text of the doubt, in which {} stands for "rank" or "type".
-    """
+    """Return what holds for both outputs; note a doubt if a rank or type, {} in `why`, is not known."""
     types = [join_types(a, b) for a, b in zip(left, right, strict=False)]
     for type_ in types:
         if is_rankless(type_):
@@ -328,10 +311,7 @@ def _iterations(call: Call) -> tuple[Size | None, int]:
 
 
 def _iterations_while(condition: Constant | None, most: Size | None, least: int) -> tuple[Size | None, int]:
-    """Return the number of iterations of a Loop whose condition holds at first, and a lower bound.
-
-    `most` and `least` are these numbers by its M, and `condition` has the elements of the condition from its body.
-    """
+    """Return the number of iterations by M, and a lower bound, limited by the condition that the body computes."""
     holds = None if condition is None else condition.values
     if holds == (True,):
         return most, least

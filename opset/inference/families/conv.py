@@ -11,7 +11,6 @@ from opset.inference.building.types import Shape
 from opset.inference.limits import MAX_RANK
 from opset.inference.registration import infer
 from opset.inference.rules.windows import (
-    SlidingWindows,
     conv,
     filter_sizes,
     rank_by_attributes,
@@ -29,33 +28,26 @@ def deform_conv_19(call: Call) -> Shape:
     groups = call.attribute("offset_group")
     kernel = filter_sizes(call, 0, 1)
     for index, label, count_of_values in ((2, "C8", rank), (4, "C9", 1)):
-        batch, _, *spatial = unify_shape(
-            call, index, (batch, product_if_known((groups, count_of_values, *kernel)), *spatial), label
-        )
+        values = product_if_known((groups, count_of_values, *kernel))
+        batch, _, *spatial = unify_shape(call, index, (batch, values, *spatial), label)
     return (batch, count, *spatial)
 
 
 @infer("ConvTranspose")
 def conv_transpose_1(call: Call) -> Shape:
-    """Return the shape of a transposed convolution."""
+    """Return the shape of a transposed convolution, by `output_shape`, by SAME_*, or by the filters."""
     shape, bias = call.shape(0), call.shape(2)
     windows = windows_of(call, filter_sizes(call, 0, 1))
     spatial = (None,) * len(windows.kernel) if shape is None else shape[2:]
     filters = apply_to_sizes(operator.mul, call.size("m"), call.attribute("group")) if bias is None else bias[0]
-    return (call.size("N"), filters, *_transposed_sizes(call, windows, spatial))
-
-
-def _transposed_sizes(call: Call, windows: SlidingWindows, sizes: tuple[Size | None, ...]) -> list[Size | None]:
-    """Return the spatial sizes of a transposed convolution, by `output_shape`, by SAME_*, or by the filters."""
-    rank = len(sizes)
+    rank = len(spatial)
     padding = call.attribute("output_padding") or (0,) * rank
     wanted = call.attribute("output_shape") or ()
     wanted = wanted[2:] if len(wanted) == rank + 2 else wanted
     if wanted:
-        return list(wanted)
+        return (call.size("N"), filters, *wanted)
     if windows.auto_pad in ("SAME_UPPER", "SAME_LOWER"):
-        axes = zip(sizes, windows.strides, strict=True)
-        return [apply_to_sizes(lambda size, stride: size * stride, *axis) for axis in axes]
+        return (call.size("N"), filters, *map(product_if_known, zip(spatial, windows.strides, strict=True)))
 
     def covered_size(size: Size, kernel: Size, stride: int, dilation: int, begin: int, end: int, more: int) -> Size:
         result = stride * (size - 1) + (kernel - 1) * dilation + 1 + more - begin - end
@@ -63,7 +55,8 @@ def _transposed_sizes(call: Call, windows: SlidingWindows, sizes: tuple[Size | N
             raise Violation("C4", f"{result} elements remain without pads of {begin} and {end}")
         return result
 
-    return [apply_to_sizes(covered_size, *axis) for axis in zip(sizes, *windows[:-1], padding, strict=True)]
+    axes = zip(spatial, *windows[:-1], padding, strict=True)
+    return (call.size("N"), filters, *[apply_to_sizes(covered_size, *axis) for axis in axes])
 
 
 @infer("Col2Im")

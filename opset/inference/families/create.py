@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from opset.errors import ModelError
-from opset.inference.building.agreement import can_output, dtype_of_attribute
+from opset.inference.building.agreement import can_output, dtype_of_attribute, required_attribute
 from opset.inference.building.call import Call, Element
 from opset.inference.building.dimensions import Dim, Size, TooComplex, ceil_div, maximum
 from opset.inference.building.elements import apply_to_elements, round_to_type
@@ -135,21 +135,16 @@ def range_11_data(call: Call) -> tuple[Element, ...] | None:
         distance: Any = round_to_type(index * step, wide)
         return round_to_type(round_to_type(first + distance, wide), type_)
 
-    return (
-        tuple(apply_to_elements(number, index, start, delta) for index in range(count))
-        if isinstance(count, int)
-        else None
-    )
+    if not isinstance(count, int):
+        return None
+    return tuple(apply_to_elements(number, index, start, delta) for index in range(count))
 
 
 # Random numbers, and matrices whose element type is that of `dtype`
 
 
 def _dtype_of_result(call: Call) -> str | None:
-    """Return the element type of `dtype`, by default the input's.
-
-    Raises Violation C2 if the output may not have the input's.
-    """
+    """Return the element type of `dtype`, by default the input's. Raises Violation C2 if the output cannot have it."""
     stated = dtype_of_attribute(call, "dtype")
     dtype = call.dtype(0)
     if stated is None and dtype is not None and not can_output(call, dtype):
@@ -160,11 +155,7 @@ def _dtype_of_result(call: Call) -> str | None:
 @infer("RandomNormal", "RandomUniform")
 def random_normal_1(call: Call) -> Type:
     """Return the shape that the attribute `shape` states."""
-    element = dtype_of_attribute(call, "dtype")
-    shape = call.attribute("shape")
-    if shape is None:
-        raise Violation("", "the attribute shape is missing")
-    return tensor(element, shape)
+    return tensor(dtype_of_attribute(call, "dtype"), required_attribute(call, "shape"))
 
 
 @infer("RandomNormalLike", "RandomUniformLike", "Bernoulli")

@@ -18,7 +18,7 @@ from opset.inference.registration import data, infer
 from opset.schemas.constraints.violation import Violation
 
 
-def _check_range(call: Call, size: Size, label: str, indices: Sequence[Element], least: int | None = None) -> None:
+def _check_range(size: Size, label: str, indices: Sequence[Element], least: int | None = None) -> None:
     """Raise Violation with the label if an index is certainly not from `least`, by default -size, to size - 1."""
     known = [index for index in indices if isinstance(index, int)]
     least_index = -size if least is None else least
@@ -41,7 +41,7 @@ def gather_1(call: Call) -> Shape:
     shape = call.require_shape(0)
     axis = call.attribute("axis") % len(shape)
     # Before version 11 no index is negative.
-    _check_range(call, shape[axis], "C2", call.elements(1) or (), 0 if call.version < 11 else None)
+    _check_range(shape[axis], "C2", call.elements(1) or (), 0 if call.version < 11 else None)
     return (*shape[:axis], *call.require_shape(1), *shape[axis + 1 :])
 
 
@@ -77,7 +77,7 @@ def _check_element_indices(call: Call, least: int | None = None) -> None:
         return
     if indices is not None:
         check_indices_shape(shape, indices, axis)
-    _check_range(call, shape[axis], "C3", call.elements(1) or (), least)
+    _check_range(shape[axis], "C3", call.elements(1) or (), least)
 
 
 @infer("GatherElements")
@@ -127,7 +127,7 @@ def gather_nd_11(call: Call) -> Shape:
     result = shape_of_slices(shape, indices, batch, length)
     tuples = _known_integers(call.elements(1)) or []
     for axis in range(length):
-        _check_range(call, shape[batch + axis], "C4", tuples[axis::length])
+        _check_range(shape[batch + axis], "C4", tuples[axis::length])
     return result
 
 
@@ -154,10 +154,8 @@ def gather_nd_11_data(call: Call) -> tuple[Element, ...] | None:
 def _tuple_offsets(shape: Sequence[int], numbers: Sequence[int], length: int) -> list[int]:
     """Return the offsets in data of a shape at which the slices of index tuples begin."""
     strides = strides_of(shape)
-    return [
-        sum(numbers[first + axis] % shape[axis] * strides[axis] for axis in range(length))
-        for first in range(0, len(numbers), length)
-    ]
+    firsts = range(0, len(numbers), length)
+    return [sum(numbers[first + axis] % shape[axis] * strides[axis] for axis in range(length)) for first in firsts]
 
 
 @infer("Compress")
@@ -266,7 +264,7 @@ def scatter_nd_11(call: Call) -> Shape:
     check_updates_shape(shape, indices, length, updates)
     tuples = _known_integers(call.elements(1)) or []
     for axis in range(length):
-        _check_range(call, shape[axis], "C3", tuples[axis::length])
+        _check_range(shape[axis], "C3", tuples[axis::length])
     return shape
 
 
@@ -294,14 +292,14 @@ def _write_updates(call: Call, count: int, offsets: Sequence[int]) -> tuple[Elem
     done: set[int] = set()
     for offset, update in zip(offsets, updates, strict=True):
         if name != "none":
-            result[offset] = round_to_type(apply_to_elements(_combination(name, type_), result[offset], update), type_)
+            result[offset] = round_to_type(apply_to_elements(_combination(name), result[offset], update), type_)
         elif offset not in done or result[offset] != update:
             result[offset] = None if offset in done else update
         done.add(offset)
     return tuple(result)
 
 
-def _combination(name: str, type_: str | None) -> Any:
+def _combination(name: str) -> Any:
     """Return the function that combines an update with an element; floats become unknown, as they are rounded."""
 
     def combine(element: Any, update: Any) -> Element:

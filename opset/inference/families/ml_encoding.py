@@ -41,15 +41,10 @@ def cast_map_1(call: Call) -> Type:
     return tensor(elements[call.attribute("cast_to")], (1, count))
 
 
-def _swap_strings_and_integers(call: Call) -> Type:
-    """Return the type of X with integers for strings, or strings for integers."""
-    return tensor({"string": "int64", "int64": "string"}.get(call.dtype(0) or ""), call.shape(0))
-
-
-@infer_ml("CategoryMapper")
+@infer_ml("CategoryMapper", "LabelEncoder")
 def category_mapper_1(call: Call) -> Type:
     """Return the type of X with integers for strings, or strings for integers."""
-    return _swap_strings_and_integers(call)
+    return tensor({"string": "int64", "int64": "string"}.get(call.dtype(0) or ""), call.shape(0))
 
 
 @infer_ml("DictVectorizer")
@@ -86,12 +81,6 @@ def imputer_1(call: Call) -> Shape:
         name = "imputed_value_floats" if element in ("float", "double") else "imputed_value_int64s"
         check_one_or_each(call, list_length(call, name), "C1", "replacements")
     return call.require_shape(0)
-
-
-@infer_ml("LabelEncoder")
-def label_encoder_1(call: Call) -> Type:
-    """Return the type of X with indices for strings, or strings for indices."""
-    return _swap_strings_and_integers(call)
 
 
 @infer_ml("LabelEncoder", since=2)

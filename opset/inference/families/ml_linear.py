@@ -59,4 +59,4 @@ def linear_classifier_1(call: Call) -> list[Type]:
             raise Violation("C2", f"{intercepts} intercepts for {models} rows of coefficients")
         if models != labels and (models, labels) != (1, 2):
             raise Violation("C5", f"{models} rows of coefficients for {labels} labels")
-    return classifier_outputs(call, element, rows, labels)
+    return classifier_outputs(element, rows, labels)

@@ -38,7 +38,7 @@ def svm_classifier_1(call: Call) -> list[Type]:
     counts = call.attribute("vectors_per_class") or ()
     if not sum(counts):
         check_lengths(call, "coefficients", labels, features, "C2")
-        return classifier_outputs(call, element, rows, labels)
+        return classifier_outputs(element, rows, labels)
     vectors = sum(counts)
     classes = len(counts)
     pairs = classes * (classes - 1) // 2
@@ -52,4 +52,4 @@ def svm_classifier_1(call: Call) -> list[Type]:
     if bool(first) != bool(second) or (first and min(first, second) < pairs):
         raise Violation("C2", f"{first} prob_a and {second} prob_b for {pairs} pairs")
     scores = classes if first else pairs
-    return classifier_outputs(call, element, rows, 2 if scores == 1 and not first else scores)
+    return classifier_outputs(element, rows, 2 if scores == 1 and not first else scores)

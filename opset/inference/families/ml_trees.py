@@ -48,9 +48,8 @@ def _check_numbers_below(numbers: Iterable[int], limit: Size | None, label: str,
 
 def _check_features(compared: Iterable[int], features: Size | None) -> None:
     """Raise Violation if a compared feature is not in X; if X has none, the first is allowed."""
-    _check_numbers_below(
-        compared, max(features, 1) if isinstance(features, int) else None, "C4", "nodes_featureids holds"
-    )
+    limit = max(features, 1) if isinstance(features, int) else None
+    _check_numbers_below(compared, limit, "C4", "nodes_featureids holds")
 
 
 @infer_ml("TreeEnsembleRegressor")
@@ -72,7 +71,7 @@ def tree_ensemble_classifier_1(call: Call) -> list[Type]:
     # Where all votes are for the first of two classes, there may be one base value.
     of_one = labels == 2 and set(call.attribute("class_ids") or ()) == {0}
     _check_trees(call, "class", labels, features, {0, labels, 1 if of_one else 0})
-    return classifier_outputs(call, element, rows, labels)
+    return classifier_outputs(element, rows, labels)
 
 
 def _check_trees(call: Call, votes: str, count: int, features: Size | None, bases: set[int]) -> None:

@@ -22,10 +22,8 @@ def max_unpool_9(call: Call) -> Shape:
         sizes = call.sizes(2)
         if sizes is None:
             return (*shape[:2], *[None] * rank)
-        leading = [
-            call.same(size, stated, "C4", "a size of X and output_shape")
-            for size, stated in zip(shape[:2], sizes, strict=False)
-        ]
+        pairs = zip(shape[:2], sizes, strict=False)
+        leading = [call.same(size, stated, "C4", "a size of X and output_shape") for size, stated in pairs]
         return (*leading, *sizes[2:])
 
     def covered_size(size: Size, extent: int, stride: int, begin: int, end: int) -> Size:

@@ -37,9 +37,13 @@ def dequantize_linear_10(call: Call) -> Type:
 
 
 def _shape_by_scales(call: Call) -> Shape | None:
-    """Return the shape of x, completed by the scales, or None if its rank is not known."""
+    """Return the shape of x, completed by the scales, or None if its rank is not known. Raises Violation C1 to C3."""
     shape: Shape | None = call.shape(0)
-    _check_granularity(call)
+    scale, zero_point = call.shape(1), call.shape(2)
+    if call.version >= 13 and scale is not None and zero_point is not None and certainly_differ(zero_point, scale):
+        is_same = has_one_element(scale) is not False and has_one_element(zero_point) is not False
+        if not is_same or max(len(scale), len(zero_point)) > 1:  # [] and [1] count as one shape
+            raise Violation("C3", f"shapes {list(zero_point)} and {list(scale)}")
     index = 1 if call.shape(1) is not None else 2
     scales = call.shape(index)
     block = call.attribute("block_size") or 0
@@ -51,7 +55,9 @@ def _shape_by_scales(call: Call) -> Shape | None:
     if shape is None or scales is None or not is_many:
         return shape
     rank = len(shape)
-    axis = 0 if rank == 1 and _ignores_axis_of_vectors(call) else call.axis(call.attribute("axis"), rank, "C1")
+    # Some versions ignore the axis if x is a vector.
+    ignored = call.version >= 21 if call.schema.name == "QuantizeLinear" else 19 <= call.version < 21
+    axis = 0 if rank == 1 and ignored else call.axis(call.attribute("axis"), rank, "C1")
     result = list(shape)
     size = result[axis]
     if block and len(scales) == rank:
@@ -61,19 +67,3 @@ def _shape_by_scales(call: Call) -> Shape | None:
     else:
         (result[axis],) = unify_shape(call, index, (size,), "C2")
     return tuple(result)
-
-
-def _ignores_axis_of_vectors(call: Call) -> bool:
-    """Whether the version of the operator ignores the axis if x is a vector."""
-    if call.schema.name == "QuantizeLinear":
-        return call.version >= 21
-    return 19 <= call.version < 21
-
-
-def _check_granularity(call: Call) -> None:
-    """Raise Violation C3 if scale and zero point differ in shape; before version 13 each has one element."""
-    scale, zero_point = call.shape(1), call.shape(2)
-    if call.version >= 13 and scale is not None and zero_point is not None and certainly_differ(zero_point, scale):
-        is_same = has_one_element(scale) is not False and has_one_element(zero_point) is not False
-        if not is_same or max(len(scale), len(zero_point)) > 1:  # [] and [1] count as one shape
-            raise Violation("C3", f"shapes {list(zero_point)} and {list(scale)}")

@@ -10,6 +10,8 @@ from opset.inference.building.types import Shape
 from opset.inference.registration import infer
 from opset.schemas.constraints.violation import Violation
 
+_ACTIVATIONS = {"RNN": 1, "GRU": 2, "LSTM": 3}
+
 
 def _layer_shapes(gates: int, call: Call) -> list[Shape]:
     """Return the shapes of the hidden states of all steps, and of the states after the last."""
@@ -20,23 +22,16 @@ def _layer_shapes(gates: int, call: Call) -> list[Shape]:
     for name, count in (("w_rows", gates), ("r_rows", gates), ("b_size", 2 * gates), ("p_size", 3)):
         size = call.size(name)
         hidden = call.same(hidden, None if size is None else size // count, "C3", f"by {name}, hidden_size")
-    _check_activations(call, directions)
+    names = attribute_if_known(call, "activations")
+    # The two of RNN's default serve one direction, too.
+    default = call.schema.attributes["activations"].default or ()
+    if names and len(names) not in (_ACTIVATIONS[call.schema.name] * directions, len(default)):
+        raise Violation("C6", f"{len(names)} activations, {directions} directions")
     if layout:
         state: Shape = (batch, directions, hidden)
         return [(batch, length, directions, hidden), state, state]
     state = (directions, batch, hidden)
     return [(length, *state), state, state]
-
-
-_ACTIVATIONS = {"RNN": 1, "GRU": 2, "LSTM": 3}
-
-
-def _check_activations(call: Call, directions: int) -> None:
-    """Raise Violation C6 for a wrong number of activations; the two of RNN's default serve one direction, too."""
-    names = attribute_if_known(call, "activations")
-    default = call.schema.attributes["activations"].default or ()
-    if names and len(names) not in (_ACTIVATIONS[call.schema.name] * directions, len(default)):
-        raise Violation("C6", f"{len(names)} activations, {directions} directions")
 
 
 for _name, _gates in (("RNN", 1), ("GRU", 3), ("LSTM", 4)):

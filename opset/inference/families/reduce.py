@@ -18,19 +18,7 @@ _FLOATS = ("float", "double", "float16")
 _EXACT = 1 << 24  # up to here, floats add and multiply integers exactly in any order
 
 
-@data("CumSum")
-def cum_sum_11_data(call: Call) -> tuple[Element, ...] | None:
-    """Return cumulative sums."""
-    return _accumulate(call, _sum, 0)
-
-
-@data("CumProd")
-def cum_prod_26_data(call: Call) -> tuple[Element, ...] | None:
-    """Return cumulative products."""
-    return _accumulate(call, _product, 1)
-
-
-def _accumulate(call: Call, fold: Fold, identity: int) -> tuple[Element, ...] | None:
+def _accumulate(fold: Fold, identity: int, call: Call) -> tuple[Element, ...] | None:
     """Return cumulative sums or products along the axis in the second input, or None if they are not known."""
     constant = call.constant(0)
     axis = call.element(1)
@@ -127,5 +115,7 @@ def _group_elements(constant: Constant, axes: set[int]) -> list[list[Element]]:
     return groups
 
 
+data("CumSum")(partial(_accumulate, _sum, 0))
+data("CumProd")(partial(_accumulate, _product, 1))
 for _name, _fold in _FOLDS.items():
     data(_name)(partial(_reduce_elements, _fold))

@@ -88,14 +88,15 @@ def _output_sizes(
     values = scales or sizes
     if values and len(values) != count:
         raise Violation("C1", f"{len(values)} for {count} axes")
-    wanted = [_as_size(element) for element in sizes or ()]
+    wanted = [element if isinstance(element, int | Dim) else None for element in sizes or ()]
     spans: list[float | None] = [1.0] * count
     if call.attribute("coordinate_transformation_mode") == "tf_crop_and_resize":
         region = _elements_of_input(call, 1)
-        if region is not None and (len(region) != 2 * count or not all(map(_is_finite, region))):
-            raise Violation("C6", f"roi of {len(region)} values, {count} axes")
         spans = [None] * count
         if region is not None:
+            finite = all(math.isfinite(element) for element in region if isinstance(element, int | float))
+            if len(region) != 2 * count or not finite:
+                raise Violation("C6", f"roi of {len(region)} values, {count} axes")
             spans = [_span_between(first, last) for first, last in zip(region[:count], region[count:], strict=True)]
     if wanted:
         return _sizes_by_policy(lengths, wanted, call.attribute("keep_aspect_ratio_policy") or "stretch")
@@ -114,30 +115,25 @@ def _sizes_by_policy(lengths: list[Size | None], wanted: list[Size | None], poli
         return [None] * len(wanted)
     ratios = [round_to_single(round_to_single(want) / round_to_single(length)) for length, want in numbers]
     common = min(ratios) if policy == "not_larger" else max(ratios)
-    return [
-        math.floor(round_to_single(round_to_single(round_to_single(length) * common) + 0.5)) for length, _ in numbers
-    ]
+    scaled = [round_to_single(round_to_single(length) * common) for length, _ in numbers]
+    return [math.floor(round_to_single(size + 0.5)) for size in scaled]
 
 
 def _scale_size(size: Size | None, scale: Element, span: float | None = 1.0) -> Size | None:
-    """Return floor(size * span * scale) in single precision, or None if it is not known.
-
-    A symbolic size is multiplied if the scale is a simple fraction rounded to single precision, and not so far below it
-    that multiples of the denominator would be rounded down. Single precision then has the same result as the fraction
-    as long as the size times the numerator is below 2**23.
-    """
+    """Return floor(size * span * scale) in single precision, or None if it is not known."""
     if scale is None or span is None or size is None or isinstance(scale, str | bytes | bool):
         return None
     if isinstance(scale, Dim):
         return apply_to_sizes(lambda a, b: a * b, size, scale) if span == 1 else None
     if isinstance(size, int):
         try:
-            product = round_to_single(
-                round_to_single(round_to_single(size) * round_to_single(span)) * round_to_single(scale)
-            )
-            return max(math.floor(product), 0)
+            length = round_to_single(round_to_single(size) * round_to_single(span))
+            return max(math.floor(round_to_single(length * round_to_single(scale))), 0)
         except (OverflowError, ValueError):
             return None
+    # A symbolic size is multiplied if the scale is a simple fraction rounded to single precision, and not so far below
+    # it that multiples of the denominator would be rounded down. Single precision then has the same result as the
+    # fraction as long as the size times the numerator is below 2**23.
     exact = Fraction(scale)
     near = exact.limit_denominator(MAX_DIVISOR)
     if span != 1 or not near or exact / near < 1 - Fraction(1, 1 << 25) or round_to_single(float(near)) != exact:
@@ -165,13 +161,3 @@ def _elements_of_input(call: Call, index: int) -> tuple[Element, ...] | None:
         length = shape[0] if shape else 1
         return (None,) * length if isinstance(length, int) and length <= 1024 else None
     return elements
-
-
-def _as_size(element: Element) -> Size | None:
-    """Return an element that is a size, None for any other."""
-    return element if isinstance(element, int | Dim) else None
-
-
-def _is_finite(element: Element) -> bool:
-    """Whether an element is no number, or a finite one."""
-    return not isinstance(element, int | float) or math.isfinite(element)

@@ -100,10 +100,10 @@ def split_to_sequence_11(call: Call) -> Type:
 def _size_of_equal_parts(call: Call, size: Size | None) -> Size | None:
     """Return the size of parts of one length, or None if the last may be shorter."""
     step = (call.sizes(1) or (None,))[0] if call.has(1) else 1
-    if step is None:
+    if step is None or step == 1:
+        return step
+    if size is None:
         return None
-    if step == 1 or size is None:
-        return 1 if step == 1 else None
     if at_most(size, step):
         return size  # one part, or none of 0
     return step if equal(size % step, 0) else None
@@ -126,13 +126,12 @@ def optional_15(call: Call) -> Type:
     """Return the optional type of the input, or the one in the attribute."""
     if call.has(0):
         return optional(call.type(0))
-    return optional(type_from_proto(call.attribute("type"), _size_if_number))
 
+    def size_if_number(dim: Any) -> Size | None:  # names in an attribute are no names of the graph
+        number: int = dim.dim_value
+        return number if dim.HasField("dim_value") and number >= 0 else None
 
-def _size_if_number(dim: Any) -> Size | None:
-    """Return a stated dimension, or None for a symbolic one: names in an attribute are no names of the graph."""
-    number: int = dim.dim_value
-    return number if dim.HasField("dim_value") and number >= 0 else None
+    return optional(type_from_proto(call.attribute("type"), size_if_number))
 
 
 @infer("OptionalGetElement")

@@ -30,29 +30,23 @@ def dft_17(call: Call) -> Shape:
     shape = call.require_shape(0)
     one_sided, inverse = bool(call.attribute("onesided")), bool(call.attribute("inverse"))
     stated = element_as_size(call, 1)
-    axes = _transform_axes(call, len(shape))
+    axis: Size | None = call.attribute("axis")
+    if call.version >= 20:
+        axis = element_as_size(call, 2) if call.has(2) else -2
+    # All axes that it may be if it is not known.
+    axes = [axis % len(shape)] if isinstance(axis, int) else list(range(len(shape) - 1))
     result: list[Size | None] = [*shape[:-1], 1 if one_sided and inverse else 2]
-    for axis in axes:
+    for along in axes:
         size: Size | None = stated
         if not call.has(1):
-            size = 2 * (shape[axis] - 1) if one_sided and inverse else shape[axis]
+            size = 2 * (shape[along] - 1) if one_sided and inverse else shape[along]
         if len(axes) == 1 and less(size, 1):
             raise Violation("C3", f"length {size}")
         if one_sided and not inverse and size is not None:
             size = size // 2 + 1
         # Where the axis is not known, a size is known only if the transform would not change it.
-        result[axis] = size if len(axes) == 1 or size == shape[axis] else None
+        result[along] = size if len(axes) == 1 or size == shape[along] else None
     return tuple(result)
-
-
-def _transform_axes(call: Call, rank: int) -> list[int]:
-    """Return the axis of the transform, or all axes that it may be if it is not known."""
-    axis: Size | None
-    if call.version < 20:
-        axis = call.attribute("axis")
-    else:
-        axis = element_as_size(call, 2) if call.has(2) else -2
-    return [axis % rank] if isinstance(axis, int) else list(range(rank - 1))
 
 
 @infer("STFT")

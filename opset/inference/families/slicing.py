@@ -39,10 +39,7 @@ def slice_1(call: Call) -> Shape:
 
 
 def _slice_bounds(call: Call, rank: int) -> _Bounds:
-    """Return starts, ends, axes and steps as far as they are known; axes only if all of them are.
-
-    They are attributes in version 1.
-    """
+    """Return starts, ends, axes and steps, attributes in version 1, as far as known; axes only if all of them are."""
     starts: Sizes | None
     ends: Sizes | None
     axes: Sizes | None
@@ -70,11 +67,9 @@ def _normalize_axes(axes: Sizes | None, rank: int) -> list[int] | None:
 
 
 def _slice_length(size: Size, start: Size, end: Size, step: Size) -> Size | None:
-    """Return the number of elements of a dimension between bounds, or None if the sign of a bound is not known.
-
-    Clamped bounds are kept as lists to minimize or maximize over, so that the difference needs only one minimum. With a
-    negative step, a start before the first element is the first.
-    """
+    """Return the number of elements of a dimension between bounds, or None if the sign of a bound is not known."""
+    # Clamped bounds are kept as lists to minimize or maximize over, so that the difference needs only one minimum. With
+    # a negative step, a start before the first element is the first.
     if not isinstance(step, int):
         return None
     first, last = _classify_bound(start, size, step > 0), _classify_bound(end, size, step > 0)
@@ -178,9 +173,7 @@ def _sizes_of_version_1(call: Call) -> Sizes | None:
         shape = call.shape(1)
         length = shape[0] if shape is not None and len(shape) == 1 else None
         return (None,) * length if isinstance(length, int) and length <= MAX_RANK else None
-    return [
-        int(element) if isinstance(element, float | int) and element == element // 1 else None for element in elements
-    ]
+    return [int(size) if isinstance(size, float | int) and size == size // 1 else None for size in elements]
 
 
 @data("Split")
@@ -260,9 +253,8 @@ def pad_1_data(call: Call) -> Any:
         fill = None if values is None else values[0]
     fill = apply_to_elements(lambda number: round_to_type(number, constant.element), fill)
     ends = zip(axes, pads[: len(axes)], pads[len(axes) :], strict=True)
-    return pick_elements(
-        constant, {axis: range(-begin, constant.dims[axis] + end) for axis, begin, end in ends}, fill=fill
-    )
+    positions = {axis: range(-begin, constant.dims[axis] + end) for axis, begin, end in ends}
+    return pick_elements(constant, positions, fill=fill)
 
 
 # -- CenterCropPad --

@@ -13,11 +13,8 @@ from opset.schemas.constraints.violation import Violation
 
 
 def _types_of_update(parts: int, call: Call) -> list[Type]:
-    """Return the types of the new tensors, then of the new second state of each, and so on.
-
-    From the third on, the inputs are all tensors, all gradients, then all states of one kind after the other: `parts`
-    lists in all.
-    """
+    """Return the types of the new tensors, then of the new second state of each, and so on."""
+    # From the third on, the inputs are all tensors, all gradients, then all states of one kind: `parts` lists in all.
     tensors, left = divmod(call.input_count - 2, parts)
     if left or tensors < 1:
         raise Violation("C2", f"{call.input_count - 2} inputs are not {parts} for each tensor")

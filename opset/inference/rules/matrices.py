@@ -29,11 +29,9 @@ def matmul(call: Call, output: int, left: int, right: int, *grains: int) -> Shap
     expected = (("C2", _shapes_by_row(a)), ("C3", _shapes_by_column(b)), ("C5", _shapes_by_row(rows)))
     for index, (label, legal) in zip(grains, expected, strict=False):
         grain = call.shape(index)
-        if (
-            grain is not None
-            and has_one_element(grain) is False
-            and all(certainly_differ(grain, legal_shape) for legal_shape in legal)
-        ):
+        if grain is None or has_one_element(grain) is not False:
+            continue
+        if all(certainly_differ(grain, legal_shape) for legal_shape in legal):
             raise Violation(label, f"shape({call.parameter(index)}) = {list(grain)}, and the product is {list(shape)}")
     return shape
 

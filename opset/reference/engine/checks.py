@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -69,9 +68,20 @@ def check_declared_constraints(step: Step, inputs: Sequence[Any]) -> None:
     shapes = [value.shape if isinstance(value, np.ndarray) else None for value in inputs]
     ranks = [None if shape is None else len(shape) for shape in shapes]
     check_constraints(plan.schema, step.attributes, ranks)
+
+    def elements(index: int) -> list[Any] | None:
+        value = inputs[index] if index < len(inputs) else None
+        return value.ravel().tolist() if isinstance(value, np.ndarray) else None
+
+    def has_value(name: str) -> bool:
+        if name in plan.schema.attributes:
+            value = step.attributes.get(name)
+            return value is not None and not (isinstance(value, tuple | list) and not value)
+        index = plan.positions[name]
+        return index < len(inputs) and inputs[index] is not None
+
     if plan.checks:
-        has_value = partial(_has_value, step, inputs)
-        Match(plan, shapes, step.attributes.get, partial(_elements, inputs), has_value).check()
+        Match(plan, shapes, step.attributes.get, elements, has_value).check()
     if len(step.legal_inputs) >= MAX_LEGAL:
         step.legal_inputs.clear()
     step.legal_inputs.add(key)
@@ -85,24 +95,8 @@ def _content_key(inputs: Sequence[Any], index: int) -> Any:
     return (value.dtype, value.tobytes()) if value.nbytes <= MAX_KEY and not value.dtype.hasobject else object()
 
 
-def _elements(inputs: Sequence[Any], index: int) -> list[Any] | None:
-    """Return an input's elements in a flat list, None if it is left out or no tensor."""
-    value = inputs[index] if index < len(inputs) else None
-    return value.ravel().tolist() if isinstance(value, np.ndarray) else None
-
-
-def _has_value(step: Step, inputs: Sequence[Any], name: str) -> bool:
-    """Whether a step has an input or an attribute; an empty list is none."""
-    assert step.plan is not None
-    if name in step.plan.schema.attributes:
-        value = step.attributes.get(name)
-        return value is not None and not (isinstance(value, tuple | list) and not value)
-    index = step.plan.positions[name]
-    return index < len(inputs) and inputs[index] is not None
-
-
 def check_outputs(step: Step, result: Any, location: str) -> None:
-    """Raise RunError if a kernel returned no value, or a type that its operator does not have at this version.
+    """Check the types of a kernel's results.
 
     Raises:
         RunError: R202 for a type that an attribute requests and only a newer version has, R204 for no value, or one
@@ -137,12 +131,7 @@ def kernel_error(
 ) -> BaseException:
     """Return the exception of a kernel as an error that names the node, its inputs and the constraint."""
     if isinstance(error, OpsetError):
-        return type(error)(
-            finding
-            if finding.place
-            else Finding(finding.code, finding.message, location, finding.why, finding.help, finding.file)
-            for finding in error.findings
-        )
+        return type(error)(finding if finding.place else finding._replace(place=location) for finding in error.findings)
     inputs_are = f"its inputs are {', '.join(map(outline, inputs)) or 'none'}"
     if isinstance(error, Violation):
         name = safe_text(step.schema.name if step.schema else step.node.op_type)

@@ -7,6 +7,7 @@ call first runs, so functions that call each other in many ways cost nothing unt
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -81,43 +82,35 @@ def bound_attributes(node: Any, bound: Mapping[str, Any]) -> dict[str, Any]:
     """Return a node's attributes by name, references to attributes of the function resolved, or left out if unset."""
     attributes = {}
     for attribute in node.attribute:
-        if attribute.ref_attr_name:
-            value = bound.get(attribute.ref_attr_name)
-            if value is not None:
-                attributes[attribute.name] = value
-        else:
-            attributes[attribute.name] = attribute
+        value = bound.get(attribute.ref_attr_name) if attribute.ref_attr_name else attribute
+        if value is not None:
+            attributes[attribute.name] = value
     return attributes
 
 
+@dataclass(eq=False)
 class _BodyCompiler:
     """Assigns the slots of one body's values, and makes its steps.
 
-    `inner` has the compilers of the graphs inside, by the id of the graph, and `gradients` the graph that each
-    Gradient node differentiates, by the id of the node. `captures` are values of the bodies
-    around it that it reads.
+    `inner` has the compilers of the graphs inside, by the id of the graph, and `gradients` the graph that each Gradient
+    node differentiates, by the id of the node. `captures` are values of the bodies around it that it reads.
     """
 
-    def __init__(
-        self,
-        compiler: Compiler,
-        body: Body,
-        imports: Mapping[str, int],
-        bound: Mapping[str, Any],
-        inner: Mapping[int, _BodyCompiler],
-        gradients: Mapping[int, Body],
-    ) -> None:
-        self._compiler = compiler
-        self._body = body
-        self._imports = imports
-        self._bound = bound
-        self._inner = inner
-        self._gradients = gradients
-        self._slots: dict[str, int] = {}
-        self.captures: list[str] = []
-        self._captured: list[tuple[int, int]] = []
-        declare = ValueInfo if body.function else value_info_of
-        self.program = Program(body, tuple(map(declare, body.proto.input)), tuple(map(declare, body.proto.output)))
+    _compiler: Compiler
+    _body: Body
+    _imports: Mapping[str, int]
+    _bound: Mapping[str, Any]
+    _inner: Mapping[int, _BodyCompiler]
+    _gradients: Mapping[int, Body]
+    _slots: dict[str, int] = field(default_factory=dict)
+    captures: list[str] = field(default_factory=list)
+    _captured: list[tuple[int, int]] = field(default_factory=list)
+    program: Program = field(init=False)
+
+    def __post_init__(self) -> None:
+        proto = self._body.proto
+        declare = ValueInfo if self._body.function else value_info_of
+        self.program = Program(self._body, tuple(map(declare, proto.input)), tuple(map(declare, proto.output)))
 
     def compile(self, results: list[str]) -> None:
         """Compile the steps that compute `results`. Raises RunError with the findings of all nodes."""
@@ -212,9 +205,8 @@ class _BodyCompiler:
         )
         if (fallback := resolved.fallback) is not None:
             step.quirk = resolved.quirk
-            step.fallback = Step(
-                index, node, fallback.schema, fallback.kernel, fallback.keyword_arguments(values), plan=fallback.plan
-            )
+            attributes = fallback.keyword_arguments(values)
+            step.fallback = Step(index, node, fallback.schema, fallback.kernel, attributes, plan=fallback.plan)
         return step
 
     def _attribute_value(self, attribute: Any, location: Callable[[], str]) -> Any:
@@ -276,10 +268,10 @@ class _BodyCompiler:
                 read += [slot for slot, _ in self._inner[key].program.captured]
             for slot in read:
                 last[slot] = step
-        frees: dict[int, list[int]] = {}
+        frees: dict[Step, list[int]] = {}
         filled = {slot for step in self.program.steps for slot in step.outputs} - {ABSENT, *self.program.results}
         for slot, step in last.items():
             if slot in filled:
-                frees.setdefault(id(step), []).append(slot)
+                frees.setdefault(step, []).append(slot)
         for step in self.program.steps:
-            step.frees = tuple(frees.get(id(step), ()))
+            step.frees = tuple(frees.get(step, ()))

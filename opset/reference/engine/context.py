@@ -20,19 +20,18 @@ class RandomNumbers:
 
     def __init__(self, seed: int | None) -> None:
         self._seed = seed
-        self._generators: dict[int, np.random.Generator] = {}
+        self._generators: dict[Step, np.random.Generator] = {}
 
     def generator_of(self, program: Program, step: Step, seed: float | None) -> np.random.Generator:
         """Return the generator of a step, seeded by the node's seed, else by the evaluation's, else at random."""
-        key = id(step)
-        if key not in self._generators:
+        if step not in self._generators:
             entropy: Any = None
             if seed is not None:
                 entropy = np.float32(seed).view(np.uint32)
             elif self._seed is not None:
                 entropy = (self._seed, zlib.crc32(program.location(step).encode()))
-            self._generators[key] = np.random.default_rng(entropy)
-        return self._generators[key]
+            self._generators[step] = np.random.default_rng(entropy)
+        return self._generators[step]
 
 
 @dataclass(eq=False, slots=True)

@@ -7,6 +7,7 @@ by Python's. A kernel that runs a graph is a generator: it yields a graph and it
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -19,7 +20,6 @@ from opset.reference.engine.constants import ModelTensors
 from opset.reference.engine.context import RandomNumbers, StepContext
 from opset.reference.engine.limits import limit_error, out_of_memory
 from opset.reference.engine.programs import ABSENT, Frame, Program, Step
-from opset.reference.engine.tolerance import standard_inputs
 from opset.reference.limits import MAX_NOTES, MAX_SHOWN_CALLS
 from opset.reference.numerics.memory import compact, nbytes
 from opset.reference.values import copy_shared, type_of
@@ -30,27 +30,19 @@ _Result = TypeVar("_Result")
 _SLOTS = 256  # of a frame, that are filled in the time of a step
 
 
+@dataclass(eq=False, slots=True)
 class Evaluation:
     """One evaluation: its budget, its random numbers, and the function that it reports computed values to.
 
     `constants` are the arrays of the model, which count as live once they are read.
     """
 
-    def __init__(
-        self,
-        budget: Budget,
-        constants: ModelTensors,
-        seed: int | None,
-        trace: Trace | None,
-        registry: Registry,
-        notes: list[str],
-    ) -> None:
-        self.budget = budget
-        self._constants = constants
-        self._random = RandomNumbers(seed)
-        self._trace = trace
-        self._registry = registry
-        self.notes = notes
+    budget: Budget
+    _constants: ModelTensors
+    _random: RandomNumbers
+    _trace: Trace | None
+    _registry: Registry
+    notes: list[str]
 
     def execute(self, program: Program, inputs: Sequence[Any]) -> list[Any]:
         """Run a program to its end, and return its outputs. An input that is ABSENT takes its default.
@@ -101,9 +93,9 @@ class Evaluation:
     def _pass_outputs(self, frame: Frame, outputs: list[Any]) -> Frame | None:
         """Pass the outputs of a call to the step that called; return the frame of its next call, None if it is done."""
         step = frame.current_step()
+        called = None
         if frame.waiting is None:  # a function has returned
             self._store_results(frame, step, tuple(outputs))
-            called = None
         else:
             called = self._resume_kernel(frame, step, outputs)
         if called is None:
@@ -139,20 +131,19 @@ class Evaluation:
         self.budget.charge()
         inputs = frame.inputs(step)
         if step.call is not None:
-            return self._function_frame(frame, step, inputs)
+            program = step.called = step.called or self._load(step.call)
+            if (missing := len(program.inputs) - len(inputs)) < 0:
+                message = "the function is called with too many inputs"
+                raise RunError(Finding("R202", message, frame.program.location(step)))
+            return self._make_frame(program, [*inputs, *[None] * missing], None)
         kernel = step.kernel
         assert kernel is not None
         signature = tuple([value.dtype if value.__class__ is np.ndarray else type_of(value) for value in inputs])
         is_legal = signature in step.legal_types
         if not is_legal:
             check_inputs(step, inputs, frame.program.location(step))
-        attributes = step.attributes
-        if kernel.takes_context:
-            attributes = {**attributes, "context": StepContext(self.budget, self._random, frame, frame.program, step)}
         try:
-            if step.plan is not None:
-                check_declared_constraints(step, inputs)
-            result = kernel.function(*inputs, **attributes)
+            result = self._call_kernel(frame, step, inputs)
             if kernel.is_generator:
                 step.legal_types.add(signature)
                 frame.waiting = result
@@ -171,23 +162,25 @@ class Evaluation:
         self._store_results(frame, step, result)
         return None
 
+    def _call_kernel(self, frame: Frame, step: Step, inputs: Sequence[Any]) -> Any:
+        """Return the result of a step's kernel. Raises Violation if the step breaks a declared constraint."""
+        assert step.kernel is not None
+        if step.plan is not None:
+            check_declared_constraints(step, inputs)
+        attributes = step.attributes
+        if step.kernel.takes_context:
+            attributes = {**attributes, "context": StepContext(self.budget, self._random, frame, frame.program, step)}
+        return step.kernel.function(*inputs, **attributes)
+
     def _run_fallback(self, frame: Frame, step: Step, inputs: Sequence[Any], error: Violation) -> Any:
         """Return the result of a node that breaks a constraint in a form that runtimes accept, and note that form."""
         fallback = step.fallback
         quirk = step.quirk
         location = frame.program.location(step)
-        assert fallback is not None and fallback.kernel is not None and quirk is not None
+        assert fallback is not None and quirk is not None
         fallback.inputs, fallback.outputs = step.inputs, step.outputs
-        attributes = fallback.attributes
-        if fallback.kernel.takes_context:
-            attributes = {
-                **attributes,
-                "context": StepContext(self.budget, self._random, frame, frame.program, fallback),
-            }
         try:
-            values = standard_inputs(step.node.op_type, inputs)
-            check_declared_constraints(fallback, values)
-            result = fallback.kernel.function(*values, **attributes)
+            result = self._call_kernel(frame, fallback, _standard_inputs(step.node.op_type, inputs))
         except BudgetExceeded:
             raise
         except Exception:
@@ -195,15 +188,6 @@ class Evaluation:
         if len(self.notes) < MAX_NOTES and (note := f"{location}: {quirk.form}") not in self.notes:
             self.notes.append(note)
         return result
-
-    def _function_frame(self, frame: Frame, step: Step, inputs: list[Any]) -> Frame:
-        """Return the frame of the model-local function that a step calls."""
-        assert step.call is not None
-        program = step.called = step.called or self._load(step.call)
-        if len(inputs) > len(program.inputs):
-            message = "the function is called with too many inputs"
-            raise RunError(Finding("R202", message, frame.program.location(step)))
-        return self._make_frame(program, [*inputs, *[None] * (len(program.inputs) - len(inputs))], None)
 
     def _resume_kernel(self, frame: Frame, step: Step, outputs: list[Any] | None) -> Frame | None:
         """Let the waiting kernel go on; return the frame of the graph that it yields, None if it is done."""
@@ -228,10 +212,7 @@ class Evaluation:
             raise kernel_error(step, frame.inputs(step), error, location, self._registry) from error
 
     def _store_results(self, frame: Frame, step: Step, result: Any) -> None:
-        """Put results into their slots, free slots that are read no more, and count live bytes.
-
-        Raises BudgetExceeded.
-        """
+        """Put results into slots, free slots that are read no more, and count live bytes. Raises BudgetExceeded."""
         slots = frame.slots
         sizes = frame.sizes
         live = 0
@@ -259,6 +240,16 @@ class Evaluation:
             slots[slot], sizes[slot] = None, 0
         budget.live += live
         frame.live += live
+
+
+def _standard_inputs(op_type: str, inputs: Sequence[Any]) -> list[Any]:
+    """Return the inputs of a node in a form that runtimes accept, in that of the standard: see schemas/quirks.py."""
+    if op_type == "Clip":
+        bounds = inputs[1:]
+        return [*inputs[:1], *[bound.reshape(()) if np.shape(bound) == (1,) else bound for bound in bounds]]
+    if op_type == "STFT" and isinstance(inputs[0], np.ndarray) and inputs[0].ndim == 2:
+        return [inputs[0][..., None], *inputs[1:]]
+    return [*inputs]
 
 
 def _add_calls(error: RunError, stack: Sequence[Frame]) -> RunError:

@@ -19,6 +19,7 @@ from opset.opsets.registry import Schemas, registry_with
 from opset.preparation import Freeze, read_model
 from opset.reference.engine.compilation import Compiler
 from opset.reference.engine.constants import ModelTensors
+from opset.reference.engine.context import RandomNumbers
 from opset.reference.engine.evaluation import Evaluation, Trace
 from opset.reference.engine.limits import byte_limit, out_of_memory
 from opset.reference.engine.programs import ABSENT, Program
@@ -116,26 +117,22 @@ class ReferenceEvaluator:
         """
         names = tuple(self.output_names if output_names is None else output_names)
         feeds = self._fit_feeds(feed_inputs)
-        self._check_names(names)
+        if unknown := [name for name in names if name not in self._defined]:
+            help = f"its outputs are {listing(self.output_names)}; outputs of nodes are possible, too"
+            messages = [f"the model computes no value {quote(name)}" for name in unknown]
+            raise RunError(Finding("R104", message, help=help) for message in messages)
         budget = Budget(self.limits, max_steps=MAX_STEPS, max_bytes=self.max_bytes)
         try:
             if names not in self._programs:
                 self._programs[names] = self._compiler.main_program(names)
             program = self._programs[names]
-            evaluation = Evaluation(budget, self._constants, self._seed, self._trace, self.registry, self.notes)
+            random = RandomNumbers(self._seed)
+            evaluation = Evaluation(budget, self._constants, random, self._trace, self.registry, self.notes)
             self._evaluation = evaluation
             with np.errstate(all="ignore"):
                 return evaluation.execute(program, [feeds.get(declared.name, ABSENT) for declared in program.inputs])
         except MemoryError as error:
             raise out_of_memory() from error
-
-    def _check_names(self, names: tuple[str, ...]) -> None:
-        """Raise RunError R104 for names that no value of the main graph has."""
-        unknown = [name for name in names if name not in self._defined]
-        if unknown:
-            help = f"its outputs are {listing(self.output_names)}; outputs of nodes are possible, too"
-            messages = [f"the model computes no value {quote(name)}" for name in unknown]
-            raise RunError(Finding("R104", message, help=help) for message in messages)
 
     def _fit_feeds(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the inputs in the form that kernels take. Raises RunError R101 to R103 for inputs that do not fit."""

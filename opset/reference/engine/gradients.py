@@ -19,7 +19,7 @@ from opset.reference.engine.limits import limit_error
 from opset.reference.engine.programs import Program, Step
 from opset.reference.numerics.arrays import Array
 from opset.reference.numerics.broadcasting import sum_to
-from opset.reference.numerics.small_floats import SMALL_FLOATS, is_float
+from opset.reference.numerics.small_floats import is_float, widen
 from opset.reference.registration import LAYER, KernelContext
 from opset.schemas.names import normalize_domain
 
@@ -45,16 +45,21 @@ def gradients(graph: Program, values: Sequence[Any], count: int, context_of: Con
             active.update(slot for slot in step.outputs if is_float(by_slot.get(slot)))
     target = graph.results[0]
     path = _differentiable_steps(graph, active, target)
-    wide = {
-        slot: value.astype(np.float32) if is_float(value) and value.dtype in SMALL_FLOATS else value
-        for slot, value in by_slot.items()
-    }
+    wide = {slot: widen(value) for slot, value in by_slot.items()}
     derivative_of: dict[int, Array] = {target: np.ones_like(wide[target])}
     for step, rule in path:
         context = context_of(step)
         context.check_time()
         node = _node_of(step, wide, derivative_of, context)
-        for slot, x, derivative in zip(step.inputs, node.inputs, _apply_rule(graph, rule, node, step), strict=False):
+        try:
+            by_inputs = rule(node)
+        except BudgetExceeded as error:
+            raise limit_error(error, graph.location(step)) from error
+        except Exception as error:
+            why = f"{type(error).__name__}: {error}"
+            finding = Finding("R204", "the node cannot be differentiated", graph.location(step), why)
+            raise RunError(finding) from error
+        for slot, x, derivative in zip(step.inputs, node.inputs, by_inputs, strict=False):
             if slot in active and derivative is not None:
                 derivative = sum_to(np.asarray(derivative, x.dtype), x.shape)
                 derivative_of[slot] = derivative_of[slot] + derivative if slot in derivative_of else derivative
@@ -80,17 +85,6 @@ def _node_of(
     )
 
 
-def _apply_rule(graph: Program, rule: GradientRule, node: EvaluatedNode, step: Step) -> Sequence[Any]:
-    """Return the derivatives by a node's inputs. Raises RunError R204 if its rule raises an exception."""
-    try:
-        return rule(node)
-    except BudgetExceeded as error:
-        raise limit_error(error, graph.location(step)) from error
-    except Exception as error:
-        message = "the node cannot be differentiated"
-        raise RunError(Finding("R204", message, graph.location(step), f"{type(error).__name__}: {error}")) from error
-
-
 def _slots_read(step: Step) -> list[int]:
     """Return the slots that a step reads or its graphs capture."""
     graphs = [value for value in step.attributes.values() if isinstance(value, Program)]
@@ -106,10 +100,12 @@ def _differentiable_steps(graph: Program, active: set[int], target: int) -> list
         reads = _slots_read(step)
         if wanted.isdisjoint(step.outputs) or active.isdisjoint(reads):
             continue
-        rule = _rule_of(step)
         wanted.update(slot for slot in reads if slot in active)
-        if rule is not None:
-            path.append((step, rule))
+        hook = None
+        if step.schema is not None and not normalize_domain(step.node.domain):
+            hook = LAYER.find("gradient", "", step.schema.name, step.schema.since_version)
+        if hook is not None:
+            path.append((step, hook.function))
         else:
             message = f"the operator {safe_text(step.node.op_type)} cannot be differentiated"
             help = f"differentiate a part of the graph without it, or register a rule: {derivatives.__name__}"
@@ -117,11 +113,3 @@ def _differentiable_steps(graph: Program, active: set[int], target: int) -> list
     if findings:
         raise RunError(reversed(findings))
     return path
-
-
-def _rule_of(step: Step) -> GradientRule | None:
-    """Return the rule for a step's derivatives, None if there is none."""
-    if step.schema is None or normalize_domain(step.node.domain):
-        return None
-    hook = LAYER.find("gradient", "", step.schema.name, step.schema.since_version)
-    return None if hook is None else hook.function

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from opset.errors import Finding, RunError, safe_text
-from opset.opsets.amendments import schema_as_read
+from opset.inference.engine.operators import find_schema
 from opset.opsets.hooks import TRUST, Lookup
 from opset.opsets.registry import Registry
 from opset.reference import registration
@@ -25,8 +25,8 @@ _UNUSED = frozenset(("consumed_inputs",))
 class ResolvedKernel:
     """The schema, kernel, defaults of attributes and legal input types that nodes of an operator share at one version.
 
-    `legal_attributes` holds the names and types of attributes that were found legal. `plan` says
-    which of the declared constraints are to be checked.
+    `legal_attributes` holds the names and types of attributes that were found legal. `plan` says which of the declared
+    constraints are to be checked.
     """
 
     schema: OpSchema | None
@@ -111,11 +111,7 @@ class Resolver:
         location: Callable[[], str],
     ) -> ResolvedKernel:
         """Return the kernel of an operator at one version, with the fallback of its quirk. Raises RunError R201."""
-        schema = self.registry.schema(operator, version, domain)
-        if schema is None and not domain and not self._strict:
-            schema = self._alias_schema(operator, version)
-        if schema is not None and not self._strict:
-            schema = schema_as_read(schema)
+        schema = find_schema(self.registry, operator, version, domain, self._strict)
         since = schema.since_version if schema is not None else version
         name, family = (schema.name, schema.family) if schema is not None else (operator, "")
         kernel = self._kernels.find("kernel", domain, name, since, family)
@@ -128,22 +124,12 @@ class Resolver:
             if kernel.any_attributes or name in kernel.attributes
         }
         resolved = ResolvedKernel(schema, kernel, defaults, plan_of(schema) if schema is not None else None)
-        quirk = (
-            quirks.quirk_of_values(operator, version)
-            if schema is not None and not domain and not self._strict
-            else None
-        )
-        if quirk is None:
+        if schema is None or domain or self._strict or (quirk := quirks.quirk_of_values(operator, version)) is None:
             return resolved
         fallback = resolved
         if quirk.stand_in is not None:
             fallback = self._resolve(node, operator, domain, quirk.stand_in[1], imports, location)
         return replace(resolved, fallback=fallback, quirk=quirk)
-
-    def _alias_schema(self, operator: str, version: int) -> OpSchema | None:
-        """Return the schema that computes an operator that runtimes know in the standard's domain."""
-        alias = quirks.alias(operator, version)
-        return self.registry.schema(*alias.stand_in) if alias is not None and alias.stand_in is not None else None
 
     def _unknown_operator(
         self, location: str, node: Any, domain: str, imports: Mapping[str, int], schema: OpSchema | None

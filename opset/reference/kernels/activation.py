@@ -181,28 +181,24 @@ def hardmax(x: Array, *, axis: int) -> Array:
     return result
 
 
-def _along_axis(function: Function) -> Function:
-    """Return the kernel that applies a function along one axis."""
-
-    def along(x: Array, *, axis: int) -> Array:
-        return function(x, axis=axis) if x.size else x
-
-    return rounded_once(along)
-
-
-def _along_rows(function: Function) -> Function:
-    """Return the kernel of versions before 13, which flatten the input to a matrix at `axis` and work on its rows.
+def _register(operator: str, function: Function) -> None:
+    """Register a function along one axis; before version 13, it works on the rows of a matrix, flattened at `axis`.
 
     Version 1 does not define negative axes; models of that opset use them with the meaning of version 11.
     """
 
-    def along(x: Array, *, axis: int) -> Array:
+    @kernel(operator, since=13)
+    @rounded_once
+    def along_axis(x: Array, *, axis: int) -> Array:
+        return function(x, axis=axis) if x.size else x
+
+    @kernel(operator)
+    @rounded_once
+    def along_rows(x: Array, *, axis: int) -> Array:
         rows = math.prod(x.shape[: axis % x.ndim])
         return function(x.reshape(rows, -1), axis=1).reshape(x.shape) if x.size else x
 
-    return rounded_once(along)
 
-
-for _name, _function in (("Softmax", softmax), ("LogSoftmax", log_softmax), ("Hardmax", hardmax)):
-    kernel(_name)(_along_rows(_function))
-    kernel(_name, since=13)(_along_axis(_function))
+_register("Softmax", softmax)
+_register("LogSoftmax", log_softmax)
+_register("Hardmax", hardmax)

@@ -39,9 +39,15 @@ def attention_23(
 ) -> tuple[Array | None, ...]:
     """Return softmax(scale * Q @ K^T + mask) @ V, keys and values behind the past ones, and the scores of a stage."""
     if context.version >= 25:
-        _check_outputs_of_25(nonpad_kv_seqlen, context)
+        if context.wants(1) != context.wants(2):
+            raise Violation("C10", "only one of the present outputs is named")
+        if nonpad_kv_seqlen is not None and context.wants(1):
+            raise Violation("C10", "nonpad_kv_seqlen beside a cache")
     queries, keys, values = _split_heads(q, q_num_heads), _split_heads(k, kv_num_heads), _split_heads(v, kv_num_heads)
-    past, keys, values = _append_to_cache(keys, values, past_key, past_value)
+    past = None
+    if past_key is not None and past_value is not None:
+        past = past_key.shape[2]
+        keys, values = np.concatenate((past_key, keys), 2), np.concatenate((past_value, values), 2)
     batch, heads, length, size = queries.shape
     total = keys.shape[2]
     context.reserve(batch * heads * length * (3 * total + values.shape[3]), q.dtype)
@@ -56,8 +62,16 @@ def attention_23(
         scores = softcap * np.tanh(scores / softcap)
     if scores_at == 1:
         stage = scores.astype(q.dtype)
+    if attn_mask is not None:
+        mask = _extend_mask(attn_mask, scores.shape, context.version >= 24)
+        if mask.dtype == np.bool_:
+            np.copyto(scores, -np.inf, where=~mask)
+        else:
+            scores += mask.astype(scores.dtype)
     visible = _visible_keys(queries, total, past, nonpad_kv_seqlen, is_causal, left_window_size, right_window_size)
-    may_exclude_all = _apply_masks(scores, attn_mask, visible, context.version >= 24)
+    if visible is not None:
+        np.copyto(scores, -np.inf, where=~visible)
+    may_exclude_all = attn_mask is not None or visible is not None
     if scores_at == 2:
         stage = scores.astype(q.dtype)
     excludes_all = scores.max(-1, keepdims=True) == -np.inf if may_exclude_all and total else None
@@ -75,36 +89,6 @@ def attention_23(
 def _default_scale(size: int) -> float:
     """Return the scale of products of vectors of a size."""
     return 1 / sqrt(size) if size else 1.0
-
-
-def _check_outputs_of_25(nonpad_kv_seqlen: Array | None, context: KernelContext) -> None:
-    """Raise Violation C10 for present outputs that version 25 excludes."""
-    if context.wants(1) != context.wants(2):
-        raise Violation("C10", "only one of the present outputs is named")
-    if nonpad_kv_seqlen is not None and context.wants(1):
-        raise Violation("C10", "nonpad_kv_seqlen beside a cache")
-
-
-def _append_to_cache(
-    keys: Array, values: Array, past_key: Array | None, past_value: Array | None
-) -> tuple[int | None, Array, Array]:
-    """Return the length of the cache, None without one, and its keys and values followed by the new ones."""
-    if past_key is None or past_value is None:
-        return None, keys, values
-    return past_key.shape[2], np.concatenate((past_key, keys), 2), np.concatenate((past_value, values), 2)
-
-
-def _apply_masks(scores: Array, mask: Array | None, visible: Array | None, may_be_short: bool) -> bool:
-    """Set scores that a mask excludes to minus infinity, in place; return whether all of a row may be excluded."""
-    if mask is not None:
-        mask = _extend_mask(mask, scores.shape, may_be_short)
-        if mask.dtype == np.bool_:
-            np.copyto(scores, -np.inf, where=~mask)
-        else:
-            scores += mask.astype(scores.dtype)
-    if visible is not None:
-        np.copyto(scores, -np.inf, where=~visible)
-    return mask is not None or visible is not None
 
 
 @kernel("FlexAttention", domain="ai.onnx.preview")
@@ -125,9 +109,8 @@ def flex_attention_1(
     context.reserve(prod(q.shape[:3]) * (3 * k.shape[2] + v.shape[3]), precision)
     factor = _default_scale(q.shape[3]) if scale is None else scale
     wide = np.promote_types(wide, precision) if precision not in SMALL_FLOATS else wide
-    scores = (_multiply_groups(q.astype(wide), k.astype(wide).swapaxes(2, 3), context) * factor).astype(
-        precision, copy=False
-    )
+    products = _multiply_groups(q.astype(wide), k.astype(wide).swapaxes(2, 3), context)
+    scores = (products * factor).astype(precision, copy=False)
     if score_mod is not None:
         scores = _check_edit(scores, (yield score_mod, [scores]))
     weights = _softmax(scores.copy(), precision, precision)  # the output of a graph must not be changed
@@ -248,9 +231,7 @@ def linear_attention_27(
 ) -> tuple[Array, Array]:
     """Return the values that queries read from a state that each token updates, and the state after the last token."""
     batch, length, _ = query.shape
-    q, k, v = (
-        _split_tokens(x, heads) for x, heads in ((query, q_num_heads), (key, kv_num_heads), (value, kv_num_heads))
-    )
+    q, k, v = map(_split_tokens, (query, key, value), (q_num_heads, kv_num_heads, kv_num_heads))
     size, v_size = k.shape[3], v.shape[3]
     q = q.reshape(length, batch, kv_num_heads, q_num_heads // kv_num_heads, size)
     shape = (batch, kv_num_heads, size, v_size)

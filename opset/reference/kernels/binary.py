@@ -44,18 +44,13 @@ def power(x: Array, y: Array) -> Array:
         if ((x == 0) & (y < 0)).any():
             raise Violation("C2", "0 is raised to a negative power")
         if y.dtype.kind in "iu":
-            return _power_of_integers(x, y)
+            # By squaring; unsigned, since numpy refuses negative exponents: wrap-around gives the same bits.
+            powers = np.power(x.astype(np.uint64), np.abs(y).astype(np.uint64)).astype(x.dtype)
+            return np.where((y < 0) & (np.abs(x) != 1), x.dtype.type(0), powers)
     elif x.dtype == y.dtype:
         return np.power(x, y)
     wide = np.float32 if max(x.dtype.itemsize, y.dtype.itemsize) < 4 else np.float64
     return np.power(x.astype(wide), y.astype(wide)).astype(x.dtype)
-
-
-def _power_of_integers(x: Array, y: Array) -> Array:
-    """Return x ** y for integers, exactly or wrapped, by squaring."""
-    # Unsigned, since numpy refuses negative exponents; wrap-around gives the same bits.
-    powers = np.power(x.astype(np.uint64), np.abs(y).astype(np.uint64)).astype(x.dtype)
-    return np.where((y < 0) & (np.abs(x) != 1), x.dtype.type(0), powers)
 
 
 # Operators of two operands, with the function of their elements; the last two tables are newer than opset 7.

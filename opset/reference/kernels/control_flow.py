@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from opset.inference.building.shapes import normalize_axis
 from opset.model.arrays import dtype_of_element
 from opset.reference.numerics.arrays import Array
-from opset.reference.numerics.axes import normalize_axis
 from opset.reference.numerics.memory import compact, nbytes
 from opset.reference.registration import Graph, GraphCalls, KernelContext, kernel
 from opset.reference.value_info import ValueInfo
@@ -41,7 +41,7 @@ def loop_1(
         raise Violation("C3", f"{states} carried values, {_describe_arity(body)}")
     values, going = list(carried), True if cond is None else _is_true(cond, "C1")
     condition: Any = np.array(True) if cond is None else cond
-    shape = _shape_of_number(body)
+    shape = (1,) if body.inputs[0].shape == (1,) else ()  # of the iteration's number
     stacks: list[list[Array]] = [[] for _ in body.outputs[states + 1 :]]
     sizes = dict.fromkeys(map(id, carried), 0)
     # Numbers of a range do not overflow, unlike numpy's.
@@ -71,11 +71,6 @@ def _count_carried(values: Sequence[Any], sizes: Mapping[int, int], context: Ker
     sizes_of_values = {id(value): sizes[id(value)] if id(value) in sizes else nbytes(value) for value in values}
     context.carry(sum(sizes_of_values.values()))
     return sizes_of_values
-
-
-def _shape_of_number(body: Graph) -> tuple[int, ...]:
-    """Return the shape of the iteration number: a scalar, or [1] if the body declares that."""
-    return (1,) if body.inputs[0].shape == (1,) else ()
 
 
 def _is_true(cond: Array, label: str) -> bool:
@@ -149,10 +144,8 @@ def scan_9(
         np.moveaxis(x, normalize_axis(axis, x.ndim, "C2"), 0) for x, axis in zip(inputs[states:], axes, strict=True)
     ]
     backwards = _fill_numbers(scan_input_directions, num_scan_inputs, "C3")
-    to_axes, to_front = (
-        _fill_numbers(scan_output_axes, stacked, "C2"),
-        _fill_numbers(scan_output_directions, stacked, "C3"),
-    )
+    to_axes = _fill_numbers(scan_output_axes, stacked, "C2")
+    to_front = _fill_numbers(scan_output_directions, stacked, "C3")
     values, stacks = yield from _scan(body, list(inputs[:states]), scanned, backwards, len(scanned[0]), context)
     results = []
     for stack, declared, axis, reverse in zip(stacks, body.outputs[states:], to_axes, to_front, strict=True):
@@ -198,14 +191,12 @@ def scan_8(
         for final, value in zip(finals, values, strict=True):
             _keep_output(final, value, context)
         for outputs_of_samples, stack, output in zip(samples, stacks, declared[states:], strict=True):
-            _keep_output(
-                outputs_of_samples, _pad_sample(_stack_outputs(stack, output, 0, context), longest, context), context
-            )
-    results = [_stack_outputs(final, output, 0, context) for final, output in zip(finals, declared, strict=False)]
-    for outputs_of_samples, output in zip(samples, declared[states:], strict=True):
-        results.append(
-            _stack_outputs(outputs_of_samples, output, 0, context) if batch else _no_samples(output, longest)
-        )
+            padded = _pad_sample(_stack_outputs(stack, output, 0, context), longest, context)
+            _keep_output(outputs_of_samples, padded, context)
+    stacks = [*finals, *samples]
+    results = [_stack_outputs(stack, output, 0, context) for stack, output in zip(stacks, declared, strict=True)]
+    if not batch:  # then a declared shape has no length, either
+        results[states:] = [np.empty((0, longest, *x.shape[1:]), x.dtype) for x in results[states:]]
     return tuple(results)
 
 
@@ -217,12 +208,6 @@ def _pad_sample(values: Array, count: int, context: KernelContext) -> Array:
     result = np.full((count, *values.shape[1:]), "" if values.dtype.hasobject else 0, values.dtype)
     result[: len(values)] = values
     return result
-
-
-def _no_samples(declared: Any, longest: int) -> Array:
-    """Return the empty scan output of a batch of no samples."""
-    shape, dtype = _declared_type(declared)
-    return np.empty((0, longest, *shape), dtype)
 
 
 def _count_states(inputs: Sequence[Any], scans: int, body: Graph, context: KernelContext) -> int:

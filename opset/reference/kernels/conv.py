@@ -157,10 +157,7 @@ def _transpose_windows(
     pads: Ints,
     strides: Ints,
 ) -> tuple[Windows, tuple[int, ...]]:
-    """Return the windows of the filters in the result before pads are cut off, and the spatial shape after it.
-
-    The result has at least as many elements as the pads and that shape together.
-    """
+    """Return the windows of the filters in the result before pads are cut off, and the spatial shape after it."""
     kernel, rank = w.shape[2:], x.ndim - 2
     strides, dilations, pads = window_attributes(kernel, strides, dilations, pads)
     output_padding = tuple(output_padding or (0,) * rank)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -110,7 +110,7 @@ def random_normal_1(
     *, dtype: int, mean: float, scale: float, seed: float | None, shape: Sequence[int], context: KernelContext
 ) -> Array:
     """Return numbers drawn from a normal distribution."""
-    return _draw_normal(shape, DTYPES[dtype], mean, scale, seed, context)
+    return _draw(shape, DTYPES[dtype], lambda count: context.rng(seed).normal(mean, scale, count), context)
 
 
 @kernel("RandomNormalLike")
@@ -118,15 +118,8 @@ def random_normal_like_1(
     x: Array, *, dtype: int | None, mean: float, scale: float, seed: float | None, context: KernelContext
 ) -> Array:
     """Return numbers drawn from a normal distribution, in the shape and by default the type of x."""
-    return _draw_normal(x.shape, _output_dtype(dtype, x.dtype, "f"), mean, scale, seed, context)
-
-
-def _draw_normal(
-    shape: Sequence[int], dtype: np.dtype[Any], mean: float, scale: float, seed: float | None, context: KernelContext
-) -> Array:
-    """Return numbers of a type and shape drawn from a normal distribution."""
-    count = _reserve_shape(shape, dtype, context)
-    return _draw_numbers(count, dtype, lambda some: context.rng(seed).normal(mean, scale, some), context).reshape(shape)
+    kind = _output_dtype(dtype, x.dtype, "f")
+    return _draw(x.shape, kind, lambda count: context.rng(seed).normal(mean, scale, count), context)
 
 
 @kernel("RandomUniform")
@@ -134,7 +127,7 @@ def random_uniform_1(
     *, dtype: int, high: float, low: float, seed: float | None, shape: Sequence[int], context: KernelContext
 ) -> Array:
     """Return numbers drawn from the uniform distribution between low and high."""
-    return _draw_uniform(shape, DTYPES[dtype], low, high, seed, context)
+    return _draw(shape, DTYPES[dtype], lambda count: low + (high - low) * context.rng(seed).random(count), context)
 
 
 @kernel("RandomUniformLike")
@@ -142,33 +135,20 @@ def random_uniform_like_1(
     x: Array, *, dtype: int | None, high: float, low: float, seed: float | None, context: KernelContext
 ) -> Array:
     """Return numbers drawn between low and high, in the shape and by default the type of x."""
-    return _draw_uniform(x.shape, _output_dtype(dtype, x.dtype, "f"), low, high, seed, context)
+    kind = _output_dtype(dtype, x.dtype, "f")
+    return _draw(x.shape, kind, lambda count: low + (high - low) * context.rng(seed).random(count), context)
 
 
-def _draw_uniform(
-    shape: Sequence[int], dtype: np.dtype[Any], low: float, high: float, seed: float | None, context: KernelContext
-) -> Array:
-    """Return numbers of a type and shape drawn from the uniform distribution between low and high."""
-    count = _reserve_shape(shape, dtype, context)
-    drawn = _draw_numbers(count, dtype, lambda some: low + (high - low) * context.rng(seed).random(some), context)
-    return drawn.reshape(shape)
-
-
-def _reserve_shape(shape: Sequence[int], dtype: np.dtype[Any], context: KernelContext) -> int:
-    """Return the sizes of a shape after reserving memory for it."""
+def _draw(shape: Sequence[int], dtype: np.dtype[Any], draw: Callable[[int], Array], context: KernelContext) -> Array:
+    """Return numbers drawn in blocks, since float64 takes up to four times the memory."""
     count = math.prod(dims_of(shape))
     context.reserve(count * dtype.itemsize + 4 * 8 * min(count, _BLOCK), np.uint8)
-    return count
-
-
-def _draw_numbers(count: int, dtype: np.dtype[Any], draw: Any, context: KernelContext) -> Array:
-    """Return `count` numbers. They are drawn in blocks, since float64 takes up to four times the memory."""
     output = np.empty(count, dtype)
     for start in range(0, count, _BLOCK):
         context.check_time()
         stop = min(start + _BLOCK, count)
         output[start:stop] = convert_numbers(draw(stop - start), dtype)
-    return output
+    return output.reshape(shape)
 
 
 @kernel("Bernoulli")

@@ -26,7 +26,11 @@ def image_decoder_20(stream: Array, *, pixel_format: str, context: KernelContext
 
     The memory that decoding takes is reserved by the size in the file's header, before anything is decoded.
     """
-    pillow = _pillow()
+    try:
+        pillow: Any = importlib.import_module("PIL.Image")
+    except ImportError as error:
+        message, help = "a package that the operator needs is not installed", "pip install 'opset[image]'"
+        raise RunError(Finding("R205", message, why="images are decoded by Pillow", help=help)) from error
     channels = len(MODES[pixel_format])
     try:
         with warnings.catch_warnings():
@@ -44,13 +48,3 @@ def image_decoder_20(stream: Array, *, pixel_format: str, context: KernelContext
         return np.zeros((0, 0, channels), np.uint8)
     decoded = decoded.reshape(*decoded.shape[:2], channels)
     return decoded[:, :, ::-1] if pixel_format == "BGR" else decoded
-
-
-def _pillow() -> Any:
-    """Return Pillow's module for images. Raises RunError R205 if it is not installed."""
-    try:
-        return importlib.import_module("PIL.Image")
-    except ImportError as error:
-        message = "a package that the operator needs is not installed"
-        help = "pip install 'opset[image]'"
-        raise RunError(Finding("R205", message, why="images are decoded by Pillow", help=help)) from error

@@ -36,9 +36,8 @@ def gather_11(x: Array, indices: Array, *, axis: int, context: KernelContext) ->
 @kernel("Gather")
 def gather_1(x: Array, indices: Array, *, axis: int, context: KernelContext) -> Array:
     """Return the slices of x along `axis` at the indices, none of which is negative."""
-    axis %= x.ndim
     _check_range(indices, x.shape[axis], "C2", 0)
-    return _take(x, indices, axis, context)
+    return gather_11(x, indices, axis=axis, context=context)
 
 
 def _take(x: Array, indices: Array, axis: int, context: KernelContext) -> Array:
@@ -123,8 +122,7 @@ def scatter_11(x: Array, indices: Array, updates: Array, *, axis: int, reduction
 def scatter_9(x: Array, indices: Array, updates: Array, *, axis: int) -> Array:
     """Return x with each update written to the element at its coordinates; no index is negative."""
     _check_range(indices, x.shape[axis], "C3", 0)
-    result: Array = scatter_11(x, indices, updates, axis=axis)
-    return result
+    return scatter_11(x, indices, updates, axis=axis)
 
 
 @kernel("ScatterND")
@@ -156,25 +154,20 @@ def _write_updates(x: Array, coordinates: tuple[Array, ...], updates: Array, red
 @kernel("OneHot", since=11)
 def one_hot_11(indices: Array, depth: Array, values: Array, *, axis: int, context: KernelContext) -> Array:
     """Return the on value at the indices along a new axis, else the off value; negative indices count from the end."""
-    axis %= indices.ndim + 1
-    whole, count = indices.astype(np.int64), int(depth.item())
-    return _encode_one_hot(np.where(whole < 0, whole + count, whole), count, values, axis, context)
+    whole = indices.astype(np.int64)
+    return one_hot_9(np.where(whole < 0, whole + int(depth.item()), whole), depth, values, axis=axis, context=context)
 
 
 @kernel("OneHot")
 def one_hot_9(indices: Array, depth: Array, values: Array, *, axis: int, context: KernelContext) -> Array:
     """Return the on value at the indices along a new axis, else the off value; the axis -1 is the last one."""
     axis %= indices.ndim + 1
-    return _encode_one_hot(indices.astype(np.int64), int(depth.item()), values, axis, context)
-
-
-def _encode_one_hot(indices: Array, depth: int, values: Array, axis: int, context: KernelContext) -> Array:
-    """Return the on value at the indices along a new axis, else the off value."""
-    context.reserve(depth, np.int64)
-    context.reserve(indices.size * depth, bool)
-    context.reserve(indices.size * depth, values.dtype)
-    classes = np.arange(depth).reshape((-1,) + (1,) * (indices.ndim - axis))
-    return np.where(np.expand_dims(indices, axis) == classes, values[1:], values[:1])
+    count = int(depth.item())
+    context.reserve(count, np.int64)
+    context.reserve(indices.size * count, bool)
+    context.reserve(indices.size * count, values.dtype)
+    classes = np.arange(count).reshape((-1,) + (1,) * (indices.ndim - axis))
+    return np.where(np.expand_dims(indices.astype(np.int64), axis) == classes, values[1:], values[:1])
 
 
 # -- order --
@@ -185,21 +178,10 @@ def top_k_10(
     x: Array, k: Array, *, axis: int, largest: int = 1, sorted: int = 1, context: KernelContext
 ) -> tuple[Array, Array]:
     """Return the k largest or smallest elements along `axis` and their indices, always sorted."""
-    return _top_elements(x, int(k.item()), axis, bool(largest), context)
-
-
-@kernel("TopK")
-def top_k_1(x: Array, *, k: int, axis: int, context: KernelContext) -> tuple[Array, Array]:
-    """Return the k largest elements along `axis` and their indices."""
-    return _top_elements(x, k, axis, True, context)
-
-
-def _top_elements(x: Array, k: int, axis: int, largest: bool, context: KernelContext) -> tuple[Array, Array]:
-    """Return the k largest or smallest elements along an axis, sorted, and their indices."""
     axis %= x.ndim
-    size = x.shape[axis]
-    if not x.size or not k:
-        shape = (*x.shape[:axis], k, *x.shape[axis + 1 :])
+    size, count = x.shape[axis], int(k.item())
+    if not x.size or not count:
+        shape = (*x.shape[:axis], count, *x.shape[axis + 1 :])
         return np.empty(shape, x.dtype), np.empty(shape, np.int64)
     context.reserve(3 * x.size, np.int64)
     keys = x.astype(np.float32) if x.dtype in SMALL_FLOATS else x
@@ -208,8 +190,14 @@ def _top_elements(x: Array, k: int, axis: int, largest: bool, context: KernelCon
         order = size - 1 - np.flip(np.flip(keys, axis).argsort(axis, kind="stable"), axis)
     else:
         order = keys.argsort(axis, kind="stable")
-    indices = np.ascontiguousarray(order.take(range(k), axis), np.int64)
+    indices = np.ascontiguousarray(order.take(range(count), axis), np.int64)
     return np.take_along_axis(x, indices, axis), indices
+
+
+@kernel("TopK")
+def top_k_1(x: Array, *, k: int, axis: int, context: KernelContext) -> tuple[Array, Array]:
+    """Return the k largest elements along `axis` and their indices."""
+    return top_k_10(x, np.array(k), axis=axis, context=context)
 
 
 @kernel("Unique")

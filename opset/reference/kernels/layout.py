@@ -90,27 +90,25 @@ def trilu_14(x: Array, k: Array | None = None, *, upper: int) -> Array:
 @kernel("Concat", since=4)
 def concat_4(*inputs: Array, axis: int, context: KernelContext) -> Array:
     """Return the inputs joined along `axis`."""
-    return _join(inputs, axis % inputs[0].ndim, context)
-
-
-@kernel("Concat")
-def concat_1(*inputs: Array, axis: int | None, context: KernelContext) -> Array:
-    """Return the inputs joined along `axis`, 1 if it is absent."""
-    return _join(inputs, (1 if axis is None else axis) % inputs[0].ndim, context)
-
-
-def _join(inputs: Sequence[Array], axis: int, context: KernelContext) -> Array:
-    """Return the inputs joined along an axis counted from the front."""
+    axis %= inputs[0].ndim
     shape: Any = concat_shapes([x.shape for x in inputs], axis)
     context.reserve(math.prod(shape), inputs[0].dtype)
     return np.concatenate(inputs, axis)
 
 
+@kernel("Concat")
+def concat_1(*inputs: Array, axis: int | None, context: KernelContext) -> Array:
+    """Return the inputs joined along `axis`, 1 if it is absent."""
+    return concat_4(*inputs, axis=1 if axis is None else axis, context=context)
+
+
 # -- repetition --
 @kernel("Tile", since=6)
-def tile_6(x: Array, repeats: Array, *, context: KernelContext) -> Array:
+def tile_6(x: Array, repeats: Array | Sequence[int], *, context: KernelContext) -> Array:
     """Return x repeated along each dimension."""
-    return _tile(x, dims_of(repeats), context)
+    counts = dims_of(repeats)
+    context.reserve(x.size * math.prod(counts), x.dtype)
+    return np.tile(x, counts)
 
 
 @kernel("Tile")
@@ -118,13 +116,7 @@ def tile_1(x: Array, tiles: Array, axis: Array, *, context: KernelContext) -> Ar
     """Return x repeated along one dimension; count and dimension are floats with integral values."""
     repeats = [1] * x.ndim
     repeats[int(axis.item())] = int(tiles.item())
-    return _tile(x, repeats, context)
-
-
-def _tile(x: Array, repeats: list[int], context: KernelContext) -> Array:
-    """Return x repeated along each dimension, in reserved memory."""
-    context.reserve(x.size * math.prod(repeats), x.dtype)
-    return np.tile(x, repeats)
+    return tile_6(x, repeats, context=context)
 
 
 @kernel("Expand")

@@ -112,9 +112,8 @@ def dict_vectorizer_1(
         dtype = object
     elif values:
         dtype = values[0].dtype
-    entries = [x.get(key, "" if text else 0) for key in vocabulary]
     result: Array = np.empty(len(vocabulary), dtype)
-    result[:] = [_to_scalar(value) for value in entries]
+    result[:] = [_to_scalar(x.get(key, "" if text else 0)) for key in vocabulary]
     return result.reshape(1, -1)
 
 

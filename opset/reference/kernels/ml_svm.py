@@ -23,25 +23,18 @@ def _kernel_values(
     x: Array, vectors: Array, kind: str, parameters: Floats, context: KernelContext
 ) -> Iterator[tuple[slice, Array]]:
     """Yield blocks of rows, each with the kernel function of its rows and all support vectors: (rows, values)."""
+    gamma, coef0, degree = (*(parameters or ()), 0.0, 0.0, 0.0)[:3]
     block = max(1, BLOCK // max(len(vectors), 1))
     context.reserve(min(len(x), block) * len(vectors), x.dtype)
     for start in range(0, len(x), block):
         context.check_time()
         rows = x[start : start + block]
-        yield slice(start, start + len(rows)), _kernel_of(rows, vectors, kind, parameters, context)
-
-
-def _kernel_of(rows: Array, vectors: Array, kind: str, parameters: Floats, context: KernelContext) -> Array:
-    """Return the kernel function of each row and each support vector."""
-    gamma, coef0, degree = (*(parameters or ()), 0.0, 0.0, 0.0)[:3]
-    if kind == "RBF":
-        return _rbf(rows, vectors, gamma, context)
-    product: Array = rows @ vectors.T
-    if kind == "POLY":
-        return (gamma * product + coef0) ** degree
-    if kind == "SIGMOID":
-        return np.tanh(gamma * product + coef0)
-    return product
+        values = _rbf(rows, vectors, gamma, context) if kind == "RBF" else rows @ vectors.T
+        if kind == "POLY":
+            values = (gamma * values + coef0) ** degree
+        elif kind == "SIGMOID":
+            values = np.tanh(gamma * values + coef0)
+        yield slice(start, start + len(rows)), values
 
 
 def _rbf(rows: Array, vectors: Array, gamma: float, context: KernelContext) -> Array:
@@ -147,7 +140,9 @@ def svm_classifier_1(
         votes[:, j] += ~first_wins
     best = votes.argmax(axis=1)
     if prob_a and prob_b:
-        scores = _class_probabilities(_pair_probabilities(decisions, prob_a, prob_b), classes, context)
+        # The probability of the first class of each pair, by a sigmoid fitted to the decisions (Platt).
+        fitted = decisions * np.array(prob_a[:pairs]) + np.array(prob_b[:pairs])
+        scores = _class_probabilities(np.clip(logistic(-fitted), 1e-7, 1 - 1e-7), classes, context)
     elif pairs == 1:
         # A positive decision is a vote for the first of two classes; it is the score of the second, as in scikit-learn.
         scores = np.concatenate([-decisions, decisions], axis=1)
@@ -168,18 +163,9 @@ def _linear_machine(
     return labels[scores.argmax(axis=1)], transform_scores(scores, post_transform).astype(np.float32)
 
 
-def _pair_probabilities(decisions: Array, prob_a: tuple[float, ...], prob_b: tuple[float, ...]) -> Array:
-    """Return the probability of the first class of each pair, by a sigmoid fitted to the decisions (Platt)."""
-    pairs = decisions.shape[1]
-    fitted = decisions * np.array(prob_a[:pairs]) + np.array(prob_b[:pairs])
-    return np.clip(logistic(-fitted), 1e-7, 1 - 1e-7)
-
-
 def _class_probabilities(first_wins: Array, classes: int, context: KernelContext) -> Array:
-    """Return probabilities of classes from probabilities of pairs (Wu, Lin and Weng, 2004, second method).
-
-    They minimize the sum over i and j of (r_ji p_i - r_ij p_j)^2 with sum 1, the solution of a linear system.
-    """
+    """Return probabilities of classes from probabilities of pairs (Wu, Lin and Weng, 2004, second method)."""
+    # They minimize the sum over i and j of (r_ji p_i - r_ij p_j)^2 with sum 1, the solution of a linear system.
     context.reserve(len(first_wins) * (classes + 1) ** 2 * 2, np.float64)
     r = np.zeros((len(first_wins), classes, classes))
     first, second = np.triu_indices(classes, 1)

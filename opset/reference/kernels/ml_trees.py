@@ -153,16 +153,9 @@ def tree_ensemble_5(
     """Return the aggregated weights of the leaves that each row reaches, after a transform."""
     rows = feature_rows(x)
     nodes, leaves = len(nodes_featureids), len(leaf_targetids)
-    lengths = {
-        len(nodes_falseleafs),
-        len(nodes_falsenodeids),
-        nodes,
-        nodes_modes.size,
-        nodes_splits.size,
-        len(nodes_trueleafs),
-        len(nodes_truenodeids),
-        len(nodes_missing_value_tracks_true or nodes_featureids),
-    }
+    listed = (nodes_falseleafs, nodes_falsenodeids, nodes_trueleafs, nodes_truenodeids)
+    lengths = {*map(len, listed), len(nodes_missing_value_tracks_true or nodes_featureids), nodes}
+    lengths |= {nodes_modes.size, nodes_splits.size}
     if len(lengths) > 1 or leaf_weights.size != leaves or not nodes:
         raise Violation("C2", "the attributes nodes_* or leaf_* have different lengths, or are empty")
     roots = _check_ids(tree_roots, nodes, "tree_roots")
@@ -209,9 +202,8 @@ def _build_members(nodes: Array, values: Array | None) -> Members | None:
     values_of_members = np.unique(members)
     if not len(values_of_members):
         return Members(np.zeros(1, flat.dtype), np.full(1, -1))
-    return Members(
-        values_of_members, np.unique(owner * len(values_of_members) + np.searchsorted(values_of_members, members))
-    )
+    indices = np.searchsorted(values_of_members, members)
+    return Members(values_of_members, np.unique(owner * len(values_of_members) + indices))
 
 
 def _check_ids(ids: Sequence[int], limit: int, name: str) -> Array:
@@ -240,11 +232,8 @@ def _build_forest(
     vote_nodes: tuple[int, ...],
     vote_targets: tuple[int, ...],
 ) -> Forest:
-    """Return the forest of TreeEnsembleRegressor's attributes, without splits; its weights are indices of votes.
-
-    It is cached, since finding nodes by their ids takes longer than descending the trees. The root of a tree is its
-    first node, or the only one to which no branch leads.
-    """
+    """Return the forest of TreeEnsembleRegressor's attributes, without splits; its weights are indices of votes."""
+    # It is cached, since finding nodes by their ids takes longer than descending the trees.
     count = len(nodeids)
     if {len(treeids), len(modes), len(features), len(true), len(false), len(missing)} != {count} or not count:
         raise Violation("C2", "the attributes nodes_* have different lengths, or are empty")
@@ -281,7 +270,7 @@ def _build_forest(
 
 
 def _find_roots(treeids: tuple[int, ...], modes: Array, sides: Sequence[Array]) -> Array:
-    """Return the index of the root of each tree. Raises Violation C2 if a tree has none."""
+    """Return the roots of trees, each its first node or the only one to which no branch leads. Raises Violation C2."""
     children = set(np.concatenate([side[modes != LEAF] for side in sides]).tolist())
     first: dict[int, int] = {}
     free: dict[int, list[int]] = {}
@@ -307,10 +296,7 @@ def _attribute_numbers(attributes: Mapping[str, Any], name: str) -> Array:
 def _vote_scores(
     x: Array, votes: str, count: int, aggregate: str, attributes: Mapping[str, Any], context: KernelContext
 ) -> Array:
-    """Return the aggregated votes for each row, in the type in which the model computes.
-
-    `votes` is the prefix in the names of the attributes that describe votes. Raises Violation C2 or C5.
-    """
+    """Return the aggregated votes for each row; attributes of votes begin with `votes`. Raises Violation C2 or C5."""
     size = len(attributes["nodes_nodeids"] or ())
     listed = ("nodes_treeids", "nodes_nodeids", "nodes_modes", f"{votes}_treeids", f"{votes}_nodeids", f"{votes}_ids")
     nodes = ("nodes_featureids", "nodes_truenodeids", "nodes_falsenodeids", "nodes_missing_value_tracks_true")
@@ -335,9 +321,9 @@ def _vote_scores(
 @kernel("TreeEnsembleRegressor", domain=ML)
 def tree_ensemble_regressor_1(x: Array, *, context: KernelContext, **attributes: Any) -> Array:
     """Return the aggregated votes of the leaves that each row reaches, plus base values, after a transform."""
-    count = (
-        attributes["n_targets"] if attributes["n_targets"] is not None else max(attributes["target_ids"] or (0,)) + 1
-    )
+    count = attributes["n_targets"]
+    if count is None:
+        count = max(attributes["target_ids"] or (0,)) + 1
     scores = _vote_scores(x, "target", count, attributes["aggregate_function"], attributes, context)
     return transform_scores(scores, attributes["post_transform"]).astype(np.float32)
 
@@ -356,11 +342,9 @@ def tree_ensemble_classifier_1(x: Array, *, context: KernelContext, **attributes
 
 
 def _binary_outputs(score: Array, labels: Array, transform: str, signed: bool) -> tuple[Array, Array]:
-    """Return labels and scores if all votes are for the first of two classes, as exporters write binary classifiers.
-
-    The standard does not define the score of the other class. As in runtimes, the score is the probability of the
-    second class if no weight is negative, else a margin.
-    """
+    """Return labels and scores if all votes are for the first of two classes, as exporters write binary classifiers."""
+    # The standard does not define the score of the other class. As in runtimes, the score is the probability of the
+    # second class if no weight is negative, else a margin.
     if transform == "LOGISTIC":
         pair = np.stack([logistic(-score), logistic(score)], axis=1)
     elif transform == "PROBIT":

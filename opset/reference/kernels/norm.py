@@ -13,7 +13,7 @@ from opset.reference.numerics.memory import reserve_reduced
 from opset.reference.numerics.small_floats import rounded_once
 from opset.reference.registration import KernelContext, kernel
 
-Outputs = tuple[Array | None, ...]
+Outputs = tuple[Array, ...]
 
 
 def _working_type(*dtypes: np.dtype[Any]) -> np.dtype[Any]:
@@ -26,7 +26,7 @@ def _with_channels(x: Array) -> Array:
     return x if x.ndim > 1 else x[:, None]
 
 
-def _scale_channels(x: Array, scale: Array, bias: Array, mean: Array, variance: Array, epsilon: float) -> Array:
+def _scale_channels(x: Array, scale: Array, bias: Array, mean: Array, variance: Array, *, epsilon: float) -> Array:
     """Return (x - mean) / sqrt(variance + epsilon) * scale + bias as one factor and one addend for each channel."""
     factor = scale.astype(np.float64) / np.sqrt(variance.astype(np.float64) + epsilon)
     addend = bias.astype(np.float64) - mean.astype(np.float64) * factor
@@ -45,119 +45,69 @@ def _moments(x: Array, axes: tuple[int, ...], context: KernelContext) -> tuple[A
     return mean, np.square(centered).mean(axes, keepdims=True)
 
 
-def _update_statistic(running: Array, batch: Array, momentum: float) -> Array:
-    """Return a running statistic: momentum * old + (1 - momentum) * batch."""
-    return (running.astype(batch.dtype) * momentum + batch * (1 - momentum)).astype(running.dtype)
-
-
 def _normalize_batch(
     x: Array,
     scale: Array,
     bias: Array,
     mean: Array,
     variance: Array,
+    *,
     epsilon: float,
     momentum: float,
     context: KernelContext,
     shared: bool = True,
 ) -> Outputs:
-    """Return values normalized by the batch's mean and variance, the running statistics, and the batch's statistics.
-
-    A channel has one mean and variance if they are `shared` among its positions, else one for each position.
-    """
+    """Return normalized values, and statistics (running and the batch's) of channels if `shared`, else of positions."""
     wide = x.astype(_working_type(x.dtype, mean.dtype, variance.dtype), copy=False)
     axes = tuple(axis for axis in range(x.ndim) if axis != 1) if shared else (0,)
     batch_mean, batch_variance = (moment.reshape(scale.shape) for moment in _moments(wide, axes, context))
-    y = _scale_channels(x, scale, bias, batch_mean, batch_variance, epsilon)
-    saved = batch_mean.astype(mean.dtype), batch_variance.astype(variance.dtype)
-    return (
-        y,
-        _update_statistic(mean, batch_mean, momentum),
-        _update_statistic(variance, batch_variance, momentum),
-        *saved,
-    )
+    y = _scale_channels(x, scale, bias, batch_mean, batch_variance, epsilon=epsilon)
+    statistics = ((mean, batch_mean), (variance, batch_variance))
+    running = [(old.astype(new.dtype) * momentum + new * (1 - momentum)).astype(old.dtype) for old, new in statistics]
+    return y, *running, *[new.astype(old.dtype) for old, new in statistics]
 
 
 @kernel("BatchNormalization", since=14)
 def batch_normalization_14(
-    x: Array,
-    scale: Array,
-    bias: Array,
-    mean: Array,
-    variance: Array,
-    *,
-    epsilon: float,
-    momentum: float,
-    training_mode: int,
-    context: KernelContext,
+    x: Array, *parameters: Array, epsilon: float, momentum: float, training_mode: int, context: KernelContext
 ) -> Outputs:
-    """Return channels normalized by the given statistics, or with `training_mode` by the batch's."""
+    """Return channels normalized by the given statistics, or with `training_mode` by the batch's.
+
+    In each version, the parameters are scale, bias, mean and variance.
+    """
     wide = _with_channels(x)
     if not training_mode:
-        return (_scale_channels(wide, scale, bias, mean, variance, epsilon).reshape(x.shape),)
-    y, *statistics = _normalize_batch(wide, scale, bias, mean, variance, epsilon, momentum, context)
-    assert y is not None
+        return (_scale_channels(wide, *parameters, epsilon=epsilon).reshape(x.shape),)
+    y, *statistics = _normalize_batch(wide, *parameters, epsilon=epsilon, momentum=momentum, context=context)
     return y.reshape(x.shape), *statistics[:2]
-
-
-def _is_training(context: KernelContext) -> bool:
-    """Whether a node has outputs besides the first, which before version 14 means training."""
-    return any(context.wants(output) for output in range(1, 5))
 
 
 @kernel("BatchNormalization", since=9)
 def batch_normalization_9(
-    x: Array,
-    scale: Array,
-    bias: Array,
-    mean: Array,
-    variance: Array,
-    *,
-    epsilon: float,
-    momentum: float,
-    context: KernelContext,
+    x: Array, *parameters: Array, epsilon: float, momentum: float, context: KernelContext
 ) -> Outputs:
     """Return channels normalized by the given statistics, or by the batch's if the node has further outputs."""
-    wide = _with_channels(x)
-    if not _is_training(context):
-        return (_scale_channels(wide, scale, bias, mean, variance, epsilon).reshape(x.shape),)
-    y, *statistics = _normalize_batch(wide, scale, bias, mean, variance, epsilon, momentum, context)
-    assert y is not None
+    y, *statistics = batch_normalization_7(
+        _with_channels(x), *parameters, epsilon=epsilon, momentum=momentum, spatial=1, context=context
+    )
     return y.reshape(x.shape), *statistics
 
 
 @kernel("BatchNormalization", since=7)
 def batch_normalization_7(
-    x: Array,
-    scale: Array,
-    bias: Array,
-    mean: Array,
-    variance: Array,
-    *,
-    epsilon: float,
-    momentum: float,
-    spatial: int,
-    context: KernelContext,
+    x: Array, *parameters: Array, epsilon: float, momentum: float, spatial: int, context: KernelContext
 ) -> Outputs:
     """Return the outputs of version 9; with `spatial` 0 each position of a channel has its own parameters."""
-    if not _is_training(context):
-        return (_scale_channels(x, scale, bias, mean, variance, epsilon),)
-    return _normalize_batch(x, scale, bias, mean, variance, epsilon, momentum, context, spatial != 0)
+    # Before version 14, outputs besides the first mean training.
+    if not any(context.wants(output) for output in range(1, 5)):
+        return (_scale_channels(x, *parameters, epsilon=epsilon),)
+    shared = spatial != 0
+    return _normalize_batch(x, *parameters, epsilon=epsilon, momentum=momentum, context=context, shared=shared)
 
 
 @kernel("BatchNormalization")
 def batch_normalization_1(
-    x: Array,
-    scale: Array,
-    bias: Array,
-    mean: Array,
-    variance: Array,
-    *,
-    epsilon: float,
-    momentum: float,
-    spatial: int,
-    is_test: int,
-    context: KernelContext,
+    x: Array, *parameters: Array, epsilon: float, momentum: float, spatial: int, is_test: int, context: KernelContext
 ) -> Outputs:
     """Return channels normalized by the given statistics, or in training by the batch's.
 
@@ -165,10 +115,10 @@ def batch_normalization_1(
     training, even if `is_test` has its default, as exporters wrote it.
     """
     if is_test or context.outputs == 1:
-        return (_scale_channels(x, scale, bias, mean, variance, epsilon),)
+        return (_scale_channels(x, *parameters, epsilon=epsilon),)
     if not spatial and x.ndim > 2:
         raise ValueError("in training with spatial 0, the shape of the statistics is not defined")
-    return _normalize_batch(x, scale, bias, mean, variance, epsilon, momentum, context)
+    return _normalize_batch(x, *parameters, epsilon=epsilon, momentum=momentum, context=context)
 
 
 @kernel("InstanceNormalization")
@@ -281,10 +231,8 @@ def lrn_1(x: Array, *, alpha: float, beta: float, bias: float, size: int, contex
 
 
 def _sum_neighbors(x: Array, before: int, after: int, context: KernelContext) -> Array:
-    """Return the sum of each element and `before` and `after` elements around it along the second dimension.
-
-    It is composed of sums of 1, 2, 4, ... neighbors, so that no large value is ever subtracted again.
-    """
+    """Return the sum of each element and `before` and `after` elements around it along the second dimension."""
+    # It is composed of sums of 1, 2, 4, ... neighbors, so that no large value is ever subtracted again.
     count = x.shape[1]
     before, after = min(before, count), min(after, count)
     context.reserve(x.size // max(count, 1) * (count + before + after) * 2, x.dtype)

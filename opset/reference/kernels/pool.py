@@ -44,15 +44,13 @@ def _lowest_value(dtype: Any) -> Any:
 
 
 def _maxima_and_indices(x: Array, windows: Windows, storage_order: int, context: KernelContext) -> tuple[Array, Array]:
-    """Return the maxima and their flat indices, -1 for a window without elements.
-
-    The axes are reduced one by one from the last, so that the first of equal maxima in row-major order wins.
-    """
+    """Return the maxima and their flat indices, -1 for a window without elements."""
     spatial = x.shape[2:]
     count = math.prod(spatial)
     context.reserve(x.size + count, np.int64)
     numbers: Array = np.arange(count).reshape(spatial if storage_order == 0 else spatial[::-1])
     indices: Array = np.broadcast_to(numbers if storage_order == 0 else numbers.transpose(), x.shape)
+    # From the last axis on, so that the first of equal maxima in row-major order wins.
     for axis in reversed(range(2, x.ndim)):
         kernel, stride, dilation, begin, _, count = (field[axis - 2] for field in windows)
         shape = (*x.shape[:axis], count, *x.shape[axis + 1 :])
@@ -180,12 +178,8 @@ def max_unpool_9(
     """Return zeros, but the values of x at the positions of the flat output that `indices` lists."""
     rank = x.ndim - 2
     strides, _, pads = window_attributes(kernel_shape, strides, None, pads)
-    inferred = tuple(
-        (size - 1) * stride + window - begin - end
-        for size, stride, window, begin, end in zip(
-            x.shape[2:], strides, kernel_shape, pads[:rank], pads[rank:], strict=True
-        )
-    )
+    axes = zip(x.shape[2:], strides, kernel_shape, pads[:rank], pads[rank:], strict=True)
+    inferred = [(size - 1) * stride + window - begin - end for size, stride, window, begin, end in axes]
     shape = (*x.shape[:2], *inferred)
     if output_shape is not None:
         shape = tuple(dims_of(output_shape))

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
+from functools import wraps
 from math import ceil, prod
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 
+from opset.inference.building.shapes import normalize_axis
 from opset.model.arrays import DTYPES
 from opset.reference.kernels.conv import convolve
 from opset.reference.numerics.arrays import Array
-from opset.reference.numerics.axes import normalize_axis
 from opset.reference.numerics.conversion import convert_numbers
 from opset.reference.numerics.products import matrix_product
 from opset.reference.numerics.small_floats import SMALL_FLOATS
 from opset.reference.numerics.windows import Ints, pad_spatial, windows_over
-from opset.reference.registration import KernelContext, kernel
+from opset.reference.registration import Function, KernelContext, kernel
 from opset.schemas.constraints.violation import Violation
-
-
-def _dtypes(*kinds: Any) -> frozenset[np.dtype[Any]]:
-    """Return the dtypes of scalar types."""
-    return frozenset(map(np.dtype, kinds))
-
 
 _RANGES: dict[np.dtype[Any], tuple[int, int]] = {
     np.dtype(np.int8): (-128, 127),
@@ -35,8 +30,8 @@ _RANGES: dict[np.dtype[Any], tuple[int, int]] = {
     np.dtype(ml_dtypes.int2): (-2, 1),
     np.dtype(ml_dtypes.uint2): (0, 3),
 }
-_DEQUANTIZED = _dtypes(np.float32, np.float16, ml_dtypes.bfloat16)
-_DIVISIONS = _DEQUANTIZED | _dtypes(np.float64)
+_DEQUANTIZED = frozenset(map(np.dtype, (np.float32, np.float16, ml_dtypes.bfloat16)))
+_DIVISIONS = _DEQUANTIZED | {np.dtype(np.float64)}
 _MAX_PRODUCT = 255 * 255
 _INT8 = (np.dtype(np.int8), np.dtype(np.uint8))
 
@@ -61,7 +56,12 @@ def quantize_linear_13(
         if zero_point is not None and DTYPES[output_dtype] != dtype:
             raise Violation("C4", f"output_dtype {output_dtype}")
         dtype = DTYPES[output_dtype]
-    division = DTYPES[precision] if precision else _type_of_division(scale)
+    if precision:
+        division = DTYPES[precision]
+    elif scale.dtype in _DIVISIONS:
+        division = scale.dtype
+    else:  # int32 and powers of two cannot hold quotients
+        division = np.dtype(np.float64 if scale.dtype == np.int32 else np.float32)
     scale = _align_to_blocks(scale, x.shape, axis, block_size).astype(division, copy=False)
     quotient = np.asarray(x.astype(division, copy=False) / scale)
     if zero_point is not None and zero_point.any():
@@ -69,39 +69,6 @@ def quantize_linear_13(
     else:
         zero_point = None
     return quantize(quotient, zero_point, dtype, bool(saturate))
-
-
-@kernel("QuantizeLinear", since=21)
-def quantize_linear_21(
-    x: Array,
-    scale: Array,
-    zero_point: Array | None = None,
-    *,
-    axis: int,
-    block_size: int,
-    output_dtype: int,
-    precision: int = 0,
-    saturate: int,
-) -> Array:
-    """Return x quantized; of a vector, every axis is the first."""
-    axis = 0 if x.ndim == 1 else axis
-    return quantize_linear_13(
-        x,
-        scale,
-        zero_point,
-        axis=axis,
-        block_size=block_size,
-        output_dtype=output_dtype,
-        precision=precision,
-        saturate=saturate,
-    )
-
-
-@kernel("QuantizeLinear", since=10)
-def quantize_linear_10(x: Array, scale: Array, zero_point: Array | None = None) -> Array:
-    """Return x quantized with one scale and one zero point."""
-    scale, zero_point = scale.reshape(()), None if zero_point is None else zero_point.reshape(())
-    return quantize_linear_13(x, scale, zero_point, axis=0)
 
 
 @kernel("DequantizeLinear", since=13)
@@ -125,17 +92,31 @@ def dequantize_linear_13(
     return result.astype(dtype, copy=False)
 
 
-@kernel("DequantizeLinear", since=19)
-def dequantize_linear_19(x: Array, scale: Array, zero_point: Array | None = None, *, axis: int) -> Array:
-    """Return x dequantized; of a vector, every axis is the first."""
-    return dequantize_linear_13(x, scale, zero_point, axis=0 if x.ndim == 1 else axis)
+def _on_first_axis_of_vectors(function: Function) -> Function:
+    """Return the kernel of versions in which every axis of a vector is the first."""
+
+    @wraps(function)
+    def wrapper(x: Array, *parameters: Array | None, axis: int, **attributes: Any) -> Array:
+        return function(x, *parameters, axis=0 if x.ndim == 1 else axis, **attributes)
+
+    return wrapper
 
 
-@kernel("DequantizeLinear", since=10)
-def dequantize_linear_10(x: Array, scale: Array, zero_point: Array | None = None) -> Array:
-    """Return x dequantized with one scale and one zero point."""
-    scale, zero_point = scale.reshape(()), None if zero_point is None else zero_point.reshape(())
-    return dequantize_linear_13(x, scale, zero_point, axis=0)
+kernel("QuantizeLinear", since=21)(_on_first_axis_of_vectors(quantize_linear_13))
+kernel("DequantizeLinear", since=19)(_on_first_axis_of_vectors(dequantize_linear_13))
+
+
+def _with_one_scale(function: Function) -> Function:
+    """Return the kernel of versions in which there is one scale, and one zero point."""
+
+    def wrapper(x: Array, scale: Array, zero_point: Array | None = None) -> Array:
+        return function(x, scale.reshape(()), None if zero_point is None else zero_point.reshape(()), axis=0)
+
+    return wrapper
+
+
+kernel("QuantizeLinear", since=10)(_with_one_scale(quantize_linear_13))
+kernel("DequantizeLinear", since=10)(_with_one_scale(dequantize_linear_13))
 
 
 @kernel("DynamicQuantizeLinear", since=11)
@@ -257,13 +238,6 @@ def quantize(quotient: Array, zero_point: Array | None, dtype: np.dtype[Any], sa
     return rounded.astype(dtype)
 
 
-def _type_of_division(scale: Array) -> np.dtype[Any]:
-    """Return the type of the scale; a wider one for int32 and powers of two, which cannot hold quotients."""
-    if scale.dtype in _DIVISIONS:
-        return scale.dtype
-    return np.dtype(np.float64 if scale.dtype == np.int32 else np.float32)
-
-
 def _have_same_shape(first: Array, second: Array) -> bool:
     """Whether two arrays have the same shape; [] and [1] count as the same."""
     return first.shape == second.shape or (first.size == second.size == 1 and max(first.ndim, second.ndim) == 1)
@@ -345,11 +319,8 @@ def _product(
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     count = prod(batch) * prod(a.shape[-2:-1]) * prod(b.shape[-1:] if b.ndim > 1 else ())
     context.reserve(a.size + b.size + 3 * count, dtype)
-    return np.asarray(
-        matrix_product(
-            _subtract_zero_point(a, a_zero_point, dtype), _subtract_zero_point(b, b_zero_point, dtype), context
-        )
-    )
+    a, b = _subtract_zero_point(a, a_zero_point, dtype), _subtract_zero_point(b, b_zero_point, dtype)
+    return np.asarray(matrix_product(a, b, context))
 
 
 def _convolution(

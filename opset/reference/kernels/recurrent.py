@@ -49,7 +49,7 @@ def rnn_1(
         weights, (f,) = layer.recurrence(number), functions[number]
         return lambda gates, states: [f(gates + states[0] @ weights)]
 
-    return _run_layer(layer, [layer.bias(number) for number in range(len(layer.directions))], cell, context)
+    return _run_layer(layer, layer.biases(), cell, context)
 
 
 @kernel("GRU")
@@ -79,7 +79,7 @@ def gru_1(
     layer = _make_layer(x, w, r, b, sequence_lens, [initial_h], direction, layout, context)
     functions = _direction_activations(activations, activation_alpha, activation_beta, clip, layer, ("Sigmoid", "Tanh"))
     size = layer.hidden_size
-    biases = [layer.bias(number) for number in range(len(layer.directions))]
+    biases = layer.biases()
     if linear_before_reset and b is not None:  # then the recurrence bias of the last gate is reset, too
         biases = [np.concatenate((bias[: 2 * size], b[i, 2 * size : 3 * size])) for i, bias in enumerate(biases)]
 
@@ -157,7 +157,7 @@ def lstm_1(
 
         return with_peepholes
 
-    return _run_layer(layer, [layer.bias(number) for number in range(len(layer.directions))], cell, context)
+    return _run_layer(layer, layer.biases(), cell, context)
 
 
 @dataclass(frozen=True)
@@ -183,12 +183,11 @@ class _Layer:
         """Return the weights by which states are multiplied."""
         return np.ascontiguousarray(self.r[direction].T)
 
-    def bias(self, direction: int) -> Array:
-        """Return the sum of the input and recurrence biases of each gate."""
+    def biases(self) -> list[Array]:
+        """Return for each direction the sums of the input and recurrence biases of each gate."""
         if self.b is None:
-            return np.zeros(self.r.shape[1], self.x.dtype)
-        of_input, of_recurrence = np.split(self.b[direction], 2)
-        return np.asarray(of_input + of_recurrence)
+            return [np.zeros(self.r.shape[1], self.x.dtype)] * len(self.directions)
+        return [np.add(*np.split(bias, 2)) for bias in self.b]
 
 
 _BACKWARDS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
@@ -252,21 +251,21 @@ def _run_layer(
     return sequence, *last
 
 
-# Names of activations, and the defaults of alpha and beta of those that have them.
-_PARAMETERS: dict[str, tuple[float, ...]] = {
-    "Relu": (),
-    "Tanh": (),
-    "Sigmoid": (),
-    "Softsign": (),
-    "Softplus": (),
-    "Affine": (1.0, 0.0),
-    "LeakyRelu": (0.01,),
-    "ThresholdedRelu": (1.0,),
-    "ScaledTanh": (1.0, 1.0),
-    "HardSigmoid": (0.2, 0.5),
-    "Elu": (1.0,),
+# Activations, and the defaults of those that have an alpha or beta. Names are in small letters, since runtimes and
+# exporters do not distinguish cases.
+_ACTIVATIONS: dict[str, tuple[Callable[..., Any], tuple[float, ...]]] = {
+    "relu": (lambda x: np.maximum(x, 0), ()),
+    "tanh": (np.tanh, ()),
+    "sigmoid": (lambda x: np.reciprocal(np.exp(-x) + 1), ()),
+    "softsign": (lambda x: x / (1 + np.abs(x)), ()),
+    "softplus": (lambda x: np.logaddexp(x, 0, dtype=x.dtype), ()),
+    "affine": (lambda x, alpha, beta: alpha * x + beta, (1.0, 0.0)),
+    "leakyrelu": (lambda x, alpha: np.where(x >= 0, x, alpha * x), (0.01,)),
+    "thresholdedrelu": (lambda x, alpha: np.where(x >= alpha, x, 0), (1.0,)),
+    "scaledtanh": (lambda x, alpha, beta: alpha * np.tanh(beta * x), (1.0, 1.0)),
+    "hardsigmoid": (lambda x, alpha, beta: np.clip(alpha * x + beta, 0, 1), (0.2, 0.5)),
+    "elu": (lambda x, alpha: np.where(x >= 0, x, alpha * np.expm1(x)), (1.0,)),
 }
-_NAMES = {name.lower(): name for name in _PARAMETERS}  # runtimes and exporters do not distinguish cases
 
 
 def _direction_activations(
@@ -284,35 +283,15 @@ def _direction_activations(
         raise Violation("C6", f"activations {list(names)}, {count} directions")
     alpha, beta = iter(alphas or ()), iter(betas or ())
     functions = []
-    for name in (_NAMES[stated.lower()] for stated in names):
-        defaults_of = _PARAMETERS[name]
+    for name in names:
+        function, defaults_of = _ACTIVATIONS[name.lower()]
         parameters = [next(values, default) for values, default in zip((alpha, beta), defaults_of, strict=False)]
-        functions.append(_clip_inputs(_activation(name, *parameters), clip))
+        functions.append(_bind_activation(function, parameters, clip))
     return [functions[start : start + len(defaults)] for start in range(0, len(names), len(defaults))]
 
 
-def _clip_inputs(function: Activation, clip: float | None) -> Activation:
-    """Return an activation whose inputs are limited to [-clip, clip]; without `clip`, the activation itself."""
-    return function if clip is None else lambda x: function(np.clip(x, -clip, clip))
-
-
-def _sigmoid(x: Array) -> Array:
-    return np.reciprocal(np.exp(-x) + 1)
-
-
-def _activation(name: str, alpha: float = 0.0, beta: float = 0.0) -> Activation:
-    """Return an activation by its name in the standard."""
-    functions: dict[str, Callable[[Array], Any]] = {
-        "Relu": lambda x: np.maximum(x, 0),
-        "Tanh": np.tanh,
-        "Sigmoid": _sigmoid,
-        "Softsign": lambda x: x / (1 + np.abs(x)),
-        "Softplus": lambda x: np.logaddexp(x, 0, dtype=x.dtype),
-        "Affine": lambda x: alpha * x + beta,
-        "LeakyRelu": lambda x: np.where(x >= 0, x, alpha * x),
-        "ThresholdedRelu": lambda x: np.where(x >= alpha, x, 0),
-        "ScaledTanh": lambda x: alpha * np.tanh(beta * x),
-        "HardSigmoid": lambda x: np.clip(alpha * x + beta, 0, 1),
-        "Elu": lambda x: np.where(x >= 0, x, alpha * np.expm1(x)),
-    }
-    return functions[name]
+def _bind_activation(function: Callable[..., Any], parameters: list[float], clip: float | None) -> Activation:
+    """Return an activation with its alpha and beta, of inputs limited to [-clip, clip] if there is a `clip`."""
+    if clip is None:
+        return lambda x: function(x, *parameters)
+    return lambda x: function(np.clip(x, -clip, clip), *parameters)

@@ -39,21 +39,6 @@ def mean_of(x: Array, axes: Axes, keep: bool) -> Array:
     return (total // divisor + round_up).astype(x.dtype)
 
 
-def prod_of(x: Array, axes: Axes, keep: bool) -> Array:
-    """Return products in the type of `x`; integers wrap around."""
-    return _reduce(np.multiply, x, axes, keep, dtype=x.dtype)
-
-
-def max_of(x: Array, axes: Axes, keep: bool) -> Array:
-    """Return maxima, NaN of elements with NaN; the lowest value of the type for no elements."""
-    return _reduce(np.maximum, x, axes, keep, initial=_limits(x.dtype)[0])
-
-
-def min_of(x: Array, axes: Axes, keep: bool) -> Array:
-    """Return minima, NaN of elements with NaN; the highest value of the type for no elements."""
-    return _reduce(np.minimum, x, axes, keep, initial=_limits(x.dtype)[1])
-
-
 def _limits(dtype: np.dtype[Any]) -> tuple[object, object]:
     """Return the lowest and the highest value of a type, infinities for floats."""
     if dtype.kind == "b":
@@ -64,31 +49,11 @@ def _limits(dtype: np.dtype[Any]) -> tuple[object, object]:
     return dtype.type(-np.inf), dtype.type(np.inf)
 
 
-def l1_of(x: Array, axes: Axes, keep: bool) -> Array:
-    """Return sums of absolute values."""
-    return sum_of(np.abs(x), axes, keep)
-
-
-def sum_of_squares(x: Array, axes: Axes, keep: bool) -> Array:
-    """Return sums of squares."""
-    return sum_of(x * x, axes, keep)
-
-
-def l2_of(x: Array, axes: Axes, keep: bool) -> Array:
-    """Return the square roots of sums of squares."""
-    return _compute_in_double(x, lambda wide: np.sqrt(sum_of_squares(wide, axes, keep)))
-
-
-def log_sum_of(x: Array, axes: Axes, keep: bool) -> Array:
-    """Return logarithms of sums."""
-    return _compute_in_double(x, lambda wide: np.log(sum_of(wide, axes, keep)))
-
-
 def log_sum_exp_of(x: Array, axes: Axes, keep: bool) -> Array:
     """Return logarithms of sums of exponentials; the maximum is subtracted first, so that nothing overflows."""
 
     def compute(wide: Array) -> Array:
-        highest = max_of(wide, axes, True)
+        highest = _reduce(np.maximum, wide, axes, True, initial=-np.inf)
         highest = np.where(np.isfinite(highest), highest, wide.dtype.type(0))
         result = np.log(sum_of(np.exp(wide - highest), axes, keep))
         return result + highest.reshape(result.shape)
@@ -101,7 +66,20 @@ def _compute_in_double(x: Array, compute: Callable[[Array], Array]) -> Array:
     return compute(x) if x.dtype.kind == "f" else compute(x.astype(np.float64)).astype(x.dtype)
 
 
-_BY_FLOATS = (l2_of, log_sum_of, log_sum_exp_of)
+# Integers wrap around. NaN is an extreme; of no elements, the extremes are the limits of the type.
+_REDUCTIONS: dict[str, Reduction] = {
+    "ReduceL1": lambda x, axes, keep: sum_of(np.abs(x), axes, keep),
+    "ReduceL2": lambda x, axes, keep: _compute_in_double(x, lambda wide: np.sqrt(sum_of(wide * wide, axes, keep))),
+    "ReduceLogSum": lambda x, axes, keep: _compute_in_double(x, lambda wide: np.log(sum_of(wide, axes, keep))),
+    "ReduceLogSumExp": log_sum_exp_of,
+    "ReduceMax": lambda x, axes, keep: _reduce(np.maximum, x, axes, keep, initial=_limits(x.dtype)[0]),
+    "ReduceMean": mean_of,
+    "ReduceMin": lambda x, axes, keep: _reduce(np.minimum, x, axes, keep, initial=_limits(x.dtype)[1]),
+    "ReduceProd": lambda x, axes, keep: _reduce(np.multiply, x, axes, keep, dtype=x.dtype),
+    "ReduceSum": sum_of,
+    "ReduceSumSquare": lambda x, axes, keep: sum_of(x * x, axes, keep),
+}
+_BY_FLOATS = ("ReduceL2", "ReduceLogSum", "ReduceLogSumExp")
 
 
 def _register(operator: str, reduction: Reduction, since: int) -> None:
@@ -109,7 +87,7 @@ def _register(operator: str, reduction: Reduction, since: int) -> None:
 
     def reduce_axes(data: Array, axes: Axes, keepdims: int, context: KernelContext) -> Array:
         reserve_reduced(data, axes, context)
-        if data.dtype.kind != "f" and reduction in _BY_FLOATS:
+        if data.dtype.kind != "f" and operator in _BY_FLOATS:
             context.reserve(5 * data.size, np.float64)
         return reduction(data, axes, keepdims != 0)
 
@@ -129,16 +107,8 @@ def _register(operator: str, reduction: Reduction, since: int) -> None:
         return reduce_axes(data, chosen, keepdims, context)
 
 
-_register("ReduceSum", sum_of, 13)
-_register("ReduceMean", mean_of, 18)
-_register("ReduceProd", prod_of, 18)
-_register("ReduceMax", max_of, 18)
-_register("ReduceMin", min_of, 18)
-_register("ReduceL1", l1_of, 18)
-_register("ReduceL2", l2_of, 18)
-_register("ReduceSumSquare", sum_of_squares, 18)
-_register("ReduceLogSum", log_sum_of, 18)
-_register("ReduceLogSumExp", log_sum_exp_of, 18)
+for _name, _reduction in _REDUCTIONS.items():
+    _register(_name, _reduction, 13 if _name == "ReduceSum" else 18)
 
 
 def _register_index(operator: str, find: Callable[..., Array]) -> None:
@@ -160,28 +130,22 @@ _register_index("ArgMax", np.argmax)
 _register_index("ArgMin", np.argmin)
 
 
-@kernel("CumSum", since=11)
-@rounded_once
-def cum_sum_11(x: Array, axis: Array, *, exclusive: int, reverse: int) -> Array:
-    """Return cumulative sums along an axis."""
-    return _accumulate(np.add, 0, x, axis, exclusive, reverse)
+def _register_accumulation(operator: str, since: int, ufunc: np.ufunc, identity: int) -> None:
+    """Register running results of a ufunc along an axis, from `identity` if exclusive."""
+
+    @kernel(operator, since=since)
+    @rounded_once
+    def accumulate(x: Array, axis: Array, *, exclusive: int, reverse: int) -> Array:
+        along = int(axis.item()) % x.ndim
+        ordered = np.flip(x, along) if reverse else x
+        if exclusive:
+            results = np.full_like(x, identity)
+            leading = (slice(None),) * along
+            ufunc.accumulate(ordered[(*leading, slice(0, -1))], along, x.dtype, out=results[(*leading, slice(1, None))])
+        else:
+            results = ufunc.accumulate(ordered, along, x.dtype)
+        return np.flip(results, along) if reverse else results
 
 
-@kernel("CumProd", since=26)
-@rounded_once
-def cum_prod_26(x: Array, axis: Array, *, exclusive: int, reverse: int) -> Array:
-    """Return cumulative products along an axis."""
-    return _accumulate(np.multiply, 1, x, axis, exclusive, reverse)
-
-
-def _accumulate(ufunc: np.ufunc, identity: int, x: Array, axis: Array, exclusive: int, reverse: int) -> Array:
-    """Return running results of a ufunc along an axis, from `identity` if exclusive."""
-    along = int(axis.item()) % x.ndim
-    ordered = np.flip(x, along) if reverse else x
-    if exclusive:
-        results = np.full_like(x, identity)
-        leading = (slice(None),) * along
-        ufunc.accumulate(ordered[(*leading, slice(0, -1))], along, x.dtype, out=results[(*leading, slice(1, None))])
-    else:
-        results = ufunc.accumulate(ordered, along, x.dtype)
-    return np.flip(results, along) if reverse else results
+_register_accumulation("CumSum", 11, np.add, 0)
+_register_accumulation("CumProd", 26, np.multiply, 1)

@@ -138,9 +138,7 @@ def _align_region(image: Array, rows: Points, columns: Points, mode: str, contex
     channels, count = len(image), rows[0].shape[1] * columns[0].shape[1]
     if mode == "avg" and np.isfinite(image).all():
         # Averaging is separable: one matrix of weights for each axis. Weights of 0 would spread infinity and NaN.
-        down, across = (
-            _mean_weights(points, size) for points, size in zip((rows, columns), image.shape[1:], strict=True)
-        )
+        down, across = map(_mean_weights, (rows, columns), image.shape[1:])
         context.reserve(channels * down.shape[0] * image.shape[2], image.dtype)
         return down @ image @ across.T
     # The neighbors, their weights, both multiplied, and the result so far.
@@ -183,9 +181,13 @@ def non_max_suppression_10(
     selected: list[tuple[int, int, int]] = []
     if not scores.size:
         return np.zeros((0, 3), np.int64)
-    for batch, corners in enumerate(_box_corners(boxes, center_point_box)):
-        context.reserve(16 * len(corners), np.float64)
-        low, high = corners[:, :2], corners[:, 2:]
+    first, second = boxes[..., :2], boxes[..., 2:]
+    if center_point_box:
+        lows, highs = first - second / 2, first + second / 2
+    else:
+        lows, highs = np.minimum(first, second), np.maximum(first, second)
+    for batch, (low, high) in enumerate(zip(lows, highs, strict=True)):
+        context.reserve(16 * len(low), np.float64)
         areas = np.prod(high - low, axis=1)
         for label, score in enumerate(scores[batch]):
             context.check_time()
@@ -206,12 +208,3 @@ def non_max_suppression_10(
                 overlap = np.divide(intersection, union, out=np.zeros_like(union), where=intersection > 0)
                 order = order[~(overlap > max_iou)]
     return np.array(selected, np.int64).reshape(-1, 3)
-
-
-def _box_corners(boxes: Array, center_point_box: int) -> Array:
-    """Return boxes as (low, low, high, high) of their two coordinates."""
-    if center_point_box:
-        center, half = boxes[..., :2], boxes[..., 2:] / 2
-        return np.concatenate((center - half, center + half), axis=-1)
-    first, second = boxes[..., :2], boxes[..., 2:]
-    return np.concatenate((np.minimum(first, second), np.maximum(first, second)), axis=-1)

@@ -7,7 +7,7 @@ is meant to be an integer is one.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -60,12 +60,6 @@ def upsample_7(x: Array, *, mode: str, scales: Sequence[float], context: KernelC
 
 
 @kernel("Upsample", since=9)
-@rounded_once
-def upsample_9(x: Array, scales: Array, *, mode: str, context: KernelContext) -> Array:
-    """Return a tensor enlarged along all axes."""
-    return _resize_by_division(x, scales.reshape(-1).tolist(), mode, context)
-
-
 @kernel("Resize", since=10)
 @rounded_once
 def resize_10(x: Array, scales: Array, *, mode: str, context: KernelContext) -> Array:
@@ -74,16 +68,13 @@ def resize_10(x: Array, scales: Array, *, mode: str, context: KernelContext) -> 
 
 
 def _resize_by_division(x: Array, scales: Sequence[float], mode: str, context: KernelContext) -> Array:
-    """Return x resized as before version 11: coordinates are divided by the scale.
-
-    The nearest element is the one below if an axis grows, and the one above if it shrinks, as in the standard's
-    test cases.
-    """
+    """Return x resized as before version 11: coordinates are divided by the scale."""
     axes = [
         Axis(index, size, math.floor(F32(size) * F32(scale)), scale, 0, 1)
         for index, (size, scale) in enumerate(zip(x.shape, scales, strict=True))
     ]
     for down in (True, False):
+        # As in the standard's test cases, the nearest element is the one above if an axis shrinks, else the one below.
         rounding = "ceil" if down else "floor"
         chosen = [axis for axis in axes if (axis.scale < 1) == down]
         x = _resize(x, chosen, Method(mode, "asymmetric", rounding, 0.0, 0, 0.0, 0), context)
@@ -128,29 +119,25 @@ def resize_11(
         raise Violation("C5", f"{len(factors)} scales and {len(wanted)} sizes")
     if len(factors or wanted) != count:
         raise Violation("C1", f"{len(factors or wanted)} for {count} axes")
-    starts, ends = _crop_region(roi, count) if crop else ([0.0] * count, [1.0] * count)
+    starts, ends = [0.0] * count, [1.0] * count
+    if crop:
+        region = [] if roi is None else roi.reshape(-1).astype(F32).tolist()
+        if len(region) != 2 * count or not all(map(math.isfinite, region)):
+            raise Violation("C6", f"roi {region}, {count} axes")
+        starts, ends = region[:count], region[count:]
     lengths = [x.shape[index] for index in indices]
     if wanted:
         outputs = _fit_sizes(lengths, wanted, keep_aspect_ratio_policy)
     else:
-        spans = [end - start if crop else 1.0 for start, end in zip(starts, ends, strict=True)]
         outputs = [
-            (max(math.floor(F32(length) * F32(span) * F32(scale)), 0), scale)
-            for length, scale, span in zip(lengths, factors, spans, strict=True)
+            (max(math.floor(F32(length) * F32(end - start) * F32(scale)), 0), scale)
+            for length, scale, start, end in zip(lengths, factors, starts, ends, strict=True)
         ]
     resized = [
         Axis(index, length, output, scale, start, end)
         for index, length, (output, scale), start, end in zip(indices, lengths, outputs, starts, ends, strict=True)
     ]
     return _resize(x, resized, method, context)
-
-
-def _crop_region(roi: Array | None, count: int) -> tuple[list[float], list[float]]:
-    """Return the starts and ends of the region to crop, one of each for every axis. Raises Violation C6."""
-    region = [] if roi is None else roi.reshape(-1).astype(F32).tolist()
-    if len(region) != 2 * count or not all(map(math.isfinite, region)):
-        raise Violation("C6", f"roi {region}, {count} axes")
-    return region[:count], region[count:]
 
 
 def _fit_sizes(lengths: Sequence[int], wanted: Sequence[int], policy: str) -> list[tuple[int, float]]:
@@ -160,6 +147,14 @@ def _fit_sizes(lengths: Sequence[int], wanted: Sequence[int], policy: str) -> li
         common = min(ratios) if policy == "not_larger" else max(ratios)
         return [(math.floor(F32(length) * common + F32(0.5)), float(common)) for length in lengths]
     return [(want, want / length if length else 1.0) for want, length in zip(wanted, lengths, strict=True)]
+
+
+_ROUNDINGS: dict[str, Callable[[Array], Array]] = {
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "round_prefer_ceil": lambda at: np.floor(at + F32(0.5)),
+    "round_prefer_floor": lambda at: np.ceil(at - F32(0.5)),
+}
 
 
 def _resize(x: Array, axes: Sequence[Axis], method: Method, context: KernelContext) -> Array:
@@ -191,7 +186,8 @@ def _resize(x: Array, axes: Sequence[Axis], method: Method, context: KernelConte
             outside_axis = outside_axis.reshape(-1, *[1] * (x.ndim - 1 - axis.number))
             outside = outside_axis if outside is None else outside | outside_axis
         if method.mode == "nearest":
-            x = x.take(_nearest_indices(at, axis.size, method.nearest_mode), axis.number)
+            indices = np.clip(_ROUNDINGS[method.nearest_mode](at), 0, axis.size - 1).astype(np.int64)
+            x = x.take(indices, axis.number)
         else:
             x = _interpolate(x, axis, at, method, context)
     if outside is not None and outside.any():
@@ -225,20 +221,6 @@ def _coordinates(axis: Axis, mode: str) -> Array:
     if count <= 1:
         return np.full(count, F32(0.5) * F32(start + end) * last, F32)
     return F32(start) * last + positions * (F32(end) - F32(start)) * last / F32(count - 1)
-
-
-def _nearest_indices(at: Array, size: int, rounding: str) -> Array:
-    """Return the indices of the elements nearest to coordinates."""
-    match rounding:
-        case "floor":
-            at = np.floor(at)
-        case "ceil":
-            at = np.ceil(at)
-        case "round_prefer_ceil":
-            at = np.floor(at + F32(0.5))
-        case _:
-            at = np.ceil(at - F32(0.5))
-    return np.clip(at, 0, size - 1).astype(np.int64)
 
 
 def _interpolate(x: Array, axis: Axis, at: Array, method: Method, context: KernelContext) -> Array:

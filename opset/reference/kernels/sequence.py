@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from opset.inference.building.shapes import complete_parts
+from opset.inference.building.shapes import complete_parts, normalize_axis
 from opset.reference.numerics.arrays import Array
-from opset.reference.numerics.axes import normalize_axis
 from opset.reference.numerics.memory import ENTRY, TensorSequence, nbytes
 from opset.reference.registration import KernelContext, kernel
 from opset.schemas.constraints.violation import Violation
@@ -79,18 +78,13 @@ def concat_from_sequence_11(sequence: list[Array], *, axis: int, new_axis: int, 
         raise Violation("C2")
     first = sequence[0]
     axis = normalize_axis(axis, first.ndim + new_axis, "C3")
-    equal_sizes = _shared_sizes(first.shape, axis, new_axis)
+    behind = axis + (not new_axis)  # all sizes are equal but the axis's, if there is no new one
     for tensor in sequence:
-        sizes = _shared_sizes(tensor.shape, axis, new_axis)
-        if tensor.dtype != first.dtype or tensor.ndim != first.ndim or sizes != equal_sizes:
+        same_sizes = tensor.shape[:axis] == first.shape[:axis] and tensor.shape[behind:] == first.shape[behind:]
+        if tensor.dtype != first.dtype or tensor.ndim != first.ndim or not same_sizes:
             raise Violation("C4", f"{tensor.dtype}{list(tensor.shape)} and {first.dtype}{list(first.shape)}")
     context.reserve(sum(tensor.size for tensor in sequence), first.dtype)
     return np.stack(sequence, axis) if new_axis else np.concatenate(sequence, axis)
-
-
-def _shared_sizes(shape: tuple[int, ...], axis: int, new_axis: int) -> tuple[int, ...]:
-    """Return the dimensions that all tensors must share."""
-    return shape if new_axis else shape[:axis] + shape[axis + 1 :]
 
 
 @kernel("SplitToSequence", since=11)

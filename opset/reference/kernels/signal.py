@@ -40,10 +40,9 @@ def _transform(
 ) -> Array:
     """Return the discrete Fourier transform along an axis counted from the front."""
     axis, size = axis % x.ndim, x.shape[axis]
+    length = 2 * (size - 1) if inverse and onesided else size
     if dft_length is not None:
         length = dft_length.item()
-    else:
-        length = 2 * (size - 1) if inverse and onesided else size
     if length < 1:
         raise Violation("C3", f"length {length}")
     context.reserve(2 * x.size + prod(x.shape[:axis] + x.shape[axis + 1 :]) * length * 4, np.float64)
@@ -79,10 +78,9 @@ def stft_17(
 ) -> Array:
     """Return the Fourier transforms of the frames of a signal, each multiplied by a window."""
     step = frame_step.item()
+    length = x.shape[1] if window is None else window.size
     if frame_length is not None:
         length = frame_length.item()
-    else:
-        length = x.shape[1] if window is None else window.size
     if window is not None and window.size != length:
         raise Violation("C2", f"a window of {window.size} values, frames of {length} samples")
     count = (x.shape[1] - length) // step + 1
@@ -93,38 +91,24 @@ def stft_17(
     return _as_pairs(np.fft.rfft(frames) if onesided else np.fft.fft(frames), x.dtype)
 
 
-@kernel("HannWindow", since=17)
-def hann_window_17(size: Array, *, output_datatype: int, periodic: int, context: KernelContext) -> Array:
-    """Return `0.5 - 0.5 * cos(2 * pi * n / M)`."""
-    return _window((0, 1, 0), size, output_datatype, periodic, context)
+def _register_window(operator: str, constant: float, linear: float, quadratic: float) -> None:
+    """Register a window, a polynomial in `s = sin(pi * n / M) ** 2`; a symmetric window of one value is NaN.
 
-
-@kernel("HammingWindow", since=17)
-def hamming_window_17(size: Array, *, output_datatype: int, periodic: int, context: KernelContext) -> Array:
-    """Return `a - (1 - a) * cos(2 * pi * n / M)` with `a = 25 / 46`."""
-    return _window((4 / 46, 42 / 46, 0), size, output_datatype, periodic, context)
-
-
-@kernel("BlackmanWindow", since=17)
-def blackman_window_17(size: Array, *, output_datatype: int, periodic: int, context: KernelContext) -> Array:
-    """Return `0.42 - 0.5 * cos(2 * pi * n / M) + 0.08 * cos(4 * pi * n / M)`."""
-    return _window((0, 0.36, 0.64), size, output_datatype, periodic, context)
-
-
-def _window(
-    coefficients: tuple[float, float, float], size: Array, output_datatype: int, periodic: int, context: KernelContext
-) -> Array:
-    """Return a polynomial in `s = sin(pi * n / M) ** 2`, constant term first; a symmetric window of one value is NaN.
-
-    It equals the sum of cosines by `cos(2 * x) = 1 - 2 * s`, but without cancellation of nearly equal terms.
+    It equals a sum of cosines by `cos(2 * x) = 1 - 2 * s`, but without cancellation of nearly equal terms.
     """
-    count = size.item()
-    dtype = DTYPES[output_datatype]
-    context.reserve(4 * count, np.float64)
-    n, period = np.arange(count), count if periodic else count - 1
-    squares = np.sin(np.minimum(n, period - n) / period * np.pi) ** 2
-    constant, linear, quadratic = coefficients
-    return (constant + linear * squares + quadratic * squares**2).astype(dtype)
+
+    @kernel(operator, since=17)
+    def window(size: Array, *, output_datatype: int, periodic: int, context: KernelContext) -> Array:
+        count = size.item()
+        context.reserve(4 * count, np.float64)
+        n, period = np.arange(count), count if periodic else count - 1
+        squares = np.sin(np.minimum(n, period - n) / period * np.pi) ** 2
+        return (constant + linear * squares + quadratic * squares**2).astype(DTYPES[output_datatype])
+
+
+_register_window("HannWindow", 0, 1, 0)  # 0.5 - 0.5 * cos(2 * pi * n / M)
+_register_window("HammingWindow", 4 / 46, 42 / 46, 0)  # a - (1 - a) * cos(2 * pi * n / M) with a = 25 / 46
+_register_window("BlackmanWindow", 0, 0.36, 0.64)  # 0.42 - 0.5 * cos(2 * pi * n / M) + 0.08 * cos(4 * pi * n / M)
 
 
 @kernel("MelWeightMatrix", since=17)

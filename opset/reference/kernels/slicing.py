@@ -20,13 +20,9 @@ def split_18(
     x: Array, sizes: Array | None = None, *, axis: int, num_outputs: int | None, context: KernelContext
 ) -> tuple[Array, ...]:
     """Return x split along `axis` into parts of these sizes, or into `num_outputs` parts, the last the smallest."""
-    axis %= x.ndim
-    if sizes is not None:
-        return _parts(x, sizes.reshape(-1).tolist(), axis, context)
-    assert num_outputs is not None
-    if num_outputs != context.outputs:
+    if sizes is None and num_outputs != context.outputs:
         raise Violation("C2", f"num_outputs {num_outputs}, {context.outputs} outputs")
-    return _cut(x, equal_parts(x.shape[axis], context.outputs, last_smaller=True), axis)
+    return _split(x, sizes, axis % x.ndim, context, last_smaller=True)
 
 
 @kernel("Split", since=13)
@@ -43,22 +39,18 @@ def split_1(
     return _split(x, sizes if split is None else split, (axis or 0) % x.ndim, context)
 
 
-def _split(x: Array, sizes: Array | Sequence[int] | None, axis: int, context: KernelContext) -> tuple[Array, ...]:
-    """Return x split along an axis into parts of these sizes, or into equal parts."""
-    if sizes is not None:
-        return _parts(x, [int(size) for size in np.reshape(sizes, -1)], axis, context)
-    return _cut(x, equal_parts(x.shape[axis], context.outputs, last_smaller=False), axis)
-
-
-def _parts(x: Array, sizes: list[int], axis: int, context: KernelContext) -> tuple[Array, ...]:
-    """Return parts of these sizes, of which one may be inferred. Raises Violation C2 if they do not fit."""
-    if len(sizes) != context.outputs:
-        raise Violation("C2", f"{len(sizes)} parts, {context.outputs} outputs")
-    return _cut(x, complete_parts(sizes, x.shape[axis], "C2"), axis)
-
-
-def _cut(x: Array, sizes: Sequence[Any], axis: int) -> tuple[Array, ...]:
-    """Return x cut along an axis into parts of these sizes."""
+def _split(
+    x: Array, stated: Array | Sequence[int] | None, axis: int, context: KernelContext, last_smaller: bool = False
+) -> tuple[Array, ...]:
+    """Return x split along an axis into parts of these sizes, of which one may be inferred, or into equal parts."""
+    sizes: Any
+    if stated is None:
+        sizes = equal_parts(x.shape[axis], context.outputs, last_smaller=last_smaller)
+    else:
+        sizes = [int(size) for size in np.reshape(stated, -1)]
+        if len(sizes) != context.outputs:
+            raise Violation("C2", f"{len(sizes)} parts, {context.outputs} outputs")
+        sizes = complete_parts(sizes, x.shape[axis], "C2")
     return tuple(np.split(x, np.cumsum(sizes)[:-1], axis))
 
 

@@ -189,9 +189,8 @@ def tf_idf_vectorizer_9(
     width = max(ngram_indexes, default=-1) + 1
     rows = len(words)
     context.reserve(rows * (width + 2 * grams) + 8 * words.size, np.float64)
-    counts = _count_grams(
-        words, vocabulary, sizes, range(min_gram_length, max_gram_length + 1), max_skip_count, context
-    )
+    lengths = range(min_gram_length, max_gram_length + 1)
+    counts = _count_grams(words, vocabulary, sizes, lengths, max_skip_count, context)
     values = (counts > 0).astype(np.float32) if mode == "IDF" else counts.astype(np.float32)
     if mode != "TF" and weights:
         values *= np.array(weights, np.float32)
@@ -216,11 +215,9 @@ def _number_words(x: Array, pool: Sequence[Any], context: KernelContext) -> tupl
 def _count_grams(
     words: Array, pool: Array, sizes: Sequence[int], lengths: range, max_skip: int, context: KernelContext
 ) -> Array:
-    """Return the counts of each n-gram of the pool in each row of words.
-
-    N-grams are matched word by word, at all positions of all rows at once: the number of the prefix and the next word
-    make a key, which is in a sorted table or matches no n-gram.
-    """
+    """Return the counts of each n-gram of the pool in each row of words."""
+    # N-grams are matched word by word, at all positions of all rows at once: the number of the prefix and the next word
+    # make a key, which is in a sorted table or matches no n-gram.
     rows, width = words.shape
     kinds = int(pool.max(initial=0)) + 1
     row, column = np.nonzero(words >= 0)
@@ -231,7 +228,12 @@ def _count_grams(
         if length not in lengths or not size:
             columns.append(np.zeros((rows, len(grams)), np.int64))
             continue
-        tables, state_of_gram = _gram_tables(grams, kinds)
+        # The sorted keys of each position in n-grams, and the index of each n-gram's last key.
+        tables: list[Array] = []
+        state_of_gram = np.zeros(len(grams), np.int64)
+        for column_of_grams in grams.T:
+            table, state_of_gram = np.unique(state_of_gram * kinds + column_of_grams, return_inverse=True)
+            tables.append(table)
         states = len(tables[-1])
         counts = np.zeros(rows * states, np.int64)
         # Skipping makes no difference to single words; n-grams longer than a row occur nowhere.
@@ -242,15 +244,6 @@ def _count_grams(
             counts += np.bincount(at_row * states + state, minlength=len(counts))
         columns.append(counts.reshape(rows, states)[:, state_of_gram])
     return np.concatenate(columns, 1)
-
-
-def _gram_tables(grams: Array, kinds: int) -> tuple[list[Array], Array]:
-    """Return the sorted keys of each position in n-grams, and the index of each n-gram's last key."""
-    tables, state = [], np.zeros(len(grams), np.int64)
-    for words in grams.T:
-        table, state = np.unique(state * kinds + words, return_inverse=True)
-        tables.append(table)
-    return tables, state
 
 
 def _match_grams(

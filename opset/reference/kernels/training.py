@@ -35,19 +35,16 @@ def gradient_1(
 
 
 def _update_tensors(inputs: Sequence[Array], parts: int, update: Callable[..., tuple[Array, ...]]) -> tuple[Array, ...]:
-    """Return the tensors after `update`, then the second part of each tensor after it, and so on.
-
-    The inputs are all tensors, then the gradients of all, then each other part of all. Raises Violation C2 and C3.
-    """
+    """Return all tensors after `update`, then each other part of all but the gradients. Raises Violation C2 and C3."""
+    # The inputs are all tensors, then the gradients of all, then each other part of all.
     count, left = divmod(len(inputs), parts)
     if left or not count:
         raise Violation("C2", f"{len(inputs)} inputs are not {parts} for each tensor")
     groups = [inputs[index::count] for index in range(count)]
     for x, *parts_of_tensor in groups:
         if any(value.shape != x.shape or value.dtype != x.dtype for value in parts_of_tensor):
-            raise Violation(
-                "C3", f"{x.dtype}{list(x.shape)} beside {[(str(e.dtype), e.shape) for e in parts_of_tensor]}"
-            )
+            others = [(str(value.dtype), value.shape) for value in parts_of_tensor]
+            raise Violation("C3", f"{x.dtype}{list(x.shape)} beside {others}")
     parts_of = [[np.asarray(value, group[0].dtype) for value in update(*group)] for group in groups]
     return tuple(value for part in zip(*parts_of, strict=True) for value in part)
 

@@ -35,7 +35,7 @@ def rounded_once(function: Function) -> Function:
             return function(*inputs, **attributes)
         if (context := attributes.get("context")) is not None:
             context.reserve(2 * sum(value.size for value in inputs if is_float(value)), np.float32)
-        results = function(*map(_widen, inputs), **attributes)
+        results = function(*map(widen, inputs), **attributes)
         if isinstance(results, tuple):
             return tuple(_round(value, first) for value in results)
         return _round(results, first)
@@ -43,7 +43,7 @@ def rounded_once(function: Function) -> Function:
     return wrapper
 
 
-def _widen(value: Any) -> Any:
+def widen(value: Any) -> Any:
     """Return small floats as float32, other values unchanged."""
     return value.astype(np.float32) if isinstance(value, np.ndarray) and value.dtype in SMALL_FLOATS else value
 
