@@ -21,11 +21,11 @@ from opset.opsets.hooks import Hook
 from opset.opsets.registry import Registry
 from opset.opsets.releases import RELEASES
 from opset.schemas.constraints.grammar import PRESENCE
-from opset.schemas.diff import short_float, signature_diff
+from opset.schemas.diff import short_float, signature_diff, signed_expressions
 from opset.schemas.model import OWN, UNBOUNDED, VARIADIC, Example, ExampleValue, OpSchema, Parameter
 from opset.schemas.names import domain_name, normalize_domain
 from opset.schemas.status import Grounded, ground_of, status_of
-from opset.schemas.type_sets import TypeSets, shortest_expressions
+from opset.schemas.type_sets import TypeSets
 from opset.version_converter.derivation import derive_adapter
 
 # What an adapter has to do, least first.
@@ -299,15 +299,9 @@ def difference_words(difference: dict[str, Any], sets: TypeSets) -> list[str]:
     for name, facets in difference.get("attributes", {}).items():
         words.append(f"attribute {name}{_attribute_words(facets)}")
     for name, types in difference.get("types", {}).items():
-        says = {"new": "is new", "gone": "is gone"}.get(types) if isinstance(types, str) else _signed_types(types, sets)
+        says = f"is {types}" if isinstance(types, str) else " ".join(signed_expressions(types, sets))
         words.append(f"type {name} {says}")
     return words
-
-
-def _signed_types(types: list[str], sets: TypeSets) -> str:
-    """Return types with a sign each as an expression of type sets: "+float8 +int4 -bool"."""
-    parts = {sign: [type_[1:] for type_ in types if type_[0] == sign] for sign in "+-"}
-    return " ".join(f"{sign}{type_}" for sign, some in parts.items() for type_ in shortest_expressions(some, sets))
 
 
 def _parameter_words(side: str, difference: dict[str, Any]) -> list[str]:

@@ -30,7 +30,7 @@ from opset.schemas.model import AttributeChange, OpSchema
 from opset.schemas.names import domain_name, near_miss
 from opset.schemas.selection import Target, select_operators
 from opset.schemas.type_sets import TypeSets, expand
-from opset.schemas.untrusted_files import file_bytes
+from opset.schemas.untrusted_files import file_matches
 from opset.schemas.yaml.keys import CHANGE_KEYS, FACETS
 from opset.schemas.yaml.loader import (
     MAX_FOLDER_FINDINGS,
@@ -47,10 +47,11 @@ from opset.schemas.yaml.loader import (
     standard_sets,
 )
 from opset.schemas.yaml.printer import flow
-from opset.schemas.yaml.reader import MAX_SIZE, Findings, YamlNode
+from opset.schemas.yaml.reader import MAX_SIZE, Findings, YamlNode, nodes_below
 
 DOCUMENTATION = frozenset({"S212", "S213"})
 """Codes of the rules on versions that cannot be read completely."""
+_EXAMPLES = re.compile(rb"^examples:", re.MULTILINE)
 FAMILIES = (
     *("activation", "attention", "binary", "cast", "control_flow", "conv", "create", "image", "indexing", "layout"),
     *("linalg", "loss", "ml_encoding", "ml_linear", "ml_svm", "ml_trees", "norm", "pool", "quantize", "recurrent"),
@@ -159,11 +160,9 @@ class _TargetCheck:
         hooks: Hooks,
     ) -> None:
         self.target, self.operators = target, operators
-        listed = (
-            target.files
-            if target.whole
-            else [path for holder in {each.parent for each in target.files} for path in siblings(holder)]
-        )
+        listed = [*target.files]
+        if not target.whole:
+            listed = [path for holder in {each.parent for each in target.files} for path in siblings(holder)]
         names = {(domain_of(path), path.stem) for path in listed}
         whole = {(operator.domain, operator.name) for operator in operators if operator.whole}
         unread = {(domain_of(path), path.stem) for path in target.files} - whole
@@ -171,7 +170,8 @@ class _TargetCheck:
         if base:
             names |= {("", path.stem) for path in operator_files(FOLDER) if path.parent.name == "ai.onnx"}
         exemplary = not base or any(operator.examples for operator in operators)
-        exemplary = exemplary or (bool(operators) and any(map(_has_examples, () if target.whole else listed)))
+        if operators and not target.whole:
+            exemplary = exemplary or any(file_matches(path, _EXAMPLES, MAX_SIZE) for path in listed)
         self.folder = LintedFolder(target, base, operators, unread, complete)
         self.context = LintContext(
             sets, lock or {}, names, hooks.written, hooks.kernels, hooks.inferred, exemplary, hooks.unknown
@@ -230,25 +230,15 @@ def _independent_findings(operator: Operator, found: Iterable[Finding], faults: 
     """Yield the findings that do not follow from faults: no fault is inside the part of the file that they name."""
     versions = operator.root.value["versions"]
     within: dict[str, YamlNode] = {}
-    open_nodes = [each for key in versions.value for each in key.value.values()]
-    open_nodes += [each for key, each in operator.root.value.items() if key != "versions"]
-    for node in open_nodes:  # which grows
-        within.setdefault(f"{operator.path}:{node.line}:{node.column}", node)
-        open_nodes += node.value.values() if isinstance(node.value, dict) else ()
-        open_nodes += node.value if isinstance(node.value, list) else ()
+    parts = [each for key in versions.value for each in key.value.values()]
+    parts += [each for key, each in operator.root.value.items() if key != "versions"]
+    for each in nodes_below(parts):
+        within.setdefault(f"{operator.path}:{each.line}:{each.column}", each)
     for finding in found:
         node = within.get(finding.place)
         about = {finding.place} if node is None else {f"{operator.path}:{place}" for place in node.places()}
         if about.isdisjoint(faults):
             yield finding
-
-
-def _has_examples(path: Path) -> bool:
-    """Whether the file of an operator has a line `examples:`; False if it cannot be read."""
-    try:
-        return b"\nexamples:" in file_bytes(path, MAX_SIZE)
-    except (OSError, ValueError):
-        return False
 
 
 def declare_differences(operator: Operator, document: dict[str, Any], sets: TypeSets) -> None:
@@ -264,10 +254,9 @@ def declared_change(change: dict[str, Any], step: Transition, sets: TypeSets) ->
 
     Facets and other declarations of the author stay.
     """
-    computed = step.difference
     fixed = dict(change)
     for key in step.undeclared_keys:
-        part = compact_diff({key: computed[key]}, sets)[key] if key in computed else {}
+        part = compact_diff(step.difference, sets).get(key, {})
         fixed[key] = _merge_facets(part, change.get(key, {})) if key == "attributes" else part
         if fixed[key] == {}:
             del fixed[key]
@@ -286,14 +275,11 @@ def check_declared_difference(operator: Operator, context: LintContext) -> Itera
     """Check that the declared difference of a version is the computed one (S201)."""
     for step in operator.transitions:
         for key in step.undeclared_keys:
-            sets = sets_of_domain(operator.domain, context.sets)
-            difference = compact_diff({key: step.difference[key]}, sets) if key in step.difference else {}
-            yield Finding(
-                "S201",
-                f"{operator.name} {step.new.since_version} does not declare what differs in {key}",
-                place=operator.place(step.new.since_version, "change", key),
-                help=f"write {key}: {flow(difference[key])}" if difference else f"leave {key} out: nothing differs",
-            )
+            difference = compact_diff(step.difference, sets_of_domain(operator.domain, context.sets))
+            help = f"write {key}: {flow(difference[key])}" if key in difference else f"leave {key} out: nothing differs"
+            message = f"{operator.name} {step.new.since_version} does not declare what differs in {key}"
+            place = operator.place(step.new.since_version, "change", key)
+            yield Finding("S201", message, place=place, help=help)
 
 
 @LINT.rule("S202", Operator)
@@ -303,9 +289,8 @@ def check_order_of_versions(operator: Operator, context: LintContext) -> Iterato
     sinces = [node.value["since"].value for node in nodes]
     for before, after in itertools.pairwise(sinces):
         if before < after:
-            yield Finding(
-                "S202", f"version {after} stands below version {before}", place=operator.place(after, "since")
-            )
+            place = operator.place(after, "since")
+            yield Finding("S202", f"version {after} stands below version {before}", place=place)
 
 
 @LINT.rule("S203", Operator)
@@ -315,12 +300,9 @@ def check_released_signatures(operator: Operator, context: LintContext) -> Itera
     for schema in operator.schemas:
         released = versions.get(str(schema.since_version))
         if released and released != signature_hash(schema):
-            yield Finding(
-                "S203",
-                f"the signature of {operator.name} {schema.since_version} was edited after its release",
-                place=operator.place(schema.since_version),
-                help="restore it, and put the edit into a new version",
-            )
+            message = f"the signature of {operator.name} {schema.since_version} was edited after its release"
+            help = "restore it, and put the edit into a new version"
+            yield Finding("S203", message, place=operator.place(schema.since_version), help=help)
 
 
 @LINT.rule("S205", Operator)
@@ -350,9 +332,8 @@ def check_adapters(operator: Operator, context: LintContext) -> Iterator[Finding
                 yield Finding("S206", f"no adapter {direction} is written for {operator.name} {since}", place=place)
             elif registered and declared != "written":
                 message = f"an adapter {direction} is written for {operator.name} {since}, which declares none"
-                yield Finding(
-                    "S207", message, place=place, help=f"declare '{direction}: written', or remove the adapter"
-                )
+                help = f"declare '{direction}: written', or remove the adapter"
+                yield Finding("S207", message, place=place, help=help)
 
 
 @LINT.rule("S208", Operator)
@@ -362,12 +343,10 @@ def check_removed_attributes(operator: Operator, context: LintContext) -> Iterat
         renamed = (change.renamed for change in step.change.attributes.values())
         is_gone = name in step.old.attributes and name not in step.new.attributes and name not in renamed
         if is_gone and step.change.up == "derived" and not declared.ignored and not declared.input:
-            yield Finding(
-                "S208",
-                f"what becomes of the attribute {name} at version {step.new.since_version} is not said",
-                place=operator.place(step.new.since_version, "change", "attributes", name),
-                help="add 'ignored: true' or 'input: NAME', 'renamed' to the new one, or write the adapter up",
-            )
+            message = f"what becomes of the attribute {name} at version {step.new.since_version} is not said"
+            place = operator.place(step.new.since_version, "change", "attributes", name)
+            help = "add 'ignored: true' or 'input: NAME', 'renamed' to the new one, or write the adapter up"
+            yield Finding("S208", message, place=place, help=help)
 
 
 @LINT.rule("S209", Operator)
@@ -376,12 +355,9 @@ def check_added_attributes(operator: Operator, context: LintContext) -> Iterator
     for name, declared, step in changed_attributes(operator):
         is_new = name in step.new.attributes and name not in step.old.attributes and not declared.renamed
         if is_new and step.new.attributes[name].required and step.change.up == "derived" and declared.old is None:
-            yield Finding(
-                "S209",
-                f"which {name} means what {operator.name} did before {step.new.since_version} is not said",
-                place=operator.place(step.new.since_version, "change", "attributes", name),
-                help="add 'old: VALUE', or write the adapter up",
-            )
+            message = f"which {name} means what {operator.name} did before {step.new.since_version} is not said"
+            place = operator.place(step.new.since_version, "change", "attributes", name)
+            yield Finding("S209", message, place=place, help="add 'old: VALUE', or write the adapter up")
 
 
 @LINT.rule("S210", Operator)
@@ -469,9 +445,8 @@ def check_documentation(operator: Operator, context: LintContext) -> Iterator[Fi
     for schema, docs in zip(operator.schemas, operator.docs, strict=True):
         since = schema.since_version
         if not docs.doc.strip():
-            yield Finding(
-                "S213", f"{operator.name} {since} says nothing about itself", place=operator.place(since, "doc")
-            )
+            place = operator.place(since, "doc")
+            yield Finding("S213", f"{operator.name} {since} says nothing about itself", place=place)
         for part in ("inputs", "outputs", "attributes"):
             for name, phrase in getattr(docs, part).items():
                 if name and not phrase.strip():
@@ -550,7 +525,8 @@ def check_lists_of_types(operator: Operator, context: LintContext) -> Iterator[F
     schemas = {schema.since_version: schema for schema in operator.schemas}
     for since, constraint, node in _stated_types(operator):
         types = schemas[since].types[constraint]
-        if types in names and node.value != names[types] and not _names_set(node, context.sets):
+        names_set = isinstance(node.value, str) and node.value in context.sets
+        if types in names and node.value != names[types] and not names_set:
             place = operator.place(since, "types", constraint)
             help = f"write {names[types]}"
             yield Finding("S219", f"{constraint} lists the types of a named set", place=place, help=help)
@@ -605,10 +581,6 @@ def _stated_types(operator: Operator) -> Iterator[tuple[int, str, YamlNode]]:
                 yield version.value["since"].value, constraint, node
 
 
-def _names_set(node: YamlNode, sets: TypeSets) -> bool:
-    return isinstance(node.value, str) and node.value in sets
-
-
 @LINT.rule("S232", Operator)
 def check_repeated_texts(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Check that the stated text of a constraint is not the one derived from its declarations (S232)."""
@@ -656,10 +628,6 @@ def check_type_sets(folder: LintedFolder, context: LintContext) -> Iterator[Find
 
 def _type_words(nodes: Iterable[YamlNode]) -> Iterator[str]:
     """Yield every word of the type expressions in these nodes."""
-    open_nodes = list(nodes)
-    while open_nodes:
-        value = open_nodes.pop().value
-        if isinstance(value, str):
-            yield from re.findall(r"\w+", value)
-        elif value is not None:
-            open_nodes += value.values() if isinstance(value, dict) else value
+    for node in nodes_below(nodes):
+        if isinstance(node.value, str):
+            yield from re.findall(r"\w+", node.value)
