@@ -13,7 +13,7 @@ from opset.model.attributes import attribute_type
 from opset.schemas.constraints.signature import arity_misfits, attribute_misfits
 from opset.schemas.function_bodies import body_nodes
 from opset.schemas.lint.context import LINT
-from opset.schemas.model import SINGLE, VARIADIC, Attribute, FunctionBody, OpSchema
+from opset.schemas.model import SINGLE, VARIADIC, FunctionBody, OpSchema
 from opset.schemas.names import domain_name, near_miss, normalize_domain
 
 if TYPE_CHECKING:
@@ -166,17 +166,18 @@ def _check_references(use: _PlacedBody, nodes: Sequence[Any]) -> Iterator[Findin
             elif declared.type != attribute_type(attribute):
                 message = f"the body takes {name!r} for {attribute_type(attribute)}, and it is {declared.type}"
                 yield Finding("S236", message, place=use.place)
-            elif node.op_type == "Constant" and _may_be_absent(declared, use.body):
+            elif (
+                node.op_type == "Constant"
+                and declared.default is None
+                and not declared.required
+                and (name, "given") not in use.body.where
+            ):
                 message = f"the body makes a Constant of {name!r}, which may have no value"
                 yield Finding("S236", message, place=use.place, help=f"add 'where: {{{name}: given}}'")
 
 
 def _is_plain(node: Any) -> bool:
     return len(node.attribute) == 1 and node.attribute[0].name.startswith("value")
-
-
-def _may_be_absent(attribute: Attribute, body: FunctionBody) -> bool:
-    return attribute.default is None and not attribute.required and (attribute.name, "given") not in body.where
 
 
 @LINT.rule("S237", OperatorBodies)

@@ -54,19 +54,12 @@ def refused_types(schema: OpSchema, body: FunctionBody, versions: Versions) -> I
 def _first_misfit(
     schema: OpSchema, body: FunctionBody, bound: Mapping[str, str], free: set[str], versions: Versions
 ) -> str:
-    """Return why a node of a body does not take the types; "" if none refuses, as far as types are known.
-
-    Args:
-        schema: The version.
-        body: One of its function bodies.
-        bound: A type for each type constraint.
-        free: The type constraints whose types are left open; `bound` does not count for them.
-        versions: Returns all versions of an operator.
-    """
+    """Return why a node of a body does not take the types, "" if it does; those of `free` constraints are left open."""
     known: dict[str, str | None] = {}
     for each in schema.inputs:
         if each.type in bound and each.type not in free:
-            known[each.name] = _emulate_type(bound[each.type], body.emulate)
+            element = bound[each.type].removeprefix("tensor(").removesuffix(")")
+            known[each.name] = f"tensor({body.emulate[element]})" if element in body.emulate else bound[each.type]
         elif each.type not in schema.types:
             known[each.name] = each.type
     try:
@@ -98,11 +91,6 @@ def _pair_names(parameters: Sequence[Parameter], names: Sequence[str]) -> Iterat
     for index, name in enumerate(names):
         if name and parameters:
             yield parameters[min(index, len(parameters) - 1)], name
-
-
-def _emulate_type(type_: str, emulate: Mapping[str, str]) -> str:
-    wide = emulate.get(type_[7:-1]) if type_.startswith("tensor(") else None
-    return f"tensor({wide})" if wide else type_
 
 
 def _schema_of(node: Any, opset: int, versions: Versions) -> OpSchema | None:

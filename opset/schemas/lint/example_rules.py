@@ -71,8 +71,7 @@ def check_equal_examples(operator: Operator, context: LintContext) -> Iterator[F
     for position, example in enumerate(operator.examples):
         content = repr(example._replace(name="", doc=""))
         if content in first:
-            node = operator.root.value["examples"].value[position]
-            place = f"{operator.path}:{node.line}:{node.column}"
+            place = operator.place_of(operator.root.value["examples"].value[position])
             yield Finding("S223", f"the example {example.name} is the same as {first[content]}", place=place)
         first.setdefault(content, example.name)
 

@@ -233,7 +233,7 @@ def _independent_findings(operator: Operator, found: Iterable[Finding], faults: 
     parts = [each for key in versions.value for each in key.value.values()]
     parts += [each for key, each in operator.root.value.items() if key != "versions"]
     for each in nodes_below(parts):
-        within.setdefault(f"{operator.path}:{each.line}:{each.column}", each)
+        within.setdefault(operator.place_of(each), each)
     for finding in found:
         node = within.get(finding.place)
         about = {finding.place} if node is None else {f"{operator.path}:{place}" for place in node.places()}
@@ -512,8 +512,7 @@ def check_names(operator: Operator, context: LintContext) -> Iterator[Finding]:
 def check_family(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Check that an operator of the standard has a known family; other domains have families of their own (S216)."""
     if operator.family and operator.family not in FAMILIES and is_standard(operator):
-        node = operator.root.value["family"]
-        place = f"{operator.path}:{node.line}:{node.column}"
+        place = operator.place_of(operator.root.value["family"])
         help = near_miss(operator.family, FAMILIES) or f"known: {', '.join(FAMILIES)}"
         yield Finding("S216", f"there is no family {operator.family}", place=place, help=help)
 

@@ -167,7 +167,11 @@ class Operator:
             if not isinstance(inner, dict) or key not in inner:
                 break
             at = inner[key]
-        return f"{self.path}:{at.line}:{at.column}"
+        return self.place_of(at)
+
+    def place_of(self, node: YamlNode) -> str:
+        """Return path:line:column of a node of its document."""
+        return f"{self.path}:{node.line}:{node.column}"
 
 
 def _name_of(node: YamlNode) -> str:
