@@ -16,6 +16,7 @@ from types import CodeType
 from typing import Any, NamedTuple
 
 from opset.inference.registration import RuleLookup
+from opset.model.types import nest_elements
 from opset.opsets.amendments import amendments_of
 from opset.opsets.hooks import Hook
 from opset.opsets.registry import Registry
@@ -120,23 +121,12 @@ def _plain_value(value: Any) -> Any:
     if isinstance(value, ExampleValue):
         content = value.content
         if value.shape is not None and isinstance(content, list):
-            content = _nest_elements(content, value.shape)
+            content = nest_elements(content, value.shape)
         shape = None if value.shape is None else list(value.shape)
         return {"type": value.type, "shape": shape, "content": _plain_value(content)}
     if isinstance(value, Mapping):
         return {str(key): _plain_value(each) for key, each in value.items()}
     return [_plain_value(each) for each in value] if isinstance(value, (list, tuple)) else value
-
-
-def _nest_elements(flat: list[Any], shape: tuple[int, ...]) -> Any:
-    """Return elements in row-major order as nested lists."""
-    if not shape:
-        return flat[0] if flat else flat
-    if 0 in shape:
-        return []
-    for size in reversed(shape[1:]):
-        flat = [flat[start : start + size] for start in range(0, len(flat), size)]
-    return flat
 
 
 def body_conditions(body: Mapping[str, Any]) -> str:

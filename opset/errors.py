@@ -348,13 +348,6 @@ class Finding(NamedTuple):
         return self.code, self.message, _QUOTED.sub("''", self.why), _QUOTED.sub("''", self.help), self.file
 
 
-def _places_text(findings: Sequence[Finding]) -> str:
-    """Return the first places of findings as text, with the number of the others."""
-    places = [safe_text(finding.place) for finding in findings[:PLACES]]
-    more = len(findings) - len(places)
-    return "; ".join(places) + (f"; and {more:,} more" if more else "")
-
-
 class FindingList(list[Finding]):
     """Findings in order: the first are kept, the others are counted in `omitted`. A file may cause any number.
 
@@ -397,9 +390,12 @@ class FindingList(list[Finding]):
         kinds: dict[object, list[Finding]] = {}
         for index, finding in enumerate(self):
             kinds.setdefault(finding.kind or index, []).append(finding)
-        return [
-            group[0] if len(group) == 1 else group[0]._replace(place=_places_text(group)) for group in kinds.values()
-        ]
+        merged = []
+        for group in kinds.values():
+            places = "; ".join(safe_text(each.place) for each in group[:PLACES])
+            more = f"; and {len(group) - PLACES:,} more" if len(group) > PLACES else ""
+            merged.append(group[0] if len(group) == 1 else group[0]._replace(place=places + more))
+        return merged
 
     def in_file(self, file: str) -> FindingList:
         """Return the findings with the file set in each that does not name one."""
@@ -435,23 +431,11 @@ class OpsetError(Exception):
         return FindingList(self.findings, self.omitted)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _restore_error, (type(self), self.findings, self.omitted)
+        return type(self), (self.finding_list,)
 
     def in_file(self, file: str) -> OpsetError:
-        """Return the error with the file set in every finding that does not name one.
-
-        Args:
-            file: The path as the user gave it.
-
-        Returns:
-            A new error of the same class.
-        """
+        """Return an error of the same class with the file set in every finding that does not name one."""
         return type(self)(self.finding_list.in_file(file))
-
-
-def _restore_error(kind: type[OpsetError], findings: tuple[Finding, ...], omitted: int) -> OpsetError:
-    """Return the error that pickle saved."""
-    return kind(FindingList(findings, omitted))
 
 
 class UsageError(OpsetError):

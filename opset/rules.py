@@ -66,13 +66,7 @@ class RuleTable(Generic[F]):
     """The rules of a verb, in the order of the modules that declare them; these are imported when they are needed."""
 
     def __init__(self, package: str, modules: Collection[str], **defaults: Any) -> None:
-        """Create a table without rules.
-
-        Args:
-            package: Package of the modules.
-            modules: Modules that declare the rules, in the order in which the rules run.
-            **defaults: Attributes of rules that do not have their own.
-        """
+        """Create a table without rules; `defaults` are attributes of rules that do not have their own."""
         self._defaults = defaults
         self._modules = [f"{package}.{name}" for name in modules]
         self._declared: dict[tuple[str, type], Rule[F]] = {}

@@ -26,7 +26,8 @@ def sorted_orders(all_bodies: Sequence[Body]) -> dict[Body, list[int]]:
     captured: dict[Body, dict[int, set[str]]] = {body: {} for body in all_bodies}
     for body in reversed(all_bodies):
         if body.owner is not None and body.parent is not None:
-            captured[body.parent].setdefault(body.index, set()).update(_names_from_outside(body, captured[body]))
+            read = {name for names in body.reads for name in names}.union(body.output_names(), *captured[body].values())
+            captured[body.parent].setdefault(body.index, set()).update(read - body.definitions.keys())
     orders = {}
     for body in all_bodies:
         order = _sorted_order(body, captured[body])
@@ -42,12 +43,6 @@ def count_moved_nodes(order: Sequence[int]) -> int:
         count += index > first
         first = min(first, index)
     return count
-
-
-def _names_from_outside(body: Body, inside: Mapping[int, set[str]]) -> set[str]:
-    """Return the names that a subgraph, with those inside it, takes from around."""
-    read = {name for names in body.reads for name in names}.union(body.output_names(), *inside.values())
-    return read - body.definitions.keys()
 
 
 def _sorted_order(body: Body, inside: Mapping[int, set[str]]) -> list[int] | None:

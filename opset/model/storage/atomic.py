@@ -318,10 +318,7 @@ def _group_in(folder: OpenFolder) -> int:
 
 
 def _copy_access(descriptor: int, place: Place, old: os.stat_result) -> None:
-    """Copy owner, mode and extended attributes of a file to the new one that replaces it, as far as the system can.
-
-    If it cannot have the group, the group gets no permissions.
-    """
+    """Copy owner, mode and extended attributes of a file to its replacement; if not the group, this gets no access."""
     mode = stat.S_IMODE(old.st_mode) & 0o777
     if not hasattr(os, "fchmod"):  # Windows
         return

@@ -133,15 +133,12 @@ def text_of(value: bytes) -> str | bytes:
 
 
 def _typed_data(model: ModelParts | None, tensor: Any) -> bytes:
-    """Return the data in the field of the tensor's type, in the form of raw_data.
-
-    Floats are taken bit by bit from the encoded message: as a Python float a signalling NaN would change.
-    """
+    """Return the data in the field of the tensor's type, in the form of raw_data."""
     element = ELEMENTS[tensor.data_type]
     left = [segment.read() for segment in model.segments(tensor)] if model else []
     encoded = b"".join([tensor.SerializeToString(), *left])
     try:
-        if element.field in ("float_data", "double_data"):
+        if element.field in ("float_data", "double_data"):  # bit by bit: a Python float changes a signalling NaN
             number = wire.TYPED_FIELDS[element.field]
             wires = (wire.LENGTH, wire.FIXED32 if element.field == "float_data" else wire.FIXED64)
             items = wire.fields(BytesSource(encoded), 0, len(encoded))

@@ -149,10 +149,8 @@ class _Printer:
         values = value if is_repeated(field) else [value]
         if field.message_type is not None:
             shown = [self._part_text(each) for each in values]
-        elif field.cpp_type == field.CPPTYPE_FLOAT:
-            shown = _float_texts(message, field.name, values)
-        elif field.cpp_type == field.CPPTYPE_DOUBLE:
-            shown = _double_texts(message, field.name, values)
+        elif field.cpp_type in (field.CPPTYPE_FLOAT, field.CPPTYPE_DOUBLE):
+            shown = _number_texts(message, field.name, values)
         elif field.cpp_type == field.CPPTYPE_STRING:
             shown = [*map(string_text, values)]
         else:
@@ -229,9 +227,8 @@ class _Printer:
     def _dim_text(self, dim: Any) -> str:
         """Return a dimension as text."""
         kind = dim.WhichOneof("value")
-        if kind is None:
-            shown = "?"
-        else:
+        shown = "?"
+        if kind is not None:
             shown = str(dim.dim_value) if kind == "dim_value" else name_text(dim.dim_param)
         # A shape may have a million of them.
         return shown + self.extra_fields_text(dim, [kind]) if self._unknown or dim.HasField("denotation") else shown
@@ -303,10 +300,8 @@ class _Printer:
         field = FIELDS[kind][bool(end)] if kind else ""
         typed = f": {(kind + end).lower()}" if kind else ""
         if message.ref_attr_name:
-            written, value = (
-                {"name", "ref_attr_name", *["type"] * bool(kind)},
-                f" = @{name_text(message.ref_attr_name)}",
-            )
+            value = f" = @{name_text(message.ref_attr_name)}"
+            written = {"name", "ref_attr_name", *["type"] * bool(kind)}
         elif kind and (end or message.HasField(field)):
             value = f" = {self._value_text(message, kind, field, end)}"
             written = {"name", "type", field}
@@ -323,7 +318,7 @@ class _Printer:
         values = found if end else [found]
         match kind:
             case "FLOAT":
-                shown = _float_texts(message, field, values)
+                shown = _number_texts(message, field, values)
             case "INT":
                 shown = [*map(str, values)]
             case "STRING":
@@ -402,9 +397,8 @@ class _Printer:
 
     def model_text(self, message: Any) -> str:
         """Return the text of a model."""
-        keys, written = self._header_text(
-            message, ("ir_version", "producer_name", "producer_version", "domain", "model_version", "doc_string")
-        )
+        named = "ir_version", "producer_name", "producer_version", "domain", "model_version", "doc_string"
+        keys, written = self._header_text(message, named)
         further = self.extra_fields_text(message, {"graph", "functions", *written}, ["graph"]).lstrip()
         graph = [self.graph_text(message.graph)] if message.HasField("graph") else []
         functions = [self.function_text(each) for each in message.functions]
@@ -412,21 +406,15 @@ class _Printer:
 
     def _header_text(self, message: Any, keys: Iterable[str]) -> tuple[str, list[str]]:
         """Return the head of a model or function, and the fields that it has."""
-        keys_found = {}
-        for key in keys:
-            if message.HasField(key):
-                value = getattr(message, key)
-                keys_found[key] = str(value) if isinstance(value, int) else string_text(value)
+        values = {key: getattr(message, key) for key in keys if message.HasField(key)}
+        keys_found = {key: str(each) if isinstance(each, int) else string_text(each) for key, each in values.items()}
         imports = message.opset_import
         if imports and all(each.HasField("version") and not self._has_unknown_fields(each) for each in imports):
             shown = [f"{string_text(each.domain)}: " * each.HasField("domain") + str(each.version) for each in imports]
             keys_found["opset_import"] = f"[{', '.join(shown)}]"
-        if (
-            message.DESCRIPTOR.name == "ModelProto"
-            and message.metadata_props
-            and self._are_plain_pairs(message.metadata_props)
-        ):
-            keys_found["metadata_props"] = f"[{', '.join(map(self._part_text, message.metadata_props))}]"
+        metadata = message.metadata_props if message.DESCRIPTOR.name == "ModelProto" else ()
+        if metadata and self._are_plain_pairs(metadata):
+            keys_found["metadata_props"] = f"[{', '.join(map(self._part_text, metadata))}]"
         text = ", ".join(f"{key}: {value}" for key, value in keys_found.items())
         return f"<{text}>\n" if text else "", [*keys_found]
 
@@ -480,32 +468,20 @@ def _escape_codes(encoded: bytes) -> str:
 # Numbers
 
 
-def _bit_patterns(message: Any, field: str, size: int) -> list[str]:
-    """Return the bits of the numbers in a field: as Python's floats, signalling NaNs would change."""
-    encoded, number = message.SerializeToString(), message.DESCRIPTOR.fields_by_name[field].number
-    items = fields(BytesSource(encoded), 0, len(encoded))
-    data = b"".join(encoded[item.start : item.end] for item in items if item.number == number)
-    return [data[start : start + size][::-1].hex() for start in range(0, len(data), size)]
-
-
-def _float_texts(message: Any, field: str, values: Sequence[float]) -> list[str]:
-    """Return numbers of 32 bits as text."""
-    return _mark_nans(message, field, values, _shortest_texts(values), 4, "7fc00000", "ffc00000")
-
-
-def _double_texts(message: Any, field: str, values: Sequence[float]) -> list[str]:
-    """Return numbers of 64 bits as text."""
-    return _mark_nans(message, field, values, [*map(repr, values)], 8, "7ff8" + "0" * 12, "fff8" + "0" * 12)
-
-
-def _mark_nans(
-    message: Any, field: str, values: Sequence[float], shown: list[str], size: int, nan: str, negative: str
-) -> list[str]:
-    """Return numbers as text, each NaN by its sign or its bits."""
+def _number_texts(message: Any, field: str, values: Sequence[float]) -> list[str]:
+    """Return the numbers in a field of floats or doubles as text, each NaN by its sign or its bits."""
+    descriptor = message.DESCRIPTOR.fields_by_name[field]
+    single = descriptor.cpp_type == descriptor.CPPTYPE_FLOAT
+    shown = _shortest_texts(values) if single else [*map(repr, values)]
     if any(value != value for value in values):
-        usual = {nan: "nan", negative: "-nan"}
-        for index, pattern in enumerate(_bit_patterns(message, field, size)):
-            if values[index] != values[index]:
+        usual = {"7fc00000": "nan", "ffc00000": "-nan", "7ff8" + "0" * 12: "nan", "fff8" + "0" * 12: "-nan"}
+        encoded = message.SerializeToString()  # as Python's floats, signalling NaNs would change
+        items = fields(BytesSource(encoded), 0, len(encoded))
+        data = b"".join(encoded[item.start : item.end] for item in items if item.number == descriptor.number)
+        size = 4 if single else 8
+        for index, value in enumerate(values):
+            if value != value:
+                pattern = data[index * size : (index + 1) * size][::-1].hex()
                 shown[index] = usual.get(pattern, f'$"{pattern}"')
     return shown
 
@@ -576,9 +552,7 @@ def _entries_text(message: Any, field: str, count: int) -> str | None:
     if field in ("float_data", "double_data"):
         if len(values) != count * (2 if element.name.startswith("complex") else 1):
             return None
-        return _bracket_rows(
-            (_float_texts if field == "float_data" else _double_texts)(message, field, values), "{", "}"
-        )
+        return _bracket_rows(_number_texts(message, field, values), "{", "}")
     lowest, highest, _ = bounds(number)
     wanted = -(-count * element.bits // 8) if element.bits in (2, 4) else count
     if len(values) != wanted or (wanted and not lowest <= min(values) <= max(values) <= highest):
