@@ -78,9 +78,6 @@ class Budget:
     def remaining_limits(self, limits: Limits) -> Limits:
         """Return the limits of a part of the work, at most the rest of this budget.
 
-        Args:
-            limits: The limits that the part has by itself.
-
         Raises:
             BudgetExceeded: If nothing is left.
         """

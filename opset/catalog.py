@@ -66,17 +66,7 @@ def schema_data(registry: Registry, schema: OpSchema) -> dict[str, Any]:
         "min_output": schema.min_output,
         "max_output": _count_or_none(schema.max_output),
         "attributes": [
-            {
-                "name": each.name,
-                "type": each.type,
-                "default": each.default,
-                "required": each.required,
-                "choices": list(each.choices),
-                "range": each.range,
-                "kind": each.kind,
-                "constraint": each.constraint,
-                "doc": docs.attributes.get(each.name, ""),
-            }
+            {**each._asdict(), "choices": list(each.choices), "doc": docs.attributes.get(each.name, "")}
             for each in schema.attributes.values()
         ],
         "types": {name: list(types) for name, types in schema.types.items()},
@@ -196,10 +186,8 @@ def _rule_lookup(registry: Registry) -> RuleLookup:
 
 
 def _strings_in_code(hook: Hook | None) -> set[str]:
-    """Return the strings in the code of a function that infers outputs, and of the functions that it calls.
-
-    A function that it calls to test something takes the label of the constraint, or has it as its default.
-    """
+    """Return the strings in the code of a function that infers outputs, and of the functions that it calls."""
+    # A function that it calls to test something takes the label of the constraint, or has it as its default.
     strings: set[str] = set()
     pending = [hook.function] if hook is not None else []
     seen: set[Any] = set()
@@ -241,23 +229,17 @@ class TransitionFacts(NamedTuple):
 
 def changes(versions: tuple[OpSchema, ...], sets: TypeSets) -> list[TransitionFacts]:
     """Return the transitions between versions, oldest first."""
-    return [_transition_facts(older, newer, sets) for older, newer in pairwise(versions)]
-
-
-def _transition_facts(older: OpSchema, newer: OpSchema, sets: TypeSets) -> TransitionFacts:
-    """Return the facts of a transition."""
-    change = newer.change
-    assert change is not None  # the loader refuses a later version without one
-    return TransitionFacts(
-        older.since_version,
-        newer.since_version,
-        difference := signature_diff(older, newer),
-        difference_words(difference, sets),
-        change.meaning,
-        change.clarified,
-        _adapter_work(change.up, derive_adapter(older, newer, change).touches, newer.deprecated),
-        _adapter_work(change.down, derive_adapter(newer, older, change).touches, older.deprecated),
-    )
+    facts = []
+    for older, newer in pairwise(versions):
+        change = newer.change
+        assert change is not None  # the loader refuses a later version without one
+        difference = signature_diff(older, newer)
+        words = difference_words(difference, sets)
+        up = _adapter_work(change.up, derive_adapter(older, newer, change).touches, newer.deprecated)
+        down = _adapter_work(change.down, derive_adapter(newer, older, change).touches, older.deprecated)
+        sinces = older.since_version, newer.since_version
+        facts.append(TransitionFacts(*sinces, difference, words, change.meaning, change.clarified, up, down))
+    return facts
 
 
 def _adapter_work(declared: str, touches: bool, withdrawn: bool) -> str:
@@ -278,10 +260,9 @@ def worst_work(works: list[str]) -> str:
 def difference_words(difference: dict[str, Any], sets: TypeSets) -> list[str]:
     """Return the phrases for a signature difference (see opset.schemas.diff), in which sets stand for their types."""
     words = []
-    if "deprecated" in difference:
-        words.append("withdrawn" if difference["deprecated"] else "no longer withdrawn")
-    if "experimental" in difference:
-        words.append("experimental" if difference["experimental"] else "no longer experimental")
+    for flag, word in (("deprecated", "withdrawn"), ("experimental", "experimental")):
+        if flag in difference:
+            words.append(word if difference[flag] else f"no longer {word}")
     if "determinism" in difference:
         words.append("determinism: {} -> {}".format(*difference["determinism"]))
     for side in ("input", "output"):
@@ -438,16 +419,10 @@ def operator_set_difference(registry: Registry, domain: str, before: int, after:
             versions = registry.versions(operator, name)
             low, high = sorted((versions.index(old), versions.index(later)))
             crossed = changes(versions[low : high + 1], registry.type_sets)
-            changed.append(
-                ChangedOperator(
-                    operator,
-                    old.since_version,
-                    later.since_version,
-                    difference_words(signature_diff(old, later), registry.type_sets),
-                    [each.meaning for each in crossed if each.meaning],
-                    worst_work([each.up if after > before else each.down for each in crossed]),
-                )
-            )
+            words = difference_words(signature_diff(old, later), registry.type_sets)
+            meaning = [each.meaning for each in crossed if each.meaning]
+            work = worst_work([each.up if after > before else each.down for each in crossed])
+            changed.append(ChangedOperator(operator, old.since_version, later.since_version, words, meaning, work))
     return OperatorSetDifference(domain_name(name), before, after, new, gone, changed)
 
 

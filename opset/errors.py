@@ -301,13 +301,7 @@ def brief_name(name: str | bytes) -> str:
 
 
 def listing(names: Sequence[str], most: int = 20, show: Callable[[str], str] = brief_name) -> str:
-    """Return the first names of many for a message: "a, b and 7 more".
-
-    Args:
-        names: All names.
-        most: The number of names that are shown.
-        show: Function that makes a name safe for a message.
-    """
+    """Return the first names of many for a message: "a, b and 7 more"."""
     shown = ", ".join(map(show, names[:most]))
     return shown if len(names) <= most else f"{shown} and {len(names) - most:,} more"
 
@@ -434,7 +428,14 @@ class OpsetError(Exception):
         return type(self), (self.finding_list,)
 
     def in_file(self, file: str) -> OpsetError:
-        """Return an error of the same class with the file set in every finding that does not name one."""
+        """Return the error with the file set in every finding that does not name one.
+
+        Args:
+            file: The path as the user gave it.
+
+        Returns:
+            A new error of the same class.
+        """
         return type(self)(self.finding_list.in_file(file))
 
 

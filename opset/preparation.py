@@ -35,7 +35,6 @@ def read_model(model: Model, registry: Registry, freeze: Freeze = ()) -> tuple[M
     - Attributes of other versions that change nothing are dropped, and others mended, as schemas/quirks.py lists them.
 
     Args:
-        model: The model, which is not changed.
         registry: The operators and domains that have schemas.
         freeze: Initializers that a caller may override (IR version 4 and up) and that become constants: they are no
             inputs any more.

@@ -61,7 +61,6 @@ def array_of(model: Model | None, tensor: Any, limit: int | None = None) -> Arra
 
     Args:
         model: The model that the tensor belongs to; None for a tensor that is complete in itself.
-        tensor: The TensorProto.
         limit: The most bytes that may be read; None for any number.
 
     Raises:
@@ -139,7 +138,6 @@ def value_of(message: Any, limit: int | None = None, kind: str | None = None) ->
     """Return the value of a TensorProto, SparseTensorProto, SequenceProto, OptionalProto or MapProto.
 
     Args:
-        message: The message.
         limit: The most bytes that its arrays may take together; None for any number.
         kind: The declared type string, as far as it is known. If it is of bfloat16, UINT16 is read as its bits: so the
             test data of the standard was written up to release 1.18. A tensor that is not part of another value may be

@@ -43,13 +43,7 @@ class Registry:
     def __init__(
         self, sources: Iterable[Source], folders: Iterable[Path | str] = (), data: Iterable[Path | str] = ()
     ) -> None:
-        """Collect operators.
-
-        Args:
-            sources: Compiled operators.
-            folders: Trusted folders that they came from.
-            data: Folders that they came from and whose Python files are never run.
-        """
+        """Collect operators of trusted `folders`, and of folders of `data` whose Python files are never run."""
         self._sources: dict[str, dict[str, Source]] = {}
         self._sinces: dict[tuple[str, str], list[int]] = {}
         self._schemas: dict[tuple[str, str, int], OpSchema] = {}
@@ -86,9 +80,8 @@ class Registry:
     def versions(self, op_type: str, domain: str = "") -> tuple[OpSchema, ...]:
         """Return all versions of an operator, oldest first; none if it is not known."""
         domain = normalize_domain(domain)
-        return tuple(
-            self._schema_at(domain, op_type, position) for position in range(len(self._versions_of(op_type, domain)))
-        )
+        count = len(self._versions_of(op_type, domain))
+        return tuple(self._schema_at(domain, op_type, position) for position in range(count))
 
     def operators(self, domain: str = "") -> list[str]:
         """Return the names of a domain's operators, sorted."""
@@ -267,14 +260,11 @@ def _metadata_with_schemas(folder: str) -> list[Path]:
     try:
         with os.scandir(folder) as entries:
             metadata = [Path(entry.path) for entry in entries if entry.name.endswith((".dist-info", ".egg-info"))]
-        return [path for path in metadata if _offers_schemas(path / "entry_points.txt")]
+        points = {path: path / "entry_points.txt" for path in metadata}
+        group = f"[{ENTRY_POINTS}]".encode()
+        return [path for path, file in points.items() if file.is_file() and group in file.read_bytes()]
     except OSError:
         return []
-
-
-def _offers_schemas(file: Path) -> bool:
-    """Whether a file of entry points names the group of this package."""
-    return file.is_file() and f"[{ENTRY_POINTS}]".encode() in file.read_bytes()
 
 
 def _package_folders(module: str) -> list[Path]:

@@ -205,18 +205,13 @@ def json_of(value: Any) -> Any:
     if isinstance(value, list):
         return [json_of(entry) for entry in value]
     if isinstance(value, dict):
-        return {_key_text(key): json_of(entry) for key, entry in value.items()}
+        return {str(_json_of_element(key)): json_of(entry) for key, entry in value.items()}
     if isinstance(value, np.ndarray):
         flat = [_json_of_element(entry) for entry in value.ravel().tolist()]
         if value.size == 0 and value.ndim > 1:
             return {"shape": [*value.shape], "data": flat}
         return nest_elements(flat, value.shape)
     return _json_of_element(value)
-
-
-def _key_text(key: Any) -> str:
-    """Return a key of a map as text."""
-    return key.decode("utf-8", "surrogateescape") if isinstance(key, bytes) else str(key)
 
 
 def _json_of_element(value: Any) -> Any:

@@ -28,9 +28,7 @@ def random_inputs(inputs: Iterable[Any], given: Mapping[str, Any], seed: int, li
     sequence or map of tensors has two entries, an optional has its value.
 
     Args:
-        inputs: The inputs of the model.
         given: Values by name; they determine the dimension variables in their shapes.
-        seed: The seed of the random numbers.
         limits: The limits on memory.
 
     Raises:

@@ -240,10 +240,6 @@ def messages_of(index: ModelIndex, proto: Any) -> dict[Body, Any]:
 def index_model(proto: Any, known_domains: Collection[str]) -> ModelIndex:
     """Return the index of a ModelProto whose names are verified.
 
-    Args:
-        proto: The ModelProto, which is not changed.
-        known_domains: The domains that have schemas.
-
     Raises:
         ModelError: M106 to M109 if imports are malformed, M110, M112 or M113 if names are.
     """
@@ -303,9 +299,6 @@ def verify_names(all_bodies: Collection[Body]) -> None:
     Every value is defined once in its body and before its first use, also if a body around has a value of that name,
     names are valid UTF-8 (IR specification, "Names within a graph", "Nodes"), and functions have different identities
     (onnx.proto, "FunctionProto"). Linear in the number of names.
-
-    Args:
-        all_bodies: Bodies with all bodies inside them.
 
     Raises:
         ModelError: With all findings: M106, M110, M112, M113.

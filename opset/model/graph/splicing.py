@@ -67,8 +67,6 @@ def splice_function(function: Any, call: Any, names: FreshNames, certain: Collec
     gets the call's beside it; its name begins with the call's name. The caller compares the imports of both.
 
     Args:
-        function: The FunctionProto.
-        call: The NodeProto.
         names: The names of the model, from which new ones are taken.
         certain: Attributes of a function around the call that always have a value.
 

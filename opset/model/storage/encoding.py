@@ -84,7 +84,6 @@ def decode(data_type: int, data: bytes, count: int) -> list[Any]:
     Args:
         data_type: Any TensorProto.DataType but STRING.
         data: Bytes in the form of raw_data, of exactly the size of `count` elements.
-        count: The number of elements.
     """
     code = ELEMENTS[data_type].code
     if _is_complex(data_type):

@@ -61,10 +61,6 @@ class Folder:
     def file(self, location: str, where: str) -> ExternalFile:
         """Return the file at a location.
 
-        Args:
-            location: The path that the model states.
-            where: The place for messages.
-
         Raises:
             ModelError: M201 if the file is outside of all folders, M202 if it is missing, M203 if it is not regular,
                 M209 if it has other names.
@@ -156,10 +152,6 @@ def reference(tensor: Any) -> Reference:
 
 def data_range(folder: Folder | None, tensor: Any) -> Segment:
     """Return the part of a file that holds a tensor's external data, without reading it.
-
-    Args:
-        folder: The folder of the model; None if it is not known.
-        tensor: The TensorProto, whose data is external.
 
     Raises:
         ModelError: M201 to M207, or M209, if the data cannot be used.

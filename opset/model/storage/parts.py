@@ -107,11 +107,6 @@ class ModelParts:
 def parse_message(message: Any, data: bytes, name: str) -> Any:
     """Return the message of a class from bytes of a model.
 
-    Args:
-        message: The class.
-        data: The bytes.
-        name: The path for the error.
-
     Raises:
         ModelError: M102, M103 or M104 if the bytes hold no such message.
     """

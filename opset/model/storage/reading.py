@@ -32,7 +32,6 @@ def open_model_file(path: str, *, pipes: bool = True, text: bool = False) -> tup
     """Open a model's file, or read a named pipe to its end.
 
     Args:
-        path: The path.
         pipes: Whether a pipe is read; a caller who has not named it does not want to wait for it.
         text: Whether the file is to hold ONNX text syntax.
 

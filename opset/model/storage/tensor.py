@@ -32,7 +32,6 @@ def data_range(model: ModelParts | None, tensor: Any) -> wire.Segment | None:
 
     Args:
         model: The model that the tensor belongs to; None for a tensor that is complete in itself.
-        tensor: The TensorProto.
 
     Returns:
         None if the data is in memory or has another form.
@@ -59,7 +58,6 @@ def tensor_bytes(model: ModelParts | None, tensor: Any, limit: int | None = None
 
     Args:
         model: The model that the tensor belongs to; None for a tensor that is complete in itself.
-        tensor: The TensorProto.
         limit: The most bytes that may be read; None for any number.
 
     Raises:
@@ -100,9 +98,6 @@ def make_tensor(name: str, data_type: int, dims: Iterable[int], values: Sequence
     """Return a TensorProto of these values, in raw_data, or in string_data for STRING.
 
     Args:
-        name: Its name.
-        data_type: The TensorProto.DataType.
-        dims: Its dims.
         values: The elements in row-major order, str or bytes for STRING; a float is rounded to the nearest that the
             type has, ties to even.
 

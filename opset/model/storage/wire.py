@@ -347,10 +347,6 @@ def _edit_tensors(
 def extract(source: Source, token: bytes) -> tuple[bytes, list[Segment]]:
     """Return the skeleton of a model, and the data that its placeholders stand for, by index.
 
-    Args:
-        source: The bytes of a ModelProto.
-        token: Random bytes that mark the placeholders.
-
     Raises:
         WireError: If the walk meets malformed bytes.
         ModelError: M111 if the skeleton is larger than protobuf can hold.

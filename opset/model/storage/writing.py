@@ -72,9 +72,6 @@ def save_in_place(
     """Replace the model at a path below a folder by its result; a link stays, and its target is replaced.
 
     Args:
-        model: The result.
-        folder: The folder.
-        relative: The path below it.
         roots: Folders into which a link may lead.
         external: The treatment of external data, as for `Model.save`.
         force: Whether data files are replaced.

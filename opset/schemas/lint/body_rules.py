@@ -51,12 +51,7 @@ class _PlacedBody(NamedTuple):
 
 
 def body_faults(schema: OpSchema, versions: Versions) -> Iterator[Finding]:
-    """Yield the findings about the function bodies of one version, each by itself (S233 to S236).
-
-    Args:
-        schema: The version.
-        versions: Returns all versions of an operator, by domain and name, oldest first.
-    """
+    """Yield the findings about the function bodies of one version, each by itself (S233 to S236)."""
     place = f"{domain_name(schema.domain)}.{schema.name} {schema.since_version}, function"
     for body in schema.function:
         yield from _check_body(_PlacedBody(schema, body, place, NEWEST), versions)

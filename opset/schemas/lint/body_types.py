@@ -34,11 +34,6 @@ def check_body_types(bodies: OperatorBodies) -> Iterator[Finding]:
 def refused_types(schema: OpSchema, body: FunctionBody, versions: Versions) -> Iterator[tuple[str, str]]:
     """Yield the types of a version that a node of its body does not take, each with the reason.
 
-    Args:
-        schema: The version.
-        body: One of its function bodies.
-        versions: Returns all versions of an operator, by domain and name, oldest first.
-
     Yields:
         Types such as "tensor(float16)", each with the misfit of the first such node.
     """

@@ -96,9 +96,6 @@ def lint(
     """Return the findings about folders of domains; findings of the loader come first.
 
     Args:
-        folders: Folders of domains.
-        written: The registered adapters.
-        kernels: The registered kernels.
         inferred: The registered inference functions. Rules about an argument that is left out are not checked.
     """
     selection = select_operators((), map(Path, folders))
@@ -112,7 +109,6 @@ def check_target(target: Target, hooks_of: Callable[[Collection[str]], Hooks], r
     """Return the operators of a target and all findings about them.
 
     Args:
-        target: The operators.
         hooks_of: Returns the functions that are registered for operators of these families.
         released: Whether every version has to be in the lock.
     """
