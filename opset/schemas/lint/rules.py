@@ -129,53 +129,44 @@ def check_target(target: Target, hooks_of: Callable[[Collection[str]], Hooks], r
     findings += faults
     ours = any(is_standard(operator) for operator in operators)
     families = FAMILIES if ours and target.whole else {each.family for each in operators} & {*FAMILIES} if ours else ()
-    checking = _TargetCheck(target, base, sets, complete, lock, operators, hooks_of(families))
-    found = list(itertools.islice(checking.findings({each.place for each in faults}), MAX_FOLDER_FINDINGS + 1))
+    whole = {(operator.domain, operator.name) for operator in operators if operator.whole}
+    unread = {(domain_of(path), path.stem) for path in target.files} - whole
+    check = _TargetCheck(LintedFolder(target, base, operators, unread, complete), sets, lock, hooks_of(families))
+    found = list(itertools.islice(check.findings({each.place for each in faults}), MAX_FOLDER_FINDINGS + 1))
     if len(found) > MAX_FOLDER_FINDINGS:
         message = f"more than {MAX_FOLDER_FINDINGS} findings of rules are about this folder"
         found[-1] = Finding("S102", message, place=str(folder), help="mend these first: the others are not shown")
     unlocked = [] if lock is None else unlocked_versions(operators, lock)
     if lock is not None:
         found += [finding for _, finding in LINT.apply(LockedOperators(tuple(operators), lock, released))]
-    return TargetReport(
-        FindingList([*findings, *found]), operators, len(target.files), len(target.files) - len(operators), unlocked
-    )
+    count = len(target.files)
+    return TargetReport(FindingList([*findings, *found]), operators, count, count - len(operators), unlocked)
 
 
 class _TargetCheck:
-    """The rules on one target; `lock` is None if it cannot be read, `complete` says that all type sets are known."""
+    """The rules on the operators of one folder; `lock` is None if it cannot be read."""
 
-    def __init__(
-        self,
-        target: Target,
-        base: TypeSets,
-        sets: TypeSets,
-        complete: bool,
-        lock: Lock | None,
-        operators: list[Operator],
-        hooks: Hooks,
-    ) -> None:
-        self.target, self.operators = target, operators
+    def __init__(self, folder: LintedFolder, sets: TypeSets, lock: Lock | None, hooks: Hooks) -> None:
+        self.folder = folder
+        target = folder.target
         listed = [*target.files]
         if not target.whole:
             listed = [path for holder in {each.parent for each in target.files} for path in siblings(holder)]
         names = {(domain_of(path), path.stem) for path in listed}
-        whole = {(operator.domain, operator.name) for operator in operators if operator.whole}
-        unread = {(domain_of(path), path.stem) for path in target.files} - whole
+        whole = {(operator.domain, operator.name) for operator in folder.whole_operators}
         self.siblings = {name: path for path in listed if (name := (domain_of(path), path.stem)) not in whole}
-        if base:
+        if folder.base:
             names |= {("", path.stem) for path in operator_files(FOLDER) if path.parent.name == "ai.onnx"}
-        exemplary = not base or any(operator.examples for operator in operators)
-        if operators and not target.whole:
+        exemplary = not folder.base or any(operator.examples for operator in folder.operators)
+        if folder.operators and not target.whole:
             exemplary = exemplary or any(file_matches(path, _EXAMPLES, MAX_SIZE) for path in listed)
-        self.folder = LintedFolder(target, base, operators, unread, complete)
         self.context = LintContext(
             sets, lock or {}, names, hooks.written, hooks.kernels, hooks.inferred, exemplary, hooks.unknown
         )
 
     def findings(self, faults: Collection[str]) -> Iterator[Finding]:
         """Yield the findings of all rules, except for findings that follow from the faults at these places."""
-        for operator in self.operators:
+        for operator in self.folder.operators:
             found = (finding for _, finding in LINT.apply(operator, self.context))
             yield from found if operator.whole else _independent_findings(operator, found, faults)
             if damaged := operator.damaged:
@@ -206,19 +197,19 @@ class _TargetCheck:
             unclear |= not schemas[key] and key in self.siblings
             return schemas[key]
 
-        for operator in self.operators:
+        for operator in self.folder.operators:
             if any(schema.function for schema in operator.schemas):
                 for rule in LINT.select(OperatorBodies):
                     unclear = False
                     found = list(rule.check(OperatorBodies(operator, versions)))
                     yield from found if not unclear else [each for each in found if each.code not in ("S235", "S244")]
-        reached = [*known]
+        reached = [] if self.folder.target.whole else [*known]
         for key in reached:  # which grows with what bodies of the files beside use
-            for used in operators_used(known[key]) if not self.target.whole else ():
+            for used in operators_used(known[key]):
                 if used not in known and versions(*used) and used in known:
                     reached.append(used)
         for _, finding in LINT.apply(LinkedOperators(tuple(known.values()))):
-            if self.target.has_file(Path(finding.place.removesuffix(":1:1"))):
+            if self.folder.target.has_file(Path(finding.place.removesuffix(":1:1"))):
                 yield finding
 
 

@@ -127,7 +127,7 @@ class Fields:
         return node.value is True
 
     def number(self, node: YamlNode | None, default: int = 0) -> int:
-        """Return a whole number; the default if it is missing."""
+        """Return a whole number; the default if it is missing or wrong."""
         if node is None:
             return default
         if isinstance(node.value, int) and not isinstance(node.value, bool):
