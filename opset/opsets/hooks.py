@@ -265,20 +265,9 @@ class Lookup:
 
         Raises the layer's error if the files of the operator's domain cannot be run, or register one twice.
         """
-        own: Table | None = None
         if self._registry.is_standard(operator, domain):
             self._layer.load(family)
-        else:
-            own = self._table_of_domain(domain)
-        return self._layer.find(kind, domain, operator, since, own)
-
-    def left_out(self, domain: str) -> str:
-        """Return why the hooks of a domain may be incomplete: a file that is not trusted. "" if there is none."""
-        files = self._registry.files_left_out(domain, self._layer.file)
-        return f"{safe_text(files[0])} was not run, since nobody trusts its folder" if files else ""
-
-    def _table_of_domain(self, domain: str) -> Table:
-        """Return the hooks of users' files of a domain; raise the layer's error each time if they cannot be run."""
+            return self._layer.find(kind, domain, operator, since)
         if domain not in self._own:
             try:
                 self._own[domain] = self._layer.run_files(self._registry.files(domain, self._layer.file))
@@ -287,7 +276,12 @@ class Lookup:
         table = self._own[domain]
         if isinstance(table, OpsetError):
             raise self._layer.error(table.findings) from table
-        return table
+        return self._layer.find(kind, domain, operator, since, table)
+
+    def left_out(self, domain: str) -> str:
+        """Return why the hooks of a domain may be incomplete: a file that is not trusted. "" if there is none."""
+        files = self._registry.files_left_out(domain, self._layer.file)
+        return f"{safe_text(files[0])} was not run, since nobody trusts its folder" if files else ""
 
 
 TRUST = "name its folder with --schemas, or allow it: --allow-hooks, OPSET_ALLOW_HOOKS"

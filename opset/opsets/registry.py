@@ -243,12 +243,16 @@ def entry_point_folders() -> list[Path]:
     if not metadata:  # most often, and importlib.metadata is slow
         return []
     from importlib.metadata import Distribution
+    from importlib.util import find_spec
 
     folders: list[Path] = []
     for path in metadata:
         try:
-            points = Distribution.at(path).entry_points.select(group=ENTRY_POINTS)
-            folders += [folder for point in points for folder in _package_folders(point.module)]
+            for point in Distribution.at(path).entry_points.select(group=ENTRY_POINTS):
+                top, *inner = point.module.split(".")
+                spec = find_spec(top)  # of the topmost package only, since that imports nothing
+                places = spec.submodule_search_locations if spec is not None else None
+                folders += [folder for place in places or () if (folder := Path(place, *inner)).is_dir()]
         except (AttributeError, ImportError, ValueError) as error:  # what importlib makes of names that are none
             finding = Finding("U103", "an installed package's entry points cannot be used", why=str(error))
             raise UsageError(finding._replace(file=str(path / "entry_points.txt"))) from error
@@ -265,16 +269,6 @@ def _metadata_with_schemas(folder: str) -> list[Path]:
         return [path for path, file in points.items() if file.is_file() and group in file.read_bytes()]
     except OSError:
         return []
-
-
-def _package_folders(module: str) -> list[Path]:
-    """Return the folders of a package; only the topmost package is looked up, since that imports nothing."""
-    from importlib.util import find_spec
-
-    top, *inner = module.split(".")
-    spec = find_spec(top)
-    folders = [Path(place, *inner) for place in (spec.submodule_search_locations or ())] if spec is not None else []
-    return [folder for folder in folders if folder.is_dir()]
 
 
 def get_schema(op_type: str, max_inclusive_version: int | None = None, domain: str = "") -> OpSchema:

@@ -63,17 +63,13 @@ def standard_index() -> dict[str, Any]:
 @lru_cache(maxsize=1)
 def standard_prose() -> dict[str, Any]:
     """Return the standard's prose, compiled; it is built together with the index."""
-    stamp = standard_index()["stamp"]
-    prose = _read_json(FOLDER / _PROSE)
-    return prose if prose is not None and prose["stamp"] == stamp else _build_standard()[1]
+    return _read_beside_index(_PROSE) or _build_standard()[1]
 
 
 @lru_cache(maxsize=1)
 def standard_examples() -> dict[str, Any]:
     """Return the standard's examples, compiled; they are built together with the index."""
-    stamp = standard_index()["stamp"]
-    examples = _read_json(FOLDER / _EXAMPLES)
-    return examples if examples is not None and examples["stamp"] == stamp else _build_standard()[2]
+    return _read_beside_index(_EXAMPLES) or _build_standard()[2]
 
 
 @lru_cache(maxsize=1)
@@ -264,12 +260,14 @@ def _stamp_of(folder: Path) -> int:
     return zlib.crc32(repr(facts).encode())
 
 
-def _read_json(path: Path) -> dict[str, Any] | None:
+def _read_beside_index(name: str) -> dict[str, Any] | None:
+    """Return a file that was built together with the index, None if it is missing, damaged or of another index."""
+    stamp = standard_index()["stamp"]
     try:
-        data: dict[str, Any] = json.loads(path.read_bytes())
+        data: dict[str, Any] = json.loads((FOLDER / name).read_bytes())
     except (OSError, ValueError):
         return None
-    return data
+    return data if data["stamp"] == stamp else None
 
 
 def _read_index(path: Path) -> dict[str, Any] | None:

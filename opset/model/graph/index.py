@@ -303,7 +303,15 @@ def verify_names(all_bodies: Collection[Body]) -> None:
     Raises:
         ModelError: With all findings: M106, M110, M112, M113.
     """
-    findings = FindingList(_duplicate_functions(all_bodies))
+    findings = FindingList()
+    seen: set[FunctionKey] = set()
+    for body in filter(lambda each: each.function, all_bodies):
+        key = function_key(body.proto)
+        if key in seen:
+            why = "a call names a function by its domain, name and overload"
+            message = f"the function {quote(key[1])} is defined twice"
+            findings.append(Finding("M113", message, body.label, why, "remove one, or rename it and its calls"))
+        seen.add(key)
     for body in all_bodies:
         findings += _name_faults(body)
         for subgraph in body.inner_bodies:
@@ -329,19 +337,6 @@ def verify_names(all_bodies: Collection[Body]) -> None:
                 findings.append(Finding("M112", f"the output {quote(name)} is never computed", body.label))
     if findings:
         raise ModelError(findings)
-
-
-def _duplicate_functions(all_bodies: Iterable[Body]) -> Iterator[Finding]:
-    """Yield the functions whose domain, name and overload another function has."""
-    seen: set[FunctionKey] = set()
-    for body in all_bodies:
-        if body.function:
-            key = function_key(body.proto)
-            if key in seen:
-                why = "a call names a function by its domain, name and overload"
-                message = f"the function {quote(key[1])} is defined twice"
-                yield Finding("M113", message, body.label, why, "remove one, or rename it and its calls")
-            seen.add(key)
 
 
 def _name_faults(body: Body) -> Iterator[Finding]:

@@ -50,8 +50,13 @@ def _sorted_order(body: Body, inside: Mapping[int, set[str]]) -> list[int] | Non
     here = body.definitions
     names = [[*reads, *inside[index]] if index in inside else reads for index, reads in enumerate(body.reads)]
     late = {name for index, each in enumerate(names) for name in each if name and here.get(name, -1) >= index}
-    if not late or _is_defined_outside(body, late):
+    if not late:
         return None
+    around = body.parent
+    while around is not None:
+        if not late.isdisjoint(around.definitions):
+            return None
+        around = around.parent
     needed = [[at for name in each if name and (at := here.get(name, -1)) >= 0] for each in names]
     order: list[int] = []
     waiting, done = bytearray(len(needed)), bytearray(len(needed))
@@ -73,13 +78,3 @@ def _sorted_order(body: Body, inside: Mapping[int, set[str]]) -> list[int] | Non
                 waiting[producer] = 1
                 path.append((producer, iter(needed[producer])))
     return order
-
-
-def _is_defined_outside(body: Body, names: set[str]) -> bool:
-    """Whether a body around defines one of these names."""
-    parent = body.parent
-    while parent is not None:
-        if not names.isdisjoint(parent.definitions):
-            return True
-        parent = parent.parent
-    return False

@@ -11,20 +11,9 @@ from google.protobuf.message import DecodeError
 from opset.model import proto
 from opset.model.elements import BOOL, ELEMENTS, STRING
 from opset.model.storage import external, wire
-from opset.model.storage.encoding import data_size, decode, element_bits, element_count, encode, pack, tensor_error
+from opset.model.storage.encoding import data_size, decode, element_count, encode, pack, tensor_error
 from opset.model.storage.parts import ModelParts
 from opset.model.storage.source import BytesSource
-
-__all__ = [
-    "data_range",
-    "data_size",
-    "element_bits",
-    "element_count",
-    "make_tensor",
-    "tensor_bytes",
-    "tensor_values",
-    "text_of",
-]
 
 
 def data_range(model: ModelParts | None, tensor: Any) -> wire.Segment | None:

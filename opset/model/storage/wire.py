@@ -505,18 +505,14 @@ def starts_like_model(head: bytes) -> bool:
         tag = _varint_at(head, 0, 0)[0]
     except WireError:
         return False
-    return _is_of_model(tag) and not _is_text(head)
-
-
-def _is_of_model(tag: int) -> bool:
-    """Whether a tag is of a field of ModelProto."""
-    return _wire_types().get(tag >> 3) == tag & 7
+    return tag in _model_tags() and not _is_text(head)
 
 
 @cache
-def _wire_types() -> dict[int, int]:
-    """Return the wire type of each field of ModelProto."""
-    return {f.number: VARINT if f.type == f.TYPE_INT64 else LENGTH for f in proto.ModelProto.DESCRIPTOR.fields}
+def _model_tags() -> frozenset[int]:
+    """Return the tags of the fields of ModelProto."""
+    members = proto.ModelProto.DESCRIPTOR.fields
+    return frozenset(f.number << 3 | (VARINT if f.type == f.TYPE_INT64 else LENGTH) for f in members)
 
 
 def _is_text(data: bytes) -> bool:
@@ -569,7 +565,7 @@ def _end_of_field(window: bytes, index: int, base: int) -> int | None:
     """Return the index behind a field of a ModelProto, perhaps behind the window; None if it is a group."""
     start = base + index
     tag, index = _varint_at(window, index, base)
-    if start == 0 and not _is_of_model(tag):
+    if start == 0 and tag not in _model_tags():
         raise WireError("M102", 0, "it does not begin like one")
     if not 0 < tag >> 3 < 1 << 29:
         raise WireError("M103", start, f"{tag >> 3} is not a field number")

@@ -509,13 +509,6 @@ def _to_float32(text: str) -> float:
     return nearest
 
 
-def _double_text(value: float) -> str:
-    """Return a double as text, a NaN with its sign."""
-    if value == value:
-        return repr(value)
-    return "nan" if math.copysign(1, value) > 0 else "-nan"
-
-
 def _raw_data_text(data_type: int, data: bytes, count: int) -> str:
     """Return raw_data as text: its elements if they stand for exactly these bytes, else the bytes."""
     element = ELEMENTS[data_type]
@@ -536,10 +529,11 @@ def _raw_data_text(data_type: int, data: bytes, count: int) -> str:
         if not same:
             return f'!"{data.hex()}"'
         if element.code == "f":
-            pairs = zip(_shortest_texts(values), values, strict=True)
-            shown += [each if value == value else _double_text(value) for each, value in pairs]
+            texts = _shortest_texts(values)
         else:
-            shown += [_double_text(each) if isinstance(each, float) else str(int(each)) for each in values]
+            texts = [repr(each) if isinstance(each, float) else str(int(each)) for each in values]
+        pairs = zip(texts, values, strict=True)
+        shown += [text if value == value else "-nan"[math.copysign(1, value) > 0 :] for text, value in pairs]
     return f"!{_bracket_rows(shown, '{', '}')}"
 
 

@@ -317,7 +317,11 @@ class Reader(Tokens):
             seen.add(key)
             self.expect(":")
             if key == UNKNOWN:
-                self.read_unknown_fields(message)
+                start = self.start
+                try:
+                    message.MergeFromString(bytes.fromhex(self.string()))
+                except (ValueError, DecodeError) as error:
+                    self.fail("fields of a message in hexadecimal digits", start, why=str(error))
             elif self.kind == "word" and self.text == "none":
                 self.advance()
                 message.ClearField(key)
@@ -330,14 +334,6 @@ class Reader(Tokens):
                 self.read_field(message, descriptors[key])
         self.cleared = cleared
         self.depth -= 1
-
-    def read_unknown_fields(self, message: Any) -> None:
-        """Read fields that onnx.proto does not have, in hexadecimal digits."""
-        start = self.start
-        try:
-            message.MergeFromString(bytes.fromhex(self.string()))
-        except (ValueError, DecodeError) as error:
-            self.fail("fields of a message in hexadecimal digits", start, why=str(error))
 
     def read_field(self, message: Any, field: Any) -> None:
         """Read a field of a message, or one of its entries."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from operator import attrgetter
 
 from opset.errors import Finding
 from opset.schemas.lint.context import LINT, LintContext, changed_attributes
@@ -13,15 +14,7 @@ from opset.schemas.yaml.keys import GUIDANCE
 from opset.schemas.yaml.loader import Operator
 from opset.schemas.yaml.reader import MAX_SIZE
 
-
-def has_read_examples(operator: Operator) -> bool:
-    """Whether the examples of an operator could be read."""
-    return operator.examples_read
-
-
-def has_all_examples(operator: Operator) -> bool:
-    """Whether the examples of an operator could be read, and all of its versions."""
-    return operator.examples_read and operator.gaps == frozenset()
+has_read_examples = attrgetter("examples_read")
 
 
 @LINT.rule("S220", Operator, applies=has_read_examples)
@@ -52,7 +45,7 @@ def check_broken_constraints(operator: Operator, context: LintContext) -> Iterat
             yield Finding("S221", message, place=place, help=f"add one with 'error: {constraint[0]}'")
 
 
-@LINT.rule("S222", Operator, applies=has_all_examples)
+@LINT.rule("S222", Operator, applies=lambda operator: operator.examples_read and operator.gaps == frozenset())
 def check_set_attributes(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Check that an example sets each attribute that has an effect (S222)."""
     done = {name for example in operator.examples for name in example.attributes}
