@@ -21,27 +21,6 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-__all__ = [
-    "CODES",
-    "CheckError",
-    "ComparisonError",
-    "ConversionError",
-    "CorpusError",
-    "Finding",
-    "FindingList",
-    "InferenceError",
-    "ModelError",
-    "OpsetError",
-    "RunError",
-    "SchemaError",
-    "UsageError",
-    "brief_name",
-    "escape_text",
-    "listing",
-    "quote",
-    "safe_text",
-]
-
 WIDTH = 200
 """Characters of a name, in messages, locations and tables."""
 LONGEST = 1000

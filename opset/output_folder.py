@@ -86,11 +86,9 @@ def write_folder(
     try:
         _write_files(folder, changed, author)
     except BaseException:
-        if author.parts:  # what is listed is ours, whether it was written or not
-            raise
-        if before:
+        if before and not author.parts:
             _write_manifest(folder, author, before)
-        else:
+        elif not author.parts:  # with parts, what is listed is ours, whether it was written or not
             remove_below(folder, [author.manifest])
         raise
     kept = {path.lower() for paths in after.values() for path in paths}  # as some file systems compare names

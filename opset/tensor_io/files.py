@@ -174,8 +174,12 @@ def _read_message(
         if int(numbered[2]) >= len(declared):
             raise ValueError(f"the model has only {len(declared)} {role}s")
         name = declared[int(numbered[2])].name
-    name = name or next((each for each in _names_in_message(data) if each in declarations), "")
-    name = name or _only_name(declared, role, file)
+    if not name:
+        stated = []
+        for message in MESSAGES.values():
+            with suppress(ModelError):
+                stated.append(getattr(decode_message(message, data), "name", ""))
+        name = next((each for each in stated if each in declarations), "") or _only_name(declared, role, file)
     kind = declarations[name].type if name in declarations else None
     if (word := (kind or "tensor(").partition("(")[0]) not in MESSAGES:
         raise ValueError(f"no message holds {kind}")
@@ -187,15 +191,6 @@ def _only_name(declared: Sequence[ValueInfo], role: str, file: str) -> str:
     if len(declared) != 1:
         raise ValueError(f"it names no {role}; write NAME={file}")
     return declared[0].name
-
-
-def _names_in_message(data: bytes) -> list[str]:
-    """Return the names in the bytes, parsed as each kind of message that they may be."""
-    names = []
-    for kind in MESSAGES.values():
-        with suppress(ModelError):
-            names.append(getattr(decode_message(kind, data), "name", ""))
-    return names
 
 
 def _read_folder(path: str, declared: Sequence[ValueInfo], limit: int, role: str) -> dict[str, Any]:

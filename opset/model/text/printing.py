@@ -338,7 +338,7 @@ class _Printer:
         label = f"[{name_text(message.name) if message.name else ''}] " if message.HasField("name") else ""
         outputs = ", ".join(map(name_text, message.output))
         domain = _require_utf8(message.domain)
-        if domain and not all(map(_is_word, domain.split("."))):
+        if domain and not all(map(_WORD.fullmatch, domain.split("."))):
             domain = string_text(domain)
         operator = f"{domain}{domain and '.'}{_word_or_string(message.op_type)}"
         if message.HasField("overload"):
@@ -427,7 +427,7 @@ def name_text(text: str | bytes) -> str:
 def _word_or_string(text: str | bytes) -> str:
     """Return a name, in quotes unless it is a word; reserved words stay words."""
     name = _require_utf8(text)
-    return name if _is_word(name) else string_text(name)
+    return name if _WORD.fullmatch(name) else string_text(name)
 
 
 def _require_utf8(text: str | bytes) -> str:
@@ -436,11 +436,6 @@ def _require_utf8(text: str | bytes) -> str:
         why = "text has UTF-8 alone"
         raise ModelError(Finding("M106", f"the name {quote(text)} is not valid UTF-8", why=why, help="rename it"))
     return text
-
-
-def _is_word(text: str) -> bool:
-    """Whether a text needs no quotes."""
-    return _WORD.fullmatch(text) is not None
 
 
 def string_text(value: str | bytes) -> str:
@@ -532,8 +527,9 @@ def _raw_data_text(data_type: int, data: bytes, count: int) -> str:
             texts = _shortest_texts(values)
         else:
             texts = [repr(each) if isinstance(each, float) else str(int(each)) for each in values]
+        nans = {1.0: "nan", -1.0: "-nan"}
         pairs = zip(texts, values, strict=True)
-        shown += [text if value == value else "-nan"[math.copysign(1, value) > 0 :] for text, value in pairs]
+        shown += [text if value == value else nans[math.copysign(1, value)] for text, value in pairs]
     return f"!{_bracket_rows(shown, '{', '}')}"
 
 

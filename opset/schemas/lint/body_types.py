@@ -98,12 +98,9 @@ def _schema_of(node: Any, opset: int, versions: Versions) -> OpSchema | None:
 
 _USABLE_FROM = {"CastLike": 15, "Constant": 13}
 _CONSTANTS = {
-    "value_int": "tensor(int64)",
-    "value_ints": "tensor(int64)",
-    "value_float": "tensor(float)",
-    "value_floats": "tensor(float)",
-    "value_string": "tensor(string)",
-    "value_strings": "tensor(string)",
+    f"value_{kind}{end}": f"tensor({element})"
+    for kind, element in (("int", "int64"), ("float", "float"), ("string", "string"))
+    for end in ("", "s")
 }
 
 

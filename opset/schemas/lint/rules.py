@@ -28,7 +28,7 @@ from opset.schemas.lint.lock_rules import LockedOperators, unlocked_versions
 from opset.schemas.lock import Lock, read_lock, signature_hash
 from opset.schemas.model import AttributeChange, OpSchema
 from opset.schemas.names import domain_name, near_miss
-from opset.schemas.selection import Target, select_operators
+from opset.schemas.selection import Target
 from opset.schemas.type_sets import TypeSets, expand
 from opset.schemas.untrusted_files import file_matches
 from opset.schemas.yaml.keys import CHANGE_KEYS, FACETS
@@ -85,24 +85,6 @@ class TargetReport(NamedTuple):
     files: int
     unread: int
     unlocked: list[tuple[Operator, int]]
-
-
-def lint(
-    folders: Iterable[Path | str] = (FOLDER,),
-    written: Collection[Adapter] | None = None,
-    kernels: Collection[Kernel] | None = None,
-    inferred: InferenceHooks | None = None,
-) -> FindingList:
-    """Return the findings about folders of domains; findings of the loader come first.
-
-    Args:
-        inferred: The registered inference functions. Rules about an argument that is left out are not checked.
-    """
-    selection = select_operators((), map(Path, folders))
-    findings = FindingList(selection.findings)
-    for target in selection.targets:
-        findings += check_target(target, lambda families: Hooks(written, kernels, inferred)).findings
-    return findings
 
 
 def check_target(target: Target, hooks_of: Callable[[Collection[str]], Hooks], released: bool = False) -> TargetReport:
@@ -244,17 +226,14 @@ def declared_change(change: dict[str, Any], step: Transition, sets: TypeSets) ->
     fixed = dict(change)
     for key in step.undeclared_keys:
         part = compact_diff(step.difference, sets).get(key, {})
-        fixed[key] = _merge_facets(part, change.get(key, {})) if key == "attributes" else part
-        if fixed[key] == {}:
+        if key == "attributes":
+            for name, declared in change.get(key, {}).items():
+                if entry := part.get(name, {}) | {facet: declared[facet] for facet in FACETS if facet in declared}:
+                    part[name] = entry
+        fixed[key] = part
+        if part == {}:
             del fixed[key]
     return {key: fixed[key] for key in CHANGE_KEYS if key in fixed} if step.undeclared_keys else change
-
-
-def _merge_facets(computed: dict[str, Any], declared: dict[str, Any]) -> dict[str, Any]:
-    facets = {name: {key: each[key] for key in FACETS if key in each} for name, each in declared.items()}
-    names = [*computed, *(name for name in facets if name not in computed)]
-    merged = {name: computed.get(name, {}) | facets.get(name, {}) for name in names}
-    return {name: entry for name, entry in merged.items() if entry}
 
 
 @LINT.rule("S201", Operator, fix=declare_differences)
@@ -509,7 +488,7 @@ def check_lists_of_types(operator: Operator, context: LintContext) -> Iterator[F
     """Check that a list of types is written by the name of a type set if there is one (S219)."""
     names = {types: name for name, types in sets_of_domain(operator.domain, context.sets).items()}
     schemas = {schema.since_version: schema for schema in operator.schemas}
-    for since, constraint, node in _stated_types(operator):
+    for since, constraint, node in _stated_entries(operator, "types"):
         types = schemas[since].types[constraint]
         names_set = isinstance(node.value, str) and node.value in context.sets
         if types in names and node.value != names[types] and not names_set:
@@ -521,7 +500,7 @@ def check_lists_of_types(operator: Operator, context: LintContext) -> Iterator[F
 @LINT.rule("S230", Operator)
 def check_repeated_types(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Check that no part of a list of types is covered by the other parts (S230)."""
-    for version, constraint, node in _stated_types(operator):
+    for version, constraint, node in _stated_entries(operator, "types"):
         parts = [each.value for each in node.value] if isinstance(node.value, list) else []
         types = [set(expand(part, context.sets)) for part in parts]
         counts = Counter(itertools.chain.from_iterable(types))
@@ -537,7 +516,7 @@ def check_repeated_types(operator: Operator, context: LintContext) -> Iterator[F
 def check_domain_of_sets(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Check that a type set of one domain, such as `ml_labels`, is not used in another one (S231)."""
     foreign = context.sets.keys() - sets_of_domain(operator.domain, context.sets).keys()
-    for version, constraint, node in _stated_types(operator):
+    for version, constraint, node in _stated_entries(operator, "types"):
         for word in _type_words([node]):
             if word in foreign:
                 message = f"{word} is a set for the domain {SETS_OF_DOMAINS[word.partition('_')[0]]}"
@@ -558,32 +537,27 @@ def sets_of_domain(domain: str, sets: TypeSets) -> TypeSets:
     }
 
 
-def _stated_types(operator: Operator) -> Iterator[tuple[int, str, YamlNode]]:
-    """Yield the YAML of each list of types, with the version and the name of the type constraint."""
+def _stated_entries(operator: Operator, key: str) -> Iterator[tuple[int, str, YamlNode]]:
+    """Yield the YAML of each entry of a key, such as a list of types, with the version and the name of the entry."""
     for version in operator.root.value["versions"].value:
-        types = version.value["types"].value or {} if "types" in version.value else {}
-        for constraint, node in types.items():
-            if node.value is not None:  # the constraint of another version, which this one leaves out
-                yield version.value["since"].value, constraint, node
+        entries = version.value[key].value or {} if key in version.value else {}
+        for name, node in entries.items():
+            if node.value is not None:  # the entry of another version, which this one leaves out
+                yield version.value["since"].value, name, node
 
 
 @LINT.rule("S232", Operator)
 def check_repeated_texts(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Check that the stated text of a constraint is not the one derived from its declarations (S232)."""
-    schemas = {schema.since_version: schema for schema in operator.schemas}
-    for version in operator.root.value["versions"].value:
-        since = version.value["since"].value
-        stated = version.value["constraints"].value or {} if "constraints" in version.value else {}
-        made = all_constraints(schemas[since], {}) if stated else {}
-        for label in made.keys() & stated.keys():
-            node = stated[label]
-            clauses = [each.value for each in (node.value if isinstance(node.value, list) else [node])]
-            texts = [each["text"].value for each in clauses if isinstance(each, dict) and "text" in each]
-            if isinstance(node.value, str):
-                texts.append(node.value)
-            if any(_sorted_words(text) == _sorted_words(made[label]) for text in texts):
-                place = operator.place(since, "constraints", label)
-                yield Finding("S232", f"the text of {label} repeats its declaration", place=place, help="leave it out")
+    made = {schema.since_version: all_constraints(schema, {}) for schema in operator.schemas}
+    for since, label, node in _stated_entries(operator, "constraints"):
+        clauses = [each.value for each in (node.value if isinstance(node.value, list) else [node])]
+        texts = [each["text"].value for each in clauses if isinstance(each, dict) and "text" in each]
+        texts += [node.value] if isinstance(node.value, str) else []
+        derived = made[since].get(label)
+        if derived and any(_sorted_words(text) == _sorted_words(derived) for text in texts):
+            place = operator.place(since, "constraints", label)
+            yield Finding("S232", f"the text of {label} repeats its declaration", place=place, help="leave it out")
 
 
 def _sorted_words(text: str) -> list[str]:
