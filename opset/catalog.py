@@ -62,9 +62,9 @@ def schema_data(registry: Registry, schema: OpSchema) -> dict[str, Any]:
         "inputs": [parameter(each, docs.inputs) for each in schema.inputs],
         "outputs": [parameter(each, docs.outputs) for each in schema.outputs],
         "min_input": schema.min_input,
-        "max_input": _count_or_none(schema.max_input),
+        "max_input": None if schema.max_input == UNBOUNDED else schema.max_input,
         "min_output": schema.min_output,
-        "max_output": _count_or_none(schema.max_output),
+        "max_output": None if schema.max_output == UNBOUNDED else schema.max_output,
         "attributes": [
             {**each._asdict(), "choices": list(each.choices), "doc": docs.attributes.get(each.name, "")}
             for each in schema.attributes.values()
@@ -76,11 +76,6 @@ def schema_data(registry: Registry, schema: OpSchema) -> dict[str, Any]:
         "shape": schema.shape,
         "function": [{**body._asdict(), "where": dict(body.where)} for body in schema.function],
     }
-
-
-def _count_or_none(count: int) -> int | None:
-    """Return a number of parameters, None if it has no bound."""
-    return None if count == UNBOUNDED else count
 
 
 def status_data(item: Grounded) -> dict[str, str]:

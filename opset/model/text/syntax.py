@@ -454,10 +454,7 @@ class Reader(Tokens):
             message.MergeFromString(tag + self.pattern(8 if double else 4))
             return
         found = self.real_number(not double)
-        if is_repeated(descriptor):
-            getattr(message, field).append(found)
-        else:
-            setattr(message, field, found)
+        getattr(message, field).append(found) if is_repeated(descriptor) else setattr(message, field, found)
 
     def read_tensor_or_type(self) -> tuple[str, Any]:
         """Return the kind and message of a value that begins with a type: a tensor if a name or data follows."""

@@ -78,9 +78,11 @@ def _alike(examples: list[dict[str, Any]], complete: list[dict[str, Any]]) -> li
     short = []
     for example, whole in zip(examples, complete, strict=True):
         own = _parts(whole)
+        here = whole.get("attributes") or {}
         lengths = {}
         for name, (other, parts) in itertools.islice(reversed(above.items()), RECENT):
-            if _keeps_order(whole.get("attributes") or {}, other.get("attributes") or {}):
+            before = other.get("attributes") or {}  # which are read first, and keep their order
+            if [each for each in before if each in here] + [each for each in here if each not in before] == [*here]:
                 lengths[name] = _length(own, parts)
         best = min(lengths, key=lambda name: lengths[name] + cost[name], default="")
         if best and _length(own, {}) - lengths[best] >= SAVED:
@@ -89,11 +91,6 @@ def _alike(examples: list[dict[str, Any]], complete: list[dict[str, Any]]) -> li
         above[whole["name"]] = whole, own
         cost[whole["name"]] = CHAINED if "like" in example else 0
     return short
-
-
-def _keeps_order(own: dict[str, Any], other: dict[str, Any]) -> bool:
-    """Whether attributes keep their order if the attributes of another example are read first."""
-    return [name for name in other if name in own] + [name for name in own if name not in other] == [*own]
 
 
 def _parts(example: dict[str, Any]) -> dict[str, str]:

@@ -122,8 +122,14 @@ def shorten_version(own: Mapping[str, Any], other: Mapping[str, Any]) -> dict[st
     """Return the keys that a complete version writes if it is like another one: the inverse of `complete_version`."""
     found = _shorten(own, other, OWN_KEYS, DEPTHS)
     for key in PARAMETERS:
-        if key in found and found[key] is not None:
-            found[key] = _shorten_parameters(own[key], other.get(key) or [])
+        if found.get(key) is None:
+            continue
+        known = {each["name"]: each for each in other.get(key) or ()}
+        found[key] = []
+        for each in own[key]:
+            name = {"name": each["name"]}
+            left = name | _differing_part(each, known.get(each["name"], name), 1)
+            found[key].append(left if len(left) > 1 or each["name"] not in known else each["name"])
     return found
 
 
@@ -148,17 +154,6 @@ def _differing_part(own: Any, other: Any, depth: int) -> Any:
     if not depth or not isinstance(own, dict) or not isinstance(other, dict):
         return own
     return _shorten(own, other, (), dict.fromkeys(own, depth - 1))
-
-
-def _shorten_parameters(own: list[dict[str, Any]], other: list[dict[str, Any]]) -> list[Any]:
-    """Return parameters, by name alone if another list has the same."""
-    known = {each["name"]: each for each in other}
-    found: list[Any] = []
-    for each in own:
-        shared = known.get(each["name"], {"name": each["name"]})
-        left = {"name": each["name"]} | _differing_part(each, shared, 1)
-        found.append(left if len(left) > 1 or each["name"] not in known else each["name"])
-    return found
 
 
 def _is_same(own: Any, other: Any) -> bool:
