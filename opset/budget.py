@@ -55,13 +55,7 @@ class Budget:
     __slots__ = ("_deadline", "_timeout", "live", "max_bytes", "max_steps", "steps")
 
     def __init__(self, limits: Limits, *, max_steps: int = _NO_LIMIT, max_bytes: int = _NO_LIMIT) -> None:
-        """Begin a budget, and the time of `limits`.
-
-        Args:
-            limits: The limits that the caller set.
-            max_steps: The limit of steps if `limits` sets none.
-            max_bytes: The limit of bytes if `limits` sets none.
-        """
+        """Begin a budget, and the time of `limits`; the other limits hold for what `limits` leaves open."""
         self.steps = self.live = 0
         self.max_steps = limits.max_steps if limits.max_steps is not None else max_steps
         self.max_bytes = limits.max_bytes if limits.max_bytes is not None else max_bytes
@@ -84,9 +78,6 @@ class Budget:
     def remaining_limits(self, limits: Limits) -> Limits:
         """Return the limits of a part of the work, at most the rest of this budget.
 
-        Args:
-            limits: The limits that the part has by itself.
-
         Raises:
             BudgetExceeded: If nothing is left.
         """
@@ -104,9 +95,8 @@ class Budget:
     def check_bytes(self, added: int) -> None:
         """Raise BudgetExceeded if `added` bytes more could not be held."""
         if self.live + added > self.max_bytes:
-            raise BudgetExceeded(
-                "bytes", f"it needs {self.live + added:,} bytes, and {self.max_bytes:,} are allowed in all"
-            )
+            why = f"it needs {self.live + added:,} bytes, and {self.max_bytes:,} are allowed in all"
+            raise BudgetExceeded("bytes", why)
 
     def hold(self, count: int) -> None:
         """Count bytes as held; raise BudgetExceeded if they are too many."""

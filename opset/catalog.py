@@ -16,16 +16,17 @@ from types import CodeType
 from typing import Any, NamedTuple
 
 from opset.inference.registration import RuleLookup
+from opset.model.types import nest_elements
 from opset.opsets.amendments import amendments_of
 from opset.opsets.hooks import Hook
 from opset.opsets.registry import Registry
 from opset.opsets.releases import RELEASES
 from opset.schemas.constraints.grammar import PRESENCE
-from opset.schemas.diff import short_float, signature_diff
+from opset.schemas.diff import short_float, signature_diff, signed_expressions
 from opset.schemas.model import OWN, UNBOUNDED, VARIADIC, Example, ExampleValue, OpSchema, Parameter
 from opset.schemas.names import domain_name, normalize_domain
 from opset.schemas.status import Grounded, ground_of, status_of
-from opset.schemas.type_sets import TypeSets, shortest_expressions
+from opset.schemas.type_sets import TypeSets
 from opset.version_converter.derivation import derive_adapter
 
 # What an adapter has to do, least first.
@@ -61,21 +62,11 @@ def schema_data(registry: Registry, schema: OpSchema) -> dict[str, Any]:
         "inputs": [parameter(each, docs.inputs) for each in schema.inputs],
         "outputs": [parameter(each, docs.outputs) for each in schema.outputs],
         "min_input": schema.min_input,
-        "max_input": _count_or_none(schema.max_input),
+        "max_input": None if schema.max_input == UNBOUNDED else schema.max_input,
         "min_output": schema.min_output,
-        "max_output": _count_or_none(schema.max_output),
+        "max_output": None if schema.max_output == UNBOUNDED else schema.max_output,
         "attributes": [
-            {
-                "name": each.name,
-                "type": each.type,
-                "default": each.default,
-                "required": each.required,
-                "choices": list(each.choices),
-                "range": each.range,
-                "kind": each.kind,
-                "constraint": each.constraint,
-                "doc": docs.attributes.get(each.name, ""),
-            }
+            {**each._asdict(), "choices": list(each.choices), "doc": docs.attributes.get(each.name, "")}
             for each in schema.attributes.values()
         ],
         "types": {name: list(types) for name, types in schema.types.items()},
@@ -85,11 +76,6 @@ def schema_data(registry: Registry, schema: OpSchema) -> dict[str, Any]:
         "shape": schema.shape,
         "function": [{**body._asdict(), "where": dict(body.where)} for body in schema.function],
     }
-
-
-def _count_or_none(count: int) -> int | None:
-    """Return a number of parameters, None if it has no bound."""
-    return None if count == UNBOUNDED else count
 
 
 def status_data(item: Grounded) -> dict[str, str]:
@@ -120,23 +106,12 @@ def _plain_value(value: Any) -> Any:
     if isinstance(value, ExampleValue):
         content = value.content
         if value.shape is not None and isinstance(content, list):
-            content = _nest_elements(content, value.shape)
+            content = nest_elements(content, value.shape)
         shape = None if value.shape is None else list(value.shape)
         return {"type": value.type, "shape": shape, "content": _plain_value(content)}
     if isinstance(value, Mapping):
         return {str(key): _plain_value(each) for key, each in value.items()}
     return [_plain_value(each) for each in value] if isinstance(value, (list, tuple)) else value
-
-
-def _nest_elements(flat: list[Any], shape: tuple[int, ...]) -> Any:
-    """Return elements in row-major order as nested lists."""
-    if not shape:
-        return flat[0] if flat else flat
-    if 0 in shape:
-        return []
-    for size in reversed(shape[1:]):
-        flat = [flat[start : start + size] for start in range(0, len(flat), size)]
-    return flat
 
 
 def body_conditions(body: Mapping[str, Any]) -> str:
@@ -206,10 +181,8 @@ def _rule_lookup(registry: Registry) -> RuleLookup:
 
 
 def _strings_in_code(hook: Hook | None) -> set[str]:
-    """Return the strings in the code of a function that infers outputs, and of the functions that it calls.
-
-    A function that it calls to test something takes the label of the constraint, or has it as its default.
-    """
+    """Return the strings in the code of a function that infers outputs, and of the functions that it calls."""
+    # A function that it calls to test something takes the label of the constraint, or has it as its default.
     strings: set[str] = set()
     pending = [hook.function] if hook is not None else []
     seen: set[Any] = set()
@@ -251,23 +224,17 @@ class TransitionFacts(NamedTuple):
 
 def changes(versions: tuple[OpSchema, ...], sets: TypeSets) -> list[TransitionFacts]:
     """Return the transitions between versions, oldest first."""
-    return [_transition_facts(older, newer, sets) for older, newer in pairwise(versions)]
-
-
-def _transition_facts(older: OpSchema, newer: OpSchema, sets: TypeSets) -> TransitionFacts:
-    """Return the facts of a transition."""
-    change = newer.change
-    assert change is not None  # the loader refuses a later version without one
-    return TransitionFacts(
-        older.since_version,
-        newer.since_version,
-        difference := signature_diff(older, newer),
-        difference_words(difference, sets),
-        change.meaning,
-        change.clarified,
-        _adapter_work(change.up, derive_adapter(older, newer, change).touches, newer.deprecated),
-        _adapter_work(change.down, derive_adapter(newer, older, change).touches, older.deprecated),
-    )
+    facts = []
+    for older, newer in pairwise(versions):
+        change = newer.change
+        assert change is not None  # the loader refuses a later version without one
+        difference = signature_diff(older, newer)
+        words = difference_words(difference, sets)
+        up = _adapter_work(change.up, derive_adapter(older, newer, change).touches, newer.deprecated)
+        down = _adapter_work(change.down, derive_adapter(newer, older, change).touches, older.deprecated)
+        sinces = older.since_version, newer.since_version
+        facts.append(TransitionFacts(*sinces, difference, words, change.meaning, change.clarified, up, down))
+    return facts
 
 
 def _adapter_work(declared: str, touches: bool, withdrawn: bool) -> str:
@@ -288,10 +255,9 @@ def worst_work(works: list[str]) -> str:
 def difference_words(difference: dict[str, Any], sets: TypeSets) -> list[str]:
     """Return the phrases for a signature difference (see opset.schemas.diff), in which sets stand for their types."""
     words = []
-    if "deprecated" in difference:
-        words.append("withdrawn" if difference["deprecated"] else "no longer withdrawn")
-    if "experimental" in difference:
-        words.append("experimental" if difference["experimental"] else "no longer experimental")
+    for flag, word in (("deprecated", "withdrawn"), ("experimental", "experimental")):
+        if flag in difference:
+            words.append(word if difference[flag] else f"no longer {word}")
     if "determinism" in difference:
         words.append("determinism: {} -> {}".format(*difference["determinism"]))
     for side in ("input", "output"):
@@ -299,15 +265,9 @@ def difference_words(difference: dict[str, Any], sets: TypeSets) -> list[str]:
     for name, facets in difference.get("attributes", {}).items():
         words.append(f"attribute {name}{_attribute_words(facets)}")
     for name, types in difference.get("types", {}).items():
-        says = {"new": "is new", "gone": "is gone"}.get(types) if isinstance(types, str) else _signed_types(types, sets)
+        says = f"is {types}" if isinstance(types, str) else " ".join(signed_expressions(types, sets))
         words.append(f"type {name} {says}")
     return words
-
-
-def _signed_types(types: list[str], sets: TypeSets) -> str:
-    """Return types with a sign each as an expression of type sets: "+float8 +int4 -bool"."""
-    parts = {sign: [type_[1:] for type_ in types if type_[0] == sign] for sign in "+-"}
-    return " ".join(f"{sign}{type_}" for sign, some in parts.items() for type_ in shortest_expressions(some, sets))
 
 
 def _parameter_words(side: str, difference: dict[str, Any]) -> list[str]:
@@ -454,16 +414,10 @@ def operator_set_difference(registry: Registry, domain: str, before: int, after:
             versions = registry.versions(operator, name)
             low, high = sorted((versions.index(old), versions.index(later)))
             crossed = changes(versions[low : high + 1], registry.type_sets)
-            changed.append(
-                ChangedOperator(
-                    operator,
-                    old.since_version,
-                    later.since_version,
-                    difference_words(signature_diff(old, later), registry.type_sets),
-                    [each.meaning for each in crossed if each.meaning],
-                    worst_work([each.up if after > before else each.down for each in crossed]),
-                )
-            )
+            words = difference_words(signature_diff(old, later), registry.type_sets)
+            meaning = [each.meaning for each in crossed if each.meaning]
+            work = worst_work([each.up if after > before else each.down for each in crossed])
+            changed.append(ChangedOperator(operator, old.since_version, later.since_version, words, meaning, work))
     return OperatorSetDifference(domain_name(name), before, after, new, gone, changed)
 
 

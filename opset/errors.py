@@ -21,27 +21,6 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-__all__ = [
-    "CODES",
-    "CheckError",
-    "ComparisonError",
-    "ConversionError",
-    "CorpusError",
-    "Finding",
-    "FindingList",
-    "InferenceError",
-    "ModelError",
-    "OpsetError",
-    "RunError",
-    "SchemaError",
-    "UsageError",
-    "brief_name",
-    "escape_text",
-    "listing",
-    "quote",
-    "safe_text",
-]
-
 WIDTH = 200
 """Characters of a name, in messages, locations and tables."""
 LONGEST = 1000
@@ -301,13 +280,7 @@ def brief_name(name: str | bytes) -> str:
 
 
 def listing(names: Sequence[str], most: int = 20, show: Callable[[str], str] = brief_name) -> str:
-    """Return the first names of many for a message: "a, b and 7 more".
-
-    Args:
-        names: All names.
-        most: The number of names that are shown.
-        show: Function that makes a name safe for a message.
-    """
+    """Return the first names of many for a message: "a, b and 7 more"."""
     shown = ", ".join(map(show, names[:most]))
     return shown if len(names) <= most else f"{shown} and {len(names) - most:,} more"
 
@@ -346,13 +319,6 @@ class Finding(NamedTuple):
         if self.code[:1] != "C":
             return ()
         return self.code, self.message, _QUOTED.sub("''", self.why), _QUOTED.sub("''", self.help), self.file
-
-
-def _places_text(findings: Sequence[Finding]) -> str:
-    """Return the first places of findings as text, with the number of the others."""
-    places = [safe_text(finding.place) for finding in findings[:PLACES]]
-    more = len(findings) - len(places)
-    return "; ".join(places) + (f"; and {more:,} more" if more else "")
 
 
 class FindingList(list[Finding]):
@@ -397,9 +363,12 @@ class FindingList(list[Finding]):
         kinds: dict[object, list[Finding]] = {}
         for index, finding in enumerate(self):
             kinds.setdefault(finding.kind or index, []).append(finding)
-        return [
-            group[0] if len(group) == 1 else group[0]._replace(place=_places_text(group)) for group in kinds.values()
-        ]
+        merged = []
+        for group in kinds.values():
+            places = "; ".join(safe_text(each.place) for each in group[:PLACES])
+            more = f"; and {len(group) - PLACES:,} more" if len(group) > PLACES else ""
+            merged.append(group[0] if len(group) == 1 else group[0]._replace(place=places + more))
+        return merged
 
     def in_file(self, file: str) -> FindingList:
         """Return the findings with the file set in each that does not name one."""
@@ -435,7 +404,7 @@ class OpsetError(Exception):
         return FindingList(self.findings, self.omitted)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _restore_error, (type(self), self.findings, self.omitted)
+        return type(self), (self.finding_list,)
 
     def in_file(self, file: str) -> OpsetError:
         """Return the error with the file set in every finding that does not name one.
@@ -447,11 +416,6 @@ class OpsetError(Exception):
             A new error of the same class.
         """
         return type(self)(self.finding_list.in_file(file))
-
-
-def _restore_error(kind: type[OpsetError], findings: tuple[Finding, ...], omitted: int) -> OpsetError:
-    """Return the error that pickle saved."""
-    return kind(FindingList(findings, omitted))
 
 
 class UsageError(OpsetError):

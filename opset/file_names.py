@@ -34,10 +34,6 @@ def is_harmless(path: str) -> bool:
 def unique_slugs(names: Iterable[str], taken: Iterable[str] = ()) -> dict[str, str]:
     """Return a slug for each name.
 
-    Args:
-        names: Names of any characters.
-        taken: Slugs that are in use already.
-
     Returns:
         The slugs by name; no two are equal or differ in upper and lower case alone.
     """

@@ -60,7 +60,6 @@ def write_folder(
 
     Args:
         folder: The folder, which is made if it does not exist.
-        author: The verb that writes, and the name of its manifest.
         form: The word for these files in the manifest, such as "html".
         files: The content of each file by its path below the folder, with "/".
         force: Whether files of other authors are replaced.
@@ -87,11 +86,9 @@ def write_folder(
     try:
         _write_files(folder, changed, author)
     except BaseException:
-        if author.parts:  # what is listed is ours, whether it was written or not
-            raise
-        if before:
+        if before and not author.parts:
             _write_manifest(folder, author, before)
-        else:
+        elif not author.parts:  # with parts, what is listed is ours, whether it was written or not
             remove_below(folder, [author.manifest])
         raise
     kept = {path.lower() for paths in after.values() for path in paths}  # as some file systems compare names
@@ -134,11 +131,9 @@ def _check_unused(folder: str, author: Author, ours: set[str], files: Mapping[st
             if not author.parts:
                 help += ", or add to this one with --force, which replaces files of the same names"
             raise UsageError(Finding("U102", "the folder is in use", why=why, help=help, file=folder))
-    there = [path for path in files if path not in ours and os.path.lexists(os.path.join(folder, _native_path(path)))]
-    if there:
-        raise UsageError(
-            each for path in there for each in output_exists_error(os.path.join(folder, _native_path(path))).findings
-        )
+    paths = [os.path.join(folder, _native_path(path)) for path in files if path not in ours]
+    if there := [*filter(os.path.lexists, paths)]:
+        raise UsageError(finding for path in there for finding in output_exists_error(path).findings)
 
 
 def _read_manifest(folder: str, author: Author) -> Manifest:

@@ -20,8 +20,6 @@ def table_lines(rows: Sequence[Sequence[str]], indent: str = "  ", right: Iterab
     No column is padded beyond the terminal's width: names from files may be of any length.
 
     Args:
-        rows: The cells of each row.
-        indent: Spaces before each line.
         right: Indices of the columns that are aligned on the right.
     """
     rows = [[*map(escape_text, row)] for row in rows]

@@ -35,7 +35,6 @@ def read_model(model: Model, registry: Registry, freeze: Freeze = ()) -> tuple[M
     - Attributes of other versions that change nothing are dropped, and others mended, as schemas/quirks.py lists them.
 
     Args:
-        model: The model, which is not changed.
         registry: The operators and domains that have schemas.
         freeze: Initializers that a caller may override (IR version 4 and up) and that become constants: they are no
             inputs any more.
@@ -71,7 +70,7 @@ def _copy_model(model: Model) -> Model:
 def _merge_imports(model: Model, notes: list[str]) -> Model:
     """Return a model that imports each domain once at a version, the given one if it does already."""
     holders = [model.proto, *model.proto.functions]
-    if not any(len(kept) < len(holder.opset_import) for holder in holders for kept in [_distinct_imports(holder)]):
+    if all(len(_distinct_imports(holder)) == len(holder.opset_import) for holder in holders):
         return model
     model = _copy_model(model)
     for holder in (model.proto, *model.proto.functions):
@@ -96,22 +95,15 @@ def _freeze_initializers(model: Model, freeze: Freeze, notes: list[str]) -> Mode
     if not names:
         return model
     graph = model.proto.graph
-    initializers = {tensor.name for tensor in graph.initializer} | {
-        sparse.values.name for sparse in graph.sparse_initializer
-    }
+    held = [*graph.initializer, *(sparse.values for sparse in graph.sparse_initializer)]
+    initializers = {tensor.name for tensor in held}
     inputs = [value.name for value in graph.input]
     wanted = initializers if ALL in names else names
-    if unknown := wanted - initializers:
-        overridable = [name for name in inputs if name in initializers]
-        raise UsageError(
-            Finding(
-                "U103",
-                f"the model has no initializer {quote(name)}",
-                why="it is an input without a value" if name in inputs else "",
-                help=f"initializers that are inputs: {listing(overridable) or 'none'}",
-            )
-            for name in sorted(unknown)
-        )
+    if unknown := sorted(wanted - initializers):
+        help = f"initializers that are inputs: {listing([name for name in inputs if name in initializers]) or 'none'}"
+        why = dict.fromkeys(inputs, "it is an input without a value")
+        message = "the model has no initializer"
+        raise UsageError(Finding("U103", f"{message} {quote(name)}", "", why.get(name, ""), help) for name in unknown)
     frozen = [name for name in inputs if name in wanted]
     if not frozen:
         return model
@@ -137,20 +129,15 @@ def _sort_nodes(model: Model, registry: Registry, notes: list[str], error: Model
     messages = messages_of(index, model.proto)
     for body in reversed(index.bodies):
         if body in moved:
-            _reorder(messages[body], body, moved[body], notes)
+            nodes = messages[body].node[:]
+            del messages[body].node[:]
+            messages[body].node.extend([nodes[position] for position in moved[body]])
+            count = count_moved_nodes(moved[body])
+            notes.append(f"{body.label}: nodes sorted, since values were read before they were computed: {count} moved")
     try:
         return model, index_model(model.proto, registry.domains)
     except ModelError:
         raise error from None
-
-
-def _reorder(message: Any, body: Body, order: list[int], notes: list[str]) -> None:
-    """Put the nodes of a message into a new order, and note it."""
-    nodes = message.node[:]
-    del message.node[:]
-    message.node.extend([nodes[index] for index in order])
-    moved = count_moved_nodes(order)
-    notes.append(f"{body.label}: nodes sorted, since values were read before they were computed: {moved} moved")
 
 
 class _AttributeFix(NamedTuple):

@@ -20,11 +20,7 @@ def homes(module: str) -> dict[str, str]:
 
 
 def public_name(module: str, name: str) -> Any:
-    """Return what a public name of a module stands for, and keep it there.
-
-    Args:
-        module: Name of the module.
-        name: The public name, or `__all__`.
+    """Return what a public name of a module, or `__all__`, stands for, and keep it there.
 
     Raises:
         AttributeError: If the module has no such name.

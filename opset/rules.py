@@ -66,13 +66,7 @@ class RuleTable(Generic[F]):
     """The rules of a verb, in the order of the modules that declare them; these are imported when they are needed."""
 
     def __init__(self, package: str, modules: Collection[str], **defaults: Any) -> None:
-        """Create a table without rules.
-
-        Args:
-            package: Package of the modules.
-            modules: Modules that declare the rules, in the order in which the rules run.
-            **defaults: Attributes of rules that do not have their own.
-        """
+        """Create a table without rules; `defaults` are attributes of rules that do not have their own."""
         self._defaults = defaults
         self._modules = [f"{package}.{name}" for name in modules]
         self._declared: dict[tuple[str, type], Rule[F]] = {}
@@ -83,7 +77,6 @@ class RuleTable(Generic[F]):
         Args:
             codes: Codes of its findings, separated by spaces.
             subject: Type of the things that it checks.
-            **parts: Other attributes of the rule.
 
         Raises:
             ValueError: If another rule about this type has one of the codes.
@@ -120,13 +113,7 @@ class RuleTable(Generic[F]):
                 yield rule
 
     def apply(self, thing: object, *context: object, codes: Set[str] | None = None) -> Iterator[tuple[Rule[F], F]]:
-        """Yield the findings of rules about a thing as they are found, each with its rule.
-
-        Args:
-            thing: What is checked; its type selects the rules.
-            *context: Further arguments of the rules.
-            codes: Codes of the rules to apply, all by default.
-        """
+        """Yield the findings of rules about a thing as they are found, each with its rule."""
         for rule in self.select(type(thing), codes):
             if rule.applies(thing):
                 for finding in rule.check(thing, *context):

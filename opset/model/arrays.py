@@ -61,7 +61,6 @@ def array_of(model: Model | None, tensor: Any, limit: int | None = None) -> Arra
 
     Args:
         model: The model that the tensor belongs to; None for a tensor that is complete in itself.
-        tensor: The TensorProto.
         limit: The most bytes that may be read; None for any number.
 
     Raises:
@@ -77,10 +76,8 @@ def array_of(model: Model | None, tensor: Any, limit: int | None = None) -> Arra
         element_bits(tensor.data_type)  # raises with the reason
     bits, dtype = ELEMENTS[tensor.data_type].bits, DTYPES[tensor.data_type]
     data = tensor_bytes(model, tensor, limit)
-    if limit is not None and bits < 8 and element_count(tensor) > limit:
-        raise tensor_error(
-            tensor, f"it has {element_count(tensor)} elements of a byte each, and {limit} bytes are allowed"
-        )
+    if limit is not None and bits < 8 and (count := element_count(tensor)) > limit:
+        raise tensor_error(tensor, f"it has {count} elements of a byte each, and {limit} bytes are allowed")
     if bits >= 8:
         if dtype.kind == "b":
             return _reshape(tensor, np.frombuffer(data, np.uint8).astype(bool))
@@ -141,7 +138,6 @@ def value_of(message: Any, limit: int | None = None, kind: str | None = None) ->
     """Return the value of a TensorProto, SparseTensorProto, SequenceProto, OptionalProto or MapProto.
 
     Args:
-        message: The message.
         limit: The most bytes that its arrays may take together; None for any number.
         kind: The declared type string, as far as it is known. If it is of bfloat16, UINT16 is read as its bits: so the
             test data of the standard was written up to release 1.18. A tensor that is not part of another value may be
@@ -174,10 +170,7 @@ def bytes_needed(message: Any) -> int:
             needed += sum(map(len, part_message.string_data)) + TEXT_SIZE * len(part_message.string_data)
         elif name in ("TensorProto", "SparseTensorProto"):
             number = part_message.data_type if name == "TensorProto" else part_message.values.data_type
-            if number == STRING:
-                size = TEXT_SIZE
-            else:
-                size = DTYPES[number].itemsize if number in DTYPES else 0
+            size = TEXT_SIZE if number == STRING else DTYPES[number].itemsize if number in DTYPES else 0
             needed += size * element_count(pb.TensorProto(dims=part_message.dims))
         else:
             for field, part in part_message.ListFields():
@@ -186,15 +179,10 @@ def bytes_needed(message: Any) -> int:
     return needed
 
 
-def _split_type(kind: str) -> tuple[str, str]:
-    """Return the outermost word of a type string and its inner type, "" if that is not known."""
-    wrapper, _, inner = kind.partition("(")
-    return wrapper, "" if inner == "?)" else inner[:-1]
-
-
 def _value_in(message: Any, kind: str, part: bool = False) -> Any:
     """Return the value of a message; protobuf nests no more than 100 in one another, so that recursion is safe."""
-    wrapper, inner = _split_type(kind)
+    wrapper, _, inner = kind.partition("(")
+    inner = "" if inner == "?)" else inner[:-1]
     name = message.DESCRIPTOR.name
     if wrapper and MESSAGES.get(wrapper) != name:
         raise _value_error(f"it holds a {name}, and {kind} is declared")

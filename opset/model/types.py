@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from opset.model.elements import element_name
@@ -56,12 +57,21 @@ def shape_of(proto: Any) -> Shape | None:
     """Return the shape in a TypeProto of a tensor: ints, names of dimension variables, or None for unknown ones."""
     if proto.WhichOneof("value") != "tensor_type" or not proto.tensor_type.HasField("shape"):
         return None
-    return tuple(_dimension(dim) for dim in proto.tensor_type.shape.dim)
+    # Some exporters write -1 for a size that they do not know.
+    return tuple(
+        (dim.dim_value if dim.dim_value >= 0 else None)
+        if dim.WhichOneof("value") == "dim_value"
+        else dim.dim_param or None
+        for dim in proto.tensor_type.shape.dim
+    )
 
 
-def _dimension(dim: Any) -> int | str | None:
-    """Return a dimension of a shape: its size, its name, or None if it is unknown."""
-    if dim.WhichOneof("value") == "dim_value":
-        # Some exporters write -1 for a size that they do not know.
-        return dim.dim_value if dim.dim_value >= 0 else None
-    return dim.dim_param or None
+def nest_elements(flat: list[Any], shape: Sequence[int]) -> Any:
+    """Return elements in row-major order as nested lists of a shape."""
+    if not shape:
+        return flat[0] if flat else flat
+    if 0 in shape:
+        return []
+    for size in reversed(shape[1:]):
+        flat = [flat[start : start + size] for start in range(0, len(flat), size)]
+    return flat

@@ -109,10 +109,6 @@ def _amendments_after(operator: str, name: str) -> Iterator[Amendment]:
 def schema_of_release(schema: OpSchema, name: str) -> OpSchema | None:
     """Return a version of an operator as a release of onnx has it.
 
-    Args:
-        schema: The version as the newest release has it.
-        name: The release, as for `release`.
-
     Returns:
         None if the version came into its operator set after that release.
     """

@@ -19,7 +19,6 @@ def describe_exception(error: BaseException, origin: str = "") -> str:
     If it came through none, as when a function takes other arguments, that is `origin`. `--debug` shows the traceback.
 
     Args:
-        error: The exception.
         origin: file:line of the function that was called, or the file that was run.
 
     Returns:

@@ -83,9 +83,6 @@ class Layer(NamedTuple):
 
         Args:
             kind: The name of the decorator for authors.
-            operators: The names of the operators.
-            since: The version.
-            domain: The domain of the operators.
             describe: Makes the hook of a function.
 
         Raises:
@@ -99,10 +96,15 @@ class Layer(NamedTuple):
             hook = describe(function, origin_of(plain), inspect.isgeneratorfunction(plain))
             standard = [each for each in operators if default_registry().is_standard(each, domain)]
             if standard and not _is_ours(plain):
-                raise self.error(self._standard_operator_finding(kind, each, domain, hook.origin) for each in standard)
+                why = "it is an operator of the standard, whose meaning is fixed"
+                help = f'use a domain of your own: @{kind}(…, domain="com.example")'
+                raise self.error(self._registration_finding(each, domain, hook, why, help) for each in standard)
             file = None if standard else _running.get()
-            if file is not None:
-                file.check(self, kind, operators, hook.origin)
+            if file is not None and file.layer != self:  # nobody would look for it here
+                message = f"{self._noun_phrase} is registered for {', '.join(operators)} in {file.path.name}"
+                why = f"@{kind} is looked up in {self.file} alone"
+                help = f"move it to {file.path.with_name(self.file)}"
+                raise file.layer.error(Finding(file.layer.code, message, hook.origin, why, help))
             table = _TABLE if file is None else file.table
             for operator in operators:
                 versions = table.setdefault((kind, domain, operator), {})
@@ -117,10 +119,6 @@ class Layer(NamedTuple):
         """Return the hook of an operator at a version, None if there is none.
 
         Args:
-            kind: The name of the decorator.
-            domain: The domain.
-            operator: The name of the operator.
-            since: The version.
             own: The hooks of users' files.
 
         Raises:
@@ -131,9 +129,8 @@ class Layer(NamedTuple):
         if own:
             added = own.get(key, {})
             if twice := sorted(versions.keys() & added.keys()):
-                raise self.error(
-                    self._duplicate_finding(domain, operator, each, versions[each], added[each]) for each in twice
-                )
+                pairs = [(each, versions[each], added[each]) for each in twice]
+                raise self.error(self._duplicate_finding(domain, operator, *pair) for pair in pairs)
             versions = {**versions, **added}
         if self.exact:
             return versions.get(since)
@@ -213,26 +210,20 @@ class Layer(NamedTuple):
         _files[name] = file
         return file
 
-    def _standard_operator_finding(self, kind: str, operator: str, domain: str, origin: str) -> Finding:
-        """Return the finding for a hook of users for an operator of the standard."""
+    def _registration_finding(self, operator: str, domain: str, hook: Hook, why: str, help: str) -> Finding:
+        """Return the finding for a hook of users that may not be registered for an operator."""
         message = f"{self._noun_phrase} is registered for {operator} of {domain_name(domain)}"
-        why = "it is an operator of the standard, whose meaning is fixed"
-        return Finding(self.code, message, origin, why, f'use a domain of your own: @{kind}(…, domain="com.example")')
+        return Finding(self.code, message, hook.origin, why, help)
 
     def _check_domain(self, folder: str, table: Table) -> None:
         """Raise `error` if a file has functions of other domains than its folder's: nobody would find them."""
-        findings = [
-            Finding(
-                self.code,
-                f"{self._noun_phrase} is registered for {operator} of {domain_name(domain)}",
-                hook.origin,
-                f"the file is for {folder}",
-                f'name its domain: @{kind}("{operator}", domain="{folder}")',
-            )
-            for (kind, domain, operator), versions in table.items()
-            if domain_name(domain) != folder
-            for hook in versions.values()
-        ]
+        findings: list[Finding] = []
+        for (kind, domain, operator), versions in table.items():
+            for hook in versions.values():
+                if domain_name(domain) != folder:
+                    why = f"the file is for {folder}"
+                    help = f'name its domain: @{kind}("{operator}", domain="{folder}")'
+                    findings.append(self._registration_finding(operator, domain, hook, why, help))
         if findings:
             raise self.error(findings)
 
@@ -261,14 +252,6 @@ class _File(NamedTuple):
     source: bytes
     table: Table
 
-    def check(self, layer: Layer, kind: str, operators: tuple[str, ...], origin: str) -> None:
-        """Raise the layer's error if hooks of another layer are registered: nobody would look for them here."""
-        if layer != self.layer:
-            message = f"{layer._noun_phrase} is registered for {', '.join(operators)} in {self.path.name}"
-            why = f"@{kind} is looked up in {layer.file} alone"
-            help = f"move it to {self.path.with_name(layer.file)}"
-            raise self.layer.error(Finding(self.layer.code, message, origin, why, help))
-
 
 class Lookup:
     """The hooks of a layer for the operators of a registry; files of users are run when they are first needed."""
@@ -282,20 +265,9 @@ class Lookup:
 
         Raises the layer's error if the files of the operator's domain cannot be run, or register one twice.
         """
-        own: Table | None = None
         if self._registry.is_standard(operator, domain):
             self._layer.load(family)
-        else:
-            own = self._table_of_domain(domain)
-        return self._layer.find(kind, domain, operator, since, own)
-
-    def left_out(self, domain: str) -> str:
-        """Return why the hooks of a domain may be incomplete: a file that is not trusted. "" if there is none."""
-        files = self._registry.files_left_out(domain, self._layer.file)
-        return f"{safe_text(files[0])} was not run, since nobody trusts its folder" if files else ""
-
-    def _table_of_domain(self, domain: str) -> Table:
-        """Return the hooks of users' files of a domain; raise the layer's error each time if they cannot be run."""
+            return self._layer.find(kind, domain, operator, since)
         if domain not in self._own:
             try:
                 self._own[domain] = self._layer.run_files(self._registry.files(domain, self._layer.file))
@@ -304,7 +276,12 @@ class Lookup:
         table = self._own[domain]
         if isinstance(table, OpsetError):
             raise self._layer.error(table.findings) from table
-        return table
+        return self._layer.find(kind, domain, operator, since, table)
+
+    def left_out(self, domain: str) -> str:
+        """Return why the hooks of a domain may be incomplete: a file that is not trusted. "" if there is none."""
+        files = self._registry.files_left_out(domain, self._layer.file)
+        return f"{safe_text(files[0])} was not run, since nobody trusts its folder" if files else ""
 
 
 TRUST = "name its folder with --schemas, or allow it: --allow-hooks, OPSET_ALLOW_HOOKS"

@@ -43,13 +43,7 @@ class Registry:
     def __init__(
         self, sources: Iterable[Source], folders: Iterable[Path | str] = (), data: Iterable[Path | str] = ()
     ) -> None:
-        """Collect operators.
-
-        Args:
-            sources: Compiled operators.
-            folders: Trusted folders that they came from.
-            data: Folders that they came from and whose Python files are never run.
-        """
+        """Collect operators of trusted `folders`, and of folders of `data` whose Python files are never run."""
         self._sources: dict[str, dict[str, Source]] = {}
         self._sinces: dict[tuple[str, str], list[int]] = {}
         self._schemas: dict[tuple[str, str, int], OpSchema] = {}
@@ -86,9 +80,8 @@ class Registry:
     def versions(self, op_type: str, domain: str = "") -> tuple[OpSchema, ...]:
         """Return all versions of an operator, oldest first; none if it is not known."""
         domain = normalize_domain(domain)
-        return tuple(
-            self._schema_at(domain, op_type, position) for position in range(len(self._versions_of(op_type, domain)))
-        )
+        count = len(self._versions_of(op_type, domain))
+        return tuple(self._schema_at(domain, op_type, position) for position in range(count))
 
     def operators(self, domain: str = "") -> list[str]:
         """Return the names of a domain's operators, sorted."""
@@ -250,12 +243,16 @@ def entry_point_folders() -> list[Path]:
     if not metadata:  # most often, and importlib.metadata is slow
         return []
     from importlib.metadata import Distribution
+    from importlib.util import find_spec
 
     folders: list[Path] = []
     for path in metadata:
         try:
-            points = Distribution.at(path).entry_points.select(group=ENTRY_POINTS)
-            folders += [folder for point in points for folder in _package_folders(point.module)]
+            for point in Distribution.at(path).entry_points.select(group=ENTRY_POINTS):
+                top, *inner = point.module.split(".")
+                spec = find_spec(top)  # of the topmost package only, since that imports nothing
+                places = spec.submodule_search_locations if spec is not None else None
+                folders += [folder for place in places or () if (folder := Path(place, *inner)).is_dir()]
         except (AttributeError, ImportError, ValueError) as error:  # what importlib makes of names that are none
             finding = Finding("U103", "an installed package's entry points cannot be used", why=str(error))
             raise UsageError(finding._replace(file=str(path / "entry_points.txt"))) from error
@@ -267,24 +264,11 @@ def _metadata_with_schemas(folder: str) -> list[Path]:
     try:
         with os.scandir(folder) as entries:
             metadata = [Path(entry.path) for entry in entries if entry.name.endswith((".dist-info", ".egg-info"))]
-        return [path for path in metadata if _offers_schemas(path / "entry_points.txt")]
+        points = {path: path / "entry_points.txt" for path in metadata}
+        group = f"[{ENTRY_POINTS}]".encode()
+        return [path for path, file in points.items() if file.is_file() and group in file.read_bytes()]
     except OSError:
         return []
-
-
-def _offers_schemas(file: Path) -> bool:
-    """Whether a file of entry points names the group of this package."""
-    return file.is_file() and f"[{ENTRY_POINTS}]".encode() in file.read_bytes()
-
-
-def _package_folders(module: str) -> list[Path]:
-    """Return the folders of a package; only the topmost package is looked up, since that imports nothing."""
-    from importlib.util import find_spec
-
-    top, *inner = module.split(".")
-    spec = find_spec(top)
-    folders = [Path(place, *inner) for place in (spec.submodule_search_locations or ())] if spec is not None else []
-    return [folder for folder in folders if folder.is_dir()]
 
 
 def get_schema(op_type: str, max_inclusive_version: int | None = None, domain: str = "") -> OpSchema:

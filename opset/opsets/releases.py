@@ -72,19 +72,13 @@ def release(name: str) -> Release:
     Raises UsageError U101, which lists the releases, if there is none.
     """
     parts = name.split(".")
-    matching = [each for each in RELEASES if _begins_with(each.name, parts)]
+    zeros = ["0"] * len(parts)  # parts that a release number leaves out are zero
+    matching = [each for each in RELEASES if [*each.name.split("."), *zeros][: len(parts)] == parts]
     if matching:
         return matching[-1]
     names = [each.name for each in RELEASES]
     help = f"{near_miss(name, names)} known: {', '.join(names)}".strip()
     raise UsageError(Finding("U101", f"there is no ONNX release {name}", help=help))
-
-
-def _begins_with(name: str, parts: list[str]) -> bool:
-    """Return whether a release number begins with these parts; parts that it leaves out are zero."""
-    number = name.split(".")
-    number += ["0"] * (len(parts) - len(number))
-    return number[: len(parts)] == parts
 
 
 @lru_cache(maxsize=512)

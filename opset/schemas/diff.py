@@ -46,21 +46,12 @@ class Transition:
     @cached_property
     def undeclared_keys(self) -> tuple[str, ...]:
         """The keys in which the computed difference is not the declared one."""
-        pairs = {key: [each.get(key) for each in (self.difference, self.change.diff)] for key in self._keys()}
-        return tuple(
-            [
-                key
-                for key, (computed, declared) in pairs.items()
-                if _canonical_text(computed) != _canonical_text(declared)
-            ]
+        computed, declared = (
+            {key: json.dumps(part, sort_keys=True) for key, part in difference.items()}
+            for difference in (self.difference, self.change.diff)
         )
-
-    def _keys(self) -> list[str]:
-        return sorted(self.difference.keys() | self.change.diff.keys())
-
-
-def _canonical_text(difference: Any) -> str:
-    return json.dumps(difference, sort_keys=True)
+        keys = sorted(computed.keys() | declared.keys())
+        return tuple(key for key in keys if computed.get(key) != declared.get(key))
 
 
 def signature_diff(old: OpSchema, new: OpSchema) -> dict[str, Any]:
@@ -85,13 +76,12 @@ def _parameter_diff(old: Sequence[Parameter], new: Sequence[Parameter]) -> dict[
     renamed = {a.name: b.name for a, b in zip(old, new, strict=False) if a.name not in after and b.name not in before}
     back = {b: a for a, b in renamed.items()}
     stayed = [p.name for p in new if p.name in before or p.name in back]
+    former = [back.get(name, name) for name in stayed]
     diff: dict[str, Any] = {
         "added": [name for name in after if name not in before and name not in back],
         "removed": [name for name in before if name not in after and name not in renamed],
         "renamed": renamed,
-        "order": stayed
-        if [back.get(name, name) for name in stayed] != _names_in_old_order(before, stayed, back)
-        else [],
+        "order": stayed if former != [name for name in before if name in former] else [],
     }
     for key, field in _PARAMETER_FIELDS.items():
         pairs = {name: [getattr(before[back.get(name, name)], field), getattr(after[name], field)] for name in stayed}
@@ -100,11 +90,6 @@ def _parameter_diff(old: Sequence[Parameter], new: Sequence[Parameter]) -> dict[
 
 
 _PARAMETER_FIELDS = {"retyped": "type", "arity": "option", "homogeneous": "homogeneous", "min_arity": "min_arity"}
-
-
-def _names_in_old_order(before: dict[str, Parameter], stayed: list[str], back: dict[str, str]) -> list[str]:
-    kept = {back.get(name, name) for name in stayed}
-    return [name for name in before if name in kept]
 
 
 def _attribute_diff(old: dict[str, Attribute], new: dict[str, Attribute]) -> dict[str, Any]:
@@ -149,17 +134,17 @@ def _type_diff(old: dict[str, tuple[str, ...]], new: dict[str, tuple[str, ...]])
 
 def compact_diff(diff: dict[str, Any], sets: TypeSets) -> dict[str, Any]:
     """Return a difference in the short form of a `change:` block: types by their sets, floats with few digits."""
-    return {key: _compact_types(part, sets) if key == "types" else _shorten_floats(part) for key, part in diff.items()}
+    compact: dict[str, Any] = {key: _shorten_floats(part) for key, part in diff.items()}
+    for name, part in diff.get("types", {}).items():
+        if isinstance(part, list):
+            compact["types"][name] = signed_expressions(part, sets)
+    return compact
 
 
-def _compact_types(types: dict[str, Any], sets: TypeSets) -> dict[str, Any]:
-    def shorten(tokens: list[str], sign: str) -> list[str]:
-        return [sign + each for each in shortest_expressions([token[1:] for token in tokens if token[0] == sign], sets)]
-
-    return {
-        name: shorten(part, "+") + shorten(part, "-") if isinstance(part, list) else part
-        for name, part in types.items()
-    }
+def signed_expressions(types: Sequence[str], sets: TypeSets) -> list[str]:
+    """Return types with a sign each as few expressions with a sign: ["+float8", "+int4", "-bool"]."""
+    parts = {sign: [type_[1:] for type_ in types if type_[0] == sign] for sign in "+-"}
+    return [sign + each for sign, some in parts.items() for each in shortest_expressions(some, sets)]
 
 
 def _shorten_floats(value: Any) -> Any:

@@ -33,8 +33,6 @@ def fitting_bodies(schema: OpSchema, opset: int, table: Table) -> Iterator[Funct
     """Yield the function bodies that serve a node at an opset of ai.onnx, best first; types are not compared.
 
     Args:
-        schema: The operator's schema.
-        opset: The opset of ai.onnx.
         table: Functions that return whether the node has an input or attribute ("given"), the value of an attribute
             ("value") and the rank of an input ("rank"), each None if it is unknown.
     """

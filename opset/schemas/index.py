@@ -63,17 +63,13 @@ def standard_index() -> dict[str, Any]:
 @lru_cache(maxsize=1)
 def standard_prose() -> dict[str, Any]:
     """Return the standard's prose, compiled; it is built together with the index."""
-    stamp = standard_index()["stamp"]
-    prose = _read_json(FOLDER / _PROSE)
-    return prose if prose is not None and prose["stamp"] == stamp else _build_standard()[1]
+    return _read_beside_index(_PROSE) or _build_standard()[1]
 
 
 @lru_cache(maxsize=1)
 def standard_examples() -> dict[str, Any]:
     """Return the standard's examples, compiled; they are built together with the index."""
-    stamp = standard_index()["stamp"]
-    examples = _read_json(FOLDER / _EXAMPLES)
-    return examples if examples is not None and examples["stamp"] == stamp else _build_standard()[2]
+    return _read_beside_index(_EXAMPLES) or _build_standard()[2]
 
 
 @lru_cache(maxsize=1)
@@ -138,50 +134,31 @@ def _plain_data(value: Any) -> Any:
 
 def _version_data(schema: OpSchema, table: dict[tuple[str, ...], int], bodies: list[FunctionBody]) -> dict[str, Any]:
     data: dict[str, Any] = {"since": schema.since_version}
-    for side in ("inputs", "outputs"):
-        data[side] = [_trim_defaults(each, _PARAMETER) for each in getattr(schema, side)]
-    data["attributes"] = [_trim_defaults(each, _ATTRIBUTE) for each in schema.attributes.values()]
+    data["inputs"] = [*map(_trim_defaults, schema.inputs)]
+    data["outputs"] = [*map(_trim_defaults, schema.outputs)]
+    data["attributes"] = [*map(_trim_defaults, schema.attributes.values())]
     data["types"] = {name: table.setdefault(types, len(table)) for name, types in schema.types.items()}
     data |= {key: getattr(schema, key) for key, default in _FLAGS.items() if getattr(schema, key) != default}
     bodies += [each for each in schema.function if each not in bodies]
     data["function"] = [bodies.index(each) for each in schema.function]
     data["conditions"] = [each if each.where else each[:-1] for each in schema.conditions]
     data = {key: value for key, value in data.items() if value not in ([], {})}
-    return data if schema.change is None else {**data, "change": _change_data(schema.change)}
+    if schema.change is not None:
+        attributes = {name: each._asdict() for name, each in schema.change.attributes.items()}
+        change = {**schema.change._asdict(), "attributes": attributes}
+        data["change"] = {key: value for key, value in change.items() if value != _CHANGE[key]}
+    return data
 
 
-def _change_data(change: Change) -> dict[str, Any]:
-    attributes = {name: each._asdict() for name, each in change.attributes.items()}
-    data = {**change._asdict(), "attributes": attributes}
-    return {key: value for key, value in data.items() if value != _CHANGE[key]}
-
-
-def _trim_defaults(each: Parameter | Attribute, defaults: dict[str, Any]) -> list[Any]:
+def _trim_defaults(each: Parameter | Attribute) -> list[Any]:
     """Return the values of the fields, without those at the end that have their defaults."""
-    values = [getattr(each, key) for key in defaults]
-    while values and values[-1] == list(defaults.values())[len(values) - 1]:
+    values = [*each]
+    defaults = [*each._field_defaults.values()]
+    while defaults and values[-1] == defaults.pop():
         values.pop()
     return values
 
 
-_PARAMETER = {
-    "name": None,
-    "type": None,
-    "option": "single",
-    "homogeneous": True,
-    "min_arity": 1,
-    "differentiable": False,
-}
-_ATTRIBUTE = {
-    "name": None,
-    "type": None,
-    "default": None,
-    "required": False,
-    "choices": (),
-    "range": "",
-    "kind": "",
-    "constraint": "",
-}
 _CHANGE = Change()._asdict()
 _EXAMPLE = Example("", 0)._asdict()
 
@@ -212,12 +189,12 @@ def make_schema(index: dict[str, Any], domain: str, name: str, position: int) ->
         family,
         tuple(Parameter(*each) for each in data.get("inputs", ())),
         tuple(Parameter(*each) for each in data.get("outputs", ())),
-        {each[0]: _make_attribute(*each) for each in data.get("attributes", ())},
+        {each[0]: Attribute(*map(_freeze, each)) for each in data.get("attributes", ())},
         {key: _type_list(types, number) for key, number in data.get("types", {}).items()},
         **{key: data[key] for key in _FLAGS if key in data},
         change=_make_change(**data["change"]) if "change" in data else None,
-        conditions=tuple(_make_condition(*each) for each in data.get("conditions", ())),
-        function=tuple(_make_body(*bodies[each]) for each in data.get("function", ())),
+        conditions=tuple(Condition(*map(_freeze, each)) for each in data.get("conditions", ())),
+        function=tuple(FunctionBody(*map(_freeze, bodies[each])) for each in data.get("function", ())),
     )
 
 
@@ -233,22 +210,12 @@ def make_docs(prose: dict[str, Any], domain: str, name: str, since: int) -> Docs
 
 def make_examples(examples: dict[str, Any], domain: str, name: str) -> tuple[Example, ...]:
     """Return the compiled examples of an operator, in the order of its file."""
-    return tuple(_make_example(**each) for each in examples["operators"].get(domain, {}).get(name, ()))
-
-
-def _make_example(
-    *,
-    attributes: dict[str, Any] | None = None,
-    inputs: Iterable[Any] = (),
-    outputs: Iterable[Any] | None = None,
-    **said: Any,
-) -> Example:
-    return Example(
-        attributes={key: _make_value(each) for key, each in (attributes or {}).items()},
-        inputs=tuple(map(_make_value, inputs)),
-        outputs=None if outputs is None else tuple(map(_make_value, outputs)),
-        **said,
-    )
+    found = []
+    for data in examples["operators"].get(domain, {}).get(name, ()):
+        attributes = {key: _make_value(each) for key, each in data.get("attributes", {}).items()}
+        values = {side: tuple(map(_make_value, data[side])) for side in ("inputs", "outputs") if side in data}
+        found.append(Example(**{**data, "attributes": attributes, **values}))
+    return tuple(found)
 
 
 def _make_value(data: Any) -> Any:
@@ -271,37 +238,16 @@ def _type_list(table: list[Any], number: int) -> tuple[str, ...]:
     return types
 
 
-def _make_attribute(
-    name: str, type_: str, default: Any = None, required: bool = False, choices: Iterable[Any] = (), *declared: str
-) -> Attribute:
-    return Attribute(name, type_, _freeze(default), required, tuple(choices), *declared)
-
-
-def _make_condition(label: str, kind: str, subject: str, form: str, where: Iterable[Iterable[str]] = ()) -> Condition:
-    return Condition(label, kind, subject, form, tuple((name, stated) for name, stated in where))
-
-
-def _make_body(
-    opset: int,
-    nodes: str,
-    where: Iterable[Iterable[str]],
-    types: dict[str, Iterable[str]],
-    emulate: dict[str, str],
-) -> FunctionBody:
-    stated = tuple((name, form) for name, form in where)
-    return FunctionBody(opset, nodes, stated, {name: tuple(each) for name, each in types.items()}, emulate)
-
-
 def _make_change(attributes: dict[str, Any] | None = None, **said: Any) -> Change:
-    declared = {
-        key: AttributeChange(**{part: _freeze(value) for part, value in each.items()})
-        for key, each in (attributes or {}).items()
-    }
+    declared = {key: AttributeChange(**_freeze(each)) for key, each in (attributes or {}).items()}
     return Change(attributes=declared, **said)
 
 
 def _freeze(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
+    """Return a value with tuples in place of lists."""
+    if isinstance(value, dict):
+        return {key: _freeze(each) for key, each in value.items()}
+    return tuple([_freeze(each) for each in value]) if isinstance(value, list) else value
 
 
 def _stamp_of(folder: Path) -> int:
@@ -314,12 +260,14 @@ def _stamp_of(folder: Path) -> int:
     return zlib.crc32(repr(facts).encode())
 
 
-def _read_json(path: Path) -> dict[str, Any] | None:
+def _read_beside_index(name: str) -> dict[str, Any] | None:
+    """Return a file that was built together with the index, None if it is missing, damaged or of another index."""
+    stamp = standard_index()["stamp"]
     try:
-        data: dict[str, Any] = json.loads(path.read_bytes())
+        data: dict[str, Any] = json.loads((FOLDER / name).read_bytes())
     except (OSError, ValueError):
         return None
-    return data
+    return data if data["stamp"] == stamp else None
 
 
 def _read_index(path: Path) -> dict[str, Any] | None:

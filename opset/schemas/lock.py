@@ -94,10 +94,9 @@ def lock_versions(folder: Path, operators: Iterable[Operator]) -> list[str]:
                 added.append(f"{domain_name(operator.domain)}.{operator.name}:{schema.since_version}")
     ordered = {
         domain: {
-            name: dict(sorted(versions.items(), key=lambda item: int(item[0])))
-            for name, versions in sorted(operators_.items())
+            name: dict(sorted(each.items(), key=lambda item: int(item[0]))) for name, each in sorted(names.items())
         }
-        for domain, operators_ in sorted(lock.items())
+        for domain, names in sorted(lock.items())
     }
     if added:
         write_below(folder, {LOCK_FILE: f"{json.dumps(ordered, indent=1)}\n".encode()})

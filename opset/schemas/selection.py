@@ -63,6 +63,18 @@ class Selection:
         """Note a finding about a file or folder."""
         self.findings.append(Finding(code, message, place=str(path), why=why, help=help))
 
+    def report_depth(self, paths: Iterable[Path]) -> None:
+        """Note operator files that are not in the folder of a domain."""
+        why = f"operators are read from <domain>/<Operator>{SUFFIX} of a folder of domains"
+        for path in paths:
+            help = "move it into the folder of its domain"
+            self.report("S110", "this operator file is at the wrong depth", path, why, help)
+
+    def report_suffix(self, path: Path) -> None:
+        """Note a file that is not read because of its suffix."""
+        help = f"call it {path.stem}{SUFFIX}"
+        self.report("S110", "this operator file is not read", path, f"its name does not end in {SUFFIX}", help)
+
 
 def select_operators(paths: Iterable[Path], folders: Iterable[Path] = ()) -> Selection:
     """Return the operators of files and folders of any form, and of folders of domains."""
@@ -112,10 +124,12 @@ def _select_file(path: Path, selection: Selection) -> None:
         _select_folder(path.parent, selection)
     elif path.suffix == ".py":
         _search_folder(path.parent, selection)
+    elif path.suffix != SUFFIX and _is_yaml(path):
+        selection.report_suffix(path)
     elif path.suffix != SUFFIX:
-        selection.report("S110", *_suffix_finding(path) if _is_yaml(path) else ("this is no operator file", path))
+        selection.report("S110", "this is no operator file", path)
     elif _is_misplaced(path.parent):
-        selection.report("S110", *_depth_finding(path))
+        selection.report_depth([path])
     else:
         holder = _domain_folder(path.parent)
         selection.targets.append(Target(holder.parent, (holder / path.name,), False, frozenset()))
@@ -129,9 +143,8 @@ def _select_folder(folder: Path, selection: Selection) -> None:
         return
     for holder in _Search(folder, selection).holders:
         if _parent_of(holder) != folder:
-            for path in filter(_is_operator, _operators_in(holder)):
-                selection.report("S110", *_depth_finding(path))
-    if files or (folder / TYPES_FILE).exists() or (folder / LOCK_FILE).exists():
+            selection.report_depth(filter(_is_operator, _operators_in(holder)))
+    if files or _has_shared_files(folder):
         selection.targets.append(Target(folder, tuple(files), True, frozenset()))
     if not files and len(selection.findings) == before:
         _report_none(folder, (), selection)
@@ -144,14 +157,10 @@ def _search_folder(top: Path, selection: Selection) -> None:
     holders = set(search.holders)
     for holder in sorted(holders, key=lambda each: len(each.parts)):
         inner = [each for each in holders if each.parent == holder and each != holder]
-        if not inner:
-            continue
-        misplaced = [holder] if _is_of_domains(holder) else inner
-        for folder in misplaced:
+        for folder in [holder] if inner and _is_of_domains(holder) else inner:
             holders.discard(folder)
-            for path in filter(_is_operator, _operators_in(folder)):
-                selection.report("S110", *_depth_finding(path))
-    if not holders and (top / TYPES_FILE).exists() | (top / LOCK_FILE).exists():
+            selection.report_depth(filter(_is_operator, _operators_in(folder)))
+    if not holders and _has_shared_files(top):
         _select_folder(top, selection)
         return
     for folder in sorted({_parent_of(holder) for holder in holders}):
@@ -185,24 +194,19 @@ def _report_none(folder: Path, others: Sequence[Path], selection: Selection) -> 
     selection.report("S109", "this folder has no operators", folder, why, help)
 
 
-def _depth_finding(path: Path) -> tuple[str, Path, str, str]:
-    why = f"operators are read from <domain>/<Operator>{SUFFIX} of a folder of domains"
-    return "this operator file is at the wrong depth", path, why, "move it into the folder of its domain"
-
-
-def _suffix_finding(path: Path) -> tuple[str, Path, str, str]:
-    return "this operator file is not read", path, f"its name does not end in {SUFFIX}", f"call it {path.stem}{SUFFIX}"
+def _has_shared_files(folder: Path) -> bool:
+    """Whether a folder holds files that the operators of several domains share."""
+    return (folder / TYPES_FILE).exists() or (folder / LOCK_FILE).exists()
 
 
 def _is_of_domains(folder: Path) -> bool:
     """Whether a folder that holds operators, and folders that hold some, is more likely one of domains."""
-    name = os.path.basename(os.path.abspath(folder))
-    return (folder / TYPES_FILE).exists() or (folder / LOCK_FILE).exists() or "." not in name
+    return _has_shared_files(folder) or "." not in os.path.basename(os.path.abspath(folder))
 
 
 def _is_misplaced(folder: Path) -> bool:
     """Whether a folder with an operator is one of domains, or is inside the folder of a domain."""
-    if (folder / TYPES_FILE).exists() or (folder / LOCK_FILE).exists():
+    if _has_shared_files(folder):
         return True
     outer = _parent_of(folder)
     try:
@@ -259,12 +263,11 @@ class _Search:
         open_folders = [top]
         while open_folders and self.left > 0:
             open_folders += reversed([*self._inner_folders(open_folders.pop(), top)])
-        if self.left <= 0:
-            why = f"there are more than {MAX_ENTRIES:,} files and folders"
-            selection.report("S102", "not all of this folder was searched", top, why, "name the folders of domains")
-        if self.peeks < 0:
-            why = f"there are more than {MAX_PEEKED:,} other YAML files"
-            selection.report("S102", "not all of this folder was searched", top, why, "name the folders of domains")
+        limits = (self.left <= 0, MAX_ENTRIES, "files and folders"), (self.peeks < 0, MAX_PEEKED, "other YAML files")
+        for is_used_up, most, things in limits:
+            if is_used_up:
+                why = f"there are more than {most:,} {things}"
+                selection.report("S102", "not all of this folder was searched", top, why, "name the folders of domains")
 
     def _inner_folders(self, folder: Path, top: Path) -> Iterator[Path]:
         """Yield the folders inside; records the YAML files and reports misnamed ones."""
@@ -293,7 +296,7 @@ class _Search:
             self.others += yaml[:MAX_FILES]
         for path in yaml:
             if path.suffix != SUFFIX and (holds or self._is_operator_file(path)):
-                self.selection.report("S110", *_suffix_finding(path))
+                self.selection.report_suffix(path)
 
     def _is_operator_file(self, path: Path) -> bool:
         self.peeks -= 1

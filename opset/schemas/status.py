@@ -44,11 +44,9 @@ def ground_of(it: Grounded) -> str:
 
 def status_words(status: str, ground: str) -> str:
     """Return a status with its ground as a phrase, "" for a derived text, as most are."""
-    if status == STATED:
-        found = _OF_VERSION.fullmatch(ground)
-        where = f"version {found[1]}, {ground.partition(' ')[2]}" if found else ground
-        return f"stated: {where}"
-    return f"{CHOSEN}: {ground}" if status == CHOSEN else ""
+    if status == STATED and (found := _OF_VERSION.fullmatch(ground)):
+        ground = f"version {found[1]}, {ground.partition(' ')[2]}"
+    return "" if status == DERIVED else f"{status}: {ground}"
 
 
 def is_open(text: str) -> bool:

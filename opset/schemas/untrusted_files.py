@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import stat
 from collections import Counter
 from pathlib import Path
@@ -35,6 +36,14 @@ def file_bytes(path: Path | str, most: int) -> bytes:
         if len(data) > most:
             raise TooLarge(f"it has {max(status.st_size, len(data)):,} bytes, and at most {most:,} are read")
         return data
+
+
+def file_matches(path: Path | str, pattern: re.Pattern[bytes], most: int) -> bool:
+    """Whether a pattern occurs in a regular file of at most `most` bytes; not in one that cannot be read."""
+    try:
+        return pattern.search(file_bytes(path, most)) is not None
+    except (OSError, ValueError):
+        return False
 
 
 def parse_json(text: bytes | str) -> Any:

@@ -48,7 +48,6 @@ def read_values(path: str, declared: Sequence[ValueInfo], limit: int, role: str,
     name, or with the name in its message; else for the only input.
 
     Args:
-        path: The file or folder.
         declared: The inputs or outputs, in order; their types decide how .pb and .json are read.
         limit: The number of bytes that the values may take together.
         role: "input" or "output".
@@ -78,7 +77,7 @@ def read_values(path: str, declared: Sequence[ValueInfo], limit: int, role: str,
 @contextmanager
 def _open_file(path: str, limit: int) -> Iterator[tuple[IO[bytes], int]]:
     """Open a regular file of at most `limit` bytes, and yield it with its size; errors become findings that name it."""
-    try:
+    with _report_errors(path):
         descriptor = os.open(path, os.O_RDONLY | NO_WAIT | OPEN)
         with open(descriptor, "rb") as file:
             status = os.fstat(descriptor)
@@ -87,24 +86,21 @@ def _open_file(path: str, limit: int) -> Iterator[tuple[IO[bytes], int]]:
             if status.st_size > limit:
                 raise ValueError(f"it has {status.st_size:,} bytes, and the limit is {limit:,}")
             yield file, status.st_size
-    except ModelError as error:
-        raise _unreadable(path, error.why or error.message) from error
-    except OSError as error:
-        raise _unreadable(path, error.strerror or str(error)) from error
-    except (ValueError, MemoryError) as error:
-        raise _unreadable(path, str(error) or "there is not enough memory") from error
 
 
-def _unreadable(path: str, why: str) -> RunError:
-    """Return the error for a file that cannot be read."""
-    return RunError(Finding("R105", "the file of values cannot be read", why=why[:1000], file=path))
+@contextmanager
+def _report_errors(path: str) -> Iterator[None]:
+    """Raise RunError R105 for errors in the block: the file cannot be read."""
+    try:
+        yield
+    except (ModelError, OSError, ValueError, MemoryError) as error:
+        why = (error.why or error.message) if isinstance(error, ModelError) else getattr(error, "strerror", None)
+        why = why or str(error) or "there is not enough memory"
+        raise RunError(Finding("R105", "the file of values cannot be read", why=why[:1000], file=path)) from error
 
 
 def _names_to_read(names: Iterable[str], declared: Sequence[ValueInfo], role: str) -> dict[str, str]:
-    """Return the names in a file that are to be read, with their names in the model.
-
-    A declared name stands for itself, whatever its prefix.
-    """
+    """Return the names in a file that are to be read, with their names in the model; declared ones are the same."""
     declared_names = {value.name for value in declared}
     return {
         name: name if name in declared_names else name.removeprefix(f"{role}/")
@@ -115,7 +111,7 @@ def _names_to_read(names: Iterable[str], declared: Sequence[ValueInfo], role: st
 
 def values_in_stream(stream: IO[bytes], declared: Sequence[ValueInfo], role: str, limit: int) -> dict[str, Any]:
     """Return the values of a JSON object that arrives in a stream, which may have no end; raise RunError R105."""
-    try:
+    with _report_errors("<stdin>"):
         most = min(limit, MAX_JSON)
         text = bytearray()
         while len(text) <= most and (more := stream.read1(most + 1 - len(text))):  # type: ignore[attr-defined]
@@ -129,10 +125,6 @@ def values_in_stream(stream: IO[bytes], declared: Sequence[ValueInfo], role: str
         if len(text) > most:
             raise ValueError(f"it has more than {most:,} bytes")
         return values_in_json(bytes(text), declared, role, limit)
-    except OSError as error:
-        raise _unreadable("<stdin>", error.strerror or str(error)) from error
-    except (ValueError, MemoryError) as error:
-        raise _unreadable("<stdin>", str(error) or "there is not enough memory") from error
 
 
 def values_in_json(text: bytes | str, declared: Sequence[ValueInfo], role: str, limit: int) -> dict[str, Any]:
@@ -182,11 +174,12 @@ def _read_message(
         if int(numbered[2]) >= len(declared):
             raise ValueError(f"the model has only {len(declared)} {role}s")
         name = declared[int(numbered[2])].name
-    name = (
-        name
-        or next((stated for stated in _names_in_message(data) if stated in declarations), "")
-        or _only_name(declared, role, file)
-    )
+    if not name:
+        stated = []
+        for message in MESSAGES.values():
+            with suppress(ModelError):
+                stated.append(getattr(decode_message(message, data), "name", ""))
+        name = next((each for each in stated if each in declarations), "") or _only_name(declared, role, file)
     kind = declarations[name].type if name in declarations else None
     if (word := (kind or "tensor(").partition("(")[0]) not in MESSAGES:
         raise ValueError(f"no message holds {kind}")
@@ -200,31 +193,17 @@ def _only_name(declared: Sequence[ValueInfo], role: str, file: str) -> str:
     return declared[0].name
 
 
-def _names_in_message(data: bytes) -> list[str]:
-    """Return the names in the bytes, parsed as each kind of message that they may be."""
-    names = []
-    for kind in MESSAGES.values():
-        with suppress(ModelError):
-            names.append(getattr(decode_message(kind, data), "name", ""))
-    return names
-
-
 def _read_folder(path: str, declared: Sequence[ValueInfo], limit: int, role: str) -> dict[str, Any]:
-    """Return the values in a folder of test data: `<role>_<n>.pb` is for the n-th of `declared`.
-
-    If there are as many files as inputs without a default, the files are for these: initializers may be listed among
-    the inputs, and test data has no files for them. A folder that holds only values of the other role belongs to a
-    model without inputs. Raises RunError R105 with the problems of all files.
-    """
-    try:
+    """Return the values in a folder of test data: `<role>_<n>.pb` is for the n-th of `declared`."""
+    with _report_errors(path):
         numbered = sorted(filter(_NUMBERED.fullmatch, os.listdir(path)))
-    except OSError as error:
-        raise _unreadable(path, error.strerror or str(error)) from error
-    if not numbered:
-        raise _unreadable(path, f"there is no {role}_0.pb in it")
+        if not numbered:
+            raise ValueError(f"there is no {role}_0.pb in it")
     values: dict[str, Any] = {}
     findings: list[Finding] = []
+    # A folder that holds only values of the other role belongs to a model without inputs.
     files = [file for file in numbered if file.startswith(role)]
+    # Initializers may be listed among the inputs, and test data has no files for them.
     free = [value_info for value_info in declared if not value_info.has_default]
     if {*files} == {f"{role}_{number}.pb" for number in range(len(free))}:
         declared = free
@@ -285,7 +264,6 @@ def write_values(
     If there are inputs, names in a file begin with "input/" and "output/".
 
     Args:
-        path: The file or folder.
         values: The "output" values, and perhaps "input" values, by name.
         declared: The inputs and outputs, in order, with their types.
         force: Whether existing files are replaced.

@@ -17,7 +17,6 @@ import json
 import math
 import re
 import sys
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Final
 
@@ -27,6 +26,7 @@ from numpy.typing import NDArray
 from opset.errors import ModelError, quote, safe_text
 from opset.model.arrays import array_of, data_type_of, dtype_of_element
 from opset.model.storage.tensor import make_tensor, text_of
+from opset.model.types import nest_elements
 from opset.schemas.untrusted_files import parse_json
 from opset.tensor_io.limits import MAX_JSON, MAX_JSON_DEPTH, MAX_JSON_ENTRIES, MAX_JSON_RANK
 
@@ -205,27 +205,13 @@ def json_of(value: Any) -> Any:
     if isinstance(value, list):
         return [json_of(entry) for entry in value]
     if isinstance(value, dict):
-        return {_key_text(key): json_of(entry) for key, entry in value.items()}
+        return {str(_json_of_element(key)): json_of(entry) for key, entry in value.items()}
     if isinstance(value, np.ndarray):
         flat = [_json_of_element(entry) for entry in value.ravel().tolist()]
         if value.size == 0 and value.ndim > 1:
             return {"shape": [*value.shape], "data": flat}
-        return _nest(flat, value.shape)
+        return nest_elements(flat, value.shape)
     return _json_of_element(value)
-
-
-def _key_text(key: Any) -> str:
-    """Return a key of a map as text."""
-    return key.decode("utf-8", "surrogateescape") if isinstance(key, bytes) else str(key)
-
-
-def _nest(flat: list[Any], shape: Sequence[int]) -> Any:
-    """Return elements as nested lists of a shape."""
-    if not shape:
-        return flat[0]
-    for size in reversed(shape[1:]):
-        flat = [flat[start : start + size] for start in range(0, len(flat), size)]
-    return flat
 
 
 def _json_of_element(value: Any) -> Any:

@@ -28,9 +28,7 @@ def random_inputs(inputs: Iterable[Any], given: Mapping[str, Any], seed: int, li
     sequence or map of tensors has two entries, an optional has its value.
 
     Args:
-        inputs: The inputs of the model.
         given: Values by name; they determine the dimension variables in their shapes.
-        seed: The seed of the random numbers.
         limits: The limits on memory.
 
     Raises:
@@ -39,7 +37,14 @@ def random_inputs(inputs: Iterable[Any], given: Mapping[str, Any], seed: int, li
     """
     inputs = [*inputs]
     findings: list[Finding] = []
-    random_values = _RandomValues(_sizes_of(inputs, given), findings, byte_limit(limits))
+    sizes: dict[str, int] = {}
+    for value_info in inputs:
+        value = given.get(value_info.name)
+        if isinstance(value, np.ndarray):
+            for dim, size in zip(value_info.type.tensor_type.shape.dim, value.shape, strict=False):
+                if dim.dim_param:
+                    sizes.setdefault(dim.dim_param, size)
+    random_values = _RandomValues(sizes, findings, byte_limit(limits))
     values = {
         value_info.name: random_values.value(
             value_info.name, value_info.type, np.random.default_rng((seed, zlib.crc32(value_info.name.encode())))
@@ -54,18 +59,6 @@ def random_inputs(inputs: Iterable[Any], given: Mapping[str, Any], seed: int, li
     if findings:
         raise UsageError(dict.fromkeys(findings))  # the entries of a sequence have the same findings
     return values
-
-
-def _sizes_of(inputs: Iterable[Any], given: Mapping[str, Any]) -> dict[str, int]:
-    """Return the sizes that given arrays have in dimensions that are variables."""
-    sizes: dict[str, int] = {}
-    for value_info in inputs:
-        value = given.get(value_info.name)
-        if isinstance(value, np.ndarray):
-            for dim, size in zip(value_info.type.tensor_type.shape.dim, value.shape, strict=False):
-                if dim.dim_param:
-                    sizes.setdefault(dim.dim_param, size)
-    return sizes
 
 
 def _entry_count(kind: Any) -> int:
@@ -131,8 +124,7 @@ class _RandomValues:
         return shape
 
     def _tensor(self, shape: list[int], dtype: np.dtype[Any], rng: np.random.Generator) -> Any:
-        # Numbers are drawn in 64 bits and then rounded.
-        """Return a random tensor; raise RunError R302 if it takes more memory than is left."""
+        """Return a random tensor, drawn in 64 bits; raise RunError R302 if it takes more memory than is left."""
         if (needed := math.prod(shape) * max(dtype.itemsize, 8)) > self.left:
             why = f"one of them needs {needed:,} bytes, and {self.left:,} are left of what is allowed in all"
             message = "the inputs would take too much memory"

@@ -15,7 +15,8 @@ from onnx import TensorProto, helper, numpy_helper
 from opset.errors import ModelError
 from opset.model import load, proto
 from opset.model.elements import ELEMENTS, STRING
-from opset.model.storage.tensor import element_bits, make_tensor, tensor_bytes, tensor_values
+from opset.model.storage.encoding import element_bits
+from opset.model.storage.tensor import make_tensor, tensor_bytes, tensor_values
 
 TYPES = sorted(ELEMENTS.keys() - {STRING})
 NAMES = {number: ELEMENTS[number].name.upper() for number in TYPES}

@@ -10,10 +10,10 @@ from opset.schemas.index import FOLDER, make_schema, standard_index
 from opset.schemas.lint.context import InferenceHooks
 from opset.schemas.lint.example_rules import kind_of_type
 from opset.schemas.lint.rules import FAMILIES, Hooks, check_target
-from opset.schemas.lint.rules import lint as lint_all
 from opset.schemas.lock import lock_versions
 from opset.schemas.selection import folder_of_domains, select_operators
 from opset.schemas.yaml.loader import load_folder, load_sets
+from tests.schemas.linting import lint as lint_all
 from tests.schemas.texts import SCALE as TEXT
 
 ABOUT_EXAMPLES = {"S220", "S221", "S222", "S223"}

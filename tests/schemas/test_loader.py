@@ -39,7 +39,6 @@ from opset.schemas.yaml.loader import (
     load_sets,
     operator_files,
     parse_operator,
-    parse_sets,
     read_operator,
     read_operators,
     siblings,
@@ -602,7 +601,7 @@ def test_type_sets_that_are_refused(text, code, tmp_path):
         load_sets(tmp_path / "types.yaml")
     assert caught.value.code == code
     with pytest.raises(SchemaError) as again:
-        parse_sets(text.encode(), tmp_path / "types.yaml")
+        load_sets(tmp_path / "types.yaml", data=text.encode())
     assert again.value.findings == caught.value.findings
 
 

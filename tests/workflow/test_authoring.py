@@ -24,7 +24,6 @@ from opset.opsets.registry import Registry, default_registry
 from opset.opsets.releases import RELEASES
 from opset.schemas.index import FOLDER, compile_operators, standard_index
 from opset.schemas.lint.context import LINT, LintContext
-from opset.schemas.lint.rules import lint
 from opset.schemas.lock import read_lock
 from opset.schemas.model import Attribute, OpSchema, Parameter
 from opset.schemas.yaml.layout import dump_operator
@@ -45,6 +44,7 @@ from opset.workflow.authoring.stubs import (
     snake_case,
 )
 from tests.cli.commands import run
+from tests.schemas.linting import lint
 
 PACKAGE = Path(opset.__file__).parent
 SETS = standard_sets()

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from opset.opsets.registry import registry_with
-from opset.schemas.lint.rules import lint
 from opset.workflow.breaking import compare
 from opset.workflow.breaking.states import folder_state
 from opset.workflow.examples.examination import examine
+from tests.schemas.linting import lint
 
 FOLDER = Path(__file__).parent / "mistakes"
 PAGE = Path(__file__).parents[2] / "docs" / "past-mistakes.md"

@@ -42,24 +42,9 @@ class Body:
         index: int = -1,
         function: bool = False,
     ) -> None:
-        """Index the message.
-
-        Args:
-            proto: The GraphProto or FunctionProto.
-            name: The attribute of a subgraph, or the label of another body in messages.
-            parent: The body around, whose values are visible too.
-            owner: The NodeProto that holds a subgraph.
-            index: The index of the owner in its body.
-            function: Whether `proto` is a FunctionProto.
-        """
-        self.proto, self.name, self.parent, self.owner, self.index, self.function = (
-            proto,
-            name,
-            parent,
-            owner,
-            index,
-            function,
-        )
+        """Index the message; `name` is the attribute of a subgraph, or the label of another body in messages."""
+        self.proto, self.name, self.function = proto, name, function
+        self.parent, self.owner, self.index = parent, owner, index
         self.root: Body = parent.root if parent is not None and owner is not None else self
         self.nodes: list[Any] = proto.node[:]
         # Slices: to copy names by iterating over a message takes twice as long.
@@ -166,16 +151,20 @@ class BodyLabels:
 def bodies(model: Any) -> list[Body]:
     """Return every body of a ModelProto, each before those inside it: graph, training graphs, functions."""
     main = Body(model.graph, f"graph {quote(model.graph.name)}")
-    roots = [main]
-    for number, training in enumerate(model.training_info):
-        for part in ("initialization", "algorithm"):
-            if training.HasField(part):
-                roots.append(Body(getattr(training, part), f"training_info[{number}].{part}", parent=main))
+    roots = [main, *(Body(graph, label, parent=main) for label, graph in _training_graphs(model))]
     for number, function in enumerate(model.functions):
         overload = f":{safe_text(function.overload)}" if function.overload else ""
         label = f"function {quote(f'{safe_text(function.domain)}.{safe_text(function.name)}{overload}')}"
         roots.append(Body(function, label + f" number {number}" * label.endswith("…'"), function=True))
     return bodies_below(*roots)
+
+
+def _training_graphs(model: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the training graphs of a ModelProto with their labels."""
+    for number, training in enumerate(model.training_info):
+        for part in ("initialization", "algorithm"):
+            if training.HasField(part):
+                yield f"training_info[{number}].{part}", getattr(training, part)
 
 
 def bodies_below(*roots: Body) -> list[Body]:
@@ -238,13 +227,7 @@ class ModelIndex:
 def messages_of(index: ModelIndex, proto: Any) -> dict[Body, Any]:
     """Return the graphs and functions of an equal ModelProto, by the bodies that are indexed."""
     messages = {index.main: proto.graph}
-    training = (
-        getattr(each, part)
-        for each in proto.training_info
-        for part in ("initialization", "algorithm")
-        if each.HasField(part)
-    )
-    messages.update(zip(index.graphs[1:], training, strict=True))
+    messages.update(zip(index.graphs[1:], (graph for _, graph in _training_graphs(proto)), strict=True))
     functions = [body for body in index.bodies if body.function and body.root is body]
     messages.update(zip(functions, proto.functions, strict=True))
     for body in index.bodies:
@@ -256,10 +239,6 @@ def messages_of(index: ModelIndex, proto: Any) -> dict[Body, Any]:
 
 def index_model(proto: Any, known_domains: Collection[str]) -> ModelIndex:
     """Return the index of a ModelProto whose names are verified.
-
-    Args:
-        proto: The ModelProto, which is not changed.
-        known_domains: The domains that have schemas.
 
     Raises:
         ModelError: M106 to M109 if imports are malformed, M110, M112 or M113 if names are.
@@ -277,14 +256,9 @@ def check_head(proto: Any) -> None:
     if not proto.HasField("graph"):
         raise ModelError(Finding("M109", "the model has no graph"))
     if proto.ir_version >= 3 and not proto.opset_import:
-        raise ModelError(
-            Finding(
-                "M107",
-                "the model imports no operator set",
-                why="from IR version 3 a model must name the operator sets that it uses",
-                help="add an opset_import with the version that the exporter wrote",
-            )
-        )
+        why = "from IR version 3 a model must name the operator sets that it uses"
+        help = "add an opset_import with the version that the exporter wrote"
+        raise ModelError(Finding("M107", "the model imports no operator set", why=why, help=help))
 
 
 def normalize_domain(domain: Any) -> Any:
@@ -306,15 +280,10 @@ def imports_of(proto: Any, location: str, known_domains: Collection[str]) -> dic
             findings.append(Finding("M106", f"the domain {brief_name(domain)} is not valid UTF-8", location))
         elif versions.get(domain, entry.version) != entry.version:
             shown = quote(domain or "ai.onnx")
-            findings.append(
-                Finding(
-                    "M108",
-                    f"the domain {shown} is imported twice, at {versions[domain]} and {entry.version}",
-                    location,
-                    why='"" and "ai.onnx" are one domain' if not domain else "",
-                    help="keep the import that the nodes were written for",
-                )
-            )
+            message = f"the domain {shown} is imported twice, at {versions[domain]} and {entry.version}"
+            why = '"" and "ai.onnx" are one domain' if not domain else ""
+            help = "keep the import that the nodes were written for"
+            findings.append(Finding("M108", message, location, why, help))
         elif entry.version < 1 and domain in known_domains:
             findings.append(Finding("M107", f"the domain {quote(domain or 'ai.onnx')} has no version", location))
         else:
@@ -331,17 +300,25 @@ def verify_names(all_bodies: Collection[Body]) -> None:
     names are valid UTF-8 (IR specification, "Names within a graph", "Nodes"), and functions have different identities
     (onnx.proto, "FunctionProto"). Linear in the number of names.
 
-    Args:
-        all_bodies: Bodies with all bodies inside them.
-
     Raises:
         ModelError: With all findings: M106, M110, M112, M113.
     """
-    findings = FindingList(_duplicate_functions(all_bodies))
+    findings = FindingList()
+    seen: set[FunctionKey] = set()
+    for body in filter(lambda each: each.function, all_bodies):
+        key = function_key(body.proto)
+        if key in seen:
+            why = "a call names a function by its domain, name and overload"
+            message = f"the function {quote(key[1])} is defined twice"
+            findings.append(Finding("M113", message, body.label, why, "remove one, or rename it and its calls"))
+        seen.add(key)
     for body in all_bodies:
         findings += _name_faults(body)
-        if len(body.subgraphs) < len(body.inner_bodies):
-            findings += _ambiguous_subgraphs(body)
+        for subgraph in body.inner_bodies:
+            if body.subgraphs[subgraph.index, subgraph.name] is not subgraph:
+                message = f"the attribute {quote(subgraph.name)} is defined twice"
+                place = body.location(subgraph.index)
+                findings.append(Finding("M113", message, place, help="keep the graph that is meant"))
     for body in all_bodies:
         here = body.definitions
         for index, names in enumerate(body.reads):
@@ -352,25 +329,14 @@ def verify_names(all_bodies: Collection[Body]) -> None:
                 if name and not _is_visible(name, body):
                     findings.append(_undefined_input(body, index, name, position))
                 elif name and position is not None:
-                    findings.append(_shadowing(body, index, name))
+                    message = f"the value {quote(name)} of a graph around is defined again, after it was used"
+                    why = "a name would stand for two values in one graph"
+                    findings.append(Finding("M113", message, body.location(index), why, "rename one of the two"))
         for name in body.output_names():
             if name and name not in here and not _is_visible(name, body):
                 findings.append(Finding("M112", f"the output {quote(name)} is never computed", body.label))
     if findings:
         raise ModelError(findings)
-
-
-def _duplicate_functions(all_bodies: Iterable[Body]) -> Iterator[Finding]:
-    """Yield the functions whose domain, name and overload another function has."""
-    seen: set[FunctionKey] = set()
-    for body in all_bodies:
-        if body.function:
-            key = function_key(body.proto)
-            if key in seen:
-                why = "a call names a function by its domain, name and overload"
-                message = f"the function {quote(key[1])} is defined twice"
-                yield Finding("M113", message, body.label, why, "remove one, or rename it and its calls")
-            seen.add(key)
 
 
 def _name_faults(body: Body) -> Iterator[Finding]:
@@ -406,14 +372,6 @@ def _name_faults(body: Body) -> Iterator[Finding]:
             seen.add(name)
 
 
-def _ambiguous_subgraphs(body: Body) -> Iterator[Finding]:
-    """Yield the subgraphs whose node has another one in an attribute of the same name."""
-    for subgraph in body.inner_bodies:
-        if body.subgraphs[subgraph.index, subgraph.name] is not subgraph:
-            message = f"the attribute {quote(subgraph.name)} is defined twice"
-            yield Finding("M113", message, body.location(subgraph.index), help="keep the graph that is meant")
-
-
 def _are_text(names: Iterable[Any]) -> bool:
     """Whether all names are text; those that are not valid UTF-8 come from protobuf as bytes."""
     return bytes not in {*map(type, names)}
@@ -434,30 +392,12 @@ def _undefined_input(body: Body, index: int, name: Any, position: int | None) ->
     if name.__class__ is bytes:
         return _encoding_fault(body.location(index), name)
     if position is None:
-        return Finding(
-            "M112",
-            f"the input {quote(name)} is defined nowhere",
-            body.location(index),
-            help="name a graph input, an initializer or the output of an earlier node",
-        )
-    return Finding(
-        "M110",
-        f"the input {quote(name)} is computed only by this node or a later one",
-        body.location(index),
-        why="nodes must be sorted topologically, without cycles (IR specification, Nodes)",
-        help="break the cycle; what is only unsorted is sorted, once nothing else is wrong",
-    )
-
-
-def _shadowing(body: Body, index: int, name: str) -> Finding:
-    """Return the finding for a value that is defined again after an outer one was used."""
-    return Finding(
-        "M113",
-        f"the value {quote(name)} of a graph around is defined again, after it was used",
-        body.location(index),
-        why="a name would stand for two values in one graph",
-        help="rename one of the two",
-    )
+        help = "name a graph input, an initializer or the output of an earlier node"
+        return Finding("M112", f"the input {quote(name)} is defined nowhere", body.location(index), help=help)
+    message = f"the input {quote(name)} is computed only by this node or a later one"
+    why = "nodes must be sorted topologically, without cycles (IR specification, Nodes)"
+    help = "break the cycle; what is only unsorted is sorted, once nothing else is wrong"
+    return Finding("M110", message, body.location(index), why, help)
 
 
 def _encoding_fault(location: str, name: Any) -> Finding:
@@ -504,7 +444,11 @@ def _call_order(functions: Mapping[FunctionKey, Body]) -> list[Body]:
     """Return functions, callers before the functions that they call; raise ModelError M114 for a cycle."""
     if not functions:
         return []
-    callees = {key: _functions_called_in(body, functions) for key, body in functions.items()}
+    callees = {
+        key: {each.function_key(index) for each in bodies_below(body) for index in range(len(each.nodes))}
+        & functions.keys()
+        for key, body in functions.items()
+    }
     waiting = dict.fromkeys(functions, 0)
     for targets in callees.values():
         for target in targets:
@@ -522,14 +466,3 @@ def _call_order(functions: Mapping[FunctionKey, Body]) -> list[Body]:
         circle = sorted(".".join(map(safe_text, key[:2])) for key, count in waiting.items() if count)
         raise ModelError(Finding("M114", "functions call each other in a cycle", listing(circle)))
     return ordered
-
-
-def _functions_called_in(function: Body, known: Mapping[FunctionKey, Body]) -> set[FunctionKey]:
-    """Return the keys of known functions that a function calls, in subgraphs as well."""
-    called: set[FunctionKey] = set()
-    pending = [function]
-    while pending:
-        body = pending.pop()
-        called.update(map(body.function_key, range(len(body.nodes))))
-        pending.extend(body.inner_bodies)
-    return called & known.keys()

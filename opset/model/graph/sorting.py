@@ -26,7 +26,8 @@ def sorted_orders(all_bodies: Sequence[Body]) -> dict[Body, list[int]]:
     captured: dict[Body, dict[int, set[str]]] = {body: {} for body in all_bodies}
     for body in reversed(all_bodies):
         if body.owner is not None and body.parent is not None:
-            captured[body.parent].setdefault(body.index, set()).update(_names_from_outside(body, captured[body]))
+            read = {name for names in body.reads for name in names}.union(body.output_names(), *captured[body].values())
+            captured[body.parent].setdefault(body.index, set()).update(read - body.definitions.keys())
     orders = {}
     for body in all_bodies:
         order = _sorted_order(body, captured[body])
@@ -44,19 +45,18 @@ def count_moved_nodes(order: Sequence[int]) -> int:
     return count
 
 
-def _names_from_outside(body: Body, inside: Mapping[int, set[str]]) -> set[str]:
-    """Return the names that a subgraph, with those inside it, takes from around."""
-    read = {name for names in body.reads for name in names}.union(body.output_names(), *inside.values())
-    return read - body.definitions.keys()
-
-
 def _sorted_order(body: Body, inside: Mapping[int, set[str]]) -> list[int] | None:
     """Return an order of a body's nodes, None if they are sorted or cannot be."""
     here = body.definitions
     names = [[*reads, *inside[index]] if index in inside else reads for index, reads in enumerate(body.reads)]
     late = {name for index, each in enumerate(names) for name in each if name and here.get(name, -1) >= index}
-    if not late or _is_defined_outside(body, late):
+    if not late:
         return None
+    around = body.parent
+    while around is not None:
+        if not late.isdisjoint(around.definitions):
+            return None
+        around = around.parent
     needed = [[at for name in each if name and (at := here.get(name, -1)) >= 0] for each in names]
     order: list[int] = []
     waiting, done = bytearray(len(needed)), bytearray(len(needed))
@@ -78,13 +78,3 @@ def _sorted_order(body: Body, inside: Mapping[int, set[str]]) -> list[int] | Non
                 waiting[producer] = 1
                 path.append((producer, iter(needed[producer])))
     return order
-
-
-def _is_defined_outside(body: Body, names: set[str]) -> bool:
-    """Whether a body around defines one of these names."""
-    parent = body.parent
-    while parent is not None:
-        if not names.isdisjoint(parent.definitions):
-            return True
-        parent = parent.parent
-    return False

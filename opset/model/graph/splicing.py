@@ -67,8 +67,6 @@ def splice_function(function: Any, call: Any, names: FreshNames, certain: Collec
     gets the call's beside it; its name begins with the call's name. The caller compares the imports of both.
 
     Args:
-        function: The FunctionProto.
-        call: The NodeProto.
         names: The names of the model, from which new ones are taken.
         certain: Attributes of a function around the call that always have a value.
 
@@ -109,7 +107,11 @@ class _Splicer:
         for name in inner:
             scope.names[name] = self._fresh_name(name)
         nodes = self._renamed_nodes(scope)
-        nodes += [self._identity_node(scope[name], actual) for name, actual in passed]
+        for name, actual in passed:
+            if not scope[name]:
+                raise Unfit(f"the output {quote(actual)} is an input that the call omits")
+            nodes.append(pb.NodeProto(op_type="Identity", input=[scope[name]], output=[actual]))
+            self._mark_origin(nodes[-1])
         stated = [value for value in function.value_info if value.name in inner and value.name not in function.output]
         return Splice(nodes, [_renamed_value_info(value, scope) for value in stated])
 
@@ -212,14 +214,6 @@ class _Splicer:
                     made.CopyFrom(each)
                     del made.sharding_spec[:]
                     made.sharding_spec.extend(spec for spec in each.sharding_spec if spec.tensor_name in names)
-
-    def _identity_node(self, name: str, actual: str) -> Any:
-        """Return a node for an output that is an input, or another output."""
-        if not name:
-            raise Unfit(f"the output {quote(actual)} is an input that the call omits")
-        node = pb.NodeProto(op_type="Identity", input=[name], output=[actual])
-        self._mark_origin(node)
-        return node
 
 
 def _rename_values(node: Any, scope: _Scope) -> None:

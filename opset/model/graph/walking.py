@@ -50,12 +50,7 @@ def names_read(nodes: Iterable[Any]) -> set[str]:
 
 
 def rename_values(graph: Any, new: Mapping[str, str]) -> None:
-    """Rename inputs of a graph and their uses, also in subgraphs that have no such names of their own.
-
-    Args:
-        graph: The GraphProto, which is changed.
-        new: The new names by the old ones.
-    """
+    """Rename inputs of a graph and their uses, also in subgraphs that have no such names of their own."""
     for value in graph.input:
         value.name = new.get(value.name, value.name)
     pending = [(graph, new)]

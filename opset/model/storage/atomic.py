@@ -301,11 +301,10 @@ def output_exists_error(path: str) -> UsageError:
 def _mode_of_new_file(folder: OpenFolder, sources: Iterable[Source]) -> int:
     """Return the mode that a new file is created with: others get no more of its content than they had before."""
     mode = 0o666
-    for source in sources:
-        if source.access is not None:
-            mode &= source.access.mode | 0o600
-            if not source.access.mode & 0o004 and source.access.group != _group_in(folder):
-                mode &= ~0o070
+    for access in [source.access for source in sources if source.access is not None]:
+        mode &= access.mode | 0o600
+        if not access.mode & 0o004 and access.group != _group_in(folder):
+            mode &= ~0o070
     return mode
 
 
@@ -318,10 +317,7 @@ def _group_in(folder: OpenFolder) -> int:
 
 
 def _copy_access(descriptor: int, place: Place, old: os.stat_result) -> None:
-    """Copy owner, mode and extended attributes of a file to the new one that replaces it, as far as the system can.
-
-    If it cannot have the group, the group gets no permissions.
-    """
+    """Copy owner, mode and extended attributes of a file to its replacement; if not the group, this gets no access."""
     mode = stat.S_IMODE(old.st_mode) & 0o777
     if not hasattr(os, "fchmod"):  # Windows
         return

@@ -136,13 +136,8 @@ def load(source: ModelLike, *, allow_external_roots: Iterable[str | os.PathLike[
         return Model(BytesSource(data), "message", given=type(source))
     if hasattr(source, "read"):
         return Model(read_stream(source, str(getattr(source, "name", ""))), "stream")
-    raise UsageError(
-        Finding(
-            "U103",
-            f"a {type(source).__name__} is no model",
-            help="give a path, bytes, a binary stream, an opset.Model or an onnx.ModelProto",
-        )
-    )
+    help = "give a path, bytes, a binary stream, an opset.Model or an onnx.ModelProto"
+    raise UsageError(Finding("U103", f"a {type(source).__name__} is no model", help=help))
 
 
 def load_file(path: str, allow_external_roots: Iterable[str | os.PathLike[str]] = (), *, pipes: bool = True) -> Model:

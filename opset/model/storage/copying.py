@@ -64,11 +64,8 @@ def _write_piece(file: IO[bytes], piece: Piece, flushed: int) -> int:
 
 
 def _copy_range(origin: int, offset: int, count: int, target: int, name: str, flushed: int) -> int:
-    """Copy bytes from one file to another: by the system if pages lie alike in both, else through one buffer.
-
-    Only then can a file system share blocks or move whole pages; elsewhere it copies more slowly than this does.
-    `flushed` and the result are the offset up to which the target is being flushed.
-    """
+    """Copy bytes to another file; `flushed` and the result are the offset up to which the target is being flushed."""
+    # If pages lie alike in both, a file system can share blocks or move whole pages; else this is faster.
     alike = (os.lseek(target, 0, os.SEEK_CUR) - offset) % ALIGNMENT == 0
     while count and alike and hasattr(os, "copy_file_range"):
         try:
@@ -93,13 +90,11 @@ def _copy_range(origin: int, offset: int, count: int, target: int, name: str, fl
 
 
 def _begin_flush(descriptor: int, flushed: int) -> int:
-    """Start to write what follows `flushed` to the disk, once it is much; return the offset up to which that is done.
-
-    Linux does so for pages that are said not to be needed, and little is left to wait for at the end.
-    """
+    """Start to write what follows `flushed` to the disk, if it is much; return the offset up to which that is done."""
     position = os.lseek(descriptor, 0, os.SEEK_CUR)
     if position - flushed < FLUSHED_AT_ONCE or not hasattr(os, "posix_fadvise"):
         return flushed
+    # Linux writes pages that are said not to be needed, and little is left to wait for at the end.
     os.posix_fadvise(descriptor, flushed, position - flushed, os.POSIX_FADV_DONTNEED)
     return position
 

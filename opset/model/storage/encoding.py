@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import struct
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any, Final
 
@@ -84,7 +84,6 @@ def decode(data_type: int, data: bytes, count: int) -> list[Any]:
     Args:
         data_type: Any TensorProto.DataType but STRING.
         data: Bytes in the form of raw_data, of exactly the size of `count` elements.
-        count: The number of elements.
     """
     code = ELEMENTS[data_type].code
     if _is_complex(data_type):
@@ -96,8 +95,10 @@ def decode(data_type: int, data: bytes, count: int) -> list[Any]:
         wide = bytearray(4 * count)
         wide[2::4], wide[3::4] = data[::2], data[1::2]
         return list(struct.unpack(f"<{count}f", wide))
-    table = _pattern_values(data_type)
-    return [table[pattern] for pattern in _unpack(data, ELEMENTS[data_type].bits, count)]
+    table, bits = _pattern_values(data_type), ELEMENTS[data_type].bits
+    padded, mask = data + b"\0", (1 << bits) - 1
+    ends = ((position >> 3, position & 7) for position in range(0, count * bits, bits))
+    return [table[(padded[byte] | padded[byte + 1] << 8) >> shift & mask] for byte, shift in ends]
 
 
 def encode(data_type: int, values: Sequence[Any]) -> bytes:
@@ -135,14 +136,6 @@ def pack(patterns: Iterable[int], bits: int) -> bytes:
     if filled:
         out.append(held)
     return bytes(out)
-
-
-def _unpack(data: bytes, bits: int, count: int) -> Iterator[int]:
-    """Yield the patterns of a stream of bits: the inverse of `pack`."""
-    padded, mask = data + b"\0", (1 << bits) - 1
-    for position in range(0, count * bits, bits):
-        byte = position >> 3
-        yield (padded[byte] | padded[byte + 1] << 8) >> (position & 7) & mask
 
 
 @cache

@@ -61,10 +61,6 @@ class Folder:
     def file(self, location: str, where: str) -> ExternalFile:
         """Return the file at a location.
 
-        Args:
-            location: The path that the model states.
-            where: The place for messages.
-
         Raises:
             ModelError: M201 if the file is outside of all folders, M202 if it is missing, M203 if it is not regular,
                 M209 if it has other names.
@@ -110,7 +106,10 @@ class ExternalFile:
         descriptor = _open_below(self._root, self._relative, self.name, self._where)
         try:
             if not self._trusted and os.fstat(descriptor).st_nlink > 1:
-                raise _other_names_error(self.name, self._where)
+                why = "there are hard links to it, and one of them may be a file outside of the model's folder"
+                help = "copy the file, or allow its folder: allow_external_roots, or --allow-external-root DIR"
+                message = "an external data file has more than one name"
+                raise ModelError(Finding("M209", message, self._where, why, help, self.name))
             self._check_identity(descriptor)
             yield descriptor
             self._check_identity(descriptor)
@@ -154,10 +153,6 @@ def reference(tensor: Any) -> Reference:
 def data_range(folder: Folder | None, tensor: Any) -> Segment:
     """Return the part of a file that holds a tensor's external data, without reading it.
 
-    Args:
-        folder: The folder of the model; None if it is not known.
-        tensor: The TensorProto, whose data is external.
-
     Raises:
         ModelError: M201 to M207, or M209, if the data cannot be used.
     """
@@ -166,15 +161,9 @@ def data_range(folder: Folder | None, tensor: Any) -> Segment:
     if said.length is not None and said.length != size:
         raise tensor_error(tensor, f"external data is {said.length} bytes long, and dims and type ask for {size}")
     if folder is None:
-        raise ModelError(
-            Finding(
-                "M202",
-                "the model has external data, and no folder to look for it",
-                tensor_label(tensor),
-                f"it is in {quote(said.location)} beside the model's file",
-                "load the model by its path",
-            )
-        )
+        why = f"it is in {quote(said.location)} beside the model's file"
+        message = "the model has external data, and no folder to look for it"
+        raise ModelError(Finding("M202", message, tensor_label(tensor), why, "load the model by its path"))
     file = folder.file(said.location, tensor_label(tensor))
     if said.offset + size > file.size:
         why = f"it needs bytes {said.offset} to {said.offset + size}, and the file has {file.size}"
@@ -208,9 +197,8 @@ def odd_keys(model: Any) -> FindingList:
         odd = [key for key, count in keys.items() if key not in KEYS or count > 1]
         if odd:
             why = "not known, or given twice: " + ", ".join(map(quote, odd[:8]))
-            problems.append(
-                Finding("M208", "external data has keys without a clear meaning", tensor_label(tensor), why)
-            )
+            message = "external data has keys without a clear meaning"
+            problems.append(Finding("M208", message, tensor_label(tensor), why))
     return problems
 
 
@@ -273,37 +261,15 @@ def _parse_number(key: str, text: str, tensor: Any) -> int:
     """Return the value of plain ASCII digits; raise ModelError M204 for anything else, or beyond 63 bits."""
     if text.isascii() and text.isdigit() and len(text) <= 19 and int(text) <= MAX_OFFSET:
         return int(text)
-    why = f"{key} is {quote(text)}"
-    raise ModelError(
-        Finding("M204", "offset or length of external data is not a plain number", tensor_label(tensor), why)
-    )
+    message = "offset or length of external data is not a plain number"
+    raise ModelError(Finding("M204", message, tensor_label(tensor), f"{key} is {quote(text)}"))
 
 
 def _outside_error(location: str, where: str, why: str) -> ModelError:
     """Return the error M201 for a location outside of all allowed folders."""
-    return ModelError(
-        Finding(
-            "M201",
-            f"external data {quote(location)} lies outside the model's folder",
-            where,
-            why,
-            "allow its folder if you trust the model: allow_external_roots, or --allow-external-root DIR",
-        )
-    )
-
-
-def _other_names_error(name: str, where: str) -> ModelError:
-    """Return the error M209 for a file with hard links."""
-    return ModelError(
-        Finding(
-            "M209",
-            "an external data file has more than one name",
-            where,
-            "there are hard links to it, and one of them may be a file outside of the model's folder",
-            "copy the file, or allow its folder: allow_external_roots, or --allow-external-root DIR",
-            name,
-        )
-    )
+    help = "allow its folder if you trust the model: allow_external_roots, or --allow-external-root DIR"
+    message = f"external data {quote(location)} lies outside the model's folder"
+    return ModelError(Finding("M201", message, where, why, help))
 
 
 def _open_below(root: str, relative: str, name: str, where: str) -> int:
@@ -325,9 +291,8 @@ def _open_below(root: str, relative: str, name: str, where: str) -> int:
         if code in (errno.ENXIO, errno.ENODEV):
             raise _not_regular_error(name, where, "it is a socket or a device") from error
         if code == errno.ELOOP:
-            raise _outside_error(
-                name, where, "there is a link on the way: it leads in a circle, or was put there meanwhile"
-            ) from error
+            why = "there is a link on the way: it leads in a circle, or was put there meanwhile"
+            raise _outside_error(name, where, why) from error
         why = getattr(error, "strerror", None) or str(error)
         raise ModelError(Finding("M202", "an external data file cannot be opened", where, why, file=name)) from error
     finally:
@@ -336,10 +301,7 @@ def _open_below(root: str, relative: str, name: str, where: str) -> int:
     mode = os.fstat(descriptor).st_mode
     if not stat.S_ISREG(mode):
         os.close(descriptor)
-        if stat.S_ISDIR(mode):
-            kind = "a folder"
-        else:
-            kind = "a pipe" if stat.S_ISFIFO(mode) else "a device"
+        kind = "a folder" if stat.S_ISDIR(mode) else "a pipe" if stat.S_ISFIFO(mode) else "a device"
         raise _not_regular_error(name, where, f"it is {kind}")
     return descriptor
 

@@ -107,11 +107,6 @@ class ModelParts:
 def parse_message(message: Any, data: bytes, name: str) -> Any:
     """Return the message of a class from bytes of a model.
 
-    Args:
-        message: The class.
-        data: The bytes.
-        name: The path for the error.
-
     Raises:
         ModelError: M102, M103 or M104 if the bytes hold no such message.
     """
@@ -145,16 +140,8 @@ def malformed_model_error(source: Source, why: str) -> ModelError:
     place = f"{fault.path or 'model'}, byte {fault.offset}"
     if fault.code == "M104":
         return ModelError(Finding("M104", "the model is nested too deeply", place, fault.why, file=source.name))
-    return ModelError(
-        Finding(
-            "M103",
-            "the file is damaged or cut short",
-            place,
-            fault.why,
-            "copy or download it again, and compare sizes or checksums",
-            source.name,
-        )
-    )
+    help = "copy or download it again, and compare sizes or checksums"
+    return ModelError(Finding("M103", "the file is damaged or cut short", place, fault.why, help, source.name))
 
 
 _OTHER_FILES = {
@@ -170,6 +157,5 @@ def no_model_error(source: Source, why: str) -> ModelError:
     """Return the error M102 for bytes of another format, with a hint if the format is known."""
     head = source.read(0, min(source.size, 32))
     hint = next((hint for magic, hint in _OTHER_FILES.items() if head.startswith(magic)), "")
-    return ModelError(
-        Finding("M102", "this is not an ONNX model", why=why if head else "it is empty", help=hint, file=source.name)
-    )
+    why = why if head else "it is empty"
+    return ModelError(Finding("M102", "this is not an ONNX model", why=why, help=hint, file=source.name))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from contextlib import suppress
 from typing import IO, Any, Final
 
 from opset.errors import Finding, UsageError
@@ -32,7 +33,6 @@ def open_model_file(path: str, *, pipes: bool = True, text: bool = False) -> tup
     """Open a model's file, or read a named pipe to its end.
 
     Args:
-        path: The path.
         pipes: Whether a pipe is read; a caller who has not named it does not want to wait for it.
         text: Whether the file is to hold ONNX text syntax.
 
@@ -92,7 +92,11 @@ def read_stream(stream: IO[Any], name: str, *, text: bool = False) -> Source:
                     raise malformed_model_error(_source_of_spool(kept, size, name, None), error.why) from error
                 if least > limits.MAX_MESSAGE:
                     raise wire.too_large_error(least, name)
-            return _source_of_spool(kept, size, name, _access_of_stream(stream))
+            access: Access | None = None
+            with suppress(AttributeError, OSError, ValueError):  # there is no file behind the stream
+                status = os.fstat(stream.fileno())
+                access = access_of(stream.fileno(), status) if stat.S_ISREG(status.st_mode) else None
+            return _source_of_spool(kept, size, name, access)
     except (OSError, ValueError) as error:
         raise unreadable_file_error(name, error) from error
 
@@ -106,13 +110,3 @@ def _source_of_spool(file: Any, size: int, name: str, access: Access | None) -> 
     source = FileSource(os.dup(file.fileno()), name)
     source.access = access
     return source
-
-
-def _access_of_stream(stream: IO[Any]) -> Access | None:
-    """Return the permissions of the file behind a stream, if it is a regular one."""
-    try:
-        descriptor = stream.fileno()
-        status = os.fstat(descriptor)
-    except (AttributeError, OSError, ValueError):
-        return None
-    return access_of(descriptor, status) if stat.S_ISREG(status.st_mode) else None

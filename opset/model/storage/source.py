@@ -128,19 +128,10 @@ def resolve_links(path: str) -> str:
         raise file_changed_error(path, "a link on the way to it was exchanged") from error
 
 
-def file_changed_error(
-    name: str, why: str = "size or time of modification is not what it was when it was opened"
-) -> ModelError:
+def file_changed_error(name: str, why: str = _WRITTEN_TO) -> ModelError:
     """Return the error M105 for a file that changed since it was opened."""
-    return ModelError(
-        Finding(
-            "M105",
-            "the file changed while it was being read",
-            why=why,
-            help="wait until nothing writes to the file, then try again",
-            file=name,
-        )
-    )
+    help = "wait until nothing writes to the file, then try again"
+    return ModelError(Finding("M105", "the file changed while it was being read", why=why, help=help, file=name))
 
 
 def read_into(descriptor: int, offset: int, buffer: memoryview, name: str) -> int:

@@ -11,20 +11,9 @@ from google.protobuf.message import DecodeError
 from opset.model import proto
 from opset.model.elements import BOOL, ELEMENTS, STRING
 from opset.model.storage import external, wire
-from opset.model.storage.encoding import data_size, decode, element_bits, element_count, encode, pack, tensor_error
+from opset.model.storage.encoding import data_size, decode, element_count, encode, pack, tensor_error
 from opset.model.storage.parts import ModelParts
 from opset.model.storage.source import BytesSource
-
-__all__ = [
-    "data_range",
-    "data_size",
-    "element_bits",
-    "element_count",
-    "make_tensor",
-    "tensor_bytes",
-    "tensor_values",
-    "text_of",
-]
 
 
 def data_range(model: ModelParts | None, tensor: Any) -> wire.Segment | None:
@@ -32,7 +21,6 @@ def data_range(model: ModelParts | None, tensor: Any) -> wire.Segment | None:
 
     Args:
         model: The model that the tensor belongs to; None for a tensor that is complete in itself.
-        tensor: The TensorProto.
 
     Returns:
         None if the data is in memory or has another form.
@@ -59,7 +47,6 @@ def tensor_bytes(model: ModelParts | None, tensor: Any, limit: int | None = None
 
     Args:
         model: The model that the tensor belongs to; None for a tensor that is complete in itself.
-        tensor: The TensorProto.
         limit: The most bytes that may be read; None for any number.
 
     Raises:
@@ -100,9 +87,6 @@ def make_tensor(name: str, data_type: int, dims: Iterable[int], values: Sequence
     """Return a TensorProto of these values, in raw_data, or in string_data for STRING.
 
     Args:
-        name: Its name.
-        data_type: The TensorProto.DataType.
-        dims: Its dims.
         values: The elements in row-major order, str or bytes for STRING; a float is rounded to the nearest that the
             type has, ties to even.
 
@@ -133,15 +117,12 @@ def text_of(value: bytes) -> str | bytes:
 
 
 def _typed_data(model: ModelParts | None, tensor: Any) -> bytes:
-    """Return the data in the field of the tensor's type, in the form of raw_data.
-
-    Floats are taken bit by bit from the encoded message: as a Python float a signalling NaN would change.
-    """
+    """Return the data in the field of the tensor's type, in the form of raw_data."""
     element = ELEMENTS[tensor.data_type]
     left = [segment.read() for segment in model.segments(tensor)] if model else []
     encoded = b"".join([tensor.SerializeToString(), *left])
     try:
-        if element.field in ("float_data", "double_data"):
+        if element.field in ("float_data", "double_data"):  # bit by bit: a Python float changes a signalling NaN
             number = wire.TYPED_FIELDS[element.field]
             wires = (wire.LENGTH, wire.FIXED32 if element.field == "float_data" else wire.FIXED64)
             items = wire.fields(BytesSource(encoded), 0, len(encoded))

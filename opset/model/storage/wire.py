@@ -194,9 +194,8 @@ def fields(source: Source, start: int, end: int, depth: int = 0, least: int = 0)
         else:
             raise WireError("M103", tag_start, f"{wire} is not a wire type")
         if position > end:
-            raise WireError(
-                "M103", tag_start, f"field {number} needs {position - content} bytes, and {end - content} are left"
-            )
+            why = f"field {number} needs {position - content} bytes, and {end - content} are left"
+            raise WireError("M103", tag_start, why)
         if not groups:
             yield Field(number, wire, tag_start, content, position)
     if groups:
@@ -204,10 +203,7 @@ def fields(source: Source, start: int, end: int, depth: int = 0, least: int = 0)
 
 
 def _skip_small_fields(window: bytes, index: int, limit: int, least: int) -> int:
-    """Return the index behind the numbers and length-delimited fields of fewer than `least` bytes that follow.
-
-    It stops before anything else, and before fields that do not end within `limit`.
-    """
+    """Return the index behind the numbers and fields of fewer than `least` bytes that follow and end within `limit`."""
     last = len(window) - _HEADER
     while index <= last:
         tag = window[index]
@@ -262,16 +258,15 @@ def _varint_at(window: bytes, index: int, base: int) -> tuple[int, int]:
 
 @dataclass(slots=True)
 class _Message:
-    """A message that is being walked: its type, its remaining fields, the field that it is the content of.
-
-    `edited` says that something in it was replaced, `growth` by how many bytes that made it longer; `forced` is
-    explained at `_walk`.
-    """
+    """A message that is being walked; something in it was `edited`, and `growth` bytes were added to it."""
 
     type: str
     fields: Iterator[Field]
+    """Those that remain."""
     place: Field
+    """The field that it is the content of."""
     forced: bool = False
+    """See `_edit_tensors`."""
     edited: bool = False
     growth: int = 0
 
@@ -304,17 +299,12 @@ def _edit_tensors(
 ) -> tuple[list[Edit], int]:
     """Replace fields of the TensorProtos of a model; return the edits in order, and by how much they lengthen it.
 
-    A tensor may be in pieces: if a field that is not repeated occurs twice, protobuf merges, and the order counts. In a
-    serialized skeleton the replacements come last, so after a replaced field everything that could be merged with it is
-    replaced too, however small: it is `forced`.
-
-    Args:
-        source: The bytes of a ModelProto.
-        descend: Whether the message in a field is walked.
-        replace: Returns the replacement of a field of a TensorProto, None to keep it.
-        leave: Whether the rest of a message need not be read after a field.
-        least: Bytes below which fields that are not forced are skipped.
+    A message is walked if `descend`, up to a field after which to `leave` it; `replace` returns None to keep a field,
+    and those of fewer bytes than `least` are skipped.
     """
+    # A tensor may be in pieces: if a field that is not repeated occurs twice, protobuf merges, and the order counts. In
+    # a serialized skeleton the replacements come last, so after a replaced field everything that could be merged with
+    # it is replaced too, however small: it is `forced`.
     ways = fields_toward_tensors()
     edits: list[Edit] = []
     root = _Message("onnx.ModelProto", fields(source, 0, source.size, least=least), Field(0, LENGTH, 0, 0, source.size))
@@ -356,10 +346,6 @@ def _edit_tensors(
 
 def extract(source: Source, token: bytes) -> tuple[bytes, list[Segment]]:
     """Return the skeleton of a model, and the data that its placeholders stand for, by index.
-
-    Args:
-        source: The bytes of a ModelProto.
-        token: Random bytes that mark the placeholders.
 
     Raises:
         WireError: If the walk meets malformed bytes.
@@ -443,15 +429,9 @@ def placeholder_index(entry: bytes, token: bytes) -> int | None:
 
 def too_large_error(size: int, name: str) -> ModelError:
     """Return the error for a message that protobuf cannot hold."""
-    return ModelError(
-        Finding(
-            "M111",
-            "the message is larger than protobuf can hold",
-            why=f"it has {size} bytes, and {limits.MAX_MESSAGE} is the limit",
-            help="keep the tensors' data in a file of its own: external='move'",
-            file=name,
-        )
-    )
+    why = f"it has {size} bytes, and {limits.MAX_MESSAGE} is the limit"
+    help = "keep the tensors' data in a file of its own: external='move'"
+    return ModelError(Finding("M111", "the message is larger than protobuf can hold", why=why, help=help, file=name))
 
 
 def diagnose(source: Source) -> WireError | None:
@@ -525,18 +505,14 @@ def starts_like_model(head: bytes) -> bool:
         tag = _varint_at(head, 0, 0)[0]
     except WireError:
         return False
-    return _is_of_model(tag) and not _is_text(head)
-
-
-def _is_of_model(tag: int) -> bool:
-    """Whether a tag is of a field of ModelProto."""
-    return _wire_types().get(tag >> 3) == tag & 7
+    return tag in _model_tags() and not _is_text(head)
 
 
 @cache
-def _wire_types() -> dict[int, int]:
-    """Return the wire type of each field of ModelProto."""
-    return {f.number: VARINT if f.type == f.TYPE_INT64 else LENGTH for f in proto.ModelProto.DESCRIPTOR.fields}
+def _model_tags() -> frozenset[int]:
+    """Return the tags of the fields of ModelProto."""
+    members = proto.ModelProto.DESCRIPTOR.fields
+    return frozenset(f.number << 3 | (VARINT if f.type == f.TYPE_INT64 else LENGTH) for f in members)
 
 
 def _is_text(data: bytes) -> bool:
@@ -589,7 +565,7 @@ def _end_of_field(window: bytes, index: int, base: int) -> int | None:
     """Return the index behind a field of a ModelProto, perhaps behind the window; None if it is a group."""
     start = base + index
     tag, index = _varint_at(window, index, base)
-    if start == 0 and not _is_of_model(tag):
+    if start == 0 and tag not in _model_tags():
         raise WireError("M102", 0, "it does not begin like one")
     if not 0 < tag >> 3 < 1 << 29:
         raise WireError("M103", start, f"{tag >> 3} is not a field number")

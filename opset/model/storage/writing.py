@@ -13,7 +13,7 @@ import re
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from typing import IO, Any, Final
+from typing import IO, Final
 
 from opset.errors import Finding, ModelError, OpsetError, UsageError, quote
 from opset.model import proto
@@ -72,9 +72,6 @@ def save_in_place(
     """Replace the model at a path below a folder by its result; a link stays, and its target is replaced.
 
     Args:
-        model: The result.
-        folder: The folder.
-        relative: The path below it.
         roots: Folders into which a link may lead.
         external: The treatment of external data, as for `Model.save`.
         force: Whether data files are replaced.
@@ -281,14 +278,8 @@ def _check_not_own_data(model: ModelParts, target: str) -> None:
         return
     real = resolve_links(target)
     if real in map(model.folder.real_path, external_data.locations(model.proto)):
-        raise UsageError(
-            Finding(
-                "U102",
-                "the output would replace data that the model uses",
-                help="choose another name for the output",
-                file=target,
-            )
-        )
+        message, help = "the output would replace data that the model uses", "choose another name for the output"
+        raise UsageError(Finding("U102", message, help=help, file=target))
 
 
 def _write_error(path: str, error: OSError) -> UsageError:
@@ -300,14 +291,10 @@ def _write_error(path: str, error: OSError) -> UsageError:
 def _data_folder(model: ModelParts) -> external_data.Folder | None:
     """Return the folder of the model's external data, None if it has none; raise UsageError U103 if it is unknown."""
     if model.folder is None and external_data.locations(model.proto):
-        raise UsageError(
-            Finding(
-                "U103",
-                "the folder of the model's external data is not known",
-                why="it did not come from a path, and locations are relative to the model's folder",
-                help="load it by its path, or keep its external data as it is: external='keep'",
-            )
-        )
+        why = "it did not come from a path, and locations are relative to the model's folder"
+        help = "load it by its path, or keep its external data as it is: external='keep'"
+        message = "the folder of the model's external data is not known"
+        raise UsageError(Finding("U103", message, why=why, help=help))
     return model.folder
 
 
@@ -325,8 +312,11 @@ def _bring_data_files(model: ModelParts, output: Place, files: Files, *, link: b
             if brought.setdefault(parts, location) != location:
                 continue  # two ways to write one path, such as ./data and data
             target = Place(files.inside(output.folder, parts[:-1]), parts[-1])
-            if not _needs_copy(file, target, files.force):
-                continue
+            if target.status() is not None:
+                if resolve_links(target.path) == file.real or _has_same_content(file, target):
+                    continue
+                if not files.force:
+                    raise output_exists_error(target.path)
             if link:
                 with file.descriptor() as descriptor:
                     files.link(target, file.real, descriptor)
@@ -358,25 +348,9 @@ _SEPARATORS: Final = r"[/\\]" if os.sep == "\\" else "/"
 
 def _location_error(location: str, why: str) -> UsageError:
     """Return the error U103 for external data that has no place beside the output."""
-    return UsageError(
-        Finding(
-            "U103",
-            f"external data {quote(location)} cannot be put beside the output",
-            why=why,
-            help="external='move' puts the data into a new file, external='inline' puts it into the model",
-        )
-    )
-
-
-def _needs_copy(file: external_data.ExternalFile, target: Place, force: bool) -> bool:
-    """Return whether a data file has to be put at its target; raise UsageError U102 if something else is there."""
-    if target.status() is None:
-        return True
-    if resolve_links(target.path) == file.real or _has_same_content(file, target):
-        return False
-    if not force:
-        raise output_exists_error(target.path)
-    return True
+    message = f"external data {quote(location)} cannot be put beside the output"
+    help = "external='move' puts the data into a new file, external='inline' puts it into the model"
+    return UsageError(Finding("U103", message, why=why, help=help))
 
 
 def _has_same_content(file: external_data.ExternalFile, target: Place) -> bool:
@@ -401,7 +375,8 @@ def _move_data(model: ModelParts, output: Place, files: Files) -> ModelParts:
     message = proto.ModelProto()
     message.CopyFrom(model.proto)
     dense = [tensor for tensor in external_data.constants(message) if tensor.DESCRIPTOR.name == "TensorProto"]
-    large = [tensor for tensor in dense if not external_data.is_external(tensor) and _is_large(tensor)]
+    inside = [each for each in dense if not external_data.is_external(each) and each.data_type in ELEMENTS]
+    large = [each for each in inside if each.data_type != STRING and data_size(each) > wire.THRESHOLD]
     beside = [*filter(external_data.is_external, external_data.tensors(message))]
     if not (large := large + beside):
         return model
@@ -428,11 +403,6 @@ def _move_data(model: ModelParts, output: Place, files: Files) -> ModelParts:
 
     files.write(target, pieces(), sources)
     return model.with_proto(message)
-
-
-def _is_large(tensor: Any) -> bool:
-    """Whether the data of a tensor is worth a place outside of the model."""
-    return tensor.data_type in ELEMENTS and tensor.data_type != STRING and data_size(tensor) > wire.THRESHOLD
 
 
 def _inline_data(model: ModelParts) -> ModelParts:

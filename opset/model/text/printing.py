@@ -149,10 +149,8 @@ class _Printer:
         values = value if is_repeated(field) else [value]
         if field.message_type is not None:
             shown = [self._part_text(each) for each in values]
-        elif field.cpp_type == field.CPPTYPE_FLOAT:
-            shown = _float_texts(message, field.name, values)
-        elif field.cpp_type == field.CPPTYPE_DOUBLE:
-            shown = _double_texts(message, field.name, values)
+        elif field.cpp_type in (field.CPPTYPE_FLOAT, field.CPPTYPE_DOUBLE):
+            shown = _number_texts(message, field.name, values)
         elif field.cpp_type == field.CPPTYPE_STRING:
             shown = [*map(string_text, values)]
         else:
@@ -229,9 +227,8 @@ class _Printer:
     def _dim_text(self, dim: Any) -> str:
         """Return a dimension as text."""
         kind = dim.WhichOneof("value")
-        if kind is None:
-            shown = "?"
-        else:
+        shown = "?"
+        if kind is not None:
             shown = str(dim.dim_value) if kind == "dim_value" else name_text(dim.dim_param)
         # A shape may have a million of them.
         return shown + self.extra_fields_text(dim, [kind]) if self._unknown or dim.HasField("denotation") else shown
@@ -303,10 +300,8 @@ class _Printer:
         field = FIELDS[kind][bool(end)] if kind else ""
         typed = f": {(kind + end).lower()}" if kind else ""
         if message.ref_attr_name:
-            written, value = (
-                {"name", "ref_attr_name", *["type"] * bool(kind)},
-                f" = @{name_text(message.ref_attr_name)}",
-            )
+            value = f" = @{name_text(message.ref_attr_name)}"
+            written = {"name", "ref_attr_name", *["type"] * bool(kind)}
         elif kind and (end or message.HasField(field)):
             value = f" = {self._value_text(message, kind, field, end)}"
             written = {"name", "type", field}
@@ -323,7 +318,7 @@ class _Printer:
         values = found if end else [found]
         match kind:
             case "FLOAT":
-                shown = _float_texts(message, field, values)
+                shown = _number_texts(message, field, values)
             case "INT":
                 shown = [*map(str, values)]
             case "STRING":
@@ -343,7 +338,7 @@ class _Printer:
         label = f"[{name_text(message.name) if message.name else ''}] " if message.HasField("name") else ""
         outputs = ", ".join(map(name_text, message.output))
         domain = _require_utf8(message.domain)
-        if domain and not all(map(_is_word, domain.split("."))):
+        if domain and not all(map(_WORD.fullmatch, domain.split("."))):
             domain = string_text(domain)
         operator = f"{domain}{domain and '.'}{_word_or_string(message.op_type)}"
         if message.HasField("overload"):
@@ -402,9 +397,8 @@ class _Printer:
 
     def model_text(self, message: Any) -> str:
         """Return the text of a model."""
-        keys, written = self._header_text(
-            message, ("ir_version", "producer_name", "producer_version", "domain", "model_version", "doc_string")
-        )
+        named = "ir_version", "producer_name", "producer_version", "domain", "model_version", "doc_string"
+        keys, written = self._header_text(message, named)
         further = self.extra_fields_text(message, {"graph", "functions", *written}, ["graph"]).lstrip()
         graph = [self.graph_text(message.graph)] if message.HasField("graph") else []
         functions = [self.function_text(each) for each in message.functions]
@@ -412,21 +406,15 @@ class _Printer:
 
     def _header_text(self, message: Any, keys: Iterable[str]) -> tuple[str, list[str]]:
         """Return the head of a model or function, and the fields that it has."""
-        keys_found = {}
-        for key in keys:
-            if message.HasField(key):
-                value = getattr(message, key)
-                keys_found[key] = str(value) if isinstance(value, int) else string_text(value)
+        values = {key: getattr(message, key) for key in keys if message.HasField(key)}
+        keys_found = {key: str(each) if isinstance(each, int) else string_text(each) for key, each in values.items()}
         imports = message.opset_import
         if imports and all(each.HasField("version") and not self._has_unknown_fields(each) for each in imports):
             shown = [f"{string_text(each.domain)}: " * each.HasField("domain") + str(each.version) for each in imports]
             keys_found["opset_import"] = f"[{', '.join(shown)}]"
-        if (
-            message.DESCRIPTOR.name == "ModelProto"
-            and message.metadata_props
-            and self._are_plain_pairs(message.metadata_props)
-        ):
-            keys_found["metadata_props"] = f"[{', '.join(map(self._part_text, message.metadata_props))}]"
+        metadata = message.metadata_props if message.DESCRIPTOR.name == "ModelProto" else ()
+        if metadata and self._are_plain_pairs(metadata):
+            keys_found["metadata_props"] = f"[{', '.join(map(self._part_text, metadata))}]"
         text = ", ".join(f"{key}: {value}" for key, value in keys_found.items())
         return f"<{text}>\n" if text else "", [*keys_found]
 
@@ -439,7 +427,7 @@ def name_text(text: str | bytes) -> str:
 def _word_or_string(text: str | bytes) -> str:
     """Return a name, in quotes unless it is a word; reserved words stay words."""
     name = _require_utf8(text)
-    return name if _is_word(name) else string_text(name)
+    return name if _WORD.fullmatch(name) else string_text(name)
 
 
 def _require_utf8(text: str | bytes) -> str:
@@ -448,11 +436,6 @@ def _require_utf8(text: str | bytes) -> str:
         why = "text has UTF-8 alone"
         raise ModelError(Finding("M106", f"the name {quote(text)} is not valid UTF-8", why=why, help="rename it"))
     return text
-
-
-def _is_word(text: str) -> bool:
-    """Whether a text needs no quotes."""
-    return _WORD.fullmatch(text) is not None
 
 
 def string_text(value: str | bytes) -> str:
@@ -480,32 +463,20 @@ def _escape_codes(encoded: bytes) -> str:
 # Numbers
 
 
-def _bit_patterns(message: Any, field: str, size: int) -> list[str]:
-    """Return the bits of the numbers in a field: as Python's floats, signalling NaNs would change."""
-    encoded, number = message.SerializeToString(), message.DESCRIPTOR.fields_by_name[field].number
-    items = fields(BytesSource(encoded), 0, len(encoded))
-    data = b"".join(encoded[item.start : item.end] for item in items if item.number == number)
-    return [data[start : start + size][::-1].hex() for start in range(0, len(data), size)]
-
-
-def _float_texts(message: Any, field: str, values: Sequence[float]) -> list[str]:
-    """Return numbers of 32 bits as text."""
-    return _mark_nans(message, field, values, _shortest_texts(values), 4, "7fc00000", "ffc00000")
-
-
-def _double_texts(message: Any, field: str, values: Sequence[float]) -> list[str]:
-    """Return numbers of 64 bits as text."""
-    return _mark_nans(message, field, values, [*map(repr, values)], 8, "7ff8" + "0" * 12, "fff8" + "0" * 12)
-
-
-def _mark_nans(
-    message: Any, field: str, values: Sequence[float], shown: list[str], size: int, nan: str, negative: str
-) -> list[str]:
-    """Return numbers as text, each NaN by its sign or its bits."""
+def _number_texts(message: Any, field: str, values: Sequence[float]) -> list[str]:
+    """Return the numbers in a field of floats or doubles as text, each NaN by its sign or its bits."""
+    descriptor = message.DESCRIPTOR.fields_by_name[field]
+    single = descriptor.cpp_type == descriptor.CPPTYPE_FLOAT
+    shown = _shortest_texts(values) if single else [*map(repr, values)]
     if any(value != value for value in values):
-        usual = {nan: "nan", negative: "-nan"}
-        for index, pattern in enumerate(_bit_patterns(message, field, size)):
-            if values[index] != values[index]:
+        usual = {"7fc00000": "nan", "ffc00000": "-nan", "7ff8" + "0" * 12: "nan", "fff8" + "0" * 12: "-nan"}
+        encoded = message.SerializeToString()  # as Python's floats, signalling NaNs would change
+        items = fields(BytesSource(encoded), 0, len(encoded))
+        data = b"".join(encoded[item.start : item.end] for item in items if item.number == descriptor.number)
+        size = 4 if single else 8
+        for index, value in enumerate(values):
+            if value != value:
+                pattern = data[index * size : (index + 1) * size][::-1].hex()
                 shown[index] = usual.get(pattern, f'$"{pattern}"')
     return shown
 
@@ -533,13 +504,6 @@ def _to_float32(text: str) -> float:
     return nearest
 
 
-def _double_text(value: float) -> str:
-    """Return a double as text, a NaN with its sign."""
-    if value == value:
-        return repr(value)
-    return "nan" if math.copysign(1, value) > 0 else "-nan"
-
-
 def _raw_data_text(data_type: int, data: bytes, count: int) -> str:
     """Return raw_data as text: its elements if they stand for exactly these bytes, else the bytes."""
     element = ELEMENTS[data_type]
@@ -560,10 +524,12 @@ def _raw_data_text(data_type: int, data: bytes, count: int) -> str:
         if not same:
             return f'!"{data.hex()}"'
         if element.code == "f":
-            pairs = zip(_shortest_texts(values), values, strict=True)
-            shown += [each if value == value else _double_text(value) for each, value in pairs]
+            texts = _shortest_texts(values)
         else:
-            shown += [_double_text(each) if isinstance(each, float) else str(int(each)) for each in values]
+            texts = [repr(each) if isinstance(each, float) else str(int(each)) for each in values]
+        nans = {1.0: "nan", -1.0: "-nan"}
+        pairs = zip(texts, values, strict=True)
+        shown += [text if value == value else nans[math.copysign(1, value)] for text, value in pairs]
     return f"!{_bracket_rows(shown, '{', '}')}"
 
 
@@ -576,9 +542,7 @@ def _entries_text(message: Any, field: str, count: int) -> str | None:
     if field in ("float_data", "double_data"):
         if len(values) != count * (2 if element.name.startswith("complex") else 1):
             return None
-        return _bracket_rows(
-            (_float_texts if field == "float_data" else _double_texts)(message, field, values), "{", "}"
-        )
+        return _bracket_rows(_number_texts(message, field, values), "{", "}")
     lowest, highest, _ = bounds(number)
     wanted = -(-count * element.bits // 8) if element.bits in (2, 4) else count
     if len(values) != wanted or (wanted and not lowest <= min(values) <= max(values) <= highest):

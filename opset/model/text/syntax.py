@@ -31,6 +31,7 @@ from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import DecodeError
 
 from opset.errors import ModelError
+from opset.model import attributes
 from opset.model import proto as pb
 from opset.model.elements import BOOL, ELEMENTS, NUMBERS, STRING
 from opset.model.proto import is_repeated
@@ -51,16 +52,10 @@ _DIRECTIVE: Final = re.compile(rf"\s*{UNSET}((?:domain|name)(?:, (?:domain|name)
 _NESTED_TYPES: Final = {"seq": "sequence_type", "optional": "optional_type"}
 TYPE_WORDS: Final = frozenset({*NUMBERS, *_NESTED_TYPES, "map", "sparse_tensor", "opaque"})
 
-# By the kind of a value: the field of AttributeProto for one, and for a list of them.
 FIELDS: Final = {
-    "FLOAT": ("f", "floats"),
-    "INT": ("i", "ints"),
-    "STRING": ("s", "strings"),
-    "TENSOR": ("t", "tensors"),
-    "GRAPH": ("g", "graphs"),
-    "SPARSE_TENSOR": ("sparse_tensor", "sparse_tensors"),
-    "TYPE_PROTO": ("tp", "type_protos"),
+    kind.upper(): (field, f"{kind}s") for kind, (_, field) in attributes.FIELDS.items() if not kind.endswith("s")
 }
+"""By the kind of a value: the field of AttributeProto for one, and for a list of them."""
 _ATTRIBUTE_TYPES: Final = [kind.lower() + end for kind in FIELDS for end in ("", "s")]
 
 _MODEL_KEYS: Final = (
@@ -88,7 +83,7 @@ def parse_node(text: str) -> Any:
     Raises:
         ModelError: M301 if the text is not ONNX text syntax, M104 if it is nested too deeply; the place is line:column.
     """
-    return _parse_message(text, pb.NodeProto(), Reader.read_node)
+    return read(Reader(text), pb.NodeProto(), Reader.read_node)
 
 
 def parse_graph(text: str) -> Any:
@@ -100,7 +95,7 @@ def parse_graph(text: str) -> Any:
     Raises:
         ModelError: M301 or M104, as in `parse_node`.
     """
-    return _parse_message(text, pb.GraphProto(), Reader.read_graph)
+    return read(Reader(text), pb.GraphProto(), Reader.read_graph)
 
 
 def parse_function(text: str) -> Any:
@@ -112,7 +107,7 @@ def parse_function(text: str) -> Any:
     Raises:
         ModelError: M301 or M104, as in `parse_node`.
     """
-    return _parse_message(text, pb.FunctionProto(), Reader.read_function)
+    return read(Reader(text), pb.FunctionProto(), Reader.read_function)
 
 
 def parse_model(text: str) -> Any:
@@ -124,20 +119,15 @@ def parse_model(text: str) -> Any:
     Raises:
         ModelError: M301 or M104, as in `parse_node`.
     """
-    return _parse_message(text, pb.ModelProto(), Reader.read_model)
+    return read(Reader(text), pb.ModelProto(), Reader.read_model)
 
 
-def _parse_message(text: str, message: Any, begin: Callable[[Reader, Any], None]) -> Any:
-    """Read the text into the message and return it."""
-    read(Reader(text), message, begin)
-    return message
-
-
-def read(reader: Reader, message: Any, begin: Callable[[Reader, Any], None]) -> None:
-    """Read the whole text into a message."""
+def read(reader: Reader, message: Any, begin: Callable[[Reader, Any], None]) -> Any:
+    """Read the whole text into a message, and return it."""
     begin(reader, message)
     if reader.kind != "end":
         reader.fail("the end of the text")
+    return message
 
 
 class Reader(Tokens):
@@ -258,9 +248,8 @@ class Reader(Tokens):
         if element.small_float is not None or element.name == "bfloat16" or element.code in tuple("efd"):
             values = [self.real_number(single=element.code == "f") for _ in self.list_items("}")]
             if element.name.startswith("complex"):
-                values = [complex(*pair) for pair in zip(values[::2], values[1::2], strict=False)] * (
-                    len(values) % 2 == 0
-                )
+                pairs = zip(values[::2], values[1::2], strict=False)
+                values = [] if len(values) % 2 else [complex(*pair) for pair in pairs]
         elif element.code == "?":
             values = [self.whole_number(0, 1) for _ in self.list_items("}")]
         else:
@@ -328,7 +317,11 @@ class Reader(Tokens):
             seen.add(key)
             self.expect(":")
             if key == UNKNOWN:
-                self.read_unknown_fields(message)
+                start = self.start
+                try:
+                    message.MergeFromString(bytes.fromhex(self.string()))
+                except (ValueError, DecodeError) as error:
+                    self.fail("fields of a message in hexadecimal digits", start, why=str(error))
             elif self.kind == "word" and self.text == "none":
                 self.advance()
                 message.ClearField(key)
@@ -341,14 +334,6 @@ class Reader(Tokens):
                 self.read_field(message, descriptors[key])
         self.cleared = cleared
         self.depth -= 1
-
-    def read_unknown_fields(self, message: Any) -> None:
-        """Read fields that onnx.proto does not have, in hexadecimal digits."""
-        start = self.start
-        try:
-            message.MergeFromString(bytes.fromhex(self.string()))
-        except (ValueError, DecodeError) as error:
-            self.fail("fields of a message in hexadecimal digits", start, why=str(error))
 
     def read_field(self, message: Any, field: Any) -> None:
         """Read a field of a message, or one of its entries."""
@@ -469,10 +454,7 @@ class Reader(Tokens):
             message.MergeFromString(tag + self.pattern(8 if double else 4))
             return
         found = self.real_number(not double)
-        if is_repeated(descriptor):
-            getattr(message, field).append(found)
-        else:
-            setattr(message, field, found)
+        getattr(message, field).append(found) if is_repeated(descriptor) else setattr(message, field, found)
 
     def read_tensor_or_type(self) -> tuple[str, Any]:
         """Return the kind and message of a value that begins with a type: a tensor if a name or data follows."""

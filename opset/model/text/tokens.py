@@ -99,14 +99,7 @@ class Tokens:
         self.expect(end, "','")
 
     def fail(self, expected: str, start: int | None = None, code: str = "M301", why: str = "") -> NoReturn:
-        """Raise ModelError for the next token, or the one at `start`, with the expected and the present text.
-
-        Args:
-            expected: The words for the expected text.
-            start: The offset; None for the next token.
-            code: The code of the error.
-            why: The reason.
-        """
+        """Raise ModelError for the next token, or the one at `start`, with the expected and the present text."""
         start = self.start if start is None else start
         if start != self.start:
             present = quote(self.source[start : self.start].strip())

@@ -114,17 +114,13 @@ class ConditionReader(Fields):
         for kind in kinds:
             for subject, form in self.mapping(fields[kind]).items():
                 condition = Condition(label, kind, subject, self._form_of(form), where)
-                self._count_conditions(1 + len(where), form)
+                self._counted += 1 + len(where)  # all of which may be checked for every node
+                if self._counted > MAX_ENTRIES:
+                    message = f"a version has at most {MAX_ENTRIES} conditions, those of 'where' included"
+                    self.findings.add("S102", message, form)
+                    raise SchemaError(self.findings)
                 self._read_condition(condition, fields[kind].keys[subject], form)
         return self.phrase(fields.get("text"))
-
-    def _count_conditions(self, conditions: int, node: YamlNode) -> None:
-        """Count conditions, all of which may be checked for every node. Raises SchemaError if there are too many."""
-        self._counted += conditions
-        if self._counted > MAX_ENTRIES:
-            message = f"a version has at most {MAX_ENTRIES} conditions, those of 'where' included"
-            self.findings.add("S102", message, node)
-            raise SchemaError(self.findings)
 
     def _form_of(self, node: YamlNode) -> str:
         """Return a condition as text; numbers, true and false need no quotes in YAML."""

@@ -76,7 +76,7 @@ def compare(sign: str, value: Any, bound: Any, algebra: Algebra = NUMBERS) -> bo
 
 def combine(function: Callable[..., Any], values: Sequence[Any], algebra: Algebra = NUMBERS) -> Any:
     """Return a function of numbers, None if one of them or the result is unknown, or they are not of one algebra."""
-    if all(map(_is_number, values)):
+    if all(isinstance(value, _NUMBER) for value in values):
         return NUMBERS.combine(function, *values)
     all_fit = all(isinstance(value, (int, algebra.symbol)) for value in values)
     return algebra.combine(function, *values) if all_fit else None
@@ -90,10 +90,6 @@ def decide(results: Iterable[bool | None], decisive: bool) -> bool | None:
             return decisive
         is_undecided = is_undecided or result is None
     return None if is_undecided else not decisive
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, _NUMBER)
 
 
 def _is_other(algebra: Algebra, value: Any, bound: Any) -> bool | None:

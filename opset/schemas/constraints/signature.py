@@ -78,17 +78,15 @@ def type_misfits(
                 kind = INPUT_TYPE if word == "input" else OUTPUT_TYPE
                 why = f"{_version_name(schema)} {verb} {', '.join(allowed)}"
                 yield Misfit(kind, f"the {word} '{formal.name}' cannot be {safe_text(type_)}", why, formal.name)
-            elif _is_tied(schema, formal, bare_optionals):
-                name, first = bound.setdefault(formal.type, (formal.name, type_))
-                if first != type_:
-                    what = f"the {word} '{formal.name}' is {type_}, and '{name}' is {first}"
-                    yield Misfit(TIED_TYPES, what, f"both have the type {formal.type}", formal.name)
-
-
-def _is_tied(schema: OpSchema, formal: Parameter, bare_optionals: bool) -> bool:
-    if not formal.homogeneous or formal.type not in schema.types:
-        return False
-    return not (bare_optionals and any("optional" in each for each in schema.types[formal.type]))
+                continue
+            if not formal.homogeneous or formal.type not in schema.types:
+                continue
+            if bare_optionals and any("optional" in each for each in allowed):
+                continue
+            name, first = bound.setdefault(formal.type, (formal.name, type_))
+            if first != type_:
+                what = f"the {word} '{formal.name}' is {type_}, and '{name}' is {first}"
+                yield Misfit(TIED_TYPES, what, f"both have the type {formal.type}", formal.name)
 
 
 def attribute_misfits(schema: OpSchema, attributes: Mapping[str, str | None]) -> Iterator[Misfit]:
@@ -122,7 +120,10 @@ def value_misfits(schema: OpSchema, values: Mapping[str, Any], ranks: Sequence[i
         value = values.get(declared.name)
         if value is None:
             continue
-        rank_by_name = _ranks_by_name(schema, ranks) if needs_ranks(declared) else {}
+        rank_by_name: dict[str, int | None] = {}
+        if needs_ranks(declared):
+            rank_by_name = {formal.name: rank for formal, rank in zip(schema.inputs, ranks, strict=False)}
+            rank_by_name[""] = ranks[0] if ranks else None
         for element in dict.fromkeys(value) if isinstance(value, list | tuple) else (value,):
             if why := _why_illegal(schema, declared, element, rank_by_name):
                 text = repr(value)
@@ -164,20 +165,16 @@ def _why_illegal(schema: OpSchema, declared: Attribute, element: Any, ranks: Map
     """Return why a value, or an element of a list, is illegal; "" if it is legal."""
     if declared.kind == DATA_TYPE:
         return _why_no_data_type(schema, declared, element)
-    if declared.choices and element not in declared.choices and not _is_in_any_case(declared, element):
-        return f"it has to be {choices_text(declared.choices)}"
+    if declared.choices and element not in declared.choices:
+        folded = [str(each).lower() for each in declared.choices] if declared.kind == ANY_CASE else ()
+        if not isinstance(element, str) or element.lower() not in folded:
+            return f"it has to be {choices_text(declared.choices)}"
     if declared.kind == BOOL and element not in (0, 1):
         return "it has to be 0 or 1"
     for comparison in comparisons_of(declared):
         if not isinstance(element, int | float) or is_met(comparison, element, {"rank": ranks.get}) is False:
             return f"it has to be {range_text(declared)}"
     return ""
-
-
-def _is_in_any_case(declared: Attribute, element: Any) -> bool:
-    if declared.kind != ANY_CASE or not isinstance(element, str):
-        return False
-    return element.lower() in [str(each).lower() for each in declared.choices]
 
 
 def _why_no_data_type(schema: OpSchema, declared: Attribute, element: Any) -> str:
@@ -204,12 +201,6 @@ def comparisons_of(declared: Attribute) -> tuple[Expression, ...]:
     """Return the comparisons that an attribute's values have to pass, as `parse_range` does."""
     text = range_text(declared)
     return parse_range(text) if text else ()
-
-
-def _ranks_by_name(schema: OpSchema, ranks: Sequence[int | None]) -> dict[str, int | None]:
-    named: dict[str, int | None] = {formal.name: rank for formal, rank in zip(schema.inputs, ranks, strict=False)}
-    named[""] = ranks[0] if ranks else None
-    return named
 
 
 def _version_name(schema: OpSchema) -> str:

@@ -23,10 +23,7 @@ def check_graphs(
     """Check the graphs of a node by its numbers of inputs and outputs; an operator without graphs passes.
 
     Args:
-        op_type: The operator of the node.
         version: A version of the domain; before 9, a Scan has the lengths of its samples as first input.
-        inputs: The number of inputs of the node.
-        outputs: The number of outputs of the node.
         graphs: The GraphProtos of the node by the names of their attributes.
         scans: `num_scan_inputs` of a Scan; without it, a Scan passes.
 

@@ -10,6 +10,7 @@ from opset.schemas.constraints.grammar import (
     GIVEN,
     KINDS,
     MIRRORED,
+    PRESENCE,
     RANK,
     SHAPE,
     SIZE,
@@ -33,7 +34,12 @@ def conditions_text(conditions: Iterable[Condition], schema: OpSchema) -> str:
     texts = []
     for where, members in clauses.items():
         text = _join_phrases([phrase for kind in KINDS for phrase in _phrases_of_kind(kind, members, single)])
-        premises = [_premise_text(name, form, schema) for name, form in where]
+        premises = [
+            f"{name} is {'given' if PRESENCE[form] else 'left out'}"
+            if form in PRESENCE
+            else _condition_text(parse_premise(name, form, schema)[1], name)
+            for name, form in where
+        ]
         texts.append(f"{text}, where {_join_phrases(premises)}" if premises else text)
     return "; ".join(texts)
 
@@ -43,13 +49,6 @@ def range_sentence(text: str, subject: str, first: str) -> str:
     condition = name_first_input(parse_condition(text), first)
     parts = condition.operands if condition.operator == "and" else (condition,)
     return " and ".join([_condition_text(part, subject) for part in parts])
-
-
-def _premise_text(name: str, form: str, schema: OpSchema) -> str:
-    subject, condition = parse_premise(name, form, schema)
-    if subject.operator == GIVEN:
-        return f"{name} is {'given' if condition.operands[0].operands[0] else 'left out'}"
-    return _condition_text(condition, name)
 
 
 def _phrases_of_kind(kind: str, members: Sequence[Condition], single: Collection[str]) -> Iterator[str]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,7 +14,7 @@ from opset.model.attributes import attribute_type
 from opset.schemas.constraints.signature import arity_misfits, attribute_misfits
 from opset.schemas.function_bodies import body_nodes
 from opset.schemas.lint.context import LINT
-from opset.schemas.model import SINGLE, VARIADIC, Attribute, FunctionBody, OpSchema
+from opset.schemas.model import SINGLE, VARIADIC, FunctionBody, OpSchema
 from opset.schemas.names import domain_name, near_miss, normalize_domain
 
 if TYPE_CHECKING:
@@ -51,12 +52,7 @@ class _PlacedBody(NamedTuple):
 
 
 def body_faults(schema: OpSchema, versions: Versions) -> Iterator[Finding]:
-    """Yield the findings about the function bodies of one version, each by itself (S233 to S236).
-
-    Args:
-        schema: The version.
-        versions: Returns all versions of an operator, by domain and name, oldest first.
-    """
+    """Yield the findings about the function bodies of one version, each by itself (S233 to S236)."""
     place = f"{domain_name(schema.domain)}.{schema.name} {schema.since_version}, function"
     for body in schema.function:
         yield from _check_body(_PlacedBody(schema, body, place, NEWEST), versions)
@@ -153,8 +149,10 @@ def _serving_versions(use: _PlacedBody, domain: str, name: str, known: Sequence[
 
 def _check_references(use: _PlacedBody, nodes: Sequence[Any]) -> Iterator[Finding]:
     """Check that attributes to which a body refers have the needed type, and a value if a Constant takes it (S236)."""
+    given = {name for name, form in use.body.where if form == "given"}
     for node in nodes:
-        if node.op_type == "Constant" and not _is_plain(node):
+        is_constant = node.op_type == "Constant"
+        if is_constant and [each.name.startswith("value") for each in node.attribute] != [True]:
             yield Finding("S236", "a Constant has one attribute, 'value' or 'value_' and a type", place=use.place)
         for attribute in filter(lambda each: each.ref_attr_name, node.attribute):
             name = attribute.ref_attr_name
@@ -166,17 +164,9 @@ def _check_references(use: _PlacedBody, nodes: Sequence[Any]) -> Iterator[Findin
             elif declared.type != attribute_type(attribute):
                 message = f"the body takes {name!r} for {attribute_type(attribute)}, and it is {declared.type}"
                 yield Finding("S236", message, place=use.place)
-            elif node.op_type == "Constant" and _may_be_absent(declared, use.body):
+            elif is_constant and declared.default is None and not (declared.required or name in given):
                 message = f"the body makes a Constant of {name!r}, which may have no value"
                 yield Finding("S236", message, place=use.place, help=f"add 'where: {{{name}: given}}'")
-
-
-def _is_plain(node: Any) -> bool:
-    return len(node.attribute) == 1 and node.attribute[0].name.startswith("value")
-
-
-def _may_be_absent(attribute: Attribute, body: FunctionBody) -> bool:
-    return attribute.default is None and not attribute.required and (attribute.name, "given") not in body.where
 
 
 @LINT.rule("S237", OperatorBodies)
@@ -215,31 +205,20 @@ def check_circles(linked: LinkedOperators) -> Iterator[Finding]:
 
 def operators_used(operator: Operator) -> set[tuple[str, str]]:
     """Return the domains and names of the operators in the bodies of an operator."""
-    return {
-        (normalize_domain(node.domain), node.op_type)
-        for use in _placed_bodies(operator)
-        for node in _nodes_of(use.body)
-    }
-
-
-def _nodes_of(body: FunctionBody) -> Iterable[Any]:
-    try:
-        return body_nodes(body.nodes)
-    except SchemaError:  # S233 says so
-        return ()
+    used: set[tuple[str, str]] = set()
+    for body in itertools.chain.from_iterable(schema.function for schema in operator.schemas):
+        with suppress(SchemaError):  # S233 says so
+            used.update((normalize_domain(node.domain), node.op_type) for node in body_nodes(body.nodes))
+    return used
 
 
 def _placed_bodies(operator: Operator) -> Iterator[_PlacedBody]:
     """Yield the bodies of all versions, each with the last opset at which no newer version or body takes its place."""
-    newer: dict[int, int] = {}
     for schema, following in zip(operator.schemas, [*operator.schemas[1:], None], strict=True):
-        newer[schema.since_version] = NEWEST
-        if following is not None and not operator.domain:
-            newer[schema.since_version] = following.since_version - 1
-    for schema in operator.schemas:
+        last = NEWEST if following is None or operator.domain else following.since_version - 1
         place = operator.place(schema.since_version, "function")
         higher: dict[str, int] = {}
         for body in schema.function:
             key = repr((body.where, body.types))
-            yield _PlacedBody(schema, body, place, min(higher.get(key, NEWEST), newer[schema.since_version]))
+            yield _PlacedBody(schema, body, place, min(higher.get(key, NEWEST), last))
             higher[key] = body.opset - 1

@@ -34,11 +34,6 @@ def check_body_types(bodies: OperatorBodies) -> Iterator[Finding]:
 def refused_types(schema: OpSchema, body: FunctionBody, versions: Versions) -> Iterator[tuple[str, str]]:
     """Yield the types of a version that a node of its body does not take, each with the reason.
 
-    Args:
-        schema: The version.
-        body: One of its function bodies.
-        versions: Returns all versions of an operator, by domain and name, oldest first.
-
     Yields:
         Types such as "tensor(float16)", each with the misfit of the first such node.
     """
@@ -54,19 +49,12 @@ def refused_types(schema: OpSchema, body: FunctionBody, versions: Versions) -> I
 def _first_misfit(
     schema: OpSchema, body: FunctionBody, bound: Mapping[str, str], free: set[str], versions: Versions
 ) -> str:
-    """Return why a node of a body does not take the types; "" if none refuses, as far as types are known.
-
-    Args:
-        schema: The version.
-        body: One of its function bodies.
-        bound: A type for each type constraint.
-        free: The type constraints whose types are left open; `bound` does not count for them.
-        versions: Returns all versions of an operator.
-    """
+    """Return why a node of a body does not take the types, "" if it does; those of `free` constraints are left open."""
     known: dict[str, str | None] = {}
     for each in schema.inputs:
         if each.type in bound and each.type not in free:
-            known[each.name] = _emulate_type(bound[each.type], body.emulate)
+            element = bound[each.type].removeprefix("tensor(").removesuffix(")")
+            known[each.name] = f"tensor({body.emulate[element]})" if element in body.emulate else bound[each.type]
         elif each.type not in schema.types:
             known[each.name] = each.type
     try:
@@ -100,11 +88,6 @@ def _pair_names(parameters: Sequence[Parameter], names: Sequence[str]) -> Iterat
             yield parameters[min(index, len(parameters) - 1)], name
 
 
-def _emulate_type(type_: str, emulate: Mapping[str, str]) -> str:
-    wide = emulate.get(type_[7:-1]) if type_.startswith("tensor(") else None
-    return f"tensor({wide})" if wide else type_
-
-
 def _schema_of(node: Any, opset: int, versions: Versions) -> OpSchema | None:
     """Return the schema of a node of ai.onnx at an opset; None for other domains and unknown operators."""
     if normalize_domain(node.domain):
@@ -115,12 +98,9 @@ def _schema_of(node: Any, opset: int, versions: Versions) -> OpSchema | None:
 
 _USABLE_FROM = {"CastLike": 15, "Constant": 13}
 _CONSTANTS = {
-    "value_int": "tensor(int64)",
-    "value_ints": "tensor(int64)",
-    "value_float": "tensor(float)",
-    "value_floats": "tensor(float)",
-    "value_string": "tensor(string)",
-    "value_strings": "tensor(string)",
+    f"value_{kind}{end}": f"tensor({element})"
+    for kind, element in (("int", "int64"), ("float", "float"), ("string", "string"))
+    for end in ("", "s")
 }
 
 

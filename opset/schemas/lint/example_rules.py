@@ -4,50 +4,36 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from operator import attrgetter
 
 from opset.errors import Finding
 from opset.schemas.lint.context import LINT, LintContext, changed_attributes
-from opset.schemas.model import Docs, Example, OpSchema, example_versions
-from opset.schemas.untrusted_files import file_bytes
+from opset.schemas.model import OpSchema, example_versions
+from opset.schemas.untrusted_files import file_matches
 from opset.schemas.yaml.keys import GUIDANCE
 from opset.schemas.yaml.loader import Operator
 from opset.schemas.yaml.reader import MAX_SIZE
 
-
-def has_read_examples(operator: Operator) -> bool:
-    """Whether the examples of an operator could be read."""
-    return operator.examples_read
-
-
-def has_all_examples(operator: Operator) -> bool:
-    """Whether the examples of an operator could be read, and all of its versions."""
-    return operator.examples_read and operator.gaps == frozenset()
+has_read_examples = attrgetter("examples_read")
 
 
 @LINT.rule("S220", Operator, applies=has_read_examples)
 def check_for_examples(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Check that an operator has an example if others have some, or if its file is still to be filled in (S220)."""
-    if not operator.examples and (context.examples_required or _has_guidance(operator.path)):
+    required = context.examples_required
+    if not operator.examples and (required or file_matches(operator.path, _GUIDANCE, MAX_SIZE)):
         yield Finding("S220", f"{operator.name} has no example", place=f"{operator.path}:1:1")
-
-
-def _has_guidance(path: str) -> bool:
-    """Whether the file of an operator has lines of guidance, as `opset new` writes them."""
-    try:
-        lines = file_bytes(path, MAX_SIZE).decode().splitlines()
-    except (OSError, ValueError):
-        return False
-    return any(line.lstrip().startswith(GUIDANCE) for line in lines)
 
 
 @LINT.rule("S221", Operator, applies=has_read_examples)
 def check_broken_constraints(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Check that an example breaks each constraint (S221); versions with the same text share one."""
+    docs_of = {schema.since_version: docs for schema, docs in zip(operator.schemas, operator.docs, strict=True)}
     broken = {
-        (example.error, docs.constraints[example.error])
+        (example.error, docs_of[since].constraints[example.error])
         for example in operator.examples
         if example.error
-        for docs in _docs_of(operator, example)
+        for since in example_versions(example, docs_of)
     }
     for schema, docs in reversed(list(zip(operator.schemas, operator.docs, strict=True))):
         for constraint in docs.constraints.items() if operator.examples else ():
@@ -59,12 +45,7 @@ def check_broken_constraints(operator: Operator, context: LintContext) -> Iterat
             yield Finding("S221", message, place=place, help=f"add one with 'error: {constraint[0]}'")
 
 
-def _docs_of(operator: Operator, example: Example) -> list[Docs]:
-    docs = {schema.since_version: each for schema, each in zip(operator.schemas, operator.docs, strict=True)}
-    return [docs[since] for since in example_versions(example, docs)]
-
-
-@LINT.rule("S222", Operator, applies=has_all_examples)
+@LINT.rule("S222", Operator, applies=lambda operator: operator.examples_read and operator.gaps == frozenset())
 def check_set_attributes(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Check that an example sets each attribute that has an effect (S222)."""
     done = {name for example in operator.examples for name in example.attributes}
@@ -83,8 +64,7 @@ def check_equal_examples(operator: Operator, context: LintContext) -> Iterator[F
     for position, example in enumerate(operator.examples):
         content = repr(example._replace(name="", doc=""))
         if content in first:
-            node = operator.root.value["examples"].value[position]
-            place = f"{operator.path}:{node.line}:{node.column}"
+            place = operator.place_of(operator.root.value["examples"].value[position])
             yield Finding("S223", f"the example {example.name} is the same as {first[content]}", place=place)
         first.setdefault(content, example.name)
 
@@ -143,6 +123,8 @@ def kind_of_type(type_: str) -> str:
 
 
 MOST_NAMED = 4
+_GUIDANCE = re.compile(rf"^[ \t]*{GUIDANCE}".encode(), re.MULTILINE)
+"""The beginning of a line of guidance, as `opset new` writes it."""
 _TENSOR = re.compile(r"\btensor\((\w+)\)")
 _WRAPPERS = {
     "optional(seq(": "an optional sequence",

@@ -55,11 +55,8 @@ def fixes(target: Target) -> Fixes:
 
 def _is_open(operator: Operator) -> bool:
     """Whether prose, an example or the description of a change is still missing."""
-    prose = [
-        text
-        for docs in operator.docs
-        for text in (docs.doc, *docs.inputs.values(), *docs.outputs.values(), *docs.attributes.values())
-    ]
+    parts = [part for docs in operator.docs for part in (docs.inputs, docs.outputs, docs.attributes)]
+    prose = [docs.doc for docs in operator.docs] + [text for part in parts for text in part.values()]
     said = operator.examples and all(map(str.strip, prose))
     return not said or any(map(is_unexplained, operator.transitions))
 

@@ -74,16 +74,14 @@ def check_lost_adapters(folder: LintedFolder, context: LintContext) -> Iterator[
 def check_lost_kernels(folder: LintedFolder, context: LintContext) -> Iterator[Finding]:
     """Check that every kernel belongs to a version (S225)."""
     domains = folder.domains
-    versions = {(o.domain, o.name, since) for o in folder.whole_operators for since in (0, *_versions_of(o))}
+    operators = folder.whole_operators
+    versions = {(o.domain, o.name, schema.since_version) for o in operators for schema in o.schemas}
+    versions |= {(o.domain, o.name, 0) for o in operators}
     for domain, name, since in sorted(context.kernels or ()):
         if domain in domains and (domain, name, since) not in versions:
             which = f"{name} {since}, which is no version" if since else f"{name}, which is no operator"
             if place := folder.place_of_file(domain, name):
                 yield Finding("S225", f"a kernel is written for {which}", place=place)
-
-
-def _versions_of(operator: Operator) -> list[int]:
-    return [schema.since_version for schema in operator.schemas]
 
 
 @LINT.rule("S228", LintedFolder)

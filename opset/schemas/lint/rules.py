@@ -28,9 +28,9 @@ from opset.schemas.lint.lock_rules import LockedOperators, unlocked_versions
 from opset.schemas.lock import Lock, read_lock, signature_hash
 from opset.schemas.model import AttributeChange, OpSchema
 from opset.schemas.names import domain_name, near_miss
-from opset.schemas.selection import Target, select_operators
+from opset.schemas.selection import Target
 from opset.schemas.type_sets import TypeSets, expand
-from opset.schemas.untrusted_files import file_bytes
+from opset.schemas.untrusted_files import file_matches
 from opset.schemas.yaml.keys import CHANGE_KEYS, FACETS
 from opset.schemas.yaml.loader import (
     MAX_FOLDER_FINDINGS,
@@ -47,10 +47,11 @@ from opset.schemas.yaml.loader import (
     standard_sets,
 )
 from opset.schemas.yaml.printer import flow
-from opset.schemas.yaml.reader import MAX_SIZE, Findings, YamlNode
+from opset.schemas.yaml.reader import MAX_SIZE, Findings, YamlNode, nodes_below
 
 DOCUMENTATION = frozenset({"S212", "S213"})
 """Codes of the rules on versions that cannot be read completely."""
+_EXAMPLES = re.compile(rb"^examples:", re.MULTILINE)
 FAMILIES = (
     *("activation", "attention", "binary", "cast", "control_flow", "conv", "create", "image", "indexing", "layout"),
     *("linalg", "loss", "ml_encoding", "ml_linear", "ml_svm", "ml_trees", "norm", "pool", "quantize", "recurrent"),
@@ -86,32 +87,10 @@ class TargetReport(NamedTuple):
     unlocked: list[tuple[Operator, int]]
 
 
-def lint(
-    folders: Iterable[Path | str] = (FOLDER,),
-    written: Collection[Adapter] | None = None,
-    kernels: Collection[Kernel] | None = None,
-    inferred: InferenceHooks | None = None,
-) -> FindingList:
-    """Return the findings about folders of domains; findings of the loader come first.
-
-    Args:
-        folders: Folders of domains.
-        written: The registered adapters.
-        kernels: The registered kernels.
-        inferred: The registered inference functions. Rules about an argument that is left out are not checked.
-    """
-    selection = select_operators((), map(Path, folders))
-    findings = FindingList(selection.findings)
-    for target in selection.targets:
-        findings += check_target(target, lambda families: Hooks(written, kernels, inferred)).findings
-    return findings
-
-
 def check_target(target: Target, hooks_of: Callable[[Collection[str]], Hooks], released: bool = False) -> TargetReport:
     """Return the operators of a target and all findings about them.
 
     Args:
-        target: The operators.
         hooks_of: Returns the functions that are registered for operators of these families.
         released: Whether every version has to be in the lock.
     """
@@ -132,54 +111,44 @@ def check_target(target: Target, hooks_of: Callable[[Collection[str]], Hooks], r
     findings += faults
     ours = any(is_standard(operator) for operator in operators)
     families = FAMILIES if ours and target.whole else {each.family for each in operators} & {*FAMILIES} if ours else ()
-    checking = _TargetCheck(target, base, sets, complete, lock, operators, hooks_of(families))
-    found = list(itertools.islice(checking.findings({each.place for each in faults}), MAX_FOLDER_FINDINGS + 1))
+    whole = {(operator.domain, operator.name) for operator in operators if operator.whole}
+    unread = {(domain_of(path), path.stem) for path in target.files} - whole
+    check = _TargetCheck(LintedFolder(target, base, operators, unread, complete), sets, lock, hooks_of(families))
+    found = list(itertools.islice(check.findings({each.place for each in faults}), MAX_FOLDER_FINDINGS + 1))
     if len(found) > MAX_FOLDER_FINDINGS:
         message = f"more than {MAX_FOLDER_FINDINGS} findings of rules are about this folder"
         found[-1] = Finding("S102", message, place=str(folder), help="mend these first: the others are not shown")
     unlocked = [] if lock is None else unlocked_versions(operators, lock)
     if lock is not None:
         found += [finding for _, finding in LINT.apply(LockedOperators(tuple(operators), lock, released))]
-    return TargetReport(
-        FindingList([*findings, *found]), operators, len(target.files), len(target.files) - len(operators), unlocked
-    )
+    count = len(target.files)
+    return TargetReport(FindingList([*findings, *found]), operators, count, count - len(operators), unlocked)
 
 
 class _TargetCheck:
-    """The rules on one target; `lock` is None if it cannot be read, `complete` says that all type sets are known."""
+    """The rules on the operators of one folder; `lock` is None if it cannot be read."""
 
-    def __init__(
-        self,
-        target: Target,
-        base: TypeSets,
-        sets: TypeSets,
-        complete: bool,
-        lock: Lock | None,
-        operators: list[Operator],
-        hooks: Hooks,
-    ) -> None:
-        self.target, self.operators = target, operators
-        listed = (
-            target.files
-            if target.whole
-            else [path for holder in {each.parent for each in target.files} for path in siblings(holder)]
-        )
+    def __init__(self, folder: LintedFolder, sets: TypeSets, lock: Lock | None, hooks: Hooks) -> None:
+        self.folder = folder
+        target = folder.target
+        listed = [*target.files]
+        if not target.whole:
+            listed = [path for holder in {each.parent for each in target.files} for path in siblings(holder)]
         names = {(domain_of(path), path.stem) for path in listed}
-        whole = {(operator.domain, operator.name) for operator in operators if operator.whole}
-        unread = {(domain_of(path), path.stem) for path in target.files} - whole
+        whole = {(operator.domain, operator.name) for operator in folder.whole_operators}
         self.siblings = {name: path for path in listed if (name := (domain_of(path), path.stem)) not in whole}
-        if base:
+        if folder.base:
             names |= {("", path.stem) for path in operator_files(FOLDER) if path.parent.name == "ai.onnx"}
-        exemplary = not base or any(operator.examples for operator in operators)
-        exemplary = exemplary or (bool(operators) and any(map(_has_examples, () if target.whole else listed)))
-        self.folder = LintedFolder(target, base, operators, unread, complete)
+        exemplary = not folder.base or any(operator.examples for operator in folder.operators)
+        if folder.operators and not target.whole:
+            exemplary = exemplary or any(file_matches(path, _EXAMPLES, MAX_SIZE) for path in listed)
         self.context = LintContext(
             sets, lock or {}, names, hooks.written, hooks.kernels, hooks.inferred, exemplary, hooks.unknown
         )
 
     def findings(self, faults: Collection[str]) -> Iterator[Finding]:
         """Yield the findings of all rules, except for findings that follow from the faults at these places."""
-        for operator in self.operators:
+        for operator in self.folder.operators:
             found = (finding for _, finding in LINT.apply(operator, self.context))
             yield from found if operator.whole else _independent_findings(operator, found, faults)
             if damaged := operator.damaged:
@@ -210,19 +179,19 @@ class _TargetCheck:
             unclear |= not schemas[key] and key in self.siblings
             return schemas[key]
 
-        for operator in self.operators:
+        for operator in self.folder.operators:
             if any(schema.function for schema in operator.schemas):
                 for rule in LINT.select(OperatorBodies):
                     unclear = False
                     found = list(rule.check(OperatorBodies(operator, versions)))
                     yield from found if not unclear else [each for each in found if each.code not in ("S235", "S244")]
-        reached = [*known]
+        reached = [] if self.folder.target.whole else [*known]
         for key in reached:  # which grows with what bodies of the files beside use
-            for used in operators_used(known[key]) if not self.target.whole else ():
+            for used in operators_used(known[key]):
                 if used not in known and versions(*used) and used in known:
                     reached.append(used)
         for _, finding in LINT.apply(LinkedOperators(tuple(known.values()))):
-            if self.target.has_file(Path(finding.place.removesuffix(":1:1"))):
+            if self.folder.target.has_file(Path(finding.place.removesuffix(":1:1"))):
                 yield finding
 
 
@@ -230,25 +199,15 @@ def _independent_findings(operator: Operator, found: Iterable[Finding], faults: 
     """Yield the findings that do not follow from faults: no fault is inside the part of the file that they name."""
     versions = operator.root.value["versions"]
     within: dict[str, YamlNode] = {}
-    open_nodes = [each for key in versions.value for each in key.value.values()]
-    open_nodes += [each for key, each in operator.root.value.items() if key != "versions"]
-    for node in open_nodes:  # which grows
-        within.setdefault(f"{operator.path}:{node.line}:{node.column}", node)
-        open_nodes += node.value.values() if isinstance(node.value, dict) else ()
-        open_nodes += node.value if isinstance(node.value, list) else ()
+    parts = [each for key in versions.value for each in key.value.values()]
+    parts += [each for key, each in operator.root.value.items() if key != "versions"]
+    for each in nodes_below(parts):
+        within.setdefault(operator.place_of(each), each)
     for finding in found:
         node = within.get(finding.place)
         about = {finding.place} if node is None else {f"{operator.path}:{place}" for place in node.places()}
         if about.isdisjoint(faults):
             yield finding
-
-
-def _has_examples(path: Path) -> bool:
-    """Whether the file of an operator has a line `examples:`; False if it cannot be read."""
-    try:
-        return b"\nexamples:" in file_bytes(path, MAX_SIZE)
-    except (OSError, ValueError):
-        return False
 
 
 def declare_differences(operator: Operator, document: dict[str, Any], sets: TypeSets) -> None:
@@ -264,21 +223,17 @@ def declared_change(change: dict[str, Any], step: Transition, sets: TypeSets) ->
 
     Facets and other declarations of the author stay.
     """
-    computed = step.difference
     fixed = dict(change)
     for key in step.undeclared_keys:
-        part = compact_diff({key: computed[key]}, sets)[key] if key in computed else {}
-        fixed[key] = _merge_facets(part, change.get(key, {})) if key == "attributes" else part
-        if fixed[key] == {}:
+        part = compact_diff(step.difference, sets).get(key, {})
+        if key == "attributes":
+            for name, declared in change.get(key, {}).items():
+                if entry := part.get(name, {}) | {facet: declared[facet] for facet in FACETS if facet in declared}:
+                    part[name] = entry
+        fixed[key] = part
+        if part == {}:
             del fixed[key]
     return {key: fixed[key] for key in CHANGE_KEYS if key in fixed} if step.undeclared_keys else change
-
-
-def _merge_facets(computed: dict[str, Any], declared: dict[str, Any]) -> dict[str, Any]:
-    facets = {name: {key: each[key] for key in FACETS if key in each} for name, each in declared.items()}
-    names = [*computed, *(name for name in facets if name not in computed)]
-    merged = {name: computed.get(name, {}) | facets.get(name, {}) for name in names}
-    return {name: entry for name, entry in merged.items() if entry}
 
 
 @LINT.rule("S201", Operator, fix=declare_differences)
@@ -286,14 +241,11 @@ def check_declared_difference(operator: Operator, context: LintContext) -> Itera
     """Check that the declared difference of a version is the computed one (S201)."""
     for step in operator.transitions:
         for key in step.undeclared_keys:
-            sets = sets_of_domain(operator.domain, context.sets)
-            difference = compact_diff({key: step.difference[key]}, sets) if key in step.difference else {}
-            yield Finding(
-                "S201",
-                f"{operator.name} {step.new.since_version} does not declare what differs in {key}",
-                place=operator.place(step.new.since_version, "change", key),
-                help=f"write {key}: {flow(difference[key])}" if difference else f"leave {key} out: nothing differs",
-            )
+            difference = compact_diff(step.difference, sets_of_domain(operator.domain, context.sets))
+            help = f"write {key}: {flow(difference[key])}" if key in difference else f"leave {key} out: nothing differs"
+            message = f"{operator.name} {step.new.since_version} does not declare what differs in {key}"
+            place = operator.place(step.new.since_version, "change", key)
+            yield Finding("S201", message, place=place, help=help)
 
 
 @LINT.rule("S202", Operator)
@@ -303,9 +255,8 @@ def check_order_of_versions(operator: Operator, context: LintContext) -> Iterato
     sinces = [node.value["since"].value for node in nodes]
     for before, after in itertools.pairwise(sinces):
         if before < after:
-            yield Finding(
-                "S202", f"version {after} stands below version {before}", place=operator.place(after, "since")
-            )
+            place = operator.place(after, "since")
+            yield Finding("S202", f"version {after} stands below version {before}", place=place)
 
 
 @LINT.rule("S203", Operator)
@@ -315,12 +266,9 @@ def check_released_signatures(operator: Operator, context: LintContext) -> Itera
     for schema in operator.schemas:
         released = versions.get(str(schema.since_version))
         if released and released != signature_hash(schema):
-            yield Finding(
-                "S203",
-                f"the signature of {operator.name} {schema.since_version} was edited after its release",
-                place=operator.place(schema.since_version),
-                help="restore it, and put the edit into a new version",
-            )
+            message = f"the signature of {operator.name} {schema.since_version} was edited after its release"
+            help = "restore it, and put the edit into a new version"
+            yield Finding("S203", message, place=operator.place(schema.since_version), help=help)
 
 
 @LINT.rule("S205", Operator)
@@ -350,9 +298,8 @@ def check_adapters(operator: Operator, context: LintContext) -> Iterator[Finding
                 yield Finding("S206", f"no adapter {direction} is written for {operator.name} {since}", place=place)
             elif registered and declared != "written":
                 message = f"an adapter {direction} is written for {operator.name} {since}, which declares none"
-                yield Finding(
-                    "S207", message, place=place, help=f"declare '{direction}: written', or remove the adapter"
-                )
+                help = f"declare '{direction}: written', or remove the adapter"
+                yield Finding("S207", message, place=place, help=help)
 
 
 @LINT.rule("S208", Operator)
@@ -362,12 +309,10 @@ def check_removed_attributes(operator: Operator, context: LintContext) -> Iterat
         renamed = (change.renamed for change in step.change.attributes.values())
         is_gone = name in step.old.attributes and name not in step.new.attributes and name not in renamed
         if is_gone and step.change.up == "derived" and not declared.ignored and not declared.input:
-            yield Finding(
-                "S208",
-                f"what becomes of the attribute {name} at version {step.new.since_version} is not said",
-                place=operator.place(step.new.since_version, "change", "attributes", name),
-                help="add 'ignored: true' or 'input: NAME', 'renamed' to the new one, or write the adapter up",
-            )
+            message = f"what becomes of the attribute {name} at version {step.new.since_version} is not said"
+            place = operator.place(step.new.since_version, "change", "attributes", name)
+            help = "add 'ignored: true' or 'input: NAME', 'renamed' to the new one, or write the adapter up"
+            yield Finding("S208", message, place=place, help=help)
 
 
 @LINT.rule("S209", Operator)
@@ -376,12 +321,9 @@ def check_added_attributes(operator: Operator, context: LintContext) -> Iterator
     for name, declared, step in changed_attributes(operator):
         is_new = name in step.new.attributes and name not in step.old.attributes and not declared.renamed
         if is_new and step.new.attributes[name].required and step.change.up == "derived" and declared.old is None:
-            yield Finding(
-                "S209",
-                f"which {name} means what {operator.name} did before {step.new.since_version} is not said",
-                place=operator.place(step.new.since_version, "change", "attributes", name),
-                help="add 'old: VALUE', or write the adapter up",
-            )
+            message = f"which {name} means what {operator.name} did before {step.new.since_version} is not said"
+            place = operator.place(step.new.since_version, "change", "attributes", name)
+            yield Finding("S209", message, place=place, help="add 'old: VALUE', or write the adapter up")
 
 
 @LINT.rule("S210", Operator)
@@ -469,9 +411,8 @@ def check_documentation(operator: Operator, context: LintContext) -> Iterator[Fi
     for schema, docs in zip(operator.schemas, operator.docs, strict=True):
         since = schema.since_version
         if not docs.doc.strip():
-            yield Finding(
-                "S213", f"{operator.name} {since} says nothing about itself", place=operator.place(since, "doc")
-            )
+            place = operator.place(since, "doc")
+            yield Finding("S213", f"{operator.name} {since} says nothing about itself", place=place)
         for part in ("inputs", "outputs", "attributes"):
             for name, phrase in getattr(docs, part).items():
                 if name and not phrase.strip():
@@ -537,8 +478,7 @@ def check_names(operator: Operator, context: LintContext) -> Iterator[Finding]:
 def check_family(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Check that an operator of the standard has a known family; other domains have families of their own (S216)."""
     if operator.family and operator.family not in FAMILIES and is_standard(operator):
-        node = operator.root.value["family"]
-        place = f"{operator.path}:{node.line}:{node.column}"
+        place = operator.place_of(operator.root.value["family"])
         help = near_miss(operator.family, FAMILIES) or f"known: {', '.join(FAMILIES)}"
         yield Finding("S216", f"there is no family {operator.family}", place=place, help=help)
 
@@ -548,9 +488,10 @@ def check_lists_of_types(operator: Operator, context: LintContext) -> Iterator[F
     """Check that a list of types is written by the name of a type set if there is one (S219)."""
     names = {types: name for name, types in sets_of_domain(operator.domain, context.sets).items()}
     schemas = {schema.since_version: schema for schema in operator.schemas}
-    for since, constraint, node in _stated_types(operator):
+    for since, constraint, node in _stated_entries(operator, "types"):
         types = schemas[since].types[constraint]
-        if types in names and node.value != names[types] and not _names_set(node, context.sets):
+        names_set = isinstance(node.value, str) and node.value in context.sets
+        if types in names and node.value != names[types] and not names_set:
             place = operator.place(since, "types", constraint)
             help = f"write {names[types]}"
             yield Finding("S219", f"{constraint} lists the types of a named set", place=place, help=help)
@@ -559,7 +500,7 @@ def check_lists_of_types(operator: Operator, context: LintContext) -> Iterator[F
 @LINT.rule("S230", Operator)
 def check_repeated_types(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Check that no part of a list of types is covered by the other parts (S230)."""
-    for version, constraint, node in _stated_types(operator):
+    for version, constraint, node in _stated_entries(operator, "types"):
         parts = [each.value for each in node.value] if isinstance(node.value, list) else []
         types = [set(expand(part, context.sets)) for part in parts]
         counts = Counter(itertools.chain.from_iterable(types))
@@ -575,7 +516,7 @@ def check_repeated_types(operator: Operator, context: LintContext) -> Iterator[F
 def check_domain_of_sets(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Check that a type set of one domain, such as `ml_labels`, is not used in another one (S231)."""
     foreign = context.sets.keys() - sets_of_domain(operator.domain, context.sets).keys()
-    for version, constraint, node in _stated_types(operator):
+    for version, constraint, node in _stated_entries(operator, "types"):
         for word in _type_words([node]):
             if word in foreign:
                 message = f"{word} is a set for the domain {SETS_OF_DOMAINS[word.partition('_')[0]]}"
@@ -596,36 +537,27 @@ def sets_of_domain(domain: str, sets: TypeSets) -> TypeSets:
     }
 
 
-def _stated_types(operator: Operator) -> Iterator[tuple[int, str, YamlNode]]:
-    """Yield the YAML of each list of types, with the version and the name of the type constraint."""
+def _stated_entries(operator: Operator, key: str) -> Iterator[tuple[int, str, YamlNode]]:
+    """Yield the YAML of each entry of a key, such as a list of types, with the version and the name of the entry."""
     for version in operator.root.value["versions"].value:
-        types = version.value["types"].value or {} if "types" in version.value else {}
-        for constraint, node in types.items():
-            if node.value is not None:  # the constraint of another version, which this one leaves out
-                yield version.value["since"].value, constraint, node
-
-
-def _names_set(node: YamlNode, sets: TypeSets) -> bool:
-    return isinstance(node.value, str) and node.value in sets
+        entries = version.value[key].value or {} if key in version.value else {}
+        for name, node in entries.items():
+            if node.value is not None:  # the entry of another version, which this one leaves out
+                yield version.value["since"].value, name, node
 
 
 @LINT.rule("S232", Operator)
 def check_repeated_texts(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Check that the stated text of a constraint is not the one derived from its declarations (S232)."""
-    schemas = {schema.since_version: schema for schema in operator.schemas}
-    for version in operator.root.value["versions"].value:
-        since = version.value["since"].value
-        stated = version.value["constraints"].value or {} if "constraints" in version.value else {}
-        made = all_constraints(schemas[since], {}) if stated else {}
-        for label in made.keys() & stated.keys():
-            node = stated[label]
-            clauses = [each.value for each in (node.value if isinstance(node.value, list) else [node])]
-            texts = [each["text"].value for each in clauses if isinstance(each, dict) and "text" in each]
-            if isinstance(node.value, str):
-                texts.append(node.value)
-            if any(_sorted_words(text) == _sorted_words(made[label]) for text in texts):
-                place = operator.place(since, "constraints", label)
-                yield Finding("S232", f"the text of {label} repeats its declaration", place=place, help="leave it out")
+    made = {schema.since_version: all_constraints(schema, {}) for schema in operator.schemas}
+    for since, label, node in _stated_entries(operator, "constraints"):
+        clauses = [each.value for each in (node.value if isinstance(node.value, list) else [node])]
+        texts = [each["text"].value for each in clauses if isinstance(each, dict) and "text" in each]
+        texts += [node.value] if isinstance(node.value, str) else []
+        derived = made[since].get(label)
+        if derived and any(_sorted_words(text) == _sorted_words(derived) for text in texts):
+            place = operator.place(since, "constraints", label)
+            yield Finding("S232", f"the text of {label} repeats its declaration", place=place, help="leave it out")
 
 
 def _sorted_words(text: str) -> list[str]:
@@ -656,10 +588,6 @@ def check_type_sets(folder: LintedFolder, context: LintContext) -> Iterator[Find
 
 def _type_words(nodes: Iterable[YamlNode]) -> Iterator[str]:
     """Yield every word of the type expressions in these nodes."""
-    open_nodes = list(nodes)
-    while open_nodes:
-        value = open_nodes.pop().value
-        if isinstance(value, str):
-            yield from re.findall(r"\w+", value)
-        elif value is not None:
-            open_nodes += value.values() if isinstance(value, dict) else value
+    for node in nodes_below(nodes):
+        if isinstance(node.value, str):
+            yield from re.findall(r"\w+", node.value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from opset.errors import Finding
@@ -29,7 +29,7 @@ def check_chosen(operator: Operator, context: LintContext) -> Iterator[Finding]:
         if is_open(each.text) and not each.chosen:
             help = "add 'chosen', with what is open, or say it in another way"
             message = "a result that the standard leaves open is not marked as chosen"
-            yield Finding("S242", message, _place(operator, each), f"it says: {each.text}", help)
+            yield Finding("S242", message, operator.place_of(each.node), f"it says: {each.text}", help)
 
 
 @LINT.rule("S243", Operator)
@@ -41,21 +41,17 @@ def check_clauses(operator: Operator, context: LintContext) -> Iterator[Finding]
     """
     for each in _grounded_texts(operator):
         if each.stated and (why := clause_fault(each.stated, operator.schemas, each.newest, operator.whole)):
-            yield Finding("S243", f"'{each.stated}' is no clause", _place(operator, each), why, f"write {CLAUSE}")
-
-
-def _place(operator: Operator, each: _GroundedText) -> str:
-    return f"{operator.path}:{each.node.line}:{each.node.column}"
+            place = operator.place_of(each.node)
+            yield Finding("S243", f"'{each.stated}' is no clause", place, why, f"write {CLAUSE}")
 
 
 def _grounded_texts(operator: Operator) -> Iterator[_GroundedText]:
     for node in _list_of(operator.root, "special_cases"):
         fields = node.value if isinstance(node.value, dict) else {"text": node}
         until = fields["until"].value if "until" in fields else None
-        newest = until if isinstance(until, int) else MAX_VERSION
-        yield _GroundedText(
-            node, _text_of(fields, "text"), _text_of(fields, "stated"), _text_of(fields, "chosen"), newest
-        )
+        values = [fields[key].value if key in fields else "" for key in ("text", "stated", "chosen")]
+        text, stated, chosen = (value if isinstance(value, str) else "" for value in values)
+        yield _GroundedText(node, text, stated, chosen, until if isinstance(until, int) else MAX_VERSION)
     nodes = _list_of(operator.root, "examples") if operator.examples_read else ()
     for node, example in zip(nodes, operator.examples, strict=False):
         yield _GroundedText(node, example.doc, example.stated, example.chosen, example.since)
@@ -64,8 +60,3 @@ def _grounded_texts(operator: Operator) -> Iterator[_GroundedText]:
 def _list_of(node: YamlNode, key: str) -> list[YamlNode]:
     found = node.value.get(key)
     return found.value if found is not None and isinstance(found.value, list) else []
-
-
-def _text_of(fields: Mapping[str, YamlNode], key: str) -> str:
-    found = fields.get(key)
-    return found.value if found is not None and isinstance(found.value, str) else ""

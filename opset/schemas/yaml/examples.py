@@ -31,6 +31,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from typing import Any
 
 from opset.model.elements import NUMBERS
@@ -142,9 +143,9 @@ class Examples(Likeness):
     def label(self, node: YamlNode, label: str, versions: Sequence[OpSchema]) -> None:
         """Note a finding if a version does not have the constraint that an example breaks."""
         for schema in versions:
-            if label not in self.constraints[schema.since_version]:
+            known = self.constraints[schema.since_version]
+            if label not in known:
                 message = f"version {schema.since_version} has no constraint {label!r}"
-                known = self.constraints[schema.since_version]
                 self.findings.add("S107", message, node, near_miss(label, known))
                 return
 
@@ -318,9 +319,8 @@ class Examples(Likeness):
         content: Any = None
         if node.value is None:
             if not unknown or shape is None:
-                self.report_wrong(
-                    node, "the elements", "an output may leave them open, with a shape" if unknown else ""
-                )
+                help = "an output may leave them open, with a shape" if unknown else ""
+                self.report_wrong(node, "the elements", help)
         elif isinstance(node.value, list):
             nodes, own = self.flat(node)
             content = [self.element(each, element) for each in nodes]
@@ -385,10 +385,8 @@ class Examples(Likeness):
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             return value
         if element.startswith("complex") and isinstance(value, str) and _COMPLEX.fullmatch(value):
-            try:
+            with suppress(ValueError):
                 complex(value)
                 return value
-            except ValueError:
-                pass
         self.report_wrong(node, 'a number such as "1+2j"' if element.startswith("complex") else "a number")
         return None

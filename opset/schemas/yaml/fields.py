@@ -74,21 +74,18 @@ class Fields:
 
     def span(self, fields: dict[str, YamlNode], known: Collection[int]) -> tuple[int | None, int | None]:
         """Return the first and the last version that `since` and `until` name; None if it is missing or wrong."""
-        since, until = (self._version(fields.get(key), known) for key in ("since", "until"))
+        found: dict[str, int] = {}
+        for key in [each for each in ("since", "until") if each in fields]:
+            number = self.number(fields[key])
+            if number in known:
+                found[key] = number
+            elif number == fields[key].value:
+                versions = f"its versions are {', '.join(map(str, known))}"
+                self.findings.add("S107", f"the operator has no version {number}", fields[key], versions)
+        since, until = found.get("since"), found.get("until")
         if since and until and until < since:
             self.report_wrong(fields["until"], "a version that is not older than 'since'")
         return since, until
-
-    def _version(self, node: YamlNode | None, known: Collection[int]) -> int | None:
-        if node is None:
-            return None
-        since = self.number(node)
-        if since in known:
-            return since
-        if since == node.value:
-            versions = f"its versions are {', '.join(map(str, known))}"
-            self.findings.add("S107", f"the operator has no version {since}", node, versions)
-        return None
 
     def name(self, node: YamlNode | None) -> str:
         """Return a short text that can be shown as it is; "" if it is missing or wrong."""
@@ -127,7 +124,7 @@ class Fields:
         return node.value is True
 
     def number(self, node: YamlNode | None, default: int = 0) -> int:
-        """Return a whole number; the default if it is missing."""
+        """Return a whole number; the default if it is missing or wrong."""
         if node is None:
             return default
         if isinstance(node.value, int) and not isinstance(node.value, bool):

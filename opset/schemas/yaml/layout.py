@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence, Set
+from contextlib import suppress
 from typing import Any
 
 from opset.errors import ModelError
 from opset.model.text.printing import lay_out_graph
-from opset.schemas.yaml.keys import (
-    ATTRIBUTE_KEYS,
-    BODY_KEYS,
-    OPERATOR_KEYS,
-    PARAMETER_KEYS,
-    VERSION_KEYS,
-)
+from opset.schemas.yaml.keys import ATTRIBUTE_KEYS, BODY_KEYS, OPERATOR_KEYS, PARAMETER_KEYS, VERSION_KEYS
 from opset.schemas.yaml.likeness import complete_examples, complete_versions, shorten_example, shorten_version
 from opset.schemas.yaml.loader import Operator
 from opset.schemas.yaml.printer import dump_document, flow
@@ -54,15 +49,11 @@ def canonical_document(operator: Operator) -> dict[str, Any]:
 def _in_order(version: dict[str, Any]) -> dict[str, Any]:
     """Return a version with its keys, and the keys of its parameters and attributes, in the order of every file."""
     ordered: dict[str, Any] = _order_keys(version, VERSION_KEYS)
-    for side in ("inputs", "outputs"):
-        if ordered.get(side):
-            ordered[side] = [_order_keys(each, PARAMETER_KEYS) for each in ordered[side]]
-    if ordered.get("attributes"):
-        ordered["attributes"] = {
-            name: _order_keys(each, ATTRIBUTE_KEYS) for name, each in ordered["attributes"].items()
-        }
-    if ordered.get("function"):
-        ordered["function"] = [_order_keys(each, BODY_KEYS) for each in ordered["function"]]
+    for key, keys in (("inputs", PARAMETER_KEYS), ("outputs", PARAMETER_KEYS), ("function", BODY_KEYS)):
+        if ordered.get(key):
+            ordered[key] = [_order_keys(each, keys) for each in ordered[key]]
+    if attributes := ordered.get("attributes"):
+        ordered["attributes"] = {name: _order_keys(each, ATTRIBUTE_KEYS) for name, each in attributes.items()}
     return ordered
 
 
@@ -73,16 +64,11 @@ def _order_keys(mapping: Any, keys: Sequence[str]) -> Any:
 
 def _with_graphs(example: dict[str, Any], graphs: Set[str]) -> dict[str, Any]:
     """Return an example in which those attributes that are graphs have a node a line."""
-    attributes = example.get("attributes") or {}
-    texts = {name: _laid_out(text) for name, text in attributes.items() if name in graphs}
-    return example | {"attributes": attributes | texts} if texts else example
-
-
-def _laid_out(text: str) -> str:
-    try:
-        return lay_out_graph(text)
-    except ModelError:  # an example may hold what is no graph
-        return text
+    attributes = dict(example.get("attributes") or {})
+    for name in graphs & attributes.keys():
+        with suppress(ModelError):  # an example may hold what is no graph
+            attributes[name] = lay_out_graph(attributes[name])
+    return example | {"attributes": attributes} if attributes else example
 
 
 def _alike(examples: list[dict[str, Any]], complete: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -92,9 +78,11 @@ def _alike(examples: list[dict[str, Any]], complete: list[dict[str, Any]]) -> li
     short = []
     for example, whole in zip(examples, complete, strict=True):
         own = _parts(whole)
+        here = whole.get("attributes") or {}
         lengths = {}
         for name, (other, parts) in itertools.islice(reversed(above.items()), RECENT):
-            if _keeps_order(whole.get("attributes") or {}, other.get("attributes") or {}):
+            before = other.get("attributes") or {}  # which are read first, and keep their order
+            if [each for each in before if each in here] + [each for each in here if each not in before] == [*here]:
                 lengths[name] = _length(own, parts)
         best = min(lengths, key=lambda name: lengths[name] + cost[name], default="")
         if best and _length(own, {}) - lengths[best] >= SAVED:
@@ -103,11 +91,6 @@ def _alike(examples: list[dict[str, Any]], complete: list[dict[str, Any]]) -> li
         above[whole["name"]] = whole, own
         cost[whole["name"]] = CHAINED if "like" in example else 0
     return short
-
-
-def _keeps_order(own: dict[str, Any], other: dict[str, Any]) -> bool:
-    """Whether attributes keep their order if the attributes of another example are read first."""
-    return [name for name in other if name in own] + [name for name in own if name not in other] == [*own]
 
 
 def _parts(example: dict[str, Any]) -> dict[str, str]:

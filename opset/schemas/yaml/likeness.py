@@ -47,31 +47,28 @@ class Likeness(Fields):
         """Return the keys that are written, and the keys of another one that are not."""
         shared = {key: each for key, each in other.items() if key not in own}
         self.findings.charge(sum(each.size() for each in shared.values()), fields["like"])
-        found = dict(shared)
-        for key, each in fields.items():
-            if each.value is None:
-                self._leave_out(found, key, each)
-            else:
-                found[key] = self._merge(each, shared[key], depths.get(key, 0)) if key in shared else each
-        return found
+        return self._merge_entries(fields, shared, depths)
 
     def _merge(self, own: YamlNode, other: YamlNode, depth: int) -> YamlNode:
         """Return a mapping with the entries of another one that it does not write."""
         if not depth or not isinstance(own.value, dict) or not isinstance(other.value, dict):
             return own
-        found = dict(other.value)
-        for key, each in own.value.items():
-            if each.value is None:
-                self._leave_out(found, key, each)
-            else:
-                found[key] = self._merge(each, other.value[key], depth - 1) if key in other.value else each
-        return YamlNode(found, own.line, own.column, other.keys | own.keys)
+        entries = self._merge_entries(own.value, other.value, dict.fromkeys(own.value, depth - 1))
+        return YamlNode(entries, own.line, own.column, other.keys | own.keys)
 
-    def _leave_out(self, found: dict[str, YamlNode], key: str, at: YamlNode) -> None:
-        """Remove a key that is null; report S107 if there is nothing to leave out."""
-        if key not in found:
-            self.findings.add("S107", f"there is no {key!r} that null would leave out", at)
-        found.pop(key, None)
+    def _merge_entries(
+        self, own: Mapping[str, YamlNode], other: Mapping[str, YamlNode], depths: Mapping[str, int]
+    ) -> dict[str, YamlNode]:
+        """Return entries, and those of another mapping that they do not have; null leaves one out (S107)."""
+        found = dict(other)
+        for key, each in own.items():
+            if each.value is not None:
+                found[key] = self._merge(each, other[key], depths.get(key, 0)) if key in other else each
+            elif key in found:
+                del found[key]
+            else:
+                self.findings.add("S107", f"there is no {key!r} that null would leave out", each)
+        return found
 
     def _parameters(self, key: str, node: YamlNode, other: YamlNode | None) -> YamlNode:
         """Return a list of parameters, with the parameters of another one that it names."""
@@ -125,8 +122,14 @@ def shorten_version(own: Mapping[str, Any], other: Mapping[str, Any]) -> dict[st
     """Return the keys that a complete version writes if it is like another one: the inverse of `complete_version`."""
     found = _shorten(own, other, OWN_KEYS, DEPTHS)
     for key in PARAMETERS:
-        if key in found and found[key] is not None:
-            found[key] = _shorten_parameters(own[key], other.get(key) or [])
+        if found.get(key) is None:
+            continue
+        known = {each["name"]: each for each in other.get(key) or ()}
+        found[key] = []
+        for each in own[key]:
+            name = {"name": each["name"]}
+            left = name | _differing_part(each, known.get(each["name"], name), 1)
+            found[key].append(left if len(left) > 1 or each["name"] not in known else each["name"])
     return found
 
 
@@ -150,23 +153,7 @@ def _differing_part(own: Any, other: Any, depth: int) -> Any:
     """Return the part of a mapping that differs from another one."""
     if not depth or not isinstance(own, dict) or not isinstance(other, dict):
         return own
-    found = {
-        key: _differing_part(each, other[key], depth - 1) if key in other else each
-        for key, each in own.items()
-        if key not in other or not _is_same(each, other[key])
-    }
-    return found | {key: None for key in other if key not in own}
-
-
-def _shorten_parameters(own: list[dict[str, Any]], other: list[dict[str, Any]]) -> list[Any]:
-    """Return parameters, by name alone if another list has the same."""
-    known = {each["name"]: each for each in other}
-    found: list[Any] = []
-    for each in own:
-        shared = known.get(each["name"], {"name": each["name"]})
-        left = {"name": each["name"]} | _differing_part(each, shared, 1)
-        found.append(left if len(left) > 1 or each["name"] not in known else each["name"])
-    return found
+    return _shorten(own, other, (), dict.fromkeys(own, depth - 1))
 
 
 def _is_same(own: Any, other: Any) -> bool:

@@ -167,7 +167,11 @@ class Operator:
             if not isinstance(inner, dict) or key not in inner:
                 break
             at = inner[key]
-        return f"{self.path}:{at.line}:{at.column}"
+        return self.place_of(at)
+
+    def place_of(self, node: YamlNode) -> str:
+        """Return path:line:column of a node of its document."""
+        return f"{self.path}:{node.line}:{node.column}"
 
 
 def _name_of(node: YamlNode) -> str:
@@ -187,19 +191,16 @@ class _Version:
     """The constraints that state their text."""
 
 
-def load_operator(path: Path | str, sets: TypeSets, budget: Budget | None = None) -> Operator:
-    """Return the operator that a file `<domain>/<Operator>.yaml` declares; its folder has one `budget`.
+def load_operator(path: Path | str, sets: TypeSets) -> Operator:
+    """Return the operator that a file `<domain>/<Operator>.yaml` declares. Raises SchemaError with all findings."""
+    return parse_operator(None, path, sets)
+
+
+def parse_operator(data: bytes | None, path: Path | str, sets: TypeSets, budget: Budget | None = None) -> Operator:
+    """Return the operator that the bytes of a file declare, None for those that it has; its folder has one `budget`.
 
     Raises SchemaError with all findings.
     """
-    operator, findings = read_operator(path, sets, budget)
-    if findings or operator is None:
-        raise SchemaError(findings)
-    return operator
-
-
-def parse_operator(data: bytes, path: Path | str, sets: TypeSets, budget: Budget | None = None) -> Operator:
-    """Return the operator that the bytes of a file `<domain>/<Operator>.yaml` declare. Raises SchemaError."""
     operator, findings = read_operator(path, sets, budget, data=data)
     if findings or operator is None:
         raise SchemaError(findings)
@@ -273,9 +274,8 @@ def load_folder(folder: Path | str, base: TypeSets | None = None) -> tuple[list[
 
     Raises SchemaError with the findings of all files.
     """
-    folder = Path(folder)
-    sets = folder_sets(folder, base)
-    operators, findings = load_operators(folder, sets)
+    sets = folder_sets(Path(folder), base)
+    operators, findings = load_operators(Path(folder), sets)
     if findings:
         raise SchemaError(findings)
     return operators, sets
@@ -291,10 +291,10 @@ def operator_files(folder: Path) -> list[Path]:
             if len(files) > MAX_FILES:
                 raise ValueError(f"it holds more than {MAX_FILES:,} operator files")
     except (OSError, ValueError) as error:
-        why = str(error)
-        if isinstance(error, NotADirectoryError | FileNotFoundError):
-            why = "this is not a folder of operator files"
-        raise _unread(folder, why) from error
+        no_folder = isinstance(error, NotADirectoryError | FileNotFoundError)
+        findings = Findings(str(folder))
+        findings.add("S101", "this is not a folder of operator files" if no_folder else str(error))
+        raise SchemaError(findings) from error
     return sorted(files)
 
 
@@ -315,12 +315,6 @@ def _list_folder(folder: Path) -> list[Path]:
     return found
 
 
-def _unread(path: Path, why: str) -> SchemaError:
-    findings = Findings(str(path))
-    findings.add("S101", why)
-    return SchemaError(findings)
-
-
 def all_constraints(schema: OpSchema, stated: Mapping[str, str]) -> dict[str, str]:
     """Return the constraints that are stated, and the ones that are only declared, with their derived text."""
     made: dict[str, list[str]] = {}
@@ -339,27 +333,16 @@ def standard_sets() -> TypeSets:
 
 
 def folder_sets(folder: Path, base: TypeSets | None = None) -> dict[str, tuple[str, ...]]:
-    """Return the type sets that operators of a folder may name: its own, if it has any, added to `base`.
-
-    Raises SchemaError.
-    """
+    """Return the type sets that operators of a folder may name: its own, added to `base`. Raises SchemaError."""
     path = folder / TYPES_FILE
     return load_sets(path, base) if os.path.lexists(path) else dict(base or {})
 
 
-def load_sets(path: Path | str, base: TypeSets | None = None) -> dict[str, tuple[str, ...]]:
-    """Return the named type sets of a file, added to `base`. A set may name those above it.
+def load_sets(path: Path | str, base: TypeSets | None = None, data: bytes | None = None) -> dict[str, tuple[str, ...]]:
+    """Return the named type sets of a file, or of its bytes `data`, added to `base`. A set may name those above it.
 
     Raises SchemaError.
     """
-    sets, findings = read_sets(path, base)
-    if findings:
-        raise SchemaError(findings)
-    return sets
-
-
-def parse_sets(data: bytes, path: Path | str, base: TypeSets | None = None) -> dict[str, tuple[str, ...]]:
-    """Return the named type sets that the bytes of a file declare, added to `base`. Raises SchemaError."""
     sets, findings = read_sets(path, base, data)
     if findings:
         raise SchemaError(findings)
@@ -464,49 +447,40 @@ class _Reading(Changes, Likeness):
             if "like" in version.fields and self.number(version.fields["like"]) in self.broken:
                 self.broken.add(since)
         self.broken |= self.unclear
-        return self.sound(root, fields, versions, docs, dated)
+        return self.sound(root, fields.get("examples"), versions, [docs[since] for since in sinces], dated)
 
     def sound(
-        self,
-        root: YamlNode,
-        fields: dict[str, YamlNode],
-        versions: list[_Version],
-        docs: dict[int, Docs],
-        dated: bool,
+        self, root: YamlNode, node: YamlNode | None, versions: list[_Version], docs: list[Docs], dated: bool
     ) -> Operator | None:
         """Return the operator with its examples; `dated` says whether all of its versions are there."""
         sinces = [version.schema.since_version for version in versions]
-        schemas, prose = [version.schema for version in versions], [docs[since] for since in sinces]
         before = self.faults()
         examples: tuple[Example, ...] = ()
-        if "examples" in fields:
-            examples = Examples(self.findings, schemas, prose, self.broken).read(fields["examples"])
+        if node is not None:
+            examples = Examples(self.findings, [each.schema for each in versions], docs, self.broken).read(node)
         found = [version for version in versions if version.schema.since_version not in self.broken]
         own = [version for version in versions if version not in found and "like" not in version.fields]
         if not found and not own:
             return None
         gaps = self.unchanged | {after for each, after in itertools.pairwise(sinces) if each in self.broken}
+
+        def parts_of(some: list[_Version]) -> dict[str, Any]:
+            texts = tuple(text for version, text in zip(versions, docs, strict=True) if version in some)
+            return {"schemas": tuple(version.schema for version in some), "docs": texts}
+
         operator = Operator(
             self.domain,
             versions[0].schema.name,
             versions[0].schema.family,
-            tuple(version.schema for version in found),
-            tuple(docs[version.schema.since_version] for version in found),
-            examples,
-            self.findings.file,
-            _with_versions(root, found) if self.broken or not dated else root,
-            frozenset(gaps) if dated else None,
-            not self.findings and not self.broken and not self.unchanged,
-            self.faults() == before,
+            **parts_of(found),
+            examples=examples,
+            path=self.findings.file,
+            root=_with_versions(root, found) if self.broken or not dated else root,
+            gaps=frozenset(gaps) if dated else None,
+            whole=not self.findings and not self.broken and not self.unchanged,
+            examples_read=self.faults() == before,
         )
-        if not own:
-            return operator
-        damaged = replace(
-            operator,
-            schemas=tuple(version.schema for version in own),
-            docs=tuple(docs[version.schema.since_version] for version in own),
-            root=_with_versions(root, own),
-        )
+        damaged = replace(operator, **parts_of(own), root=_with_versions(root, own)) if own else None
         return replace(operator, damaged=damaged)
 
     def faults(self) -> tuple[int, int]:
@@ -528,24 +502,16 @@ class _Reading(Changes, Likeness):
         if dated:
             newer[since] = fields
         types = {key: self.types(each) for key, each in self.names(fields.get("types"), "types").items()}
-        docs: dict[str, dict[str, str]] = {}
-        parameters = {
-            side: self.parameters(fields.get(side), types, docs.setdefault(side, {})) for side in ("inputs", "outputs")
-        }
-        docs["attributes"] = {}
+        docs: dict[str, dict[str, str]] = {"inputs": {}, "outputs": {}, "attributes": {}}
+        inputs, outputs = (self.parameters(fields.get(side), types, docs[side]) for side in ("inputs", "outputs"))
+        schema = OpSchema(self.domain, name, since, family, inputs, outputs, types=types)
         attributes = {
-            key: self.attribute(key, each, docs["attributes"], parameters["inputs"], types)
+            key: self.attribute(key, each, docs["attributes"], schema)
             for key, each in sorted(self.names(fields.get("attributes"), "attributes").items())
         }
-        schema = OpSchema(
-            domain=self.domain,
-            name=name,
-            since_version=since,
-            family=family,
-            inputs=parameters["inputs"],
-            outputs=parameters["outputs"],
+        schema = replace(
+            schema,
             attributes=attributes,
-            types=types,
             deprecated=self.flag(fields.get("deprecated")),
             replacement=self.name(fields.get("replacement")),
             experimental=self.flag(fields.get("experimental")),
@@ -683,14 +649,8 @@ class _Reading(Changes, Likeness):
             )
         return tuple(parameters.values())
 
-    def attribute(
-        self,
-        name: str,
-        node: YamlNode,
-        docs: dict[str, str],
-        inputs: Sequence[Parameter],
-        types: Mapping[str, tuple[str, ...]],
-    ) -> Attribute:
+    def attribute(self, name: str, node: YamlNode, docs: dict[str, str], schema: OpSchema) -> Attribute:
+        """Return an attribute of a schema, whose own attributes are not read yet."""
         fields = self.mapping(node, ATTRIBUTE_KEYS, ("type",))
         type_ = self.choice(fields["type"], ATTRIBUTE_TYPES) if "type" in fields else ""
         default = self.value(fields["default"], type_) if "default" in fields and type_ in ATTRIBUTE_TYPES else None
@@ -699,24 +659,17 @@ class _Reading(Changes, Likeness):
             self.findings.add("S103", "an attribute that has to be given has no default", node.keys["default"])
         docs[name] = self.text(fields.get("doc"))
         attribute = Attribute(name, type_, default, required)
-        return self.read_declarations(node, fields, attribute, inputs, types) if type_ in ATTRIBUTE_TYPES else attribute
+        return self.read_declarations(node, fields, attribute, schema) if type_ in ATTRIBUTE_TYPES else attribute
 
     def read_declarations(
-        self,
-        node: YamlNode,
-        fields: dict[str, YamlNode],
-        attribute: Attribute,
-        inputs: Sequence[Parameter],
-        types: Mapping[str, tuple[str, ...]],
+        self, node: YamlNode, fields: dict[str, YamlNode], attribute: Attribute, schema: OpSchema
     ) -> Attribute:
         """Return an attribute with the declarations of its entry about legal values; the default has to be legal."""
         kind = self.choice(fields["kind"], KINDS) if "kind" in fields else ""
         if kind in KIND_TYPES and attribute.type not in KIND_TYPES[kind]:
             self.report_wrong(fields["kind"], f"a kind for the type {attribute.type}")
-        choices: tuple[Any, ...] = ()
-        if "choices" in fields:
-            choices = self.choices(self.few(fields["choices"], "choices"), attribute, kind, types)
-        comparisons = self.range(fields["range"], attribute, inputs) if "range" in fields else ()
+        choices = self.choices(fields["choices"], attribute, kind, schema) if "choices" in fields else ()
+        comparisons = self.range(fields["range"], attribute, schema.inputs) if "range" in fields else ()
         range_ = self.name(fields["range"]) if comparisons else ""
         if (choices and (range_ or kind in (BOOL, AXIS, AXES))) or (range_ and kind in (BOOL, DATA_TYPE, ANY_CASE)):
             self.findings.add("S103", "one of 'choices', 'range' and 'kind' says all", node, "leave out the other one")
@@ -734,16 +687,16 @@ class _Reading(Changes, Likeness):
                 self.findings.add("S105", f"the default {value!r} is not legal", fields["default"])
         return attribute._replace(choices=choices, range=range_, kind=kind, constraint=label)
 
-    def choices(
-        self, node: YamlNode, attribute: Attribute, kind: str, types: Mapping[str, tuple[str, ...]]
-    ) -> tuple[Any, ...]:
+    def choices(self, node: YamlNode, attribute: Attribute, kind: str, schema: OpSchema) -> tuple[Any, ...]:
         """Return legal values; of a data type, the names of element types or of type constraints of the schema."""
+        node = self.few(node, "choices")
         singular = attribute.type.removesuffix("s")
+        choices: tuple[Any, ...]
         if kind == DATA_TYPE:
             choices = tuple(map(self.name, self.items(node)))
             for choice, each in zip(choices, self.items(node), strict=True):
-                if choice and choice not in types and choice not in NUMBERS:
-                    self.report_unknown(each, "element type or type constraint", choice, [*types, *NUMBERS])
+                if choice and choice not in schema.types and choice not in NUMBERS:
+                    self.report_unknown(each, "element type or type constraint", choice, [*schema.types, *NUMBERS])
         elif singular in ("int", "float", "string"):
             choices = tuple(self.value(each, singular) for each in self.items(node))
         else:

@@ -39,17 +39,19 @@ def dump_document(document: dict[str, Any]) -> str:
             lines += _cases(content)
             continue
         if top == "implementations" and content:
-            lines += ["implementations:", *_implementations(content)]
+            lines.append("implementations:")
+            for name, notes in content.items():
+                lines.append(f"  {_key(name)}:")
+                for note in notes:
+                    lines += _item_lines({key: note[key] for key in NOTE_KEYS if key in note}, "  ")
             continue
         if top != "versions":
             lines += _wrap(f"{_key(top)}: {_flow(content)}", "  ")
             continue
         lines.append("versions:")
         for version in content:
-            first = len(lines)
-            for key, value in version.items():
-                lines += difference_lines(key, value) if "like" in version else entry_lines(key, value)
-            lines[first] = "- " + lines[first][2:]
+            lines_of = difference_lines if "like" in version else entry_lines
+            lines += _as_item([line for key, value in version.items() for line in lines_of(key, value)])
     return "\n".join(lines).replace(_HELD, " ") + "\n"
 
 
@@ -69,11 +71,15 @@ def example_lines(example: dict[str, Any]) -> list[str]:
             parts.append("")
         parts[-1] += f"{' ' if parts[-1] else ''}{key}: {_flow(value)},"
     if len(parts[0]) + 3 > WIDTH or literal:
-        first, *rest = (line for key, value in ordered.items() for line in _nested_lines(key, value, "  "))
-        return [f"- {first[2:]}", *rest]
+        return _as_item([line for key, value in ordered.items() for line in _nested_lines(key, value, "  ")])
     parts[-1] = parts[-1][:-1] + "}"
     starts = ["- {"] + ["   "] * len(parts)
     return [line for start, part in zip(starts, parts, strict=False) for line in _wrap(start + part, "     ")]
+
+
+def _as_item(lines: list[str], indent: str = "") -> list[str]:
+    """Return the lines of a mapping with the mark of an item of a list before the first."""
+    return [f"{indent}- {lines[0][len(indent) + 2 :]}", *lines[1:]]
 
 
 def difference_lines(key: str, value: Any) -> list[str]:
@@ -94,9 +100,7 @@ def _prose(key: str, value: str, indent: str = "  ") -> list[str]:
         return [line]
     if "\n" in value:
         return [f"{indent}{key}: |-", *(f"{indent}  {part}" if part else "" for part in value.split("\n"))]
-    if "  " in value:
-        return [line]
-    return [f"{indent}{key}: >-", *_fill(value, f"{indent}  ", f"{indent}  ")]
+    return [line] if "  " in value else [f"{indent}{key}: >-", *_fill(value, f"{indent}  ", f"{indent}  ")]
 
 
 def _parameters(key: str, value: list[Any]) -> list[str]:
@@ -160,18 +164,14 @@ def _item_lines(item: Any, indent: str) -> list[str]:
     line = f"{indent}- {_flow(item)}"
     if len(line) <= WIDTH or not isinstance(item, dict):
         return _wrap(line, f"{indent}   ")
-    lines = [line for key, each in item.items() for line in _nested_lines(key, each, f"{indent}  ")]
-    return [f"{indent}- {lines[0][len(indent) + 2 :]}", *lines[1:]]
+    return _as_item([line for key, each in item.items() for line in _nested_lines(key, each, f"{indent}  ")], indent)
 
 
 def _bodies(key: str, value: list[Any]) -> list[str]:
     """Print function bodies, each with a line for each of its keys and a node a line."""
     lines = [f"  {key}:"]
     for each in value:
-        first = len(lines)
-        for name, inner in each.items():
-            lines += _literal(name, inner, "    ")
-        lines[first] = "  - " + lines[first][4:]
+        lines += _as_item([line for name, inner in each.items() for line in _literal(name, inner, "    ")], "  ")
     return lines
 
 
@@ -190,26 +190,12 @@ def _cases(value: list[Any]) -> list[str]:
     lines = ["special_cases:"]
     for each in value:
         if not isinstance(each, str):
-            first = len(lines)
-            for name in sorted(each, key=CASE_KEYS.index):
-                lines += _nested_lines(name, each[name], "  ")
-            lines[first] = f"- {lines[first][2:]}"
+            keys = sorted(each, key=CASE_KEYS.index)
+            lines += _as_item([line for key in keys for line in _nested_lines(key, each[key], "  ")])
             continue
         line = f"- {each if _is_plain(each, _BLOCK_PLAIN) else _quote(each)}"
-        if len(line) <= WIDTH or "  " in each or each != each.strip() or not each.isprintable():
-            lines.append(line)
-        else:
-            lines += ["- >-", *_fill(each, "  ", "  ")]
-    return lines
-
-
-def _implementations(value: dict[str, list[Any]]) -> list[str]:
-    """Print notes about implementations."""
-    lines = []
-    for name, notes in value.items():
-        lines.append(f"  {_key(name)}:")
-        for note in notes:
-            lines += _item_lines({key: note[key] for key in NOTE_KEYS if key in note}, "  ")
+        is_short = len(line) <= WIDTH or "  " in each or each != each.strip() or not each.isprintable()
+        lines += [line] if is_short else ["- >-", *_fill(each, "  ", "  ")]
     return lines
 
 

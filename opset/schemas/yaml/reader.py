@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -64,23 +64,12 @@ class YamlNode:
 
     def size(self) -> int:
         """Return the number of values within, this one included."""
-        open_nodes, count = [self], 0
-        while open_nodes:
-            value = open_nodes.pop().value
-            count += 1
-            if isinstance(value, (list, dict)):
-                open_nodes += value.values() if isinstance(value, dict) else value
-        return count
+        return sum(1 for _ in nodes_below([self]))
 
     def places(self) -> Iterator[str]:
         """Yield line:column of the values and keys within, and of this one."""
-        open_nodes = [self]
-        while open_nodes:
-            node = open_nodes.pop()
-            yield f"{node.line}:{node.column}"
-            open_nodes += node.keys.values()
-            if isinstance(node.value, (list, dict)):
-                open_nodes += node.value.values() if isinstance(node.value, dict) else node.value
+        for node in nodes_below([self]):
+            yield from (f"{each.line}:{each.column}" for each in (node, *node.keys.values()))
 
     def plain(self) -> Any:
         """Return the value as ordinary lists, dictionaries and scalars. Depth is at most MAX_DEPTH."""
@@ -89,6 +78,15 @@ class YamlNode:
         if isinstance(self.value, list):
             return [node.plain() for node in self.value]
         return self.value
+
+
+def nodes_below(nodes: Iterable[YamlNode]) -> Iterator[YamlNode]:
+    """Yield nodes and all nodes within, level by level."""
+    level = [*nodes]
+    while level:
+        yield from level
+        held = [node.value for node in level if isinstance(node.value, (list, dict))]
+        level = [each for value in held for each in (value.values() if isinstance(value, dict) else value)]
 
 
 def reading_budget() -> Budget:

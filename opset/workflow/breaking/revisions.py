@@ -111,7 +111,7 @@ def _read_state(
 ) -> State:
     """Return the state of a revision's files, with the operators of unchanged files. Raises SchemaError."""
     from opset.schemas.lock import parse_lock
-    from opset.schemas.yaml.loader import Operator, parse_operator, parse_sets
+    from opset.schemas.yaml.loader import Operator, load_sets, parse_operator
     from opset.schemas.yaml.reader import reading_budget
 
     where = f"{revision.name}:{revision.prefix or './'}"  # the loader takes the domain from the folder of a path
@@ -119,7 +119,7 @@ def _read_state(
     base = base_type_sets(complete)
     sets = dict(base or {})
     if "types.yaml" in contents:
-        sets = parse_sets(contents["types.yaml"], f"{where}types.yaml", base)
+        sets = load_sets(f"{where}types.yaml", base, contents["types.yaml"])
     operators: list[Operator] = []
     findings: list[Finding] = []
     budget = reading_budget()
