@@ -45,7 +45,7 @@ DECIDED = {
         adapters/families/control_flow.scan_9_down adapters/families/control_flow.scan_lowered
         adapters/families/control_flow.scan_11_down adapters/families/conv._kernel_positions
         adapters/families/indexing._flat_positions adapters/building/interpolation._resize_axis
-        adapters/families/linalg._as_matrices adapters/families/linalg._sizes_of
+        adapters/families/linalg._as_matrices adapters/families/indexing.unique_lowered
         adapters/families/norm.along_channels adapters/building/positions.merge_first_axes
         adapters/families/quantize._broadcast_parameter adapters/families/reduce._accumulation_loop
         adapters/families/reshape.squeeze_13_down adapters/families/indexing.gather_nd_12_down
@@ -79,7 +79,7 @@ DECIDED = {
     "a text or not": "schemas/lint/hook_rules.check_lost_functions",
     "arrays, whose bytes are held": """
         reference/derivatives._power reference/numerics/error_function.erf reference/numerics/windows.taps
-        reference/numerics/windows._taps_within tensor_io/json_values._nest tensor_io/random_inputs.value""",
+        reference/numerics/windows._taps_within tensor_io/random_inputs.value""",
 }
 """Functions by the reason for which what is in them is bounded."""
 

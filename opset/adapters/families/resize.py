@@ -217,7 +217,7 @@ def _gather_nearest(op: Builder, node: Node) -> Result:
                 label=label,
             )
     axes = [axis for axis in _axes_to_resize(op, node, SCALES) if axis.scale != 1 or axis.output != axis.size]
-    _charge_gathering(node, axes, "copy")
+    _charge_gathering(node, axes, "there are no elements to copy")
     return nearest_elements(op, node.input(X), axes, coordinates, rounding)
 
 
@@ -299,7 +299,7 @@ def _interpolate(op: Builder, node: Node, scales: int = SCALES) -> Result:
         node.need_constant(scales)
         why = "no axis may change its size, and then some runtimes copy the tensor and others interpolate by the scales"
         raise Refusal("C204", why, "give 'sizes' in place of 'scales'")
-    _charge_gathering(node, axes, "interpolate")
+    _charge_gathering(node, axes, "there are no elements to interpolate")
     axes = [axis for axis in axes if axis.scale != 1 or axis.output != axis.size or axis.region != (0.0, 1.0)]
     # The kernel shrinks first.
     axes.sort(key=lambda axis: axis.scale if isinstance(axis.scale, float) else 1.0)
@@ -314,10 +314,13 @@ def _interpolate(op: Builder, node: Node, scales: int = SCALES) -> Result:
     return interpolate(op, node.input(X), rank, element, axes, method)
 
 
-def _charge_gathering(node: Node, axes: list[ScaledAxis], verb: str) -> None:
-    """Charge the elements to gather along axes; raise Refusal C204 if there are none, or too many along one."""
+def _charge_gathering(node: Node, axes: list[ScaledAxis], why_none: str) -> None:
+    """Charge the elements to gather along axes; raise Refusal C204 if there are none, or too many along one.
+
+    `why_none` is the reason to refuse if there are none.
+    """
     if any(0 in (axis.size, axis.output) for axis in axes):
-        raise Refusal("C204", f"there are no elements to {verb}", "drop the node")
+        raise Refusal("C204", why_none, "drop the node")
     lengths = [axis.output for axis in axes if isinstance(axis.output, int)]
     if max(lengths, default=0) > MAX_GATHERED:
         raise Refusal("C204", f"an axis is longer than {MAX_GATHERED}")
