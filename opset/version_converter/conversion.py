@@ -13,29 +13,34 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from opset.budget import ALLOW_MORE, Budget, BudgetExceeded, Limits
-from opset.errors import Finding
+from opset.errors import SHOWN, Finding, listing
 from opset.model import proto as pb
 from opset.model.graph.index import Body, FreshNames, ModelIndex, index_model, messages_of
 from opset.model.storage.container import Model
 from opset.model.storage.tensor import tensor_values
 from opset.opsets.amendments import operators_amended_after
 from opset.opsets.registry import Registry
-from opset.opsets.releases import RELEASES
+from opset.opsets.releases import RELEASES, release_with
+from opset.opsets.runtimes import Runtime
 from opset.preparation import Freeze, read_model
 from opset.schemas import quirks
 from opset.schemas.names import domain_name
+from opset.version_converter.availability import Availability
 from opset.version_converter.body_conversion import BodyConversion
 from opset.version_converter.context import Context
 from opset.version_converter.facts import LazyInference, ValueFacts
 from opset.version_converter.function_copies import specialize_functions
 from opset.version_converter.ir_version import set_ir_version
 from opset.version_converter.limits import MAX_STACKED
-from opset.version_converter.replacement import set_imports
+from opset.version_converter.opset_choice import count_lacking, opsets_by_kernels, sample_nodes
+from opset.version_converter.replacement import drop_imports, set_imports, unused_imports
 from opset.version_converter.result import Conversion
 from opset.version_converter.routes import Routes, Verdict, routes_of
 from opset.version_converter.stacking import CARRIED, stack_sequences
 from opset.version_converter.targets import Target, target_for_model
 
+MAX_CANDIDATES = 4
+"""Opsets that are tried for a runtime, if the conversion to the first one is refused."""
 BASE_STEPS, STEPS_PER_BYTE = 1 << 21, 8
 BASE_BYTES, BYTES_PER_BYTE = 1 << 25, 8
 """What a conversion may do and add: for any model, and for each of its bytes, weights aside."""
@@ -124,18 +129,37 @@ def convert_model(
         model = _bind_sizes(model, dims)
     model, index = read_model(model, registry, freeze)
     index.call_order()
-    target = target_for_model(target, index.opsets)
-    start = _begin_conversion(index, target, dims)
-    is_at_target = _is_at_target(index, target)
-    if not is_at_target:
-        start.refusals += _find_newer_imports(index, target, registry)
-    if start.refusals:
-        return start
-    if target.release and target.release == RELEASES[-1].name:
-        target = target._replace(release="")
     limits, size = limits or Limits(), model.proto.ByteSize()
     budget = Budget(limits, max_steps=BASE_STEPS + STEPS_PER_BYTE * size, max_bytes=BASE_BYTES + BYTES_PER_BYTE * size)
-    task = Task(target, registry, routes or routes_of(registry, target.release), budget, bool(limits.as_dict()))
+
+    def task_of(target: Target) -> Task:
+        if target.release and target.release == RELEASES[-1].name:
+            target = target._replace(release="")
+        return Task(target, registry, routes or routes_of(registry, target.release), budget, bool(limits.as_dict()))
+
+    if target.runtime is None or not target.runtime.lists_operators:
+        return _convert_to(given, model, index, task_of(target_for_model(target, index.opsets)), dims)
+    first: Conversion | None = None
+    for candidate in targets_by_kernels(model, index, target, task_of(target)):
+        conversion = _convert_to(given, model, index, task_of(candidate), dims)
+        if not conversion.refusals:
+            return conversion
+        first = first or conversion
+    assert first is not None
+    return first
+
+
+def _convert_to(
+    given: Model, model: Model, index: ModelIndex, task: Task, dims: Mapping[str, int] | None
+) -> Conversion:
+    """Return the conversion of a model that was read to the target of a task; `given` is the model before."""
+    target = task.target
+    start = _begin_conversion(index, target, dims)
+    is_at_target = _is_at_target(index, target) and not _lacks_kernels(model, index, task)
+    if not is_at_target:
+        start.refusals += _find_newer_imports(index, target, task.registry)
+    if start.refusals:
+        return start
     if is_at_target:
         _check_nodes(model, index, start, task)
         if not start.refusals:
@@ -146,6 +170,81 @@ def convert_model(
     if conversion.refusals and target.opsets.get("", CARRIED) < CARRIED:
         return _convert_stacked(model, index, start, task) or conversion
     return conversion
+
+
+def targets_by_kernels(model: Model, index: ModelIndex, target: Target, task: Task) -> Iterator[Target]:
+    """Yield the targets of a model on a runtime, first the one in which most of its nodes have kernels.
+
+    A target that has a version of ai.onnx already is the only one.
+    """
+    runtime = target.runtime
+    assert runtime is not None
+    if target.least is None or "" not in index.opsets:
+        yield target_for_model(target, index.opsets)
+        return
+    samples = sample_nodes(index, _facts_of(model, index, task))
+    for opset in opsets_by_kernels(samples, runtime, task.registry, index.opsets[""])[:MAX_CANDIDATES]:
+        others = target_for_model(target, index.opsets).opsets
+        yield target._replace(opsets={**others, "": opset}, least=None, release=release_with(opset).name)
+
+
+def _lacks_kernels(model: Model, index: ModelIndex, task: Task) -> bool:
+    """Whether the runtime of the target does not run a model as it is: a node, or an import that nothing uses."""
+    target = task.target
+    if target.runtime is None or not target.runtime.lists_operators:
+        return False
+    if unused_imports(index):
+        return True
+    samples = sample_nodes(index, _facts_of(model, index, task))
+    return count_lacking(samples, target.runtime, task.routes, target.opsets) > 0
+
+
+class NodeLack(NamedTuple):
+    """A node that a runtime does not run as it is, with its place, operator and version (0 if it has none), and why."""
+
+    place: str
+    op_type: str
+    domain: str
+    since: int
+    why: str
+
+
+def find_lacks(model: Model, runtime: Runtime, registry: Registry) -> Iterator[NodeLack]:
+    """Yield each node that a runtime does not run at the model's own versions, with the reason.
+
+    Args:
+        model: The model, as it was loaded.
+        runtime: One release of a runtime.
+        registry: The operators that are known.
+
+    Raises:
+        ModelError: The model is malformed.
+    """
+    model, index = read_model(model, registry, ())
+    target = Target(index.opsets, runtime=runtime)
+    budget = Budget(Limits(), max_steps=BASE_STEPS + STEPS_PER_BYTE * model.proto.ByteSize(), max_bytes=BASE_BYTES)
+    newest = registry.domains[""]
+    routes = routes_of(registry, release_with(min(index.opsets.get("", newest), newest)).name)
+    task = Task(target, registry, routes, budget, limited=False)
+    facts = _facts_of(model, index, task)
+    availability = Availability(runtime, routes)
+    for body in index.bodies:
+        versions = facts[body].versions
+        for position, (op_type, domain) in enumerate(body.operators):
+            if index.functions and body.function_key(position) in index.functions:
+                continue
+            opset = versions.get(domain, 0)
+            schema = registry.schema(op_type, opset, domain)
+            lack = availability.find_lack(body.nodes[position], opset, facts[body])
+            if lack is not None:
+                since = schema.since_version if schema is not None else 0
+                yield NodeLack(body.location(position), op_type, domain, since, lack.why)
+
+
+def _facts_of(model: Model, index: ModelIndex, task: Task) -> Mapping[Body, ValueFacts]:
+    """Return the facts about the values of a model that is not changed, by body."""
+    bodies = _body_conversions(model, index, model.proto, _begin_conversion(index, task.target, None), task)
+    return {body.body: body.facts for body in bodies}
 
 
 def try_strategies(model: Model, index: ModelIndex, start: Conversion, task: Task) -> Conversion:
@@ -189,6 +288,12 @@ def convert_once(model: Model, index: ModelIndex, start: Conversion, task: Task,
     for _, op_type in conversion.passed:
         if (alias := quirks.alias(op_type, index.opsets.get("", 0))) is not None:
             conversion.notes.append(f"{op_type} is no operator of the standard at this version: {alias.what}")
+    if task.target.runtime is not None:
+        if unused := unused_imports(index):
+            drop_imports(proto, unused)
+            conversion.notes.append(f"imports that nothing uses were dropped: {listing(unused, SHOWN)}")
+        availability = bodies[0].availability
+        conversion.notes += availability.notes() if availability is not None else ()
     conversion.refusals += set_ir_version(proto, task.target, conversion.notes)
     conversion.ir_version = (index.proto.ir_version, proto.ir_version)
     if not conversion.refusals:
@@ -350,6 +455,7 @@ def _body_conversions(
         FreshNames(index.bodies),
         task.budget,
         task.target.lowered,
+        Availability(task.target.runtime, task.routes, task.target.inexact) if task.target.runtime else None,
     )
 
     def read(tensor: Any, limit: int) -> list[Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from opset.model import proto as pb
 from opset.model.elements import ELEMENTS, NUMBERS, element_name
@@ -18,10 +18,12 @@ from opset.model.graph.walking import function_key, list_as_input, state_type, s
 from opset.opsets import releases
 from opset.schemas import quirks
 from opset.schemas.constraints.signature import constraint_misfits, type_misfits
+from opset.schemas.model import Change, OpSchema
 from opset.schemas.names import normalize_domain
 from opset.version_converter.adapter_calls import AdapterCall, call_adapter
+from opset.version_converter.availability import Lack
 from opset.version_converter.context import Context
-from opset.version_converter.derivation import apply_derived, check_types
+from opset.version_converter.derivation import apply_derived, check_types, derive_adapter
 from opset.version_converter.replacement import bind_outputs
 from opset.version_converter.result import Action
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
@@ -35,6 +37,28 @@ OF_VERSIONS = frozenset(("C201", "C202", "C204"))
 """Refusals whose reason may be about a version; that of a lowering is not the one that the model is in."""
 TRANSITION = 16
 """Steps of a node's transition, beside the elements that its adapter reads, computes and writes."""
+OTHER_TARGET = "choose another release, or a provider that has it: opset targets show"
+"""The help if a runtime does not run a node."""
+
+
+class Pending(NamedTuple):
+    """A node that is to be taken to the target, and its opset.
+
+    - `inside`: the operators whose lowerings have made it;
+    - `widened`: the operators of which it is a node that computes in a wider type;
+    - `is_lacking`: whether it is to be lowered because the runtime does not run it.
+    """
+
+    node: Any
+    version: int
+    inside: tuple[Operator, ...] = ()
+    widened: tuple[Operator, ...] = ()
+    is_lacking: bool = False
+
+    @property
+    def operator(self) -> Operator:
+        """The operator of the node, and its domain."""
+        return self.node.op_type, normalize_domain(self.node.domain)
 
 
 class Crossing:
@@ -46,6 +70,8 @@ class Crossing:
     def __init__(self, context: Context, body: Body, versions: dict[str, int]) -> None:
         """Take the body of the given model, and the versions that it is written in, to which new ones are added."""
         self.released: set[str] = set()
+        self._widens_first = False
+        """Whether a node that the runtime does not run computes in a wider type rather than by other operators."""
         self._context = context
         self._body = body
         self._versions = versions
@@ -72,77 +98,196 @@ class Crossing:
                 return self._cross_from(older.since_version, node, index, change)
             except Refusal:
                 pass
-        return self._cross_from(version, node, index, change)
+        if self._context.availability is None:
+            return self._cross_from(version, node, index, change)
+        released = {*self.released}
+        try:
+            return self._cross_from(version, node, index, change)
+        except Refusal as refusal:
+            if refusal.code != "C209":
+                raise
+            first = Refusal(refusal.code, refusal.why, refusal.help, refusal.instead, refusal.label)
+        self.released = released
+        self._widens_first = True
+        try:
+            return self._cross_from(version, node, index, change)
+        except Refusal:
+            raise first from None
+        finally:
+            self._widens_first = False
 
     def _cross_from(self, start: int, node: Any, index: int, change: VersionChange) -> list[Any] | None:
         """Take a node from a version across each transition of its operator, and of those that it becomes."""
         context = self._context
-        pending: list[tuple[Any, int, tuple[Operator, ...]]] = [(node, start, ())]
-        done: list[Any] = []
+        pending = [Pending(node, start)]
+        done: list[Pending] = []
         crossed: list[str] = []
         while pending:
-            current, version, inside = pending.pop()
+            current = pending.pop()
             try:
-                made = self._cross_until_changed(current, version, crossed, inside)
+                made = self._cross_until_changed(current, crossed)
             except Refusal as refusal:
                 self._check_elements(index)
-                if (current.op_type, current.domain) == (node.op_type, node.domain):
+                if current.operator == (node.op_type, normalize_domain(node.domain)):
                     raise
                 # The operator that stands in the model is to blame, not one that nobody wrote.
-                why = f"it is expressed by {current.op_type}, and {refusal.why}"
+                why = f"it is expressed by {current.node.op_type}, and {refusal.why}"
                 raise Refusal(refusal.code, why, refusal.help, refusal.instead) from None
             if made is None:
                 done.append(current)
-            else:
-                if crossed[-1].endswith(LOWERED):
-                    inside = (*inside, (current.op_type, normalize_domain(current.domain)))
-                pending.extend([(*new, inside) for new in reversed(made)])
+                continue
+            pending.extend(reversed(made))
         if not crossed:
             return None
-        outcome = tuple(crossed), tuple([new.op_type for new in done])
+        outcome = tuple(crossed), tuple([each.node.op_type for each in done])
         outcome = context.outcomes.setdefault(outcome, outcome)
+        if crossed[-1].endswith(LOWERED) and (node.op_type, change.domain) not in context.lowered:
+            change = change._replace(until=0 if node.op_type not in outcome[1] else change.until)
         context.conversion.actions.append(Action(self._body, index, *change, *outcome))
-        return done
+        if (availability := context.availability) is not None:
+            for each in done:
+                availability.count(each.node, context.opsets.get(each.operator[1], each.version), self._facts)
+        return [each.node for each in done]
 
-    def _cross_until_changed(
-        self, node: Any, version: int, crossed: list[str], inside: tuple[Operator, ...]
-    ) -> list[tuple[Any, int]] | None:
+    def _cross_until_changed(self, pending: Pending, crossed: list[str]) -> list[Pending] | None:
         """Take a node across its transitions up to the first that changes it, which is added to `crossed`.
 
-        Returns the new nodes with their versions, None if the node stays as it is at the target. `inside` are the
-        operators whose lowerings have made the node.
+        Returns the new nodes, None if the node stays as it is at the target.
         """
-        context = self._context
-        domain = normalize_domain(node.domain)
-        final = context.opsets.get(domain, self._versions.get(domain, version))
-        is_lowered = (node.op_type, domain) in context.lowered
-        if is_lowered and (node.op_type, domain) in inside:
-            raise Refusal("C204", f"at version {final} it needs {node.op_type} itself")
-        # What is lowered at an unchanged opset goes below the operator's first version, and from there to the target.
-        towards = 0 if is_lowered else final
-        while (step := context.routes.step(domain, node.op_type, version, towards)) is not None:
+        context, node = self._context, pending.node
+        _, domain = operator = pending.operator
+        final = context.opsets.get(domain, self._versions.get(domain, pending.version))
+        if operator in context.lowered or pending.is_lacking:
+            return self._cross_lowering(pending, final, crossed)
+        version = pending.version
+        while (step := context.routes.step(domain, node.op_type, version, final)) is not None:
             if isinstance(step, Refusal):
-                if is_lowered:
-                    raise Refusal("C201", f"there is no lowering of {node.op_type}")
                 raise Refusal(step.code, step.why, step.help)
             if step.impossible:
                 raise Refusal("C208", step.impossible, instead=_another_target(step, domain, version))
             try:
                 made = self._cross_transition(step, node) if step.touches else None
             except Refusal as refusal:
-                if not is_lowered:
-                    refusal.instead = refusal.instead or _another_target(step, domain, version)
-                if not is_lowered or step.version == final or refusal.code not in OF_VERSIONS:
+                refusal.instead = refusal.instead or _another_target(step, domain, version)
+                raise
+            if made is not None:
+                return self._add_step(pending, step, made, crossed)
+            version = step.version
+        self._check_restriction(node, domain, final)
+        availability = context.availability
+        lack = availability.find_lack(node, final, self._facts) if availability is not None else None
+        return None if lack is None else self._express_otherwise(pending._replace(version=final), lack, crossed)
+
+    def _cross_lowering(self, pending: Pending, final: int, crossed: list[str]) -> list[Pending]:
+        """Return the nodes that express one by other operators, though the target has its operator.
+
+        It goes below the operator's first version, and its nodes from there to the target. Raises Refusal if it cannot.
+        """
+        context, node, version = self._context, pending.node, pending.version
+        if pending.operator in pending.inside:
+            raise Refusal("C204", f"at version {final} it needs {node.op_type} itself")
+        while (step := context.routes.step(pending.operator[1], node.op_type, version, 0)) is not None:
+            if isinstance(step, Refusal):
+                raise Refusal("C201", f"there is no lowering of {node.op_type}")
+            if step.impossible:
+                raise Refusal("C208", step.impossible, instead=_another_target(step, pending.operator[1], version))
+            try:
+                made = self._cross_transition(step, node) if step.touches else None
+            except Refusal as refusal:
+                if step.version == final or refusal.code not in OF_VERSIONS:
                     raise
                 why = f"it is expressed in operators of version {step.version}: {refusal.why}"
                 raise Refusal(refusal.code, why, refusal.help) from None
             if made is not None:
-                end = LOWERED if step.lowers else f" -> {step.target.since_version}"
-                crossed.append(f"{node.op_type} {step.source.since_version}{end}")
-                return made
+                return self._add_step(pending, step, made, crossed)
             version = step.version
-        self._check_restriction(node, domain, final)
-        return None
+        raise Refusal("C201", f"there is no lowering of {node.op_type}")
+
+    def _add_step(
+        self, pending: Pending, step: RouteStep, made: list[tuple[Any, int]], crossed: list[str]
+    ) -> list[Pending]:
+        """Add a step that changed a node to `crossed`; return the nodes that it made, which go on from there."""
+        end = LOWERED if step.lowers else f" -> {step.target.since_version}"
+        crossed.append(f"{pending.node.op_type} {step.source.since_version}{end}")
+        inside = (*pending.inside, pending.operator) if step.lowers else pending.inside
+        nodes = [Pending(*new, inside, pending.widened) for new in made]
+        if pending.is_lacking and not step.lowers:
+            nodes = [each._replace(is_lacking=each.operator == pending.operator) for each in nodes]
+        return nodes
+
+    def _express_otherwise(self, pending: Pending, lack: Lack, crossed: list[str]) -> list[Pending]:
+        """Return nodes in place of one that the runtime does not run: with constants, lowered, or in a wider type.
+
+        Raises Refusal C209 with all reasons if none of these can be done.
+        """
+        if lack.constants and (made := self._bind_constants(pending, lack)) is not None:
+            return made
+        reasons = [lack.why]
+        ways = (self._lower_lacking, self._widen_types)
+        for way in reversed(ways) if self._widens_first else ways:
+            try:
+                return way(pending, lack, crossed)
+            except Refusal as refusal:
+                reasons.append(refusal.why)
+        raise Refusal("C209", "; ".join(reasons), OTHER_TARGET, label="the runtime has no kernel for it")
+
+    def _lower_lacking(self, pending: Pending, _: Lack, crossed: list[str]) -> list[Pending]:
+        """Return the nodes that express one by other operators. Raises Refusal if there are none."""
+        final = pending.version
+        return self._cross_lowering(pending._replace(is_lacking=True), final, crossed)
+
+    def _widen_types(self, pending: Pending, lack: Lack, crossed: list[str]) -> list[Pending]:
+        """Return a node between casts to types that the runtime takes, in which it computes the same.
+
+        Raises Refusal C202 if there are no such types.
+        """
+        context, node = self._context, pending.node
+        schema = context.registry.schema(node.op_type, pending.version, pending.operator[1])
+        assert schema is not None
+        if not lack.elements or pending.operator in pending.widened:
+            raise Refusal("C202", "other types do not help")
+        wider = self._wider_types(schema, lack)
+        derived = derive_adapter(schema, schema, Change(emulate=wider))
+        step = RouteStep(schema, schema, pending.version, derived, None, "", touches=True)
+        made = self._cross_transition(step, node) if wider else None
+        if made is None:
+            raise Refusal("C202", "no wider type gives certainly the same")
+        names = " and ".join(dict.fromkeys(wider.values()))
+        crossed.append(f"{node.op_type} {schema.since_version} in {names}")
+        widened = (*pending.widened, pending.operator)
+        return [Pending(*new, pending.inside, widened) for new in made]
+
+    def _wider_types(self, schema: OpSchema, lack: Lack) -> dict[str, str]:
+        """Return the wider types that the runtime takes and in which an operator computes the same, by element type."""
+        takes = frozenset[str]().union(*lack.elements.values())
+        wider: dict[str, str] = {}
+        assert self._context.availability is not None
+        for element, wide in self._context.availability.wider_types(schema):
+            if wide in takes and element not in takes:
+                wider.setdefault(element, wide)
+        return wider
+
+    def _bind_constants(self, pending: Pending, lack: Lack) -> list[Pending] | None:
+        """Return a node whose inputs are constants if inference knows their elements, None if it does not."""
+        node, facts = pending.node, self._facts
+        constants = {position: facts.constant(node.input[position]) for position in lack.constants}
+        if None in constants.values():
+            return None
+        schema = self._context.registry.schema(node.op_type, pending.version, pending.operator[1])
+        assert schema is not None
+
+        def write(op: Builder, given: Node) -> Result:
+            inputs = list(given.inputs)
+            for position, constant in constants.items():
+                assert constant is not None
+                inputs[position] = op.const(list(constant.values), constant.element, constant.dims)
+            made: Result = op.copy(given, inputs=inputs)
+            return made
+
+        derived = derive_adapter(schema, schema, Change())
+        step = RouteStep(schema, schema, pending.version, derived, write, "", touches=True)
+        made = self._cross_transition(step, node)
+        return None if made is None else [Pending(*new, pending.inside, pending.widened) for new in made]
 
     def _cross_transition(self, step: RouteStep, proto: Any) -> list[tuple[Any, int]] | None:
         """Take a node across one transition: return the new nodes with their versions, None if it may stay."""
@@ -171,7 +316,7 @@ class Crossing:
             self._versions[""] = versions[""]
         if context.index.functions:
             self._check_names(proto, made)
-        if context.lowered:
+        if context.lowered or context.availability is not None:
             self._check_graphs(proto, made)
         # The node is replaced; so are, perhaps, the new ones by a later transition.
         context.budget.release(proto.ByteSize())
@@ -266,10 +411,18 @@ class Crossing:
     def _check_graphs(self, old: Any, made: list[tuple[Any, int]]) -> None:
         """Refuse (C201) new graphs in nodes with operators that are to be lowered: nothing would take them further."""
         new = [inner for node, _ in made for _, graph in subgraphs(node) for inner in graph.node]
+        if not new:
+            return
         given = [inner for _, graph in subgraphs(old) for inner in graph.node]
         for domain, op_type, _ in _count_operators(new) - _count_operators(given):
             if (op_type, domain) in self._context.lowered:
                 raise Refusal("C201", f"it needs a subgraph with {op_type}, which is lowered, too")
+        availability = self._context.availability
+        for inner in new:
+            final = self._context.opsets.get(inner.domain, self._final)
+            lack = availability.find_lack_in_graph(inner, final) if availability is not None else None
+            if lack is not None:
+                raise Refusal("C209", f"it needs a subgraph with {inner.op_type}, and {lack.why}", OTHER_TARGET)
 
     def _check_elements(self, index: int) -> None:
         """Refuse (C202) a node of an element type that no operator of the target takes: no other reason counts then."""

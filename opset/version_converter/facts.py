@@ -302,6 +302,16 @@ class ValueFacts:
             return None
         return tensor
 
+    def is_constant(self, name: str) -> bool:
+        """Whether a visible value is an initializer that no caller may override, or the output of a Constant."""
+        home = self._facts_defining(name)
+        if home is None:
+            return False
+        node, _ = home._producer(name)
+        if node is not None:
+            return node.op_type == "Constant" and node.domain in ("", "ai.onnx")
+        return home.initializer(name) is not None
+
     def overridable(self, name: str) -> list[str]:
         """Return the initializers by which a caller may change a value that else follows from constants alone."""
         names: dict[str, None] = {}

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from opset.errors import safe_text
-from opset.model.graph.index import Body
+from opset.model.graph.index import Body, ModelIndex
 from opset.model.graph.walking import names_read
 from opset.version_converter.facts import ValueFacts
 from opset.version_converter.rewrite import Builder, Node, Refusal
@@ -157,3 +157,17 @@ def set_imports(proto: Any, opsets: Mapping[str, int], needed: Mapping[str, int]
     for domain, version in needed.items():
         if domain not in present:
             proto.opset_import.add(domain=domain, version=opsets.get(domain, version))
+
+
+def unused_imports(index: ModelIndex) -> list[str]:
+    """Return the domains besides ai.onnx that a model imports, and that no node of its graphs and no call is of."""
+    used = {domain for body in index.bodies if not body.root.function for _, domain in body.operators}
+    used |= {key[0] for key in index.functions}
+    return [domain for domain in index.opsets if domain and domain not in used]
+
+
+def drop_imports(proto: Any, domains: Collection[str]) -> None:
+    """Remove imports of these domains from a ModelProto."""
+    kept = [entry for entry in proto.opset_import if entry.domain not in domains]
+    del proto.opset_import[:]
+    proto.opset_import.extend(kept)
