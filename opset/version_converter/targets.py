@@ -68,8 +68,8 @@ def target_of_runtime(
 ) -> Target:
     """Return the target of a runtime's release, "onnxruntime==1.17": the newest opsets and IR version that it takes.
 
-    It has the operators as the newest release of onnx without later opsets has them. `files` describe further runtimes. With
-    `inexact`, nodes may compute in types that give other results if it has no other kernel.
+    It has the operators as the newest release of onnx without later opsets has them. `files` describe further runtimes.
+    With `inexact`, nodes may compute in types that give other results if it has no other kernel.
 
     Raises:
         UsageError: U101, the runtime or its release is not known, or which opsets it takes.
