@@ -149,6 +149,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="judges runtimes", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--for", dest="spec", required=True, help="the runtime of this environment, and its release")
     parser.add_argument("--table", action="store_true", help="compare the table with loading, at every opset")
+    parser.add_argument("--at", type=int, nargs="*", default=[], help="opsets of --table, all by default")
     parser.add_argument(
         "--groups", default="examples,exported,nodes", help="groups of models, as of `models`, and nodes"
     )
