@@ -124,6 +124,14 @@ RENAMED = {
 """Inputs that the facts name otherwise than the standard."""
 PARAMETERS = {("RoiAlign", "T"): "T1", ("Not", "T1"): "T"}
 """Type parameters that are named otherwise than the standard's."""
+CASTS = {CPU: {"float16": "float"}}
+"""Types that a runtime casts to others if no kernel takes them, which its tables do not say."""
+LIMITS = {
+    (CPU, "GRU"): {"attributes": {"layout": [0]}},
+    (CPU, "LSTM"): {"attributes": {"layout": [0]}},
+    (CPU, "RNN"): {"attributes": {"layout": [0]}},
+}
+"""Limits of kernels that tables do not say, as models of the standard's node cases showed (`judges runtimes`)."""
 ALL_BUT_FIRST = "all but the first"
 UNION = "union over kernels"
 _MAP = re.compile(r"map\((\w+),tensor\((\w+)\)\)")
@@ -175,6 +183,8 @@ class Importer:
             kept["source"] += "; from 1.16 on the kernels that its packages register"
         elif "note" in facts:
             kept["notes"] = [*kept.get("notes", []), facts["note"]]
+        if name in CASTS:
+            kept["casts"] = {**kept.get("casts", {}), **CASTS[name]}
         return {"runtime": name, "title": names.title, "aliases": [*names.aliases], **kept}
 
     def _document(self, name: str, facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -321,6 +331,7 @@ class Importer:
                 PARAMETERS.get((operator, key), key): sorted(map(_spelled, each))
                 for key, each in sorted(entry["types"].items())
             }
+        entry |= LIMITS.get((runtime, operator), {})
         if "attributes" in entry:
             self._correct_attributes(runtime, operator, domain, entry)
         return {key: entry[key] for key in ENTRY_KEYS if entry.get(key) not in (None, [], {})}

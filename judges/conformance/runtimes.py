@@ -119,6 +119,7 @@ def judge_table(job: tuple[str, Case, int]) -> Iterator[Any]:
     yield "runtime"
     trial = try_model(spec, model, None)
     why = lacks[0].why if lacks else ""
+    operator = lacks[0].op_type if lacks else operator
     return Verdict(f"{case.name} at {version}", operator, FAILS if lacks else LOADS, trial, why)
 
 
@@ -186,9 +187,9 @@ def _report_table(runtime: Runtime, verdicts: Sequence[Verdict], verbose: bool) 
     wrong = [each for each in judged if each.expected != each.trial.kind]
     share = 1 - len(wrong) / len(judged) if judged else 0.0
     for (operator, expected), count in Counter((each.operator, each.expected) for each in wrong).most_common():
-        print(f"  {operator:28} the table says it {expected}, and it does not: {count}")
+        print(f"  {operator:28} {expected} by the table, not in the runtime: {count}")
     for each in wrong if verbose else ():
-        print(f"    {each.name}: {each.why or each.trial.why}")
+        print(f"    {each.name}: {each.expected}; {each.why or each.trial.why}")
     print(f"{runtime.name} {runtime.release}: {len(judged)} models, {share:.2%} as the table says, {len(wrong)} not")
     return int(share < AGREES)
 

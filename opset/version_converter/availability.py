@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 from opset.errors import SHOWN, listing, quote, safe_text
 from opset.model.attributes import attribute_value
 from opset.opsets.runtimes import Kernel, Runtime
+from opset.opsets.runtimes.model import release_sort_key
+from opset.schemas.function_bodies import body_nodes
 from opset.schemas.model import OpSchema, Parameter
 from opset.schemas.names import normalize_domain
 from opset.version_converter.facts import ValueFacts
@@ -19,6 +21,8 @@ from opset.version_converter.routes import Routes
 
 ABSENT, IGNORED, DEFAULT, STATED_ALONE = "absent", "ignored", "default", "all but the first"
 """Restrictions of attributes in one word, and of inputs that have to be constant."""
+LOADED = frozenset(("Constant",))
+"""Operators that become initializers when a model is loaded."""
 INEXACT = (("double", "float"), ("int64", "int32"), ("uint64", "int64"), ("uint32", "int32"))
 """Types in which most values, but not all, compute the same."""
 
@@ -51,13 +55,16 @@ class Availability:
     - `unchecked`: restrictions in words, by operator, that nodes of the model may break.
     """
 
-    def __init__(self, runtime: Runtime, routes: Routes, inexact: bool = False) -> None:
+    def __init__(self, runtime: Runtime, routes: Routes, inexact: bool = False, by_function: bool = False) -> None:
         """Take a runtime, the routes of the release of onnx that it has, and whether results may differ.
 
-        If `inexact`, nodes may compute in types that give other results: double in float.
+        If `inexact`, nodes may compute in types that give other results: double in float. If `by_function`, operators
+        that the standard defines by a function run without a kernel; whether the kernels of its nodes take all types
+        is not looked at.
         """
         self.runtime = runtime
         self.inexact = inexact
+        self._by_function = by_function
         self.elsewhere: Counter[str] = Counter()
         self.unchecked: dict[str, str] = {}
         self._routes = routes
@@ -80,7 +87,7 @@ class Availability:
         """
         domain = normalize_domain(node.domain)
         schema = self._routes.schema_in_force(node.op_type, domain, opset)
-        is_loaded = node.op_type == "Constant" and not domain  # as an initializer, when the model is loaded
+        is_loaded = node.op_type in LOADED and not domain
         if schema is None or is_loaded or not self.runtime.lists_operators or self._runs_all(schema, opset):
             return None
         form = self._form_of(node, opset, facts)
@@ -173,6 +180,9 @@ class Availability:
         """Return why one runtime does not run a node; of several kernels, the reason of the one that comes closest."""
         name = f"{runtime.title} {runtime.release}"
         kernels = runtime.kernels(schema.name, schema.domain)
+        is_known = schema.domain in runtime.domains()
+        if self._by_function and is_known and runtime.has_function(schema.name, schema.domain, schema.since_version):
+            return self._lack_in_body(runtime, node, schema, opset, facts)
         if not kernels:
             return Lack(f"{name} has no {schema.name}")
         fitting = [each for each in kernels if runtime.takes_version(each, schema.since_version, opset)]
@@ -192,6 +202,28 @@ class Availability:
                 elements[parameter] = elements.get(parameter, frozenset()) | allowed
         closest = next((lack for lack in lacks if not lack.elements), lacks[0])
         return Lack(f"{name}: {closest.why}", elements, closest.constants)
+
+    def _lack_in_body(
+        self, runtime: Runtime, node: Any, schema: OpSchema, opset: int, facts: ValueFacts
+    ) -> Lack | None:
+        """Return an operator in the function body of a node's operator that has no kernel for the node's type."""
+        element = facts.element(node.input[0]) if node.input and node.input[0] else None
+        if element is None or any(element in body.emulate for body in schema.function_bodies(opset)):
+            return None
+        for body in schema.function_bodies(opset)[:1]:
+            for inner in body_nodes(body.nodes):
+                kernels = runtime.kernels(inner.op_type)
+                used = self._routes.schema_in_force(inner.op_type, "", opset)
+                if inner.op_type in LOADED or used is None or not used.inputs or not kernels:
+                    continue
+                if not any(
+                    runtime.takes_version(each, used.since_version, opset)
+                    and _computed_as(element, runtime, _allowed_elements(each, used, used.inputs[0]))
+                    in (_allowed_elements(each, used, used.inputs[0]) or (element,))
+                    for each in kernels
+                ):
+                    return Lack(f"no kernel of {inner.op_type}, which it consists of, takes {element}")
+        return None
 
     def _keep_words(self, kernel: Kernel, schema: OpSchema) -> None:
         """Keep the restrictions of a kernel that only words state."""
@@ -264,7 +296,7 @@ def _lack_of_types(kernel: Kernel, runtime: Runtime, node: Any, schema: OpSchema
             if type_ == "" or (allowed is None and not kernel.types_not):
                 continue
             possible = schema.allowed_types(formal) if type_ is None else (type_,)
-            elements = {_computed_as(_element_of(each), runtime) for each in possible}
+            elements = {_computed_as(_element_of(each), runtime, allowed) for each in possible}
             if (allowed is None or elements <= allowed) and kernel.types_not.isdisjoint(elements):
                 continue
             if type_ is None:
@@ -276,14 +308,16 @@ def _lack_of_types(kernel: Kernel, runtime: Runtime, node: Any, schema: OpSchema
     return None
 
 
-def _computed_as(element: str, runtime: Runtime) -> str:
-    """Return the element type in which a runtime computes another; "int32 before 9.0" holds for older releases."""
+def _computed_as(element: str, runtime: Runtime, allowed: frozenset[str] | None) -> str:
+    """Return the element type in which a runtime computes one that a kernel does not take.
+
+    "int32 before 9.0" holds for its older releases.
+    """
+    if allowed is None or element in allowed:
+        return element
     other, _, release = runtime.casts.get(element, element).partition(" before ")
-    return other if not release or _release_key(runtime.release) < _release_key(release) else element
-
-
-def _release_key(release: str) -> tuple[int, ...]:
-    return tuple(int(part) if part.isdecimal() else 0 for part in release.split("."))
+    is_cast = not release or release_sort_key(runtime.release) < release_sort_key(release)
+    return other if is_cast else element
 
 
 def _formals(parameters: Sequence[Parameter], count: int) -> Iterator[Parameter]:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from opset.budget import Budget
 from opset.model.graph.index import Body, FreshNames, ModelIndex, Operator
 from opset.opsets.registry import Registry
-from opset.version_converter.availability import Availability
 from opset.version_converter.facts import ValueFacts
 from opset.version_converter.result import Conversion
 from opset.version_converter.routes import Routes
 from opset.version_converter.templates import Template
 from opset.version_converter.validity import Validity
+
+if TYPE_CHECKING:
+    from opset.version_converter.availability import Availability
 
 
 class KnownForms(NamedTuple):

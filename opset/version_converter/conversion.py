@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from opset.budget import ALLOW_MORE, Budget, BudgetExceeded, Limits
 from opset.errors import SHOWN, Finding, listing
@@ -21,23 +21,24 @@ from opset.model.storage.tensor import tensor_values
 from opset.opsets.amendments import operators_amended_after
 from opset.opsets.registry import Registry
 from opset.opsets.releases import RELEASES, release_with
-from opset.opsets.runtimes import Runtime
 from opset.preparation import Freeze, read_model
 from opset.schemas import quirks
 from opset.schemas.names import domain_name
-from opset.version_converter.availability import Availability
 from opset.version_converter.body_conversion import BodyConversion
 from opset.version_converter.context import Context
 from opset.version_converter.facts import LazyInference, ValueFacts
 from opset.version_converter.function_copies import specialize_functions
 from opset.version_converter.ir_version import set_ir_version
 from opset.version_converter.limits import MAX_STACKED
-from opset.version_converter.opset_choice import count_lacking, opsets_by_kernels, sample_nodes
 from opset.version_converter.replacement import drop_imports, set_imports, unused_imports
 from opset.version_converter.result import Conversion
 from opset.version_converter.routes import Routes, Verdict, routes_of
 from opset.version_converter.stacking import CARRIED, stack_sequences
 from opset.version_converter.targets import Target, target_for_model
+
+if TYPE_CHECKING:
+    from opset.opsets.runtimes import Runtime
+    from opset.version_converter.availability import Availability
 
 MAX_CANDIDATES = 4
 """Opsets that are tried for a runtime, if the conversion to the first one is refused."""
@@ -182,6 +183,8 @@ def targets_by_kernels(model: Model, index: ModelIndex, target: Target, task: Ta
     if target.least is None or "" not in index.opsets:
         yield target_for_model(target, index.opsets)
         return
+    from opset.version_converter.opset_choice import opsets_by_kernels, sample_nodes
+
     samples = sample_nodes(index, _facts_of(model, index, task))
     for opset in opsets_by_kernels(samples, runtime, task.registry, index.opsets[""])[:MAX_CANDIDATES]:
         others = target_for_model(target, index.opsets).opsets
@@ -195,6 +198,8 @@ def _lacks_kernels(model: Model, index: ModelIndex, task: Task) -> bool:
         return False
     if unused_imports(index):
         return True
+    from opset.version_converter.opset_choice import count_lacking, sample_nodes
+
     samples = sample_nodes(index, _facts_of(model, index, task))
     return count_lacking(samples, target.runtime, task.routes, target.opsets) > 0
 
@@ -220,6 +225,8 @@ def find_lacks(model: Model, runtime: Runtime, registry: Registry) -> Iterator[N
     Raises:
         ModelError: The model is malformed.
     """
+    from opset.version_converter.availability import Availability
+
     model, index = read_model(model, registry, ())
     target = Target(index.opsets, runtime=runtime)
     budget = Budget(Limits(), max_steps=BASE_STEPS + STEPS_PER_BYTE * model.proto.ByteSize(), max_bytes=BASE_BYTES)
@@ -227,7 +234,7 @@ def find_lacks(model: Model, runtime: Runtime, registry: Registry) -> Iterator[N
     routes = routes_of(registry, release_with(min(index.opsets.get("", newest), newest)).name)
     task = Task(target, registry, routes, budget, limited=False)
     facts = _facts_of(model, index, task)
-    availability = Availability(runtime, routes)
+    availability = Availability(runtime, routes, by_function=True)
     for body in index.bodies:
         versions = facts[body].versions
         for position, (op_type, domain) in enumerate(body.operators):
@@ -455,7 +462,7 @@ def _body_conversions(
         FreshNames(index.bodies),
         task.budget,
         task.target.lowered,
-        Availability(task.target.runtime, task.routes, task.target.inexact) if task.target.runtime else None,
+        _availability_of(task),
     )
 
     def read(tensor: Any, limit: int) -> list[Any]:
@@ -470,6 +477,16 @@ def _body_conversions(
     if proto.training_info:
         context.facts[index.main].read_elsewhere = _names_read_in_training(index)
     return [BodyConversion(context, body, versions[body]) for body in index.bodies]
+
+
+def _availability_of(task: Task) -> Availability | None:
+    """Return the nodes that the runtime of a target runs, None if it is none, or lists no operators."""
+    runtime = task.target.runtime
+    if runtime is None or not runtime.lists_operators:
+        return None
+    from opset.version_converter.availability import Availability  # most conversions need no runtime
+
+    return Availability(runtime, task.routes, task.target.inexact)
 
 
 def _names_read_in_training(index: ModelIndex) -> frozenset[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from opset.model import proto as pb
 from opset.model.elements import ELEMENTS, NUMBERS, element_name
@@ -21,13 +21,15 @@ from opset.schemas.constraints.signature import constraint_misfits, type_misfits
 from opset.schemas.model import Change, OpSchema
 from opset.schemas.names import normalize_domain
 from opset.version_converter.adapter_calls import AdapterCall, call_adapter
-from opset.version_converter.availability import Lack
 from opset.version_converter.context import Context
 from opset.version_converter.derivation import apply_derived, check_types, derive_adapter
 from opset.version_converter.replacement import bind_outputs
 from opset.version_converter.result import Action
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 from opset.version_converter.routes import RouteStep, VersionChange
+
+if TYPE_CHECKING:
+    from opset.version_converter.availability import Lack
 
 EARLY_CONSTANT = frozenset({"float", "double", "float16"})
 """Types that Constant holds at versions 1 to 8; a constant of another type is then an initializer."""

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from opset.errors import Finding, UsageError, quote
 from opset.opsets import releases
 from opset.opsets.registry import Registry
-from opset.opsets.runtimes import Runtime, find_runtime
 from opset.schemas.names import normalize_domain
+
+if TYPE_CHECKING:
+    from opset.opsets.runtimes import Runtime
 
 
 class Target(NamedTuple):
@@ -75,6 +77,8 @@ def target_of_runtime(
         UsageError: U101, the runtime or its release is not known, or which opsets it takes.
         SchemaError: A file has faults.
     """
+    from opset.opsets.runtimes import find_runtime  # most conversions need no runtime
+
     runtime = find_runtime(spec, files)
     lowest, highest = runtime.opsets[""]
     newest = registry.domains[""]

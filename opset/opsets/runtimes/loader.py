@@ -22,8 +22,8 @@
 A row of `releases` may have `read_from`, `note`, `kernels_release` and `fallback_release` (the releases of these
 runtimes), `lists_operators: false` (its operators are not known) and `union_types: true` (see Release in model.py). A
 limit that is not known is null or left out. `since` and `until` name the first and the last release that have an entry;
-without them, it holds from the first release of the file, or up to the last. `docs/runtimes.md` explains the keys of an
-entry.
+without them, it holds from the first release of the file, or up to the last. `opset explain runtimes` has the keys of
+an entry.
 """
 
 from __future__ import annotations
