@@ -177,12 +177,23 @@ class Availability:
         return first, False
 
     def _judge_on(self, runtime: Runtime, node: Any, schema: OpSchema, opset: int, facts: ValueFacts) -> Lack | None:
-        """Return why one runtime does not run a node; of several kernels, the reason of the one that comes closest."""
+        """Return why one runtime does not run a node, None if it does, by a kernel or by a function."""
+        lack = self._lack_of_kernels(runtime, node, schema, facts, opset)
+        is_function = (
+            self._by_function
+            and schema.domain in runtime.domains()
+            and runtime.has_function(schema.name, schema.domain, schema.since_version)
+        )
+        if lack is None or not is_function:
+            return lack
+        return self._lack_in_body(runtime, node, schema, opset, facts)
+
+    def _lack_of_kernels(
+        self, runtime: Runtime, node: Any, schema: OpSchema, facts: ValueFacts, opset: int
+    ) -> Lack | None:
+        """Return why no kernel takes a node; of several kernels, the reason of the one that comes closest."""
         name = f"{runtime.title} {runtime.release}"
         kernels = runtime.kernels(schema.name, schema.domain)
-        is_known = schema.domain in runtime.domains()
-        if self._by_function and is_known and runtime.has_function(schema.name, schema.domain, schema.since_version):
-            return self._lack_in_body(runtime, node, schema, opset, facts)
         if not kernels:
             return Lack(f"{name} has no {schema.name}")
         fitting = [each for each in kernels if runtime.takes_version(each, schema.since_version, opset)]
@@ -214,7 +225,8 @@ class Availability:
             for inner in body_nodes(body.nodes):
                 kernels = runtime.kernels(inner.op_type)
                 used = self._routes.schema_in_force(inner.op_type, "", opset)
-                if inner.op_type in LOADED or used is None or not used.inputs or not kernels:
+                is_direct = bool(inner.input) and inner.input[0] == schema.inputs[0].name
+                if not is_direct or used is None or not kernels:
                     continue
                 if not any(
                     runtime.takes_version(each, used.since_version, opset)
