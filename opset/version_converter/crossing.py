@@ -106,8 +106,6 @@ class Crossing:
         try:
             return self._cross_from(version, node, index, change)
         except Refusal as refusal:
-            if refusal.code != "C209":
-                raise
             first = Refusal(refusal.code, refusal.why, refusal.help, refusal.instead, refusal.label)
         self.released = released
         self._widens_first = True
@@ -235,7 +233,14 @@ class Crossing:
 
     def _lower_lacking(self, pending: Pending, _: Lack, crossed: list[str]) -> list[Pending]:
         """Return the nodes that express one by other operators. Raises Refusal if there are none."""
-        final = pending.version
+        routes, (op_type, domain) = self._context.routes, pending.operator
+        final = version = pending.version
+        while not isinstance(step := routes.step(domain, op_type, version, 0), Refusal) and step is not None:
+            if step.lowers:
+                break
+            version = step.version
+        else:
+            raise Refusal("C201", f"there is no lowering of {op_type}")
         return self._cross_lowering(pending._replace(is_lacking=True), final, crossed)
 
     def _widen_types(self, pending: Pending, lack: Lack, crossed: list[str]) -> list[Pending]:
